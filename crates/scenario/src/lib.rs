@@ -1,0 +1,5 @@
+//! Scenario files, quantities, result types and their schemas: the contracts of Laxity.
+#![forbid(unsafe_code)]
+
+pub mod model;
+pub mod result;
