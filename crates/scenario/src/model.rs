@@ -37,23 +37,8 @@ pub struct Link {
     pub credit: Span,
     /// Bytes already handed to the device below the scheduler; they lengthen blocking.
     pub in_flight: Bytes,
-    /// How much may wait.
-    pub buffer: Buffer,
-}
-
-/// `buffer` of `[link]`; lengths of waiting packets, wire overhead not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Limit over all packets.
-    pub total: Bytes,
-    /// Limit over best-effort packets.
-    pub best_effort: Bytes,
-}
-
-impl Default for Buffer {
-    fn default() -> Buffer {
-        Buffer { total: Bytes(16_000_000), best_effort: Bytes(8_000_000) }
-    }
+    /// How much may wait; derived from the flows when absent.
+    pub buffer: Option<Buffer>,
 }
 
 /// `[policy]`
@@ -83,29 +68,8 @@ pub struct PolicyChoice {
     pub tbs: Option<Rate>,
 }
 
-/// `fair_queue`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FairQueue {
-    /// Packetised GPS.
-    #[default]
-    Wfq,
-    /// Self-clocked fair queueing.
-    Scfq,
-    /// Worst-case fair weighted fair queueing.
-    Wf2qPlus,
-}
-
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
-
-/// `release`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Release {
-    /// The running maximum of arrival times in served order.
-    #[default]
-    Arrival,
-    /// The instant at which the packet became the head of the aggregate.
-    HeadOfLine,
-}
+pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release};
 
 /// `[[realtime]]`
 #[derive(Clone, Debug, PartialEq)]
@@ -141,18 +105,6 @@ pub struct BestEffortClass {
     pub source: Option<Source>,
     /// Which captured packets belong to it.
     pub matches: Option<Match>,
-}
-
-/// `excess`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Excess {
-    /// Held back until it conforms; its deadline counts from then.
-    #[default]
-    Delay,
-    /// Sent as best effort, in the class `other`.
-    Demote,
-    /// Dropped.
-    Drop,
 }
 
 /// `source`
