@@ -1,1 +1,36 @@
-//! See the crate's description.
+//! Exact arrival and service curves, envelopes, admission and line fits.
+//!
+//! Work is counted in nanobits (bit/s times ns), time in nanoseconds, slopes in bit/s. Corner
+//! points are exact fractions; a number that leaves 128 bits is [`CurveError::Overflow`], never a
+//! panic. The model of the link is that of Chakraborty, Gries and Thiele, "Supporting a low delay
+//! best-effort class in the presence of real-time traffic", RTAS 2002.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod admission;
+mod curve;
+mod envelope;
+mod error;
+mod fit;
+mod inverse;
+mod link;
+mod rational;
+mod residual;
+mod suggest;
+mod sweep;
+
+pub use admission::{Verdict, check};
+pub use curve::{Curve, Piece, Tail};
+pub use envelope::{Bucket, DEFAULT_MIN_PACKET, Envelope, MAX_BUCKETS, MAX_BURST};
+pub use error::CurveError;
+pub use fit::{
+    FitError, check_line, check_shifted_line, check_two_segment, fit_line, fit_shifted_line,
+    fit_two_segment,
+};
+pub use inverse::{InverseCurve, InversePiece};
+pub use link::{Blocking, FlowSpec, Guarantee, LinkSpec, ShiftedLine, TwoSegment};
+pub use rational::Rational;
+pub use residual::Residual;
+pub use suggest::{Suggestion, suggest};
