@@ -1,0 +1,429 @@
+//! How much may wait: limits in bytes, and who yields when they are reached.
+//!
+//! - Real time never loses a packet to best effort: when the whole buffer is full, best-effort
+//!   packets are pushed out for it.
+//! - A real-time flow never loses a conforming packet to another flow. While deadlines are kept,
+//!   the conforming packets of flow `k` that wait arrived within its deadline `d_k`, so they are
+//!   at most `A_k(d_k)` bytes. That much is reserved for each flow; only what is left of the total
+//!   is shared by packets that wait for their conformance (`excess = "delay"`).
+//! - Best effort has its own limit, and each class may have one.
+//!
+//! A packet counts with its length, but at least with the smallest packet of its flow. Thus a
+//! limit in bytes is a limit in packets too, and the queues can be allocated once.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::fmt;
+
+use laxity_core::{Bytes, NANOBITS_PER_BYTE};
+use laxity_curve::{CurveError, DEFAULT_MIN_PACKET, Envelope};
+
+use crate::setup::Setup;
+
+/// Room for packets beyond the reserved bytes, and the limit for best effort, where the setup
+/// names none.
+pub const DEFAULT_ROOM: Bytes = Bytes(8 << 20);
+
+/// Packets of best effort, and real-time packets beyond the reserved ones, are never given more
+/// slots than this, whatever the limits in bytes (a slot takes about 100 B of memory).
+pub const MOST_SLOTS: usize = 1 << 20;
+
+/// Slots come in multiples of this.
+const SLOT_GRAIN: u64 = 64;
+
+/// Why a packet was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// All bytes of the buffer are taken or reserved.
+    BufferTotal,
+    /// Best effort has reached its limit.
+    BufferBestEffort,
+    /// The flow or class has reached its own limit.
+    BufferFlow,
+    /// All packet slots are taken: many packets, each small.
+    BufferSlots,
+    /// The packet is larger than its flow's largest, or than the largest best-effort packet.
+    Oversize,
+    /// The packet is beyond its flow's envelope, which says to drop such packets.
+    Excess,
+    /// A best-effort packet that gave its place to a packet that arrived later.
+    PushedOut,
+}
+
+impl DropReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [DropReason; 7] = [
+        DropReason::BufferTotal,
+        DropReason::BufferBestEffort,
+        DropReason::BufferFlow,
+        DropReason::BufferSlots,
+        DropReason::Oversize,
+        DropReason::Excess,
+        DropReason::PushedOut,
+    ];
+
+    /// The name in results and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::BufferTotal => "buffer-total",
+            DropReason::BufferBestEffort => "buffer-best-effort",
+            DropReason::BufferFlow => "buffer-flow",
+            DropReason::BufferSlots => "buffer-slots",
+            DropReason::Oversize => "oversize",
+            DropReason::Excess => "excess",
+            DropReason::PushedOut => "pushed-out",
+        }
+    }
+
+    /// Its place in [`ALL`](Self::ALL), for counters.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether pushing out a best-effort packet of another class may make room.
+    pub const fn is_shared(self) -> bool {
+        matches!(
+            self,
+            DropReason::BufferTotal | DropReason::BufferBestEffort | DropReason::BufferSlots
+        )
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A limit that is too small for what it must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// A real-time flow's own limit is below what its envelope lets wait.
+    Flow {
+        /// Index of the flow.
+        flow: usize,
+        /// What must fit: `A(d)`.
+        need: Bytes,
+        /// The limit given.
+        limit: Bytes,
+    },
+    /// The total is below what all real-time envelopes together let wait.
+    Total {
+        /// What must fit: the sum of `A_k(d_k)`.
+        need: Bytes,
+        /// The limit given.
+        limit: Bytes,
+    },
+    /// An envelope could not be evaluated.
+    Envelope {
+        /// Index of the flow.
+        flow: usize,
+        /// What went wrong.
+        error: CurveError,
+    },
+}
+
+impl fmt::Display for BufferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BufferError::Flow { flow, need, limit } => write!(
+                f,
+                "real-time flow {flow} may have {need} waiting within its deadline, but its buffer \
+                 is {limit}; give it at least {need}"
+            ),
+            BufferError::Total { need, limit } => write!(
+                f,
+                "the real-time flows may have {need} waiting within their deadlines, but the whole \
+                 buffer is {limit}; give it at least {need}"
+            ),
+            BufferError::Envelope { flow, error } => {
+                write!(f, "the envelope of real-time flow {flow} cannot be evaluated: {error}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for BufferError {}
+
+/// What a packet may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has its place and is counted.
+    Accept,
+    /// There is no room for it.
+    Reject(DropReason),
+    /// There will be room when a best-effort packet has been pushed out and
+    /// [released](Buffers::release); ask again then. Only real-time packets get this answer, and
+    /// only while best effort waits.
+    PushOut,
+}
+
+/// Limits of one flow or class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimit {
+    /// Most bytes that may wait, if limited.
+    pub limit: Option<Bytes>,
+    /// Bytes that nobody else can take: zero for best effort.
+    pub reserved: Bytes,
+    /// What the smallest packets count as; at least 1.
+    pub smallest: Bytes,
+}
+
+impl FlowLimit {
+    /// A best-effort class.
+    pub fn best_effort(limit: Option<Bytes>) -> FlowLimit {
+        FlowLimit { limit, reserved: Bytes(0), smallest: DEFAULT_MIN_PACKET }
+    }
+}
+
+/// All limits on waiting bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferLimits {
+    /// Over all packets.
+    pub total: Bytes,
+    /// Over best-effort packets.
+    pub best_effort: Bytes,
+    /// Real-time flows first, best-effort classes after them.
+    pub per_flow: Vec<FlowLimit>,
+    /// How many of `per_flow` are real-time flows.
+    pub realtime: usize,
+}
+
+impl BufferLimits {
+    /// The limits of a setup, with the rest derived from its envelopes and deadlines.
+    ///
+    /// # Errors
+    /// When an envelope cannot be evaluated.
+    pub fn of(setup: &Setup) -> Result<BufferLimits, BufferError> {
+        let mut per_flow = Vec::with_capacity(setup.realtime.len() + setup.best_effort.len());
+        let mut needed = 0u64;
+        for (flow, f) in setup.realtime.iter().enumerate() {
+            let within = f.envelope.value(f.deadline.0.into());
+            let within = within.map_err(|error| BufferError::Envelope { flow, error })?;
+            let bytes = within.ceil().div_euclid(NANOBITS_PER_BYTE)
+                + i128::from(within.ceil().rem_euclid(NANOBITS_PER_BYTE) != 0);
+            let reserved = Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
+            needed = needed.saturating_add(reserved.0);
+            let smallest = match &f.envelope {
+                Envelope::Buckets { min_packet, .. } => *min_packet,
+                // One packet a period whatever its size, so each counts as the largest.
+                Envelope::Periodic { size, .. } => *size,
+            };
+            per_flow.push(FlowLimit { limit: f.buffer, reserved, smallest });
+        }
+        per_flow.extend(setup.best_effort.iter().map(|c| FlowLimit::best_effort(c.buffer)));
+        let (total, best_effort) = match setup.buffer {
+            Some(buffer) => (buffer.total, buffer.best_effort),
+            None => (Bytes(needed.saturating_add(2 * DEFAULT_ROOM.0)), DEFAULT_ROOM),
+        };
+        Ok(BufferLimits { total, best_effort, per_flow, realtime: setup.realtime.len() })
+    }
+}
+
+/// One flow or class.
+#[derive(Clone, Debug)]
+struct Account {
+    limit: u64,
+    reserved: u64,
+    smallest: u64,
+    used: u64,
+    packets: u64,
+    /// Packets for which the reserved bytes suffice.
+    reserved_packets: u64,
+}
+
+/// Counts what waits against the limits.
+#[derive(Clone, Debug)]
+pub struct Buffers {
+    accounts: Box<[Account]>,
+    realtime: usize,
+    total: u64,
+    best_effort: u64,
+    /// Bytes of real-time packets that wait.
+    realtime_used: u64,
+    /// Bytes taken by or reserved for real time: the sum of `max(used, reserved)`.
+    committed: u64,
+    /// The same in packets.
+    committed_packets: u64,
+    best_effort_used: u64,
+    best_effort_packets: u64,
+    realtime_slots: u64,
+    best_effort_slots: u64,
+}
+
+impl Buffers {
+    /// Empty buffers with the limits of a setup.
+    ///
+    /// # Errors
+    /// When real time does not fit; see [`with_limits`](Self::with_limits).
+    pub fn new(setup: &Setup) -> Result<Buffers, BufferError> {
+        Buffers::with_limits(&BufferLimits::of(setup)?)
+    }
+
+    /// Empty buffers.
+    ///
+    /// # Errors
+    /// When a flow's limit, or the total, is less than what is reserved.
+    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, BufferError> {
+        let realtime = limits.realtime.min(limits.per_flow.len());
+        let mut accounts = Vec::with_capacity(limits.per_flow.len());
+        let (mut committed, mut committed_packets, mut smallest) = (0u64, 0u64, u64::MAX);
+        for (flow, f) in limits.per_flow.iter().enumerate() {
+            let account = Account {
+                limit: f.limit.map_or(u64::MAX, |b| b.0),
+                reserved: f.reserved.0,
+                smallest: f.smallest.0.max(1),
+                used: 0,
+                packets: 0,
+                reserved_packets: f.reserved.0 / f.smallest.0.max(1),
+            };
+            if flow < realtime {
+                if account.limit < account.reserved {
+                    let (need, limit) = (f.reserved, Bytes(account.limit));
+                    return Err(BufferError::Flow { flow, need, limit });
+                }
+                committed = committed.saturating_add(account.reserved);
+                committed_packets = committed_packets.saturating_add(account.reserved_packets);
+                smallest = smallest.min(account.smallest);
+            }
+            accounts.push(account);
+        }
+        if committed > limits.total.0 {
+            return Err(BufferError::Total { need: Bytes(committed), limit: limits.total });
+        }
+        let slots = |bytes: u64, smallest: u64| {
+            let slots = bytes.div_ceil(smallest).min(MOST_SLOTS as u64);
+            slots.next_multiple_of(SLOT_GRAIN)
+        };
+        let shared = if realtime == 0 { 0 } else { slots(limits.total.0 - committed, smallest) };
+        let best_effort = limits.best_effort.0.min(limits.total.0);
+        Ok(Buffers {
+            accounts: accounts.into_boxed_slice(),
+            realtime,
+            total: limits.total.0,
+            best_effort,
+            realtime_used: 0,
+            committed,
+            committed_packets,
+            best_effort_used: 0,
+            best_effort_packets: 0,
+            realtime_slots: committed_packets.saturating_add(shared),
+            best_effort_slots: slots(best_effort, DEFAULT_MIN_PACKET.0),
+        })
+    }
+
+    /// Real-time packets that can wait at most.
+    pub fn realtime_slots(&self) -> usize {
+        usize::try_from(self.realtime_slots).unwrap_or(usize::MAX)
+    }
+
+    /// Best-effort packets that can wait at most.
+    pub fn best_effort_slots(&self) -> usize {
+        usize::try_from(self.best_effort_slots).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that wait: of real-time packets and of best-effort packets.
+    pub fn used(&self) -> (Bytes, Bytes) {
+        (Bytes(self.realtime_used), Bytes(self.best_effort_used))
+    }
+
+    /// Bytes of one flow or class that wait.
+    pub fn flow_used(&self, flow: usize) -> Bytes {
+        Bytes(self.accounts.get(flow).map_or(0, |a| a.used))
+    }
+
+    /// Asks for a place for a packet of real-time flow `flow`, `bytes` long.
+    #[inline]
+    pub fn realtime(&mut self, flow: usize, bytes: u32) -> Verdict {
+        let Some(account) = self.accounts[..self.realtime].get_mut(flow) else {
+            return Verdict::Reject(DropReason::BufferFlow);
+        };
+        let size = u64::from(bytes).max(account.smallest);
+        let used = account.used.saturating_add(size);
+        if used > account.limit {
+            return Verdict::Reject(DropReason::BufferFlow);
+        }
+        // Only what exceeds the flow's reservation needs more of the whole.
+        let committed = self.committed
+            + (used.max(account.reserved) - account.used.max(account.reserved));
+        if committed > self.total {
+            return Verdict::Reject(DropReason::BufferTotal);
+        }
+        let beyond = u64::from(account.packets >= account.reserved_packets);
+        if self.committed_packets + beyond > self.realtime_slots {
+            return Verdict::Reject(DropReason::BufferSlots);
+        }
+        // Real time alone is within the total now, so best effort can always make room.
+        if self.realtime_used + size + self.best_effort_used > self.total {
+            return Verdict::PushOut;
+        }
+        account.used = used;
+        account.packets += 1;
+        self.realtime_used += size;
+        self.committed = committed;
+        self.committed_packets += beyond;
+        Verdict::Accept
+    }
+
+    /// Asks for a place for a packet of flow or class `flow`, `bytes` long, that travels as best
+    /// effort. A demoted packet, whose flow is a real-time flow, counts with the last class.
+    #[inline]
+    pub fn best_effort(&mut self, flow: usize, bytes: u32) -> Verdict {
+        let Some(class) = self.best_effort_account(flow) else {
+            return Verdict::Reject(DropReason::BufferFlow);
+        };
+        let account = &mut self.accounts[class];
+        let size = u64::from(bytes).max(account.smallest);
+        let used = account.used.saturating_add(size);
+        if used > account.limit {
+            return Verdict::Reject(DropReason::BufferFlow);
+        }
+        let all = self.best_effort_used + size;
+        if all > self.best_effort {
+            return Verdict::Reject(DropReason::BufferBestEffort);
+        }
+        if self.realtime_used + all > self.total {
+            return Verdict::Reject(DropReason::BufferTotal);
+        }
+        if self.best_effort_packets >= self.best_effort_slots {
+            return Verdict::Reject(DropReason::BufferSlots);
+        }
+        account.used = used;
+        account.packets += 1;
+        self.best_effort_used = all;
+        self.best_effort_packets += 1;
+        Verdict::Accept
+    }
+
+    /// Gives back the place of an accepted packet: it was sent or dropped. `realtime` says as what
+    /// it was accepted.
+    #[inline]
+    pub fn release(&mut self, flow: usize, bytes: u32, realtime: bool) {
+        let at = if realtime { Some(flow) } else { self.best_effort_account(flow) };
+        let Some(account) = at.and_then(|at| self.accounts.get_mut(at)) else { return };
+        let size = u64::from(bytes).max(account.smallest);
+        debug_assert!(account.packets > 0 && account.used >= size, "released but never accepted");
+        let before = account.used;
+        account.used = before.saturating_sub(size);
+        account.packets = account.packets.saturating_sub(1);
+        if realtime {
+            self.realtime_used = self.realtime_used.saturating_sub(size);
+            self.committed -= before.max(account.reserved) - account.used.max(account.reserved);
+            self.committed_packets -= u64::from(account.packets >= account.reserved_packets);
+        } else {
+            self.best_effort_used = self.best_effort_used.saturating_sub(size);
+            self.best_effort_packets = self.best_effort_packets.saturating_sub(1);
+        }
+    }
+
+    #[inline]
+    fn best_effort_account(&self, flow: usize) -> Option<usize> {
+        let last = self.accounts.len().checked_sub(1)?;
+        let class = if flow < self.realtime { last } else { flow.min(last) };
+        (class >= self.realtime).then_some(class)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! Many FIFOs in one pool: memory bounded by the items in all, not by FIFOs times items.
+
+use alloc::{boxed::Box, vec};
+
+/// Items to a chunk. Large enough that a chunk is left once in many operations, small enough that
+/// the two partly used chunks at the ends of each FIFO cost little.
+pub(crate) const CHUNK: usize = 32;
+
+/// No chunk.
+const NONE: u32 = u32::MAX;
+
+/// More items than this are never pooled; chunk numbers and lengths stay well inside `u32`.
+const MOST_SLOTS: usize = 1 << 30;
+
+/// All slots of a queue hold a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl core::fmt::Display for Full {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("every packet slot of the queue is taken; raise the buffer limit or drop first")
+    }
+}
+
+impl core::error::Error for Full {}
+
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    next: u32,
+    prev: u32,
+}
+
+/// One FIFO. An empty one holds no chunk and has `end == CHUNK`, so that the first push takes the
+/// same rare path as a push beyond the end of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Fifo {
+    head: u32,
+    tail: u32,
+    /// Place of the oldest item in chunk `head`.
+    first: u32,
+    /// One past the newest item in chunk `tail`.
+    end: u32,
+    len: u32,
+}
+
+impl Fifo {
+    const EMPTY: Fifo = Fifo { head: NONE, tail: NONE, first: 0, end: CHUNK as u32, len: 0 };
+}
+
+/// FIFOs that share one pool of chunks, allocated once.
+///
+/// A FIFO of `n > 0` items touches fewer than `n / CHUNK + 2` chunks, so `slots / CHUNK` chunks
+/// and two more for each FIFO that can be non-empty hold any `slots` items however they spread.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifos<T> {
+    chunks: Box<[[T; CHUNK]]>,
+    links: Box<[Links]>,
+    fifos: Box<[Fifo]>,
+    /// Head of the list of unused chunks; the one used last comes first, it is still cached.
+    free: u32,
+    len: usize,
+    slots: usize,
+}
+
+impl<T: Copy> Fifos<T> {
+    /// `count` empty FIFOs for `slots` items together (at most 2^30). `filler` occupies unused
+    /// slots and is never returned.
+    pub(crate) fn new(count: usize, slots: usize, filler: T) -> Fifos<T> {
+        let slots = slots.min(MOST_SLOTS);
+        let chunks = slots.div_ceil(CHUNK) + 2 * count.min(slots);
+        let links = (0..chunks as u32)
+            .map(|i| Links { next: if i + 1 < chunks as u32 { i + 1 } else { NONE }, prev: NONE })
+            .collect();
+        Fifos {
+            chunks: vec![[filler; CHUNK]; chunks].into_boxed_slice(),
+            links,
+            fifos: vec![Fifo::EMPTY; count].into_boxed_slice(),
+            free: if chunks == 0 { NONE } else { 0 },
+            len: 0,
+            slots,
+        }
+    }
+
+    /// Items in all FIFOs.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Items that fit in all.
+    #[inline]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How many FIFOs there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.fifos.len()
+    }
+
+    /// How many chunks there are; their numbers are below this.
+    #[inline]
+    pub(crate) fn chunk_count(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Items in one FIFO.
+    #[inline]
+    pub(crate) fn fifo_len(&self, fifo: usize) -> usize {
+        self.fifos[fifo].len as usize
+    }
+
+    /// Appends an item. Returns the number of the chunk that was begun for it, if one was.
+    #[inline]
+    pub(crate) fn push(&mut self, fifo: usize, item: T) -> Result<Option<usize>, Full> {
+        if self.len >= self.slots {
+            return Err(Full);
+        }
+        let ends = &mut self.fifos[fifo];
+        let mut begun = None;
+        if ends.end as usize == CHUNK {
+            let chunk = self.free;
+            let Some(links) = self.links.get_mut(chunk as usize) else {
+                return Err(Full); // cannot happen: see the bound at `Fifos`
+            };
+            self.free = links.next;
+            *links = Links { next: NONE, prev: ends.tail };
+            if ends.len == 0 {
+                ends.head = chunk;
+            } else {
+                self.links[ends.tail as usize].next = chunk;
+            }
+            ends.tail = chunk;
+            ends.end = 0;
+            begun = Some(chunk as usize);
+        }
+        self.chunks[ends.tail as usize][ends.end as usize % CHUNK] = item;
+        ends.end += 1;
+        ends.len += 1;
+        self.len += 1;
+        Ok(begun)
+    }
+
+    /// Removes and returns the oldest item.
+    #[inline]
+    pub(crate) fn pop(&mut self, fifo: usize) -> Option<T> {
+        let ends = &mut self.fifos[fifo];
+        if ends.len == 0 {
+            return None;
+        }
+        let chunk = ends.head as usize;
+        let item = self.chunks[chunk][ends.first as usize % CHUNK];
+        ends.first += 1;
+        ends.len -= 1;
+        self.len -= 1;
+        if ends.first as usize == CHUNK || ends.len == 0 {
+            let next = self.links[chunk].next;
+            self.links[chunk].next = self.free;
+            self.free = chunk as u32;
+            if ends.len == 0 {
+                *ends = Fifo::EMPTY;
+            } else {
+                ends.head = next;
+                ends.first = 0;
+                self.links[next as usize].prev = NONE;
+            }
+        }
+        Some(item)
+    }
+
+    /// Removes and returns the newest item.
+    pub(crate) fn pop_newest(&mut self, fifo: usize) -> Option<T> {
+        let ends = &mut self.fifos[fifo];
+        if ends.len == 0 {
+            return None;
+        }
+        let chunk = ends.tail as usize;
+        ends.end -= 1;
+        ends.len -= 1;
+        self.len -= 1;
+        let item = self.chunks[chunk][ends.end as usize % CHUNK];
+        if ends.end == 0 || ends.len == 0 {
+            let prev = self.links[chunk].prev;
+            self.links[chunk].next = self.free;
+            self.free = chunk as u32;
+            if ends.len == 0 {
+                *ends = Fifo::EMPTY;
+            } else {
+                ends.tail = prev;
+                ends.end = CHUNK as u32;
+                self.links[prev as usize].next = NONE;
+            }
+        }
+        Some(item)
+    }
+
+    /// The oldest item.
+    #[inline]
+    pub(crate) fn oldest(&self, fifo: usize) -> Option<&T> {
+        let ends = &self.fifos[fifo];
+        self.chunks.get(ends.head as usize).map(|chunk| &chunk[ends.first as usize % CHUNK])
+    }
+
+    /// The newest item.
+    #[inline]
+    pub(crate) fn newest(&self, fifo: usize) -> Option<&T> {
+        let ends = &self.fifos[fifo];
+        let at = (ends.end as usize).wrapping_sub(1) % CHUNK;
+        self.chunks.get(ends.tail as usize).map(|chunk| &chunk[at])
+    }
+
+    /// Asks the cache for the item `ahead` places (at most one chunk) behind the oldest.
+    #[inline]
+    pub(crate) fn prefetch(&self, fifo: usize, ahead: usize) {
+        let ends = &self.fifos[fifo];
+        let at = ends.first as usize + ahead;
+        let mut chunk = ends.head;
+        if at >= CHUNK {
+            let Some(links) = self.links.get(chunk as usize) else { return };
+            chunk = links.next;
+        }
+        if let Some(chunk) = self.chunks.get(chunk as usize) {
+            laxity_ring::prefetch(&chunk[at % CHUNK]);
+        }
+    }
+
+    /// The chunks at the ends of a FIFO, oldest first; `None` when it is empty.
+    #[inline]
+    pub(crate) fn end_chunks(&self, fifo: usize) -> Option<(usize, usize)> {
+        let ends = &self.fifos[fifo];
+        (ends.len > 0).then_some((ends.head as usize, ends.tail as usize))
+    }
+
+    /// The chunk before this one, towards the oldest item. The head chunk has none.
+    #[inline]
+    pub(crate) fn chunk_before(&self, chunk: usize) -> Option<usize> {
+        let prev = self.links[chunk].prev;
+        (prev != NONE).then_some(prev as usize)
+    }
+
+    /// The waiting items of one chunk of this FIFO, oldest first.
+    #[inline]
+    pub(crate) fn chunk_items(&self, fifo: usize, chunk: usize) -> &[T] {
+        let ends = &self.fifos[fifo];
+        let from = if chunk == ends.head as usize { ends.first as usize } else { 0 };
+        let to = if chunk == ends.tail as usize { ends.end as usize } else { CHUNK };
+        self.chunks[chunk].get(from..to).unwrap_or(&[])
+    }
+
+    /// A position at the oldest item of a FIFO.
+    #[inline]
+    pub(crate) fn cursor(&self, fifo: usize) -> Cursor {
+        let ends = &self.fifos[fifo];
+        Cursor { chunk: ends.head, place: ends.first, left: ends.len }
+    }
+
+    /// The item at a position, which moves on to the next newer one.
+    #[inline]
+    pub(crate) fn advance(&self, cursor: &mut Cursor) -> Option<&T> {
+        if cursor.left == 0 {
+            return None;
+        }
+        let item = &self.chunks[cursor.chunk as usize][cursor.place as usize % CHUNK];
+        cursor.left -= 1;
+        cursor.place += 1;
+        if cursor.place as usize == CHUNK {
+            cursor.chunk = self.links[cursor.chunk as usize].next;
+            cursor.place = 0;
+        }
+        Some(item)
+    }
+
+    /// All items of a FIFO, oldest first.
+    pub(crate) fn iter(&self, fifo: usize) -> impl Iterator<Item = &T> + '_ {
+        let mut cursor = self.cursor(fifo);
+        core::iter::from_fn(move || self.advance(&mut cursor))
+    }
+}
+
+/// A position in a FIFO; valid until the FIFO changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    chunk: u32,
+    place: u32,
+    left: u32,
+}
+
+impl Cursor {
+    /// At the end of everything.
+    pub(crate) const END: Cursor = Cursor { chunk: NONE, place: 0, left: 0 };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{collections::VecDeque, vec::Vec};
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Push(usize),
+        Pop(usize),
+        PopNewest(usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        // Runs of one kind, long enough to cross chunks and to fill and drain the pool.
+        let run = (0..3u8, 0..5usize, 1..80usize);
+        proptest::collection::vec(run, 1..60).prop_map(|runs| {
+            let step = |(kind, fifo, n)| {
+                core::iter::repeat_n(
+                    match kind {
+                        0 => Step::Push(fifo),
+                        1 => Step::Pop(fifo),
+                        _ => Step::PopNewest(fifo),
+                    },
+                    n,
+                )
+            };
+            runs.into_iter().flat_map(step).collect()
+        })
+    }
+
+    proptest! {
+        // Fails when a freed chunk is not returned (the pool then runs dry before `slots`), when
+        // the pool gets one extra chunk per FIFO instead of two, and when `prev` is not set.
+        #[test]
+        fn equals_one_deque_each(steps in steps(), slots in 0..200usize) {
+            let mut fast = Fifos::new(5, slots, 0u32);
+            let mut slow: Vec<VecDeque<u32>> = vec![VecDeque::new(); 5];
+            for (n, step) in steps.into_iter().enumerate() {
+                let total: usize = slow.iter().map(VecDeque::len).sum();
+                match step {
+                    Step::Push(f) => {
+                        let fits = total < slots;
+                        prop_assert_eq!(fast.push(f, n as u32).is_ok(), fits);
+                        if fits {
+                            slow[f].push_back(n as u32);
+                        }
+                    }
+                    Step::Pop(f) => prop_assert_eq!(fast.pop(f), slow[f].pop_front()),
+                    Step::PopNewest(f) => prop_assert_eq!(fast.pop_newest(f), slow[f].pop_back()),
+                }
+                prop_assert_eq!(fast.len(), slow.iter().map(VecDeque::len).sum::<usize>());
+                for (f, slow) in slow.iter().enumerate() {
+                    fast.prefetch(f, n % CHUNK);
+                    prop_assert_eq!(fast.fifo_len(f), slow.len());
+                    prop_assert_eq!(fast.oldest(f), slow.front());
+                    prop_assert_eq!(fast.newest(f), slow.back());
+                }
+                if n % 64 == 0 {
+                    for (f, slow) in slow.iter().enumerate() {
+                        prop_assert!(fast.iter(f).eq(slow.iter()));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_worst_spread_of_items_fits() {
+        // Every FIFO straddles chunks as badly as it can: one item in its first and last chunk.
+        let (count, slots) = (7, 7 * (CHUNK + 2));
+        let mut fifos = Fifos::new(count, slots, 0);
+        for f in 0..count {
+            for i in 0..CHUNK + 2 {
+                fifos.push(f, i).unwrap();
+            }
+        }
+        for f in 0..count {
+            for _ in 0..CHUNK - 1 {
+                fifos.pop(f);
+            }
+        }
+        for f in 0..count {
+            for i in 0..CHUNK - 1 {
+                fifos.push(f, i).unwrap();
+            }
+        }
+        assert_eq!(fifos.push(0, 0), Err(Full));
+    }
+}
