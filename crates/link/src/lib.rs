@@ -10,10 +10,16 @@ extern crate alloc;
 
 pub mod assign;
 pub mod buffer;
+pub mod classify;
 pub mod edf;
 pub mod fair;
+mod ingress;
 pub mod packet;
+pub mod pipeline;
 pub mod police;
+pub mod proportional_share;
+pub mod registry;
 pub mod setup;
+pub mod slack;
 
 pub use packet::{Departure, Drops, LinkPolicy, Packet, Wire};

@@ -1,9 +1,13 @@
 //! What a link's scheduler is built from, with every choice made.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use laxity_core::{Bytes, Rate, Span, Weight};
-use laxity_curve::{Blocking, Envelope, Guarantee, ShiftedLine, TwoSegment};
+use laxity_curve::{
+    Blocking, CurveError, Envelope, FlowSpec, Guarantee, LinkSpec, Residual, ShiftedLine,
+    TwoSegment,
+};
 
 use crate::Wire;
 
@@ -115,4 +119,136 @@ pub enum Excess {
     Demote,
     /// Dropped.
     Drop,
+}
+
+/// Why a scheduler could not be set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// There must be a class for what matches nothing.
+    NoBestEffortClass,
+    /// A weight of zero would never be served.
+    ZeroWeight {
+        /// Index of the class.
+        class: usize,
+    },
+    /// The buffer cannot hold what conforming real-time packets may need at once.
+    BufferTooSmall {
+        /// The limit over all packets.
+        total: Bytes,
+        /// What the real-time flows alone may need.
+        needed: Bytes,
+    },
+    /// A flow's own limit is below what it may need while it conforms.
+    FlowBufferTooSmall {
+        /// Index of the flow.
+        flow: usize,
+        /// Its limit.
+        limit: Bytes,
+        /// What it may need.
+        needed: Bytes,
+    },
+    /// Curves could not be computed.
+    Curve(CurveError),
+    /// Proportional share: no rate below the link's is enough for this flow's deadline.
+    NoSufficientRate {
+        /// Index of the flow.
+        flow: usize,
+    },
+    /// Proportional share: the sufficient rates of all flows exceed the link's.
+    RatesExceedLink {
+        /// Their sum.
+        sum: Rate,
+        /// The link's rate.
+        link: Rate,
+    },
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::NoBestEffortClass => {
+                write!(f, "there is no best-effort class; add one for what matches nothing")
+            }
+            SetupError::ZeroWeight { class } => write!(
+                f,
+                "best-effort class {class} has weight 0 and would never be served; raise it"
+            ),
+            SetupError::BufferTooSmall { total, needed } => write!(
+                f,
+                "the buffer of {total} is smaller than the {needed} that conforming real-time \
+                 packets may need; raise link.buffer.total"
+            ),
+            SetupError::FlowBufferTooSmall { flow, limit, needed } => write!(
+                f,
+                "real-time flow {flow} may need {needed} while it conforms, more than its \
+                 buffer of {limit}; raise or remove it"
+            ),
+            SetupError::Curve(e) => e.fmt(f),
+            SetupError::NoSufficientRate { flow } => write!(
+                f,
+                "proportional share cannot keep the deadline of real-time flow {flow} at any \
+                 rate of this link; lengthen the deadline or use EDF"
+            ),
+            SetupError::RatesExceedLink { sum, link } => write!(
+                f,
+                "proportional share needs {sum} for the deadlines, the link has {link}; lengthen \
+                 deadlines or use EDF"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SetupError {}
+
+impl From<CurveError> for SetupError {
+    fn from(e: CurveError) -> Self {
+        SetupError::Curve(e)
+    }
+}
+
+impl RealtimeFlow {
+    /// What its smallest packets count as with its policer.
+    pub fn smallest_counted(&self) -> Bytes {
+        match &self.envelope {
+            Envelope::Buckets { min_packet, .. } => *min_packet,
+            // One packet a period whatever its size, so each counts as the largest.
+            Envelope::Periodic { size, .. } => *size,
+        }
+    }
+}
+
+impl Setup {
+    /// The link as admission sees it. `slack` with `always-check` never lets a best-effort packet
+    /// block, so admission may then leave it out: pass zero for `best_effort_packet`.
+    pub fn link_spec(&self) -> LinkSpec {
+        LinkSpec {
+            rate: self.rate,
+            best_effort_packet: self.wire.of_bytes(self.max_packet),
+            below: self.below,
+            blocking: self.blocking,
+        }
+    }
+
+    /// The flows as admission sees them: counted on the wire.
+    ///
+    /// # Errors
+    /// When an envelope on the wire leaves the range of its type.
+    pub fn flow_specs(&self) -> Result<Vec<FlowSpec>, CurveError> {
+        let overhead = Bytes(u64::from(self.wire.overhead));
+        let min_frame = Bytes(u64::from(self.wire.min_frame));
+        let flow = |f: &RealtimeFlow| {
+            let envelope = f.envelope.on_wire(overhead, min_frame)?;
+            Ok(FlowSpec { envelope, deadline: f.deadline })
+        };
+        self.realtime.iter().map(flow).collect()
+    }
+
+    /// What the real-time flows leave of the link.
+    ///
+    /// # Errors
+    /// When the flows ask for more than the link in the long run, or a curve overflows.
+    pub fn residual(&self) -> Result<Residual, CurveError> {
+        Residual::new(&self.link_spec(), &self.flow_specs()?)
+    }
 }

@@ -1,1 +1,18 @@
-//! See the crate's description.
+//! The simulator: generators, one discrete-event engine, measurement. Everything it prints is
+//! simulated; the same input and seed give the same bytes.
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+pub mod engine;
+pub mod measure;
+pub mod random;
+pub mod replay;
+pub mod simulate;
+pub mod source;
+
+pub use arrivals::{Arrival, Arrivals, Merge};
+pub use engine::{Control, Ending, Observer, run};
+pub use measure::Measure;
+pub use random::Random;
+pub use simulate::{PolicyRun, SimulationError, Traffic, simulate, simulate_all};
+pub use source::Generator;

@@ -1,0 +1,41 @@
+//! `exact`: the shortest safe deadlines (Algorithm 1).
+
+use laxity_core::{PolicyInfo, Time};
+use laxity_curve::InverseCurve;
+
+use super::{Assigner, History};
+
+/// Algorithm 1 of the paper over the whole effective residual capacity.
+///
+/// The paper calls it infeasible, since each deadline seems to need the whole history, and offers
+/// approximations of the curve or a fixed set of packet sizes instead. [`History`] makes it as
+/// cheap as the approximations, so neither is needed.
+#[derive(Clone, Debug)]
+pub struct Exact(History);
+
+impl Exact {
+    /// Deadlines from the inverse of the effective residual capacity, remembering up to
+    /// `capacity` packets inside its last corner.
+    pub fn new(service: &InverseCurve, capacity: usize) -> Exact {
+        Exact(History::new(service, capacity))
+    }
+}
+
+impl Assigner for Exact {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "exact",
+        summary: "EDF with the shortest safe deadline for every best-effort packet",
+        source: "RTAS 2002, section 3, Algorithm 1",
+        keeps_deadlines: true,
+        options: &[],
+    };
+
+    #[inline]
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.0.push(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}

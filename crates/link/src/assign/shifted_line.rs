@@ -1,0 +1,82 @@
+//! `shifted-line`: deadlines from one line that cuts the time axis at the shift.
+
+use laxity_core::{Divisor, NANOBITS_PER_BYTE, OptionInfo, OptionKind, PolicyInfo, Time};
+use laxity_curve::ShiftedLine;
+
+use super::Assigner;
+
+/// `D = w/g + max(r + delta, D_prev)`: needs the previous deadline only.
+#[derive(Clone, Debug)]
+pub struct Shifted {
+    line: Recursion,
+}
+
+/// The recursion with its deadline kept as an exact multiple of `1/g`, so that rounding up to
+/// nanoseconds never accumulates.
+#[derive(Clone, Debug)]
+pub(super) struct Recursion {
+    slope: Option<Divisor>,
+    shift: u64,
+    /// Previous deadline times the slope.
+    previous: u128,
+}
+
+impl Recursion {
+    pub(super) fn new(line: &ShiftedLine) -> Recursion {
+        Recursion { slope: Divisor::new(line.slope.0), shift: line.shift.0, previous: 0 }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, release: Time, wire: u32) -> Time {
+        let Some(slope) = self.slope else { return Time::MAX };
+        let start = u128::from(release.0.saturating_add(self.shift)) * u128::from(slope.get());
+        let base = u128::from(release.0) * u128::from(slope.get());
+        let work = u128::from(wire) * NANOBITS_PER_BYTE as u128;
+        self.previous = self.previous.max(start).saturating_add(work);
+        // Relative to the release the quotient nearly always fits the fast division.
+        Time(release.0.saturating_add(slope.div_ceil(self.previous - base)))
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.previous = 0;
+    }
+}
+
+impl Shifted {
+    /// Deadlines under `line`; with a slope of zero there are none.
+    pub fn new(line: &ShiftedLine) -> Shifted {
+        Shifted { line: Recursion::new(line) }
+    }
+}
+
+impl Assigner for Shifted {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "shifted-line",
+        summary: "EDF with deadlines from one shifted line below the residual capacity",
+        source: "RTAS 2002, section 4.2",
+        keeps_deadlines: true,
+        options: &[
+            OptionInfo {
+                name: "slope",
+                kind: OptionKind::Rate,
+                default: "fitted to the residual capacity",
+                summary: "slope of the line",
+            },
+            OptionInfo {
+                name: "shift",
+                kind: OptionKind::Time,
+                default: "fitted to the residual capacity",
+                summary: "where the line cuts the time axis",
+            },
+        ],
+    };
+
+    #[inline]
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.line.next(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.line.reset();
+    }
+}

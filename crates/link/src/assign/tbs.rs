@@ -1,0 +1,44 @@
+//! `tbs`: the Total Bandwidth Server.
+
+use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Rate, Span, Time};
+use laxity_curve::ShiftedLine;
+
+use super::Assigner;
+use super::shifted_line::Recursion;
+
+/// `D = w/g + max(r, D_prev)`: a line through the origin, as Spuri and Buttazzo give it for tasks.
+#[derive(Clone, Debug)]
+pub struct TotalBandwidthServer {
+    line: Recursion,
+}
+
+impl TotalBandwidthServer {
+    /// A server of bandwidth `slope`; with zero there are no deadlines.
+    pub fn new(slope: Rate) -> TotalBandwidthServer {
+        TotalBandwidthServer { line: Recursion::new(&ShiftedLine { slope, shift: Span::ZERO }) }
+    }
+}
+
+impl Assigner for TotalBandwidthServer {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "tbs",
+        summary: "EDF with deadlines from one line through the origin (Total Bandwidth Server)",
+        source: "RTAS 2002, section 4.1; Spuri and Buttazzo 1996",
+        keeps_deadlines: true,
+        options: &[OptionInfo {
+            name: "slope",
+            kind: OptionKind::Rate,
+            default: "fitted to the residual capacity",
+            summary: "bandwidth of the server",
+        }],
+    };
+
+    #[inline]
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.line.next(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.line.reset();
+    }
+}

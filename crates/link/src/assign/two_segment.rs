@@ -1,0 +1,60 @@
+//! `two-segment`: shortest deadlines under two line segments (Algorithm 2).
+
+use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Time};
+use laxity_curve::{CurveError, InverseCurve, TwoSegment};
+
+use super::{Assigner, History};
+
+/// Algorithm 2 of the paper: `E` approximated by a segment through the origin and a steeper one.
+///
+/// The packets left of the corner, which the paper keeps as a set and scans, are a window that
+/// only moves forward, and the nearest point right of it is one number: [`History`] with two
+/// pieces. The sum in the paper's pseudo-code runs from `i` to `n + 1` and subtracts `r_i`; both
+/// indices are misprinted there.
+#[derive(Clone, Debug)]
+pub struct TwoSegments(History);
+
+/// The parameters, shared with both forms of Algorithm 3.
+pub(super) const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "slopes",
+        kind: OptionKind::RatePair,
+        default: "fitted to the residual capacity",
+        summary: "slopes left and right of the corner, the first at most the second",
+    },
+    OptionInfo {
+        name: "corner",
+        kind: OptionKind::Time,
+        default: "fitted to the residual capacity",
+        summary: "where the segments meet",
+    },
+];
+
+impl TwoSegments {
+    /// Deadlines under `line`, remembering up to `capacity` packets left of its corner.
+    ///
+    /// # Errors
+    /// When the line leaves the range of the curve's numbers.
+    pub fn new(line: &TwoSegment, capacity: usize) -> Result<TwoSegments, CurveError> {
+        Ok(TwoSegments(History::new(&InverseCurve::from_two_segment(line)?, capacity)))
+    }
+}
+
+impl Assigner for TwoSegments {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "two-segment",
+        summary: "EDF with deadlines from two line segments below the residual capacity",
+        source: "RTAS 2002, section 4.3, Algorithm 2",
+        keeps_deadlines: true,
+        options: OPTIONS,
+    };
+
+    #[inline]
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.0.push(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}

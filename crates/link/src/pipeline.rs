@@ -1,0 +1,213 @@
+//! One object from arrival to departure: police, order best effort, assign, serve by deadline.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use laxity_core::{Span, Time};
+
+use crate::assign::Assigner;
+use crate::buffer::DropReason;
+use crate::edf::{EdfQueue, Entry};
+use crate::fair::{Fair, FairQueue as _};
+use crate::ingress::{Ingress, Route};
+use crate::setup::{Release, Setup, SetupError};
+use crate::{Departure, Drops, LinkPolicy, Packet};
+
+/// How best effort and real time share the link: the part in which policies differ.
+pub trait Discipline {
+    /// The deadline of the next packet of the best-effort aggregate; see
+    /// [`Assigner::assign`].
+    fn assign(&mut self, release: Time, wire: u32) -> Time;
+
+    /// Nothing waits and the wire is idle.
+    fn reset(&mut self);
+
+    /// Whether the best-effort head goes before the real-time packets that wait. A `false` with
+    /// no real-time packet waiting leaves the link idle until the next arrival.
+    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool;
+
+    /// A real-time packet conformed at `at` and now waits.
+    fn released(&mut self, at: Time, entry: &Entry);
+
+    /// A real-time packet starts.
+    fn realtime_starts(&mut self, now: Time, entry: &Entry);
+
+    /// See [`Assigner::ARRIVAL_ORDER`].
+    const ARRIVAL_ORDER: bool = false;
+}
+
+/// Service by deadline, with best-effort deadlines from an [`Assigner`].
+#[derive(Clone, Debug)]
+pub struct ByDeadline<A>(pub A);
+
+impl<A: Assigner> Discipline for ByDeadline<A> {
+    #[inline]
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.0.assign(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    #[inline]
+    fn best_effort_goes(&mut self, _now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+        realtime.peek().is_none_or(|first| head.deadline <= first.deadline)
+    }
+
+    #[inline]
+    fn released(&mut self, _at: Time, _entry: &Entry) {}
+
+    #[inline]
+    fn realtime_starts(&mut self, _now: Time, _entry: &Entry) {}
+
+    const ARRIVAL_ORDER: bool = A::ARRIVAL_ORDER;
+}
+
+/// The best-effort packet that is next in fair order, committed with its deadline (Figure 7 of
+/// the paper).
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// As assigned.
+    pub deadline: Time,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// The scheduler of one link.
+#[derive(Debug)]
+pub struct Pipeline<D> {
+    ingress: Ingress,
+    realtime: EdfQueue,
+    /// Relative deadline and class of each real-time flow.
+    flows: Box<[(Span, usize)]>,
+    fair: Fair,
+    head: Option<Head>,
+    release: Release,
+    /// Latest release of the aggregate so far.
+    released: Time,
+    discipline: D,
+}
+
+impl<D: Discipline> Pipeline<D> {
+    /// A scheduler with empty queues.
+    ///
+    /// # Errors
+    /// When the buffer cannot hold what the flows may send at once.
+    pub fn new(setup: &Setup, discipline: D) -> Result<Pipeline<D>, SetupError> {
+        let mut deadlines: Vec<Span> = setup.realtime.iter().map(|f| f.deadline).collect();
+        deadlines.sort_unstable();
+        deadlines.dedup();
+        let class = |d: Span| deadlines.partition_point(|x| *x < d);
+        let flows = setup.realtime.iter().map(|f| (f.deadline, class(f.deadline))).collect();
+        let ingress = Ingress::new(setup)?;
+        let classes = if D::ARRIVAL_ORDER { 1 } else { setup.best_effort.len() };
+        let weights: Vec<_> = setup.best_effort.iter().map(|c| c.weight).take(classes).collect();
+        Ok(Pipeline {
+            realtime: EdfQueue::new(deadlines.len().max(1), ingress.realtime_slots()),
+            fair: Fair::new(setup.fair_queue, &weights, setup.rate, ingress.best_effort_slots()),
+            ingress,
+            flows,
+            head: None,
+            release: setup.release,
+            released: Time::ZERO,
+            discipline,
+        })
+    }
+
+    /// The discipline, for a look at its state.
+    pub fn discipline(&self) -> &D {
+        &self.discipline
+    }
+
+    /// Real-time packets that conform now and wait.
+    pub fn realtime(&self) -> &EdfQueue {
+        &self.realtime
+    }
+
+    /// Lets in what has come to conform by `now`, in order of conformance over all flows, so that
+    /// deadlines within a class never fall.
+    #[inline]
+    fn release_shaped(&mut self, now: Time) {
+        while let Some(entry) = self.ingress.next_conforming(now) {
+            self.insert(entry.deadline, entry.packet);
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, conformance: Time, packet: Packet) {
+        let (deadline, class) = self.flows[packet.flow.index()];
+        let key = if D::ARRIVAL_ORDER { conformance } else { conformance + deadline };
+        let entry = Entry { deadline: key, packet };
+        self.discipline.released(conformance, &entry);
+        // The ingress has counted the slot.
+        let pushed = self.realtime.push(class, entry);
+        debug_assert!(pushed.is_ok());
+    }
+
+    #[inline]
+    fn commit(&mut self, now: Time) {
+        let Some((_, packet)) = self.fair.dequeue(now) else { return };
+        self.released = match self.release {
+            Release::Arrival => self.released.max(packet.arrival),
+            Release::HeadOfLine => now,
+        };
+        let deadline = self.discipline.assign(self.released, packet.wire);
+        self.head = Some(Head { deadline, packet });
+    }
+}
+
+impl<D: Discipline> LinkPolicy for Pipeline<D> {
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+        self.release_shaped(now);
+        match self.ingress.route(now, packet, &mut self.fair, drops) {
+            Route::Realtime(packet) => self.insert(now, packet),
+            Route::BestEffort(class, packet) => {
+                let class = if D::ARRIVAL_ORDER { 0 } else { class };
+                if self.fair.enqueue(now, class, packet).is_err() {
+                    self.ingress.left(&packet, false);
+                    drops.dropped(now, &packet, DropReason::BufferSlots);
+                } else if self.head.is_none() {
+                    self.commit(now);
+                }
+            }
+            Route::Done => {}
+        }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Option<Departure> {
+        self.release_shaped(now);
+        if let Some(head) = self.head {
+            if self.discipline.best_effort_goes(now, &head, &self.realtime) {
+                self.head = None;
+                self.commit(now);
+                self.ingress.left(&head.packet, false);
+                let Head { deadline, packet } = head;
+                return Some(Departure { packet, deadline, realtime: false });
+            }
+        }
+        let Some(entry) = self.realtime.pop() else {
+            if self.head.is_none() {
+                self.discipline.reset();
+            }
+            return None;
+        };
+        self.discipline.realtime_starts(now, &entry);
+        self.ingress.left(&entry.packet, true);
+        let (relative, _) = self.flows[entry.packet.flow.index()];
+        let key = entry.deadline;
+        let deadline = if D::ARRIVAL_ORDER { key + relative } else { key };
+        Some(Departure { packet: entry.packet, deadline, realtime: true })
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.ingress.next_event()
+    }
+
+    fn waiting(&self) -> usize {
+        self.realtime.len()
+            + self.fair.len()
+            + usize::from(self.head.is_some())
+            + self.ingress.shaped()
+    }
+}

@@ -1,0 +1,94 @@
+//! Policing: what keeps a real-time flow within its envelope, so that a flow that lies hurts only
+//! itself.
+//!
+//! A policer is the exact state of the envelope that admission counted with. It answers when a
+//! packet would conform, takes the packets that were let in, and bounds what the flow can still
+//! send, which is what [`slack`](crate::slack) decides by.
+
+mod buckets;
+mod periodic;
+
+pub use buckets::TokenBuckets;
+pub use periodic::PeriodicPolicer;
+
+use laxity_core::Time;
+use laxity_curve::Envelope;
+
+/// The policer of one flow.
+#[derive(Clone, Debug)]
+pub enum Policer {
+    /// Any minimum of token buckets.
+    Buckets(TokenBuckets),
+    /// Periodic with jitter.
+    Periodic(PeriodicPolicer),
+}
+
+/// An upper bound on what a flow can still send from an instant `t` on, `offset` or more later:
+/// nothing before `offset`, then the minimum of `lines` at the time since `t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remaining {
+    /// Nanoseconds from now before which nothing conforms.
+    pub offset: u64,
+    /// `(nanobits at now, rate in bit/s)`; the first `count` hold.
+    pub lines: [(i128, u64); Remaining::LINES],
+    /// How many lines there are.
+    pub count: usize,
+}
+
+impl Remaining {
+    /// Lines kept; further buckets are left out, which is safe since each one only bounds more.
+    pub const LINES: usize = 4;
+
+    /// The bound for an interval of `y` nanoseconds from now.
+    #[inline]
+    pub fn at(&self, y: u64) -> i128 {
+        if y < self.offset {
+            return 0;
+        }
+        let lines = &self.lines[..self.count];
+        lines.iter().map(|&(b, r)| b + i128::from(r) * i128::from(y)).min().unwrap_or(0).max(0)
+    }
+}
+
+impl Policer {
+    /// A policer with full buckets.
+    pub fn new(envelope: &Envelope) -> Policer {
+        match envelope {
+            Envelope::Buckets { buckets, min_packet, .. } => {
+                Policer::Buckets(TokenBuckets::new(buckets, *min_packet))
+            }
+            Envelope::Periodic { period, jitter, size, .. } => {
+                Policer::Periodic(PeriodicPolicer::new(*period, *jitter, *size))
+            }
+        }
+    }
+
+    /// The earliest instant, not before `now`, at which a packet of `bytes` conforms; `None` when
+    /// it never does. The packets before it must have been taken already.
+    #[inline]
+    pub fn conforms_at(&self, now: Time, bytes: u32) -> Option<Time> {
+        match self {
+            Policer::Buckets(p) => p.conforms_at(now, bytes),
+            Policer::Periodic(p) => p.conforms_at(now, bytes),
+        }
+    }
+
+    /// Counts a packet of `bytes` let in at `at`, an answer of
+    /// [`conforms_at`](Self::conforms_at).
+    #[inline]
+    pub fn take(&mut self, at: Time, bytes: u32) {
+        match self {
+            Policer::Buckets(p) => p.take(at, bytes),
+            Policer::Periodic(p) => p.take(at),
+        }
+    }
+
+    /// What the flow can still send from `now` on, in nanobits of counted length.
+    #[inline]
+    pub fn remaining(&self, now: Time) -> Remaining {
+        match self {
+            Policer::Buckets(p) => p.remaining(now),
+            Policer::Periodic(p) => p.remaining(now),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Every link policy by its one name. A new policy is a file and a line here.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use laxity_core::PolicyInfo;
+use laxity_curve::{
+    CurveError, FitError, InverseCurve, Residual, TwoSegment, check_line, check_shifted_line,
+    check_two_segment, fit_line, fit_shifted_line, fit_two_segment,
+};
+
+use crate::assign::{
+    Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
+    Shifted, TotalBandwidthServer, TwoSegments,
+};
+use crate::pipeline::{ByDeadline, Pipeline};
+use crate::proportional_share::{self, ProportionalShare};
+use crate::setup::{Setup, SetupError};
+use crate::slack::{self, Slack};
+use crate::LinkPolicy;
+
+/// All policies, bounds last.
+pub const POLICIES: &[PolicyInfo] = &[
+    Background::INFO,
+    TotalBandwidthServer::INFO,
+    Shifted::INFO,
+    TwoSegments::INFO,
+    Algorithm3::INFO,
+    Algorithm3Printed::INFO,
+    Exact::INFO,
+    slack::INFO,
+    proportional_share::INFO,
+    Fifo::INFO,
+    BestEffortFirst::INFO,
+];
+
+/// The policy of a name.
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|p| p.name == name)
+}
+
+/// Why a policy could not be built.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No policy has this name.
+    Unknown(String),
+    /// The flows and the link do not fit together.
+    Setup(SetupError),
+    /// The residual capacity could not be computed.
+    Curve(CurveError),
+    /// No line is safe, or the one given is not.
+    Fit {
+        /// The policy.
+        policy: &'static str,
+        /// What is wrong with it.
+        error: FitError,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Unknown(name) => {
+                write!(f, "no policy is called `{name}`; there are")?;
+                for p in POLICIES {
+                    write!(f, " {}", p.name)?;
+                }
+                Ok(())
+            }
+            BuildError::Setup(e) => e.fmt(f),
+            BuildError::Curve(e) => e.fmt(f),
+            BuildError::Fit { policy, error } => write!(f, "{policy}: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<SetupError> for BuildError {
+    fn from(e: SetupError) -> Self {
+        BuildError::Setup(e)
+    }
+}
+
+impl From<CurveError> for BuildError {
+    fn from(e: CurveError) -> Self {
+        BuildError::Curve(e)
+    }
+}
+
+/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Takes the policy.
+    fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) -> Self::Output;
+}
+
+struct Boxed;
+
+impl Visitor for Boxed {
+    type Output = Box<dyn LinkPolicy + Send>;
+    fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) -> Self::Output {
+        Box::new(policy)
+    }
+}
+
+/// Builds a policy by name.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
+    visit(name, setup, Boxed)
+}
+
+/// Builds a policy by name and hands it to `visitor`.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Output, BuildError> {
+    let parts = Parts { setup };
+    match name {
+        "background" => parts.by_deadline(Background, visitor),
+        "tbs" => parts.by_deadline(parts.tbs()?, visitor),
+        "shifted-line" => parts.by_deadline(parts.shifted()?, visitor),
+        "two-segment" => {
+            let line = parts.two_segment(TwoSegments::INFO.name)?;
+            parts.by_deadline(TwoSegments::new(&line, History::CAPACITY)?, visitor)
+        }
+        "algorithm-3" => {
+            let line = parts.two_segment(Algorithm3::INFO.name)?;
+            parts.by_deadline(Algorithm3::new(&line), visitor)
+        }
+        "algorithm-3-printed" => {
+            let line = parts.two_segment(Algorithm3Printed::INFO.name)?;
+            parts.by_deadline(Algorithm3Printed::new(&line), visitor)
+        }
+        "exact" => parts.by_deadline(parts.exact()?, visitor),
+        "slack" => {
+            parts.residual()?;
+            Ok(visitor.visit(Pipeline::new(setup, Slack::new(setup))?))
+        }
+        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(setup)?)),
+        "fifo" => parts.by_deadline(Fifo, visitor),
+        "best-effort-first" => parts.by_deadline(BestEffortFirst, visitor),
+        _ => Err(BuildError::Unknown(name.to_string())),
+    }
+}
+
+struct Parts<'a> {
+    setup: &'a Setup,
+}
+
+impl Parts<'_> {
+    fn by_deadline<A, V>(&self, assigner: A, visitor: V) -> Result<V::Output, BuildError>
+    where
+        A: Assigner + Send + 'static,
+        V: Visitor,
+    {
+        Ok(visitor.visit(Pipeline::new(self.setup, ByDeadline(assigner))?))
+    }
+
+    fn residual(&self) -> Result<Residual, BuildError> {
+        Ok(self.setup.residual()?)
+    }
+
+    fn service(&self) -> Result<InverseCurve, BuildError> {
+        Ok(self.residual()?.service(self.setup.guarantee)?)
+    }
+
+    fn exact(&self) -> Result<Exact, BuildError> {
+        Ok(Exact::new(&self.service()?, History::CAPACITY))
+    }
+
+    fn tbs(&self) -> Result<TotalBandwidthServer, BuildError> {
+        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let failed = |error| BuildError::Fit { policy: TotalBandwidthServer::INFO.name, error };
+        let slope = match self.setup.options.tbs {
+            Some(slope) => check_line(&residual, guarantee, slope).map(|()| slope),
+            None => fit_line(&residual, guarantee),
+        };
+        Ok(TotalBandwidthServer::new(slope.map_err(failed)?))
+    }
+
+    fn shifted(&self) -> Result<Shifted, BuildError> {
+        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let failed = |error| BuildError::Fit { policy: Shifted::INFO.name, error };
+        let line = match self.setup.options.shifted_line {
+            Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
+            None => fit_shifted_line(&residual, guarantee),
+        };
+        Ok(Shifted::new(&line.map_err(failed)?))
+    }
+
+    fn two_segment(&self, policy: &'static str) -> Result<TwoSegment, BuildError> {
+        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let line = match self.setup.options.two_segment {
+            Some(line) => check_two_segment(&residual, guarantee, &line).map(|()| line),
+            None => fit_two_segment(&residual, guarantee),
+        };
+        line.map_err(|error| BuildError::Fit { policy, error })
+    }
+}

@@ -1,0 +1,141 @@
+//! The engine: one link, one policy, integer time.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use laxity_core::{Bytes, LinkClock, Rate, Time};
+use laxity_link::buffer::DropReason;
+use laxity_link::{Departure, Drops, LinkPolicy, Packet, Wire};
+
+use crate::Arrival;
+
+/// Told of everything that happens to packets.
+pub trait Observer {
+    /// A packet arrived, before any policing.
+    fn arrived(&mut self, packet: &Packet);
+    /// A packet's transmission ends at `end`.
+    fn sent(&mut self, departure: &Departure, end: Time);
+    /// A packet will not be sent.
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
+}
+
+/// The way in and out of a run that goes on elsewhere: stop it, or see how far it is.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    reached: AtomicU64,
+}
+
+impl Control {
+    /// Asks the run to end with what it has.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run was asked to end.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Simulated nanoseconds done so far, summed over all runs that share this.
+    pub fn reached(&self) -> u64 {
+        self.reached.load(Ordering::Relaxed)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// End of the last transmission or the last instant looked at.
+    pub time: Time,
+    /// Nanoseconds during which the link sent, rounded up.
+    pub busy: u64,
+    /// Packets that still wait because the policy will never send them.
+    pub unsent: usize,
+    /// Whether all arrivals were played.
+    pub complete: bool,
+}
+
+/// How many packets pass between two looks at the control.
+const STRIDE: u64 = 4096;
+
+struct Dropped<'a, O>(&'a mut O);
+
+impl<O: Observer> Drops for Dropped<'_, O> {
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        self.0.dropped(now, packet, reason);
+    }
+}
+
+/// Plays `arrivals`, which come in order of time, through `policy` on a link of `rate`.
+///
+/// Arrivals of an instant come before the decision at that instant. After the last arrival the
+/// queue is served until it is empty.
+pub fn run<P: LinkPolicy, O: Observer>(
+    policy: &mut P,
+    mut arrivals: impl Iterator<Item = Arrival>,
+    rate: Rate,
+    wire: Wire,
+    observer: &mut O,
+    control: &Control,
+) -> Ending {
+    let Some(mut clock) = LinkClock::new(rate) else {
+        return Ending { time: Time::ZERO, busy: 0, unsent: 0, complete: false };
+    };
+    let mut ending = Ending { time: Time::ZERO, busy: 0, unsent: 0, complete: true };
+    let mut wire_bytes = 0u128;
+    let mut seq = 0;
+    let mut reported = 0;
+    let mut next = arrivals.next();
+    // The instant of the next decision: when the link is free, or when an idle policy wakes.
+    let mut decision = Some(Time::ZERO);
+    loop {
+        match next {
+            Some(arrival) if decision.is_none_or(|at| arrival.time <= at) => {
+                let now = arrival.time;
+                let packet = Packet {
+                    seq,
+                    arrival: now,
+                    flow: arrival.flow,
+                    bytes: arrival.bytes,
+                    wire: wire.of(arrival.bytes),
+                    demoted: false,
+                };
+                seq += 1;
+                observer.arrived(&packet);
+                policy.enqueue(now, packet, &mut Dropped(observer));
+                next = arrivals.next();
+                if decision.is_none() || now >= clock.free_at() {
+                    decision = Some(now);
+                }
+                if seq % STRIDE == 0 {
+                    control.reached.fetch_add(now.0 - reported, Ordering::Relaxed);
+                    reported = now.0;
+                    if control.stopped() {
+                        ending.complete = false;
+                        ending.time = now;
+                        break;
+                    }
+                }
+                continue;
+            }
+            _ => {}
+        }
+        let Some(now) = decision else { break };
+        match policy.dequeue(now) {
+            Some(departure) => {
+                wire_bytes += u128::from(departure.packet.wire);
+                let end = clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
+                observer.sent(&departure, end);
+                ending.time = end;
+                decision = Some(end);
+            }
+            None => {
+                decision = policy.next_event().filter(|at| *at > now);
+            }
+        }
+    }
+    ending.unsent = policy.waiting();
+    let nanobits = wire_bytes * laxity_core::NANOBITS_PER_BYTE as u128;
+    ending.busy = u64::try_from(nanobits.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX);
+    ending
+}

@@ -1,0 +1,157 @@
+//! What is kept of a run: counts, histograms, and a thinned series for plots.
+
+use indexmap::IndexMap;
+use laxity_core::{Histogram, Time};
+use laxity_link::buffer::DropReason;
+use laxity_link::{Departure, Packet};
+use laxity_scenario::model::Scenario;
+use laxity_scenario::result::{FlowKind, FlowResult, PolicyResult};
+
+use crate::engine::{Ending, Observer};
+
+/// Columns of a thinned series: about one for each pixel of a wide plot.
+const COLUMNS: u64 = 1200;
+
+/// One flow under one policy.
+#[derive(Clone, Debug)]
+pub struct FlowMeasure {
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Bytes that arrived.
+    pub bytes: u64,
+    /// Delay from arrival to the end of transmission, in ns.
+    pub delay: Histogram,
+    /// Margin left to the deadline in ns, over packets on time; real-time only.
+    pub least_margin: Option<u64>,
+    /// Largest lateness in ns; real-time only.
+    pub most_late: u64,
+    /// Packets that ended after their deadline.
+    pub missed: u64,
+    /// Packets sent as best effort.
+    pub demoted: u64,
+    /// Packets not sent, by reason.
+    pub drops: IndexMap<&'static str, u64>,
+    /// Largest delay in each column of time, as (arrival, delay).
+    pub series: Vec<(u64, u64)>,
+}
+
+/// All flows under one policy.
+#[derive(Clone, Debug)]
+pub struct Measure {
+    /// By flow.
+    pub flows: Vec<FlowMeasure>,
+    column: u64,
+}
+
+impl Measure {
+    /// Nothing seen yet, of `flows` flows over about `duration_ns`.
+    pub fn new(flows: usize, duration_ns: u64) -> Measure {
+        let flow = FlowMeasure {
+            packets: 0,
+            bytes: 0,
+            delay: Histogram::new(),
+            least_margin: None,
+            most_late: 0,
+            missed: 0,
+            demoted: 0,
+            drops: IndexMap::new(),
+            series: Vec::with_capacity(COLUMNS as usize + 2),
+        };
+        Measure { flows: vec![flow; flows], column: (duration_ns / COLUMNS).max(1) }
+    }
+
+    /// The result to print.
+    pub fn result(&self, scenario: &Scenario, ending: &Ending, duration_ns: u64) -> PolicyResult {
+        let mut best_effort = (0u128, 0u64);
+        let mut flows = IndexMap::new();
+        let mut realtime_missed = 0;
+        for (i, (name, m)) in scenario.flow_names().zip(&self.flows).enumerate() {
+            let realtime = scenario.realtime.get(i);
+            if realtime.is_some() {
+                realtime_missed += m.missed;
+            } else {
+                best_effort.0 += m.delay.sum();
+                best_effort.1 += m.delay.count();
+                if name == "other" && m.packets == 0 {
+                    continue;
+                }
+            }
+            flows.insert(name.to_owned(), m.flow_result(realtime.map(|f| f.deadline.0)));
+        }
+        let (sum, count) = best_effort;
+        PolicyResult {
+            utilisation: ending.busy as f64 / duration_ns.max(ending.time.0).max(1) as f64,
+            best_effort_mean_ms: (count > 0).then(|| sum as f64 / count as f64 / 1e6),
+            realtime_missed,
+            flows,
+        }
+    }
+}
+
+impl FlowMeasure {
+    fn flow_result(&self, deadline: Option<u64>) -> FlowResult {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let lateness = if self.most_late > 0 {
+            Some(ms(self.most_late))
+        } else {
+            self.least_margin.map(|m| -ms(m))
+        };
+        FlowResult {
+            kind: if deadline.is_some() { FlowKind::Realtime } else { FlowKind::BestEffort },
+            packets: self.packets,
+            bytes: self.bytes,
+            mean_ms: self.delay.mean().map(|m| m / 1e6),
+            p50_ms: self.delay.quantile(500).map(ms),
+            p99_ms: self.delay.quantile(990).map(ms),
+            max_ms: self.delay.max().map(ms),
+            deadline_ms: deadline.map(ms),
+            max_lateness_ms: deadline.and(lateness),
+            missed: self.missed,
+            dropped: self.drops.values().sum(),
+            demoted: self.demoted,
+            drop_reasons: self.drops.iter().map(|(r, n)| ((*r).to_owned(), *n)).collect(),
+        }
+    }
+}
+
+impl Observer for Measure {
+    #[inline]
+    fn arrived(&mut self, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow.index()];
+        flow.packets += 1;
+        flow.bytes += u64::from(packet.bytes);
+    }
+
+    #[inline]
+    fn sent(&mut self, departure: &Departure, end: Time) {
+        let packet = &departure.packet;
+        let flow = &mut self.flows[packet.flow.index()];
+        let delay = end.since(packet.arrival).0;
+        flow.delay.record(delay);
+        flow.demoted += u64::from(packet.demoted);
+        if departure.realtime {
+            if end > departure.deadline {
+                flow.missed += 1;
+                flow.most_late = flow.most_late.max(end.since(departure.deadline).0);
+            } else {
+                let margin = departure.deadline.since(end).0;
+                flow.least_margin = Some(flow.least_margin.map_or(margin, |m| m.min(margin)));
+            }
+        }
+        let column = packet.arrival.0 / self.column;
+        match flow.series.last_mut() {
+            // Departures of one flow may leave its arrival order only by shaping; the series is
+            // for the eye, so a packet of an earlier column joins the last one.
+            Some(last) if last.0 / self.column >= column => {
+                if delay > last.1 {
+                    *last = (last.0.max(packet.arrival.0), delay);
+                }
+            }
+            _ => flow.series.push((packet.arrival.0, delay)),
+        }
+    }
+
+    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+        *self.flows[packet.flow.index()].drops.entry(reason.name()).or_default() += 1;
+    }
+}

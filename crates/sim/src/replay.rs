@@ -1,0 +1,218 @@
+//! Recorded traffic: captures classified by `match`, and CSV traces by flow name.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use laxity_core::{FlowId, Time};
+use laxity_link::classify::{Classifier, Key, Rule};
+use laxity_scenario::model::{Match, Scenario};
+use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Headers, Report, decode};
+
+use crate::Arrival;
+
+/// What was read from a file.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Packets in order of time; the first one arrives at time zero.
+    pub packets: Vec<Arrival>,
+    /// What was wrong with a capture, and how much of it was used.
+    pub capture: Option<Report>,
+}
+
+/// Why a recording cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The file could not be opened.
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The capture cannot be read at all.
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: CaptureError,
+    },
+    /// The CSV trace has a faulty line.
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Which line, and what is wrong.
+        source: CsvError,
+    },
+    /// A CSV trace names a flow that the scenario does not have.
+    UnknownFlow {
+        /// The file.
+        path: PathBuf,
+        /// Its line.
+        line: u64,
+        /// The name there.
+        flow: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// There is no packet in it.
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::Open { path, source } => write!(f, "{}: {source}", path.display()),
+            ReplayError::Capture { path, source } => write!(f, "{}: {source}", path.display()),
+            ReplayError::Csv { path, source } => {
+                write!(f, "{}:{}:{}: {}", path.display(), source.line, source.column, source.kind)
+            }
+            ReplayError::UnknownFlow { path, line, flow, known } => write!(
+                f,
+                "{}:{line}: column flow: the scenario has no flow `{flow}`; it has {}",
+                path.display(),
+                known.join(", ")
+            ),
+            ReplayError::Empty { path } => {
+                write!(f, "{}: there is no packet in it to replay", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Reads a capture (`.pcap`, `.pcapng`, or by its first bytes) or a CSV trace.
+///
+/// # Errors
+/// See [`ReplayError`]. Faults inside a capture are not errors; the rest of it is used.
+pub fn read(path: &Path, scenario: &Scenario) -> Result<Recording, ReplayError> {
+    let open = |path: &Path| {
+        File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })
+    };
+    let is_csv = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+    let recording = if is_csv {
+        Recording { packets: read_csv(path, open(path)?, scenario, None)?, capture: None }
+    } else {
+        read_capture(path, open(path)?, &classifier(scenario))?
+    };
+    if recording.packets.is_empty() {
+        return Err(ReplayError::Empty { path: path.into() });
+    }
+    Ok(recording)
+}
+
+/// The packets of one flow of a CSV trace; times are kept as they stand.
+///
+/// # Errors
+/// See [`ReplayError`].
+pub fn read_flow(
+    path: &Path,
+    scenario: &Scenario,
+    flow: FlowId,
+) -> Result<Vec<Arrival>, ReplayError> {
+    let file = File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })?;
+    read_csv(path, file, scenario, Some(flow))
+}
+
+fn read_csv(
+    path: &Path,
+    reader: impl Read,
+    scenario: &Scenario,
+    only: Option<FlowId>,
+) -> Result<Vec<Arrival>, ReplayError> {
+    let failed = |source| ReplayError::Csv { path: path.into(), source };
+    let ids: HashMap<&str, FlowId> = scenario.flow_names().zip((0..).map(FlowId)).collect();
+    let mut rows = CsvTrace::open(reader).map_err(failed)?;
+    let mut packets = Vec::new();
+    while let Some(row) = rows.next_row().map_err(failed)? {
+        let Some(&flow) = ids.get(row.flow) else {
+            if only.is_some() {
+                continue;
+            }
+            return Err(ReplayError::UnknownFlow {
+                path: path.into(),
+                line: row.line,
+                flow: row.flow.to_owned(),
+                known: scenario.flow_names().map(str::to_owned).collect(),
+            });
+        };
+        if only.is_none_or(|only| only == flow) {
+            packets.push(Arrival { time: Time(row.time_ns), flow, bytes: row.bytes });
+        }
+    }
+    Ok(packets)
+}
+
+fn read_capture(
+    path: &Path,
+    reader: impl Read,
+    classifier: &Classifier,
+) -> Result<Recording, ReplayError> {
+    let failed = |source| ReplayError::Capture { path: path.into(), source };
+    let mut capture = Capture::open(reader).map_err(failed)?;
+    let mut packets = Vec::new();
+    loop {
+        // What was read before a failing disk is still worth having only to who knows of it, so
+        // an unreadable file stays an error; corrupt content does not.
+        let Some(frame) = capture.next_frame().map_err(failed)? else { break };
+        if !frame.timed || frame.original_len == 0 {
+            continue;
+        }
+        let key = key(&decode(frame.link_type, frame.data));
+        packets.push(Arrival {
+            time: Time(frame.time_ns),
+            flow: classifier.classify(&key),
+            bytes: frame.original_len,
+        });
+    }
+    // Captures of several queues are only nearly in order of time.
+    packets.sort_by_key(|p| p.time);
+    let first = packets.first().map_or(0, |p| p.time.0);
+    for p in &mut packets {
+        p.time = Time(p.time.0 - first);
+    }
+    Ok(Recording { packets, capture: Some(capture.report().clone()) })
+}
+
+/// What a frame's headers say, for classification.
+pub fn key(headers: &Headers) -> Key {
+    Key {
+        dscp: headers.dscp,
+        protocol: headers.protocol,
+        src: headers.src,
+        dst: headers.dst,
+        sport: headers.sport,
+        dport: headers.dport,
+        mark: None,
+        priority: headers.vlan.tags().first().map(|t| u32::from(t.pcp)),
+    }
+}
+
+/// The classifier of a scenario.
+pub fn classifier(scenario: &Scenario) -> Classifier {
+    let realtime = scenario.realtime.iter().map(|f| f.matches.as_ref());
+    let best_effort = scenario.best_effort.iter().map(|c| c.matches.as_ref());
+    let matches = realtime.chain(best_effort).zip((0..).map(FlowId));
+    let rules = matches.filter_map(|(m, id)| m.map(|m| (rule(m), id))).collect();
+    Classifier::new(rules, scenario.other())
+}
+
+fn rule(m: &Match) -> Rule {
+    Rule {
+        dscp: m.dscp,
+        protocol: m.protocol,
+        src: m.src.map(|p| (p.address, p.bits)),
+        dst: m.dst.map(|p| (p.address, p.bits)),
+        sport: m.sport,
+        dport: m.dport,
+        mark: m.mark,
+        priority: m.priority,
+    }
+}

@@ -1,0 +1,344 @@
+//! Runs of a scenario: one policy and seed, or many in parallel.
+
+use std::fmt;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use laxity_core::{FlowId, Span, Time};
+use laxity_curve::Envelope;
+use laxity_link::LinkPolicy;
+use laxity_link::police::Policer;
+use laxity_link::registry::{self, BuildError, Visitor};
+use laxity_link::setup::Setup;
+use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::result::{PolicyResult, SimulationResult};
+
+use crate::engine::{Control, Ending, Observer, run};
+use crate::{Arrival, Generator, Measure, Merge};
+
+/// Where a run's packets come from.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// The scenario's sources, for a time. Traces named by sources are read beforehand.
+    Generated {
+        /// How long packets arrive.
+        duration: Span,
+        /// Packets of each source that replays a trace, by flow.
+        replayed: Arc<Vec<(FlowId, Vec<Arrival>)>>,
+    },
+    /// Packets read beforehand, in order of time.
+    Recorded(Arc<Vec<Arrival>>),
+}
+
+/// Why a run could not start.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// A flow has nothing that generates it.
+    NoSource {
+        /// Its name.
+        flow: String,
+    },
+    /// A bursty or greedy source needs an envelope to be bounded by.
+    NoEnvelope {
+        /// The flow's name.
+        flow: String,
+    },
+    /// A trace that a source names was not read beforehand.
+    TraceNotRead {
+        /// The flow's name.
+        flow: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The policy could not be built.
+    Policy(BuildError),
+}
+
+impl fmt::Display for SimulationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SimulationError::NoSource { flow } => {
+                write!(f, "flow `{flow}` has no `source`; add one, or replay a trace with --trace")
+            }
+            SimulationError::NoEnvelope { flow } => write!(
+                f,
+                "flow `{flow}` sends as fast as its envelope allows but has no `envelope`; add one"
+            ),
+            SimulationError::TraceNotRead { flow, path } => {
+                write!(f, "the trace {} of flow `{flow}` was not read", path.display())
+            }
+            SimulationError::Policy(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SimulationError {}
+
+impl From<BuildError> for SimulationError {
+    fn from(e: BuildError) -> Self {
+        SimulationError::Policy(e)
+    }
+}
+
+/// One policy on one sequence of arrivals.
+#[derive(Clone, Debug)]
+pub struct PolicyRun {
+    /// The policy's name.
+    pub policy: String,
+    /// Seed of the generators.
+    pub seed: u64,
+    /// What was seen.
+    pub measure: Measure,
+    /// How it ended.
+    pub ending: Ending,
+    /// Time over which arrivals were offered, in ns.
+    pub duration_ns: u64,
+}
+
+impl PolicyRun {
+    /// The result to print.
+    pub fn result(&self, scenario: &Scenario) -> PolicyResult {
+        self.measure.result(scenario, &self.ending, self.duration_ns)
+    }
+}
+
+impl Traffic {
+    /// Over which time packets arrive.
+    pub fn duration(&self) -> Span {
+        match self {
+            Traffic::Generated { duration, .. } => *duration,
+            Traffic::Recorded(packets) => Span(packets.last().map_or(0, |p| p.time.0)),
+        }
+    }
+
+    /// Checks that every flow can be generated.
+    ///
+    /// # Errors
+    /// Names the first flow that cannot.
+    pub fn check(&self, scenario: &Scenario) -> Result<(), SimulationError> {
+        match self {
+            Traffic::Recorded(_) => Ok(()),
+            Traffic::Generated { replayed, .. } => {
+                flows(scenario).try_for_each(|f| match f.source {
+                    _ if f.optional => Ok(()),
+                    None => Err(SimulationError::NoSource { flow: f.name.to_owned() }),
+                    Some(Source::Trace { path }) if replayed.iter().all(|r| r.0 != f.id) => {
+                        let (flow, path) = (f.name.to_owned(), path.clone());
+                        Err(SimulationError::TraceNotRead { flow, path })
+                    }
+                    Some(Source::OnOff { .. } | Source::Greedy { .. }) if f.envelope.is_none() => {
+                        Err(SimulationError::NoEnvelope { flow: f.name.to_owned() })
+                    }
+                    Some(_) => Ok(()),
+                })
+            }
+        }
+    }
+
+    /// The generated packets of one seed.
+    fn generate<'a>(
+        scenario: &'a Scenario,
+        seed: u64,
+        duration: Span,
+        replayed: &'a [(FlowId, Vec<Arrival>)],
+    ) -> Merge<Box<dyn Iterator<Item = Arrival> + 'a>> {
+        let end = Time(duration.0);
+        let mut sources: Vec<Box<dyn Iterator<Item = Arrival>>> = Vec::new();
+        for f in flows(scenario) {
+            let Some(source) = f.source else { continue };
+            if let Some((_, packets)) = replayed.iter().find(|r| r.0 == f.id) {
+                sources.push(Box::new(packets.iter().copied().take_while(move |p| p.time < end)));
+                continue;
+            }
+            // A periodic source needs no envelope; this one would never hold it back.
+            let unbounded = Envelope::Periodic {
+                period: Span(1),
+                size: laxity_core::Bytes(u64::from(u32::MAX)),
+                jitter: Span(0),
+            };
+            let policer = Policer::new(f.envelope.unwrap_or(&unbounded));
+            let largest = f.envelope.map_or(scenario.link.max_packet, Envelope::max_packet);
+            if let Some(g) = Generator::new(source, f.id, seed, policer, largest, end) {
+                sources.push(Box::new(g));
+            }
+        }
+        Merge::new(sources)
+    }
+}
+
+struct Flow<'a> {
+    id: FlowId,
+    name: &'a str,
+    source: Option<&'a Source>,
+    envelope: Option<&'a Envelope>,
+    /// The implicit class need not be generated.
+    optional: bool,
+}
+
+fn flows(scenario: &Scenario) -> impl Iterator<Item = Flow<'_>> {
+    let realtime = scenario.realtime.iter().map(|f| Flow {
+        id: FlowId(0),
+        name: &f.name,
+        source: f.source.as_ref(),
+        envelope: Some(&f.envelope),
+        optional: false,
+    });
+    let last = scenario.best_effort.len().wrapping_sub(1);
+    let best_effort = scenario.best_effort.iter().enumerate().map(move |(i, c)| Flow {
+        id: FlowId(0),
+        name: &c.name,
+        source: c.source.as_ref(),
+        envelope: c.envelope.as_ref(),
+        optional: i == last && c.source.is_none(),
+    });
+    realtime.chain(best_effort).zip(0..).map(|(f, i)| Flow { id: FlowId(i), ..f })
+}
+
+/// Runs one policy on one seed; `extra` sees every packet beside the measurement.
+///
+/// # Errors
+/// See [`SimulationError`].
+pub fn simulate<O: Observer>(
+    scenario: &Scenario,
+    policy: &str,
+    seed: u64,
+    traffic: &Traffic,
+    extra: &mut O,
+    control: &Control,
+) -> Result<PolicyRun, SimulationError> {
+    traffic.check(scenario)?;
+    let setup = scenario.setup();
+    let duration_ns = traffic.duration().0;
+    let mut measure = Measure::new(scenario.flow_count(), duration_ns);
+    let observer = Both(&mut measure, extra);
+    let drive = Drive { scenario, setup: &setup, seed, traffic, observer, control };
+    let ending = registry::visit(policy, &setup, drive)?;
+    let policy = policy.to_owned();
+    Ok(PolicyRun { policy, seed, measure, ending, duration_ns })
+}
+
+struct Drive<'a, O> {
+    scenario: &'a Scenario,
+    setup: &'a Setup,
+    seed: u64,
+    traffic: &'a Traffic,
+    observer: O,
+    control: &'a Control,
+}
+
+impl<O: Observer> Visitor for Drive<'_, O> {
+    type Output = Ending;
+
+    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> Ending {
+        let (rate, wire) = (self.setup.rate, self.setup.wire);
+        match self.traffic {
+            Traffic::Recorded(packets) => {
+                let arrivals = packets.iter().copied();
+                run(&mut policy, arrivals, rate, wire, &mut self.observer, self.control)
+            }
+            Traffic::Generated { duration, replayed } => {
+                let arrivals = Traffic::generate(self.scenario, self.seed, *duration, replayed);
+                run(&mut policy, arrivals, rate, wire, &mut self.observer, self.control)
+            }
+        }
+    }
+}
+
+/// Two observers of one run.
+#[derive(Debug)]
+pub struct Both<'a, 'b, A, B>(pub &'a mut A, pub &'b mut B);
+
+/// An observer that looks away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn arrived(&mut self, _: &laxity_link::Packet) {}
+    fn sent(&mut self, _: &laxity_link::Departure, _: Time) {}
+    fn dropped(
+        &mut self,
+        _: Time,
+        _: &laxity_link::Packet,
+        _: laxity_link::buffer::DropReason,
+    ) {
+    }
+}
+
+impl<A: Observer, B: Observer> Observer for Both<'_, '_, A, B> {
+    #[inline]
+    fn arrived(&mut self, packet: &laxity_link::Packet) {
+        self.0.arrived(packet);
+        self.1.arrived(packet);
+    }
+
+    #[inline]
+    fn sent(&mut self, departure: &laxity_link::Departure, end: Time) {
+        self.0.sent(departure, end);
+        self.1.sent(departure, end);
+    }
+
+    #[inline]
+    fn dropped(
+        &mut self,
+        now: Time,
+        packet: &laxity_link::Packet,
+        reason: laxity_link::buffer::DropReason,
+    ) {
+        self.0.dropped(now, packet, reason);
+        self.1.dropped(now, packet, reason);
+    }
+}
+
+/// Runs every policy on every seed on as many threads as there are processors; the results come
+/// by seed, then policy, whatever order they were done in. A stopped run leaves what was done.
+///
+/// # Errors
+/// The first error by seed and policy.
+pub fn simulate_all(
+    scenario: &Scenario,
+    policies: &[String],
+    seeds: &[u64],
+    traffic: &Traffic,
+    control: &Control,
+) -> Result<Vec<PolicyRun>, SimulationError> {
+    let jobs: Vec<(u64, &String)> =
+        seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<PolicyRun, SimulationError>)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((i, (seed, policy))) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    jobs.get(i).map(|job| (i, job))
+                } {
+                    if control.stopped() {
+                        break;
+                    }
+                    let run =
+                        simulate(scenario, policy, *seed, traffic, &mut Unobserved, control);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((i, run));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_unstable_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, run)| run).collect()
+}
+
+/// The results of one seed, to print.
+pub fn result(scenario: &Scenario, runs: &[PolicyRun], seed: Option<u64>) -> SimulationResult {
+    SimulationResult {
+        scenario: scenario.name.clone(),
+        seed,
+        duration_ns: runs.iter().map(|r| r.duration_ns).max().unwrap_or(0),
+        policies: runs.iter().map(|r| (r.policy.clone(), r.result(scenario))).collect(),
+    }
+}

@@ -1,0 +1,168 @@
+//! Traffic generators (Tables 3 and 4 of the paper, Appendix B).
+
+use laxity_core::{Bytes, FlowId, Time};
+use laxity_link::police::Policer;
+use laxity_scenario::model::{Length, Source};
+
+use crate::{Arrival, Random};
+
+/// The smallest packet of the paper's generators.
+const LEAST: u64 = 40;
+
+/// Generates one flow's packets up to an end, forever the same for one seed.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    flow: FlowId,
+    random: Random,
+    policer: Policer,
+    pattern: Pattern,
+    length: Length,
+    largest: u64,
+    now: Time,
+    end: Time,
+    pending: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    /// On until `until`; then off for a drawn time.
+    Bursts { on: (u64, u64), off: (u64, u64), until: Time },
+    Greedy,
+    Grid { period: u64, jitter: u64, next: Time },
+}
+
+impl Generator {
+    /// The generator of `flow`, whose packets conform to `policer` and have at most `largest`
+    /// bytes; `None` for a source that replays a trace.
+    pub fn new(
+        source: &Source,
+        flow: FlowId,
+        seed: u64,
+        policer: Policer,
+        largest: Bytes,
+        end: Time,
+    ) -> Option<Generator> {
+        let mut random = Random::new(seed, flow.0);
+        let mut now = Time::ZERO;
+        let (pattern, length) = match *source {
+            Source::OnOff { length, on, off } => {
+                let (on, off) = ((on.0.0, on.1.0), (off.0.0, off.1.0));
+                // A run begins in a pause, so that bursts of different flows start apart.
+                now = Time(random.uniform(off.0, off.1));
+                let until = Time(now.0.saturating_add(random.uniform(on.0, on.1)));
+                (Pattern::Bursts { on, off, until }, length)
+            }
+            Source::Greedy { length } => (Pattern::Greedy, length),
+            Source::Periodic { period, length, jitter } => {
+                let pattern = Pattern::Grid { period: period.0, jitter: jitter.0, next: now };
+                (pattern, length)
+            }
+            Source::Trace { .. } => return None,
+        };
+        let largest = largest.0.min(u64::from(u32::MAX));
+        Some(Generator {
+            flow,
+            random,
+            policer,
+            pattern,
+            length,
+            largest,
+            now,
+            end,
+        })
+    }
+
+    fn draw_length(&mut self) -> u32 {
+        let drawn = match self.length {
+            Length::Fixed(bytes) => return bytes.0.min(self.largest) as u32,
+            Length::Normal { mean, deviation } => self.random.normal(mean, deviation),
+            Length::Uniform { least, most } => self.random.uniform(least.0, most.0),
+        };
+        drawn.clamp(LEAST.min(self.largest), self.largest) as u32
+    }
+
+    /// When the next packet leaves; `None` when it never conforms.
+    fn next_time(&mut self, bytes: u32) -> Option<Time> {
+        match &mut self.pattern {
+            Pattern::Greedy => self.policer.conforms_at(self.now, bytes),
+            Pattern::Bursts { on, off, until } => loop {
+                let time = self.policer.conforms_at(self.now, bytes)?;
+                if time < *until {
+                    return Some(time);
+                }
+                let pause = self.random.uniform(off.0, off.1);
+                self.now = Time(until.0.saturating_add(pause));
+                *until = Time(self.now.0.saturating_add(self.random.uniform(on.0, on.1)));
+                if self.now >= self.end {
+                    return None;
+                }
+            },
+            Pattern::Grid { period, jitter, next } => {
+                let late = self.random.uniform(0, *jitter);
+                // Jitter beyond a period must not reorder the flow's packets.
+                let time = Time(next.0.saturating_add(late)).max(self.now);
+                *next = Time(next.0.saturating_add(*period));
+                Some(time)
+            }
+        }
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let bytes = self.draw_length();
+        let time = self.next_time(bytes)?;
+        if time >= self.end {
+            return None;
+        }
+        // A periodic source may lie about its envelope; policing it is the link's business.
+        if !matches!(self.pattern, Pattern::Grid { .. }) {
+            self.policer.take(time, bytes);
+        }
+        self.now = time;
+        Some(Arrival { time, flow: self.flow, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laxity_core::{Rate, Span};
+    use laxity_curve::Envelope;
+
+    fn ftp(seed: u64) -> Vec<Arrival> {
+        let kb = Rate::bytes_per_second;
+        let envelope =
+            Envelope::tspec(Bytes(1536), kb(250_000), Bytes(30_720), kb(150_000)).unwrap();
+        let source = Source::OnOff {
+            length: Length::Normal { mean: Bytes(1700), deviation: Bytes(200) },
+            on: (Span::from_millis(10), Span::from_millis(700)),
+            off: (Span::from_millis(100), Span::from_millis(300)),
+        };
+        let end = Time(60_000_000_000);
+        let policer = Policer::new(&envelope);
+        Generator::new(&source, FlowId(3), seed, policer, Bytes(1536), end).unwrap().collect()
+    }
+
+    #[test]
+    fn bursts_conform_to_their_envelope_and_repeat() {
+        let packets = ftp(1);
+        assert!(packets.len() > 1000);
+        assert!(packets.is_sorted_by_key(|p| p.time));
+        assert!(packets.iter().all(|p| (40..=1536).contains(&p.bytes)));
+        for (i, first) in packets.iter().enumerate() {
+            let mut sum = 0u128;
+            for p in &packets[i..(i + 200).min(packets.len())] {
+                sum += u128::from(p.bytes) * 8_000_000_000;
+                let t = u128::from(p.time.0 - first.time.0);
+                let peak = 1536 * 8_000_000_000 + 2_000_000 * t;
+                let rate = 30_720 * 8_000_000_000 + 1_200_000 * t;
+                assert!(sum <= peak.min(rate));
+            }
+        }
+        assert_eq!(packets, ftp(1));
+        assert_ne!(packets, ftp(2));
+    }
+}
