@@ -17,7 +17,7 @@ use core::fmt;
 use laxity_core::{Bytes, NANOBITS_PER_BYTE};
 use laxity_curve::{CurveError, DEFAULT_MIN_PACKET, Envelope};
 
-use crate::setup::Setup;
+use crate::setup::{Setup, SetupError};
 
 /// Room for packets beyond the reserved bytes, and the limit for best effort, where the setup
 /// names none.
@@ -95,57 +95,6 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// A limit that is too small for what it must hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BufferError {
-    /// A real-time flow's own limit is below what its envelope lets wait.
-    Flow {
-        /// Index of the flow.
-        flow: usize,
-        /// What must fit: `A(d)`.
-        need: Bytes,
-        /// The limit given.
-        limit: Bytes,
-    },
-    /// The total is below what all real-time envelopes together let wait.
-    Total {
-        /// What must fit: the sum of `A_k(d_k)`.
-        need: Bytes,
-        /// The limit given.
-        limit: Bytes,
-    },
-    /// An envelope could not be evaluated.
-    Envelope {
-        /// Index of the flow.
-        flow: usize,
-        /// What went wrong.
-        error: CurveError,
-    },
-}
-
-impl fmt::Display for BufferError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BufferError::Flow { flow, need, limit } => write!(
-                f,
-                "real-time flow {flow} may have {need} waiting within its deadline, but its buffer \
-                 is {limit}; give it at least {need}"
-            ),
-            BufferError::Total { need, limit } => write!(
-                f,
-                "the real-time flows may have {need} waiting within their deadlines, but the whole \
-                 buffer is {limit}; give it at least {need}"
-            ),
-            BufferError::Envelope { flow, error } => {
-                write!(f, "the envelope of real-time flow {flow} cannot be evaluated: {error}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for BufferError {}
-
 /// What a packet may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -195,14 +144,12 @@ impl BufferLimits {
     ///
     /// # Errors
     /// When an envelope cannot be evaluated.
-    pub fn of(setup: &Setup) -> Result<BufferLimits, BufferError> {
+    pub fn of(setup: &Setup) -> Result<BufferLimits, CurveError> {
         let mut per_flow = Vec::with_capacity(setup.realtime.len() + setup.best_effort.len());
         let mut needed = 0u64;
-        for (flow, f) in setup.realtime.iter().enumerate() {
-            let within = f.envelope.value(f.deadline.0.into());
-            let within = within.map_err(|error| BufferError::Envelope { flow, error })?;
-            let bytes = within.ceil().div_euclid(NANOBITS_PER_BYTE)
-                + i128::from(within.ceil().rem_euclid(NANOBITS_PER_BYTE) != 0);
+        for f in &setup.realtime {
+            let nanobits = f.envelope.value(f.deadline.0.into())?.ceil();
+            let bytes = nanobits.unsigned_abs().div_ceil(NANOBITS_PER_BYTE.unsigned_abs());
             let reserved = Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
             needed = needed.saturating_add(reserved.0);
             let smallest = match &f.envelope {
@@ -257,7 +204,7 @@ impl Buffers {
     ///
     /// # Errors
     /// When real time does not fit; see [`with_limits`](Self::with_limits).
-    pub fn new(setup: &Setup) -> Result<Buffers, BufferError> {
+    pub fn new(setup: &Setup) -> Result<Buffers, SetupError> {
         Buffers::with_limits(&BufferLimits::of(setup)?)
     }
 
@@ -265,7 +212,7 @@ impl Buffers {
     ///
     /// # Errors
     /// When a flow's limit, or the total, is less than what is reserved.
-    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, BufferError> {
+    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, SetupError> {
         let realtime = limits.realtime.min(limits.per_flow.len());
         let mut accounts = Vec::with_capacity(limits.per_flow.len());
         let (mut committed, mut committed_packets, mut smallest) = (0u64, 0u64, u64::MAX);
@@ -280,8 +227,8 @@ impl Buffers {
             };
             if flow < realtime {
                 if account.limit < account.reserved {
-                    let (need, limit) = (f.reserved, Bytes(account.limit));
-                    return Err(BufferError::Flow { flow, need, limit });
+                    let (needed, limit) = (f.reserved, Bytes(account.limit));
+                    return Err(SetupError::FlowBufferTooSmall { flow, limit, needed });
                 }
                 committed = committed.saturating_add(account.reserved);
                 committed_packets = committed_packets.saturating_add(account.reserved_packets);
@@ -290,7 +237,8 @@ impl Buffers {
             accounts.push(account);
         }
         if committed > limits.total.0 {
-            return Err(BufferError::Total { need: Bytes(committed), limit: limits.total });
+            let (total, needed) = (limits.total, Bytes(committed));
+            return Err(SetupError::BufferTooSmall { total, needed });
         }
         let slots = |bytes: u64, smallest: u64| {
             let slots = bytes.div_ceil(smallest).min(MOST_SLOTS as u64);

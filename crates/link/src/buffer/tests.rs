@@ -26,11 +26,12 @@ fn limits(total: u64) -> BufferLimits {
 #[test]
 fn limits_that_cannot_keep_the_promise_are_refused() {
     let error = Buffers::with_limits(&limits(499)).unwrap_err();
-    assert_eq!(error, BufferError::Total { need: Bytes(500), limit: Bytes(499) });
+    assert_eq!(error, SetupError::BufferTooSmall { total: Bytes(499), needed: Bytes(500) });
     let mut small = limits(1000);
     small.per_flow[1].limit = Some(Bytes(199));
     let error = Buffers::with_limits(&small).unwrap_err();
-    assert_eq!(error, BufferError::Flow { flow: 1, need: Bytes(200), limit: Bytes(199) });
+    let (limit, needed) = (Bytes(199), Bytes(200));
+    assert_eq!(error, SetupError::FlowBufferTooSmall { flow: 1, limit, needed });
 }
 
 // Fails when the reservation of flow 0 is open to flow 1, whose limit alone would let it have it.
