@@ -1,7 +1,7 @@
 #!/bin/bash
 # Records the captures of this folder from traffic between network namespaces of its own.
 #
-#   usage: record.sh [folder]        (root; default: the folder of this script; about 25 s)
+#   usage: record.sh [folder]        (root; default: the folder of this script; about 17 s)
 #
 # Needs, as Debian packages: iproute2 nftables ethtool tcpdump ffmpeg iperf3 dnsmasq-base
 # bind9-dnsutils curl python3 iputils-ping. Nothing leaves the namespaces, and they are gone when

@@ -93,6 +93,8 @@ pub enum BadHeader {
     Fraction(u32),
     /// The record would reach past the end of the file, and records are found before that.
     PastEnd(u32),
+    /// The record would reach over the start of another one.
+    Overlap(u32),
 }
 
 impl fmt::Display for BadHeader {
@@ -102,6 +104,7 @@ impl fmt::Display for BadHeader {
             BadHeader::OriginalLength(n) => write!(f, "original length {n}"),
             BadHeader::Fraction(n) => write!(f, "sub-second time {n}"),
             BadHeader::PastEnd(n) => write!(f, "captured length {n} reaches past the end"),
+            BadHeader::Overlap(n) => write!(f, "captured length {n} reaches over another record"),
         }
     }
 }

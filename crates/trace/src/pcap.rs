@@ -159,6 +159,13 @@ impl Pcap {
                 self.past_end(&record, need, window, faults)?;
                 continue;
             }
+            let followed = !window.look_ahead(need + header)
+                || self.implausible(&self.record(&window.bytes()[need..])).is_none();
+            if (record.captured > record.original || !followed)
+                && self.overlaps(&record, need, window, faults)?
+            {
+                continue;
+            }
             let offset = window.offset();
             let mut original_len = record.original;
             if record.captured > original_len {
@@ -206,6 +213,28 @@ impl Pcap {
         Ok(())
     }
 
+    /// Whether another record starts inside this suspicious one, whose length is then corrupt;
+    /// reading goes on with that other record.
+    #[cold]
+    fn overlaps<R: Read>(
+        &self,
+        record: &Record,
+        need: usize,
+        window: &mut Window<R>,
+        faults: &mut Faults,
+    ) -> io::Result<bool> {
+        for at in 1..need {
+            if self.believable(at, window)? {
+                let reason = BadHeader::Overlap(record.captured);
+                let kind = FaultKind::BadRecord { reason, skipped: at as u64, resumed: true };
+                faults.add(window.offset(), kind);
+                window.consume(at);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     #[cold]
     fn resync<R: Read>(
         &self,
@@ -228,16 +257,20 @@ impl Pcap {
                 window.consume(window.len());
                 return Ok((window.offset() - from, false));
             }
-            if self.believable(window)? {
+            if self.believable(0, window)? {
                 return Ok((window.offset() - from, true));
             }
         }
     }
 
-    /// Whether a whole record starts here, near in time, and another one or the end follows it.
-    fn believable<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
+    /// Whether a whole record starts `at` bytes into the window, near in time to the records
+    /// before, and another one or the end of the file follows it.
+    fn believable<R: Read>(&self, at: usize, window: &mut Window<R>) -> io::Result<bool> {
         let header = self.magic.record_header;
-        let record = self.record(window.bytes());
+        if !window.fill(at + header)? {
+            return Ok(false);
+        }
+        let record = self.record(&window.bytes()[at..]);
         let near = |a: u32, b: u32| a.abs_diff(b) <= RESYNC_SECONDS;
         let in_time = match self.seconds {
             Some((first, latest)) => near(record.seconds, first) || near(record.seconds, latest),
@@ -250,15 +283,15 @@ impl Pcap {
         {
             return Ok(false);
         }
-        let length = header + record.captured as usize;
-        if !window.fill(length)? {
+        let end = at + header + record.captured as usize;
+        if !window.fill(end)? {
             return Ok(false);
         }
-        if !window.fill(length + header)? {
+        if !window.fill(end + header)? {
             // Nothing to check it against but the end, which must be the record's.
-            return Ok(window.len() == length);
+            return Ok(window.len() == end);
         }
-        let next = self.record(&window.bytes()[length..]);
+        let next = self.record(&window.bytes()[end..]);
         Ok(self.implausible(&next).is_none() && near(next.seconds, record.seconds))
     }
 }

@@ -49,7 +49,7 @@ impl Clock {
             Clock::Times(10u64.pow(9 - power))
         } else {
             // Units so small that 64 bits of them are no nanosecond all count as 0.
-            Clock::Divided(10u64.checked_pow(power - 9).unwrap_or(u64::MAX))
+            10u64.checked_pow(power - 9).map_or(Clock::Times(0), Clock::Divided)
         }
     }
 

@@ -14,11 +14,13 @@ pub(crate) struct Window<R> {
     end: usize,
     offset: u64,
     eof: bool,
+    /// What went wrong while looking further ahead than was needed.
+    deferred: Option<io::Error>,
 }
 
 impl<R: Read> Window<R> {
     pub(crate) fn new(inner: R) -> Self {
-        Window { inner, buf: Vec::new(), start: 0, end: 0, offset: 0, eof: false }
+        Window { inner, buf: Vec::new(), start: 0, end: 0, offset: 0, eof: false, deferred: None }
     }
 
     /// Offset in the stream of the first byte that is not consumed.
@@ -42,19 +44,33 @@ impl<R: Read> Window<R> {
         if self.end - self.start >= n { Ok(true) } else { self.fill_slowly(n) }
     }
 
+    /// As `fill`, for bytes that are not needed yet: an error waits until they are.
+    #[inline]
+    pub(crate) fn look_ahead(&mut self, n: usize) -> bool {
+        self.fill(n).unwrap_or_else(|e| {
+            self.deferred = Some(e);
+            false
+        })
+    }
+
     #[cold]
     fn fill_slowly(&mut self, n: usize) -> io::Result<bool> {
+        if let Some(e) = self.deferred.take() {
+            return Err(e);
+        }
         while self.len() < n && !self.eof {
+            let mut crowded = self.end == self.buf.len();
             if self.start + n > self.buf.len() && self.start > 0 {
                 self.buf.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
                 self.start = 0;
+                crowded = self.end * 2 >= self.buf.len();
             }
-            // The buffer grows with the bytes that arrive, not with the length a file claims; a
-            // chunk of slack keeps a byte-by-byte scan from moving the buffer for every byte.
-            if self.end == self.buf.len() {
-                let wanted = (self.buf.len() * 2).clamp(CHUNK, n.max(CHUNK) + CHUNK);
-                self.buf.resize(wanted.max(self.end + 1), 0);
+            // The buffer grows with the bytes that arrive, not with the length a file claims. The
+            // slack keeps a byte-by-byte scan from moving the buffer for every byte.
+            let most = n.max(CHUNK) + CHUNK.max(n / 4);
+            if crowded && self.buf.len() < most {
+                self.buf.resize((self.buf.len() * 2).clamp(CHUNK, most), 0);
             }
             match self.inner.read(&mut self.buf[self.end..]) {
                 Ok(0) => self.eof = true,
