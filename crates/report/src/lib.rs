@@ -1,1 +1,46 @@
-//! See the crate's description.
+//! Tables, plots and the self-contained page.
+//!
+//! From result types alone, simulated or live: nothing here runs a policy or reads a clock, so the
+//! same results give the same bytes. A [`Table`] is written to a page and to a terminal alike, a
+//! [`Figure`] stands in a page or alone as an SVG file. Pages need no network, no script and no
+//! other file, and follow the reader's choice of light or dark.
+//!
+//! ```
+//! use laxity_report::{Meta, Page, text};
+//! use laxity_scenario::result::SimulationResult;
+//!
+//! # fn show(result: &SimulationResult) {
+//! print!("{}", text::simulation(result, None, text::Style::PLAIN));
+//! let page = Page::of_result(result, &Meta::default());
+//! let html: String = page.html();
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod curves;
+mod delays;
+mod detail;
+mod distribution;
+pub mod escape;
+mod figure;
+pub mod number;
+mod page;
+pub mod plot;
+mod reproduction;
+mod residual;
+mod simulation;
+mod table;
+pub mod text;
+pub mod ticks;
+mod timeline;
+mod verdict;
+
+pub use delays::{delay_tables, drop_table, loss_table, margin_table, policy_table};
+pub use detail::{FlowDetail, Outcome, PolicyDetail};
+pub use figure::{Figure, Key};
+pub use page::{Block, Kind, Meta, Mood, Page, Section};
+pub use reproduction::{experiment_table, outcome_words, overview_table, reproduction_page};
+pub use residual::ResidualPlot;
+pub use simulation::{check_page, simulation_page, summary_words};
+pub use table::{Cell, Column, Group, Table, Tone};
+pub use verdict::{check_table, verdict_words};

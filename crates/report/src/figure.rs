@@ -1,0 +1,171 @@
+//! Panels put together: small multiples with one caption and one legend.
+
+use crate::escape::{data_uri, markup, slug};
+use crate::plot::{self, Anchor, Ink, Plot, palette_css, svg_css, text_width};
+use std::fmt::Write;
+
+/// One entry of a legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// What it stands for.
+    pub label: String,
+    /// How it is drawn.
+    pub ink: Ink,
+    /// Shown as a filled patch instead of a line.
+    pub patch: bool,
+}
+
+impl Key {
+    /// A line.
+    pub fn line(label: impl Into<String>, ink: Ink) -> Key {
+        Key { label: label.into(), ink, patch: false }
+    }
+
+    /// A patch.
+    pub fn patch(label: impl Into<String>, ink: Ink) -> Key {
+        Key { label: label.into(), ink, patch: true }
+    }
+}
+
+/// A figure of a page: one or many panels of equal size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Stem of its file name and its identifier in the page; made plain when written.
+    pub name: String,
+    /// In a few words.
+    pub title: String,
+    /// What is to be seen, and how it was made.
+    pub caption: String,
+    /// Shared by all panels.
+    pub legend: Vec<Key>,
+    /// Panels, in reading order.
+    pub panels: Vec<Plot>,
+    /// Panels side by side where there is room.
+    pub columns: usize,
+}
+
+impl Figure {
+    /// A figure without panels.
+    pub fn new(name: impl Into<String>, title: impl Into<String>, columns: usize) -> Figure {
+        Figure {
+            name: name.into(),
+            title: title.into(),
+            caption: String::new(),
+            legend: Vec::new(),
+            panels: Vec::new(),
+            columns: columns.max(1),
+        }
+    }
+
+    /// Sets the caption.
+    pub fn captioned(mut self, caption: impl Into<String>) -> Figure {
+        self.caption = caption.into();
+        self
+    }
+
+    /// Sets the legend.
+    pub fn keyed(mut self, legend: Vec<Key>) -> Figure {
+        self.legend = legend;
+        self
+    }
+
+    /// Sets the panels.
+    pub fn with(mut self, panels: Vec<Plot>) -> Figure {
+        self.panels = panels;
+        self
+    }
+
+    /// Its file name: `NAME.svg`.
+    pub fn file_name(&self) -> String {
+        format!("{}.svg", slug(&self.name))
+    }
+
+    /// The whole figure as one SVG document that needs nothing else, light or dark as the viewer
+    /// prefers.
+    pub fn svg(&self) -> String {
+        let columns = self.columns.min(self.panels.len()).max(1);
+        let (gap, margin) = (22.0, 14.0);
+        let cell_w = self.panels.iter().map(|p| p.width).fold(0.0, f64::max).max(240.0);
+        let cell_h = self.panels.iter().map(|p| p.height).fold(0.0, f64::max);
+        let width = columns as f64 * (cell_w + gap) - gap + 2.0 * margin;
+        let mut body = String::new();
+        plot::text(&mut body, (margin, margin + 13.0), Anchor::Start, "tt", &self.title);
+        let mut y = margin + 24.0;
+        if !self.legend.is_empty() {
+            let mut x = margin;
+            y += 12.0;
+            for key in &self.legend {
+                let wide = 38.0 + text_width(&key.label, 12.0) + 18.0;
+                if x + wide > width && x > margin {
+                    x = margin;
+                    y += 19.0;
+                }
+                body.push_str(&plot::sample_marks(&key.ink, key.patch, x, y - 4.0));
+                plot::text(&mut body, (x + 36.0, y), Anchor::Start, "", &key.label);
+                x += wide;
+            }
+            y += 14.0;
+        }
+        let id = slug(&self.name);
+        for (i, panel) in self.panels.iter().enumerate() {
+            let x = margin + (i % columns) as f64 * (cell_w + gap);
+            let top = y + (i / columns) as f64 * (cell_h + gap);
+            // A nested `<svg>` takes its place by x and y.
+            let inner = panel.svg(&format!("{id}-{i}"));
+            let inner = inner.strip_prefix("<svg ").unwrap_or(&inner);
+            let _ = write!(body, "<svg x=\"{}\" y=\"{}\" {inner}", plot::px(x), plot::px(top));
+        }
+        let rows = self.panels.len().div_ceil(columns);
+        let height = (y + rows as f64 * (cell_h + gap) - gap + margin).max(40.0);
+        let (w, h) = (plot::px(width), plot::px(height));
+        format!(
+            "<svg class=\"lx\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" \
+             width=\"{w}\" height=\"{h}\" role=\"img\" aria-labelledby=\"{id}-title\" \
+             aria-describedby=\"{id}-desc\">\
+             <title id=\"{id}-title\">{}</title><desc id=\"{id}-desc\">{}</desc>\
+             <style>{}{}</style><rect class=\"o\" width=\"{w}\" height=\"{h}\"/>{body}</svg>\n",
+            markup(&self.title),
+            markup(&self.caption),
+            palette_css("svg"),
+            svg_css(),
+        )
+    }
+
+    /// The figure as part of a page that has the styles already. `id` must be unique there.
+    pub(crate) fn html(&self, out: &mut String, id: &str, file: &str) {
+        let cell = self.panels.iter().map(|p| p.width).fold(0.0, f64::max).max(160.0);
+        // Panels may shrink a little before a row breaks, and grow to fill it.
+        let least = (cell * 0.84).round();
+        let _ = write!(out, "<figure id=\"{id}\"><h3>{}</h3>", markup(&self.title));
+        self.legend_html(out);
+        let _ = write!(
+            out,
+            "<div class=\"panels\" style=\"--w:{}px;--n:{}\">",
+            plot::px(least),
+            self.columns.min(self.panels.len()).max(1)
+        );
+        for (i, panel) in self.panels.iter().enumerate() {
+            out.push_str(&panel.svg(&format!("{id}-{i}")));
+        }
+        out.push_str("</div><figcaption>");
+        let _ = writeln!(
+            out,
+            "{} <a class=\"dl-link\" download=\"{}\" href=\"{}\">Download SVG</a></figcaption></figure>",
+            markup(&self.caption),
+            markup(file),
+            data_uri("image/svg+xml", &self.svg())
+        );
+    }
+
+    fn legend_html(&self, out: &mut String) {
+        if self.legend.is_empty() {
+            return;
+        }
+        out.push_str("<ul class=\"legend\">");
+        for key in &self.legend {
+            let sample = plot::sample(&key.ink, key.patch);
+            let _ = write!(out, "<li>{sample}{}</li>", markup(&key.label));
+        }
+        out.push_str("</ul>");
+    }
+}

@@ -1,0 +1,124 @@
+//! From data to pixels.
+
+use crate::ticks::{self, Tick};
+
+/// How values are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; values not above the axis' least are drawn at its end.
+    Log,
+}
+
+/// What the values of an axis are; chooses the prefix that suits the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds, shown as s, ms, µs or ns.
+    Time,
+    /// Bytes, shown as B, kB, MB or GB.
+    Bytes,
+    /// Shown as they are.
+    Plain,
+}
+
+/// One axis of a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it shows, without the unit.
+    pub label: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// What the values are.
+    pub unit: Unit,
+    /// Least value shown.
+    pub min: f64,
+    /// Greatest value shown.
+    pub max: f64,
+    /// Ticks given by hand, in the units of the data.
+    pub ticks: Option<Vec<Tick>>,
+    /// Whether ticks have lines across the panel.
+    pub grid: bool,
+}
+
+impl Axis {
+    /// A linear axis. An empty, reversed or infinite range is made a usable one.
+    pub fn linear(label: impl Into<String>, unit: Unit, min: f64, max: f64) -> Axis {
+        let min = if min.is_finite() { min } else { 0.0 };
+        let max = if max.is_finite() && max > min { max } else { min + min.abs().max(1.0) };
+        Axis { label: label.into(), scale: Scale::Linear, unit, min, max, ticks: None, grid: true }
+    }
+
+    /// A logarithmic axis; both ends must be positive, else a decade below one is shown.
+    pub fn log(label: impl Into<String>, unit: Unit, min: f64, max: f64) -> Axis {
+        let (min, max) =
+            if min > 0.0 && max.is_finite() && max > min { (min, max) } else { (0.1, 1.0) };
+        Axis { label: label.into(), scale: Scale::Log, unit, min, max, ticks: None, grid: true }
+    }
+
+    /// A vertical axis of names, the first on top; the i-th lies at `-i`.
+    pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Axis {
+        let ticks: Vec<Tick> = names
+            .into_iter()
+            .enumerate()
+            .map(|(i, name)| Tick { value: -(i as f64), label: name.into() })
+            .collect();
+        let mut axis = Axis::linear("", Unit::Plain, 0.5 - ticks.len().max(1) as f64, 0.5);
+        axis.ticks = Some(ticks);
+        axis.grid = false;
+        axis
+    }
+
+    /// What one shown unit is in data units, and its name.
+    pub(crate) fn prefix(&self) -> (f64, &'static str) {
+        let top = self.max.abs().max(self.min.abs());
+        match self.unit {
+            Unit::Time if top >= 2e9 => (1e9, "s"),
+            Unit::Time if top >= 1e6 => (1e6, "ms"),
+            Unit::Time if top >= 1e3 => (1e3, "\u{b5}s"),
+            Unit::Time => (1.0, "ns"),
+            Unit::Bytes if top >= 2e9 => (1e9, "GB"),
+            Unit::Bytes if top >= 2e6 => (1e6, "MB"),
+            Unit::Bytes if top >= 2e3 => (1e3, "kB"),
+            Unit::Bytes => (1.0, "B"),
+            Unit::Plain => (1.0, ""),
+        }
+    }
+
+    /// Label with unit.
+    pub(crate) fn title(&self) -> String {
+        match (self.label.as_str(), self.prefix().1) {
+            (label, "") => label.into(),
+            ("", unit) => unit.into(),
+            (label, unit) => format!("{label} ({unit})"),
+        }
+    }
+
+    /// Ticks in data units.
+    pub(crate) fn marks(&self, target: usize) -> Vec<Tick> {
+        if let Some(ticks) = &self.ticks {
+            return ticks.clone();
+        }
+        let per = self.prefix().0;
+        let mut ticks = match self.scale {
+            Scale::Linear => ticks::linear(self.min / per, self.max / per, target),
+            Scale::Log => ticks::decades(self.min / per, self.max / per, target),
+        };
+        for t in &mut ticks {
+            t.value *= per;
+        }
+        ticks
+    }
+
+    /// Place along the axis: 0 at its least, 1 at its greatest value; may lie outside.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.min) / (self.max - self.min),
+            Scale::Log if value <= self.min => 0.0,
+            Scale::Log => {
+                let low = libm::log10(self.min);
+                (libm::log10(value) - low) / (libm::log10(self.max) - low)
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Small plots as SVG text.
+//!
+//! A [`Plot`] is one panel: two axes and a list of marks in data coordinates. It knows nothing of
+//! pages; [`crate::Figure`] puts panels together. Output depends on the input alone. Colours are
+//! CSS variables with a fixed fallback, so one text serves light and dark pages and plain viewers.
+
+mod axis;
+mod draw;
+mod ink;
+mod reduce;
+
+pub use axis::{Axis, Scale, Unit};
+pub(crate) use draw::{px, sample, sample_marks, text, text_width};
+pub use ink::{Dash, Hue, Ink, Marker};
+pub(crate) use ink::{palette_css, svg_css};
+pub use reduce::{columns, thin};
+
+/// A point in data coordinates.
+pub type Point = (f64, f64);
+
+/// Where a text stands relative to its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The text begins at the point.
+    Start,
+    /// The text is centred on the point.
+    Middle,
+    /// The text ends at the point.
+    End,
+}
+
+/// Something drawn between the axes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// A polyline; jumps are two points of equal x. Reduced to what the pixels can show.
+    Line {
+        /// In drawing order.
+        points: Vec<Point>,
+        /// How it is drawn.
+        ink: Ink,
+    },
+    /// The area between a polyline and a level.
+    Area {
+        /// Rising in x.
+        points: Vec<Point>,
+        /// The level.
+        base: f64,
+        /// Its colour, drawn translucent.
+        hue: Hue,
+    },
+    /// For each pixel column the largest value in it, as a bar from zero.
+    Skyline {
+        /// Rising in x.
+        points: Vec<Point>,
+        /// Its colour.
+        hue: Hue,
+    },
+    /// A thin stem from zero and a dot for each point.
+    Stems {
+        /// In any order.
+        points: Vec<Point>,
+        /// Colour and marker.
+        ink: Ink,
+    },
+    /// Single markers.
+    Dots {
+        /// In any order.
+        points: Vec<Point>,
+        /// Colour and marker.
+        ink: Ink,
+    },
+    /// A horizontal bar.
+    Bar {
+        /// Its middle.
+        y: f64,
+        /// From and to.
+        x: (f64, f64),
+        /// Thickness in pixels.
+        thick: f64,
+        /// Its colour.
+        hue: Hue,
+        /// Drawn as an outline with a translucent body.
+        hollow: bool,
+    },
+    /// A straight piece, perhaps with an arrow head at its end.
+    Segment {
+        /// Where it begins.
+        from: Point,
+        /// Where it ends.
+        to: Point,
+        /// How it is drawn.
+        ink: Ink,
+        /// Whether it has a head.
+        arrow: bool,
+    },
+    /// A vertical line over the whole height with a label at its top.
+    Vertical {
+        /// Where.
+        x: f64,
+        /// Printed beside it; may be empty.
+        label: String,
+        /// How it is drawn.
+        ink: Ink,
+    },
+    /// A horizontal line over the whole width with a label at its right end.
+    Horizontal {
+        /// Where.
+        y: f64,
+        /// Printed above it; may be empty.
+        label: String,
+        /// How it is drawn.
+        ink: Ink,
+    },
+    /// A text, kept inside the panel.
+    Text {
+        /// Where.
+        at: Point,
+        /// Shift in pixels, right and down.
+        shift: (f64, f64),
+        /// What.
+        text: String,
+        /// On which side of the point.
+        anchor: Anchor,
+    },
+}
+
+/// One panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// Printed at the top left, in bold.
+    pub title: String,
+    /// Printed at the top right, quietly: the number to take away.
+    pub note: String,
+    /// What it shows, for those who cannot see it.
+    pub desc: String,
+    /// Horizontal.
+    pub x: Axis,
+    /// Vertical.
+    pub y: Axis,
+    /// In drawing order.
+    pub marks: Vec<Mark>,
+    /// Width in pixels at natural size.
+    pub width: f64,
+    /// Height in pixels at natural size.
+    pub height: f64,
+}
+
+impl Plot {
+    /// An empty panel of the usual size.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Plot {
+        Plot {
+            title: title.into(),
+            note: String::new(),
+            desc: String::new(),
+            x,
+            y,
+            marks: Vec::new(),
+            width: 380.0,
+            height: 240.0,
+        }
+    }
+
+    /// Sets the size in pixels.
+    pub fn sized(mut self, width: f64, height: f64) -> Plot {
+        (self.width, self.height) = (width, height);
+        self
+    }
+
+    /// Sets the number to take away.
+    pub fn noted(mut self, note: impl Into<String>) -> Plot {
+        self.note = note.into();
+        self
+    }
+
+    /// Sets the description.
+    pub fn described(mut self, desc: impl Into<String>) -> Plot {
+        self.desc = desc.into();
+        self
+    }
+
+    /// Adds a mark on top of the others.
+    pub fn with(mut self, mark: Mark) -> Plot {
+        self.marks.push(mark);
+        self
+    }
+
+    /// Adds marks on top of the others.
+    pub fn with_all(mut self, marks: impl IntoIterator<Item = Mark>) -> Plot {
+        self.marks.extend(marks);
+        self
+    }
+
+    /// The panel as an `<svg>` element for use inside a page or another SVG. `id` must be unique
+    /// in the page.
+    pub fn svg(&self, id: &str) -> String {
+        draw::panel(self, id)
+    }
+}

@@ -1,0 +1,253 @@
+//! The pages of `laxity simulate --report` and `laxity check`.
+
+use crate::delays::{self, deadline, ns};
+use crate::detail::{Outcome, PolicyDetail};
+use crate::number::{Delays, count, percent, span};
+use crate::page::{Block, Kind, Meta, Mood, Page, Section};
+use crate::residual::ResidualPlot;
+use crate::{distribution, timeline, verdict};
+use laxity_scenario::result::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
+
+/// The page of a simulated or live run. Sections without data are left out.
+pub fn simulation_page<'a>(
+    outcome: impl Into<Outcome<'a>>,
+    details: &[PolicyDetail],
+    check: Option<&CheckResult>,
+    residual: Option<&ResidualPlot>,
+    meta: &Meta,
+) -> Page {
+    let outcome = outcome.into();
+    let policies = outcome.policies();
+    let mut sections = vec![headline(&outcome, check, meta)];
+    let mut add = |title: &str, blocks: Vec<Block>| {
+        if !blocks.is_empty() {
+            sections.push(Section::new(title, blocks));
+        }
+    };
+    add("Residual capacity", residual_blocks(check, residual, &policies));
+    let tables = delays::delay_tables(outcome);
+    if tables.iter().any(|t| !t.is_empty()) {
+        let loss = Block::Table(delays::loss_table(outcome));
+        add("Delays", vec![Block::Tables(tables), loss]);
+    }
+    let mut over_time = timeline::blocks(&outcome, details, meta);
+    let mut spread: Vec<Block> =
+        [distribution::box_figure(&outcome, details), distribution::ccdf_figure(&outcome, details)]
+            .into_iter()
+            .flatten()
+            .map(Block::Figure)
+            .collect();
+    if let (true, Some(seed)) = (outcome.is_many(), outcome.first().and_then(|r| r.seed)) {
+        let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
+        for blocks in [&mut over_time, &mut spread] {
+            if !blocks.is_empty() {
+                blocks.insert(0, Block::Text(words.clone()));
+            }
+        }
+    }
+    add("Delay over time", over_time);
+    add("Distribution of delays", spread);
+    let margins = delays::margin_table(outcome);
+    if !margins.is_empty() {
+        let figure = distribution::margin_figure(&outcome).map(Block::Figure);
+        add(
+            "Margins to the deadlines",
+            figure.into_iter().chain([Block::Table(margins)]).collect(),
+        );
+    }
+    let drops = delays::drop_table(outcome);
+    if !policies.is_empty() {
+        let block = if drops.is_empty() {
+            Block::Text("No packet was dropped under any policy.".into())
+        } else {
+            Block::Table(drops)
+        };
+        add("Drops", vec![block]);
+    }
+    let scenario = outcome.first().map_or("", |r| r.scenario.as_str());
+    Page {
+        title: scenario.into(),
+        scenario: match meta.kind {
+            Kind::Live => "report of a live link",
+            _ => "report of a simulated link",
+        }
+        .into(),
+        kind: meta.kind,
+        sections,
+        provenance: provenance(&outcome, meta),
+    }
+}
+
+/// The page of an analysis without a run.
+pub fn check_page(
+    scenario: &str,
+    check: &CheckResult,
+    residual: Option<&ResidualPlot>,
+    meta: &Meta,
+) -> Page {
+    let mut sections = vec![Section::new("Verdict", verdict::blocks(check, &meta.deadlines, meta))];
+    let blocks = residual_blocks(Some(check), residual, &[]);
+    if !blocks.is_empty() {
+        sections.push(Section::new("Residual capacity", blocks));
+    }
+    Page {
+        title: scenario.into(),
+        scenario: "admission report".into(),
+        kind: Kind::Analysed,
+        sections,
+        provenance: footer(meta, Vec::new()),
+    }
+}
+
+fn residual_blocks(
+    check: Option<&CheckResult>,
+    residual: Option<&ResidualPlot>,
+    policies: &[&str],
+) -> Vec<Block> {
+    let own = check.map(|c| ResidualPlot::from_corners(&c.residual));
+    let figure = residual.or(own.as_ref()).and_then(|r| r.figure(policies));
+    figure.map(Block::Figure).into_iter().collect()
+}
+
+fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Section {
+    let mut blocks = Vec::new();
+    let mut facts = Vec::new();
+    if let Some(check) = check {
+        let mut deadlines = meta.deadlines.clone();
+        for flow in outcome.flows(FlowKind::Realtime) {
+            if let Some(d) = deadline(outcome, flow) {
+                if !deadlines.iter().any(|(n, _)| n == flow) {
+                    deadlines.push((flow.into(), ns(d)));
+                }
+            }
+        }
+        blocks.extend(verdict::blocks(check, &deadlines, meta));
+    } else {
+        facts.extend(verdict::link_facts(meta));
+    }
+    if let Some(first) = outcome.first() {
+        let (mood, word, text) = summary_words(*outcome, meta.policy.as_deref());
+        // The verdict holds for all traffic, the run for this one: verdict first.
+        blocks.push(Block::Statement(mood, word, text));
+        let packets: u64 = first
+            .policies
+            .values()
+            .next()
+            .map_or(0, |p| p.flows.values().map(|f| f.packets).fold(0, u64::saturating_add));
+        facts.push(("Duration of a run".into(), span(first.duration_ns)));
+        facts.push(("Packets in it".into(), count(packets)));
+        facts.push(("Runs".into(), seeds(outcome)));
+        blocks.push(Block::Facts(facts));
+        let table = delays::policy_table(*outcome);
+        if !table.is_empty() {
+            blocks.push(Block::Table(table));
+        }
+    }
+    Section::new("In short", blocks)
+}
+
+/// What a run says, in a sentence: (mood, word, text). `policy` is the one that matters, the last
+/// when absent.
+pub fn summary_words<'a>(
+    outcome: impl Into<Outcome<'a>>,
+    policy: Option<&str>,
+) -> (Mood, String, String) {
+    let outcome = outcome.into();
+    let policies = outcome.policies();
+    let Some(first) = policies.first().copied() else {
+        return (Mood::Neutral, "Nothing was run.".into(), String::new());
+    };
+    let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p));
+    let own = own.unwrap_or(policies[policies.len() - 1]);
+    let missed = outcome.missed(own);
+    let others: Vec<String> = policies
+        .iter()
+        .filter(|p| **p != own && outcome.missed(p) > 0)
+        .map(|p| format!("{p} ({})", count(outcome.missed(p))))
+        .collect();
+    let realtime = !outcome.flows(FlowKind::Realtime).is_empty();
+    let (mood, word) = match (realtime, missed) {
+        (false, _) => (Mood::Neutral, "Run complete.".to_string()),
+        (true, 0) => (Mood::Good, "No deadline missed.".to_string()),
+        (true, 1) => (Mood::Bad, "1 deadline missed.".to_string()),
+        (true, n) => (Mood::Bad, format!("{} deadlines missed.", count(n))),
+    };
+    let mut text = match (outcome.best_effort_mean(first), outcome.best_effort_mean(own)) {
+        (Some(reference), Some(mean)) if own != first => {
+            let unit = Delays::of([reference, mean].into_iter());
+            let change = match percent((mean - reference).abs(), reference) {
+                Some(p) if mean < reference => format!(", {p} less than"),
+                Some(p) if mean > reference => format!(", {p} more than"),
+                _ => ", against".into(),
+            };
+            format!(
+                "Under {own} a best-effort packet waited {} {} on average{change} the {} {} under \
+                 {first}.",
+                unit.text(mean),
+                unit.unit,
+                unit.text(reference),
+                unit.unit,
+            )
+        }
+        (_, Some(mean)) => {
+            let unit = Delays::of([mean].into_iter());
+            format!(
+                "Under {own} a best-effort packet waited {} {} on average.",
+                unit.text(mean),
+                unit.unit
+            )
+        }
+        _ => format!("Under {own} no best-effort packet was sent."),
+    };
+    if !others.is_empty() {
+        text.push_str(&format!(" Deadlines were missed under {}.", others.join(", ")));
+    } else if realtime && missed == 0 && policies.len() > 1 {
+        text.push_str(" The other policies missed none either.");
+    }
+    (mood, word, text)
+}
+
+fn seeds(outcome: &Outcome) -> String {
+    let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
+    match seeds[..] {
+        [] => "one, from a trace".into(),
+        [one] => format!("one, seed {one}"),
+        [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
+    }
+}
+
+fn provenance(outcome: &Outcome, meta: &Meta) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Some(run) = outcome.first() {
+        facts.push(("Scenario".into(), run.scenario.clone()));
+        facts.push(("Runs".into(), seeds(outcome)));
+        facts.push(("Duration".into(), span(run.duration_ns)));
+    }
+    footer(meta, facts)
+}
+
+pub(crate) fn footer(meta: &Meta, facts: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    if !meta.version.is_empty() {
+        out.push(("Version".into(), format!("laxity {}", meta.version)));
+    }
+    out.extend(facts);
+    if !meta.command.is_empty() {
+        out.push(("Command".into(), meta.command.clone()));
+    }
+    out.extend(meta.facts.iter().cloned());
+    out
+}
+
+/// One seed, as a shorthand for callers that hold results by value.
+impl Page {
+    /// [`simulation_page`] of one run without plots that need details.
+    pub fn of_result(result: &SimulationResult, meta: &Meta) -> Page {
+        simulation_page(result, &[], None, None, meta)
+    }
+
+    /// [`simulation_page`] of several runs without plots that need details.
+    pub fn of_runs(runs: &SimulationRuns, meta: &Meta) -> Page {
+        simulation_page(runs, &[], None, None, meta)
+    }
+}

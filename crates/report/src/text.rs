@@ -1,0 +1,268 @@
+//! Tables and verdicts for a terminal or a file.
+
+use crate::delays;
+use crate::detail::Outcome;
+use crate::escape::terminal;
+use crate::page::Mood;
+use crate::table::{Cell, Group, Table, Tone};
+use crate::{reproduction, simulation, verdict};
+use laxity_scenario::result::{CheckResult, Reproduction};
+use unicode_width::UnicodeWidthStr;
+
+/// How text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use colours and bold; meaning never depends on them.
+    pub colour: bool,
+    /// Columns at hand; long words of the last column wrap. Zero: no limit.
+    pub width: usize,
+}
+
+impl Style {
+    /// No colours, no limit: for files and pipes.
+    pub const PLAIN: Style = Style { colour: false, width: 0 };
+}
+
+/// What `laxity simulate` prints: the tables of delays, losses and policies, and a sentence.
+pub fn simulation<'a>(
+    outcome: impl Into<Outcome<'a>>,
+    policy: Option<&str>,
+    style: Style,
+) -> String {
+    let outcome = outcome.into();
+    let mut out = String::new();
+    for t in delays::delay_tables(outcome) {
+        push(&mut out, &t, style);
+    }
+    push(&mut out, &delays::loss_table(outcome), style);
+    push(&mut out, &delays::drop_table(outcome), style);
+    push(&mut out, &delays::margin_table(outcome), style);
+    push(&mut out, &delays::policy_table(outcome), style);
+    let (mood, word, text) = simulation::summary_words(outcome, policy);
+    out.push_str(&statement(mood, &word, &text, style));
+    out
+}
+
+/// What `laxity check` prints.
+pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
+    let (admitted, word, text) = verdict::verdict_words(check);
+    let mood = if admitted { Mood::Good } else { Mood::Bad };
+    let mut out = statement(mood, word, &text, style);
+    let t = verdict::check_table(check, deadlines);
+    if !t.is_empty() {
+        out.push('\n');
+        push(&mut out, &t, style);
+        out.pop();
+    }
+    out
+}
+
+/// What `laxity reproduce` prints.
+pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
+    let mut out = String::new();
+    for e in papers.iter().flat_map(|p| &p.experiments) {
+        out.push_str(&wrap(
+            &terminal(&format!("{} ({}): {}", e.id, e.source, e.reading)),
+            style.width,
+            0,
+        ));
+        out.push('\n');
+        push(&mut out, &reproduction::experiment_table(e), style);
+    }
+    out.push_str(&statement(
+        Mood::Neutral,
+        "Outcome.",
+        &reproduction::outcome_words(papers),
+        style,
+    ));
+    out
+}
+
+fn push(out: &mut String, t: &Table, style: Style) {
+    if !t.is_empty() {
+        out.push_str(&table(t, style));
+        out.push('\n');
+    }
+}
+
+fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
+    let code = match mood {
+        Mood::Good => "1;32",
+        Mood::Bad => "1;31",
+        Mood::Neutral => "1",
+    };
+    let body = wrap(&terminal(&format!("{word} {text}")), style.width, 0);
+    let word = terminal(word);
+    match body.strip_prefix(word.as_str()) {
+        Some(rest) if style.colour => format!("{}{rest}\n", paint(&word, code, style)),
+        _ => format!("{body}\n"),
+    }
+}
+
+/// One table with its caption above; every line ends without spaces.
+pub fn table(t: &Table, style: Style) -> String {
+    let columns = t.columns.len();
+    let mut widths: Vec<usize> = t.columns.iter().map(|c| clean(&c.title).width()).collect();
+    for group in &t.groups {
+        for (head, cells) in &group.rows {
+            let head = std::iter::once(indented(group, head));
+            for (w, text) in widths.iter_mut().zip(head.chain(cells.iter().map(plain))) {
+                *w = (*w).max(text.width());
+            }
+        }
+    }
+    // Only words in the last column may wrap: numbers never break.
+    let before: usize = widths.iter().take(columns.saturating_sub(1)).map(|w| w + 2).sum();
+    let last = match t.columns.last() {
+        Some(c) if !c.numeric && style.width > before + 20 => style.width - before,
+        Some(c) if !c.numeric && style.width > 0 => 40,
+        _ => 0,
+    };
+    if let (Some(w), true) = (widths.last_mut(), last > 0) {
+        *w = (*w).min(last);
+    }
+    let mut out = String::new();
+    out.push_str(&paint(&clean(&t.caption), "1", style));
+    out.push('\n');
+    let mut line = Line::default();
+    for (i, c) in t.columns.iter().enumerate() {
+        line.cell(&clean(&c.title), "2", widths[i], c.numeric, style);
+    }
+    line.end(&mut out);
+    for group in &t.groups {
+        if !group.title.is_empty() {
+            out.push_str(&paint(&clean(&group.title), "2", style));
+            out.push('\n');
+        }
+        for (head, cells) in &group.rows {
+            let width = widths.first().copied().unwrap_or(0);
+            line.cell(&indented(group, head), "", width, false, style);
+            let mut tail = None;
+            for (i, cell) in cells.iter().enumerate() {
+                let column = i + 1;
+                let numeric = t.columns.get(column).is_some_and(|c| c.numeric);
+                let mut text = plain(cell);
+                if last > 0 && column + 1 == columns && text.width() > last {
+                    let wrapped = wrap(&text, last, before);
+                    let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
+                    tail = (!rest.is_empty()).then(|| rest.to_string());
+                    text = first.to_string();
+                }
+                let width = widths.get(column).copied().unwrap_or(0);
+                line.cell(&text, tone(cell.tone), width, numeric, style);
+            }
+            line.end(&mut out);
+            if let Some(tail) = tail {
+                out.push_str(&tail);
+                out.push('\n');
+            }
+        }
+    }
+    if !t.note.is_empty() {
+        let note = if style.colour { t.note.clone() } else { without_colour(&t.note) };
+        out.push_str(&paint(&wrap(&clean(&note), style.width.min(100), 0), "2", style));
+        out.push('\n');
+    }
+    out
+}
+
+/// The note on colours is of no use without them: the sign `*` stands for shading.
+fn without_colour(note: &str) -> String {
+    note.split_inclusive(". ")
+        .filter(|s| !s.contains("green"))
+        .collect::<String>()
+        .trim_end()
+        .into()
+}
+
+#[derive(Default)]
+struct Line {
+    text: String,
+    /// Spaces owed before the next word.
+    owed: usize,
+}
+
+impl Line {
+    fn cell(&mut self, text: &str, code: &str, width: usize, right: bool, style: Style) {
+        let pad = width.saturating_sub(text.width());
+        let (before, after) = if right { (pad, 0) } else { (0, pad) };
+        self.owed += before;
+        if !text.is_empty() {
+            self.text.extend(std::iter::repeat_n(' ', self.owed));
+            self.text.push_str(&paint(text, code, style));
+            self.owed = 0;
+        }
+        self.owed += after + 2;
+    }
+
+    fn end(&mut self, out: &mut String) {
+        out.push_str(&self.text);
+        out.push('\n');
+        *self = Line::default();
+    }
+}
+
+fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Quiet | Tone::ChipNeutral => "2",
+        Tone::Better | Tone::ChipGood => "32",
+        Tone::Best => "1;32",
+        Tone::Bad | Tone::ChipBad => "1;31",
+    }
+}
+
+/// Rows under a title stand two columns in.
+fn indented(group: &Group, head: &str) -> String {
+    let indent = if group.title.is_empty() { "" } else { "  " };
+    format!("{indent}{}", clean(head))
+}
+
+fn plain(cell: &Cell) -> String {
+    let text = match cell.aside.as_str() {
+        "" => cell.text.clone(),
+        // Percentages stand in a column of their own.
+        aside => match aside.strip_prefix("/ ") {
+            Some(share) => format!("{} / {share:>4}", cell.text),
+            None => format!("{} {aside}", cell.text),
+        },
+    };
+    clean(&text)
+}
+
+/// Safe on a terminal, and with spaces that every font has.
+fn clean(text: &str) -> String {
+    terminal(text).replace(['\u{202f}', '\u{a0}'], " ")
+}
+
+fn paint(text: &str, code: &str, style: Style) -> String {
+    if style.colour && !code.is_empty() && !text.is_empty() {
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    } else {
+        text.into()
+    }
+}
+
+/// Breaks at spaces; following lines are indented.
+fn wrap(text: &str, width: usize, indent: usize) -> String {
+    if width == 0 {
+        return text.into();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        let w = word.width();
+        if used > 0 && used + 1 + w > width {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            used = 0;
+        }
+        if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += w;
+    }
+    out
+}

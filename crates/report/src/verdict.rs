@@ -1,0 +1,131 @@
+//! The answer of `laxity check`, in a sentence and a table.
+
+use crate::number::{count, fixed, signed, span};
+use crate::page::{Block, Meta, Mood};
+use crate::table::{Cell, Column, Table, Tone};
+use laxity_scenario::result::CheckResult;
+
+/// The verdict in plain words: (whether admitted, its word, the sentence).
+pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
+    let flows = match check.flows.len() {
+        1 => "the one real-time flow".to_string(),
+        n => format!("all {n} real-time flows"),
+    };
+    let within = check.binding_interval_ns.map(span);
+    let slack = check.slack_bytes;
+    let percent = fixed(check.utilisation * 100.0, 1);
+    if check.admitted {
+        let worst = match (within, slack) {
+            (Some(t), Some(s)) => format!(
+                " In the worst interval, {t} long, {} B of the link's capacity remain.",
+                signed(s)
+            ),
+            _ => String::new(),
+        };
+        let text = format!(
+            "The link keeps every deadline of {flows}, whatever conforming traffic arrives; they \
+             reserve {percent}% of it in the long run.{worst}"
+        );
+        return (true, "Admitted.", text);
+    }
+    let why = match (within, slack) {
+        (Some(t), Some(s)) if s < 0 => format!(
+            "In an interval of {t} the flows may ask {} B more than the link can send.",
+            count(s.unsigned_abs())
+        ),
+        (Some(t), _) => format!("The flows may ask more than the link can send within {t}."),
+        _ if check.utilisation > 1.0 => {
+            format!("The flows reserve {percent}% of the link, more than there is.")
+        }
+        _ => "The flows may ask more than the link can send in time.".to_string(),
+    };
+    let text = format!("{why} A deadline can be missed, though a given run may not show it.");
+    (false, "Not admitted.", text)
+}
+
+/// What each flow asks, and how far it could go.
+pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
+    let known = |name: &str| deadlines.iter().find(|(n, _)| n == name).map(|(_, d)| *d);
+    let any = check.flows.keys().any(|name| known(name).is_some());
+    let mut columns = vec![Column::words("Flow"), Column::number("demand")];
+    if any {
+        columns.push(Column::number("deadline"));
+    }
+    columns.extend(["smallest deadline", "largest rate", "largest burst"].map(Column::number));
+    let rows = check
+        .flows
+        .iter()
+        .map(|(name, f)| {
+            let mut cells = vec![Cell::new(format!("{} B", count(f.demand_bytes)))];
+            let deadline = known(name);
+            if any {
+                cells.push(deadline.map_or_else(Cell::none, |d| Cell::new(span(d))));
+            }
+            cells.push(match (f.min_deadline_ns, deadline) {
+                (None, _) => Cell::toned("none", Tone::Bad),
+                (Some(least), Some(d)) if least > d => {
+                    Cell::toned(format!("\u{2717} {}", ceil_span(least)), Tone::Bad)
+                }
+                (Some(least), _) => Cell::new(ceil_span(least)),
+            });
+            let limit = |q: &Option<String>| match q {
+                Some(q) => Cell::new(q.as_str()),
+                None => Cell::toned("none", Tone::Bad),
+            };
+            cells.push(limit(&f.max_rate));
+            cells.push(limit(&f.max_burst));
+            (name.clone(), cells)
+        })
+        .collect();
+    let within =
+        check.binding_interval_ns.map_or(String::new(), |t| format!(" within {}", span(t)));
+    Table::new("Real-time flows", columns).group("", rows).noted(format!(
+        "Demand: what the flow may ask{within}. Smallest deadline, largest rate and burst: how far \
+         this flow alone could go, all else unchanged, before the answer becomes no."
+    ))
+}
+
+/// A limit rounded up, so that what is printed is admitted too.
+fn ceil_span(ns: u64) -> String {
+    let unit = match ns {
+        1_000_000_000.. => 1_000_000,
+        1_000_000.. => 1_000,
+        _ => 1,
+    };
+    span(ns.div_ceil(unit).saturating_mul(unit))
+}
+
+/// Statement, facts and table.
+pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Meta) -> Vec<Block> {
+    let (admitted, word, text) = verdict_words(check);
+    let mood = if admitted { Mood::Good } else { Mood::Bad };
+    let mut facts = link_facts(meta);
+    facts.push((
+        "Reserved in the long run".into(),
+        format!("{}%", fixed(check.utilisation * 100.0, 1)),
+    ));
+    if let Some(t) = check.binding_interval_ns {
+        facts.push(("Binding interval".into(), span(t)));
+    }
+    if let Some(s) = check.slack_bytes {
+        facts.push(("Left in it".into(), format!("{} B", signed(s))));
+    }
+    let mut out = vec![Block::Statement(mood, word.into(), text), Block::Facts(facts)];
+    let table = check_table(check, deadlines);
+    if !table.is_empty() {
+        out.push(Block::Table(table));
+    }
+    out
+}
+
+/// Facts about the link that a page begins with.
+pub(crate) fn link_facts(meta: &Meta) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Some(rate) = meta.link_rate {
+        facts.push(("Link".into(), crate::number::rate(rate)));
+    }
+    if let Some(packet) = meta.max_packet {
+        facts.push(("Largest best-effort packet".into(), format!("{} B", count(packet))));
+    }
+    facts
+}
