@@ -10,9 +10,11 @@
 extern crate alloc;
 
 mod admission;
+mod bisect;
 mod curve;
 mod envelope;
 mod error;
+mod field;
 mod fit;
 mod inverse;
 mod link;

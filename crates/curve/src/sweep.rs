@@ -35,11 +35,12 @@ struct Event {
     intercept: i128,
 }
 
-/// Which of the two residual curves.
+/// Which of the two residual curves, or the one without any blocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Admission,
     Deadlines,
+    Unblocked,
 }
 
 /// How far periodic envelopes are followed step by step.
@@ -83,8 +84,8 @@ const MAX_STEPS: i128 = 1 << 19;
 fn steps(flows: &[FlowSpec], until: i128) -> i128 {
     let mut sum: i128 = 0;
     for flow in flows {
-        if let Envelope::Periodic { period, jitter, .. } = flow.envelope {
-            let inside = (until - i128::from(flow.deadline.0) + i128::from(jitter.0)).max(0);
+        if let Envelope::Periodic { period, .. } = flow.envelope {
+            let inside = (until - i128::from(flow.deadline.0)).max(0);
             sum = sum.saturating_add(inside / i128::from(period.0.max(1)) + 1);
         }
     }
@@ -92,7 +93,7 @@ fn steps(flows: &[FlowSpec], until: i128) -> i128 {
 }
 
 /// How far to follow periodic envelopes: up to the instant from which affine upper bounds prove
-/// that the residual stays positive, or one common multiple of all periods after the last corner,
+/// that the residual stays above its value at the least deadline, or one common multiple of all periods after the last corner,
 /// whichever is earlier; `stretch` times that, if the number of steps permits.
 pub(crate) fn horizon(
     link: &LinkSpec,
@@ -105,6 +106,9 @@ pub(crate) fn horizon(
     }
     let mut last: i128 = 0;
     let mut need = nanobits(link.best_effort_packet) + nanobits(link.below);
+    let least = flows.iter().map(|f| i128::from(f.deadline.0)).min().unwrap_or(0);
+    let at_least = i128::from(link.rate.0).checked_mul(least).ok_or(overflow(OP))?;
+    need = need.checked_add(at_least).ok_or(overflow(OP))?;
     let mut multiple: Option<i128> = Some(1);
     for flow in flows {
         let deadline = i128::from(flow.deadline.0);
@@ -138,9 +142,11 @@ pub(crate) fn horizon(
         (Some(x), None) | (None, Some(x)) => (x, true),
         (None, None) => (last, false),
     };
+    // The upper bounds begin after the last instant that matters.
+    let bound = bound.saturating_add(1);
     let mut until = bound.saturating_mul(stretch);
-    while steps(flows, until) > MAX_STEPS && until > last {
-        until = (until / 2).max(last);
+    while steps(flows, until) > MAX_STEPS && until > 0 {
+        until /= 2;
     }
     complete &= until >= bound;
     Ok(Horizon { until, complete, periodic: true })
@@ -153,6 +159,9 @@ pub(crate) fn blocking(
     which: Which,
 ) -> (i128, Vec<(Span, i128)>) {
     let own = nanobits(link.best_effort_packet);
+    if which == Which::Unblocked {
+        return (0, Vec::new());
+    }
     if link.blocking == Blocking::Paper {
         let most = flows.iter().map(|f| nanobits(f.envelope.max_packet())).fold(own, i128::max);
         return (most, Vec::new());

@@ -22,7 +22,8 @@ fn flats_and_corners_of_the_effective_residual() {
         .iter()
         .map(|p| {
             let bytes = p.at(p.start).unwrap().over(byte).unwrap();
-            let micro = p.start.over(1000u64.into()).unwrap();
+            let half = Rational::new(1, 2).unwrap();
+            let micro = p.start.over(1000u64.into()).unwrap().plus(half).unwrap();
             (micro.floor(), bytes.floor(), p.slope.signum() == 0)
         })
         .collect();

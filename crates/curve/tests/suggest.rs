@@ -1,0 +1,139 @@
+//! Suggestions are the last values that are admitted.
+
+mod common;
+#[path = "common/slow.rs"]
+mod slow;
+
+use common::{table3, ten_megabit};
+use laxity_core::{Bytes, Rate, Span};
+use laxity_curve::*;
+use proptest::prelude::*;
+use slow::world;
+
+fn with_last(envelope: &Envelope, change: impl Fn(&mut Bucket)) -> Option<Envelope> {
+    let mut lines = envelope.lines()?.to_vec();
+    change(lines.last_mut()?);
+    let alone = lines.len() == 1 && envelope.burst() == envelope.max_packet();
+    let packet = if alone { lines[0].burst } else { envelope.max_packet() };
+    Envelope::buckets(&lines, packet).ok()
+}
+
+fn admits(link: &LinkSpec, flows: &[FlowSpec], k: usize, changed: Option<Envelope>) -> bool {
+    let Some(envelope) = changed else { return false };
+    let mut flows = flows.to_vec();
+    flows[k].envelope = envelope;
+    check(link, &flows).unwrap().admitted
+}
+
+fn admits_at(link: &LinkSpec, flows: &[FlowSpec], k: usize, deadline: u64) -> bool {
+    let mut flows = flows.to_vec();
+    flows[k].deadline = Span(deadline);
+    check(link, &flows).unwrap().admitted
+}
+
+fn exact(link: &LinkSpec, flows: &[FlowSpec]) -> Result<(), TestCaseError> {
+    for (k, s) in suggest(link, flows).unwrap().iter().enumerate() {
+        match s.min_deadline {
+            Some(Span(d)) => {
+                prop_assert!(admits_at(link, flows, k, d), "deadline {} of {}", d, k);
+                prop_assert!(d == 0 || !admits_at(link, flows, k, d - 1), "below {} of {}", d, k);
+            }
+            None => prop_assert!(!admits_at(link, flows, k, 5000), "no deadline of {}", k),
+        }
+        let old = &flows[k].envelope;
+        let Some(lines) = old.lines() else { continue };
+        let rate = |r: u64| with_last(old, |b| b.rate = Rate(r));
+        let peak = if lines.len() > 1 { lines[lines.len() - 2].rate } else { Rate(u64::MAX) };
+        match s.max_rate {
+            Some(Rate(r)) => {
+                prop_assert!(admits(link, flows, k, rate(r)), "rate {} of {}", r, k);
+                let more = Rate(r) < peak && admits(link, flows, k, rate(r + 1));
+                prop_assert!(!more, "above rate {} of {}", r, k);
+            }
+            None => prop_assert!(!admits(link, flows, k, rate(0)), "no rate of {}", k),
+        }
+        let burst = |b: u64| with_last(old, |x| x.burst = Bytes(b));
+        let alone = lines.len() == 1 && old.burst() == old.max_packet();
+        match s.max_burst {
+            Some(Bytes(b)) => {
+                prop_assert!(admits(link, flows, k, burst(b)), "burst {} of {}", b, k);
+                let more = admits(link, flows, k, burst(b + 1));
+                prop_assert!(!more, "above burst {} of {}", b, k);
+            }
+            None => {
+                let least = if alone { 1 } else { old.max_packet().0 };
+                prop_assert!(!admits(link, flows, k, burst(least)), "no burst of {}", k);
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(slow::cases(1500))]
+
+    /// Fails when a cut rounds the wrong way, a block is passed over that holds a violation, the
+    /// knee of the flow's own envelope is forgotten, or its packet blocks after its deadline.
+    #[test]
+    fn each_is_the_last_that_is_admitted(world in world(false, 4)) {
+        exact(&world.link(), &world.specs())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(slow::cases(60))]
+
+    #[test]
+    fn with_periodic_flows_too(world in world(true, 3)) {
+        exact(&world.link(), &world.specs())?;
+    }
+
+    /// Odd rates, sizes and deadlines as they occur, many flows: several blocks of corners.
+    #[test]
+    fn realistic_sets(
+        raw in proptest::collection::vec(
+            (64u64..1500, 0u64..20_000, 1u64..3_000_000, 0u64..9_000_000, 1u64..80_000_000),
+            1..60,
+        ),
+        blocking in prop_oneof![Just(Blocking::Paper), Just(Blocking::Exact)],
+    ) {
+        let flows: Vec<FlowSpec> = raw
+            .iter()
+            .map(|&(m, b, r, p, d)| FlowSpec {
+                envelope: Envelope::tspec(Bytes(m), Rate(r + p), Bytes(m + b), Rate(r)).unwrap(),
+                deadline: Span(d),
+            })
+            .collect();
+        exact(&common::link(Rate(100_000_000), 1536, blocking), &flows)?;
+    }
+}
+
+/// The peaks fit the link together, so bursts end only at the limit of a bucket and rates at the
+/// peaks; a voice packet needs its own time and that of the packet that blocks it.
+#[test]
+fn table3_by_name() {
+    let row = |d, r, b| Suggestion {
+        min_deadline: Some(Span(d)),
+        max_rate: Some(Rate::bytes_per_second(r)),
+        max_burst: Some(b),
+    };
+    let found = suggest(&ten_megabit(Blocking::Paper), &table3()).unwrap();
+    let want = [
+        row(1_788_800, 150_000, MAX_BURST),
+        row(2_457_600, 800_000, MAX_BURST),
+        row(1_308_800, 250_000, MAX_BURST),
+    ];
+    assert_eq!(found, want);
+    exact(&ten_megabit(Blocking::Exact), &table3()).unwrap();
+}
+
+/// A flow that cannot be helped by its own parameters gets none.
+#[test]
+fn nothing_helps_against_another_flow() {
+    let mut flows = table3();
+    flows[2].deadline = Span(1_000_000);
+    let found = suggest(&ten_megabit(Blocking::Paper), &flows).unwrap();
+    assert_eq!(found[0], Suggestion::default());
+    assert_eq!(found[2].min_deadline, Some(Span(1_308_800)));
+    assert_eq!((found[2].max_rate, found[2].max_burst), (None, None));
+}
