@@ -155,6 +155,9 @@ impl<R: Read> Capture<R> {
 
     /// The next frame in the order of the file; `None` at its end, and ever after.
     ///
+    /// To tell damage, a pcap record is returned when the header of the one after it was read:
+    /// on a pipe from a running capture the last packet waits for the next.
+    ///
     /// # Errors
     ///
     /// When the reader fails; after that there are no more frames.

@@ -52,7 +52,8 @@ impl SimPacket {
     ///
     /// The lengths inside agree with `bytes`; where they cannot, the IPv4 and UDP lengths are 0
     /// (too long for 16 bits, as in captures of packets that the network card cuts up) or those
-    /// of a packet without payload (shorter than its headers).
+    /// of a packet without payload (shorter than its headers). Wireshark shows such packets, with
+    /// a note that they are malformed.
     ///
     /// # Errors
     ///

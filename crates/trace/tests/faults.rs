@@ -113,6 +113,46 @@ fn pcap_with_a_hole_of_zeros_or_noise() {
 }
 
 #[test]
+fn pcap_is_not_led_astray_by_what_looks_like_records() {
+    let other_day = Bytes::new(false)
+        .record(1_000_000_000, 0, 60, &[1; 4])
+        .record(1_000_000_000, 1, 60, &[2; 4])
+        .out
+        .clone();
+    let alone =
+        Bytes::new(false).record(1_700_000_000, 0, 60, &[3; 4]).raw(&[0xff; 20]).out.clone();
+    let empty = Bytes::new(false)
+        .record(1_700_000_000, 0, 60, &[])
+        .record(1_700_000_000, 0, 60, &[])
+        .out
+        .clone();
+    for decoy in [other_day, alone, empty] {
+        let mut file = pcap(4, false);
+        let hole = [&[0xff; 16][..], &decoy, &[0xff; 16]].concat();
+        file.splice(start(2)..start(2), hole.iter().copied());
+        let (numbers, faults) = outcome(&file);
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        assert_eq!(faults.len(), 1);
+        assert!(matches!(
+            faults[0].kind,
+            FaultKind::BadRecord { skipped, resumed: true, .. } if skipped == hole.len() as u64
+        ));
+    }
+}
+
+#[test]
+fn pcap_damaged_and_cut() {
+    let mut file = pcap(3, false);
+    put(&mut file, start(1) + 8, u32::MAX);
+    file.extend([0; 5]);
+    let (numbers, faults) = outcome(&file);
+    assert_eq!(numbers, [0, 2]);
+    assert_eq!(faults.len(), 2);
+    assert_eq!(faults[1].offset, start(3) as u64);
+    assert_eq!(faults[1].kind, FaultKind::Truncated { have: 5, need: 16 });
+}
+
+#[test]
 fn pcap_with_a_lost_byte_loses_one_record() {
     let mut file = pcap(6, false);
     file.remove(start(2) + 20);
@@ -152,6 +192,13 @@ fn short_original_length_is_raised() {
     assert_eq!(frames[0].original_len, 40);
     let kind = FaultKind::ShortOriginal { original: 4, captured: 40 };
     assert_eq!(report.faults.kept(), [Fault { offset: 24, kind }]);
+    let mut b = Bytes::new(false);
+    b.section().interface(1, 0, &[]);
+    let offset = b.out.len() as u64;
+    b.enhanced(0, 0, 4, &[1; 40]);
+    let (frames, report) = read(&b.out);
+    assert_eq!((frames[0].original_len, frames[0].data.len()), (40, 40));
+    assert_eq!(report.faults.kept(), [Fault { offset, kind }]);
 }
 
 /// Section, interface and packets a millisecond apart; and where each packet starts.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use laxity_trace::{Capture, CaptureError, FaultKind, Format, LinkType, Stop, decode};
+use laxity_trace::{Capture, CaptureError, Fault, FaultKind, Format, LinkType, Stop, decode};
 use support::{Bytes, read};
 
 const DATA: &[u8] = &[9, 8, 7, 6, 5];
@@ -159,15 +159,25 @@ fn pcapng_comments_and_fcs() {
     let mut b = Bytes::new(true);
     b.section().interface(1, 0, &[(13, &[4])]);
     b.enhanced_with(0, 0, 64, &[0; 64], &[(1, b"first"), (1, b"second")]);
-    let mut flags = Bytes::new(true);
-    flags.u32(2 << 5);
-    b.enhanced_with(0, 0, 64, &[0; 64], &[(2, &flags.out)]);
+    // Flags with an FCS length of 2 among others that are set, and of 0, which tells nothing.
+    for bits in [0xffff_001f | 2 << 5, 0xffff_001f] {
+        let flags = Bytes::new(true).u32(bits).out.clone();
+        b.enhanced_with(0, 0, 64, &[0; 64], &[(2, &flags)]);
+    }
     b.enhanced_with(0, 0, 64, &[0; 33], &[(1, &[0xff])]);
     let (frames, _) = read(&b.out);
     assert_eq!(frames[0].comment.as_deref(), Some("first"));
     let lengths: Vec<_> = frames.iter().map(|f| (f.original_len, f.data.len())).collect();
-    assert_eq!(lengths, [(60, 60), (62, 62), (60, 33)]);
-    assert_eq!(frames[2].comment, None);
+    assert_eq!(lengths, [(60, 60), (62, 62), (60, 60), (60, 33)]);
+    assert_eq!(frames[3].comment, None);
+}
+
+#[test]
+fn long_interface_names_are_cut() {
+    let b = Bytes::new(false).section().interface(1, 0, &[(2, &[b'x'; 400])]).out.clone();
+    let mut capture = Capture::open(&b[..]).unwrap();
+    assert!(capture.next_frame().unwrap().is_none());
+    assert_eq!(capture.interfaces()[0].name.as_deref(), Some(&*"x".repeat(256)));
 }
 
 #[test]
@@ -190,16 +200,33 @@ fn another_programs_pcapng() {
 #[test]
 fn order_is_reported_and_kept() {
     let mut b = Bytes::pcap(false, 0xa1b2_3c4d, 96, 1);
-    for frac in [500, 100, 200, 150, 160] {
+    for frac in [500, 100, 200, 150, 150, 160] {
         b.record(1, frac, 5, DATA);
     }
     let (frames, report) = read(&b.out);
     let times: Vec<_> = frames.iter().map(|f| f.time_ns - 1_000_000_000).collect();
-    assert_eq!(times, [500, 100, 200, 150, 160]);
+    assert_eq!(times, [500, 100, 200, 150, 150, 160]);
     assert_eq!(report.order.backwards, 2);
     assert_eq!(report.order.worst_ns, 400);
     assert_eq!(report.order.first_offset, Some(24 + 21));
     assert_eq!(report.time_span_ns, Some((1_000_000_100, 1_000_000_500)));
+}
+
+#[test]
+fn versions() {
+    let faults = |file: &[u8]| read(file).1.faults.kept().to_vec();
+    let mut pcap = Bytes::pcap(false, 0xa1b2_c3d4, 96, 1).record(1, 0, 5, DATA).out.clone();
+    pcap[6] = 3;
+    let kind = FaultKind::Version { major: 2, minor: 3 };
+    assert_eq!(faults(&pcap), [Fault { offset: 0, kind }]);
+    for (major, minor, known) in [(1, 0, true), (1, 2, true), (1, 1, false), (2, 0, false)] {
+        let mut b = Bytes::new(true);
+        b.section().interface(1, 0, &[]).enhanced(0, 0, 5, DATA);
+        (b.out[13], b.out[15]) = (major, minor);
+        let (major, minor) = (major.into(), minor.into());
+        let fault = Fault { offset: 0, kind: FaultKind::Version { major, minor } };
+        assert_eq!(faults(&b.out), if known { vec![] } else { vec![fault] });
+    }
 }
 
 #[test]
@@ -221,11 +248,13 @@ fn files_that_are_no_capture_say_what_they_are() {
 
 #[test]
 fn a_failing_reader_ends_the_reading() {
-    struct Fails(Vec<u8>);
+    /// Fails once, then pretends to be at its end.
+    struct Fails(Vec<u8>, bool);
     impl std::io::Read for Fails {
         fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
             if self.0.is_empty() {
-                return Err(std::io::Error::other("unplugged"));
+                let failed = std::mem::replace(&mut self.1, true);
+                return if failed { Ok(0) } else { Err(std::io::Error::other("unplugged")) };
             }
             let n = buf.len().min(self.0.len());
             buf[..n].copy_from_slice(&self.0[..n]);
@@ -234,7 +263,7 @@ fn a_failing_reader_ends_the_reading() {
         }
     }
     let b = Bytes::pcap(false, 0xa1b2_c3d4, 96, 1).record(1, 0, 5, DATA).u32(1).out.clone();
-    let mut capture = Capture::open(Fails(b)).unwrap();
+    let mut capture = Capture::open(Fails(b, false)).unwrap();
     assert!(capture.next_frame().unwrap().is_some());
     let error = capture.next_frame().unwrap_err();
     assert!(matches!(error, CaptureError::Io { offset: 45, .. }), "{error}");
