@@ -293,8 +293,8 @@ impl Buffers {
             return Verdict::Reject(DropReason::BufferFlow);
         }
         // Only what exceeds the flow's reservation needs more of the whole.
-        let committed = self.committed
-            + (used.max(account.reserved) - account.used.max(account.reserved));
+        let committed =
+            self.committed + (used.max(account.reserved) - account.used.max(account.reserved));
         if committed > self.total {
             return Verdict::Reject(DropReason::BufferTotal);
         }

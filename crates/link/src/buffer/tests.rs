@@ -5,11 +5,8 @@ use super::*;
 
 /// Two real-time flows with 300 B and 200 B reserved, and two best-effort classes.
 fn limits(total: u64) -> BufferLimits {
-    let realtime = |limit, reserved| FlowLimit {
-        limit,
-        reserved: Bytes(reserved),
-        smallest: Bytes(50),
-    };
+    let realtime =
+        |limit, reserved| FlowLimit { limit, reserved: Bytes(reserved), smallest: Bytes(50) };
     BufferLimits {
         total: Bytes(total),
         best_effort: Bytes(600),

@@ -27,6 +27,10 @@ use work::WorkIndex;
 /// behind it are there by then.
 const AHEAD: usize = 2;
 
+/// What stands in unused slots.
+pub(crate) const FILLER: Packet =
+    Packet { seq: 0, arrival: Time::ZERO, flow: FlowId(0), bytes: 0, wire: 0, demoted: false };
+
 /// A packet and when its transmission must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -34,20 +38,6 @@ pub struct Entry {
     pub deadline: Time,
     /// The packet.
     pub packet: Packet,
-}
-
-impl Entry {
-    const FILLER: Entry = Entry {
-        deadline: Time::ZERO,
-        packet: Packet {
-            seq: 0,
-            arrival: Time::ZERO,
-            flow: FlowId(0),
-            bytes: 0,
-            wire: 0,
-            demoted: false,
-        },
-    };
 }
 
 /// Packets by deadline; equal deadlines go to the lower class, and within a class to the packet
@@ -76,7 +66,7 @@ impl EdfQueue {
     /// A queue of `classes` relative deadlines in which up to `slots` packets can wait, in any
     /// spread over the classes; at most 2^30.
     pub fn new(classes: usize, slots: usize) -> EdfQueue {
-        let fifos = Fifos::new(classes, slots, Entry::FILLER);
+        let fifos = Fifos::new(classes, slots, Entry { deadline: Time::ZERO, packet: FILLER });
         EdfQueue {
             work: WorkIndex::new(classes, fifos.chunk_count()),
             fifos,

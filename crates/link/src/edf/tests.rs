@@ -45,10 +45,7 @@ impl Slow {
 }
 
 fn entry(seq: u64, deadline: u64, wire: u32) -> Entry {
-    Entry {
-        deadline: Time(deadline),
-        packet: Packet { seq, bytes: wire, wire, ..Entry::FILLER.packet },
-    }
+    Entry { deadline: Time(deadline), packet: Packet { seq, bytes: wire, wire, ..FILLER } }
 }
 
 #[derive(Clone, Copy, Debug)]
