@@ -28,8 +28,8 @@ pub struct Verdict {
     pub demand: Vec<Bytes>,
     /// What best effort and later deadlines block there, with what is below the scheduler.
     pub blocking: Bytes,
-    /// Whether the test was exact. It is, unless periodic flows need more than half a million
-    /// steps; then an upper bound of their demand was used from some instant on, so that a
+    /// Whether the test was exact. It is, unless periodic flows need more than a quarter of a
+    /// million steps; then an upper bound of their demand was used from some instant on, so that a
     /// refusal may be too strict, but never an admission too lax.
     pub exact: bool,
 }

@@ -18,11 +18,13 @@ pub(crate) fn suggestion(
     k: usize,
 ) -> Result<Suggestion, CurveError> {
     let mut trial = flows.to_vec();
-    let mut admits = |envelope: Result<Envelope, CurveError>, deadline: Span| -> bool {
-        let Ok(envelope) = envelope else { return false };
+    // Whether a trial is admitted, or is beyond what can be told exactly.
+    let mut verdict = |envelope: Envelope, deadline: Span| -> (bool, bool) {
         trial[k] = FlowSpec { envelope, deadline };
-        // A trial too large to compute is not one to suggest.
-        check(link, &trial).is_ok_and(|verdict| verdict.admitted)
+        if overloaded(link, &trial) {
+            return (false, false);
+        }
+        check(link, &trial).map_or((false, true), |v| (v.admitted, !v.exact))
     };
     let FlowSpec { envelope, deadline } = &flows[k];
     let (deadline, rate) = (*deadline, link.rate.0);
@@ -35,10 +37,19 @@ pub(crate) fn suggestion(
     // However long its deadline, the flow's packets block the others.
     let ever = !overloaded(link, flows) && check(&blocked, &others).is_ok_and(|v| v.admitted);
     let mut high = deadline.0.max(1);
-    while ever && high < LONGEST && !admits(Ok(envelope.clone()), Span(high)) {
+    let mut beyond = !ever;
+    while !beyond && high < LONGEST {
+        let (admitted, unknown) = verdict(envelope.clone(), Span(high));
+        if admitted {
+            break;
+        }
+        beyond = unknown;
         high *= 2;
     }
-    let min_deadline = match ever {
+    let mut admits = |envelope: Result<Envelope, CurveError>, deadline: Span| -> bool {
+        envelope.is_ok_and(|envelope| verdict(envelope, deadline).0)
+    };
+    let min_deadline = match !beyond {
         true => least(0, high, |d| admits(Ok(envelope.clone()), Span(d))),
         false => None,
     };

@@ -131,6 +131,13 @@ impl Bound<'_> {
         Ok(hull)
     }
 
+    /// The last corner of the residual, rounded up. Not always one that constrains: a flow whose
+    /// packet stops blocking as it becomes demand may only make the residual less steep.
+    fn end(&self, hull: &[(i128, i128)]) -> i128 {
+        let last = self.curve.pieces().last().map_or(0, |p| p.start.ceil());
+        hull.last().map_or(last, |point| last.max(point.0))
+    }
+
     fn first_not_negative(&self) -> Result<Option<Rational>, CurveError> {
         if self.curve.value(self.from)?.signum() >= 0 {
             return Ok(Some(self.from));
@@ -148,11 +155,12 @@ impl Bound<'_> {
         Ok(None)
     }
 
-    /// Compares the convex curve `line`, rising in the long run with `slope`, with `E` from
+    /// Compares the convex curve `line`, from `straight` on a line of this slope, with `E` from
     /// `begin` on. Where it lies highest above, if it does.
     fn highest(
         &self,
         begin: Rational,
+        straight: Rational,
         slope: u64,
         line: &dyn Fn(Rational) -> Result<Rational, CurveError>,
     ) -> Result<Option<(Span, Bytes)>, CurveError> {
@@ -166,7 +174,8 @@ impl Bound<'_> {
         }
         if worst.1.signum() <= 0 && slope > self.last_slope {
             // Only far out: the first whole ns past the crossing with the last line.
-            let last = self.curve.pieces().last().map_or(begin, |p| p.start).greatest(begin);
+            let last = self.curve.pieces().last().map_or(begin, |p| p.start);
+            let last = last.greatest(begin).greatest(straight);
             let gap = self.curve.value(last)?.minus(line(last)?)?;
             let steeper = i128::from(slope) - i128::from(self.last_slope);
             let at = last.plus(gap.over(steeper.into())?)?.floor() + 1;
@@ -263,7 +272,7 @@ pub fn check_shifted_line(
     let shift = Rational::from(line.shift.0);
     let slope = Rational::from(line.slope.0);
     let at = |t: Rational| slope.times(t.minus(shift)?.greatest(Rational::ZERO));
-    let Some((at, excess)) = bound.highest(shift, line.slope.0, &at)? else { return Ok(()) };
+    let Some((at, excess)) = bound.highest(shift, shift, line.slope.0, &at)? else { return Ok(()) };
     let hull = usable(&bound)?;
     let shift = i128::from(line.shift.0);
     // A line that leaves zero where the residual is negative is unsafe at any slope.
@@ -308,7 +317,7 @@ pub fn check_two_segment(
         first.times(t.least(corner))?.plus(second.times(after)?)
     };
     // The corner of a convex curve is never the place where it lies highest above `E`.
-    let Some((at, excess)) = bound.highest(Rational::ZERO, two.second.0, &at)? else {
+    let Some((at, excess)) = bound.highest(Rational::ZERO, corner, two.second.0, &at)? else {
         return Ok(());
     };
     let hull = usable(&bound)?;
@@ -340,7 +349,7 @@ pub fn fit_shifted_line(
 ) -> Result<ShiftedLine, FitError> {
     let bound = Bound::new(residual, guarantee)?;
     let hull = usable(&bound)?;
-    let end = hull[hull.len() - 1].0;
+    let end = bound.end(&hull);
     let mut slopes = tangents(&hull, bound.last_slope);
     slopes.extend(largest_slope(&hull, 0, bound.last_slope));
     let best = slopes
@@ -363,7 +372,7 @@ pub fn fit_two_segment(residual: &Residual, guarantee: Guarantee) -> Result<TwoS
     let bound = Bound::new(residual, guarantee)?;
     let hull = usable(&bound)?;
     let first = largest_slope(&hull, 0, bound.last_slope).ok_or(FitError::NoLineThroughOrigin)?;
-    let end = hull[hull.len() - 1].0;
+    let end = bound.end(&hull);
     let mut best = (0, first, end);
     for second in tangents(&hull, bound.last_slope) {
         let Some(corner) = least_corner(&hull, first, second)? else { continue };

@@ -79,7 +79,7 @@ pub(crate) fn overloaded(link: &LinkSpec, flows: &[FlowSpec]) -> bool {
 }
 
 /// The most steps of periodic envelopes that are looked at one by one.
-const MAX_STEPS: i128 = 1 << 19;
+const MAX_STEPS: i128 = 1 << 18;
 
 fn steps(flows: &[FlowSpec], until: i128) -> i128 {
     let mut sum: i128 = 0;

@@ -83,6 +83,21 @@ impl World {
         self.flows.iter().map(spec).collect()
     }
 
+    /// The same with microseconds for nanoseconds; no periodic flows.
+    pub fn in_microseconds(&self) -> (LinkSpec, Vec<FlowSpec>) {
+        let slow = |rate: Rate| Rate(rate.0 / 1000);
+        let specs = self.specs().into_iter().map(|spec| {
+            let lines = spec.envelope.lines().unwrap_or(&[]).iter();
+            let lines: Vec<Bucket> =
+                lines.map(|b| Bucket { burst: b.burst, rate: slow(b.rate) }).collect();
+            FlowSpec {
+                envelope: Envelope::buckets(&lines, spec.envelope.max_packet()).unwrap(),
+                deadline: Span(spec.deadline.0 * 1000),
+            }
+        });
+        (LinkSpec { rate: slow(self.link().rate), ..self.link() }, specs.collect())
+    }
+
     pub fn least(&self) -> i128 {
         self.flows.iter().map(|f| f.1).min().unwrap_or(0).into()
     }
