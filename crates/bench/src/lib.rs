@@ -1,1 +1,196 @@
-//! See the crate's description.
+//! Benchmarks of the hot paths, each beside its rivals in the same process.
+//!
+//! Every benchmark does one kind of operation over and over on fixed pseudo-random input. Within
+//! a [`Group`] the contenders take turns (A B C A B C ...), so that what else the machine does hits
+//! all of them; a ratio is the median over the turns of rival over ours within one turn.
+//!
+//! A new benchmark is a function that returns groups, listed in [`groups`].
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use laxity_scenario::result::BenchRow;
+
+mod edf;
+mod fair;
+pub mod rivals;
+
+/// Runs of each contender; the median is reported.
+const RUNS: usize = 5;
+
+/// Least length of one run.
+const RUN: Duration = Duration::from_millis(200);
+
+/// Does an operation this many times.
+pub type Operation = Box<dyn FnMut(u64)>;
+
+/// One implementation on the workload of its group.
+pub struct Contender {
+    name: String,
+    /// Builds and fills it; only called when it is to run.
+    build: Box<dyn FnOnce() -> Operation>,
+}
+
+impl Contender {
+    /// A contender whose row is called `name`. `build` sets it up, in a state in which it can go on
+    /// for any number of operations.
+    pub fn new<F>(name: impl Into<String>, build: impl FnOnce() -> F + 'static) -> Contender
+    where
+        F: FnMut(u64) + 'static,
+    {
+        Contender { name: name.into(), build: Box::new(|| Box::new(build())) }
+    }
+}
+
+/// Contenders on one workload: ours first, then the rivals, the one that ours is compared with
+/// first among them.
+pub struct Group(pub Vec<Contender>);
+
+/// All benchmarks, in the order in which they run.
+pub fn groups() -> Vec<Group> {
+    let mut all = Vec::new();
+    all.extend(edf::groups());
+    all.extend(fair::groups());
+    all
+}
+
+/// Runs the benchmarks whose names contain `only`, or all. `progress` hears each group's first
+/// name before it runs.
+pub fn run(only: Option<&str>, progress: &mut dyn FnMut(&str)) -> Vec<BenchRow> {
+    let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
+    groups().into_iter().flat_map(|group| measure(group, &wanted, progress)).collect()
+}
+
+fn measure(
+    group: Group,
+    wanted: &dyn Fn(&str) -> bool,
+    progress: &mut dyn FnMut(&str),
+) -> Vec<BenchRow> {
+    let ours_wanted = group.0.first().is_some_and(|ours| wanted(&ours.name));
+    let mut contenders = Vec::new();
+    for (place, contender) in group.0.into_iter().enumerate() {
+        // Ours is measured beside the one it is compared with.
+        if wanted(&contender.name) || (ours_wanted && place == 1) {
+            contenders.push((place, contender));
+        }
+    }
+    let Some((_, first)) = contenders.first() else { return Vec::new() };
+    progress(&first.name);
+
+    let mut running: Vec<_> = contenders
+        .into_iter()
+        .map(|(place, contender)| {
+            let mut operation = (contender.build)();
+            let count = calibrate(&mut operation);
+            (place, contender.name, operation, count, Vec::with_capacity(RUNS))
+        })
+        .collect();
+    for _ in 0..RUNS {
+        for (_, _, operation, count, values) in &mut running {
+            // The others have had the caches since its last turn.
+            operation(*count / 8);
+            values.push(time(operation, *count));
+        }
+    }
+
+    let rival = running.iter().find(|r| r.0 == 1).map(|r| (r.1.clone(), r.4.clone()));
+    running
+        .into_iter()
+        .filter(|(_, name, ..)| wanted(name))
+        .map(|(place, name, _, _, values)| {
+            let rival = rival.as_ref().filter(|_| place == 0);
+            let ratio = rival.map(|(_, theirs)| {
+                median(theirs.iter().zip(&values).map(|(theirs, ours)| theirs / ours).collect())
+            });
+            let baseline = rival.map(|(name, _)| name.clone());
+            BenchRow { name, unit: "ns".into(), value: median(values), baseline, ratio }
+        })
+        .collect()
+}
+
+/// How many operations make one run.
+fn calibrate(operation: &mut Operation) -> u64 {
+    let mut count = 1;
+    loop {
+        let begun = Instant::now();
+        operation(black_box(count));
+        let took = begun.elapsed();
+        if took >= RUN / 8 {
+            let run = count as f64 * RUN.as_secs_f64() / took.as_secs_f64();
+            return (run as u64).max(1);
+        }
+        count *= 2;
+    }
+}
+
+/// Nanoseconds for each operation.
+fn time(operation: &mut Operation, count: u64) -> f64 {
+    let begun = Instant::now();
+    operation(black_box(count));
+    begun.elapsed().as_nanos() as f64 / count as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A small generator of pseudo-random numbers, the same for all contenders: Knuth's MMIX
+/// congruence, upper bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `bound`, at most 2^32.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 32) * bound) >> 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_compared_with_the_first_rival_of_the_same_turns() {
+        let slow = |ns: u64| {
+            move || {
+                move |count: u64| {
+                    let until = Instant::now() + Duration::from_nanos(ns * count);
+                    while Instant::now() < until {}
+                }
+            }
+        };
+        let group = || {
+            Group(vec![
+                Contender::new("a/ours", slow(20_000)),
+                Contender::new("a/rival", slow(60_000)),
+                Contender::new("a/other", slow(10_000)),
+            ])
+        };
+        let mut seen = Vec::new();
+        let rows =
+            measure(group(), &|name| name == "a/ours", &mut |name| seen.push(name.to_string()));
+        assert_eq!(seen, ["a/ours"]);
+        assert_eq!((rows.len(), rows[0].baseline.as_deref()), (1, Some("a/rival")));
+        let ratio = rows[0].ratio.unwrap();
+        assert!((2.0..4.5).contains(&ratio), "{ratio}");
+        let rows = measure(group(), &|name| name == "a/other", &mut |_| {});
+        assert_eq!((rows.len(), rows[0].ratio), (1, None));
+        assert!(measure(group(), &|_| false, &mut |_| {}).is_empty());
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<String> =
+            groups().into_iter().flat_map(|g| g.0).map(|c| c.name).collect();
+        names.sort();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
