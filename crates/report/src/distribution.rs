@@ -4,7 +4,7 @@ use crate::delays::{deadline, ns, worst_lateness};
 use crate::detail::{FlowDetail, Outcome, PolicyDetail};
 use crate::figure::{Figure, Key};
 use crate::number::span;
-use crate::plot::{Anchor, Axis, Hue, Ink, Mark, Marker, Plot, Point, Unit};
+use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Point, Unit};
 use laxity_scenario::result::FlowKind;
 
 /// Bucket bounds with the last one lowered to the exact maximum, so that a bucket's width never
@@ -148,9 +148,9 @@ pub(crate) fn box_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<
                 arrow: false,
             };
             marks.push(flat(p1, p99, thin));
-            marks.push(Mark::Bar { y, x: (p25, p75), thick: 12.0, hue, hollow: true });
-            marks.push(Mark::Bar { y, x: (p50, p50), thick: 16.0, hue, hollow: false });
-            marks.push(Mark::Bar { y, x: (p99, p99), thick: 8.0, hue, hollow: false });
+            marks.push(Mark::Bar { y, x: (p25, p75), thick: 12.0, hue, body: Body::Outline });
+            marks.push(Mark::Bar { y, x: (p50, p50), thick: 16.0, hue, body: Body::Solid });
+            marks.push(Mark::Bar { y, x: (p99, p99), thick: 8.0, hue, body: Body::Solid });
             marks.push(Mark::Dots {
                 points: vec![(max, y)],
                 ink: thin.marked(Some(Marker::Diamond)),
@@ -207,18 +207,16 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
             marks.push(Mark::Bar {
                 y,
                 x: (0.0, used * 1e6),
-                thick: 11.0,
+                thick: 15.0,
                 hue: Hue::Series(i),
-                hollow: false,
+                body: Body::Solid,
             });
-            // Inside the bar there is no contrast to rely on, so the words stand after it or, where
-            // that leaves the panel, before the deadline.
-            let inside = *used > longest * 0.55;
-            marks.push(Mark::Text {
-                at: (if inside { 0.0 } else { used * 1e6 }, y),
-                shift: (6.0, 4.0),
-                text,
-                anchor: Anchor::Start,
+            // Long bars hold their words, short ones have them behind.
+            marks.push(if *used > longest * 0.5 {
+                Mark::Inside { at: (0.0, y), text }
+            } else {
+                let (at, shift, anchor) = ((used * 1e6, y), (6.0, 4.0), Anchor::Start);
+                Mark::Text { at, shift, text, anchor }
             });
         }
         marks.push(Mark::Vertical {

@@ -285,9 +285,16 @@ fn write_facts(out: &mut String, facts: &[(String, String)]) {
 }
 
 fn write_table(out: &mut String, table: &Table) {
-    out.push_str("<div class=\"table\"><div class=\"scroll\" tabindex=\"0\" role=\"region\"");
+    // A wide page shall not tear a small table apart; words may take all there is.
+    let all_numbers = table.columns.iter().skip(1).all(|c| c.numeric);
+    let limit = match all_numbers {
+        true => format!(" style=\"max-width:{}px\"", table.columns.len() * 168),
+        false => String::new(),
+    };
+    let _ = write!(out, "<div class=\"table\"{limit}>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"region\"");
     let _ = write!(out, " aria-label=\"{}\"><table>", markup(&table.caption));
-    let _ = write!(out, "<caption>{}</caption><thead><tr>", markup(&table.caption));
+    let _ = write!(out, "<caption><span>{}</span></caption><thead><tr>", markup(&table.caption));
     for column in &table.columns {
         let class = if column.numeric { " class=\"n\"" } else { "" };
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", markup(&column.title));
@@ -304,7 +311,9 @@ fn write_table(out: &mut String, table: &Table) {
             );
         }
         for (head, cells) in &group.rows {
-            let _ = write!(out, "<tr><th scope=\"row\">{}</th>", markup(head));
+            // Labels such as `policy/flow/statistic` may break at their slashes.
+            let head = markup(head).replace('/', "/<wbr>");
+            let _ = write!(out, "<tr><th scope=\"row\"><span>{head}</span></th>");
             for (i, cell) in cells.iter().enumerate() {
                 write_cell(out, cell, table.columns.get(i + 1).is_some_and(|c| c.numeric));
             }
@@ -321,6 +330,7 @@ fn write_table(out: &mut String, table: &Table) {
 
 fn write_cell(out: &mut String, cell: &crate::table::Cell, numeric: bool) {
     let tone = match cell.tone {
+        Tone::Plain if !numeric && cell.text.len() > 28 => "long",
         Tone::Plain => "",
         Tone::Quiet => "quiet",
         Tone::Better => "better",
@@ -349,7 +359,15 @@ fn write_cell(out: &mut String, cell: &crate::table::Cell, numeric: bool) {
         None => out.push_str(&text),
     }
     if !cell.aside.is_empty() {
-        let _ = write!(out, " <span class=\"aside\">{}</span>", markup(&cell.aside));
+        let _ = match cell.aside.strip_prefix("/ ") {
+            // Percentages align in a column of their own.
+            Some(share) => write!(
+                out,
+                " <span class=\"aside\">/ <span class=\"share\">{}</span></span>",
+                markup(share)
+            ),
+            None => write!(out, " <span class=\"aside\">{}</span>", markup(&cell.aside)),
+        };
     }
     out.push_str("</td>");
 }

@@ -3,7 +3,7 @@
 use crate::figure::Figure;
 use crate::number::{count, short};
 use crate::page::{Block, Meta, Mood, Page, Section};
-use crate::plot::{Anchor, Axis, Hue, Ink, Mark, Marker, Plot, Unit};
+use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
 use laxity_scenario::result::{
@@ -57,20 +57,21 @@ pub fn outcome_words(papers: &[Reproduction]) -> String {
     let rows = || papers.iter().flat_map(|p| &p.experiments).flat_map(|e| &e.rows);
     let of = |v: V| rows().filter(|r| r.verdict == v).count() as u64;
     let stated = of(V::Reproduced) + of(V::Differs);
+    let many =
+        |n: u64, one: &str, more: &str| format!("{} {}", count(n), if n == 1 { one } else { more });
     let mut text = format!(
-        "{} of {} published numbers and claims are reproduced within their stated tolerance",
+        "{} of {} reproduced within the stated tolerance",
         count(of(V::Reproduced)),
-        count(stated)
+        many(stated, "published number or claim is", "published numbers and claims are")
     );
     if of(V::Differs) > 0 {
-        text.push_str(&format!("; {} differ, each with its reason", count(of(V::Differs))));
+        text.push_str(&format!("; {}", many(of(V::Differs), "differs", "differ")));
+        text.push_str(", with the reason beside it");
     }
     text.push('.');
     if of(V::NotStated) > 0 {
-        text.push_str(&format!(
-            " {} measured numbers have no published counterpart.",
-            count(of(V::NotStated))
-        ));
+        let n = many(of(V::NotStated), "measured number has", "measured numbers have");
+        text.push_str(&format!(" {n} no published counterpart."));
     }
     text
 }
@@ -210,7 +211,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
         // A tolerance of one or more has no lower end on a logarithmic axis.
         let low = if t < 1.0 { 1.0 - t } else { 1.0 / limit };
         let band = (low, (1.0 + t).min(limit));
-        marks.push(Mark::Bar { y, x: band, thick: 13.0, hue: Hue::Series(0), hollow: true });
+        marks.push(Mark::Bar { y, x: band, thick: 13.0, hue: Hue::Series(0), body: Body::Faint });
         let (hue, shape) = match r.verdict {
             V::Reproduced => (Hue::Series(3), Marker::Circle),
             V::Differs => (Hue::Limit, Marker::Cross),
@@ -226,7 +227,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
         marks.push(Mark::Dots { points: vec![(*ratio, y)], ink });
         if r.verdict == V::Differs {
             marks.push(Mark::Text {
-                at: (*ratio, y),
+                at: (if *ratio > 1.0 { ends.0 } else { ends.1 }.max(1.0 / limit), y),
                 shift: if *ratio > 1.0 { (-9.0, 4.0) } else { (9.0, 4.0) },
                 text: format!("\u{d7}{}", short((ratio * 100.0).round() / 100.0)),
                 anchor: if *ratio > 1.0 { Anchor::End } else { Anchor::Start },
@@ -235,7 +236,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
     }
     let one = Mark::Vertical { x: 1.0, label: String::new(), ink: Ink::new(Hue::Ink).wide(1.0) };
     let plot = Plot::new("", x, y)
-        .sized(620.0, 48.0 + 22.0 * rows.len() as f64)
+        .sized(440.0, 48.0 + 22.0 * rows.len() as f64)
         .described(format!(
             "Ratio of measured to published for {} numbers of {}; the table below holds the same.",
             rows.len(),

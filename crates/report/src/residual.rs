@@ -106,7 +106,7 @@ impl ResidualPlot {
             self.effective.iter().copied().filter(|p| p.0 > 0.0 && p.0 < end * 0.999).collect();
         let x = Axis::linear("length of interval", Unit::Time, 0.0, end);
         let y = Axis::linear("capacity", Unit::Bytes, low * 1.02, high * 1.04);
-        let mut plot = Plot::new(title, x, y).sized(560.0, 320.0);
+        let mut plot = Plot::new(title, x, y).sized(440.0, 280.0);
         plot.desc = format!(
             "Residual capacity against interval length up to {}. Curves: {}.",
             span(end as u64),

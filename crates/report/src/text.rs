@@ -99,6 +99,19 @@ fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
     }
 }
 
+/// Below this a column of words is not worth wrapping.
+const NARROW: usize = 24;
+
+/// Where the words of the last column go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    Whole,
+    /// In so many columns.
+    Wrapped(usize),
+    /// On lines of their own below the row.
+    Below,
+}
+
 /// One table with its caption above; every line ends without spaces.
 pub fn table(t: &Table, style: Style) -> String {
     let columns = t.columns.len();
@@ -113,20 +126,23 @@ pub fn table(t: &Table, style: Style) -> String {
     }
     // Only words in the last column may wrap: numbers never break.
     let before: usize = widths.iter().take(columns.saturating_sub(1)).map(|w| w + 2).sum();
-    let last = match t.columns.last() {
-        Some(c) if !c.numeric && style.width > before + 20 => style.width - before,
-        Some(c) if !c.numeric && style.width > 0 => 40,
-        _ => 0,
+    let words = style.width > 0 && t.columns.last().is_some_and(|c| !c.numeric) && columns > 1;
+    let room = style.width.saturating_sub(before);
+    let whole = widths.last().copied().unwrap_or(0);
+    let tail = match words {
+        false => Tail::Whole,
+        true if whole <= room => Tail::Whole,
+        true if room >= NARROW => Tail::Wrapped(room),
+        true => Tail::Below,
     };
-    if let (Some(w), true) = (widths.last_mut(), last > 0) {
-        *w = (*w).min(last);
-    }
     let mut out = String::new();
     out.push_str(&paint(&clean(&t.caption), "1", style));
     out.push('\n');
     let mut line = Line::default();
     for (i, c) in t.columns.iter().enumerate() {
-        line.cell(&clean(&c.title), "2", widths[i], c.numeric, style);
+        if tail != Tail::Below || i + 1 < columns {
+            line.cell(&clean(&c.title), "2", widths[i], c.numeric, style);
+        }
     }
     line.end(&mut out);
     for group in &t.groups {
@@ -137,23 +153,33 @@ pub fn table(t: &Table, style: Style) -> String {
         for (head, cells) in &group.rows {
             let width = widths.first().copied().unwrap_or(0);
             line.cell(&indented(group, head), "", width, false, style);
-            let mut tail = None;
+            let mut below = String::new();
             for (i, cell) in cells.iter().enumerate() {
                 let column = i + 1;
                 let numeric = t.columns.get(column).is_some_and(|c| c.numeric);
                 let mut text = plain(cell);
-                if last > 0 && column + 1 == columns && text.width() > last {
-                    let wrapped = wrap(&text, last, before);
-                    let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
-                    tail = (!rest.is_empty()).then(|| rest.to_string());
-                    text = first.to_string();
+                match tail {
+                    Tail::Wrapped(room) if column + 1 == columns => {
+                        let wrapped = wrap(&text, room, before);
+                        let (first, rest) = wrapped.split_once('\n').unwrap_or((&wrapped, ""));
+                        below = rest.to_string();
+                        text = first.to_string();
+                    }
+                    Tail::Below if column + 1 == columns => {
+                        let wide = style.width.saturating_sub(4).max(NARROW);
+                        if !text.is_empty() {
+                            below = format!("    {}", wrap(&text, wide, 4));
+                        }
+                        text.clear();
+                    }
+                    _ => {}
                 }
                 let width = widths.get(column).copied().unwrap_or(0);
                 line.cell(&text, tone(cell.tone), width, numeric, style);
             }
             line.end(&mut out);
-            if let Some(tail) = tail {
-                out.push_str(&tail);
+            if !below.is_empty() {
+                out.push_str(&below);
                 out.push('\n');
             }
         }

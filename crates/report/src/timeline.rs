@@ -171,7 +171,7 @@ fn panels(
         });
         out.push(
             Plot::new(&policy.policy, x, y)
-                .sized(if details.len() > 4 { 380.0 } else { 320.0 }, 190.0)
+                .sized(width(details.len()), 180.0)
                 .noted(note)
                 .described(desc)
                 .with(mark)
@@ -179,6 +179,15 @@ fn panels(
         );
     }
     out
+}
+
+/// So that a row of panels is as wide as a page at natural size.
+fn width(panels: usize) -> f64 {
+    match panels {
+        0..=2 => 560.0,
+        4 => 280.0,
+        _ => 380.0,
+    }
 }
 
 fn figure(
@@ -193,12 +202,7 @@ fn figure(
         FlowKind::Realtime => "real-time",
         FlowKind::BestEffort => "best effort",
     };
-    // Four panels in two rows read better than three and one.
-    let columns = match panels.len() {
-        n @ 1..=3 => n,
-        4 => 2,
-        _ => 3,
-    };
+    let columns = if panels.len() > 4 { 3 } else { panels.len() };
     let file = format!("{stem} {name}");
     Some(Figure::new(file, format!("{name} ({kind}), {title}"), columns).with(panels))
 }

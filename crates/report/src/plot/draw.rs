@@ -1,7 +1,7 @@
 //! A panel as SVG text.
 
 use super::reduce::{clip, columns, thin};
-use super::{Anchor, Dash, Hue, Ink, Mark, Marker, Plot, Point, Scale};
+use super::{Anchor, Body, Dash, Hue, Ink, Mark, Marker, Plot, Point, Scale};
 use crate::escape::markup;
 use std::fmt::Write;
 
@@ -74,18 +74,18 @@ fn fit(text: &str, size: f64, width: f64) -> String {
 }
 
 pub(super) fn panel(plot: &Plot, id: &str) -> String {
-    let y_target = ((plot.height - 80.0) / 32.0).clamp(2.0, 8.0) as usize;
+    let y_target = ((plot.height - 80.0) / 22.0).clamp(2.0, 8.0) as usize;
     let y_ticks = plot.y.marks(y_target);
     let named = plot.y.ticks.is_some();
-    let room = plot.width * 0.36;
+    let room = plot.width * if named { 0.45 } else { 0.36 };
     let widest = y_ticks.iter().map(|t| text_width(&t.label, 12.0)).fold(0.0, f64::max).min(room);
     let y_title = plot.y.title();
     let frame = Frame {
         plot,
         left: (widest + 10.0).max(14.0).round(),
         right: plot.width - 10.0,
-        top: if plot.title.is_empty() && plot.note.is_empty() { 6.0 } else { 24.0 }
-            + if y_title.is_empty() { 4.0 } else { 18.0 },
+        top: if plot.title.is_empty() { 6.0 } else { 24.0 }
+            + if y_title.is_empty() { 4.0 } else { 21.0 },
         bottom: plot.height - if plot.x.title().is_empty() { 22.0 } else { 38.0 },
     };
     let mut s = String::with_capacity(4096);
@@ -111,17 +111,25 @@ pub(super) fn panel(plot: &Plot, id: &str) -> String {
 
 fn titles(s: &mut String, plot: &Plot, frame: &Frame, y_title: &str) {
     let width = plot.width - 4.0;
-    let note = fit(&plot.note, 12.0, width * 0.62);
-    let left = width - if note.is_empty() { 0.0 } else { text_width(&note, 12.0) + 10.0 };
+    let note = fit(&plot.note, 12.0, width);
+    let beside = |line: f64| {
+        let taken = if note.is_empty() { 0.0 } else { text_width(&note, 12.0) + 12.0 };
+        (width - taken).max(line)
+    };
+    // The note shares the line of the axis' title, which is short, rather than the panel's.
+    let shared = !y_title.is_empty();
     if !plot.title.is_empty() {
-        let text = markup(&fit(&plot.title, 13.5, left));
+        let room = if shared { width } else { beside(width * 0.3) };
+        let text = markup(&fit(&plot.title, 13.5, room));
         let _ = write!(s, "<text class=\"t\" x=\"2\" y=\"15\">{text}</text>");
     }
     if !note.is_empty() {
-        text(s, (plot.width - 10.0, 15.0), Anchor::End, "q", &note);
+        let y = if shared { frame.top - 10.0 } else { 15.0 };
+        text(s, (plot.width - 10.0, y), Anchor::End, "q", &note);
     }
-    if !y_title.is_empty() {
-        text(s, (2.0, frame.top - 8.0), Anchor::Start, "q", &fit(y_title, 12.0, width));
+    if shared {
+        let title = fit(y_title, 12.0, beside(24.0));
+        text(s, (2.0, frame.top - 10.0), Anchor::Start, "q", &title);
     }
 }
 
@@ -207,25 +215,11 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
                 .collect();
             markers(s, &inside, shape, ink.hue, 2.0 + ink.width);
         }
-        Mark::Bar { y, x, thick, hue, hollow } => {
-            let (a, b) = (frame.x(x.0.min(x.1)), frame.x(x.0.max(x.1)));
-            let (a, b) = (a.max(frame.left), b.min(frame.right));
-            let (middle, tall) = (frame.y(*y), thick.min(40.0));
-            if b >= a && frame.holds(a, middle) {
-                let place = format!(
-                    "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
-                    px(a),
-                    px(middle - tall / 2.0),
-                    px((b - a).max(1.0)),
-                    px(tall)
-                );
-                if *hollow {
-                    let _ = write!(s, "<rect class=\"o\" {place}/>");
-                    let _ = write!(s, "<rect class=\"{} a\" {place}/>", hue.fill());
-                    let _ = write!(s, "<rect class=\"{}\" {place}/>", hue.stroke());
-                } else {
-                    let _ = write!(s, "<rect class=\"{}\" {place}/>", hue.fill());
-                }
+        Mark::Bar { y, x, thick, hue, body } => bar(s, frame, *y, *x, *thick, *hue, *body),
+        Mark::Inside { at, text: words } => {
+            let (x, y) = (frame.x(at.0) + 6.0, frame.y(at.1) + 4.0);
+            if frame.holds(x, y) {
+                text(labels, (x, y), Anchor::Start, "o", words);
             }
         }
         Mark::Segment { from, to, ink, arrow } => segment(s, frame, *from, *to, ink, *arrow),
@@ -266,6 +260,34 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
             let x = (x + shift.0).min(high).max(low);
             let y = (y + shift.1).clamp(10.0, frame.plot.height - 4.0);
             text(labels, (x, y), *anchor, "h", words);
+        }
+    }
+}
+
+fn bar(s: &mut String, frame: &Frame, y: f64, x: Point, thick: f64, hue: Hue, body: Body) {
+    let (a, b) = (frame.x(x.0.min(x.1)), frame.x(x.0.max(x.1)));
+    let (a, b) = (a.max(frame.left), b.min(frame.right));
+    let (middle, tall) = (frame.y(y), thick.min(40.0));
+    if b < a || !frame.holds(a, middle) {
+        return;
+    }
+    let place = format!(
+        "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
+        px(a),
+        px(middle - tall / 2.0),
+        px((b - a).max(1.0)),
+        px(tall)
+    );
+    let mut rect = |class: &str| {
+        let _ = write!(s, "<rect class=\"{class}\" {place}/>");
+    };
+    match body {
+        Body::Solid => rect(&hue.fill()),
+        Body::Faint => rect(&format!("{} a", hue.fill())),
+        Body::Outline => {
+            rect("o");
+            rect(&format!("{} a", hue.fill()));
+            rect(&hue.stroke());
         }
     }
 }

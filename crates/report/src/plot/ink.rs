@@ -247,7 +247,7 @@ pub(crate) fn svg_css() -> String {
     );
     let _ = writeln!(css, ".lx .g{{fill:none;{}}}", both("stroke", "grid"));
     let _ = writeln!(css, ".lx .ax{{fill:none;{}}}", both("stroke", "axis"));
-    let _ = writeln!(css, ".lx .o{{{}}}", both("fill", "bg"));
+    let _ = writeln!(css, ".lx .o,.lx text.o{{{}}}", both("fill", "bg"));
     css.push_str(
         ".lx .b{font-weight:600}.lx .t{font-size:13px;font-weight:600}\
          .lx .tt{font-size:15px;font-weight:600}\

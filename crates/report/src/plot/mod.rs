@@ -29,6 +29,17 @@ pub enum Anchor {
     End,
 }
 
+/// How a bar is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// With its colour.
+    Solid,
+    /// Translucent with an outline; hides what lies behind.
+    Outline,
+    /// Translucent.
+    Faint,
+}
+
 /// Something drawn between the axes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
@@ -79,8 +90,8 @@ pub enum Mark {
         thick: f64,
         /// Its colour.
         hue: Hue,
-        /// Drawn as an outline with a translucent body.
-        hollow: bool,
+        /// How it is filled.
+        body: Body,
     },
     /// A straight piece, perhaps with an arrow head at its end.
     Segment {
@@ -110,6 +121,13 @@ pub enum Mark {
         label: String,
         /// How it is drawn.
         ink: Ink,
+    },
+    /// A text inside a solid bar, beginning at the point.
+    Inside {
+        /// Where.
+        at: Point,
+        /// What.
+        text: String,
     },
     /// A text, kept inside the panel.
     Text {

@@ -94,16 +94,16 @@ fn clip_segment(a: Point, b: Point, x: (f64, f64), y: (f64, f64)) -> Option<(Poi
     if enter > leave {
         return None;
     }
-    let at = |t: f64, end: Point| {
-        if t == 0.0 {
-            a
-        } else if t == 1.0 {
-            end
-        } else {
-            ((a.0 + t * dx).clamp(x.0, x.1), (a.1 + t * dy).clamp(y.0, y.1))
-        }
+    // Rounding may leave either end a hair outside; a point inside is not changed.
+    let at = |t: f64| {
+        let p = match t {
+            0.0 => a,
+            1.0 => b,
+            t => (a.0 + t * dx, a.1 + t * dy),
+        };
+        (p.0.clamp(x.0, x.1), p.1.clamp(y.0, y.1))
     };
-    Some((at(enter, b), at(leave, b)))
+    Some((at(enter), at(leave)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,84 @@
+//! Tables on a terminal.
+
+mod data;
+
+use laxity_report::text::{self, Style};
+use laxity_report::*;
+
+fn table() -> Table {
+    let columns = vec![Column::words("Flow"), Column::words("background"), Column::number("exact")];
+    let cell = |v: &str, p: &str| Cell::new(v).beside(format!("/ {p}"));
+    Table::new("Mean delay in ms", columns)
+        .group(
+            "Real-time (deadline)",
+            vec![("voice".into(), vec![cell("0.53", "100%"), cell("0.62", "117%")])],
+        )
+        .group(
+            "Best effort",
+            vec![(
+                "\u{30d5}\u{30a1}\u{30a4}\u{30eb}".into(),
+                vec![cell("2.50", "100%"), Cell { tone: Tone::Best, ..cell("1.73", "69%") }],
+            )],
+        )
+}
+
+// Fails when widths are counted in characters: wide names then shift their row.
+#[test]
+fn columns_align_with_wide_names() {
+    let out = text::table(&table(), Style::PLAIN);
+    let column = |line: &str| {
+        let at = line.find('%').map_or(0, |i| i + 1);
+        unicode_width::UnicodeWidthStr::width(&line[..at])
+    };
+    let rows: Vec<&str> = out.lines().filter(|l| l.contains('%')).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(column(rows[0]), column(rows[1]), "{out}");
+    assert_eq!(out.lines().next(), Some("Mean delay in ms"));
+    assert!(out.lines().all(|l| l == l.trim_end()));
+    assert_eq!(rows[1].split_whitespace().last(), Some("69%"));
+}
+
+// Fails when colour is written although it was not asked for, or a name can bring its own.
+#[test]
+fn colour_only_when_told() {
+    assert!(!text::table(&table(), Style::PLAIN).contains('\u{1b}'));
+    let colour = Style { colour: true, width: 80 };
+    assert!(text::table(&table(), colour).contains("\u{1b}[1;32m1.73"));
+    let (mut result, _) = data::simulation(&["\u{1b}[2Jx"], 1);
+    result.scenario = "\u{1b}]0;title\u{7}".into();
+    assert!(!text::simulation(&result, None, Style::PLAIN).contains('\u{1b}'));
+}
+
+// Fails when the last column of words does not wrap, or goes lost where there is no room.
+#[test]
+fn long_reasons_wrap() {
+    for width in [100, 110, 140] {
+        let out = text::reproduction(&[data::reproduction()], Style { colour: false, width });
+        for line in out.lines() {
+            assert!(line.chars().count() <= width, "{line}");
+        }
+        assert!(out.contains("differs"));
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("10 of 11 published numbers and claims are reproduced"));
+        assert!(out.contains("shorter one"), "{out}");
+    }
+}
+
+#[test]
+fn the_verdict_is_said_in_words() {
+    let yes = text::check(&data::check(true), &[], Style::PLAIN);
+    assert!(yes.starts_with("Admitted. The link keeps every deadline of all 3 real-time flows"));
+    let no = text::check(&data::check(false), &[("voice".into(), 5_000_000)], Style::PLAIN);
+    assert!(no.starts_with("Not admitted. In an interval of 5 ms the flows may ask 389 B more"));
+    assert!(no.contains("\u{2717} 5.311 ms"));
+}
+
+#[test]
+fn percentages_follow_the_first_policy() {
+    let (result, _) = data::simulation(&["background", "exact"], 2);
+    let out = text::simulation(&result, Some("exact"), Style::PLAIN);
+    let row = out.lines().find(|l| l.starts_with("  ftp")).expect("ftp has a row");
+    assert!(row.contains("/ 100%"));
+    assert!(out.contains("Percentages are relative to background."));
+    assert!(!out.contains("green"), "colour words without colour");
+}
