@@ -105,7 +105,10 @@ fn ethernet_and_vlan_tags() {
 fn snap_and_pppoe() {
     let packet = v4(17, 0, &[], &PORTS);
     let snap = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &packet].concat();
-    assert_v4(&decode(LinkType::ETHERNET, &ethernet(&[36], &snap)), 22);
+    for length in [36, 0x5ff] {
+        assert_v4(&decode(LinkType::ETHERNET, &ethernet(&[length], &snap)), 22);
+    }
+    assert_eq!(decode(LinkType::ETHERNET, &ethernet(&[0x600], &snap)).stop, Stop::NotIp);
     let session = [&[0x11, 0, 0, 1, 0, 30, 0, 0x21][..], &packet].concat();
     let h = decode(LinkType::ETHERNET, &ethernet(&[0x8864], &session));
     assert_v4(&h, 22);
@@ -197,6 +200,8 @@ fn ipv4_headers_that_contradict_themselves() {
     b[2..4].copy_from_slice(&[0, 19]);
     let h = decode(LinkType::RAW, &b);
     assert_eq!((h.stop, h.dscp, h.sport), (Stop::BadIp, Some(34), None));
+    b[2..4].copy_from_slice(&[0, 20]);
+    assert_eq!(decode(LinkType::RAW, &b).stop, Stop::Done);
     // A total length of 0 is that of a packet left to the network card to cut up.
     b[2..4].copy_from_slice(&[0, 0]);
     let h = decode(LinkType::RAW, &b);
@@ -234,8 +239,11 @@ fn ipv6_extension_headers() {
     // Nothing follows.
     let h = decode(LinkType::RAW, &v6(59, &[]));
     assert_eq!((h.protocol, h.stop), (Some(59), Stop::Done));
-    // 44 and 0 are ordinary protocol numbers under IPv4.
-    assert_eq!(decode(LinkType::RAW, &v4(44, 0, &[], &PORTS)).protocol, Some(44));
+    // They are ordinary protocol numbers under IPv4.
+    for protocol in [0, 43, 44, 60, 135] {
+        let h = decode(LinkType::RAW, &v4(protocol, 0, &[], &PORTS));
+        assert_eq!((h.protocol, h.transport_offset), (Some(protocol), Some(20)));
+    }
 }
 
 #[test]

@@ -74,11 +74,19 @@ fn simulated_frame_bytes() {
     expected.extend([10, 1, 2, 3, 198, 18, 0, 1, 0xbf, 0xff]);
     expected.extend(port.to_be_bytes());
     expected.extend([0x05, 0xc8, 0, 0]);
-    let sum: u32 =
-        frame.bytes()[14..34].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
-    assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "the header checksum");
     expected[24..26].copy_from_slice(&frame.bytes()[24..26]);
     assert_eq!(frame.bytes(), expected);
+}
+
+#[test]
+fn simulated_frames_have_a_checksum() {
+    for sequence in 0..=0xffff {
+        let packet = SimPacket { flow: 0xfe_dcba, bytes: 1514, dscp: 63, sequence };
+        let frame = packet.frame().unwrap();
+        let words = frame.bytes()[14..34].chunks(2);
+        let sum: u32 = words.map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "sequence {sequence}");
+    }
 }
 
 #[test]
@@ -103,8 +111,12 @@ fn simulated_flows_are_told_apart_from_others() {
         let h = decode(LinkType::ETHERNET, &bytes);
         assert_eq!(simulated_flow(&h), Some(flow));
         assert_eq!((h.dscp, h.stop), (Some(10), Stop::Done));
-        bytes[37] ^= 1;
-        assert_eq!(simulated_flow(&decode(LinkType::ETHERNET, &bytes)), None);
+        // Another port, either one, or another protocol.
+        for at in [35, 37, 23] {
+            bytes[at] ^= 1;
+            assert_eq!(simulated_flow(&decode(LinkType::ETHERNET, &bytes)), None);
+            bytes[at] ^= 1;
+        }
     }
     let over = SimPacket { flow: 1 << 24, bytes: 100, dscp: 0, sequence: 0 };
     assert!(matches!(over.frame(), Err(WriteError::FlowRange(_))));
