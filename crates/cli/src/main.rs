@@ -1,1 +1,42 @@
-fn main() {}
+//! The `laxity` command. Results go to standard output and nothing else does; progress, warnings
+//! and errors go to standard error.
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod args;
+mod bench;
+mod check;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod recorder;
+mod simulate;
+mod tooling;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Command, Laxity};
+
+fn main() -> ExitCode {
+    // clap exits with 2 on bad usage and with 0 after --help, as agreed.
+    let arguments = Laxity::parse();
+    let done = match &arguments.command {
+        Command::Check(args) => check::run(args),
+        Command::Simulate(args) => simulate::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Policies(args) => tooling::policies(args),
+        Command::Schema => tooling::schema(),
+        Command::Completions { shell } => tooling::completions(*shell),
+        Command::Man { directory } => tooling::man(directory),
+    };
+    match done {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.print();
+            failure.code()
+        }
+    }
+}

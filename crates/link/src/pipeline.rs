@@ -105,7 +105,7 @@ impl<D: Discipline> Pipeline<D> {
         let weights: Vec<_> = setup.best_effort.iter().map(|c| c.weight).take(classes).collect();
         Ok(Pipeline {
             realtime: EdfQueue::new(deadlines.len().max(1), ingress.realtime_slots()),
-            fair: Fair::new(setup.fair_queue, &weights, setup.rate, ingress.best_effort_slots()),
+            fair: Fair::new(setup.fair_queue, &weights, ingress.best_effort_slots()),
             ingress,
             flows,
             head: None,

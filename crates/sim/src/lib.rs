@@ -9,6 +9,7 @@ pub mod random;
 pub mod replay;
 pub mod simulate;
 pub mod source;
+pub mod summary;
 
 pub use arrivals::{Arrival, Arrivals, Merge};
 pub use engine::{Control, Ending, Observer, run};

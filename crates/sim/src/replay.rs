@@ -70,9 +70,7 @@ impl fmt::Display for ReplayError {
         match self {
             ReplayError::Open { path, source } => write!(f, "{}: {source}", path.display()),
             ReplayError::Capture { path, source } => write!(f, "{}: {source}", path.display()),
-            ReplayError::Csv { path, source } => {
-                write!(f, "{}:{}:{}: {}", path.display(), source.line, source.column, source.kind)
-            }
+            ReplayError::Csv { path, source } => write!(f, "{}: {source}", path.display()),
             ReplayError::UnknownFlow { path, line, flow, known } => write!(
                 f,
                 "{}:{line}: column flow: the scenario has no flow `{flow}`; it has {}",

@@ -16,6 +16,7 @@ use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::result::{PolicyResult, SimulationResult};
 
 use crate::engine::{Control, Ending, Observer, run};
+use crate::measure::FlowMeasure;
 use crate::{Arrival, Generator, Measure, Merge};
 
 /// Where a run's packets come from.
@@ -99,6 +100,17 @@ pub struct PolicyRun {
 }
 
 impl PolicyRun {
+    /// Each flow with what plots need: name, deadline, thinned series, distribution.
+    pub fn flows<'a>(
+        &'a self,
+        scenario: &'a Scenario,
+    ) -> impl Iterator<Item = (&'a str, Option<Span>, &'a FlowMeasure)> {
+        let deadlines = scenario.realtime.iter().map(|f| Some(f.deadline));
+        let deadlines = deadlines.chain(std::iter::repeat(None));
+        let named = scenario.flow_names().zip(deadlines).zip(&self.measure.flows);
+        named.map(|((name, deadline), m)| (name, deadline, m))
+    }
+
     /// The result to print.
     pub fn result(&self, scenario: &Scenario) -> PolicyResult {
         self.measure.result(scenario, &self.ending, self.duration_ns)
@@ -153,13 +165,7 @@ impl Traffic {
                 sources.push(Box::new(packets.iter().copied().take_while(move |p| p.time < end)));
                 continue;
             }
-            // A periodic source needs no envelope; this one would never hold it back.
-            let unbounded = Envelope::Periodic {
-                period: Span(1),
-                size: laxity_core::Bytes(u64::from(u32::MAX)),
-                jitter: Span(0),
-            };
-            let policer = Policer::new(f.envelope.unwrap_or(&unbounded));
+            let policer = f.envelope.map(Policer::new);
             let largest = f.envelope.map_or(scenario.link.max_packet, Envelope::max_packet);
             if let Some(g) = Generator::new(source, f.id, seed, policer, largest, end) {
                 sources.push(Box::new(g));

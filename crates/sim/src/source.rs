@@ -14,13 +14,13 @@ const LEAST: u64 = 40;
 pub struct Generator {
     flow: FlowId,
     random: Random,
-    policer: Policer,
+    /// What a bursty or greedy source is bounded by; a periodic one needs none.
+    policer: Option<Policer>,
     pattern: Pattern,
     length: Length,
     largest: u64,
     now: Time,
     end: Time,
-    pending: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,15 +33,19 @@ enum Pattern {
 
 impl Generator {
     /// The generator of `flow`, whose packets conform to `policer` and have at most `largest`
-    /// bytes; `None` for a source that replays a trace.
+    /// bytes; `None` for a source that replays a trace, or that would be unbounded.
     pub fn new(
         source: &Source,
         flow: FlowId,
         seed: u64,
-        policer: Policer,
+        policer: Option<Policer>,
         largest: Bytes,
         end: Time,
     ) -> Option<Generator> {
+        let bounded = policer.is_some() || matches!(source, Source::Periodic { .. });
+        if !bounded {
+            return None;
+        }
         let mut random = Random::new(seed, flow.0);
         let mut now = Time::ZERO;
         let (pattern, length) = match *source {
@@ -84,9 +88,9 @@ impl Generator {
     /// When the next packet leaves; `None` when it never conforms.
     fn next_time(&mut self, bytes: u32) -> Option<Time> {
         match &mut self.pattern {
-            Pattern::Greedy => self.policer.conforms_at(self.now, bytes),
+            Pattern::Greedy => self.policer.as_ref()?.conforms_at(self.now, bytes),
             Pattern::Bursts { on, off, until } => loop {
-                let time = self.policer.conforms_at(self.now, bytes)?;
+                let time = self.policer.as_ref()?.conforms_at(self.now, bytes)?;
                 if time < *until {
                     return Some(time);
                 }
@@ -118,8 +122,10 @@ impl Iterator for Generator {
             return None;
         }
         // A periodic source may lie about its envelope; policing it is the link's business.
-        if !matches!(self.pattern, Pattern::Grid { .. }) {
-            self.policer.take(time, bytes);
+        if let (Some(policer), false) =
+            (&mut self.policer, matches!(self.pattern, Pattern::Grid { .. }))
+        {
+            policer.take(time, bytes);
         }
         self.now = time;
         Some(Arrival { time, flow: self.flow, bytes })
@@ -142,7 +148,7 @@ mod tests {
             off: (Span::from_millis(100), Span::from_millis(300)),
         };
         let end = Time(60_000_000_000);
-        let policer = Policer::new(&envelope);
+        let policer = Some(Policer::new(&envelope));
         Generator::new(&source, FlowId(3), seed, policer, Bytes(1536), end).unwrap().collect()
     }
 

@@ -1,0 +1,124 @@
+//! From a scenario to a verdict and the curves behind it.
+
+use laxity_core::{Bytes, NANOBITS_PER_BYTE};
+use laxity_curve::{
+    Curve, CurveError, Rational, Residual, check_shifted_line, check_two_segment, fit_shifted_line,
+    fit_two_segment,
+};
+use laxity_report::ResidualPlot;
+use laxity_scenario::model::{Blocking, Scenario};
+use laxity_scenario::quantity::{print_bytes, print_rate};
+use laxity_scenario::result::{CheckResult, FlowCheck};
+
+use crate::failure::Failure;
+
+/// Reads a scenario and applies what the command line says about it.
+pub fn read(path: &std::path::Path, blocking: Option<Blocking>) -> Result<Scenario, Failure> {
+    let mut scenario = Scenario::read(path).map_err(Failure::input)?;
+    if let Some(blocking) = blocking {
+        scenario.policy.blocking = blocking;
+    }
+    Ok(scenario)
+}
+
+/// The admission test of a scenario, with suggestions.
+pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
+    let setup = scenario.setup();
+    let mut link = setup.link_spec();
+    if scenario.policy.use_ == "slack" && scenario.policy.always_check {
+        // Best effort never starts where it could block a deadline.
+        link.best_effort_packet = Bytes(0);
+    }
+    let flows = setup.flow_specs()?;
+    let verdict = laxity_curve::check(&link, &flows)?;
+    let suggestions = laxity_curve::suggest(&link, &flows)?;
+    let residual = Residual::new(&link, &flows).ok();
+    let names = scenario.realtime.iter().map(|f| f.name.clone());
+    let rows = verdict.demand.iter().zip(suggestions).map(|(demand, s)| FlowCheck {
+        demand_bytes: demand.0,
+        min_deadline_ns: s.min_deadline.map(|d| d.0),
+        max_rate: s.max_rate.map(print_rate),
+        max_burst: s.max_burst.map(print_bytes),
+    });
+    let some = !scenario.realtime.is_empty();
+    Ok(CheckResult {
+        admitted: verdict.admitted,
+        utilisation: verdict.load.0 as f64 / verdict.capacity.0 as f64,
+        binding_interval_ns: verdict
+            .binding_interval
+            .and_then(|t| u64::try_from(t.floor()).ok()),
+        slack_bytes: some.then_some(verdict.slack_bytes),
+        flows: names.zip(rows).collect(),
+        residual: residual.map(|r| corners(r.effective())).unwrap_or_default(),
+    })
+}
+
+/// Corner points for printing: time rounded down, bytes, slope in B/s.
+fn corners(curve: &Curve) -> Vec<(u64, f64, f64)> {
+    let row = |p: &laxity_curve::Piece| {
+        let bytes = p.at(p.start).ok()?;
+        Some((
+            u64::try_from(p.start.floor()).ok()?,
+            float(bytes) / NANOBITS_PER_BYTE as f64,
+            float(p.slope) / 8.0,
+        ))
+    };
+    curve.pieces().iter().filter_map(row).collect()
+}
+
+/// The curves of the paper's Figure 8 for a scenario, as far as they exist.
+pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
+    let setup = scenario.setup();
+    let residual = setup.residual().ok()?;
+    let guarantee = scenario.policy.guarantee;
+    let last = corners(residual.effective()).last()?.0 as f64;
+    let end = last * 1.3 + 1e6;
+    let shifted = match scenario.policy.shifted_line {
+        Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
+        None => fit_shifted_line(&residual, guarantee),
+    };
+    let two = match scenario.policy.two_segment {
+        Some(line) => check_two_segment(&residual, guarantee, &line).map(|()| line),
+        None => fit_two_segment(&residual, guarantee),
+    };
+    let mut approximations = Vec::new();
+    if let Ok(line) = shifted {
+        let (slope, shift) = (line.slope.0 as f64 / 8e9, line.shift.0 as f64);
+        let points = vec![(0.0, 0.0), (shift, 0.0), (end.max(shift), slope * (end - shift).max(0.0))];
+        approximations.push(("shifted-line".to_owned(), points));
+    }
+    if let Ok(line) = two {
+        let (first, second) = (line.first.0 as f64 / 8e9, line.second.0 as f64 / 8e9);
+        let corner = line.corner.0 as f64;
+        let at_corner = first * corner;
+        let points =
+            vec![(0.0, 0.0), (corner, at_corner), (end.max(corner), at_corner + second * (end - corner).max(0.0))];
+        approximations.push(("two-segment".to_owned(), points));
+    }
+    Some(ResidualPlot {
+        residual: polyline(residual.deadlines(), end),
+        effective: polyline(residual.effective(), end),
+        approximations,
+        near_ns: None,
+        whole_ns: Some(end),
+    })
+}
+
+/// A curve as a polyline in ns and bytes; a jump is two points of one time.
+fn polyline(curve: &Curve, end: f64) -> Vec<(f64, f64)> {
+    let pieces = curve.pieces();
+    let mut points = Vec::with_capacity(2 * pieces.len());
+    for (i, p) in pieces.iter().enumerate() {
+        let from = float(p.start);
+        let to = pieces.get(i + 1).map_or(end.max(from), |next| float(next.start));
+        let at = |t: f64| (float(p.intercept) + float(p.slope) * t) / NANOBITS_PER_BYTE as f64;
+        points.push((from, at(from)));
+        points.push((to, at(to)));
+    }
+    points
+}
+
+/// For plots and JSON only; everything that is decided is decided in fractions.
+fn float(x: Rational) -> f64 {
+    x.numerator() as f64 / x.denominator() as f64
+}

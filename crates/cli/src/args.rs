@@ -1,0 +1,160 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
+/// best effort gets the lowest delay that this permits.
+#[derive(Debug, Parser)]
+#[command(name = "laxity", version, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 done or yes; 1 the answer is no (not admitted, a guaranteed \
+deadline missed); 2 bad usage or input; 3 this machine lacks something; 4 I/O or internal error; \
+130 interrupted.")]
+pub struct Laxity {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say whether every real-time deadline of a scenario is kept, why, and how far it could go.
+    Check(CheckArgs),
+    /// Run a scenario's traffic, or a recorded one, through policies and compare them (simulated).
+    Simulate(Box<SimulateArgs>),
+    /// Measure the hot paths beside their rivals.
+    Bench(BenchArgs),
+    /// List the policies with their options.
+    Policies(PoliciesArgs),
+    /// Print the JSON schema of scenario files, for editors.
+    Schema,
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages into a directory.
+    Man {
+        /// Where to write them.
+        directory: PathBuf,
+    },
+}
+
+/// How blocking by a packet already on the wire is counted.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum BlockingArg {
+    /// One largest packet over all flows (the paper).
+    Paper,
+    /// Only packets that can block.
+    Exact,
+}
+
+impl From<BlockingArg> for laxity_curve::Blocking {
+    fn from(b: BlockingArg) -> Self {
+        match b {
+            BlockingArg::Paper => laxity_curve::Blocking::Paper,
+            BlockingArg::Exact => laxity_curve::Blocking::Exact,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// Count blocking this way, whatever the scenario says.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write a page with the residual capacity.
+    #[arg(long, value_name = "OUT.html")]
+    pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// Policies to run, instead of the scenario's `use` and `compare`; `all` for all.
+    #[arg(long, value_delimiter = ',', value_name = "P[,P..]|all")]
+    pub policy: Vec<String>,
+    /// Seed of the generators.
+    #[arg(long, default_value_t = 1, conflicts_with = "seeds")]
+    pub seed: u64,
+    /// Several seeds, both ends included.
+    #[arg(long, value_name = "A..B", value_parser = parse_seeds)]
+    pub seeds: Option<Seeds>,
+    /// How long packets arrive, such as `360s`; the default is 60 s.
+    #[arg(long, conflicts_with = "trace")]
+    pub duration: Option<String>,
+    /// Replay a CSV trace or a capture instead of the scenario's sources.
+    #[arg(long, value_name = "F.csv|F.pcap|F.pcapng")]
+    pub trace: Option<PathBuf>,
+    /// Count blocking this way, whatever the scenario says.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Write a line for each packet.
+    #[arg(long, value_name = "OUT.csv")]
+    pub packets: Option<PathBuf>,
+    /// Write the departures of the first policy as a capture with frames made for the purpose.
+    #[arg(long, value_name = "OUT.pcapng")]
+    pub pcap_out: Option<PathBuf>,
+    /// Write a page with plots.
+    #[arg(long, value_name = "OUT.html")]
+    pub report: Option<PathBuf>,
+    /// Also write each plot of the page as an SVG file into a directory.
+    #[arg(long, value_name = "DIR", requires = "report")]
+    pub svg: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only benchmarks whose name contains this.
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PoliciesArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Seeds from the first to the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds {
+    /// First.
+    pub first: u64,
+    /// Last, included.
+    pub last: u64,
+}
+
+impl Seeds {
+    /// All of them.
+    pub fn list(self) -> Vec<u64> {
+        (self.first..=self.last).collect()
+    }
+}
+
+fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let wrong = || format!("write two numbers, such as 1..5, not `{text}`");
+    let (a, b) = text.split_once("..").ok_or_else(wrong)?;
+    let first = a.trim().parse().map_err(|_| wrong())?;
+    let last = b.trim_start_matches('=').trim().parse().map_err(|_| wrong())?;
+    if last < first {
+        return Err(format!("the last seed {last} is below the first {first}"));
+    }
+    if last - first >= 10_000 {
+        return Err("that is more than 10000 seeds".to_owned());
+    }
+    Ok(Seeds { first, last })
+}

@@ -1,0 +1,53 @@
+//! How the command ends when it does not end well.
+
+use std::fmt::Display;
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+/// The answer is no: not admitted, refused, a guaranteed deadline missed.
+pub const NO: u8 = 1;
+/// Interrupted, with what was finished written.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why the command could not do its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or input.
+    Input(String),
+    /// A file cannot be written, or something inside is broken.
+    Internal(String),
+    /// Whoever read the output went away.
+    Closed,
+}
+
+impl Failure {
+    /// Bad input.
+    pub fn input(error: impl Display) -> Failure {
+        Failure::Input(error.to_string())
+    }
+
+    /// A write that failed; `place` is what was written.
+    pub fn write(place: &str, error: &std::io::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Internal(format!("{place}: {error}")),
+        }
+    }
+
+    /// Says it on standard error.
+    pub fn print(&self) {
+        match self {
+            Failure::Input(text) | Failure::Internal(text) => eprintln!("laxity: {text}"),
+            Failure::Closed => {}
+        }
+    }
+
+    /// The exit status.
+    pub fn code(&self) -> ExitCode {
+        match self {
+            Failure::Input(_) => ExitCode::from(2),
+            Failure::Internal(_) => ExitCode::from(4),
+            Failure::Closed => ExitCode::SUCCESS,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Ctrl-C stops a run and leaves what was finished; a second one ends the process at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use laxity_sim::Control;
+
+/// A control that Ctrl-C stops.
+pub fn control() -> Arc<Control> {
+    let control = Arc::new(Control::default());
+    let (asked, stop) = (AtomicBool::new(false), Arc::clone(&control));
+    // Without a handler Ctrl-C ends the process as usual, which loses only the partial result.
+    let _ = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(crate::failure::INTERRUPTED));
+        }
+        stop.stop();
+    });
+    control
+}

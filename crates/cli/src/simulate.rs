@@ -1,0 +1,260 @@
+//! `laxity simulate`
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use laxity_core::{FlowId, Span};
+use laxity_link::registry::{POLICIES, find};
+use laxity_report::{FlowDetail, Kind, Meta, Outcome, PolicyDetail, simulation_page, text};
+use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::quantity;
+use laxity_scenario::result::{CheckResult, FlowKind, SimulationRuns};
+use laxity_sim::measure::FlowMeasure;
+use laxity_sim::simulate::result;
+use laxity_sim::{Control, PolicyRun, Traffic, replay, simulate_all, summary};
+
+use crate::args::SimulateArgs;
+use crate::failure::{Failure, INTERRUPTED, NO};
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+use crate::{analysis, check, interrupt, output};
+
+/// Simulated unless told otherwise.
+const DURATION: Span = Span::from_millis(60_000);
+
+/// Runs the command.
+pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
+    let scenario = analysis::read(&args.scenario, args.blocking.map(Into::into))?;
+    let policies = policies(args, &scenario)?;
+    let traffic = traffic(args, &scenario)?;
+    let seeds = match (&traffic, args.seeds) {
+        (Traffic::Recorded(_), Some(_)) => {
+            return Err(Failure::input("--seeds has no meaning with --trace: nothing is drawn"));
+        }
+        (_, Some(seeds)) => seeds.list(),
+        (_, None) => vec![args.seed],
+    };
+    let check = analysis::check(&scenario).map_err(Failure::input)?;
+    warn(&scenario, &policies, &check);
+
+    let control = interrupt::control();
+    let jobs = (seeds.len() * policies.len()) as u128;
+    let progress = Progress::watch(&control, u128::from(traffic.duration().0) * jobs);
+    let runs = if args.packets.is_some() || args.pcap_out.is_some() {
+        recorded(args, &scenario, &policies, &seeds, &traffic, &control)
+    } else {
+        simulate_all(&scenario, &policies, &seeds, &traffic, &control).map_err(Failure::input)
+    };
+    drop(progress);
+    let runs = runs?;
+    if runs.is_empty() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+
+    let generated = matches!(traffic, Traffic::Generated { .. });
+    let results: Vec<_> = seeds
+        .iter()
+        .map(|seed| {
+            let of_seed: Vec<_> = runs.iter().filter(|r| r.seed == *seed).cloned().collect();
+            (of_seed, generated.then_some(*seed))
+        })
+        .filter(|(runs, _)| !runs.is_empty())
+        .map(|(runs, seed)| result(&scenario, &runs, seed))
+        .collect();
+    let meta = meta(args, &scenario, &seeds, generated);
+    let details = details(&scenario, &runs);
+    if let [one] = &results[..] {
+        page(args, &scenario, Outcome::One(one), &details, &check, &meta)?;
+        if args.json {
+            output::json(one)?;
+        } else {
+            let used = Some(scenario.policy.use_.as_str());
+            output::print(&text::simulation(one, used, output::style()))?;
+        }
+    } else {
+        let runs = SimulationRuns { summary: summary::of(&results), runs: results };
+        page(args, &scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
+        if args.json {
+            output::json(&runs)?;
+        } else {
+            let used = Some(scenario.policy.use_.as_str());
+            output::print(&text::simulation(&runs, used, output::style()))?;
+        }
+    }
+    Ok(exit_code(&scenario, &runs, &check, &control))
+}
+
+/// A deadline that was promised and missed makes the answer no.
+fn exit_code(
+    scenario: &Scenario,
+    runs: &[PolicyRun],
+    check: &CheckResult,
+    control: &Control,
+) -> ExitCode {
+    if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
+        return ExitCode::from(INTERRUPTED);
+    }
+    let broken = runs.iter().any(|r| {
+        let promised = check.admitted && find(&r.policy).is_some_and(|p| p.keeps_deadlines);
+        let realtime = &r.measure.flows[..scenario.realtime.len()];
+        promised && realtime.iter().any(|f| f.missed > 0)
+    });
+    if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
+}
+
+fn policies(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<String>, Failure> {
+    let wanted: Vec<String> = match &args.policy[..] {
+        // The reference comes first, so that the table's percentages are relative to it.
+        [] => {
+            let mut all = scenario.policy.compare.clone();
+            all.push(scenario.policy.use_.clone());
+            all
+        }
+        [all] if all == "all" => POLICIES.iter().map(|p| p.name.to_owned()).collect(),
+        some => some.to_vec(),
+    };
+    let mut policies: Vec<String> = Vec::new();
+    for name in wanted {
+        if find(&name).is_none() {
+            let error = laxity_link::registry::BuildError::Unknown(name);
+            return Err(Failure::input(format!("--policy: {error}")));
+        }
+        if !policies.contains(&name) {
+            policies.push(name);
+        }
+    }
+    Ok(policies)
+}
+
+fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure> {
+    if let Some(path) = &args.trace {
+        let recording = replay::read(path, scenario).map_err(Failure::input)?;
+        if let Some(report) = &recording.capture {
+            faults(path, report);
+        }
+        return Ok(Traffic::Recorded(Arc::new(recording.packets)));
+    }
+    let duration = match &args.duration {
+        None => DURATION,
+        Some(text) => quantity::span(text).map_err(|e| {
+            Failure::input(format!("--duration: {}; {}", e.reason(), e.remedy()))
+        })?,
+    };
+    if duration == Span::ZERO {
+        return Err(Failure::input("--duration: nothing happens in 0 s; write for example 60s"));
+    }
+    let mut replayed = Vec::new();
+    let realtime = scenario.realtime.iter().map(|f| f.source.as_ref());
+    let best_effort = scenario.best_effort.iter().map(|c| c.source.as_ref());
+    for (source, id) in realtime.chain(best_effort).zip((0..).map(FlowId)) {
+        if let Some(Source::Trace { path }) = source {
+            let packets = replay::read_flow(path, scenario, id).map_err(Failure::input)?;
+            replayed.push((id, packets));
+        }
+    }
+    Ok(Traffic::Generated { duration, replayed: Arc::new(replayed) })
+}
+
+fn faults(path: &Path, report: &laxity_trace::Report) {
+    for fault in report.faults.kept() {
+        eprintln!("laxity: {}: {fault}", path.display());
+    }
+    let more = report.faults.total() - report.faults.kept().len() as u64;
+    if more > 0 {
+        eprintln!("laxity: {}: and {more} more faults", path.display());
+    }
+    if !report.faults.is_empty() {
+        eprintln!("laxity: {}: the other {} packets are used", path.display(), report.frames);
+    }
+}
+
+fn warn(scenario: &Scenario, policies: &[String], check: &CheckResult) {
+    let promised = policies.iter().any(|p| find(p).is_some_and(|p| p.keeps_deadlines));
+    if !check.admitted && promised && !scenario.realtime.is_empty() {
+        eprintln!(
+            "laxity: warning: the real-time flows are not admitted, so deadlines may be missed \
+             under any policy; `laxity check` says what would be"
+        );
+    }
+}
+
+/// Runs one after the other, so that the files have the order of the policies.
+fn recorded(
+    args: &SimulateArgs,
+    scenario: &Scenario,
+    policies: &[String],
+    seeds: &[u64],
+    traffic: &Traffic,
+    control: &Control,
+) -> Result<Vec<PolicyRun>, Failure> {
+    let [seed] = seeds else {
+        return Err(Failure::input("--packets and --pcap-out take one seed: rows do not name it"));
+    };
+    let mut recorder = Recorder::create(args.packets.as_deref(), args.pcap_out.as_deref(), scenario)?;
+    let mut runs = Vec::new();
+    for policy in policies {
+        if control.stopped() {
+            break;
+        }
+        recorder.begin(policy);
+        let run = laxity_sim::simulate(scenario, policy, *seed, traffic, &mut recorder, control);
+        runs.push(run.map_err(Failure::input)?);
+    }
+    recorder.finish()?;
+    Ok(runs)
+}
+
+fn details(scenario: &Scenario, runs: &[PolicyRun]) -> Vec<PolicyDetail> {
+    let first = runs.first().map_or(0, |r| r.seed);
+    runs.iter().filter(|r| r.seed == first).map(|r| detail(scenario, r)).collect()
+}
+
+fn detail(scenario: &Scenario, run: &PolicyRun) -> PolicyDetail {
+    let flow = |(name, deadline, m): (&str, Option<Span>, &FlowMeasure)| FlowDetail {
+        flow: name.to_owned(),
+        kind: if deadline.is_some() { FlowKind::Realtime } else { FlowKind::BestEffort },
+        deadline_ns: deadline.map(|d| d.0),
+        series: m.series.clone(),
+        excerpt: Vec::new(),
+        distribution: m.delay.iter().collect(),
+    };
+    let seen = run.flows(scenario).filter(|(_, _, m)| m.packets > 0);
+    PolicyDetail { policy: run.policy.clone(), flows: seen.map(flow).collect() }
+}
+
+fn meta(args: &SimulateArgs, scenario: &Scenario, seeds: &[u64], generated: bool) -> Meta {
+    let traffic = match (&args.trace, generated) {
+        (Some(path), _) => format!("recorded: {}", path.display()),
+        (None, _) => "generated from the scenario's sources".to_owned(),
+    };
+    let mut facts = vec![("Traffic".to_owned(), traffic)];
+    if generated {
+        let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
+        facts.push(("Seeds".to_owned(), seeds.join(", ")));
+    }
+    Meta { kind: Kind::Simulated, facts, ..check::meta(scenario) }
+}
+
+fn page(
+    args: &SimulateArgs,
+    scenario: &Scenario,
+    outcome: Outcome<'_>,
+    details: &[PolicyDetail],
+    check: &CheckResult,
+    meta: &Meta,
+) -> Result<(), Failure> {
+    let Some(path) = &args.report else { return Ok(()) };
+    let plot = analysis::residual_plot(scenario);
+    let page = simulation_page(outcome, details, Some(check), plot.as_ref(), meta);
+    output::file(path, &page.html())?;
+    if let Some(directory) = &args.svg {
+        std::fs::create_dir_all(directory)
+            .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
+        for (name, svg) in page.svgs() {
+            output::file(&directory.join(name), &svg)?;
+        }
+    }
+    eprintln!("laxity: the page is {}", path.display());
+    Ok(())
+}
