@@ -1,5 +1,43 @@
 //! Scenario files, quantities, result types and their schemas: the contracts of Laxity.
+//!
+//! ```
+//! use laxity_scenario::model::Scenario;
+//!
+//! let text = r#"
+//!     [link]
+//!     rate = "10 Mbit/s"
+//!
+//!     [[realtime]]
+//!     name = "voice"
+//!     deadline = "5 ms"
+//!     envelope = { packet = "100 B", peak = "250 kB/s", burst = "300 B", rate = "150 kB/s" }
+//! "#;
+//! let scenario = Scenario::parse(text, "home.toml")?;
+//! assert_eq!(scenario.flow_names().collect::<Vec<_>>(), ["voice", "other"]);
+//!
+//! let error = Scenario::parse(&text.replace("5 ms", "5 Mb"), "home.toml").unwrap_err();
+//! assert_eq!(error.problems()[0].key, "realtime.voice.deadline");
+//! # Ok::<(), laxity_scenario::ScenarioError>(())
+//! ```
 #![forbid(unsafe_code)]
 
+pub mod csv;
+#[doc(hidden)]
+pub mod fuzz;
+pub mod keys;
 pub mod model;
+pub mod names;
+pub mod policies;
+mod problem;
+pub mod quantity;
+mod read;
+
 pub mod result;
+pub mod schema;
+mod setup;
+pub mod shape;
+mod write;
+
+pub use problem::{Problem, ScenarioError};
+pub use read::TraceLoader;
+pub use read::walk::{MAX_BYTES, MAX_PACKET, MAX_RATE, MAX_SPAN};

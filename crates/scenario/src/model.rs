@@ -111,13 +111,33 @@ pub struct BestEffortClass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Bursts: on and off for uniformly drawn times, while on as fast as the envelope allows.
-    OnOff { length: Length, on: (Span, Span), off: (Span, Span) },
+    OnOff {
+        /// Lengths of its packets.
+        length: Length,
+        /// Least and most time on.
+        on: (Span, Span),
+        /// Least and most time off.
+        off: (Span, Span),
+    },
     /// Always as fast as the envelope allows.
-    Greedy { length: Length },
+    Greedy {
+        /// Lengths of its packets.
+        length: Length,
+    },
     /// One packet each period, moved by a uniform jitter in `[0, jitter]`.
-    Periodic { period: Span, length: Length, jitter: Span },
+    Periodic {
+        /// From packet to packet.
+        period: Span,
+        /// Lengths of its packets.
+        length: Length,
+        /// The latest that a packet may be.
+        jitter: Span,
+    },
     /// Packets of this flow's name in a CSV trace.
-    Trace { path: PathBuf },
+    Trace {
+        /// The file; absolute or relative to the working directory.
+        path: PathBuf,
+    },
 }
 
 /// `length` of a source. Drawn lengths are rounded and clamped to [40 B, the largest packet].
@@ -125,10 +145,20 @@ pub enum Source {
 pub enum Length {
     /// Always this.
     Fixed(Bytes),
-    /// Normal with this mean and standard deviation.
-    Normal { mean: Bytes, deviation: Bytes },
-    /// Uniform, both ends included.
-    Uniform { least: Bytes, most: Bytes },
+    /// Normally distributed.
+    Normal {
+        /// Mean.
+        mean: Bytes,
+        /// Standard deviation.
+        deviation: Bytes,
+    },
+    /// Uniformly distributed, both ends included.
+    Uniform {
+        /// The shortest.
+        least: Bytes,
+        /// The longest.
+        most: Bytes,
+    },
 }
 
 /// `match`: every field given must agree; the first flow in file order that agrees takes the

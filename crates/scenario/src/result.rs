@@ -1,4 +1,18 @@
 //! Results as they are printed and stored: stable names, units in the names.
+//!
+//! An example of each stands in `tests/results` of this crate, where a test holds it to the types.
+//!
+//! ```
+//! use laxity_scenario::result::{BenchResult, BenchRow};
+//!
+//! let text = r#"{ "results": [
+//!     { "name": "edf/64-classes/10k", "unit": "ns", "value": 20.0,
+//!       "baseline": "edf/binary-heap/10k", "ratio": 3.5 }
+//! ] }"#;
+//! let result: BenchResult = serde_json::from_str(text)?;
+//! assert_eq!(result.results[0].ratio, Some(3.5));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

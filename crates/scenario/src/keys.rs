@@ -1,0 +1,251 @@
+//! The one table of keys. What is written here drives the reader's suggestions, the JSON schema
+//! for editors and the reference page.
+
+/// One key of a table.
+#[derive(Debug)]
+pub struct Key {
+    /// As it is written in the file.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Whether it can be left out.
+    pub need: Need,
+    /// A value as it would be written, for remedies and the reference.
+    pub example: &'static str,
+    /// One or two sentences.
+    pub doc: &'static str,
+}
+
+/// Whether a key can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It cannot.
+    Required,
+    /// It can; what holds then, in words.
+    Default(&'static str),
+}
+
+/// What values a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A rate with its unit.
+    Rate,
+    /// A size with its unit.
+    Size,
+    /// A time with its unit.
+    Time,
+    /// `[first, second]`.
+    RatePair,
+    /// `[first, second]`.
+    SizePair,
+    /// `[least, most]`.
+    TimePair,
+    /// A name.
+    Text,
+    /// A file, relative to the scenario's folder.
+    Path,
+    /// `true` or `false`.
+    Bool,
+    /// A positive number with at most six decimals.
+    Weight,
+    /// One of the names given.
+    Choice(&'static [&'static str]),
+    /// The name of a policy.
+    Policy,
+    /// A list of names of policies.
+    Policies,
+    /// A code point by name or number.
+    Dscp,
+    /// An IP protocol by name or number.
+    Protocol,
+    /// An address with an optional prefix length.
+    Prefix,
+    /// A port, or a range of ports.
+    Ports,
+    /// A whole number of 32 bits.
+    Integer,
+    /// A table.
+    Table(&'static Table),
+    /// A list of tables.
+    Tables(&'static Table),
+    /// One of several tables.
+    Forms(&'static Forms),
+}
+
+/// A table and its keys.
+#[derive(Debug)]
+pub struct Table {
+    /// As messages and the reference call it.
+    pub name: &'static str,
+    /// One or two sentences.
+    pub doc: &'static str,
+    /// In the order of the reference.
+    pub keys: &'static [Key],
+}
+
+/// A value that is one of several tables; which one, its keys tell.
+#[derive(Debug)]
+pub struct Forms {
+    /// As messages and the reference call it.
+    pub name: &'static str,
+    /// Its article: "a" or "an".
+    pub article: &'static str,
+    /// One or two sentences.
+    pub doc: &'static str,
+    /// Whether a plain size may stand in place of a table.
+    pub plain_size: bool,
+    /// The forms, the most usual first.
+    pub tables: &'static [Table],
+}
+
+impl Kind {
+    /// What a value must be, with its article, for messages.
+    pub fn noun(&self) -> String {
+        match self {
+            Kind::Rate => "a rate".into(),
+            Kind::Size => "a size".into(),
+            Kind::Time => "a time".into(),
+            Kind::RatePair => "a list of two rates".into(),
+            Kind::SizePair => "a list of two sizes".into(),
+            Kind::TimePair => "a list of two times".into(),
+            Kind::Text => "a name".into(),
+            Kind::Path => "the name of a file".into(),
+            Kind::Bool => "`true` or `false`".into(),
+            Kind::Weight => "a positive number".into(),
+            Kind::Choice(names) => format!("one of {}", list(names)),
+            Kind::Policy => "the name of a policy".into(),
+            Kind::Policies => "a list of names of policies".into(),
+            Kind::Dscp => "a code point".into(),
+            Kind::Protocol => "an IP protocol".into(),
+            Kind::Prefix => "an address".into(),
+            Kind::Ports => "a port or a range of ports".into(),
+            Kind::Integer => "a whole number".into(),
+            Kind::Table(_) => "a table".into(),
+            Kind::Tables(table) => format!("a list of tables [[{}]]", table.name),
+            Kind::Forms(forms) => format!("{} {}", forms.article, forms.name),
+        }
+    }
+}
+
+impl Table {
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|k| k.name == name)
+    }
+
+    /// Where a key of this name stands below this table, such as `policy.slack.always-check`.
+    pub fn find(&self, name: &str) -> Option<String> {
+        for key in self.keys {
+            let tables: &[Table] = match key.kind {
+                Kind::Table(table) | Kind::Tables(table) => std::slice::from_ref(table),
+                Kind::Forms(forms) => forms.tables,
+                _ => continue,
+            };
+            for table in tables {
+                if table.key(name).is_some() {
+                    return Some(format!("{}.{name}", key.name));
+                }
+                if let Some(path) = table.find(name) {
+                    return Some(format!("{}.{path}", key.name));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Forms {
+    /// How the forms are written, the required keys of each.
+    pub fn usage(&self) -> String {
+        let mut forms: Vec<String> = Vec::new();
+        if self.plain_size {
+            forms.push("\"1536 B\"".into());
+        }
+        for table in self.tables {
+            let required = table.keys.iter().filter(|k| k.need == Need::Required);
+            let names: Vec<&str> = required.map(|k| k.name).collect();
+            forms.push(format!("{{ {} }}", names.join(", ")));
+        }
+        format!("{} {} is one of {}", self.article, self.name, forms.join(" | "))
+    }
+}
+
+/// Names in backquotes, with commas and an "or".
+pub(crate) fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => "nothing".into(),
+    }
+}
+
+/// The nearest of `known` to `name`, if one is near enough to have been meant: case and the two
+/// dashes do not count, then at most one slip for each three letters; of two equally near, the
+/// one that begins alike.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let fold = |s: &str| -> Vec<char> {
+        s.chars().flat_map(char::to_lowercase).map(|c| if c == '-' { '_' } else { c }).collect()
+    };
+    if name.len() > 64 {
+        return None;
+    }
+    let wanted = fold(name);
+    let limit = (wanted.len() / 3).max(1);
+    let shared = |k: &[char]| wanted.iter().zip(k).take_while(|(a, b)| a == b).count();
+    known
+        .into_iter()
+        .map(|k| (fold(k), k))
+        .map(|(folded, k)| (slips(&wanted, &folded), usize::MAX - shared(&folded), k))
+        .filter(|(n, _, k)| *n <= limit && *n < k.len())
+        .min_by_key(|(n, shared, _)| (*n, *shared))
+        .map(|(_, _, k)| k)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words (optimal string
+/// alignment).
+fn slips(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_counted() {
+        let count = |a: &str, b: &str| {
+            slips(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
+        };
+        assert_eq!(count("", "abc"), 3);
+        assert_eq!(count("deadline", "deadlin"), 1);
+        assert_eq!(count("ratio", "rate"), 2);
+        assert_eq!(count("biast", "baist"), 1);
+    }
+
+    #[test]
+    fn the_nearest_is_one_that_may_have_been_meant() {
+        let keys = ["rate", "max_packet", "overhead"];
+        assert_eq!(nearest("max-packet", keys), Some("max_packet"));
+        assert_eq!(nearest("Rate", keys), Some("rate"));
+        assert_eq!(nearest("raet", keys), Some("rate"));
+        assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("wf2q", ["wfq", "scfq", "wf2q+"]), Some("wf2q+"));
+        assert_eq!(nearest("x", ["y"]), None);
+        assert_eq!(nearest(&"x".repeat(100_000), keys), None);
+    }
+}

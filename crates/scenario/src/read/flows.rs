@@ -1,0 +1,70 @@
+//! What real-time flows and best-effort classes have in common: names and places.
+
+use std::collections::HashMap;
+
+use toml::de::DeValue;
+
+use super::walk::{Section, Value, join, shown};
+use crate::keys::Table;
+use crate::problem::Problems;
+
+/// The class for what matches nothing.
+pub(crate) const OTHER: &str = "other";
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 64;
+
+/// The names so far, with the lines on which they stand.
+#[derive(Default)]
+pub(super) struct Names(HashMap<String, usize>);
+
+impl Names {
+    /// Reads and claims the name of a flow.
+    pub(super) fn claim(
+        &mut self,
+        section: &Section<'_>,
+        out: &mut Problems<'_>,
+    ) -> Option<String> {
+        let name = section.text("name", out)?;
+        if name.is_empty() {
+            section.wrong("name", out, "the name is empty", "give a name such as \"voice\"");
+            return None;
+        }
+        if name.chars().count() > MAX_NAME {
+            let what = format!("the name has more than {MAX_NAME} characters");
+            section.wrong("name", out, what, "results are tables: give a short name");
+            return None;
+        }
+        if name.chars().any(char::is_control) || name.trim() != name {
+            let what = "the name holds control characters, or space at an end";
+            section.wrong("name", out, what, "use letters, digits and dashes");
+            return None;
+        }
+        let line = out.line(section.span_of("name").start);
+        if let Some(first) = self.0.insert(name.to_owned(), line) {
+            let what = format!("the name \"{}\" is taken on line {first}", shown(name));
+            section.wrong("name", out, what, "every flow needs a name of its own");
+            return None;
+        }
+        Some(name.to_owned())
+    }
+}
+
+/// Opens one flow of a list; its path holds the name, or its place where it has none.
+pub(super) fn open<'a>(
+    list: &str,
+    place: usize,
+    value: &'a Value<'a>,
+    shape: &'static Table,
+    out: &mut Problems<'_>,
+) -> Option<Section<'a>> {
+    let name = match value.get_ref() {
+        DeValue::Table(table) => table.get("name").and_then(|v| v.get_ref().as_str()),
+        _ => None,
+    };
+    let path = match name {
+        Some(name) if !name.is_empty() => join(list, name),
+        _ => format!("{list}[{place}]"),
+    };
+    Section::open(value, path, shape, out)
+}

@@ -1,0 +1,120 @@
+//! `[policy]`
+
+use toml::de::DeValue;
+
+use super::Context;
+use super::walk::{self, Section, Value, shown};
+use crate::keys::nearest;
+use crate::model::{
+    Blocking, FairQueue, Guarantee, PolicyChoice, Release, ShiftedLine, TwoSegment,
+};
+use crate::policies::{DEFAULT_POLICY, POLICIES};
+use crate::problem::Problems;
+use crate::quantity::print_rate;
+
+/// What holds without the section.
+pub(super) fn default() -> PolicyChoice {
+    PolicyChoice {
+        use_: DEFAULT_POLICY.into(),
+        compare: Vec::new(),
+        fair_queue: FairQueue::default(),
+        blocking: Blocking::default(),
+        guarantee: Guarantee::default(),
+        release: Release::default(),
+        pass_refused: false,
+        always_check: false,
+        shifted_line: None,
+        two_segment: None,
+        tbs: None,
+    }
+}
+
+pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> Option<PolicyChoice> {
+    let mut choice = default();
+    if let Some((_, value)) = section.get("use") {
+        choice.use_ = policy(value, "policy.use", cx.out).unwrap_or(choice.use_);
+    }
+    choice.compare = compare(section, cx.out);
+    // A simulation runs each policy once.
+    choice.compare.retain(|name| *name != choice.use_);
+    if let Some(i) = section.choice("fair_queue", cx.out) {
+        choice.fair_queue = [FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus][i];
+    }
+    if let Some(i) = section.choice("blocking", cx.out) {
+        choice.blocking = [Blocking::Paper, Blocking::Exact][i];
+    }
+    if let Some(i) = section.choice("guarantee", cx.out) {
+        choice.guarantee = [Guarantee::Realtime, Guarantee::All][i];
+    }
+    if let Some(i) = section.choice("release", cx.out) {
+        choice.release = [Release::Arrival, Release::HeadOfLine][i];
+    }
+    if let Some(slack) = section.table("slack", cx.out) {
+        choice.always_check = slack.boolean("always-check", cx.out).unwrap_or(false);
+        choice.pass_refused = slack.boolean("pass-refused", cx.out).unwrap_or(false);
+    }
+    if let Some(tbs) = section.table("tbs", cx.out) {
+        choice.tbs = tbs.positive_rate("slope", cx.out);
+    }
+    if let Some(line) = section.table("shifted-line", cx.out) {
+        let slope = line.positive_rate("slope", cx.out);
+        let shift = line.time("shift", cx.out);
+        choice.shifted_line = slope.zip(shift).map(|(slope, shift)| ShiftedLine { slope, shift });
+    }
+    if let Some(lines) = section.table("two-segment", cx.out) {
+        choice.two_segment = two_segment(&lines, cx.out);
+    }
+    Some(choice)
+}
+
+fn two_segment(section: &Section<'_>, out: &mut Problems<'_>) -> Option<TwoSegment> {
+    let slopes = section.pair("slopes", out, walk::rate);
+    let corner = section.positive_time("corner", out);
+    let ((first, second), corner) = slopes.zip(corner)?;
+    if first.0 == 0 || first > second {
+        let what = match first.0 {
+            0 => "the first slope is zero".into(),
+            _ => format!("{} is steeper than {}", print_rate(first), print_rate(second)),
+        };
+        section.wrong("slopes", out, what, "give two positive slopes, the smaller one first");
+        return None;
+    }
+    Some(TwoSegment { first, second, corner })
+}
+
+fn compare(section: &Section<'_>, out: &mut Problems<'_>) -> Vec<String> {
+    let Some((key, value)) = section.get("compare") else { return Vec::new() };
+    let DeValue::Array(array) = value.get_ref() else {
+        let remedy = format!("write it like compare = {}", key.example);
+        section.wrong("compare", out, "this is not a list of names of policies", remedy);
+        return Vec::new();
+    };
+    let mut names: Vec<String> = Vec::new();
+    for value in array.iter() {
+        let Some(name) = policy(value, "policy.compare", out) else { continue };
+        if names.contains(&name) {
+            let what = format!("\"{name}\" stands twice in the list");
+            out.value(value.span(), "policy.compare", what, "remove one of the two");
+            continue;
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn policy(value: &Value<'_>, path: &str, out: &mut Problems<'_>) -> Option<String> {
+    let text = value.get_ref().as_str().unwrap_or_default();
+    if POLICIES.contains(&text) {
+        return Some(text.to_owned());
+    }
+    let what = match value.get_ref() {
+        DeValue::String(_) => format!("unknown policy \"{}\"", shown(text)),
+        _ => "this is not the name of a policy".into(),
+    };
+    let remedy = match nearest(text, POLICIES.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("the policies are {}", POLICIES.join(" ")),
+    };
+    out.value(value.span(), path, what, remedy);
+    None
+}

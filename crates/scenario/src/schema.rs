@@ -1,0 +1,244 @@
+//! The JSON schema of scenarios for editors, and the reference page: both from the table of keys.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+use toml::de::DeValue;
+
+use crate::keys::{Forms, Key, Kind, Need, Table};
+use crate::names;
+use crate::policies::POLICIES;
+use crate::quantity::Dimension;
+use crate::shape;
+
+/// The schema (JSON Schema, draft 2020-12) of a scenario file.
+///
+/// It describes types, names and which keys go together; what depends on values, such as a peak
+/// rate below the long-term rate, only the reader knows.
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    for (name, dimension) in
+        [("rate", Dimension::Rate), ("size", Dimension::Size), ("time", Dimension::Time)]
+    {
+        let definition = json!({
+            "type": "string",
+            "description": dimension.usage(),
+            "pattern": dimension.pattern(),
+        });
+        definitions.insert(name.into(), definition);
+    }
+    definitions.insert("policy-name".into(), json!({ "enum": POLICIES }));
+    let mut root = Map::new();
+    root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    root.insert("title".into(), json!("Laxity scenario"));
+    root.extend(object(&shape::SCENARIO, &mut definitions));
+    root.insert(
+        "anyOf".into(),
+        json!([{ "required": ["realtime"] }, { "required": ["best_effort"] }]),
+    );
+    root.insert("$defs".into(), Value::Object(definitions));
+    Value::Object(root)
+}
+
+/// The schema as it is committed: indented, with a line break at its end.
+pub fn schema_text() -> String {
+    format!("{:#}\n", schema())
+}
+
+fn object(table: &Table, definitions: &mut Map<String, Value>) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for key in table.keys {
+        properties.insert(key.name.into(), property(key, definitions));
+    }
+    let required: Vec<&str> =
+        table.keys.iter().filter(|k| k.need == Need::Required).map(|k| k.name).collect();
+    let mut out = Map::new();
+    out.insert("type".into(), json!("object"));
+    out.insert("description".into(), json!(table.doc));
+    out.insert("properties".into(), Value::Object(properties));
+    out.insert("additionalProperties".into(), json!(false));
+    if !required.is_empty() {
+        out.insert("required".into(), json!(required));
+    }
+    if std::ptr::eq(table, &shape::REALTIME) {
+        let either = json!([{ "required": ["deadline"] }, { "required": ["rspec"] }]);
+        out.insert("oneOf".into(), either);
+    }
+    out
+}
+
+fn property(key: &Key, definitions: &mut Map<String, Value>) -> Value {
+    let mut out = match kind(&key.kind, definitions) {
+        Value::Object(map) => map,
+        other => Map::from_iter([("const".to_owned(), other)]),
+    };
+    let doc = match key.need {
+        Need::Required => key.doc.to_owned(),
+        Need::Default(default) => format!("{} Default: {default}.", key.doc),
+    };
+    out.insert("description".into(), json!(doc));
+    if let Some(example) = example(key.example) {
+        out.insert("examples".into(), json!([example]));
+    }
+    Value::Object(out)
+}
+
+/// An example as JSON.
+fn example(toml: &str) -> Option<Value> {
+    fn convert(value: &DeValue<'_>) -> Option<Value> {
+        Some(match value {
+            DeValue::String(s) => json!(s),
+            DeValue::Integer(n) => json!(n.as_str().parse::<i64>().ok()?),
+            DeValue::Float(n) => json!(n.as_str().parse::<f64>().ok()?),
+            DeValue::Boolean(b) => json!(b),
+            DeValue::Datetime(_) => return None,
+            DeValue::Array(array) => {
+                Value::Array(array.iter().map(|v| convert(v.get_ref())).collect::<Option<_>>()?)
+            }
+            DeValue::Table(table) => {
+                let mut map = Map::new();
+                for (key, value) in table {
+                    map.insert(key.get_ref().to_string(), convert(value.get_ref())?);
+                }
+                Value::Object(map)
+            }
+        })
+    }
+    convert(DeValue::parse(toml).ok()?.get_ref())
+}
+
+fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
+    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
+    let pair = |name: &str| json!({ "type": "array", "items": reference(name), "minItems": 2, "maxItems": 2 });
+    let whole = |most: u64| json!({ "type": "integer", "minimum": 0, "maximum": most });
+    match kind {
+        Kind::Rate => reference("rate"),
+        Kind::Size => reference("size"),
+        Kind::Time => reference("time"),
+        Kind::RatePair => pair("rate"),
+        Kind::SizePair => pair("size"),
+        Kind::TimePair => pair("time"),
+        Kind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 64 }),
+        Kind::Path => json!({ "type": "string", "minLength": 1 }),
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Weight => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 4294.967295 }),
+        Kind::Choice(names) => json!({ "enum": names }),
+        Kind::Policy => reference("policy-name"),
+        Kind::Policies => {
+            json!({ "type": "array", "items": reference("policy-name"), "uniqueItems": true })
+        }
+        Kind::Dscp => json!({ "anyOf": [{ "enum": names::of("dscp") }, whole(63)] }),
+        Kind::Protocol => json!({ "anyOf": [{ "enum": names::of("protocol") }, whole(255)] }),
+        Kind::Prefix => json!({ "type": "string" }),
+        Kind::Ports => json!({
+            "anyOf": [whole(65535), { "type": "string", "pattern": r"^\s*[0-9]+\s*(-\s*[0-9]+\s*)?$" }]
+        }),
+        Kind::Integer => whole(u32::MAX.into()),
+        Kind::Table(table) => {
+            define(table.name, definitions, |d| Value::Object(object(table, d)));
+            reference(table.name)
+        }
+        Kind::Tables(table) => {
+            define(table.name, definitions, |d| Value::Object(object(table, d)));
+            json!({ "type": "array", "items": reference(table.name) })
+        }
+        Kind::Forms(forms) => {
+            define(forms.name, definitions, |d| any_form(forms, d));
+            reference(forms.name)
+        }
+    }
+}
+
+fn any_form(forms: &Forms, definitions: &mut Map<String, Value>) -> Value {
+    let mut any: Vec<Value> = Vec::new();
+    if forms.plain_size {
+        any.push(json!({ "$ref": "#/$defs/size" }));
+    }
+    for table in forms.tables {
+        any.push(Value::Object(object(table, definitions)));
+    }
+    json!({ "description": forms.doc, "anyOf": any })
+}
+
+fn define(
+    name: &str,
+    definitions: &mut Map<String, Value>,
+    make: impl FnOnce(&mut Map<String, Value>) -> Value,
+) {
+    if !definitions.contains_key(name) {
+        let value = make(definitions);
+        definitions.insert(name.into(), value);
+    }
+}
+
+/// The reference of all keys as Markdown.
+pub fn reference() -> String {
+    let mut out = String::from("# Scenario reference\n");
+    let quantities = [Dimension::Rate, Dimension::Size, Dimension::Time];
+    let usage: Vec<&str> = quantities.iter().map(|d| d.usage()).collect();
+    let _ =
+        write!(out, "\nQuantities are strings with a unit and are exact: {}.\n", usage.join("; "));
+    let mut seen: Vec<&str> = Vec::new();
+    section(&shape::SCENARIO, "The file", &mut out);
+    below(&shape::SCENARIO, "", &mut seen, &mut out);
+    out
+}
+
+/// Describes the tables below one, each once.
+fn below(table: &'static Table, path: &str, seen: &mut Vec<&'static str>, out: &mut String) {
+    for key in table.keys {
+        let path =
+            if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+        match key.kind {
+            Kind::Table(inner) | Kind::Tables(inner) if !seen.contains(&inner.name) => {
+                seen.push(inner.name);
+                let listed = matches!(key.kind, Kind::Tables(_)) && table.name == "scenario";
+                let title = match (table.name == "scenario", listed) {
+                    (true, true) => format!("`[[{path}]]`"),
+                    (true, false) => format!("`[{path}]`"),
+                    _ => format!("`{path}`"),
+                };
+                section(inner, &title, out);
+                below(inner, &path, seen, out);
+            }
+            Kind::Forms(forms) if !seen.contains(&forms.name) => {
+                seen.push(forms.name);
+                let plain = if forms.plain_size { " A plain size, or:" } else { "" };
+                let _ = write!(out, "\n## `{}`\n\n{}{plain}\n", key.name, forms.doc);
+                for form in forms.tables {
+                    let _ = write!(out, "\n### {}\n\n{}\n", form.name, form.doc);
+                    rows(form, out);
+                }
+                for form in forms.tables {
+                    below(form, key.name, seen, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn section(table: &Table, title: &str, out: &mut String) {
+    let _ = write!(out, "\n## {title}\n\n{}\n", table.doc);
+    rows(table, out);
+}
+
+fn rows(table: &Table, out: &mut String) {
+    out.push_str("\n| key | value | default | meaning |\n|---|---|---|---|\n");
+    for key in table.keys {
+        let default = match key.need {
+            Need::Required => "(required)",
+            Need::Default(default) => default,
+        };
+        let cell = |text: &str| text.replace('|', "\\|");
+        let value = format!("{}, like `{}`", key.kind.noun(), key.example);
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {} |",
+            key.name,
+            cell(&value),
+            cell(default),
+            cell(key.doc)
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Every malformed scenario under `tests/errors` gives exactly the messages beside it.
+//!
+//! Set `LAXITY_BLESS=1` to write the messages anew, then read them as a user would.
+
+use std::path::{Path, PathBuf};
+
+use laxity_scenario::model::Scenario;
+use laxity_scenario::policies::POLICIES;
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new("tests/errors");
+    let mut cases: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .collect();
+    cases.sort();
+    cases
+}
+
+// Fails when a check is dropped, a place moves, or a message or remedy changes.
+#[test]
+fn messages_are_as_reviewed() {
+    let bless = std::env::var_os("LAXITY_BLESS").is_some();
+    let cases = cases();
+    assert!(cases.len() >= 30);
+    let mut wrong = Vec::new();
+    for path in cases {
+        let error = match Scenario::read(&path) {
+            Ok(_) => panic!("{} has no problem", path.display()),
+            // A new policy changes no message here.
+            Err(error) => format!("{error}\n").replace(&POLICIES.join(" "), "{policies}"),
+        };
+        let expected = path.with_extension("txt");
+        if bless {
+            std::fs::write(&expected, &error).unwrap();
+        } else if std::fs::read_to_string(&expected).unwrap_or_default() != error {
+            wrong.push(format!("{}:\n{error}", expected.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "messages differ from\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Scenario::read("tests/errors/none").unwrap_err();
+    assert!(error.problems().is_empty());
+    let text = error.to_string();
+    assert!(text.starts_with("tests/errors/none: cannot be read: "), "{text}");
+}
+
+// Fails when bytes are replaced in silence.
+#[test]
+fn bytes_that_are_not_utf8_have_a_place() {
+    let path = std::env::temp_dir().join(format!("laxity-latin1-{}.toml", std::process::id()));
+    std::fs::write(&path, b"[link]\nrate = \"1\xb5\"\n").unwrap();
+    let error = Scenario::read(&path).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    let problem = &error.problems()[0];
+    assert_eq!((problem.line, problem.column), (2, 10));
+    assert_eq!(problem.what, "byte 0xb5 is not UTF-8");
+}

@@ -1,0 +1,323 @@
+//! What a scenario means: defaults, every key, every form, and printing them all.
+
+use std::path::Path;
+
+use laxity_core::{Bytes, Rate, Span, Time, Weight};
+use laxity_curve::{Bucket, Envelope};
+use laxity_scenario::ScenarioError;
+use laxity_scenario::model::*;
+
+const LEAST: &str = "[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"bulk\"\n";
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    let mut traces = |path: &Path, flow: &str| {
+        assert_eq!((path, flow), (Path::new("folder/packets.csv"), "traced"));
+        Ok(vec![(Time(0), Bytes(100)), (Time(0), Bytes(60)), (Time(1_000_000), Bytes(100))])
+    };
+    Scenario::parse_with(text, "folder/home.toml", &mut traces)
+}
+
+fn good(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The one problem of a text, as (line, key, what).
+fn problem(text: &str) -> (usize, String, String) {
+    let error = parse(text).unwrap_err();
+    let problems = error.problems();
+    assert_eq!(problems.len(), 1, "{error}");
+    (problems[0].line, problems[0].key.clone(), problems[0].what.clone())
+}
+
+#[test]
+fn defaults() {
+    let s = good(LEAST);
+    assert_eq!((s.name.as_str(), s.path.as_path()), ("home", Path::new("folder/home.toml")));
+    let link = Link {
+        rate: Rate(10_000_000),
+        max_packet: Bytes(1536),
+        overhead: Bytes(0),
+        min_frame: Bytes(0),
+        credit: Span::ZERO,
+        in_flight: Bytes(0),
+        buffer: None,
+    };
+    assert_eq!(s.link, link);
+    assert_eq!((s.policy.use_.as_str(), s.policy.compare.len()), ("exact", 0));
+    assert_eq!(s.policy.fair_queue, FairQueue::Wfq);
+    assert_eq!((s.policy.blocking, s.policy.guarantee), (Blocking::Paper, Guarantee::Realtime));
+    assert_eq!(s.policy.release, Release::Arrival);
+    assert!(!s.policy.always_check && !s.policy.pass_refused);
+    let names: Vec<&str> = s.flow_names().collect();
+    assert_eq!(names, ["bulk", "other"]);
+    assert!(s.best_effort.iter().all(|c| c.weight == Weight::ONE && c.source.is_none()));
+}
+
+/// Every key and every form at a value that is not its default.
+const FULL: &str = r#"
+[link]
+rate = "20 Mbit/s"
+max_packet = "1514 B"
+overhead = "24 B"
+min_frame = "84 B"
+credit = "1 ms"
+in_flight = "3072 B"
+buffer = { total = "10 MB" }
+
+[policy]
+use = "slack"
+compare = ["exact", "slack", "two-segment"]
+fair_queue = "wf2q+"
+blocking = "exact"
+guarantee = "all"
+release = "hol"
+slack = { always-check = true, pass-refused = true }
+tbs = { slope = "300 kB/s" }
+shifted-line = { slope = "370530 B/s", shift = "15 ms" }
+[policy.two-segment]
+slopes = ["358530 B/s", "450000 B/s"]
+corner = "463 ms"
+
+[[best_effort]]
+name = "other"
+weight = 0.000001
+buffer = "20 kB"
+envelope = { burst = "1514 B", rate = "1 kB/s" }
+source = { greedy = true, length = { uniform = ["64 B", "1514 B"] } }
+
+[[realtime]]
+name = "a \"b\" \\ é"
+deadline = "30 ms"
+envelope = { packet = "1536 B", peak = "800 kB/s", burst = "15 kB", rate = "600 kB/s", min_packet = "64 B" }
+excess = "demote"
+buffer = "100 kB"
+source = { length = { normal = ["1700 B", "200 B"] }, on = ["50 ms", "100 ms"], off = ["0 ms", "20 ms"] }
+match = { dscp = "AF41", protocol = "udp", src = "10.0.0.0/8", dst = "2001:db8::1", sport = 5004, dport = "5004-5010", mark = 0xff, priority = 6 }
+
+[[realtime]]
+name = "reserved"
+rspec = { rate = "700 kB/s", slack = "1 ms" }
+envelope = { packet = "1500 B", peak = "800 kB/s", burst = "15000 B", rate = "600 kB/s" }
+excess = "drop"
+source = { trace = "sub/sizes.csv" }
+
+[[realtime]]
+name = "buckets"
+deadline = "1 s"
+envelope = { buckets = [{ burst = "2 kB", rate = "3 kB/s" }, { burst = "4 kB", rate = "2 kB/s" }, { burst = "9 kB", rate = "1 kB/s" }], packet = "1 kB" }
+
+[[realtime]]
+name = "periodic"
+deadline = "1 s"
+envelope = { period = "20 ms", size = "200 B", jitter = "2 ms" }
+source = { period = "20 ms", length = "200 B", jitter = "2 ms" }
+match = { dscp = 3, protocol = 2 }
+
+[[realtime]]
+name = "traced"
+deadline = "1 s"
+envelope = { trace = "packets.csv" }
+
+[[best_effort]]
+name = "late"
+weight = 4294.967295
+match = { dscp = "be" }
+envelope = { burst = "9 kB", rate = "1 kB/s", packet = "1 kB" }
+"#;
+
+// Fails when any key is read into the wrong place.
+#[test]
+fn every_key() {
+    let s = good(FULL);
+    let link = Link {
+        rate: Rate(20_000_000),
+        max_packet: Bytes(1514),
+        overhead: Bytes(24),
+        min_frame: Bytes(84),
+        credit: Span::from_millis(1),
+        in_flight: Bytes(3072),
+        buffer: Some(Buffer { total: Bytes(10_000_000), best_effort: Bytes(5_000_000) }),
+    };
+    assert_eq!(s.link, link);
+    let policy = PolicyChoice {
+        use_: "slack".into(),
+        compare: vec!["exact".into(), "two-segment".into()],
+        fair_queue: FairQueue::Wf2qPlus,
+        blocking: Blocking::Exact,
+        guarantee: Guarantee::All,
+        release: Release::HeadOfLine,
+        pass_refused: true,
+        always_check: true,
+        shifted_line: Some(ShiftedLine { slope: Rate(2_964_240), shift: Span::from_millis(15) }),
+        two_segment: Some(TwoSegment {
+            first: Rate(2_868_240),
+            second: Rate(3_600_000),
+            corner: Span::from_millis(463),
+        }),
+        tbs: Some(Rate(2_400_000)),
+    };
+    assert_eq!(s.policy, policy);
+    let names: Vec<&str> = s.flow_names().collect();
+    assert_eq!(
+        names,
+        ["a \"b\" \\ é", "reserved", "buckets", "periodic", "traced", "late", "other"]
+    );
+
+    let a = &s.realtime[0];
+    let tspec = Envelope::tspec(Bytes(1536), Rate(6_400_000), Bytes(15_000), Rate(4_800_000));
+    assert_eq!(a.envelope, tspec.unwrap().with_min_packet(Bytes(64)).unwrap());
+    assert_eq!((a.excess, a.buffer), (Excess::Demote, Some(Bytes(100_000))));
+    let ms = Span::from_millis;
+    let length = Length::Normal { mean: Bytes(1700), deviation: Bytes(200) };
+    let on_off = Source::OnOff { length, on: (ms(50), ms(100)), off: (ms(0), ms(20)) };
+    assert_eq!(a.source, Some(on_off));
+    let prefix = |a: &str, bits| Some(Prefix { address: a.parse().unwrap(), bits });
+    let matches = Match {
+        dscp: Some(34),
+        protocol: Some(17),
+        src: prefix("10.0.0.0", 8),
+        dst: prefix("2001:db8::1", 128),
+        sport: Some((5004, 5004)),
+        dport: Some((5004, 5010)),
+        mark: Some(255),
+        priority: Some(6),
+    };
+    assert_eq!(a.matches, Some(matches));
+
+    // RFC 2212: 11.785714 ms for the rate, and 1 ms of slack.
+    assert_eq!((s.realtime[1].deadline, s.realtime[1].excess), (Span(12_785_714), Excess::Drop));
+    assert_eq!(s.realtime[1].source, Some(Source::Trace { path: "folder/sub/sizes.csv".into() }));
+    let bucket = |burst, rate| Bucket { burst: Bytes(burst), rate: Rate(rate) };
+    let three = [bucket(2_000, 24_000), bucket(4_000, 16_000), bucket(9_000, 8_000)];
+    assert_eq!(s.realtime[2].envelope, Envelope::buckets(&three, Bytes(1000)).unwrap());
+    assert_eq!(s.realtime[3].envelope, Envelope::periodic(ms(20), Bytes(200), ms(2)).unwrap());
+    let length = Length::Fixed(Bytes(200));
+    assert_eq!(
+        s.realtime[3].source,
+        Some(Source::Periodic { period: ms(20), length, jitter: ms(2) })
+    );
+    let code = Match { dscp: Some(3), protocol: Some(2), ..Match::default() };
+    assert_eq!(s.realtime[3].matches, Some(code));
+    assert_eq!(s.realtime[4].envelope.max_packet(), Bytes(100));
+
+    let (late, other) = (&s.best_effort[0], &s.best_effort[1]);
+    assert_eq!((late.weight, other.weight), (Weight(u32::MAX), Weight(1)));
+    assert_eq!(late.envelope, Envelope::buckets(&[bucket(9_000, 8_000)], Bytes(1000)).ok());
+    assert_eq!(other.envelope, Envelope::leaky_bucket(Bytes(1514), Rate(8_000)).ok());
+    assert_eq!(other.buffer, Some(Bytes(20_000)));
+    let length = Length::Uniform { least: Bytes(64), most: Bytes(1514) };
+    assert_eq!(other.source, Some(Source::Greedy { length }));
+}
+
+// Fails when the printer forgets any key, or a quote in a name.
+#[test]
+fn every_key_prints_and_reads_back() {
+    let s = good(FULL);
+    let text = s.to_toml();
+    assert_eq!(good(&text), s, "{text}");
+    let least = good(LEAST);
+    assert_eq!(good(&least.to_toml()), least);
+    let only_other = good("[link]\nrate = \"1 bit/s\"\n[[best_effort]]\nname = \"other\"\n");
+    assert_eq!(good(&only_other.to_toml()), only_other);
+}
+
+#[test]
+fn all_problems_are_reported_in_file_order() {
+    let text = "[[realtime]]\nname = \"v\"\ndeadline = 5\n[link]\nrate = \"1\"\nx = 1\n[policy]\nuse = \"y\"\n";
+    let error = parse(text).unwrap_err();
+    let places: Vec<(usize, &str)> =
+        error.problems().iter().map(|p| (p.line, p.key.as_str())).collect();
+    assert_eq!(
+        places,
+        [
+            (1, "realtime.v.envelope"),
+            (3, "realtime.v.deadline"),
+            (5, "link.rate"),
+            (6, "link.x"),
+            (8, "policy.use")
+        ]
+    );
+}
+
+#[test]
+fn columns_count_characters() {
+    let error = parse(&LEAST.replace("\"bulk\"", "\"é\"\nsource = { \"ü\" = 1, trace = 2 }"));
+    let error = error.unwrap_err();
+    let columns: Vec<(usize, usize)> =
+        error.problems().iter().map(|p| (p.line, p.column)).collect();
+    assert_eq!(columns, [(5, 12), (5, 29)]);
+}
+
+#[test]
+fn limits_are_where_they_are_said_to_be() {
+    let with = |from: &str, to: &str| LEAST.replace(from, to);
+    assert!(parse(&with("10 Mbit/s", "1000000 Gbit/s")).is_ok());
+    let (_, key, _) = problem(&with("10 Mbit/s", "1000001 Gbit/s"));
+    assert_eq!(key, "link.rate");
+    let packet = |size: &str| with("\n[[", &format!("\nmax_packet = \"{size}\"\n[["));
+    assert!(parse(&packet("1 MB")).is_ok());
+    assert_eq!(problem(&packet("1000001 B")).1, "link.max_packet");
+    assert_eq!(problem(&packet("0 B")).2, "`max_packet` is zero");
+}
+
+#[test]
+fn a_source_in_memory_prints_outside_its_folder() {
+    let mut s = good(LEAST);
+    s.best_effort[0].source = Some(Source::Trace { path: "elsewhere/t.csv".into() });
+    assert!(s.to_toml().contains("trace = \"../elsewhere/t.csv\""), "{}", s.to_toml());
+}
+
+// Fails when a key of the table is not read: every key given a date must be complained of.
+#[test]
+fn every_key_of_the_table_is_read() {
+    use laxity_scenario::{keys::*, shape};
+    // A table of each kind with what it requires, and around it a scenario.
+    fn fields(table: &Table, but: &str) -> String {
+        let keys = table.keys.iter().filter(|k| {
+            k.name != but && (k.need == Need::Required || k.name == "deadline" && but != "rspec")
+        });
+        let fields: Vec<String> = keys.map(|k| format!("{} = {}", k.name, k.example)).collect();
+        let date = (!but.is_empty()).then(|| format!("\"{but}\" = 2020-01-01"));
+        fields.into_iter().chain(date).collect::<Vec<_>>().join(", ")
+    }
+    let flow = |key: &str, form: &str| {
+        let envelope = "envelope = { burst = \"1536 B\", rate = \"1 kB/s\" }, ";
+        let envelope = if key == "envelope" { "" } else { envelope };
+        let link = "link = { rate = \"1 bit/s\" }\n";
+        format!(
+            "{link}realtime = [{{ name = \"n\", deadline = \"1 s\", {envelope}{key} = {form} }}]"
+        )
+    };
+    let check = |table: &Table, wrap: &dyn Fn(&str) -> String| {
+        for key in table.keys {
+            let text = wrap(&format!("{{ {} }}", fields(table, key.name)));
+            let error = match parse(&text) {
+                Ok(_) => panic!("`{}` of {} is not read:\n{text}", key.name, table.name),
+                Err(error) => error,
+            };
+            let ends = |p: &laxity_scenario::Problem| p.key.ends_with(key.name);
+            assert!(error.problems().iter().any(ends), "`{}`: {error}", key.name);
+        }
+    };
+    let other = "\nbest_effort = [{ name = \"x\" }]";
+    let link = "link = { rate = \"1 bit/s\" }\n";
+    check(&shape::LINK, &|t| format!("link = {t}{other}"));
+    check(&shape::BUFFER, &|t| format!("link = {{ rate = \"1 bit/s\", buffer = {t} }}{other}"));
+    check(&shape::POLICY, &|t| format!("{link}policy = {t}{other}"));
+    for table in [&shape::SLACK, &shape::TBS, &shape::SHIFTED_LINE, &shape::TWO_SEGMENT] {
+        check(table, &|t| format!("{link}policy = {{ {} = {t} }}{other}", table.name));
+    }
+    check(&shape::REALTIME, &|t| format!("{link}realtime = [{t}]"));
+    check(&shape::BEST_EFFORT, &|t| format!("{link}best_effort = [{t}]"));
+    check(&shape::MATCH, &|t| flow("match", t));
+    check(&shape::RSPEC, &|t| flow("rspec", t).replace("deadline = \"1 s\", ", ""));
+    check(&shape::BUCKET, &|t| flow("envelope", &format!("{{ buckets = [{t}] }}")));
+    for (forms, key) in [(&shape::ENVELOPE, "envelope"), (&shape::SOURCE, "source")] {
+        for table in forms.tables {
+            check(table, &|t| flow(key, t));
+        }
+    }
+    for table in shape::LENGTHS.tables {
+        check(table, &|t| flow("source", &format!("{{ greedy = true, length = {t} }}")));
+    }
+}

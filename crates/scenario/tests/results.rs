@@ -1,0 +1,80 @@
+//! The JSON of results: the examples under `tests/results` read, and write back to the same JSON.
+
+use laxity_scenario::result::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Reads an example and writes it again. Fails when a field is renamed, is lost, or appears where
+/// the contract has none.
+fn round_trip<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(text: &str) -> T {
+    let value: T = serde_json::from_str(text).unwrap();
+    let json = serde_json::to_value(&value).unwrap();
+    assert_eq!(json, serde_json::from_str::<Value>(text).unwrap());
+    assert_eq!(serde_json::from_value::<T>(json).unwrap(), value);
+    value
+}
+
+fn example(name: &str) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(root.join("tests/results").join(name)).unwrap()
+}
+
+#[test]
+fn simulate() {
+    let result: SimulationResult = round_trip(&example("simulate.json"));
+    assert_eq!((result.scenario.as_str(), result.seed), ("access-link", Some(1)));
+    let policies: Vec<&String> = result.policies.keys().collect();
+    assert_eq!(policies, ["exact", "background"]);
+    let exact = &result.policies["exact"];
+    let flows: Vec<&String> = exact.flows.keys().collect();
+    assert_eq!(flows, ["voice", "ftp"]);
+    assert_eq!(exact.flows["voice"].kind, FlowKind::Realtime);
+    assert_eq!(exact.flows["ftp"].kind, FlowKind::BestEffort);
+    assert_eq!(exact.flows["ftp"].drop_reasons["buffer full"], 2);
+}
+
+#[test]
+fn simulate_with_several_seeds() {
+    let result: SimulationRuns = round_trip(&example("simulate-seeds.json"));
+    assert_eq!((result.runs.len(), result.runs[1].seed), (2, Some(2)));
+    let mean = result.summary["exact"].flows["ftp"].mean_ms.unwrap();
+    assert!(mean.min <= mean.mean && mean.mean <= mean.max);
+}
+
+#[test]
+fn check() {
+    let result: CheckResult = round_trip(&example("check.json"));
+    assert!(result.admitted && result.slack_bytes == Some(1536));
+    assert_eq!(result.residual[0], (0, -1536.0, 1_250_000.0));
+    let refused: CheckResult = round_trip(&example("check-refused.json"));
+    assert!(!refused.admitted && refused.slack_bytes == Some(-1336));
+    assert_eq!(refused.flows["voice"].max_burst, None);
+}
+
+#[test]
+fn reproduce() {
+    let result: Reproduction = round_trip(&example("reproduce.json"));
+    let rows = &result.experiments[0].rows;
+    let verdicts: Vec<_> = rows.iter().map(|r| r.verdict).collect();
+    use ReproductionVerdict::*;
+    assert_eq!(verdicts, [Reproduced, Differs, NotStated]);
+    assert_eq!((rows[0].published, rows[2].published), (Some(1.8), None));
+}
+
+#[test]
+fn bench() {
+    let result: BenchResult = round_trip(&example("bench.json"));
+    assert_eq!(result.results[1].ratio, Some(3.5));
+}
+
+// Fails when whole numbers lose digits on the way through JSON.
+#[test]
+fn counts_are_exact() {
+    let text = example("check.json").replace(
+        "\"binding_interval_ns\": 5000000",
+        "\"binding_interval_ns\": 18446744073709551615",
+    );
+    let result: CheckResult = round_trip(&text);
+    assert_eq!(result.binding_interval_ns, Some(u64::MAX));
+}
