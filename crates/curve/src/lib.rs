@@ -16,12 +16,15 @@ mod envelope;
 mod error;
 mod field;
 mod fit;
+mod gps;
 mod inverse;
 mod link;
 mod rational;
 mod residual;
 mod suggest;
 mod sweep;
+mod trace;
+mod tspec;
 
 pub use admission::{Verdict, check};
 pub use curve::{Curve, Piece, Tail};
@@ -31,8 +34,13 @@ pub use fit::{
     FitError, check_line, check_shifted_line, check_two_segment, fit_line, fit_shifted_line,
     fit_two_segment,
 };
+pub use gps::{GpsVerdict, check_gps, deadline_from_rspec, smallest_rate};
 pub use inverse::{InverseCurve, InversePiece};
 pub use link::{Blocking, FlowSpec, Guarantee, LinkSpec, ShiftedLine, TwoSegment};
 pub use rational::Rational;
 pub use residual::Residual;
 pub use suggest::{Suggestion, suggest};
+pub use trace::{
+    DEFAULT_BUCKETS, MAX_STAIRCASE_PACKETS, mean_rate, smallest_burst, staircase, staircase_curve,
+};
+pub use tspec::{TSpec, fit_tspec};

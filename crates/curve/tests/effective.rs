@@ -81,6 +81,11 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(slow::cases(40))]
+
     /// Every line on a coarse lattice of parameters: none that is safe by definition covers more
     /// than the fit, and `check` agrees with the definition. Fails when a candidate is left out,
     /// or the check looks at the wrong corners. In microseconds, so that whole ns are fine.
