@@ -2,15 +2,17 @@
 //!
 //! Every benchmark does one kind of operation over and over on fixed pseudo-random input. Within
 //! a [`Group`] the contenders take turns (A B C A B C ...), so that what else the machine does hits
-//! all of them; a ratio is the median over the turns of rival over ours within one turn.
+//! all of them; a ratio is the median over the turns of rival over ours within one turn. Time is
+//! CPU time of the measuring thread: what other processes take of a busy machine is not counted.
 //!
 //! A new benchmark is a function that returns groups, listed in [`groups`].
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use laxity_scenario::result::BenchRow;
+use rustix::time::{ClockId, clock_gettime};
 
 mod edf;
 mod fair;
@@ -113,9 +115,9 @@ fn measure(
 fn calibrate(operation: &mut Operation) -> u64 {
     let mut count = 1;
     loop {
-        let begun = Instant::now();
+        let begun = cpu_time();
         operation(black_box(count));
-        let took = begun.elapsed();
+        let took = cpu_time().saturating_sub(begun);
         if took >= RUN / 8 {
             let run = count as f64 * RUN.as_secs_f64() / took.as_secs_f64();
             return (run as u64).max(1);
@@ -126,9 +128,15 @@ fn calibrate(operation: &mut Operation) -> u64 {
 
 /// Nanoseconds for each operation.
 fn time(operation: &mut Operation, count: u64) -> f64 {
-    let begun = Instant::now();
+    let begun = cpu_time();
     operation(black_box(count));
-    begun.elapsed().as_nanos() as f64 / count as f64
+    cpu_time().saturating_sub(begun).as_nanos() as f64 / count as f64
+}
+
+/// CPU time that this thread has used.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -160,8 +168,8 @@ mod tests {
         let slow = |ns: u64| {
             move || {
                 move |count: u64| {
-                    let until = Instant::now() + Duration::from_nanos(ns * count);
-                    while Instant::now() < until {}
+                    let until = cpu_time() + Duration::from_nanos(ns * count);
+                    while cpu_time() < until {}
                 }
             }
         };

@@ -232,6 +232,13 @@ impl<T: Copy> Fifos<T> {
         (ends.len > 0).then_some((ends.head as usize, ends.tail as usize))
     }
 
+    /// How many chunks a FIFO holds.
+    #[inline]
+    pub(crate) fn chunks_of(&self, fifo: usize) -> usize {
+        let ends = &self.fifos[fifo];
+        (ends.first as usize + ends.len as usize).div_ceil(CHUNK)
+    }
+
     /// The chunk before this one, towards the oldest item. The head chunk has none.
     #[inline]
     pub(crate) fn chunk_before(&self, chunk: usize) -> Option<usize> {

@@ -6,51 +6,81 @@ use alloc::{boxed::Box, vec};
 pub(crate) trait Match: Copy {
     /// Loses against every player.
     const NOBODY: Self;
-    /// The winner of `self` and `rival`; on equal keys the one with the lower number, which is
-    /// `rival` exactly when `rival_is_lower`. Without branches: outcomes are unpredictable.
-    fn against(self, rival: Self, rival_is_lower: bool) -> Self;
+    /// The winner of the two, by key and on equal keys by player. Must compile without branches:
+    /// outcomes are unpredictable.
+    fn against(self, rival: Self) -> Self;
 }
 
-/// A winner tree in heap order: node 1 is the root, the two children of `i` are `2i` and `2i+1`.
+/// A winner tree of arity 4: the root is node 1, the children of node `i` are `4i` to `4i + 3`.
 ///
 /// Each node holds the winner's key itself, so that the rivals on the way from a leaf to the root
-/// are at places known beforehand and are loaded side by side; only the comparisons wait for one
-/// another.
+/// are at places known beforehand: their loads and the matches among the three of them overlap, and
+/// only one match a level waits for the one below.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament<M> {
-    nodes: Box<[M]>,
-    /// Where the leaves begin: the number of players rounded up to a power of two.
+    families: Box<[Family<M>]>,
+    /// The number of the first leaf, a power of four.
     leaves: usize,
 }
+
+/// Nodes with one parent; for keys of 16 bytes, a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Family<M>([M; 4]);
 
 impl<M: Match> Tournament<M> {
     /// A tournament without contestants, for players numbered below `players`.
     pub(crate) fn new(players: usize) -> Tournament<M> {
-        let leaves = players.max(1).next_power_of_two();
-        Tournament { nodes: vec![M::NOBODY; 2 * leaves].into_boxed_slice(), leaves }
+        let mut leaves = 1;
+        while leaves < players {
+            leaves *= 4;
+        }
+        let families = vec![Family([M::NOBODY; 4]); leaves.div_ceil(2).max(1)];
+        Tournament { families: families.into_boxed_slice(), leaves }
     }
 
     /// The winner, or `NOBODY`.
     #[inline]
     pub(crate) fn winner(&self) -> M {
-        self.nodes[1]
+        self.families[0].0[1]
     }
 
     /// What a player has entered, or `NOBODY`.
     #[inline]
     pub(crate) fn entered(&self, player: usize) -> M {
-        self.nodes[self.leaves + player]
+        let leaf = self.leaves + player;
+        self.families[leaf / 4].0[leaf % 4]
     }
 
     /// Enters or replaces a player.
-    #[inline]
+    ///
+    /// Not inlined, and without a loop up to 4096 players: inside loops the compiler turns
+    /// conditional moves into branches, and half of these would be mispredicted.
+    #[inline(never)]
     pub(crate) fn set(&mut self, player: usize, mut current: M) {
         let mut node = self.leaves + player;
-        self.nodes[node] = current;
-        while node > 1 {
-            current = current.against(self.nodes[node ^ 1], node & 1 == 1);
-            node >>= 1;
-            self.nodes[node] = current;
+        macro_rules! level {
+            () => {
+                let family = &mut self.families[node / 4].0;
+                let place = node % 4;
+                family[place] = current;
+                if node == 1 {
+                    return;
+                }
+                let rivals = family[place ^ 2].against(family[place ^ 3]);
+                current = current.against(family[place ^ 1].against(rivals));
+                node /= 4;
+            };
+        }
+        level!();
+        level!();
+        level!();
+        level!();
+        level!();
+        level!();
+        level!();
+        loop {
+            level!();
         }
     }
 
@@ -63,7 +93,7 @@ impl<M: Match> Tournament<M> {
     /// Makes this a copy of another tournament of the same size, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Tournament<M>) {
         debug_assert_eq!(self.leaves, other.leaves);
-        self.nodes.copy_from_slice(&other.nodes);
+        self.families.copy_from_slice(&other.families);
     }
 }
 
@@ -91,7 +121,7 @@ impl Match for Packed {
     const NOBODY: Packed = Packed(u128::MAX);
 
     #[inline]
-    fn against(self, rival: Packed, _: bool) -> Packed {
+    fn against(self, rival: Packed) -> Packed {
         Packed(if rival.0 < self.0 { rival.0 } else { self.0 })
     }
 }
@@ -122,10 +152,9 @@ impl Match for Wide {
     const NOBODY: Wide = Wide { key: i128::MAX, player: u32::MAX };
 
     #[inline]
-    fn against(self, rival: Wide, rival_is_lower: bool) -> Wide {
-        // `rival <= self` for a lower rival, else `rival < self`, as one comparison. The
-        // subtraction is off the critical path: it does not wait for earlier matches.
-        let lost = rival.key - i128::from(rival_is_lower) < self.key;
+    fn against(self, rival: Wide) -> Wide {
+        // `<=` against a rival with a lower number, else `<`, as one comparison.
+        let lost = rival.key - i128::from(rival.player < self.player) < self.key;
         Wide {
             key: if lost { rival.key } else { self.key },
             player: if lost { rival.player } else { self.player },

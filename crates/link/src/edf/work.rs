@@ -97,12 +97,13 @@ impl WorkIndex {
             skip_number: 0,
             skip: chunk as u32, // a class's first chunk skips to itself
         };
-        if let (Some(prev), Some((head, _))) = (fifos.chunk_before(chunk), fifos.end_chunks(class))
-        {
+        if let Some(prev) = fifos.chunk_before(chunk) {
             let last = self.marks[prev];
             mark.number = last.number + 1;
             (mark.skip, mark.skip_number) = (prev as u32, last.number);
-            if last.skip_number >= self.marks[head].number {
+            // Not read from the head's mark, which is no longer cached.
+            let head_number = mark.number + 1 - fifos.chunks_of(class) as u64;
+            if last.skip_number >= head_number {
                 // Two skips of one length in a row become one of twice the length.
                 let over = self.marks[last.skip as usize];
                 if last.number - last.skip_number == over.number - over.skip_number {
@@ -121,7 +122,7 @@ impl WorkIndex {
         if totals.newest <= deadline.0 {
             return (self.queued(class), 0);
         }
-        let head_number = self.marks[head].number;
+        let head_number = self.marks[tail].number + 1 - fifos.chunks_of(class) as u64;
         let (mut chunk, mut visited) = (tail, 0);
         while chunk != head && self.marks[chunk].deadline > deadline.0 {
             let mark = &self.marks[chunk];
