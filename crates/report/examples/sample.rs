@@ -33,6 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", text::check(&check, &meta.deadlines, style));
     print!("\n{}", text::simulation(&result, Some("exact"), style));
     print!("\n{}", text::reproduction(&[data::reproduction()], style));
+    let six = ["background", "tbs", "shifted-line", "two-segment", "best-effort-first", "exact"];
+    let (more, more_details) = data::simulation(&six, 360);
+    let page = simulation_page(&more, &more_details, Some(&check), None, &meta);
+    fs::write(dir.join("six.html"), page.html())?;
     let runs = SimulationRuns {
         runs: (1..4).map(|seed| SimulationResult { seed: Some(seed), ..result.clone() }).collect(),
         summary: Default::default(),

@@ -126,7 +126,16 @@ impl LinePlot {
                 Annotation::Foot(text, at) => {
                     let (from, ink) = ((at.0, self.y.2.max(0.0)), thin.dashed(Dash::Short));
                     plot.marks.push(Mark::Segment { from, to: *at, ink, arrow: false });
-                    plot.marks.push(words(text, from, (4.0, -4.0)));
+                    // A sketch has room below its axis, where others have numbers.
+                    plot.marks.push(match self.numbers {
+                        true => words(text, from, (4.0, -4.0)),
+                        false => Mark::Text {
+                            at: from,
+                            shift: (0.0, 16.0),
+                            text: text.clone(),
+                            anchor: Anchor::Middle,
+                        },
+                    });
                     plot.marks.push(dot(*at));
                 }
                 Annotation::Dot(at) => plot.marks.push(dot(*at)),

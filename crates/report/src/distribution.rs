@@ -274,6 +274,7 @@ fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laxity_scenario::result::{FlowResult, PolicyResult, SimulationResult};
 
     // Fails when the step is taken before the bucket's upper bound, or the last step is left out.
     #[test]
@@ -283,6 +284,48 @@ mod tests {
         assert_eq!(points, want);
         assert!(ccdf(&[]).is_empty());
         assert_eq!(ccdf(&[(5, u64::MAX), (9, u64::MAX)]).len(), 5);
+    }
+
+    // Fails when the bounds are taken as they are: 4.99 ms lies in a bucket that ends after 5 ms.
+    #[test]
+    fn a_bucket_never_looks_like_a_miss() {
+        let flow = FlowDetail {
+            flow: "voice".into(),
+            kind: FlowKind::Realtime,
+            deadline_ns: Some(5_000_000),
+            series: vec![],
+            excerpt: vec![],
+            distribution: vec![(1_000_000, 9), (5_046_271, 1)],
+        };
+        let result = FlowResult {
+            kind: FlowKind::Realtime,
+            packets: 10,
+            bytes: 1000,
+            mean_ms: Some(1.0),
+            p50_ms: Some(1.0),
+            p99_ms: Some(4.99),
+            max_ms: Some(4.99),
+            deadline_ms: Some(5.0),
+            max_lateness_ms: Some(-0.01),
+            missed: 0,
+            dropped: 0,
+            demoted: 0,
+            drop_reasons: Default::default(),
+        };
+        let policy = PolicyResult {
+            utilisation: 0.1,
+            best_effort_mean_ms: None,
+            realtime_missed: 0,
+            flows: [("voice".to_string(), result)].into(),
+        };
+        let run = SimulationResult {
+            scenario: "s".into(),
+            seed: Some(1),
+            duration_ns: 1,
+            policies: [("exact".to_string(), policy)].into(),
+        };
+        let buckets = exact(&Outcome::One(&run), "exact", &flow);
+        assert_eq!(buckets, [(1_000_000, 9), (4_990_000, 1)]);
     }
 
     #[test]

@@ -287,11 +287,11 @@ fn write_facts(out: &mut String, facts: &[(String, String)]) {
 fn write_table(out: &mut String, table: &Table) {
     // A wide page shall not tear a small table apart; words may take all there is.
     let all_numbers = table.columns.iter().skip(1).all(|c| c.numeric);
-    let limit = match all_numbers {
-        true => format!(" style=\"max-width:{}px\"", table.columns.len() * 168),
-        false => String::new(),
+    let least = match all_numbers {
+        true => format!("{}px", table.columns.len() * 168),
+        false => "100%".into(),
     };
-    let _ = write!(out, "<div class=\"table\"{limit}>");
+    let _ = write!(out, "<div class=\"table\" style=\"--t:{least}\">");
     out.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"region\"");
     let _ = write!(out, " aria-label=\"{}\"><table>", markup(&table.caption));
     let _ = write!(out, "<caption><span>{}</span></caption><thead><tr>", markup(&table.caption));

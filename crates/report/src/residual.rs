@@ -42,8 +42,9 @@ impl ResidualPlot {
     /// that their policies have elsewhere on the page.
     pub fn figure(&self, policies: &[&str]) -> Option<Figure> {
         let end = |points: &[Point]| points.last().map_or(0.0, |p| p.0);
-        let whole = self.whole_ns.unwrap_or_else(|| end(&self.effective).max(end(&self.residual)));
-        let near = self.near_ns.unwrap_or(whole / 5.0).min(whole);
+        let last = end(&self.effective).max(end(&self.residual));
+        let whole = self.whole_ns.unwrap_or_else(|| two_digits(last));
+        let near = self.near_ns.unwrap_or_else(|| two_digits(whole / 5.0)).min(whole);
         if whole.is_nan() || whole <= 0.0 || (self.effective.is_empty() && self.residual.is_empty())
         {
             return None;
@@ -127,5 +128,50 @@ impl ResidualPlot {
             plot.marks.push(Mark::Dots { points: corners, ink });
         }
         plot
+    }
+}
+
+/// Rounded down to two significant digits, for panels that end at a round place.
+fn two_digits(v: f64) -> f64 {
+    if !v.is_finite() || v < 100.0 {
+        return v;
+    }
+    let exponent = libm::floor(libm::log10(v)) as i32 - 1;
+    let unit = crate::ticks::decimal(1, exponent);
+    libm::floor(v / unit) * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Fails when the slope is taken per nanosecond or a jump is smoothed.
+    #[test]
+    fn corners_become_a_polyline() {
+        let r = ResidualPlot::from_corners(&[(0, 0.0, 0.0), (1_000_000, 100.0, 1e6)]);
+        assert_eq!(r.effective[..3], [(0.0, 0.0), (1e6, 0.0), (1e6, 100.0)]);
+        let (t, bytes) = r.effective[3];
+        assert!((bytes - (100.0 + 1e6 * (t - 1e6) / 1e9)).abs() < 1e-6);
+        assert!(ResidualPlot::default().figure(&[]).is_none());
+    }
+
+    #[test]
+    fn panels_end_at_round_places() {
+        assert_eq!(two_digits(934_333_333.0), 930_000_000.0);
+        assert_eq!(two_digits(0.0), 0.0);
+        assert!(two_digits(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn approximations_keep_the_colour_of_their_policy() {
+        let line = vec![(0.0, 0.0), (10e6, 5.0)];
+        let plot = ResidualPlot {
+            effective: line.clone(),
+            approximations: vec![("exact".into(), line)],
+            ..ResidualPlot::default()
+        };
+        let figure = plot.figure(&["a", "b", "c", "exact"]);
+        let keys = figure.map(|f| f.legend).unwrap_or_default();
+        assert_eq!(keys.last().map(|k| k.ink.hue), Some(Hue::Series(3)));
     }
 }

@@ -55,6 +55,9 @@ pub fn decades(min: f64, max: f64, target: usize) -> Vec<Tick> {
     }
     let first = libm::ceil(libm::log10(min) - 1e-9) as i32;
     let last = libm::floor(libm::log10(max) + 1e-9) as i32;
+    if last < first {
+        return Vec::new();
+    }
     let every = ((last - first) as usize / target.max(1) + 1) as i32;
     (first..=last)
         .filter(|e| (last - e) % every == 0)
@@ -146,6 +149,7 @@ mod tests {
         assert!(linear(5.0, f64::INFINITY, 5).len() <= 1);
         assert!(decades(0.0, 1.0, 5).is_empty());
         assert!(decades(-1.0, f64::NAN, 5).is_empty());
+        assert!(decades(2.0, 3.0, 1).is_empty());
     }
 
     proptest! {

@@ -73,6 +73,27 @@ fn pages_are_well_formed_and_ids_unique() {
     }
 }
 
+// Fails when names that look alike in plain letters share a file or an id.
+#[test]
+fn names_alike_stay_apart() {
+    let (mut result, mut details) = data::simulation(&["exact"], 1);
+    let policy = &mut result.policies[0];
+    for (from, to) in [("ftp", "my flow"), ("http", "my-flow"), ("mail", "My Flow!")] {
+        if let Some(f) = policy.flows.shift_remove(from) {
+            policy.flows.insert(to.into(), f);
+        }
+        for f in details[0].flows.iter_mut().filter(|f| f.flow == from) {
+            f.flow = to.into();
+        }
+    }
+    let page = simulation_page(&result, &details, None, None, &Meta::default());
+    let names: Vec<String> = page.svgs().into_iter().map(|f| f.0).collect();
+    for name in ["over-time-my-flow.svg", "over-time-my-flow-2.svg", "over-time-my-flow-3.svg"] {
+        assert_eq!(names.iter().filter(|n| *n == name).count(), 1, "{names:?}");
+        assert!(page.html().contains(&format!("download=\"{name}\"")));
+    }
+}
+
 // Fails when a script, a font or any address outside the page creeps in.
 #[test]
 fn pages_need_nothing_else() {

@@ -122,3 +122,31 @@ impl Axis {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Fails when a range is taken as it comes: every place on the axis would be no number.
+    #[test]
+    fn any_range_is_made_usable() {
+        let odd = [0.0, -3.0, 5.0, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        for (min, max) in odd.iter().flat_map(|a| odd.iter().map(move |b| (*a, *b))) {
+            for axis in
+                [Axis::linear("", Unit::Time, min, max), Axis::log("", Unit::Plain, min, max)]
+            {
+                assert!(axis.min.is_finite() && axis.max.is_finite() && axis.min < axis.max);
+                assert!(axis.place(1.0).is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn prefixes_suit_the_range() {
+        assert_eq!(Axis::linear("delay", Unit::Time, 0.0, 30e6).title(), "delay (ms)");
+        assert_eq!(Axis::linear("", Unit::Bytes, 0.0, 5e6).title(), "MB");
+        assert_eq!(Axis::linear("x", Unit::Plain, 0.0, 5e6).title(), "x");
+        let names = Axis::names(["a", "b"]);
+        assert!(names.place(0.0) > names.place(-1.0) && names.place(-1.0) > 0.0);
+    }
+}

@@ -199,8 +199,17 @@ pub fn check(admitted: bool) -> CheckResult {
         binding_interval_ns: Some(5_000_000),
         slack_bytes: Some(if admitted { 4414 } else { -389 }),
         flows,
-        residual: residual().effective.iter().map(|p| (p.0 as u64, p.1, 0.0)).collect(),
+        residual: corners(&residual().effective),
     }
+}
+
+/// A rising polyline as corners with the slope in B/s from there on.
+fn corners(points: &[(f64, f64)]) -> Vec<(u64, f64, f64)> {
+    let slope = |i: usize| match points.get(i + 1) {
+        Some(next) if next.0 > points[i].0 => (next.1 - points[i].1) / (next.0 - points[i].0) * 1e9,
+        _ => 450e3,
+    };
+    points.iter().enumerate().map(|(i, p)| (p.0 as u64, p.1, slope(i))).collect()
 }
 
 /// The link of the paper's Table 3: TSpec envelopes over 10 Mbit/s.
