@@ -9,10 +9,13 @@ use laxity_scenario::model::*;
 
 const LEAST: &str = "[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"bulk\"\n";
 
+const PACKETS: [(Time, Bytes); 3] =
+    [(Time(0), Bytes(100)), (Time(0), Bytes(60)), (Time(1_000_000), Bytes(100))];
+
 fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     let mut traces = |path: &Path, flow: &str| {
         assert_eq!((path, flow), (Path::new("folder/packets.csv"), "traced"));
-        Ok(vec![(Time(0), Bytes(100)), (Time(0), Bytes(60)), (Time(1_000_000), Bytes(100))])
+        Ok(PACKETS.to_vec())
     };
     Scenario::parse_with(text, "folder/home.toml", &mut traces)
 }
@@ -198,7 +201,8 @@ fn every_key() {
     );
     let code = Match { dscp: Some(3), protocol: Some(2), ..Match::default() };
     assert_eq!(s.realtime[3].matches, Some(code));
-    assert_eq!(s.realtime[4].envelope.max_packet(), Bytes(100));
+    let traced = Envelope::from_trace(&PACKETS, laxity_curve::DEFAULT_BUCKETS).unwrap();
+    assert_eq!(s.realtime[4].envelope, traced);
 
     let (late, other) = (&s.best_effort[0], &s.best_effort[1]);
     assert_eq!((late.weight, other.weight), (Weight(u32::MAX), Weight(1)));
@@ -237,6 +241,26 @@ fn all_problems_are_reported_in_file_order() {
             (8, "policy.use")
         ]
     );
+}
+
+// Fails when an envelope that could not be printed is let through.
+#[test]
+fn a_trace_needs_a_rate_that_can_be_written() {
+    let text = "[link]\nrate = \"1 Mbit/s\"\n[[best_effort]]\nname = \"b\"\nenvelope = { trace = \"t\" }\n";
+    let what = |packets: &[(u64, u64)]| {
+        let mut load = |_: &Path, _: &str| {
+            Ok(packets.iter().map(|(t, b)| (Time(*t), Bytes(*b))).collect::<Vec<_>>())
+        };
+        match Scenario::parse_with(text, "x.toml", &mut load) {
+            Ok(_) => String::new(),
+            Err(error) => error.problems()[0].what.clone(),
+        }
+    };
+    assert_eq!(what(&[]), "\"t\" holds no packet of flow `b`");
+    assert_eq!(what(&[(5, 100), (5, 100)]), "in \"t\" all its packets come at one instant");
+    let fast = [(0, 1_000_000), (1, 1_000_000)];
+    assert_eq!(what(&fast), "in \"t\" its packets come faster than 1 Pbit/s");
+    assert_eq!(what(&[(0, 100), (1_000, 100)]), "");
 }
 
 #[test]

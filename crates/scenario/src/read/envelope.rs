@@ -1,14 +1,12 @@
 //! `envelope`
 
-use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span, Time};
-use laxity_curve::{Bucket, CurveError, Envelope};
+use laxity_core::{Bytes, Span};
+use laxity_curve::{Bucket, CurveError, DEFAULT_BUCKETS, Envelope};
 
 use super::Context;
-use super::walk::{Section, shown};
+use super::walk::{MAX_RATE, Section, shown};
 use crate::problem::Problems;
 use crate::quantity::{print_bytes, print_rate};
-
-const NANOBITS: u128 = NANOBITS_PER_BYTE as u128;
 
 /// Reads the envelope of a flow. Its forms stand in the table of keys in this order.
 pub(super) fn read(flow: &Section<'_>, name: &str, cx: &mut Context<'_, '_>) -> Option<Envelope> {
@@ -162,25 +160,18 @@ fn trace(section: &Section<'_>, flow: &str, cx: &mut Context<'_, '_>) -> Option<
         section.wrong("trace", cx.out, what, "check the column `flow` of the file");
         return None;
     }
-    finish(section, from_trace(&packets), cx.out)
-}
-
-/// The mean rate, with the least burst that lets every packet pass.
-fn from_trace(packets: &[(Time, Bytes)]) -> Result<Envelope, CurveError> {
-    let (Some(first), Some(last)) = (packets.first(), packets.last()) else {
-        return Err(CurveError::EmptyTrace);
-    };
-    let total: u128 = packets.iter().map(|(_, b)| u128::from(b.0) * NANOBITS).sum();
-    let length = u128::from(last.0.since(first.0).0).max(1_000_000_000);
-    let rate = total.div_ceil(length);
-    let (mut level, mut widest, mut before) = (0u128, 0u128, first.0);
-    for (time, bytes) in packets {
-        level = level.saturating_sub(rate * u128::from(time.since(before).0));
-        level += u128::from(bytes.0) * NANOBITS;
-        (widest, before) = (widest.max(level), *time);
+    let fitted = Envelope::from_trace(&packets, DEFAULT_BUCKETS);
+    // Such a rate could not be written in a scenario.
+    let rates = fitted.iter().filter_map(Envelope::lines).flatten().map(|b| b.rate);
+    if rates.clone().any(|r| r.0 == 0) {
+        let what = format!("in \"{}\" all its packets come at one instant", shown(path));
+        section.wrong("trace", cx.out, what, "a rate needs two instants: record for longer");
+        return None;
     }
-    let burst = Bytes(u64::try_from(widest.div_ceil(NANOBITS)).unwrap_or(u64::MAX));
-    let bucket = Bucket { burst, rate: Rate(u64::try_from(rate).unwrap_or(u64::MAX)) };
-    let packet = packets.iter().map(|(_, b)| *b).max().unwrap_or(burst);
-    Envelope::buckets(&[bucket], packet)
+    if rates.clone().any(|r| r > MAX_RATE) {
+        let what = format!("in \"{}\" its packets come faster than 1 Pbit/s", shown(path));
+        section.wrong("trace", cx.out, what, "check that the times are in nanoseconds");
+        return None;
+    }
+    finish(section, fitted, cx.out)
 }

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use laxity_core::{Bytes, Time};
 
+use super::walk::MAX_PACKET;
+
 /// The first line of every trace.
 const HEADER: &str = "time_ns,bytes,flow";
 
@@ -48,6 +50,9 @@ fn packets(mut file: impl BufRead, flow: &str) -> Result<Vec<(Time, Bytes)>, Str
             row(text).ok_or_else(|| format!("line {number} is not time_ns,bytes,flow"))?;
         if name != flow {
             continue;
+        }
+        if bytes.0 == 0 || bytes > MAX_PACKET {
+            return Err(format!("line {number} has a packet of {bytes}; lengths are 1 B to 1 MB"));
         }
         if out.last().is_some_and(|(before, _)| *before > time) {
             return Err(format!("line {number} is earlier than the packet before it"));
@@ -103,6 +108,10 @@ mod tests {
         assert_eq!(
             e("time_ns,bytes,flow\n5,1,a\n4,1,a\n"),
             "line 3 is earlier than the packet before it"
+        );
+        assert_eq!(
+            e("time_ns,bytes,flow\n5,0,a\n"),
+            "line 2 has a packet of 0 B; lengths are 1 B to 1 MB"
         );
         let long = format!("time_ns,bytes,flow\n1,1,{}\n", "x".repeat(10_000));
         assert_eq!(e(&long), "line 3 is not time_ns,bytes,flow");
