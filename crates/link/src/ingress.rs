@@ -6,7 +6,7 @@ use laxity_core::Time;
 
 use crate::buffer::{Buffers, DropReason, Verdict};
 use crate::edf::{EdfQueue, Entry};
-use crate::fair::{Fair, FairQueue as _};
+use crate::fair::{Fair, FairQueue};
 use crate::police::Policer;
 use crate::setup::{Excess, Setup, SetupError};
 use crate::{Drops, Packet};
@@ -20,6 +20,18 @@ pub(crate) enum Route {
     BestEffort(usize, Packet),
     /// Held back in the shaper, or dropped.
     Done,
+}
+
+/// Who can give up a place.
+pub(crate) trait PushOut {
+    /// Removes the newest packet of the best-effort class that is furthest above its share.
+    fn push_out(&mut self) -> Option<Packet>;
+}
+
+impl PushOut for Fair {
+    fn push_out(&mut self) -> Option<Packet> {
+        FairQueue::push_out(self).map(|(_, packet)| packet)
+    }
 }
 
 /// Policers, shapers and buffer accounts of all flows.
@@ -106,11 +118,11 @@ impl Ingress {
         &mut self,
         now: Time,
         packet: Packet,
-        fair: &mut Fair,
+        queues: &mut impl PushOut,
         drops: &mut dyn Drops,
     ) -> Route {
         let Some(flow) = self.flows.get_mut(packet.flow.index()) else {
-            return self.best_effort(now, packet, fair, drops);
+            return self.best_effort(now, packet, queues, drops);
         };
         let conforms = match flow.policer.conforms_at(now, packet.bytes) {
             Some(at) if packet.bytes <= flow.largest => at,
@@ -122,12 +134,12 @@ impl Ingress {
         if conforms > now && flow.excess != Excess::Delay {
             if flow.excess == Excess::Demote {
                 let packet = Packet { demoted: true, ..packet };
-                return self.best_effort(now, packet, fair, drops);
+                return self.best_effort(now, packet, queues, drops);
             }
             drops.dropped(now, &packet, DropReason::Excess);
             return Route::Done;
         }
-        if let Err(reason) = self.make_room(now, true, &packet, fair, drops) {
+        if let Err(reason) = self.make_room(now, true, &packet, queues, drops) {
             drops.dropped(now, &packet, reason);
             return Route::Done;
         }
@@ -149,7 +161,7 @@ impl Ingress {
         now: Time,
         realtime: bool,
         packet: &Packet,
-        fair: &mut Fair,
+        queues: &mut impl PushOut,
         drops: &mut dyn Drops,
     ) -> Result<(), DropReason> {
         let flow = packet.flow.index();
@@ -164,7 +176,7 @@ impl Ingress {
                 Verdict::Reject(reason) => reason,
                 Verdict::PushOut => DropReason::BufferTotal,
             };
-            let Some((_, victim)) = fair.push_out() else { return Err(refusal) };
+            let Some(victim) = queues.push_out() else { return Err(refusal) };
             self.left(&victim, false);
             drops.dropped(now, &victim, DropReason::PushedOut);
         }
@@ -174,14 +186,14 @@ impl Ingress {
         &mut self,
         now: Time,
         packet: Packet,
-        fair: &mut Fair,
+        queues: &mut impl PushOut,
         drops: &mut dyn Drops,
     ) -> Route {
         // A larger one would block longer than admission counted with.
         let verdict = if packet.bytes > self.largest_best_effort {
             Err(DropReason::Oversize)
         } else {
-            self.make_room(now, false, &packet, fair, drops)
+            self.make_room(now, false, &packet, queues, drops)
         };
         match verdict {
             Ok(()) => Route::BestEffort(self.class_of(&packet), packet),

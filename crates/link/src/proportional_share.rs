@@ -1,9 +1,15 @@
 //! `proportional-share`: the alternative that the paper argues against.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use laxity_core::{PolicyInfo, Time};
+use laxity_core::{Bytes, PolicyInfo, Rate, Span, Time, Weight};
+use laxity_curve::check_gps;
 
+use crate::buffer::DropReason;
+use crate::edf::fifos::Fifos;
+use crate::fair::{FairQueue as _, Wfq};
+use crate::ingress::{Ingress, PushOut, Route};
 use crate::setup::{Setup, SetupError};
 use crate::{Departure, Drops, LinkPolicy, Packet};
 
@@ -16,15 +22,142 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[],
 };
 
-/// stub
+/// The link's rate in units of weight: rates are shares of it, the flows' rounded up.
+const WHOLE: u64 = 1 << 31;
+
+/// PGPS over all flows: real-time flows weighted by the smallest rate that keeps their deadline,
+/// best-effort classes by their share of the remainder.
 #[derive(Debug)]
-pub struct ProportionalShare;
-impl ProportionalShare { 
-/// stub
-pub fn new(_: &Setup) -> Result<ProportionalShare, SetupError> { let _: Vec<u8>; Ok(ProportionalShare) } }
+pub struct ProportionalShare {
+    ingress: Ingress,
+    queues: Queues,
+    deadlines: Box<[Span]>,
+    /// When each waiting real-time packet conformed, by flow.
+    conformed: Fifos<Time>,
+}
+
+/// Real-time flows are the first classes of the fair queue.
+#[derive(Debug)]
+struct Queues {
+    fair: Wfq,
+    realtime: usize,
+    weights: Box<[Weight]>,
+}
+
+impl PushOut for Queues {
+    /// From the best-effort class with the most waiting for its weight; real time stays.
+    fn push_out(&mut self) -> Option<Packet> {
+        let load = |class: usize| {
+            let work = u128::from(self.fair.class_bytes(class)) << 32;
+            work / u128::from(self.weights[class].0.max(1))
+        };
+        let classes = self.realtime..self.weights.len();
+        let longest = classes.filter(|c| self.fair.class_len(*c) > 0).max_by_key(|c| load(*c))?;
+        self.fair.drop_tail(longest)
+    }
+}
+
+impl ProportionalShare {
+    /// A scheduler with empty queues.
+    ///
+    /// # Errors
+    /// When the link cannot give every flow its sufficient rate and best effort something.
+    pub fn new(setup: &Setup) -> Result<ProportionalShare, SetupError> {
+        let ingress = Ingress::new(setup)?;
+        let weights = weights(setup)?;
+        let (realtime, best_effort) = (ingress.realtime_slots(), ingress.best_effort_slots());
+        Ok(ProportionalShare {
+            queues: Queues {
+                fair: Wfq::new(&weights, realtime + best_effort),
+                realtime: setup.realtime.len(),
+                weights: weights.into_boxed_slice(),
+            },
+            ingress,
+            deadlines: setup.realtime.iter().map(|f| f.deadline).collect(),
+            conformed: Fifos::new(setup.realtime.len().max(1), realtime, Time::ZERO),
+        })
+    }
+
+    fn release_shaped(&mut self, now: Time) {
+        while let Some(entry) = self.ingress.next_conforming(now) {
+            self.insert(entry.deadline, entry.packet);
+        }
+    }
+
+    fn insert(&mut self, conformance: Time, packet: Packet) {
+        let flow = packet.flow.index();
+        // The ingress has counted both places.
+        let kept = self.conformed.push(flow, conformance).is_ok();
+        let queued = self.queues.fair.enqueue(conformance, flow, packet).is_ok();
+        debug_assert!(kept && queued);
+    }
+}
+
+fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
+    let flows = setup.flow_specs()?;
+    let mut link = setup.link_spec();
+    // The reference server's clock moves by whole packets (see `fair`), so a packet may see its
+    // start one packet later than in GPS; it counts like work below the scheduler.
+    let packets = flows.iter().map(|f| f.envelope.max_packet());
+    let largest = packets.fold(link.best_effort_packet, Bytes::max);
+    link.below = Bytes(link.below.0.saturating_add(largest.0));
+    let verdict = check_gps(&link, &flows)?;
+    let mut weights = Vec::with_capacity(flows.len() + setup.best_effort.len());
+    let mut sum = 0u64;
+    for (flow, rate) in verdict.rates.iter().enumerate() {
+        let rate = rate.ok_or(SetupError::NoSufficientRate { flow })?;
+        let share = (u128::from(rate.0) * u128::from(WHOLE)).div_ceil(u128::from(setup.rate.0));
+        let share = u32::try_from(share).map_err(|_| SetupError::NoSufficientRate { flow })?;
+        sum += u64::from(share);
+        weights.push(Weight(share.max(1)));
+    }
+    let classes = setup.best_effort.len() as u64;
+    let Some(rest) = WHOLE.checked_sub(sum + classes) else {
+        let rates = verdict.rates.iter().flatten().map(|r| r.0);
+        let sum = Rate(rates.fold(0, u64::saturating_add));
+        return Err(SetupError::RatesExceedLink { sum, link: setup.rate });
+    };
+    let all: u64 = setup.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
+    for class in &setup.best_effort {
+        let share = u128::from(rest) * u128::from(class.weight.0) / u128::from(all.max(1));
+        weights.push(Weight(1 + u32::try_from(share).unwrap_or(u32::MAX - 1)));
+    }
+    Ok(weights)
+}
+
 impl LinkPolicy for ProportionalShare {
-    fn enqueue(&mut self, _: Time, _: Packet, _: &mut dyn Drops) {}
-    fn dequeue(&mut self, _: Time) -> Option<Departure> { None }
-    fn next_event(&self) -> Option<Time> { None }
-    fn waiting(&self) -> usize { 0 }
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+        self.release_shaped(now);
+        match self.ingress.route(now, packet, &mut self.queues, drops) {
+            Route::Realtime(packet) => self.insert(now, packet),
+            Route::BestEffort(class, packet) => {
+                let class = self.queues.realtime + class;
+                if self.queues.fair.enqueue(now, class, packet).is_err() {
+                    self.ingress.left(&packet, false);
+                    drops.dropped(now, &packet, DropReason::BufferSlots);
+                }
+            }
+            Route::Done => {}
+        }
+    }
+
+    fn dequeue(&mut self, now: Time) -> Option<Departure> {
+        self.release_shaped(now);
+        let (class, packet) = self.queues.fair.dequeue(now)?;
+        let realtime = class < self.queues.realtime;
+        self.ingress.left(&packet, realtime);
+        if !realtime {
+            return Some(Departure { packet, deadline: Time::MAX, realtime });
+        }
+        let conformed = self.conformed.pop(class).unwrap_or(packet.arrival);
+        Some(Departure { packet, deadline: conformed + self.deadlines[class], realtime })
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.ingress.next_event()
+    }
+
+    fn waiting(&self) -> usize {
+        self.queues.fair.len() + self.ingress.shaped()
+    }
 }
