@@ -73,6 +73,11 @@ pub enum CurveError {
         /// Index of the first packet that is earlier than the one before it.
         packet: usize,
     },
+    /// A periodic curve that would have to be followed through too many pieces.
+    TooManyPieces {
+        /// The most that are kept.
+        limit: usize,
+    },
     /// A curve that does not have the shape an operation needs.
     Shape {
         /// What the operation needs.
@@ -128,6 +133,10 @@ impl fmt::Display for CurveError {
                     "packet {packet} is earlier than the one before it; sort the trace by time"
                 )
             }
+            TooManyPieces { limit } => write!(
+                f,
+                "the curve needs more than {limit} pieces; use periods with a small common multiple"
+            ),
             Shape { needs } => write!(f, "the curve must be {needs}"),
             OutOfRange { what } => write!(f, "out of range: {what}"),
         }

@@ -10,15 +10,20 @@
 extern crate alloc;
 
 mod admission;
+mod algebra;
 mod bisect;
+mod convolve;
 mod curve;
+mod deviation;
 mod envelope;
 mod error;
+mod extremum;
 mod field;
 mod fit;
 mod gps;
 mod inverse;
 mod link;
+mod pseudo;
 mod rational;
 mod residual;
 mod suggest;
@@ -27,6 +32,7 @@ mod trace;
 mod tspec;
 
 pub use admission::{Verdict, check};
+pub use algebra::MAX_PIECES;
 pub use curve::{Curve, Piece, Tail};
 pub use envelope::{Bucket, DEFAULT_MIN_PACKET, Envelope, MAX_BUCKETS, MAX_BURST};
 pub use error::CurveError;

@@ -193,6 +193,12 @@ impl From<i128> for Rational {
     }
 }
 
+impl From<i32> for Rational {
+    fn from(num: i32) -> Rational {
+        Rational::whole(num.into())
+    }
+}
+
 impl From<u64> for Rational {
     fn from(num: u64) -> Rational {
         Rational::whole(i128::from(num))
