@@ -189,3 +189,41 @@ fn inverses_of_lines() {
     let piece = |above, intercept| InversePiece { above, slope: 1, intercept };
     assert!(InverseCurve::new(vec![piece(5, 0), piece(5, -NANOBITS_PER_BYTE)], None).is_err());
 }
+
+/// Odd rates at 100 Gbit/s: corner points with large denominators stay inside 128 bits, and the
+/// inverse agrees with the curve. Fails when a product is taken before common factors are out.
+#[test]
+fn large_sets_stay_exact() {
+    let mut state = 7u64;
+    let mut draw = |low: u64, high: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99_991);
+        low + (state >> 33) % (high - low)
+    };
+    let flows: Vec<FlowSpec> = (0..300)
+        .map(|_| {
+            let (packet, rate) = (draw(64, 9000), draw(1, 200_000_000));
+            let peak = Rate(rate + draw(1, 4_000_000_000));
+            let burst = Bytes(packet + draw(0, 3_000_000));
+            let envelope = Envelope::tspec(Bytes(packet), peak, burst, Rate(rate)).unwrap();
+            FlowSpec { envelope, deadline: Span(draw(1_000, 2_000_000_000)) }
+        })
+        .collect();
+    for blocking in [Blocking::Paper, Blocking::Exact] {
+        let link = common::link(Rate(99_999_999_977), 9018, blocking);
+        let residual = Residual::new(&link, &flows).unwrap();
+        assert!(suggest(&link, &flows).is_ok());
+        for guarantee in [Guarantee::Realtime, Guarantee::All] {
+            let inverse = residual.service(guarantee).unwrap();
+            assert!(fit_shifted_line(&residual, guarantee).is_ok());
+            for work in (1..4_000_000_000).step_by(9_999_991) {
+                let at = inverse.at(work).unwrap();
+                let level = Rational::whole(i128::from(work) * NANOBITS_PER_BYTE);
+                let curve = residual.effective();
+                if work > inverse.free() {
+                    assert!(curve.value(at.0.into()).unwrap() >= level, "{work}");
+                    assert!(curve.value((at.0 - 1).into()).unwrap() < level, "{work}");
+                }
+            }
+        }
+    }
+}
