@@ -48,7 +48,7 @@ fn delay_table(outcome: &Outcome, what: &str, of: Of) -> Table {
     match policies.first() {
         Some(first) if policies.len() > 1 => table.noted(format!(
             "Percentages are relative to {first}. Best-effort delays below those of {first} are \
-             green, the lowest of a row is shaded."
+             green, the lowest of a row stands out."
         )),
         _ => table,
     }

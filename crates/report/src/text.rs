@@ -192,7 +192,7 @@ pub fn table(t: &Table, style: Style) -> String {
     out
 }
 
-/// The note on colours is of no use without them: the sign `*` stands for shading.
+/// The note on colours is of no use without them.
 fn without_colour(note: &str) -> String {
     note.split_inclusive(". ")
         .filter(|s| !s.contains("green"))
