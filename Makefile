@@ -1,0 +1,36 @@
+# The ways in. Each target calls a script of scripts/, which can also be called directly.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+PREFIX ?= /usr/local
+
+.PHONY: help demo quick build test bench docs install uninstall clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## the main job: check a link, compare policies, replay a capture, write two pages
+	@scripts/demo.sh
+
+quick: ## a look without root, packages or captures: 30 s of traffic and a page
+	@scripts/demo.sh --quick
+
+build: ## the laxity command, in release mode
+	@scripts/build.sh
+
+test: ## format, lints, all tests, documentation: what .ci/run calls
+	@scripts/test.sh
+
+bench: ## the hot paths beside their rivals
+	@scripts/bench.sh
+
+docs: ## the documentation of the library, as pages
+	@scripts/docs.sh
+
+install: ## binary, man pages, completions, schema, scenarios under PREFIX (/usr/local)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
+
+uninstall: ## what install put there
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/uninstall.sh
+
+clean: ## everything that was built
+	@scripts/clean.sh

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Removes everything that was built.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+need_rust
+cargo clean
+rm -rf target

@@ -1,0 +1,119 @@
+# Sourced by the other scripts: where things are, how they speak, what they need.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 4
+target=${CARGO_TARGET_DIR:-target}
+laxity=$target/release/laxity
+
+# As rust-version of Cargo.toml; the architecture tests hold them together.
+rust_least=1.85
+
+# Exit status, as that of the command: this machine lacks something.
+lacks=3
+
+say() { printf '==> %s\n' "$*" >&2; }
+tell() { printf '    %s\n' "$@" >&2; }
+
+# Whether version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# Runs a program that changes the machine, and says so.
+announced() {
+    say "running: $*"
+    "$@" </dev/null
+}
+
+updated=
+# The lists of packages, brought up to date once a run.
+apt_update() {
+    [ -n "$updated" ] || announced apt-get update -q >&2
+    updated=1
+}
+
+# install_packages WHY DEBIAN FEDORA ARCH SUSE ALPINE: installs packages with apt-get when root,
+# else names the command for this machine and stops. Names may hold several packages.
+install_packages() {
+    local why=$1 command
+    say "missing: $why"
+    if command -v apt-get >/dev/null; then
+        if is_root; then
+            apt_update
+            # shellcheck disable=SC2086 # several names
+            DEBIAN_FRONTEND=noninteractive \
+                announced apt-get install -q -y --no-install-recommends $2 >&2
+            return
+        fi
+        command="sudo apt-get install $2"
+    elif command -v dnf >/dev/null; then
+        command="sudo dnf install $3"
+    elif command -v pacman >/dev/null; then
+        command="sudo pacman -S --needed $4"
+    elif command -v zypper >/dev/null; then
+        command="sudo zypper install $5"
+    elif command -v apk >/dev/null; then
+        command="sudo apk add $6"
+    else
+        command="(install it with the package manager of this system)"
+    fi
+    tell "install it and try again:" "" "    $command" ""
+    exit "$lacks"
+}
+
+# Rust and a linker, or an end that says how to get them.
+need_rust() {
+    # rustup puts cargo where a shell that was open before does not look.
+    local home=${CARGO_HOME:-$HOME/.cargo}
+    if ! command -v cargo >/dev/null && [ -x "$home/bin/cargo" ]; then
+        PATH=$home/bin:$PATH
+    fi
+    if ! command -v cargo >/dev/null; then
+        distribution_rust || no_rust "there is no cargo on this machine"
+    fi
+    local version
+    version=$(cargo --version | awk '{ print $2 }')
+    at_least "${version%%-*}" "$rust_least" || no_rust "cargo is $version here"
+    if ! command -v cc >/dev/null; then
+        install_packages "a C compiler, with which Rust links" \
+            "gcc libc6-dev" "gcc" "gcc" "gcc" "gcc musl-dev"
+    fi
+}
+
+# Rust from the distribution, where that is new enough and we may install it.
+distribution_rust() {
+    if ! is_root || ! command -v apt-get >/dev/null; then return 1; fi
+    apt_update
+    local candidate
+    candidate=$(apt-cache policy cargo | awk '/Candidate:/ { print $2 }')
+    at_least "${candidate%%[-+~]*}" "$rust_least" 2>/dev/null || return 1
+    case $candidate in [0-9]*) ;; *) return 1 ;; esac
+    install_packages "cargo" "cargo rustc" "" "" "" ""
+}
+
+no_rust() {
+    say "Laxity needs Rust $rust_least or later; $1."
+    if command -v rustup >/dev/null; then
+        tell "Bring it up to date and try again:" "" "    rustup update stable" ""
+    else
+        tell "Get it from https://rustup.rs and try again:" "" \
+            "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y" \
+            "    . \"\$HOME/.cargo/env\"" ""
+    fi
+    exit "$lacks"
+}
+
+build_laxity() {
+    need_rust
+    if [ ! -x "$laxity" ]; then
+        say "building laxity in release mode; the first time takes some minutes"
+    fi
+    cargo build --release --locked --package laxity-cli --bin laxity
+}
+
+# Shows a command of the tour and runs it.
+show() {
+    printf '\n$ laxity %s\n' "$*"
+    "$laxity" "$@"
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The main job on a fresh machine: check a link, compare policies on generated and on recorded
+# traffic, write pages to look at.
+#
+#   usage: demo.sh [--quick]      --quick: 30 s of traffic, no capture, nothing is installed
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+quick=
+case ${1:-} in
+    --quick) quick=1 ;;
+    '') ;;
+    *)
+        say "demo.sh takes --quick or nothing, not $1"
+        exit 2
+        ;;
+esac
+if [ -n "$quick" ]; then
+    # Says what is missing instead of installing it.
+    is_root() { false; }
+fi
+
+build_laxity
+pages=target/demo
+mkdir -p "$pages"
+policies=background,shifted-line,two-segment,exact,slack
+duration=360s
+[ -z "$quick" ] || duration=30s
+
+say "Do the deadlines of this link hold, whatever its flows do?"
+show check scenarios/access-link.toml
+
+say "What does each policy give to whom? $duration of generated traffic, the same for all."
+show simulate scenarios/access-link.toml --duration "$duration" --policy "$policies" \
+    --report "$pages/access-link.html"
+written=("$pages/access-link.html")
+
+recorded=scenarios/captured-link.toml capture=captures/access-link.pcap
+if [ -z "$quick" ] && [ -f "$recorded" ] && [ -f "$capture" ]; then
+    say "The same for traffic recorded on a link of 10 Mbit/s: calls, videos, downloads, pages."
+    show simulate "$recorded" --trace "$capture" --policy "$policies" \
+        --report "$pages/captured-link.html"
+    written+=("$pages/captured-link.html")
+fi
+
+say "Look at the pages in a browser; they need no network:"
+for page in "${written[@]}"; do tell "file://$root/$page"; done

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs the command with all that belongs to it under $DESTDIR$PREFIX.
+set -euo pipefail
+PREFIX=${PREFIX:-/usr/local} DESTDIR=${DESTDIR:-}
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+case $PREFIX in
+    /*) ;;
+    *)
+        say "PREFIX must be an absolute path, not $PREFIX"
+        exit 2
+        ;;
+esac
+# Under sudo what the user has built is taken as it is: root may have no cargo, and files that root
+# builds would be in the user's way.
+if [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ]; then
+    build_laxity
+fi
+
+to=$DESTDIR$PREFIX
+if ! mkdir -p "$to" 2>/dev/null || [ ! -w "$to" ]; then
+    say "no permission to write to $to"
+    tell "try: sudo make install PREFIX=$PREFIX" "or:  make install PREFIX=\$HOME/.local"
+    exit "$lacks"
+fi
+
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+"$laxity" man "$made/man"
+"$laxity" completions bash >"$made/laxity"
+"$laxity" completions zsh >"$made/_laxity"
+"$laxity" completions fish >"$made/laxity.fish"
+"$laxity" schema >"$made/scenario.schema.json"
+
+list=$made/installed
+# put MODE FOLDER FILE...: installs files and remembers them, relative to the prefix.
+put() {
+    local mode=$1 folder=$2 file
+    shift 2
+    install -d "$to/$folder"
+    for file in "$@"; do
+        install -m "$mode" "$file" "$to/$folder/"
+        printf '%s\n' "$folder/${file##*/}" >>"$list"
+    done
+}
+put 755 bin "$laxity"
+put 644 share/man/man1 "$made"/man/*.1
+put 644 share/bash-completion/completions "$made/laxity"
+put 644 share/zsh/site-functions "$made/_laxity"
+put 644 share/fish/vendor_completions.d "$made/laxity.fish"
+put 644 share/laxity "$made/scenario.schema.json"
+put 644 share/laxity/scenarios scenarios/*.toml
+put 644 share/doc/laxity README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
+printf 'share/laxity/installed\n' >>"$list"
+install -m 644 "$list" "$to/share/laxity/"
+
+say "installed under $to:"
+sed "s|^|    |" "$list" >&2

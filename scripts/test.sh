@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Everything that can go red: format, lints, tests, documentation, scripts. `.ci/run` and `make
+# test` call this. What a machine lacks is skipped with a reason; with LAXITY_REQUIRE_ALL=1 that is
+# a failure.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+need_rust
+began=$SECONDS
+step() {
+    say "$1 ($((SECONDS - began)) s so far)"
+}
+skip() {
+    say "skipped: $1"
+    if [ "${LAXITY_REQUIRE_ALL:-}" = 1 ]; then
+        say "LAXITY_REQUIRE_ALL=1 makes this a failure"
+        exit 1
+    fi
+}
+
+# Components that distributions and the minimal profile of rustup leave out.
+need_component() {
+    cargo "$1" --version >/dev/null 2>&1 && return
+    if command -v rustup >/dev/null; then
+        announced rustup component add "$2"
+    else
+        install_packages "cargo $1" "$3" "$2" "rust" "rust" "rust-$2"
+    fi
+}
+need_component fmt rustfmt rustfmt
+need_component clippy clippy rust-clippy
+
+step "the dependencies, as locked"
+cargo fetch --locked
+
+step "format"
+cargo fmt --all --check
+
+step "lints, on all targets"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+step "tests, documentation examples among them"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cargo test --workspace --locked 2>&1 | tee "$log"
+
+step "documentation"
+RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --locked
+
+step "scripts"
+if ! command -v shellcheck >/dev/null && is_root && command -v apt-get >/dev/null; then
+    install_packages "shellcheck" shellcheck "" "" "" ""
+fi
+if command -v shellcheck >/dev/null; then
+    shellcheck -x scripts/*.sh .ci/run
+else
+    skip "shellcheck is not installed, so the scripts are not checked"
+fi
+
+# The counts that the test programs printed themselves.
+awk -v seconds=$((SECONDS - began)) '
+    /^test result: / { passed += $4; failed += $6; ignored += $8 }
+    END {
+        printf "==> all good in %d s: %d tests passed, %d failed, %d ignored\n",
+            seconds, passed, failed, ignored
+    }' "$log"
