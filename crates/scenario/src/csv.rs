@@ -148,7 +148,7 @@ impl<W: Write> PacketWriter<W> {
 /// A field of text, quoted where it has to be (RFC 4180).
 fn text(out: &mut Vec<u8>, field: &str) {
     let special = |b: &u8| matches!(b, b',' | b'"' | b'\n' | b'\r');
-    if !field.as_bytes().iter().any(|b| special(b)) {
+    if !field.as_bytes().iter().any(special) {
         out.extend_from_slice(field.as_bytes());
         return;
     }

@@ -378,7 +378,7 @@ impl<'a> Section<'a> {
                 return None;
             }
         };
-        let first = read(array.get(0)?, &path, key, out);
+        let first = read(array.first()?, &path, key, out);
         let second = read(array.get(1)?, &path, key, out);
         Some((first?, second?))
     }
