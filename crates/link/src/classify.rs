@@ -7,7 +7,7 @@ use core::net::IpAddr;
 use laxity_core::FlowId;
 
 /// What is known of a packet; what its headers do not say is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Differentiated services code point.
     pub dscp: Option<u8>,
