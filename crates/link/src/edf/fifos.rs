@@ -114,6 +114,16 @@ impl<T: Copy> Fifos<T> {
     /// Appends an item. Returns the number of the chunk that was begun for it, if one was.
     #[inline]
     pub(crate) fn push(&mut self, fifo: usize, item: T) -> Result<Option<usize>, Full> {
+        self.push_with(fifo, |slot| *slot = item)
+    }
+
+    /// Appends an item that is written in place.
+    #[inline]
+    pub(crate) fn push_with(
+        &mut self,
+        fifo: usize,
+        write: impl FnOnce(&mut T),
+    ) -> Result<Option<usize>, Full> {
         if self.len >= self.slots {
             return Err(Full);
         }
@@ -135,7 +145,7 @@ impl<T: Copy> Fifos<T> {
             ends.end = 0;
             begun = Some(chunk as usize);
         }
-        self.chunks[ends.tail as usize][ends.end as usize % CHUNK] = item;
+        write(&mut self.chunks[ends.tail as usize][ends.end as usize % CHUNK]);
         ends.end += 1;
         ends.len += 1;
         self.len += 1;

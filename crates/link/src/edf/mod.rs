@@ -87,11 +87,23 @@ impl EdfQueue {
             first || self.work.newest(class) <= entry.deadline.0,
             "deadlines within class {class} must not decrease"
         );
-        let begun = self.fifos.push(class, entry)?;
-        self.work.pushed(class, &entry, begun, &self.fifos);
-        self.queued += u64::from(entry.packet.wire);
+        let Entry { deadline, packet } = entry;
+        let Packet { seq, arrival, flow, bytes, wire, demoted } = packet;
+        // Field by field: copied as a whole, a packet that was only just put together is read in
+        // wider pieces than it was written, which stalls.
+        let begun = self.fifos.push_with(class, |slot| {
+            slot.deadline = deadline;
+            slot.packet.seq = seq;
+            slot.packet.arrival = arrival;
+            slot.packet.flow = flow;
+            slot.packet.bytes = bytes;
+            slot.packet.wire = wire;
+            slot.packet.demoted = demoted;
+        })?;
+        self.work.pushed(class, (deadline, wire), begun, &self.fifos);
+        self.queued += u64::from(wire);
         if first {
-            self.heads.set(class, Packed::new(entry.deadline.0, class));
+            self.heads.set(class, Packed::new(deadline.0, class));
         }
         Ok(())
     }

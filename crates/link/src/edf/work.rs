@@ -53,21 +53,22 @@ impl WorkIndex {
         }
     }
 
-    /// Notes an entry that was just pushed, and the chunk that was begun for it, if any.
+    /// Notes an entry that was just pushed, and the chunk that was begun for it, if any. (Values,
+    /// not a reference to the entry: it then need not be built in memory first.)
     #[inline]
     pub(super) fn pushed(
         &mut self,
         class: usize,
-        entry: &Entry,
+        (deadline, wire): (Time, u32),
         begun: Option<usize>,
         fifos: &Fifos<Entry>,
     ) {
         if let Some(chunk) = begun {
-            self.mark(class, entry, chunk, fifos);
+            self.mark(class, deadline, chunk, fifos);
         }
         let totals = &mut self.totals[class];
-        totals.pushed = totals.pushed.wrapping_add(u64::from(entry.packet.wire));
-        totals.newest = entry.deadline.0;
+        totals.pushed = totals.pushed.wrapping_add(u64::from(wire));
+        totals.newest = deadline.0;
     }
 
     #[inline]
@@ -89,9 +90,9 @@ impl WorkIndex {
         totals.pushed.wrapping_sub(totals.popped)
     }
 
-    fn mark(&mut self, class: usize, entry: &Entry, chunk: usize, fifos: &Fifos<Entry>) {
+    fn mark(&mut self, class: usize, deadline: Time, chunk: usize, fifos: &Fifos<Entry>) {
         let mut mark = Mark {
-            deadline: entry.deadline.0,
+            deadline: deadline.0,
             before: self.totals[class].pushed,
             number: 0,
             skip_number: 0,

@@ -1,0 +1,111 @@
+//! After set-up the hot paths do not allocate: a counting allocator sees every call.
+//!
+//! Only in this test binary, and the only `unsafe` here, is the allocator. One test: the counter is
+//! shared by all threads of the process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use laxity_bench::Random;
+use laxity_core::{FlowId, Time, Weight};
+use laxity_link::Packet;
+use laxity_link::edf::{EdfQueue, Entry};
+use laxity_link::fair::{Fair, FairQueue as _};
+use laxity_link::setup::FairQueue as Kind;
+
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are the system allocator's demands.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: `place` came from `alloc` above with this layout.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as for `dealloc`, and `size` is the caller's promise.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Fails when `work` allocates, reallocates or frees.
+fn without_allocating(name: &str, work: impl FnOnce()) {
+    let before = CALLS.load(Ordering::Relaxed);
+    work();
+    let calls = CALLS.load(Ordering::Relaxed) - before;
+    assert_eq!(calls, 0, "{name} called the allocator {calls} times");
+}
+
+fn packet(seq: u64, random: &mut Random) -> Packet {
+    let wire = 64 + random.below(1400) as u32;
+    Packet { seq, arrival: Time(seq), flow: FlowId(0), bytes: wire, wire, demoted: false }
+}
+
+/// Fills beyond the last slot, drains, and goes on at random.
+fn edf() {
+    const CLASSES: usize = 64;
+    let mut queue = EdfQueue::new(CLASSES, 5000);
+    let mut random = Random(1);
+    without_allocating("EDF", || {
+        for round in 0..5u64 {
+            for seq in 0..20_000 {
+                let now = round * 20_000 + seq;
+                let class = random.below(CLASSES as u64) as usize;
+                if random.below(10) < 4 + 2 * (round % 2) {
+                    let deadline = Time(now + 1000 * class as u64);
+                    let _ = queue.push(class, Entry { deadline, packet: packet(now, &mut random) });
+                } else {
+                    queue.pop();
+                }
+                queue.work_until(class, Time(now + 500));
+            }
+            let _ = queue.visit_merged(|_, _| ControlFlow::<()>::Continue(()));
+        }
+    });
+    assert!(queue.len() > 100);
+}
+
+fn fair(kind: Kind) {
+    const CLASSES: usize = 100;
+    let weights: Vec<Weight> = (0..CLASSES as u32).map(|c| Weight(1 + c * 7919)).collect();
+    let mut queue = Fair::new(kind, &weights, 3000);
+    let mut random = Random(2);
+    without_allocating("fair queue", || {
+        for seq in 0..50_000 {
+            let class = random.below(CLASSES as u64) as usize;
+            let filling = (seq / 10_000) % 2 == 0;
+            match random.below(10) {
+                0..=6 if filling => drop(queue.enqueue(Time(seq), class, packet(seq, &mut random))),
+                7 => drop(queue.push_out()),
+                8 => drop(queue.drop_tail(class)),
+                _ => drop(queue.dequeue(Time(seq))),
+            }
+        }
+    });
+}
+
+#[test]
+fn hot_paths_do_not_allocate() {
+    edf();
+    for kind in [Kind::Wfq, Kind::Scfq, Kind::Wf2qPlus] {
+        fair(kind);
+    }
+    // The counter itself works.
+    let before = CALLS.load(Ordering::Relaxed);
+    drop(std::hint::black_box(Box::new(1)));
+    assert!(CALLS.load(Ordering::Relaxed) >= before + 2);
+}
