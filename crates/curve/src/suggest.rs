@@ -160,19 +160,16 @@ impl Own<'_> {
         if !fits {
             return Ok(None);
         }
-        let knees = knees(self.buckets)?;
-        loop {
-            let before = d;
-            for (y, work) in &knees {
-                match self.deadline_for_knee(d, *y, *work)? {
-                    Some(next) => d = next,
-                    None => return Ok(None),
-                }
-            }
-            if d == before {
-                return Ok(u64::try_from(d).ok().map(Span));
+        // In rising order one pass is enough. Where the demand exceeds the residual it does so
+        // between two places where it fits, both after every knee that already fits; the residual
+        // is a line between them, so a fitting knee that moves there still fits.
+        for (y, work) in knees(self.buckets)? {
+            match self.deadline_for_knee(d, y, work)? {
+                Some(next) => d = next,
+                None => return Ok(None),
             }
         }
+        Ok(u64::try_from(d).ok().map(Span))
     }
 
     /// The least deadline with which the demand at a point is at most `q / den`.

@@ -227,3 +227,33 @@ fn large_sets_stay_exact() {
         }
     }
 }
+
+/// The last corner may be one where the residual grows less steep: a flow whose packet stops
+/// blocking as it becomes demand. Fails when the area ends at the last corner that constrains.
+#[test]
+fn the_area_reaches_to_the_last_corner() {
+    let flow = |burst: u64, bytes_per_us: u64, us: u64| FlowSpec {
+        envelope: Envelope::leaky_bucket(Bytes(burst), Rate(bytes_per_us * 8_000_000)).unwrap(),
+        deadline: Span(us * 1000),
+    };
+    let link = common::link(Rate(24_000_000), 0, Blocking::Exact);
+    let residual = Residual::new(&link, &[flow(1, 1, 8), flow(2, 0, 2)]).unwrap();
+    // E is 3 B at 2 us, 3 B/us up to 8 us, 2 B/us afterwards.
+    let line = ShiftedLine { slope: Rate(16_000_000), shift: Span(500) };
+    assert_eq!(fit_shifted_line(&residual, Guarantee::Realtime), Ok(line));
+}
+
+/// A second segment steeper than the residual's last line is unsafe however late its corner.
+/// Fails when the crossing is sought before the corner.
+#[test]
+fn a_late_steep_segment_is_unsafe() {
+    let link = common::ten_megabit(Blocking::Paper);
+    let residual = Residual::new(&link, &common::table3()).unwrap();
+    let two = TwoSegment {
+        first: Rate(8000),
+        second: Rate(3_600_001),
+        corner: Span::from_millis(100_000),
+    };
+    let error = check_two_segment(&residual, Guarantee::Realtime, &two).unwrap_err();
+    assert!(matches!(error, FitError::Above { at, .. } if at > two.corner), "{error}");
+}
