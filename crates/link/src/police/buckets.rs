@@ -92,7 +92,7 @@ impl TokenBuckets {
         for (line, b) in lines.iter_mut().zip(&self.buckets) {
             *line = (i128::from(b.level_after(elapsed)), b.rate);
         }
-        Remaining { offset: 0, lines, count }
+        Remaining { least: i128::from(self.cost(0)), lines, count }
     }
 }
 
@@ -146,5 +146,8 @@ mod tests {
         let rest = policer.remaining(Time(50_000_000));
         let bytes = |y| rest.at(y) / NANOBITS_PER_BYTE;
         assert_eq!((bytes(0), bytes(50_000_000), bytes(1_000_000_000)), (50, 100, 305));
+        policer.take(Time(50_000_000), 50);
+        let rest = policer.remaining(Time(50_000_000));
+        assert_eq!((rest.at(39_999_999), rest.at(40_000_000) / NANOBITS_PER_BYTE), (0, 40));
     }
 }

@@ -23,12 +23,12 @@ pub enum Policer {
     Periodic(PeriodicPolicer),
 }
 
-/// An upper bound on what a flow can still send from an instant `t` on, `offset` or more later:
-/// nothing before `offset`, then the minimum of `lines` at the time since `t`.
+/// An upper bound on what a flow can still send from an instant `t` on: the minimum of `lines` at
+/// the time since `t`, and nothing while that is less than its smallest packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
-    /// Nanoseconds from now before which nothing conforms.
-    pub offset: u64,
+    /// What the smallest packet counts as, in nanobits.
+    pub least: i128,
     /// `(nanobits at now, rate in bit/s)`; the first `count` hold.
     pub lines: [(i128, u64); Remaining::LINES],
     /// How many lines there are.
@@ -42,11 +42,9 @@ impl Remaining {
     /// The bound for an interval of `y` nanoseconds from now.
     #[inline]
     pub fn at(&self, y: u64) -> i128 {
-        if y < self.offset {
-            return 0;
-        }
         let lines = &self.lines[..self.count];
-        lines.iter().map(|&(b, r)| b + i128::from(r) * i128::from(y)).min().unwrap_or(0).max(0)
+        let bound = lines.iter().map(|&(b, r)| b + i128::from(r) * i128::from(y)).min();
+        bound.filter(|bound| *bound >= self.least).unwrap_or(0)
     }
 }
 

@@ -52,13 +52,12 @@ impl PeriodicPolicer {
     #[inline]
     pub(super) fn remaining(&self, now: Time) -> Remaining {
         let base = now.max(self.next);
-        // From the first step on: size * ((now + y + jitter - base) / period + 1).
+        // size * ((now + y + jitter - base) / period + 1): a whole packet from the first step on.
         let ahead = i128::from(now.0) + i128::from(self.jitter) - i128::from(base.0);
         let level = i128::from(self.size) * NANOBITS_PER_BYTE + ahead * i128::from(self.rate);
         let mut lines = [(0, 0); Remaining::LINES];
-        // Rounding the rate up would lower the line left of its root, never right of it.
         lines[0] = (level, self.rate);
-        Remaining { offset: (-ahead).max(0) as u64, lines, count: 1 }
+        Remaining { least: i128::from(self.size) * NANOBITS_PER_BYTE, lines, count: 1 }
     }
 }
 

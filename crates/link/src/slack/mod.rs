@@ -22,29 +22,33 @@
 //! now (packets between would find less capacity than the bound says). Conforming arrivals move
 //! work from `F` to `B` and change nothing; full buckets only raise the truth above the bound.
 
-mod demand;
+mod calendar;
+mod flow;
+mod search;
 
-use laxity_core::{Bytes, NANOBITS_PER_BYTE, PolicyInfo, Rate, Span, Time};
+use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
 
 use crate::edf::{EdfQueue, Entry};
 use crate::pipeline::{Discipline, Head};
 use crate::setup::Setup;
-use demand::Demand;
+use search::{Found, Search};
 
-pub use demand::{FlowDemand, slack_at};
+pub use flow::FlowDemand;
 
 /// The `slack` discipline.
 #[derive(Clone, Debug)]
 pub struct Slack {
-    demand: Demand,
-    rate: Rate,
+    search: Search,
     least_deadline: Span,
     /// Work below the scheduler, in nanobits.
     below: i128,
     always_check: bool,
     /// Slack in nanobits is at least this; `None` when nothing is known.
     lower: Option<i128>,
-    checks: u64,
+    /// The interval that refused the last packet: until when, and the bytes queued for it. It
+    /// mostly refuses the next one too, and asking it costs far less than a search.
+    refused: Option<(Time, u64)>,
+    searches: u64,
 }
 
 /// Name, summary and options.
@@ -75,31 +79,46 @@ impl Slack {
     pub fn new(setup: &Setup) -> Slack {
         let least = setup.realtime.iter().map(|f| f.deadline).min();
         Slack {
-            demand: Demand::new(setup),
-            rate: setup.rate,
+            search: Search::new(setup),
             least_deadline: least.unwrap_or(Span(u64::MAX)),
             below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
             always_check: setup.options.always_check,
             lower: None,
-            checks: 0,
+            refused: None,
+            searches: 0,
         }
     }
 
-    /// How often the slack itself was computed.
-    pub fn checks(&self) -> u64 {
-        self.checks
+    /// How often the slack itself was searched for.
+    pub fn searches(&self) -> u64 {
+        self.searches
     }
 
     fn allows(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
-        if let Some(lower) = self.lower {
-            if work <= lower {
-                return true;
+        if self.lower.is_some_and(|lower| work <= lower) {
+            return true;
+        }
+        let need = work + self.below;
+        if let Some((until, due)) = self.refused {
+            // An interval shorter than every deadline means something only by what is queued.
+            let meant = due > 0 || until >= now + self.least_deadline;
+            if until >= now && meant && self.search.left_by(now, until, due) < need {
+                return false;
             }
         }
-        self.checks += 1;
-        let slack = self.demand.slack(now, self.rate, realtime) - self.below;
-        self.lower = Some(slack);
-        work <= slack
+        self.searches += 1;
+        match self.search.run(now, need, realtime) {
+            Found::Enough(least) => {
+                self.lower = Some(least - self.below);
+                self.refused = None;
+                true
+            }
+            Found::TooLittle { until, due } => {
+                self.lower = None;
+                self.refused = Some((until, due));
+                false
+            }
+        }
     }
 
     fn spend(&mut self, work: i128) {
@@ -117,6 +136,7 @@ impl Discipline for Slack {
     }
 
     fn reset(&mut self) {
+        // While the link idles, capacity passes unused.
         self.lower = None;
     }
 
@@ -131,17 +151,23 @@ impl Discipline for Slack {
     }
 
     fn released(&mut self, at: Time, entry: &Entry) {
-        self.demand.released(at, entry.packet.flow, entry.packet.bytes);
+        self.search.queued(at, entry);
+        if let Some((until, due)) = &mut self.refused {
+            if entry.deadline <= *until {
+                *due += u64::from(entry.packet.wire);
+            }
+        }
     }
 
     fn realtime_starts(&mut self, now: Time, entry: &Entry) {
+        self.search.left(entry);
         if entry.deadline > now + self.least_deadline {
             self.spend(nanobits(entry.packet.wire));
         }
+        if let Some((until, due)) = &mut self.refused {
+            if entry.deadline <= *until {
+                *due -= u64::from(entry.packet.wire);
+            }
+        }
     }
-}
-
-/// Bytes that may be sent as one best-effort packet, for those who look at a state from outside.
-pub fn whole_bytes(slack: i128) -> Option<Bytes> {
-    u64::try_from(slack / NANOBITS_PER_BYTE).ok().filter(|_| slack >= 0).map(Bytes)
 }

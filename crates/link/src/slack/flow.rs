@@ -1,0 +1,282 @@
+//! What one flow can still send, counted on the wire, from the present state of its policer.
+
+use laxity_core::{Divisor, Time};
+
+use crate::Wire;
+use crate::police::{Policer, Remaining};
+use crate::setup::RealtimeFlow;
+
+/// An upper bound on a flow's future work in every interval that begins now.
+///
+/// The minimum of a few rising lines, and nothing before its smallest packet conforms. As time
+/// passes without packets the bound for a fixed instant does not grow, and a packet that conforms
+/// lowers it by at least its size: what the lower bound on slack rests on.
+#[derive(Clone, Debug)]
+pub struct FlowDemand {
+    deadline: u64,
+    /// Wire bytes for each counted byte are at most `wire.0 / wire.1`: the ratio falls with the
+    /// packet's size, so the smallest packet decides.
+    wire: (u64, u64),
+    policer: Policer,
+    /// Smallest packet on the wire, in nanobits.
+    quantum: u64,
+    lines: [Line; Remaining::LINES],
+    count: usize,
+    /// The instant of the lines' levels.
+    at: Time,
+    /// `crossings[i][j]` divides by the rate of line `i` less that of line `j`.
+    crossings: [[Option<Divisor>; Remaining::LINES]; Remaining::LINES],
+}
+
+/// A token bucket on the wire, in nanobits and bit/s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    level: u64,
+    burst: u64,
+    rate: u64,
+    inverse: Option<Divisor>,
+}
+
+/// From `at` (ns from now) on, the demand grows by `intercept + slope * x` more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) at: u64,
+    pub(super) intercept: i128,
+    pub(super) slope: i128,
+}
+
+impl Change {
+    pub(super) const NEVER: Change = Change { at: u64::MAX, intercept: 0, slope: 0 };
+}
+
+impl FlowDemand {
+    /// The demand of a flow that has not sent yet.
+    pub fn new(flow: &RealtimeFlow, wire: Wire) -> FlowDemand {
+        let counted = flow.smallest_counted();
+        let policer = Policer::new(&flow.envelope);
+        let full = policer.remaining(Time(u64::MAX / 2));
+        let mut demand = FlowDemand {
+            deadline: flow.deadline.0,
+            wire: (wire.of_bytes(counted).0.max(1), counted.0.max(1)),
+            policer,
+            quantum: 0,
+            lines: [Line::default(); Remaining::LINES],
+            count: full.count,
+            at: Time::ZERO,
+            crossings: [[None; Remaining::LINES]; Remaining::LINES],
+        };
+        demand.quantum = demand.on_wire(full.least);
+        for i in 0..full.count {
+            let (burst, rate) = full.lines[i];
+            let rate = demand.on_wire(i128::from(rate));
+            let inverse = Divisor::new(rate);
+            demand.lines[i] = Line { level: 0, burst: demand.on_wire(burst), rate, inverse };
+        }
+        for i in 0..full.count {
+            for j in 0..full.count {
+                let (a, b) = (demand.lines[i].rate, demand.lines[j].rate);
+                demand.crossings[i][j] = a.checked_sub(b).and_then(Divisor::new);
+            }
+        }
+        demand.refresh(Time::ZERO);
+        demand
+    }
+
+    /// The flow's relative deadline in ns.
+    #[inline]
+    pub fn deadline(&self) -> u64 {
+        self.deadline
+    }
+
+    /// How many changes [`changes`](Self::changes) may yield.
+    pub(super) fn most_changes(&self) -> usize {
+        self.count
+    }
+
+    /// A counted amount on the wire, rounded up; below zero counts as zero.
+    fn on_wire(&self, counted: i128) -> u64 {
+        let (num, den) = self.wire;
+        let counted = u128::try_from(counted).unwrap_or(0);
+        let wire = if num == den {
+            counted
+        } else {
+            (counted * u128::from(num)).div_ceil(u128::from(den))
+        };
+        u64::try_from(wire).unwrap_or(u64::MAX)
+    }
+
+    /// A packet of `bytes` conformed at `at`.
+    #[inline]
+    pub fn take(&mut self, at: Time, bytes: u32) {
+        self.policer.take(at, bytes);
+        self.refresh(at);
+    }
+
+    /// Sets the levels anew from the exact state, so that rounding never accumulates.
+    #[inline]
+    fn refresh(&mut self, at: Time) {
+        let rest = self.policer.remaining(at);
+        for i in 0..self.count {
+            self.lines[i].level = self.on_wire(rest.lines[i].0).min(self.lines[i].burst);
+        }
+        self.at = at;
+    }
+
+    #[inline]
+    fn levels(&self, now: Time) -> [u64; Remaining::LINES] {
+        let elapsed = now.since(self.at).0;
+        let mut levels = [0; Remaining::LINES];
+        for (level, line) in levels.iter_mut().zip(&self.lines[..self.count]) {
+            let grown = line.level.saturating_add(line.rate.saturating_mul(elapsed));
+            *level = grown.min(line.burst);
+        }
+        levels
+    }
+
+    /// Nanoseconds until the smallest packet conforms; `None` when none ever does.
+    #[inline]
+    fn offset(&self, levels: &[u64; Remaining::LINES]) -> Option<u64> {
+        let mut offset = 0;
+        for (level, line) in levels.iter().zip(&self.lines[..self.count]) {
+            if *level < self.quantum {
+                offset = offset.max(line.inverse?.div_ceil(u128::from(self.quantum - level)));
+            }
+        }
+        Some(offset)
+    }
+
+    /// The line that binds at `y`: the lowest, and of equal ones the flattest.
+    #[inline]
+    fn binding(&self, levels: &[u64; Remaining::LINES], y: u64) -> (usize, u128) {
+        let mut best = (0, u128::MAX);
+        for (i, (level, line)) in levels.iter().zip(&self.lines[..self.count]).enumerate() {
+            let value = u128::from(*level) + u128::from(line.rate) * u128::from(y);
+            if value < best.1 || (value == best.1 && line.rate < self.lines[best.0].rate) {
+                best = (i, value);
+            }
+        }
+        best
+    }
+
+    /// The most the flow can send within `y` ns from `now`, in wire nanobits.
+    #[inline]
+    pub fn within(&self, now: Time, y: u64) -> i128 {
+        let levels = self.levels(now);
+        match self.offset(&levels) {
+            Some(offset) if y >= offset => self.binding(&levels, y).1 as i128,
+            _ => 0,
+        }
+    }
+
+    /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;
+    /// `out` has [`most_changes`](Self::most_changes) places.
+    #[inline]
+    pub(super) fn changes(&self, now: Time, out: &mut [Change]) {
+        out.fill(Change::NEVER);
+        let levels = self.levels(now);
+        let Some(mut y) = self.offset(&levels) else { return };
+        let shifted = |i: usize| {
+            let rate = i128::from(self.lines[i].rate);
+            (i128::from(levels[i]) - rate * i128::from(self.deadline), rate)
+        };
+        let mut before = (0, 0);
+        let (mut active, _) = self.binding(&levels, y);
+        for change in out.iter_mut() {
+            let line = shifted(active);
+            *change = Change {
+                at: self.deadline.saturating_add(y),
+                intercept: line.0 - before.0,
+                slope: line.1 - before.1,
+            };
+            before = line;
+            let mut next = None;
+            for j in 0..self.count {
+                // From the first whole y on at which the flatter line is the lower one.
+                let Some(divisor) = self.crossings[active][j] else { continue };
+                let at = divisor.div_rem(levels[j].saturating_sub(levels[active])).0 + 1;
+                let at = at.max(y);
+                if next.is_none_or(|(first, k): (u64, usize)| {
+                    at < first || (at == first && self.lines[j].rate < self.lines[k].rate)
+                }) {
+                    next = Some((at, j));
+                }
+            }
+            let Some((at, j)) = next else { return };
+            (y, active) = (at, j);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laxity_core::{Bytes, Rate, Span};
+    use laxity_curve::{Bucket, Envelope};
+
+    use crate::setup::Excess;
+
+    fn flow(envelope: Envelope) -> RealtimeFlow {
+        RealtimeFlow { envelope, deadline: Span(50), excess: Excess::Delay, buffer: None }
+    }
+
+    fn envelopes() -> [Envelope; 3] {
+        let b = |burst, rate: u64| Bucket { burst: Bytes(burst), rate: Rate(rate * 8_000_000) };
+        let three = [b(2, 700), b(5, 200), b(9, 90)];
+        [
+            Envelope::buckets(&three, Bytes(2)).unwrap().with_min_packet(Bytes(1)).unwrap(),
+            Envelope::leaky_bucket(Bytes(3), Rate(300 * 8_000_000)).unwrap(),
+            Envelope::periodic(Span(13), Bytes(2), Span(4)).unwrap(),
+        ]
+    }
+
+    /// Fails when a change is at the wrong place or of the wrong size.
+    #[test]
+    fn the_changes_draw_the_bound() {
+        for wire in [Wire::default(), Wire { overhead: 3, min_frame: 5 }] {
+            for envelope in envelopes() {
+                let size = envelope.max_packet().0.min(2) as u32;
+                let mut demand = FlowDemand::new(&flow(envelope), wire);
+                let mut now = Time(3);
+                for _ in 0..12 {
+                    let mut changes = [Change::NEVER; Remaining::LINES];
+                    demand.changes(now, &mut changes[..demand.count]);
+                    for x in 50..400 {
+                        let drawn: i128 = changes
+                            .iter()
+                            .filter(|c| c.at <= x)
+                            .map(|c| c.intercept + c.slope * i128::from(x))
+                            .sum();
+                        assert_eq!(drawn, demand.within(now, x - 50), "{demand:?} now {now:?}");
+                    }
+                    let at = demand.policer.conforms_at(now, size).unwrap();
+                    demand.take(at, size);
+                    now = at + Span(at.0 % 7);
+                }
+            }
+        }
+    }
+
+    /// Fails when the bound is below what the policer would let through.
+    #[test]
+    fn the_bound_holds_for_a_greedy_flow() {
+        for wire in [Wire::default(), Wire { overhead: 3, min_frame: 5 }] {
+            for envelope in envelopes() {
+                let size = envelope.max_packet().0.min(2) as u32;
+                let mut demand = FlowDemand::new(&flow(envelope), wire);
+                let mut now = Time(3);
+                for _ in 0..8 {
+                    let mut greedy = demand.policer.clone();
+                    let mut sent = 0;
+                    while let Some(at) = greedy.conforms_at(now, size).filter(|t| t.0 < 300) {
+                        greedy.take(at, size);
+                        sent += i128::from(wire.of(size)) * laxity_core::NANOBITS_PER_BYTE;
+                        assert!(demand.within(now, at.0 - now.0) >= sent);
+                    }
+                    let at = demand.policer.conforms_at(now, size).unwrap();
+                    demand.take(at, size);
+                    now = at;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The search for an interval that lacks capacity.
+//!
+//! Capacity less the flows' demand is a broken line in `x`; queued work only lowers it. Over a
+//! range of `x` it is at least the line's least value less all work due by the range's end: where
+//! that is enough the range is safe, whatever lies in it. At the end of the range it is exact:
+//! where that is too little, the answer is no. What remains open is cut in two, groups into
+//! buckets, buckets into halves, down to a nanosecond.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use laxity_core::{NANOBITS_PER_BYTE, Span, Time};
+
+use super::calendar::{Calendar, GROUP};
+use super::flow::{Change, FlowDemand};
+use crate::edf::{EdfQueue, Entry};
+use crate::setup::Setup;
+
+/// What the search finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Every interval leaves at least this many nanobits, and enough.
+    Enough(i128),
+    /// The interval from now to `until` leaves too little; `due` bytes are queued for it.
+    TooLittle { until: Time, due: u64 },
+}
+
+/// Flows and queue as the search needs them.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    flows: Box<[FlowDemand]>,
+    calendar: Calendar,
+    rate: i128,
+    longest: Span,
+    /// Each flow's changes at fixed places, and the places in order of `x`: nearly the same order
+    /// from search to search, so sorting by insertion is nearly free.
+    changes: Vec<Change>,
+    order: Vec<u32>,
+}
+
+/// Where a walk along the line is.
+#[derive(Clone, Copy)]
+struct Walk {
+    /// Next in `order`.
+    next: usize,
+    intercept: i128,
+    slope: i128,
+    /// Whether any flow's demand has begun.
+    begun: bool,
+}
+
+impl Walk {
+    #[inline]
+    fn at(&self, x: u64) -> i128 {
+        self.intercept + self.slope * i128::from(x)
+    }
+}
+
+/// A range of `x` with the queued work due before it and by its end, in bytes.
+#[derive(Clone, Copy)]
+struct Range {
+    first: u64,
+    last: u64,
+    before: u64,
+    due: u64,
+}
+
+impl Search {
+    pub(super) fn new(setup: &Setup) -> Search {
+        let flow = |f| FlowDemand::new(f, setup.wire);
+        let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
+        let places: usize = flows.iter().map(FlowDemand::most_changes).sum();
+        let longest = setup.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
+        Search {
+            flows,
+            calendar: Calendar::new(longest),
+            rate: i128::from(setup.rate.0),
+            longest,
+            changes: vec![Change::NEVER; places],
+            order: (0..places as u32).collect(),
+        }
+    }
+
+    /// A real-time packet conformed at `at` and waits.
+    #[inline]
+    pub(super) fn queued(&mut self, at: Time, entry: &Entry) {
+        let packet = &entry.packet;
+        self.flows[packet.flow.index()].take(at, packet.bytes);
+        self.calendar.add(entry.deadline, packet.wire);
+    }
+
+    /// A real-time packet left the queue.
+    #[inline]
+    pub(super) fn left(&mut self, entry: &Entry) {
+        self.calendar.remove(entry.deadline, entry.packet.wire);
+    }
+
+    /// What the interval from `now` to `until` leaves when `due` bytes are queued for it.
+    pub(super) fn left_by(&self, now: Time, until: Time, due: u64) -> i128 {
+        let x = until.since(now).0;
+        let demand = |f: &FlowDemand| match x.checked_sub(f.deadline()) {
+            Some(y) => f.within(now, y),
+            None => 0,
+        };
+        let future: i128 = self.flows.iter().map(demand).sum();
+        self.rate * i128::from(x) - bytes(due) - future
+    }
+
+    /// Looks for an interval that leaves less than `need` nanobits.
+    pub(super) fn run(&mut self, now: Time, need: i128, realtime: &EdfQueue) -> Found {
+        if let Some(first) = realtime.peek().filter(|e| e.deadline < now) {
+            // Something is late already: nothing may come before it.
+            let due = u64::from(first.packet.wire);
+            return Found::TooLittle { until: now, due };
+        }
+        self.update(now);
+        let open = Open { search: self, now, need, realtime };
+        match open.groups() {
+            Ok(least) => Found::Enough(least),
+            Err(found) => found,
+        }
+    }
+
+    fn update(&mut self, now: Time) {
+        let mut rest = &mut self.changes[..];
+        for flow in &self.flows {
+            let (own, others) = rest.split_at_mut(flow.most_changes());
+            flow.changes(now, own);
+            rest = others;
+        }
+        for i in 1..self.order.len() {
+            let place = self.order[i];
+            let key = self.changes[place as usize].at;
+            let mut j = i;
+            while j > 0 && self.changes[self.order[j - 1] as usize].at > key {
+                self.order[j] = self.order[j - 1];
+                j -= 1;
+            }
+            self.order[j] = place;
+        }
+    }
+}
+
+#[inline]
+fn bytes(work: u64) -> i128 {
+    i128::from(work) * NANOBITS_PER_BYTE
+}
+
+/// One search under way. `Ok` carries a lower bound on what is left, `Err` ends the search.
+struct Open<'a> {
+    search: &'a Search,
+    now: Time,
+    need: i128,
+    realtime: &'a EdfQueue,
+}
+
+impl Open<'_> {
+    fn groups(&self) -> Result<i128, Found> {
+        let calendar = &self.search.calendar;
+        let first = calendar.bucket_of(self.now) / GROUP;
+        let last = calendar.bucket_of(self.now + self.search.longest) / GROUP;
+        let mut walk = Walk { next: 0, intercept: 0, slope: self.search.rate, begun: false };
+        let (mut least, mut before) = (i128::MAX, 0);
+        for group in first..=last {
+            let due = before + calendar.in_group(group);
+            let range = self.range(group * GROUP, (group + 1) * GROUP, before, due);
+            let start = walk;
+            let bound = match self.judge(&mut walk, &range)? {
+                Some(bound) => bound,
+                None => self.buckets(start, group, before)?,
+            };
+            least = least.min(bound);
+            before = due;
+        }
+        // Beyond the last queued deadline only the flows count, and the last knee is the end.
+        let from = self.range(0, (last + 1) * GROUP, 0, 0).last.saturating_add(1);
+        let range = Range { first: from, last: u64::MAX, before, due: before };
+        Ok(match self.judge(&mut walk, &range)? {
+            Some(bound) => least.min(bound),
+            None => least,
+        })
+    }
+
+    fn range(&self, bucket: u64, end: u64, before: u64, due: u64) -> Range {
+        let calendar = &self.search.calendar;
+        let since = |at: u64| at.saturating_sub(self.now.0);
+        let first = since(calendar.start(bucket));
+        let last = since(calendar.start(end).saturating_sub(1));
+        Range { first, last, before, due }
+    }
+
+    #[cold]
+    fn buckets(&self, mut walk: Walk, group: u64, mut before: u64) -> Result<i128, Found> {
+        let calendar = &self.search.calendar;
+        let mut least = i128::MAX;
+        let present = calendar.bucket_of(self.now);
+        for bucket in (group * GROUP).max(present)..(group + 1) * GROUP {
+            let due = before + calendar.in_bucket(bucket);
+            let range = self.range(bucket, bucket + 1, before, due);
+            let start = walk;
+            let bound = match self.judge(&mut walk, &range)? {
+                Some(bound) => bound,
+                None => self.halves(start, &range)?,
+            };
+            least = least.min(bound);
+            before = due;
+        }
+        Ok(least)
+    }
+
+    fn halves(&self, start: Walk, range: &Range) -> Result<i128, Found> {
+        let middle = range.first + (range.last - range.first) / 2;
+        let by = self.now + Span(middle);
+        let classes = 0..self.realtime.classes();
+        let due: u64 = classes.map(|class| self.realtime.work_until(class, by)).sum();
+        let left = Range { last: middle, due, ..*range };
+        let right = Range { first: middle + 1, before: due, ..*range };
+        let mut walk = start;
+        let mut least = i128::MAX;
+        for half in [left, right] {
+            let start = walk;
+            let bound = match self.judge(&mut walk, &half)? {
+                Some(bound) => bound,
+                None => self.halves(start, &half)?,
+            };
+            least = least.min(bound);
+        }
+        Ok(least)
+    }
+
+    /// Walks a range. `Some` is a bound that is enough, `None` that the range must be cut.
+    #[inline]
+    fn judge(&self, walk: &mut Walk, range: &Range) -> Result<Option<i128>, Found> {
+        // Without demand yet and without work of its own a range holds nothing to be late.
+        let mut least = (i128::MAX, range.first);
+        if walk.begun || range.due > range.before {
+            least.0 = walk.at(range.first);
+        }
+        let changes = &self.search.changes;
+        while let Some(&place) = self.search.order.get(walk.next) {
+            let change = &changes[place as usize];
+            if change.at > range.last || change.at == u64::MAX {
+                break;
+            }
+            if walk.begun && walk.slope < 0 && change.at > range.first {
+                least = least.min((walk.at(change.at - 1), change.at - 1));
+            }
+            walk.begun = true;
+            walk.intercept -= change.intercept;
+            walk.slope -= change.slope;
+            walk.next += 1;
+            // Changes of one instant count together.
+            let next = self.search.order.get(walk.next);
+            if next.is_none_or(|place| changes[*place as usize].at != change.at) {
+                least = least.min((walk.at(change.at), change.at));
+            }
+        }
+        // After the last change the line rises: the flows' rates are at most the link's.
+        if range.last != u64::MAX {
+            let end = (walk.at(range.last), range.last);
+            if walk.begun && walk.slope < 0 {
+                least = least.min(end);
+            }
+            if (walk.begun || range.due > 0) && end.0 - bytes(range.due) < self.need {
+                return Err(self.too_little(end.1, range));
+            }
+        }
+        if least.0 == i128::MAX {
+            return Ok(Some(least.0));
+        }
+        let bound = least.0 - bytes(range.due);
+        if bound >= self.need {
+            return Ok(Some(bound));
+        }
+        if range.due > range.before && range.first < range.last {
+            return Ok(None);
+        }
+        // Without work of its own, or an instant long: the bound is exact.
+        Err(self.too_little(least.1, range))
+    }
+
+    fn too_little(&self, x: u64, range: &Range) -> Found {
+        Found::TooLittle { until: self.now + Span(x), due: range.due }
+    }
+}
