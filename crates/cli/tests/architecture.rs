@@ -1,0 +1,173 @@
+//! The map of ARCHITECTURE.md and the code agree.
+
+mod repository;
+
+use repository::{files, metadata, root, text};
+use serde_json::Value;
+
+/// Which crate may use which others of this workspace. Lower rooms know nothing of higher ones.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("curve", &["core"]),
+    ("ring", &["core"]),
+    ("link", &["core", "curve", "ring"]),
+    ("scenario", &["core", "curve", "link"]),
+    ("trace", &["core"]),
+    ("sim", &["core", "curve", "link", "scenario", "trace"]),
+    ("report", &["core", "scenario"]),
+    ("bench", &["core", "curve", "link", "scenario", "trace", "sim"]),
+    ("experiments", &["core", "curve", "link", "scenario", "trace", "sim", "report"]),
+    (
+        "cli",
+        &["core", "curve", "link", "scenario", "trace", "sim", "report", "bench", "experiments"],
+    ),
+];
+
+/// Policy crates: they build without the standard library and depend on nothing from outside.
+const SANS_IO: &[&str] = &["core", "curve", "ring", "link"];
+
+/// The one place there where a number need not be exact: means for printing.
+const FLOATS_MAY_BE: &[&str] = &["crates/core/src/histogram.rs"];
+
+fn members(metadata: &Value) -> Vec<&Value> {
+    let members = metadata["workspace_members"].as_array().expect("members");
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    packages.filter(|p| members.contains(&p["id"])).collect()
+}
+
+fn short(package: &Value) -> &str {
+    let name = package["name"].as_str().expect("a name");
+    name.strip_prefix("laxity-").unwrap_or(name)
+}
+
+/// Names of direct dependencies, with what kind they are: `None` for a normal one.
+fn dependencies(package: &Value) -> Vec<(&str, Option<&str>)> {
+    let list = package["dependencies"].as_array().expect("dependencies").iter();
+    list.map(|d| (d["name"].as_str().expect("a name"), d["kind"].as_str())).collect()
+}
+
+// Fails when a crate uses a room above it, or a new crate has no place: tried with report in
+// link's Cargo.toml.
+#[test]
+fn arrows_point_downwards() {
+    let metadata = metadata();
+    for package in members(&metadata) {
+        let name = short(package);
+        let row = ARROWS.iter().find(|(crate_, _)| *crate_ == name);
+        let (_, may_use) = row.unwrap_or_else(|| {
+            panic!("give laxity-{name} a row in ARROWS and a place in ARCHITECTURE.md")
+        });
+        for (used, kind) in dependencies(package) {
+            let Some(room) = used.strip_prefix("laxity-") else { continue };
+            assert!(
+                kind == Some("dev") || may_use.contains(&room),
+                "laxity-{name} uses {used}: it may use {may_use:?}"
+            );
+        }
+    }
+}
+
+// Fails when the table itself allows a cycle: each row uses rows above it only.
+#[test]
+fn the_table_has_an_order() {
+    for (i, (name, may_use)) in ARROWS.iter().enumerate() {
+        for used in *may_use {
+            let place = ARROWS.iter().position(|(n, _)| n == used);
+            assert!(place.is_some_and(|p| p < i), "{name} may use {used}, which is not below it");
+        }
+    }
+}
+
+// Fails when a policy crate depends on something from outside, or on the standard library.
+#[test]
+fn policy_crates_stand_alone() {
+    let metadata = metadata();
+    for package in members(&metadata).into_iter().filter(|p| SANS_IO.contains(&short(p))) {
+        let name = short(package);
+        for (used, kind) in dependencies(package) {
+            let inside = used.starts_with("laxity-");
+            assert!(inside || kind == Some("dev"), "laxity-{name} depends on {used}");
+        }
+        let source = text(&format!("crates/{name}/src/lib.rs"));
+        assert!(source.contains("\n#![no_std]\n"), "laxity-{name} lost its #![no_std]");
+    }
+}
+
+// Fails when a float enters a policy, a curve or admission: tried with an f64 in
+// crates/link/src/assign/tbs.rs.
+#[test]
+fn policies_count_in_integers() {
+    let policy_source = |path: &String| {
+        let folder = |c: &&str| path.starts_with(&format!("crates/{c}/src/"));
+        SANS_IO.iter().any(|c| folder(&c)) && !path.ends_with("tests.rs")
+    };
+    let mut seen = 0;
+    for path in files().iter().filter(|p| policy_source(p)) {
+        seen += 1;
+        let source = text(path);
+        // Tests stand at the end of a file and may compare with floats.
+        let source = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in source.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let floats = words.filter(|w| ["f32", "f64"].contains(w)).count();
+            assert!(
+                floats == 0 || FLOATS_MAY_BE.contains(&path.as_str()),
+                "{path}:{}: a float; use the integer types of laxity-core",
+                number + 1
+            );
+        }
+    }
+    assert!(seen > 40, "only {seen} files looked at");
+}
+
+// Fails when a room is missing on the map, or something on the map was removed.
+#[test]
+fn the_map_shows_every_room() {
+    let map = text("ARCHITECTURE.md");
+    for package in members(&metadata()) {
+        let name = short(package);
+        assert!(map.contains(&format!("`crates/{name}`")), "ARCHITECTURE.md lacks crates/{name}");
+    }
+    for path in code_words(&map).filter(|w| w.starts_with("crates/") && !w.contains(['*', '{'])) {
+        assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}, which is not there");
+    }
+}
+
+/// What stands between single backquotes.
+fn code_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+// Fails when a dependency is added without a reason, or a reason outlives its dependency: tried
+// with a row for a crate that is not used, and with the row of `libm` removed.
+#[test]
+fn every_direct_dependency_has_its_reason() {
+    let map = text("ARCHITECTURE.md");
+    let (_, after) = map.split_once("\n## Third-party crates\n").expect("its section");
+    let section = after.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|l| l.starts_with("| `"));
+    let mut explained: Vec<&str> = rows.filter_map(|l| code_words(l).next()).collect();
+    let metadata = metadata();
+    let mut used: Vec<&str> = members(&metadata)
+        .into_iter()
+        .flat_map(dependencies)
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with("laxity-"))
+        .collect();
+    explained.sort_unstable();
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(
+        explained, used,
+        "left: explained in ARCHITECTURE.md, right: named in Cargo.toml files"
+    );
+}
+
+// Fails when Rust is required in one place and another version in the other.
+#[test]
+fn the_scripts_ask_for_the_rust_that_cargo_asks_for() {
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    assert!(text("scripts/common.sh").contains(&format!("\nrust_least={version}\n")));
+    assert!(text("README.md").contains(&format!("Rust {version}")));
+}

@@ -1,0 +1,154 @@
+//! Manners of the files in this repository.
+
+mod repository;
+
+use repository::{files, root, text};
+
+/// The one crate that may say `unsafe`, and why it is one: see ARCHITECTURE.md.
+const MAY_BE_UNSAFE: &[&str] = &["crates/ring"];
+
+/// Text files, by path and contents.
+fn texts() -> Vec<(String, String)> {
+    let texts: Vec<_> = files()
+        .into_iter()
+        // Found by fuzzing or made to be odd: any bytes.
+        .filter(|path| !path.contains("/corpus/"))
+        .filter_map(|path| Some((std::fs::read_to_string(root().join(&path)).ok()?, path)))
+        .map(|(text, path)| (path, text))
+        .collect();
+    assert!(texts.iter().any(|(path, _)| path == "README.md"));
+    texts
+}
+
+// Fails when the attribute is taken out of any crate: tried in crates/sim.
+#[test]
+fn every_crate_but_the_ring_forbids_unsafe_code() {
+    let mut crates = 0;
+    for path in files() {
+        let Some(folder) = path.strip_suffix("/Cargo.toml") else { continue };
+        let sources = ["src/lib.rs", "src/main.rs"].map(|s| format!("{folder}/{s}"));
+        for source in sources.iter().filter(|s| root().join(s).exists()) {
+            crates += 1;
+            let forbids = text(source).contains("\n#![forbid(unsafe_code)]\n");
+            let may = MAY_BE_UNSAFE.contains(&folder);
+            assert!(
+                forbids != may,
+                "{source}: write #![forbid(unsafe_code)] below its heading, or move what must be \
+                 unsafe to {MAY_BE_UNSAFE:?}"
+            );
+        }
+    }
+    assert!(crates >= 11, "only {crates} crates found");
+}
+
+// Fails when a path of somebody's machine or a private package registry is written down: tried
+// with a line in CONTRIBUTING.md.
+#[test]
+fn no_file_names_a_machine() {
+    let folders = ["home", "Users", "root", "work", "workspace", "mnt"].map(|f| format!("/{f}/"));
+    let registries = ["sparse+http", "replace-with", "extra-index-url", "index-url", "localhost:"];
+    for (path, text) in texts() {
+        if path == "crates/cli/tests/tree.rs" {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            for wrong in folders.iter().filter(|f| absolute(line, f)) {
+                panic!("{path}:{}: `{wrong}...` exists on one machine only", number + 1);
+            }
+            for wrong in registries.iter().filter(|r| line.contains(**r)) {
+                panic!("{path}:{}: `{wrong}` belongs to one machine's set-up", number + 1);
+            }
+            if let Some(source) = line.strip_prefix("source = \"registry+") {
+                let usual = "https://github.com/rust-lang/crates.io-index\"";
+                assert_eq!(source, usual, "{path}:{}: from where is that?", number + 1);
+            }
+        }
+    }
+}
+
+/// Whether a line holds `folder` at the start of a path.
+fn absolute(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "._-~}*$".contains(c))
+    })
+}
+
+// Fails when a file outgrows one idea: tried with a limit of 500.
+#[test]
+fn no_source_file_is_longer_than_700_lines() {
+    for (path, text) in texts() {
+        let lines = text.lines().count();
+        assert!(
+            !path.ends_with(".rs") || lines <= 700,
+            "{path} has {lines} lines: split it by idea"
+        );
+    }
+}
+
+// Fails when something is left for later inside the source: tried in crates/core.
+#[test]
+fn nothing_is_left_for_later() {
+    let later = ["TO\u{44}O", "FIX\u{4d}E", "to\u{64}o!(", "unimplemente\u{64}!(", "#[ignor\u{65}"];
+    for (path, text) in texts().iter().filter(|(p, _)| p.ends_with(".rs") || p.ends_with(".sh")) {
+        for (number, line) in text.lines().enumerate() {
+            for word in later.iter().filter(|w| line.contains(**w)) {
+                panic!("{path}:{}: {word}", number + 1);
+            }
+        }
+    }
+}
+
+// Fails when a version is released without a word about it.
+#[test]
+fn the_changelog_speaks_of_this_version() {
+    let changelog = text("CHANGELOG.md");
+    let version = env!("CARGO_PKG_VERSION");
+    let heading = |name: &str| changelog.lines().any(|l| l.starts_with(&format!("## [{name}]")));
+    assert!(heading("Unreleased") || heading(version), "no section for {version}");
+}
+
+// Fails when README or the documentation points at a file that is not there: tried by renaming a
+// link of README.md.
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut links = 0;
+    for (path, text) in texts().iter().filter(|(p, _)| p.ends_with(".md")) {
+        let folder = root().join(path).parent().expect("a folder").to_path_buf();
+        for (start, _) in text.match_indices("](") {
+            let rest = &text[start + 2..];
+            let link = &rest[..rest.find(')').unwrap_or(rest.len())];
+            let file = link.split('#').next().unwrap_or_default();
+            if file.is_empty() || file.contains("://") || file.contains(char::is_whitespace) {
+                continue;
+            }
+            links += 1;
+            assert!(folder.join(file).exists(), "{path} points at {file}, which is not there");
+        }
+    }
+    assert!(links >= 10, "only {links} links found");
+}
+
+// Fails when README shows library code that is not, word for word, in the example that compiles:
+// tried with a misspelt method.
+#[test]
+fn the_readme_shows_code_that_compiles() {
+    let (readme, example) = (text("README.md"), text("crates/link/examples/pipeline.rs"));
+    let blocks: Vec<&str> = readme.split("```rust\n").skip(1).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let code = block.split("```").next().unwrap_or_default();
+        assert!(example.contains(code), "not in the example:\n{code}");
+    }
+}
+
+// Fails when a policy is added, renamed or described anew and README is not.
+#[test]
+fn the_readme_lists_the_policies() {
+    let readme = text("README.md");
+    for p in laxity_link::registry::POLICIES {
+        let keeps = if p.keeps_deadlines { "yes" } else { "no" };
+        let row = format!("| `{}` | {} | {keeps} |", p.name, p.summary);
+        assert!(readme.contains(&row), "README.md lacks the row\n{row}");
+    }
+}
