@@ -46,8 +46,8 @@ fn dependencies(package: &Value) -> Vec<(&str, Option<&str>)> {
     list.map(|d| (d["name"].as_str().expect("a name"), d["kind"].as_str())).collect()
 }
 
-// Fails when a crate uses a room above it, or a new crate has no place: tried with report in
-// link's Cargo.toml.
+// Fails when a crate uses a room it may not, or a new crate has no place: tried with trace in
+// report's Cargo.toml.
 #[test]
 fn arrows_point_downwards() {
     let metadata = metadata();
