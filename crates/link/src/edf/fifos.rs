@@ -340,8 +340,7 @@ mod tests {
     }
 
     proptest! {
-        // Fails when a freed chunk is not returned (the pool then runs dry before `slots`), when
-        // the pool gets one extra chunk per FIFO instead of two, and when `prev` is not set.
+        // Fails when a freed chunk is not returned: the pool then runs dry before `slots`.
         #[test]
         fn equals_one_deque_each(steps in steps(), slots in 0..200usize) {
             let mut fast = Fifos::new(5, slots, 0u32);
@@ -375,6 +374,7 @@ mod tests {
         }
     }
 
+    // Fails when the pool gets one extra chunk for each FIFO instead of two.
     #[test]
     fn the_worst_spread_of_items_fits() {
         // Every FIFO straddles chunks as badly as it can: one item in its first and last chunk.

@@ -126,3 +126,27 @@ impl FairQueue for Scfq {
         Some(packet)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The order does not depend on it, but the bound of the numbers does. Fails without the reset.
+    #[test]
+    fn virtual_time_returns_to_zero_when_the_queue_is_empty() {
+        let mut queue = Scfq::new(&[Weight::ONE], 4);
+        for dropped in [false, true] {
+            for _ in 0..2 {
+                queue.enqueue(Time::ZERO, 0, Packet { wire: 1000, ..FILLER }).unwrap();
+            }
+            queue.dequeue(Time::ZERO);
+            assert!(queue.virtual_time > 0);
+            if dropped {
+                queue.drop_tail(0);
+            } else {
+                queue.dequeue(Time::ZERO);
+            }
+            assert_eq!(queue.virtual_time, 0);
+        }
+    }
+}

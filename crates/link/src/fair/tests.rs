@@ -249,10 +249,10 @@ fn reference(kind: Kind, weights: &[Weight]) -> alloc::boxed::Box<dyn Reference>
 
 proptest! {
     // Fails when (wfq) a class that falls idle in the fluid server stays in the busy weight, the
-    // first tag is not rescheduled, a start tag ignores the last finish tag, or dropped packets
-    // stay in the fluid server; (scfq) virtual time is the start tag; (wf2q+) heads that have not
-    // started are served, or virtual time is not raised to the least start tag; (all) the newest
-    // packet of the longest queue is not the one pushed out, or ties go to the higher class.
+    // next event there is not rescheduled, a start tag ignores the last finish tag, or dropped
+    // packets stay in the fluid server; (scfq) virtual time does not follow the tags; (wf2q+) heads
+    // that have not started are served, virtual time is not raised to the least start tag, or a
+    // dropped head keeps its cost; (all) growth does not raise a class in the order of backlogs.
     #[test]
     fn equals_the_exact_reference(steps in steps(true), weights in weight_sets()) {
         for kind in KINDS {
@@ -326,7 +326,8 @@ proptest! {
         }
     }
 
-    // Parekh and Gallager's Theorem 1. Fails for SCFQ in place of WFQ.
+    // Parekh and Gallager's Theorem 1. Fails when a class that falls idle in the fluid server stays
+    // in the busy weight, and when a start tag ignores the last finish tag.
     #[test]
     fn wfq_is_at_most_one_packet_behind_the_fluid_server(
         steps in steps(false),
@@ -440,7 +441,8 @@ fn worst_case_fairness(queue: &mut dyn FairQueue, of: &[u32]) -> Vec<(f64, f64)>
     worst.into_iter().map(|w| (w, 1500.0)).collect()
 }
 
-// Bennett and Zhang's Theorem 4. WFQ in its place breaks the bound many times over, as the second
+// Bennett and Zhang's bound. Fails when heads that have not started are served, and when virtual
+// time is not raised to the least start tag. WFQ in its place breaks the bound many times over, as the second
 // half shows: a heavy class that was served ahead waits for all the others.
 #[test]
 fn wf2q_plus_has_the_smallest_worst_case_fair_index() {
@@ -492,7 +494,8 @@ fn waiting_classes_share_by_weight() {
     }
 }
 
-// Fails when tags of an earlier busy period survive: class 0 would pay for what it got alone.
+// Fails when WFQ's start tags ignore the tags before them. (SCFQ has nothing to forget: only
+// differences to virtual time count in it.)
 #[test]
 fn an_empty_queue_forgets_who_was_served() {
     for kind in KINDS {
