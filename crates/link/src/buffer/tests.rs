@@ -47,7 +47,6 @@ fn a_flow_that_floods_cannot_take_what_is_reserved_for_another() {
     assert_eq!(buffers.realtime(0, 50), Verdict::Reject(DropReason::BufferTotal));
 }
 
-// Fails when best effort is not pushed out, and when PushOut is answered with none waiting.
 #[test]
 fn real_time_pushes_best_effort_out_and_never_the_reverse() {
     let mut buffers = Buffers::with_limits(&limits(650)).unwrap();
@@ -112,7 +111,8 @@ fn names_and_numbers_of_reasons_are_distinct() {
 proptest! {
     // Whatever happens: no limit is exceeded, each flow can still get all that is reserved for it,
     // and after everything is released nothing is counted. Fails when `release` forgets
-    // `committed` or `committed_packets`, or `realtime` compares one of them off by one.
+    // `committed`, when the reserved packets are counted off by one, and when only what is used, not
+    // what is reserved, is held against the total.
     #[test]
     fn limits_and_reservations_hold(
         total in 500..1500u64,
