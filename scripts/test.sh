@@ -32,7 +32,7 @@ need_component fmt rustfmt rustfmt
 need_component clippy clippy rust-clippy
 
 step "the dependencies, as locked"
-cargo fetch --locked
+cargo fetch --locked --target "$(rustc -vV | sed -n 's/^host: //p')"
 
 step "format"
 cargo fmt --all --check
