@@ -9,6 +9,10 @@ use laxity_scenario::result::{FlowKind, FlowResult, PolicyResult};
 
 use crate::engine::{Ending, Observer};
 
+/// Why a packet was not sent that still waited when nothing could arrive any more: its policy
+/// would have kept it for ever.
+pub const UNSERVED: &str = "unserved";
+
 /// Columns of a thinned series: about one for each pixel of a wide plot.
 const COLUMNS: u64 = 1200;
 
@@ -76,7 +80,13 @@ impl Measure {
                     continue;
                 }
             }
-            flows.insert(name.to_owned(), m.flow_result(realtime.map(|f| f.deadline.0)));
+            let mut result = m.flow_result(realtime.map(|f| f.deadline.0));
+            let unserved = if ending.complete { m.unfinished() } else { 0 };
+            if unserved > 0 {
+                result.dropped += unserved;
+                result.drop_reasons.insert(UNSERVED.to_owned(), unserved);
+            }
+            flows.insert(name.to_owned(), result);
         }
         let (sum, count) = best_effort;
         PolicyResult {
@@ -89,6 +99,11 @@ impl Measure {
 }
 
 impl FlowMeasure {
+    /// Packets that arrived and were neither sent nor dropped: they waited when the run ended.
+    pub fn unfinished(&self) -> u64 {
+        self.packets - self.delay.count() - self.drops.values().sum::<u64>()
+    }
+
     fn flow_result(&self, deadline: Option<u64>) -> FlowResult {
         let ms = |ns: u64| ns as f64 / 1e6;
         let lateness = if self.most_late > 0 {
