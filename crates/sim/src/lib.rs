@@ -4,6 +4,7 @@
 
 pub mod arrivals;
 pub mod engine;
+pub mod fit;
 pub mod measure;
 pub mod random;
 pub mod replay;

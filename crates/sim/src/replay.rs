@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use laxity_core::{FlowId, Time};
 use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_scenario::model::{Match, Scenario};
-use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Headers, Report, decode};
+use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Frame, Headers, Report, decode};
 
 use crate::Arrival;
 
@@ -91,11 +91,7 @@ impl std::error::Error for ReplayError {}
 /// # Errors
 /// See [`ReplayError`]. Faults inside a capture are not errors; the rest of it is used.
 pub fn read(path: &Path, scenario: &Scenario) -> Result<Recording, ReplayError> {
-    let open = |path: &Path| {
-        File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })
-    };
-    let is_csv = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-    let recording = if is_csv {
+    let recording = if is_csv(path) {
         Recording { packets: read_csv(path, open(path)?, scenario, None)?, capture: None }
     } else {
         read_capture(path, open(path)?, &classifier(scenario))?
@@ -104,6 +100,14 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<Recording, ReplayError> 
         return Err(ReplayError::Empty { path: path.into() });
     }
     Ok(recording)
+}
+
+pub(crate) fn is_csv(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"))
+}
+
+pub(crate) fn open(path: &Path) -> Result<File, ReplayError> {
+    File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })
 }
 
 /// The packets of one flow of a CSV trace; times are kept as they stand.
@@ -115,8 +119,7 @@ pub fn read_flow(
     scenario: &Scenario,
     flow: FlowId,
 ) -> Result<Vec<Arrival>, ReplayError> {
-    let file = File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })?;
-    read_csv(path, file, scenario, Some(flow))
+    read_csv(path, open(path)?, scenario, Some(flow))
 }
 
 fn read_csv(
@@ -153,30 +156,36 @@ fn read_capture(
     reader: impl Read,
     classifier: &Classifier,
 ) -> Result<Recording, ReplayError> {
-    let failed = |source| ReplayError::Capture { path: path.into(), source };
-    let mut capture = Capture::open(reader).map_err(failed)?;
     let mut packets = Vec::new();
-    loop {
-        // What was read before a failing disk is still worth having only to who knows of it, so
-        // an unreadable file stays an error; corrupt content does not.
-        let Some(frame) = capture.next_frame().map_err(failed)? else { break };
-        if !frame.timed || frame.original_len == 0 {
-            continue;
-        }
-        let key = key(&decode(frame.link_type, frame.data));
-        packets.push(Arrival {
-            time: Time(frame.time_ns),
-            flow: classifier.classify(&key),
-            bytes: frame.original_len,
-        });
-    }
+    let report = each_frame(path, reader, |frame, key| {
+        let (time, bytes) = (Time(frame.time_ns), frame.original_len);
+        packets.push(Arrival { time, flow: classifier.classify(&key), bytes });
+    })?;
     // Captures of several queues are only nearly in order of time.
     packets.sort_by_key(|p| p.time);
     let first = packets.first().map_or(0, |p| p.time.0);
     for p in &mut packets {
         p.time = Time(p.time.0 - first);
     }
-    Ok(Recording { packets, capture: Some(capture.report().clone()) })
+    Ok(Recording { packets, capture: Some(report) })
+}
+
+/// Shows every packet of a capture that has a time and a length, in the order of the file.
+pub(crate) fn each_frame(
+    path: &Path,
+    reader: impl Read,
+    mut show: impl FnMut(&Frame<'_>, Key),
+) -> Result<Report, ReplayError> {
+    let failed = |source| ReplayError::Capture { path: path.into(), source };
+    let mut capture = Capture::open(reader).map_err(failed)?;
+    // What was read before a failing disk is still worth having only to who knows of it, so an
+    // unreadable file stays an error; corrupt content does not.
+    while let Some(frame) = capture.next_frame().map_err(failed)? {
+        if frame.timed && frame.original_len > 0 {
+            show(&frame, key(&decode(frame.link_type, frame.data)));
+        }
+    }
+    Ok(capture.report().clone())
 }
 
 /// What a frame's headers say, for classification.
@@ -202,7 +211,7 @@ pub fn classifier(scenario: &Scenario) -> Classifier {
     Classifier::new(rules, scenario.other())
 }
 
-fn rule(m: &Match) -> Rule {
+pub(crate) fn rule(m: &Match) -> Rule {
     Rule {
         dscp: m.dscp,
         protocol: m.protocol,
