@@ -38,7 +38,7 @@ written=("$pages/access-link.html")
 
 recorded=scenarios/captured-link.toml capture=captures/access-link.pcap
 if [ -z "$quick" ] && [ -f "$recorded" ] && [ -f "$capture" ]; then
-    say "The same for traffic recorded on a link of 10 Mbit/s: calls, videos, downloads, pages."
+    say "The same for recorded traffic: calls, videos, downloads, web pages."
     show simulate "$recorded" --trace "$capture" --policy "$policies" \
         --report "$pages/captured-link.html"
     written+=("$pages/captured-link.html")
