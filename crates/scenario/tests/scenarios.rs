@@ -121,7 +121,7 @@ fn the_greedy_flows_leave_room() {
 #[test]
 fn what_is_printed_reads_back_equal() {
     let scenarios = all();
-    assert_eq!(scenarios.len(), 6);
+    assert_eq!(scenarios.len(), 7);
     for scenario in scenarios {
         let text = scenario.to_toml();
         let again =
