@@ -38,7 +38,7 @@ step "format"
 cargo fmt --all --check
 
 step "lints, on all targets"
-cargo clippy --workspace --all-targets --locked -- -D warnings
+cargo clippy --workspace --all-targets --locked --keep-going -- -D warnings
 
 step "tests, documentation examples among them"
 log=$(mktemp)

@@ -47,23 +47,24 @@ fn every_crate_but_the_ring_forbids_unsafe_code() {
 fn no_file_names_a_machine() {
     let folders = ["home", "Users", "root", "work", "workspace", "mnt"].map(|f| format!("/{f}/"));
     let registries = ["sparse+http", "replace-with", "extra-index-url", "index-url", "localhost:"];
+    let mut faults = Vec::new();
     for (path, text) in texts() {
         if path == "crates/cli/tests/tree.rs" {
             continue;
         }
-        for (number, line) in text.lines().enumerate() {
-            for wrong in folders.iter().filter(|f| absolute(line, f)) {
-                panic!("{path}:{}: `{wrong}...` exists on one machine only", number + 1);
-            }
-            for wrong in registries.iter().filter(|r| line.contains(**r)) {
-                panic!("{path}:{}: `{wrong}` belongs to one machine's set-up", number + 1);
-            }
+        for (number, line) in (1..).zip(text.lines()) {
+            let folders = folders.iter().filter(|f| absolute(line, f));
+            faults
+                .extend(folders.map(|f| format!("{path}:{number}: `{f}` is on one machine only")));
+            let registries = registries.iter().filter(|r| line.contains(**r));
+            faults.extend(registries.map(|r| format!("{path}:{number}: `{r}` is of one set-up")));
             if let Some(source) = line.strip_prefix("source = \"registry+") {
                 let usual = "https://github.com/rust-lang/crates.io-index\"";
-                assert_eq!(source, usual, "{path}:{}: from where is that?", number + 1);
+                assert_eq!(source, usual, "{path}:{number}: from where is that?");
             }
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// Whether a line holds `folder` at the start of a path.
@@ -90,13 +91,14 @@ fn no_source_file_is_longer_than_700_lines() {
 #[test]
 fn nothing_is_left_for_later() {
     let later = ["TO\u{44}O", "FIX\u{4d}E", "to\u{64}o!(", "unimplemente\u{64}!(", "#[ignor\u{65}"];
+    let mut faults = Vec::new();
     for (path, text) in texts().iter().filter(|(p, _)| p.ends_with(".rs") || p.ends_with(".sh")) {
-        for (number, line) in text.lines().enumerate() {
-            for word in later.iter().filter(|w| line.contains(**w)) {
-                panic!("{path}:{}: {word}", number + 1);
-            }
+        for (number, line) in (1..).zip(text.lines()) {
+            let words = later.iter().filter(|w| line.contains(**w));
+            faults.extend(words.map(|w| format!("{path}:{number}: {w}")));
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 // Fails when a version is released without a word about it.
