@@ -89,7 +89,12 @@ impl TokenBuckets {
         let elapsed = now.since(self.at).0;
         let mut lines = [(0, 0); Remaining::LINES];
         let count = self.buckets.len().min(Remaining::LINES);
-        for (line, b) in lines.iter_mut().zip(&self.buckets) {
+        // Of too many buckets the last one stays: its rate bounds the flow in the long run, and a
+        // sum of steeper ones could outgrow the link.
+        let Some((last, first)) = self.buckets.split_last() else {
+            return Remaining { least: i128::from(self.cost(0)), lines, count };
+        };
+        for (line, b) in lines.iter_mut().zip(first[..count - 1].iter().chain([last])) {
             *line = (i128::from(b.level_after(elapsed)), b.rate);
         }
         Remaining { least: i128::from(self.cost(0)), lines, count }
