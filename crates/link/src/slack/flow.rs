@@ -189,20 +189,17 @@ impl FlowDemand {
                 slope: line.1 - before.1,
             };
             before = line;
-            let mut next = None;
+            let mut next: Option<u64> = None;
             for j in 0..self.count {
                 // From the first whole y on at which the flatter line is the lower one.
                 let Some(divisor) = self.crossings[active][j] else { continue };
                 let at = divisor.div_rem(levels[j].saturating_sub(levels[active])).0 + 1;
-                let at = at.max(y);
-                if next.is_none_or(|(first, k): (u64, usize)| {
-                    at < first || (at == first && self.lines[j].rate < self.lines[k].rate)
-                }) {
-                    next = Some((at, j));
-                }
+                next = Some(next.map_or(at, |first| first.min(at)));
             }
-            let Some((at, j)) = next else { return };
-            (y, active) = (at, j);
+            let Some(at) = next else { return };
+            // Several may pass below it within one nanosecond.
+            y = y.max(at);
+            active = self.binding(&levels, y).0;
         }
     }
 }

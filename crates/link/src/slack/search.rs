@@ -233,11 +233,14 @@ impl Open<'_> {
     #[inline]
     fn judge(&self, walk: &mut Walk, range: &Range) -> Result<Option<i128>, Found> {
         // Without demand yet and without work of its own a range holds nothing to be late.
+        // Where the line changes at the first instant already, it is read after the change.
         let mut least = (i128::MAX, range.first);
-        if walk.begun || range.due > range.before {
+        let changes = &self.search.changes;
+        let next = self.search.order.get(walk.next);
+        let changed = next.is_some_and(|place| changes[*place as usize].at == range.first);
+        if !changed && (walk.begun || range.due > range.before) {
             least.0 = walk.at(range.first);
         }
-        let changes = &self.search.changes;
         while let Some(&place) = self.search.order.get(walk.next) {
             let change = &changes[place as usize];
             if change.at > range.last || change.at == u64::MAX {
