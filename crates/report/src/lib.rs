@@ -43,4 +43,5 @@ pub use reproduction::{experiment_table, outcome_words, overview_table, reproduc
 pub use residual::ResidualPlot;
 pub use simulation::{check_page, simulation_page, summary_words};
 pub use table::{Cell, Column, Group, Table, Tone};
+pub use timeline::delay_figures;
 pub use verdict::{check_table, verdict_words};

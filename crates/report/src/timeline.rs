@@ -33,6 +33,20 @@ pub(crate) fn blocks(outcome: &Outcome, details: &[PolicyDetail], meta: &Meta) -
     out
 }
 
+/// Delay over time under each policy, for pages of one's own: for every flow of `details` a figure of
+/// the whole run, and one of `window` (ns).
+pub fn delay_figures<'a>(
+    outcome: impl Into<Outcome<'a>>,
+    details: &[PolicyDetail],
+    window: (u64, u64),
+) -> (Vec<Figure>, Vec<Figure>) {
+    let outcome = outcome.into();
+    let names = flow_names(details);
+    let runs = names.iter().filter_map(|(name, _)| whole(&outcome, details, name)).collect();
+    let excerpts = names.iter().filter_map(|(name, _)| excerpt(&outcome, details, name, window));
+    (runs, excerpts.collect())
+}
+
 fn flow_names(details: &[PolicyDetail]) -> Vec<(String, FlowKind)> {
     let mut names: Vec<(String, FlowKind)> = Vec::new();
     for f in details.iter().flat_map(|p| &p.flows) {
