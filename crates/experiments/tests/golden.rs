@@ -1,0 +1,89 @@
+//! Files that must come out the same, byte for byte, on every machine.
+//!
+//! `LAXITY_BLESS=1 cargo test -p laxity-experiments --test golden` writes them again; look at the
+//! difference before you keep it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use laxity_core::Span;
+use laxity_experiments::{Order, diagrams, low_delay, plan};
+use laxity_sim::simulate::Unobserved;
+use laxity_sim::{Control, Traffic, simulate, simulate_all};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The file's text, after it was written anew if that is wanted.
+fn agreed(path: &Path, now: &str) -> String {
+    if std::env::var_os("LAXITY_BLESS").is_some_and(|v| v == "1") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, now).unwrap();
+    }
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn assert_same(path: &Path, now: &str) {
+    let then = agreed(path, now);
+    let line = then.lines().zip(now.lines()).position(|(a, b)| a != b);
+    let (a, b) = line.map_or(("", ""), |i| {
+        (then.lines().nth(i).unwrap_or(""), now.lines().nth(i).unwrap_or(""))
+    });
+    assert!(
+        then == now,
+        "{} differs{}; LAXITY_BLESS=1 writes it anew\n  then {a:.200}\n  now  {b:.200}",
+        path.display(),
+        line.map_or(String::new(), |i| format!(" in line {}", i + 1)),
+    );
+}
+
+// Fails when a generator draws one more number, a tie is broken another way, a mean is summed in
+// another order, or a published number is changed. What `laxity reproduce low-delay --quick --json`
+// prints.
+#[test]
+fn a_quick_reproduction_gives_the_same_bytes() {
+    let order = Order { quick: true, ..Order::default() };
+    let outcome = plan("low-delay", &order).unwrap()[0].run(&Control::default()).unwrap();
+    let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
+    assert_same(&root().join("crates/experiments/tests/golden/low-delay-quick.json"), &text);
+}
+
+// Fails when a run depends on which thread it is done by, or when.
+#[test]
+fn runs_do_not_depend_on_threads() {
+    let scenario = low_delay::scenario().unwrap();
+    let traffic =
+        Traffic::Generated { duration: Span::from_millis(3_000), replayed: Arc::new(Vec::new()) };
+    let policies = ["exact", "slack", "two-segment", "fifo"].map(str::to_owned);
+    let control = Control::default();
+    let together = simulate_all(&scenario, &policies, &[1, 2], &traffic, &control).unwrap();
+    let mut alone = Vec::new();
+    for seed in [1, 2] {
+        for policy in &policies {
+            let run = simulate(&scenario, policy, seed, &traffic, &mut Unobserved, &control);
+            alone.push(run.unwrap());
+        }
+    }
+    assert_eq!(together.len(), alone.len());
+    for (a, b) in together.iter().zip(&alone) {
+        assert_eq!((&a.policy, a.seed), (&b.policy, b.seed));
+        assert_eq!(a.result(&scenario), b.result(&scenario));
+    }
+}
+
+// Fails when a curve, an assigner or the drawing changes without its picture in the documentation,
+// or when a figure of the documentation is no longer drawn.
+#[test]
+fn the_documentation_shows_what_the_code_draws() {
+    let folder = root().join("docs/figures");
+    let figures = diagrams::all().unwrap();
+    assert_eq!(figures.len(), 5);
+    for (name, svg) in &figures {
+        assert_same(&folder.join(name), svg);
+    }
+    let page = std::fs::read_to_string(root().join("docs/low-delay.md")).unwrap();
+    for (name, _) in &figures {
+        assert!(page.contains(&format!("(figures/{name})")), "docs/low-delay.md lacks {name}");
+    }
+}
