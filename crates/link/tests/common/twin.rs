@@ -1,0 +1,94 @@
+//! The condition of `slack` by its definition, every instant on its own.
+
+use core::cmp::Reverse;
+
+use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::edf::{EdfQueue, Entry};
+use laxity_link::police::Policer;
+use laxity_link::setup::Setup;
+
+/// `w <= min over x in X of [ C x - B(x) - F(x) ]`, with `X` the relative deadlines of queued
+/// real-time packets and every whole `x` from the least deadline to where nothing changes any
+/// more.
+#[derive(Debug)]
+pub struct Twin {
+    rate: i128,
+    below: i128,
+    always_check: bool,
+    flows: Vec<Flow>,
+}
+
+#[derive(Debug)]
+struct Flow {
+    deadline: u64,
+    policer: Policer,
+    /// Bytes on the wire of the smallest counted packet, and its length.
+    wire: (i128, i128),
+}
+
+impl Twin {
+    pub fn new(setup: &Setup) -> Twin {
+        let flow = |f: &laxity_link::setup::RealtimeFlow| {
+            let counted = f.smallest_counted();
+            Flow {
+                deadline: f.deadline.0,
+                policer: Policer::new(&f.envelope),
+                wire: (setup.wire.of_bytes(counted).0.into(), counted.0.into()),
+            }
+        };
+        Twin {
+            rate: setup.rate.0.into(),
+            below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
+            always_check: setup.options.always_check,
+            flows: setup.realtime.iter().map(flow).collect(),
+        }
+    }
+
+    pub fn released(&mut self, at: Time, entry: &Entry) {
+        self.flows[entry.packet.flow.index()].policer.take(at, entry.packet.bytes);
+    }
+
+    /// By how many nanobits a best-effort packet of `wire` bytes passes or, if negative, fails.
+    pub fn margin(&self, now: Time, wire: u32, realtime: &EdfQueue) -> i128 {
+        if realtime.is_empty() && !self.always_check {
+            return i128::MAX;
+        }
+        let queued: Vec<_> =
+            realtime.iter_merged().map(|e| (e.deadline.since(now).0, e.packet.wire)).collect();
+        self.slack(now, &queued) - i128::from(wire) * NANOBITS_PER_BYTE
+    }
+
+    /// The slack in nanobits for queued (relative deadline, wire bytes).
+    pub fn slack(&self, now: Time, queued: &[(u64, u32)]) -> i128 {
+        let rest: Vec<_> = self.flows.iter().map(|f| (f, f.policer.remaining(now))).collect();
+        let value = |x: u64| {
+            let due = queued.iter().filter(|(d, _)| *d <= x).map(|(_, w)| i128::from(*w));
+            let still = |(f, rest): &(&Flow, laxity_link::police::Remaining)| {
+                let counted = if x < f.deadline { 0 } else { rest.at(x - f.deadline) };
+                // What the policer counts, stretched to the wire, rounded up.
+                let (num, den) = f.wire;
+                (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0)
+            };
+            self.rate * i128::from(x)
+                - due.sum::<i128>() * NANOBITS_PER_BYTE
+                - rest.iter().map(still).sum::<i128>()
+        };
+        let own = queued.iter().map(|(d, _)| value(*d)).min().unwrap_or(i128::MAX);
+        let Some(first) = self.flows.iter().map(|f| f.deadline).min() else { return own };
+        let mut last = queued.iter().map(|(d, _)| *d).max().unwrap_or(0).max(first);
+        for (f, rest) in &rest {
+            let lines = &rest.lines[..rest.count];
+            // Beyond the last crossing of its lines a flow's demand is one line.
+            let flattest = lines.iter().min_by_key(|(b, r)| (*r, Reverse(*b))).unwrap();
+            let crossings = lines.iter().filter(|l| l.1 > flattest.1);
+            let crossings =
+                crossings.map(|l| (flattest.0 - l.0).div_euclid(i128::from(l.1 - flattest.1)));
+            // Where it begins: the smallest packet conforms.
+            let rising = lines.iter().filter(|l| l.1 > 0 && l.0 < rest.least);
+            let begins = rising.map(|l| (rest.least - l.0) / i128::from(l.1) + 1);
+            let knee = crossings.chain(begins).max().unwrap_or(0).max(0) as u64;
+            last = last.max(f.deadline + knee + 2);
+        }
+        (first..=last).map(value).min().unwrap_or(i128::MAX).min(own) - self.below
+    }
+}

@@ -1,0 +1,177 @@
+//! Theorem 1: deadlines of the best-effort aggregate never decrease, so its packets never overtake
+//! each other.
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use common::{
+    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, flow, merge,
+    safe_policies, setup, try_build,
+};
+use laxity_core::{Bytes, PolicyInfo, Time, Weight};
+use laxity_curve::{Residual, fit_line, fit_shifted_line, fit_two_segment};
+use laxity_link::assign::{
+    Algorithm3, Assigner, Background, Exact, Shifted, TotalBandwidthServer, TwoSegments,
+};
+use laxity_link::pipeline::{ByDeadline, Pipeline};
+use laxity_link::setup::{BestEffortClass, Buffer, FairQueue, Setup};
+
+/// A random admitted set of up to four flows at half to nearly all of the link.
+fn random_setup(rng: &mut Rng) -> Setup {
+    loop {
+        let flows = rng.range(1, 4);
+        let share = BYTE_PER_NS * rng.range(4, 9) / 10 / flows;
+        let mut realtime = vec![];
+        for _ in 0..flows {
+            realtime.push(flow(envelope(rng, 400, share), rng.range(1_000, 20_000)));
+        }
+        let mut setup = setup(BYTE_PER_NS, 400, realtime);
+        setup.buffer = Some(Buffer { total: Bytes(200_000), best_effort: Bytes(100_000) });
+        if admitted(&setup) {
+            return setup;
+        }
+    }
+}
+
+fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
+    let classes = setup.realtime.len() as u32..;
+    let mut parts = vec![];
+    for (k, f) in (0..).zip(&setup.realtime) {
+        let source = rng.pick(&[Source::Greedy, Source::Bursts, Source::Random]);
+        parts.push(conforming_source(rng, k, f, source, 60_000, 150));
+    }
+    for (class, _) in classes.zip(&setup.best_effort) {
+        parts.push(best_effort(rng, class, 400, BYTE_PER_NS / 2, 60_000, 80));
+    }
+    let mut trace = vec![];
+    merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
+    trace
+}
+
+/// Fails when a line forgets the previous deadline, when `exact` forgets the latest release, when
+/// a committed head may be replaced, when best effort leaves the aggregate in another order.
+#[test]
+fn the_aggregate_leaves_in_order_with_deadlines_that_never_decrease() {
+    let mut finite = BTreeMap::new();
+    for seed in 0..25 {
+        let mut rng = Rng(seed);
+        let mut setup = random_setup(&mut rng);
+        for blocking in BLOCKINGS {
+            for guarantee in GUARANTEES {
+                for release in RELEASES {
+                    (setup.blocking, setup.guarantee, setup.release) =
+                        (blocking, guarantee, release);
+                    for name in safe_policies() {
+                        let Some(policy) = try_build(name, &setup) else { continue };
+                        let mut link = Link::new(policy, &setup);
+                        let trace = random_trace(&mut rng, &setup);
+                        link.run(&trace);
+                        let (mut deadline, mut seq, mut end) = (Time::ZERO, None, Time::ZERO);
+                        for s in &link.sent {
+                            if s.start > end {
+                                // An idle link has forgotten the packets before.
+                                deadline = Time::ZERO;
+                            }
+                            end = s.end;
+                            if s.realtime() {
+                                continue;
+                            }
+                            let next = s.departure;
+                            assert!(deadline <= next.deadline, "{name}, seed {seed}: {next:?}");
+                            assert!(seq < Some(next.packet.seq), "{name}, seed {seed}: {next:?}");
+                            (deadline, seq) = (next.deadline, Some(next.packet.seq));
+                            let count = usize::from(deadline < Time::MAX);
+                            *finite.entry(name).or_insert(0) += count;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("deadlines assigned: {finite:?}");
+    for name in ["exact", "shifted-line", "two-segment", "algorithm-3", "tbs"] {
+        assert!(finite[name] > 1_000, "{name}: {finite:?}");
+    }
+}
+
+/// Notes what an assigner was asked and answered.
+struct Recorded<A> {
+    inner: A,
+    log: Rc<RefCell<Vec<(Time, u32, Time)>>>,
+    /// Releases and deadlines since the link was idle.
+    latest: (Time, Time),
+}
+
+impl<A: Assigner> Assigner for Recorded<A> {
+    const INFO: PolicyInfo = A::INFO;
+
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        let deadline = self.inner.assign(release, wire);
+        assert!(self.latest.0 <= release && release <= deadline, "releases decrease");
+        assert!(self.latest.1 <= deadline, "deadlines decrease");
+        self.latest = (release, deadline);
+        self.log.borrow_mut().push((release, wire, deadline));
+        deadline
+    }
+
+    fn reset(&mut self) {
+        self.inner.reset();
+        self.latest = (Time::ZERO, Time::ZERO);
+    }
+}
+
+/// Several classes in fair order: what leaves is the aggregate as it was committed, packet by
+/// packet.
+fn leaves_as_committed<A: Assigner>(inner: A, setup: &Setup, trace: &[Arrival]) {
+    let log = Rc::new(RefCell::new(vec![]));
+    let recorded = Recorded { inner, log: Rc::clone(&log), latest: (Time::ZERO, Time::ZERO) };
+    let pipeline = Pipeline::new(setup, ByDeadline(recorded)).unwrap();
+    let mut link = Link::new(pipeline, setup);
+    link.run(trace);
+    let log = log.borrow();
+    let best = link.sent.iter().filter(|s| !s.realtime());
+    let sent: Vec<_> = best.map(|s| (s.departure.packet.wire, s.departure.deadline)).collect();
+    let committed: Vec<_> = log.iter().map(|&(_, wire, d)| (wire, d)).collect();
+    assert_eq!(sent, committed);
+    for sent in link.sent.iter().filter(|s| !s.realtime()) {
+        assert!(sent.departure.packet.arrival <= sent.start);
+    }
+}
+
+/// Fails when the release under `arrival` is the packet's own arrival instead of the running
+/// maximum, when a class passes a committed head.
+#[test]
+fn several_classes_leave_in_the_order_in_which_they_were_committed() {
+    for seed in 0..20 {
+        let mut rng = Rng(1 << 32 | seed);
+        let mut setup = random_setup(&mut rng);
+        let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
+        setup.best_effort = vec![class(500_000), class(200_000), class(100_000)];
+        setup.fair_queue = rng.pick(&[FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus]);
+        for guarantee in GUARANTEES {
+            for release in RELEASES {
+                (setup.guarantee, setup.release) = (guarantee, release);
+                let trace = random_trace(&mut rng, &setup);
+                let residual: Residual = setup.residual().unwrap();
+                let service = residual.service(guarantee).unwrap();
+                leaves_as_committed(Exact::new(&service, 64), &setup, &trace);
+                leaves_as_committed(Background, &setup, &trace);
+                if let Ok(line) = fit_shifted_line(&residual, guarantee) {
+                    leaves_as_committed(Shifted::new(&line), &setup, &trace);
+                }
+                if let Ok(slope) = fit_line(&residual, guarantee) {
+                    leaves_as_committed(TotalBandwidthServer::new(slope), &setup, &trace);
+                }
+                if let Ok(two) = fit_two_segment(&residual, guarantee) {
+                    leaves_as_committed(Algorithm3::new(&two), &setup, &trace);
+                    leaves_as_committed(TwoSegments::new(&two, 64).unwrap(), &setup, &trace);
+                }
+            }
+        }
+        assert_eq!(setup.max_packet, Bytes(400));
+    }
+}

@@ -1,0 +1,276 @@
+//! `slack` against its definition, in every decision.
+
+mod common;
+
+use common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use common::twin::Twin;
+use common::{
+    Arrival, BYTE_PER_NS, Link, admitted, arrival, backlogs, conforming, flow, leaky, merge,
+    periodic, setup, tighten, tspec,
+};
+use laxity_core::{Bytes, Rate, Time};
+use laxity_curve::{Bucket, Envelope};
+use laxity_link::edf::{EdfQueue, Entry};
+use laxity_link::pipeline::{Discipline, Head, Pipeline};
+use laxity_link::setup::{Buffer, Excess, RealtimeFlow, Setup};
+use laxity_link::slack::Slack;
+use laxity_link::{LinkPolicy, Wire};
+
+/// Asks both in every decision.
+struct Both {
+    fast: Slack,
+    twin: Twin,
+    /// What the link sends in the part of a nanosecond by which a decision may come after the end
+    /// of the packet before it: the bound counts bytes, the definition whole nanoseconds.
+    tolerance: i128,
+    /// Nanobits (of 8e9 in a byte) by which lines are rounded up: those stretched to the wire, and
+    /// those of periodic flows, whose rates are not whole.
+    rounding: i128,
+    decisions: u64,
+    refusals: u64,
+}
+
+impl Both {
+    fn new(setup: &Setup) -> Both {
+        let (fast, twin) = (Slack::new(setup), Twin::new(setup));
+        let tolerance = if setup.rate.0 == BYTE_PER_NS { 0 } else { i128::from(setup.rate.0) };
+        let whole = setup.realtime.iter().all(|f| f.envelope.lines().is_some());
+        let rounding = if whole && setup.wire == Wire::default() { 0 } else { 100_000 };
+        Both { fast, twin, tolerance, rounding, decisions: 0, refusals: 0 }
+    }
+}
+
+impl Discipline for Both {
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.fast.assign(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.fast.reset();
+    }
+
+    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+        let margin = self.twin.margin(now, head.packet.wire, realtime);
+        let goes = self.fast.best_effort_goes(now, head, realtime);
+        let right = if goes { margin >= -self.tolerance } else { margin < self.rounding };
+        let queued = || realtime.iter_merged().collect::<Vec<_>>();
+        assert!(
+            right,
+            "{goes} with {margin} at {now:?} for {head:?} with {:?} and {:#?}",
+            queued(),
+            self.twin
+        );
+        self.decisions += 1;
+        self.refusals += u64::from(!goes);
+        goes
+    }
+
+    fn released(&mut self, at: Time, entry: &Entry) {
+        self.fast.released(at, entry);
+        self.twin.released(at, entry);
+    }
+
+    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
+        self.fast.realtime_starts(now, entry);
+    }
+}
+
+/// Fails when the sweep leaves out a queued deadline, a flow's beginning, a knee or the
+/// nanosecond before it; when the bound is not lowered by best effort or by real-time packets due
+/// late; when it survives an idle link.
+#[test]
+fn every_decision_on_tiny_links() {
+    let quarter = BYTE_PER_NS / 4;
+    let systems: [(Vec<RealtimeFlow>, &[u64]); 5] = [
+        (vec![flow(leaky(2, 3, quarter), 40)], &[0]),
+        (vec![flow(leaky(2, 3, quarter), 40)], &[1]),
+        (vec![flow(tspec(2, BYTE_PER_NS / 2, 4, quarter), 40)], &[1]),
+        (vec![flow(periodic(5, 2, 3), 40), flow(leaky(1, 1, quarter / 2), 40)], &[0, 2]),
+        (vec![flow(leaky(2, 2, quarter / 2), 40), flow(leaky(1, 2, quarter), 40)], &[6, 1]),
+    ];
+    let (mut decisions, mut refusals) = (0, 0);
+    for (realtime, room) in systems {
+        for always_check in [false, true] {
+            let mut setup = setup(BYTE_PER_NS, 3, realtime.clone());
+            setup.options.always_check = always_check;
+            assert!(tighten(&mut setup));
+            for (flow, more) in setup.realtime.iter_mut().zip(room) {
+                flow.deadline.0 += more;
+            }
+            let horizon = if setup.realtime.len() == 1 { 7 } else { 6 };
+            let flows: Vec<_> = (0..)
+                .zip(&setup.realtime)
+                .map(|(k, f)| conforming(&f.envelope, horizon, 3, k))
+                .collect();
+
+            let nothing = vec![vec![]];
+            let best = backlogs(&[1, 3], 4, 2, flows.len() as u32);
+            let fresh = || Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+            let mut link = fresh();
+            let mut trace = vec![];
+            for a in &flows[0] {
+                for b in flows.get(1).unwrap_or(&nothing) {
+                    for c in &best {
+                        merge(&[a, b, c], &mut trace);
+                        link.run(&trace);
+                        assert!(link.late_realtime().is_none(), "{setup:?} {trace:?}");
+                        link.rest(64);
+                        if link.policy.waiting() > 0 {
+                            assert!(always_check);
+                            decisions += link.policy.discipline().decisions;
+                            refusals += link.policy.discipline().refusals;
+                            link = fresh();
+                        }
+                    }
+                }
+            }
+            decisions += link.policy.discipline().decisions;
+            refusals += link.policy.discipline().refusals;
+            println!("{decisions} decisions, {refusals} refusals so far");
+        }
+    }
+    assert!(decisions > 100_000 && refusals > 5_000);
+}
+
+/// Up to six flows of all kinds, overhead and smallest frames, shaped packets, at 95 % load.
+fn random_setup(rng: &mut Rng) -> Setup {
+    loop {
+        let flows = rng.range(1, 6);
+        let rate = BYTE_PER_NS * rng.range(1, 4);
+        let share = rate * rng.range(3, 9) / 10 / flows;
+        let mut realtime = vec![];
+        for _ in 0..flows {
+            let mut flow = flow(envelope(rng, 60, share), rng.range(60, 3_000));
+            flow.excess = rng.pick(&[Excess::Delay, Excess::Drop, Excess::Demote]);
+            realtime.push(flow);
+        }
+        let mut setup = setup(rate, 60, realtime);
+        setup.buffer = Some(Buffer { total: Bytes(100_000), best_effort: Bytes(40_000) });
+        if rng.chance(1, 2) {
+            setup.wire = Wire { overhead: rng.range(0, 9) as u32, min_frame: rng.range(0, 30) as u32 };
+        }
+        if rng.chance(1, 3) {
+            setup.below = Bytes(rng.range(0, 40));
+        }
+        setup.options.always_check = rng.chance(1, 3);
+        if setup.flow_specs().is_ok() && tighten(&mut setup) {
+            for flow in &mut setup.realtime {
+                flow.deadline.0 += rng.pick(&[0, 0, 50, 400]);
+            }
+            assert!(admitted(&setup));
+            return setup;
+        }
+    }
+}
+
+fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
+    let mut parts = vec![];
+    for (k, f) in (0..).zip(&setup.realtime) {
+        let source = rng.pick(&[Source::Greedy, Source::Bursts, Source::Random]);
+        let mut part = conforming_source(rng, k, f, source, 4_000, 100);
+        if rng.chance(1, 3) {
+            // Beyond the envelope too: twice as many, half of them early.
+            let early = part.iter().map(|a| arrival(a.at / 2, k, a.bytes)).collect::<Vec<_>>();
+            part.extend(early);
+            part.sort_by_key(|a| a.at);
+        }
+        parts.push(part);
+    }
+    parts.push(best_effort(rng, setup.realtime.len() as u32, 60, setup.rate.0, 4_000, 300));
+    let mut trace = vec![];
+    merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
+    trace
+}
+
+/// Fails when the overhead is left out of what flows can still send, when a fifth bucket of a
+/// flow is forgotten, when a packet held back counts before it conforms, when `below` is ignored.
+#[test]
+fn every_decision_on_random_links() {
+    let (mut decisions, mut refusals, mut checks) = (0, 0, 0);
+    for seed in 0..150 {
+        let mut rng = Rng(seed);
+        let setup = random_setup(&mut rng);
+        let trace = random_trace(&mut rng, &setup);
+        let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+        link.run(&trace);
+        assert!(link.late_realtime().is_none(), "seed {seed}: {:?}", link.late_realtime());
+        let both = link.policy.discipline();
+        decisions += both.decisions;
+        refusals += both.refusals;
+        checks += both.fast.searches();
+    }
+    println!("{decisions} decisions, {refusals} refusals, {checks} computed");
+    assert!(decisions > 10_000 && refusals > 1_000);
+}
+
+/// Six buckets: whatever part of them the sweep looks at, it must not overlook an `x`.
+///
+/// Fails when buckets beyond the fourth are left out of the demand and the sweep stops at the last
+/// knee of those before.
+#[test]
+fn flows_of_many_buckets() {
+    let bucket = |burst, rate: u64| Bucket { burst: Bytes(burst), rate: Rate(rate) };
+    let tenth = BYTE_PER_NS / 10;
+    let buckets = [
+        bucket(10, 30 * tenth),
+        bucket(20, 20 * tenth),
+        bucket(40, 16 * tenth),
+        bucket(60, 13 * tenth),
+        bucket(100, 8 * tenth),
+        bucket(200, 4 * tenth),
+    ];
+    let envelope = Envelope::buckets(&buckets, Bytes(10)).unwrap();
+    let envelope = envelope.with_min_packet(Bytes(1)).unwrap();
+    for seed in 0..20 {
+        let mut rng = Rng(seed);
+        let mut setup = setup(BYTE_PER_NS, 10, vec![flow(envelope.clone(), 300)]);
+        assert!(tighten(&mut setup));
+        setup.realtime[0].deadline.0 += rng.range(0, 60);
+        let mut trace = vec![];
+        let real = conforming_source(&mut rng, 0, &setup.realtime[0], Source::Bursts, 3_000, 200);
+        let best = best_effort(&mut rng, 1, 10, BYTE_PER_NS, 3_000, 300);
+        merge(&[&real, &best], &mut trace);
+        let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+        link.run(&trace);
+        assert!(link.late_realtime().is_none(), "seed {seed}: {:?}", link.late_realtime());
+    }
+}
+
+/// The bound must fall with real-time packets that are due late. Units of 3 bytes and 3 bytes a
+/// nanosecond make thirds exact: flows (M, p, b, r, d) = (2, 1/3, 5, 1/3, 11) and
+/// (1, 1, 2, 1/3, 6). One best-effort packet goes, then the real-time packet of size 2 due at 11,
+/// then a packet of the second flow arrives; best effort that passed on a bound that only counted
+/// best effort would make it, or what may follow, late.
+///
+/// Fails when `realtime_starts` is ignored.
+#[test]
+fn the_bound_counts_real_time_packets_that_are_due_late() {
+    let (rate, third) = (3 * BYTE_PER_NS, BYTE_PER_NS);
+    let realtime =
+        vec![flow(tspec(6, third, 15, third), 11), flow(tspec(3, 3 * third, 6, third), 6)];
+    let mut setup = setup(rate, 3, realtime);
+    setup.blocking = laxity_curve::Blocking::Exact;
+    let mut fewest = u64::MAX;
+    let mut refusals = 0;
+    // Where exactly the packets come decides how far the stale bound reaches, so try all.
+    for second in 1..=8 {
+        for third_packet in second..=9 {
+            for more in [&[][..], &[0], &[0, 3]] {
+                let mut trace = vec![arrival(0, 0, 6)];
+                trace.extend((0..8).map(|_| arrival(0, 2, 3)));
+                trace.push(arrival(second, 1, 3));
+                trace.push(arrival(third_packet, 1, 3));
+                trace.extend(more.iter().map(|d| arrival(third_packet + d, 0, 3)));
+                trace.sort_by_key(|a| a.at);
+                let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+                link.run(&trace);
+                assert!(link.late_realtime().is_none(), "{trace:?}\n{:?}", link.sent);
+                let both = link.policy.discipline();
+                fewest = fewest.min(both.fast.searches());
+                refusals += both.refusals;
+            }
+        }
+    }
+    println!("{refusals} refusals, at least {fewest} computations a trace");
+    assert!(refusals > 0);
+}
