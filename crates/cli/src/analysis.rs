@@ -44,9 +44,7 @@ pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
     Ok(CheckResult {
         admitted: verdict.admitted,
         utilisation: verdict.load.0 as f64 / verdict.capacity.0 as f64,
-        binding_interval_ns: verdict
-            .binding_interval
-            .and_then(|t| u64::try_from(t.floor()).ok()),
+        binding_interval_ns: verdict.binding_interval.and_then(|t| u64::try_from(t.floor()).ok()),
         slack_bytes: some.then_some(verdict.slack_bytes),
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| corners(r.effective())).unwrap_or_default(),
@@ -84,15 +82,19 @@ pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
     let mut approximations = Vec::new();
     if let Ok(line) = shifted {
         let (slope, shift) = (line.slope.0 as f64 / 8e9, line.shift.0 as f64);
-        let points = vec![(0.0, 0.0), (shift, 0.0), (end.max(shift), slope * (end - shift).max(0.0))];
+        let points =
+            vec![(0.0, 0.0), (shift, 0.0), (end.max(shift), slope * (end - shift).max(0.0))];
         approximations.push(("shifted-line".to_owned(), points));
     }
     if let Ok(line) = two {
         let (first, second) = (line.first.0 as f64 / 8e9, line.second.0 as f64 / 8e9);
         let corner = line.corner.0 as f64;
         let at_corner = first * corner;
-        let points =
-            vec![(0.0, 0.0), (corner, at_corner), (end.max(corner), at_corner + second * (end - corner).max(0.0))];
+        let points = vec![
+            (0.0, 0.0),
+            (corner, at_corner),
+            (end.max(corner), at_corner + second * (end - corner).max(0.0)),
+        ];
         approximations.push(("two-segment".to_owned(), points));
     }
     Some(ResidualPlot {

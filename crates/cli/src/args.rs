@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use laxity_curve::Rational;
 
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
 /// best effort gets the lowest delay that this permits.
 #[derive(Debug, Parser)]
 #[command(name = "laxity", version, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 done or yes; 1 the answer is no (not admitted, a guaranteed \
+#[command(
+    after_help = "Exit status: 0 done or yes; 1 the answer is no (not admitted, a guaranteed \
 deadline missed); 2 bad usage or input; 3 this machine lacks something; 4 I/O or internal error; \
-130 interrupted.")]
+130 interrupted."
+)]
 pub struct Laxity {
     #[command(subcommand)]
     pub command: Command,
@@ -22,6 +25,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Run a scenario's traffic, or a recorded one, through policies and compare them (simulated).
     Simulate(Box<SimulateArgs>),
+    /// Fit a scenario to a capture: who sends, and the smallest envelopes that hold it.
+    Fit(FitArgs),
     /// Measure the hot paths beside their rivals.
     Bench(BenchArgs),
     /// List the policies with their options.
@@ -112,6 +117,58 @@ pub struct SimulateArgs {
     pub json: bool,
 }
 
+/// What tells the flows of a capture apart.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum GroupArg {
+    /// The DSCP.
+    Dscp,
+    /// Addresses, protocol, ports and the DSCP.
+    Flow,
+    /// Protocol, the server's port and the DSCP.
+    Port,
+}
+
+impl From<GroupArg> for laxity_sim::fit::Grouping {
+    fn from(by: GroupArg) -> Self {
+        match by {
+            GroupArg::Dscp => laxity_sim::fit::Grouping::Dscp,
+            GroupArg::Flow => laxity_sim::fit::Grouping::Flow,
+            GroupArg::Port => laxity_sim::fit::Grouping::Port,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without -o the scenario goes to standard output, the table as comments above \
+it; with -o the table goes there. Deadlines are guessed by DSCP (RFC 4594) where none is given: \
+voice (EF, VA) 10 ms; AF4x, CS4, CS5 30 ms; AF3x, CS3 100 ms. Everything else becomes best-effort \
+classes."
+)]
+pub struct FitArgs {
+    /// A capture (pcap, pcapng) or a CSV trace.
+    #[arg(value_name = "F.pcap|F.pcapng|F.csv")]
+    pub capture: PathBuf,
+    /// Largest packet of real-time flows, such as `1536 B`; the default is the largest seen.
+    #[arg(long, value_name = "S")]
+    pub packet_size: Option<String>,
+    /// From 0 (peak rate, least burst) to 1 (mean rate, the burst that it needs).
+    #[arg(long, value_name = "X", default_value = "1", value_parser = parse_tightness)]
+    pub tightness: Rational,
+    /// What tells flows apart; a CSV trace names its flows.
+    #[arg(long, default_value = "dscp")]
+    pub by: GroupArg,
+    /// Rate of the link, such as `10 Mbit/s`; guessed when absent.
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// Make a flow of the table real-time with this deadline; may be repeated.
+    #[arg(long, value_name = "FLOW=TIME")]
+    pub deadline: Vec<String>,
+    /// Write the scenario to a file.
+    #[arg(short, long, value_name = "F.toml")]
+    pub output: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// Only benchmarks whose name contains this.
@@ -157,4 +214,17 @@ fn parse_seeds(text: &str) -> Result<Seeds, String> {
         return Err("that is more than 10000 seeds".to_owned());
     }
     Ok(Seeds { first, last })
+}
+
+/// A decimal number from 0 to 1, exactly.
+fn parse_tightness(text: &str) -> Result<Rational, String> {
+    let wrong = || format!("write a number from 0 to 1, such as 0.9, not `{text}`");
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) || whole.len() + part.len() > 18 {
+        return Err(wrong());
+    }
+    let digits: i128 = format!("{whole}{part}").parse().map_err(|_| wrong())?;
+    let value = Rational::new(digits, 10i128.pow(part.len() as u32)).map_err(|_| wrong())?;
+    if value > Rational::ONE { Err(wrong()) } else { Ok(value) }
 }

@@ -4,6 +4,10 @@ use std::fmt::Display;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use laxity_scenario::quantity::QuantityError;
+
+use crate::warning;
+
 /// The answer is no: not admitted, refused, a guaranteed deadline missed.
 pub const NO: u8 = 1;
 /// Interrupted, with what was finished written.
@@ -26,6 +30,11 @@ impl Failure {
         Failure::Input(error.to_string())
     }
 
+    /// A quantity on the command line that cannot be used.
+    pub fn quantity(option: &str, text: &str, error: &QuantityError) -> Failure {
+        Failure::Input(format!("{option} `{text}`: {}; {}", error.reason(), error.remedy()))
+    }
+
     /// A write that failed; `place` is what was written.
     pub fn write(place: &str, error: &std::io::Error) -> Failure {
         match error.kind() {
@@ -37,7 +46,7 @@ impl Failure {
     /// Says it on standard error.
     pub fn print(&self) {
         match self {
-            Failure::Input(text) | Failure::Internal(text) => eprintln!("laxity: {text}"),
+            Failure::Input(text) | Failure::Internal(text) => warning::say(text),
             Failure::Closed => {}
         }
     }

@@ -7,12 +7,14 @@ mod args;
 mod bench;
 mod check;
 mod failure;
+mod fit;
 mod interrupt;
 mod output;
 mod progress;
 mod recorder;
 mod simulate;
 mod tooling;
+mod warning;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Check(args) => check::run(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Fit(args) => fit::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

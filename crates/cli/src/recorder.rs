@@ -1,5 +1,6 @@
 //! A file with a line for each packet, and a capture of departures.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -10,6 +11,7 @@ use laxity_link::{Departure, Packet};
 use laxity_scenario::csv::{Outcome, PacketRow, PacketWriter};
 use laxity_scenario::model::Scenario;
 use laxity_sim::Observer;
+use laxity_sim::measure::UNSERVED;
 use laxity_trace::{LinkType, PcapngWriter, SimPacket};
 
 use crate::failure::Failure;
@@ -23,6 +25,8 @@ pub struct Recorder<'a> {
     names: Vec<&'a str>,
     dscp: Vec<u8>,
     policy: String,
+    /// Packets that wait, by number.
+    waiting: BTreeMap<u64, Packet>,
     failed: Option<Failure>,
 }
 
@@ -46,7 +50,8 @@ impl<'a> Recorder<'a> {
         let capture = match capture {
             Some(path) => {
                 let broken = |e| Failure::Internal(format!("{}: {e}", path.display()));
-                let mut writer = PcapngWriter::new(BufWriter::new(create(path)?)).map_err(broken)?;
+                let mut writer =
+                    PcapngWriter::new(BufWriter::new(create(path)?)).map_err(broken)?;
                 let port = writer.add_interface(LinkType::ETHERNET, 0, "link").map_err(broken)?;
                 Some((writer, port))
             }
@@ -62,15 +67,33 @@ impl<'a> Recorder<'a> {
             names: scenario.flow_names().collect(),
             dscp: dscp.collect(),
             policy: String::new(),
+            waiting: BTreeMap::new(),
             failed: None,
         })
     }
 
     /// What follows is of this policy.
     pub fn begin(&mut self, policy: &str) {
+        self.waiting.clear();
         policy.clone_into(&mut self.policy);
         if self.captured.is_none() {
             self.captured = Some(policy.to_owned());
+        }
+    }
+
+    /// Nothing more is sent under this policy: what waits is a row too, unless the run was broken
+    /// off and it might have been sent.
+    pub fn end(&mut self, complete: bool) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let rows = if complete { waiting } else { BTreeMap::new() };
+        for packet in rows.values() {
+            let row = Row {
+                departure: None,
+                deadline: None,
+                outcome: Outcome::Dropped,
+                reason: UNSERVED,
+            };
+            self.row(packet, &row);
         }
     }
 
@@ -140,9 +163,14 @@ struct Row {
 }
 
 impl Observer for Recorder<'_> {
-    fn arrived(&mut self, _packet: &Packet) {}
+    fn arrived(&mut self, packet: &Packet) {
+        if self.rows.is_some() {
+            self.waiting.insert(packet.seq, *packet);
+        }
+    }
 
     fn sent(&mut self, departure: &Departure, end: Time) {
+        self.waiting.remove(&departure.packet.seq);
         let late = departure.realtime && end > departure.deadline;
         let row = Row {
             departure: Some(end),
@@ -155,6 +183,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+        self.waiting.remove(&packet.seq);
         let row = Row {
             departure: None,
             deadline: None,

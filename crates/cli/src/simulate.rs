@@ -1,5 +1,6 @@
 //! `laxity simulate`
 
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,13 +13,13 @@ use laxity_scenario::quantity;
 use laxity_scenario::result::{CheckResult, FlowKind, SimulationRuns};
 use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
-use laxity_sim::{Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_sim::{Arrival, Control, PolicyRun, Traffic, replay, simulate_all, summary};
 
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::{analysis, check, interrupt, output};
+use crate::{analysis, check, interrupt, output, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(60_000);
@@ -35,7 +36,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         (_, Some(seeds)) => seeds.list(),
         (_, None) => vec![args.seed],
     };
-    let check = analysis::check(&scenario).map_err(Failure::input)?;
+    let check = analysis::check(&scenario).map_err(|e| of_scenario(&scenario, e))?;
     warn(&scenario, &policies, &check);
 
     let control = interrupt::control();
@@ -44,7 +45,8 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
     let runs = if args.packets.is_some() || args.pcap_out.is_some() {
         recorded(args, &scenario, &policies, &seeds, &traffic, &control)
     } else {
-        simulate_all(&scenario, &policies, &seeds, &traffic, &control).map_err(Failure::input)
+        simulate_all(&scenario, &policies, &seeds, &traffic, &control)
+            .map_err(|e| of_scenario(&scenario, e))
     };
     drop(progress);
     let runs = runs?;
@@ -64,25 +66,30 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         .collect();
     let meta = meta(args, &scenario, &seeds, generated);
     let details = details(&scenario, &runs);
-    if let [one] = &results[..] {
-        page(args, &scenario, Outcome::One(one), &details, &check, &meta)?;
+    // The shape of the results follows the command line, not how much was finished.
+    if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
             output::json(one)?;
         } else {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(one, used, output::style()))?;
         }
+        page(args, &scenario, Outcome::One(one), &details, &check, &meta)?;
     } else {
         let runs = SimulationRuns { summary: summary::of(&results), runs: results };
-        page(args, &scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
         if args.json {
             output::json(&runs)?;
         } else {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(&runs, used, output::style()))?;
         }
+        page(args, &scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
     Ok(exit_code(&scenario, &runs, &check, &control))
+}
+
+fn of_scenario(scenario: &Scenario, error: impl Display) -> Failure {
+    Failure::input(format!("{}: {error}", scenario.path.display()))
 }
 
 /// A deadline that was promised and missed makes the answer no.
@@ -93,6 +100,7 @@ fn exit_code(
     control: &Control,
 ) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
+        warning::say("interrupted; the results are those of what was finished");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|r| {
@@ -131,15 +139,16 @@ fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure>
     if let Some(path) = &args.trace {
         let recording = replay::read(path, scenario).map_err(Failure::input)?;
         if let Some(report) = &recording.capture {
-            faults(path, report);
+            warning::faults(path, report);
+            unmatched(path, scenario, &recording.packets);
         }
         return Ok(Traffic::Recorded(Arc::new(recording.packets)));
     }
     let duration = match &args.duration {
         None => DURATION,
-        Some(text) => quantity::span(text).map_err(|e| {
-            Failure::input(format!("--duration: {}; {}", e.reason(), e.remedy()))
-        })?,
+        Some(text) => {
+            quantity::span(text).map_err(|e| Failure::quantity("--duration", text, &e))?
+        }
     };
     if duration == Span::ZERO {
         return Err(Failure::input("--duration: nothing happens in 0 s; write for example 60s"));
@@ -156,25 +165,23 @@ fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure>
     Ok(Traffic::Generated { duration, replayed: Arc::new(replayed) })
 }
 
-fn faults(path: &Path, report: &laxity_trace::Report) {
-    for fault in report.faults.kept() {
-        eprintln!("laxity: {}: {fault}", path.display());
-    }
-    let more = report.faults.total() - report.faults.kept().len() as u64;
-    if more > 0 {
-        eprintln!("laxity: {}: and {more} more faults", path.display());
-    }
-    if !report.faults.is_empty() {
-        eprintln!("laxity: {}: the other {} packets are used", path.display(), report.frames);
+/// A scenario without `match` replays a capture as one class, which is hardly meant.
+fn unmatched(path: &Path, scenario: &Scenario, packets: &[Arrival]) {
+    if scenario.flow_count() > 1 && packets.iter().all(|p| p.flow == scenario.other()) {
+        warning::say(format_args!(
+            "warning: {}: no packet matches a flow of the scenario, all go to `other`; give its \
+             flows a `match`, or start from `laxity fit`",
+            path.display()
+        ));
     }
 }
 
 fn warn(scenario: &Scenario, policies: &[String], check: &CheckResult) {
     let promised = policies.iter().any(|p| find(p).is_some_and(|p| p.keeps_deadlines));
     if !check.admitted && promised && !scenario.realtime.is_empty() {
-        eprintln!(
-            "laxity: warning: the real-time flows are not admitted, so deadlines may be missed \
-             under any policy; `laxity check` says what would be"
+        warning::say(
+            "warning: the real-time flows are not admitted, so deadlines may be missed under any \
+             policy; `laxity check` says what would be",
         );
     }
 }
@@ -191,7 +198,8 @@ fn recorded(
     let [seed] = seeds else {
         return Err(Failure::input("--packets and --pcap-out take one seed: rows do not name it"));
     };
-    let mut recorder = Recorder::create(args.packets.as_deref(), args.pcap_out.as_deref(), scenario)?;
+    let mut recorder =
+        Recorder::create(args.packets.as_deref(), args.pcap_out.as_deref(), scenario)?;
     let mut runs = Vec::new();
     for policy in policies {
         if control.stopped() {
@@ -199,7 +207,9 @@ fn recorded(
         }
         recorder.begin(policy);
         let run = laxity_sim::simulate(scenario, policy, *seed, traffic, &mut recorder, control);
-        runs.push(run.map_err(Failure::input)?);
+        let run = run.map_err(|e| of_scenario(scenario, e))?;
+        recorder.end(run.ending.complete);
+        runs.push(run);
     }
     recorder.finish()?;
     Ok(runs)
@@ -255,6 +265,6 @@ fn page(
             output::file(&directory.join(name), &svg)?;
         }
     }
-    eprintln!("laxity: the page is {}", path.display());
+    warning::say(format_args!("the page is {}", path.display()));
     Ok(())
 }
