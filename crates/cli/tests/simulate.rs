@@ -1,0 +1,318 @@
+//! `laxity simulate` and `check`: results in their agreed form, files that agree with them, and
+//! the same bytes whatever the number of threads.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use laxity_scenario::result::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
+use laxity_trace::{Capture, decode};
+use serde_json::Value;
+use support::{Folder, Ran, command, file, laxity};
+
+fn link() -> String {
+    file("scenarios/access-link.toml")
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+/// Fails when a key of the contract is renamed, or unknown values change their kind.
+#[test]
+fn check_prints_the_agreed_json() {
+    let out = laxity(&["check", &link(), "--json"]).succeeds();
+    let value: Value = serde_json::from_str(&out).unwrap();
+    let top =
+        ["admitted", "binding_interval_ns", "flows", "residual", "slack_bytes", "utilisation"];
+    assert_eq!(keys(&value), BTreeSet::from(top));
+    let flow = ["demand_bytes", "max_burst", "max_rate", "min_deadline_ns"];
+    assert_eq!(keys(&value["flows"]["voice"]), BTreeSet::from(flow));
+    let result: CheckResult = serde_json::from_str(&out).unwrap();
+    assert!(result.admitted && result.flows.len() == 3);
+    // Corners of Figure 8: the last one at 463 ms, then 450000 B/s.
+    let (time, bytes, slope) = *result.residual.last().unwrap();
+    assert_eq!((time, bytes.round(), slope), (463_000_000, 166_264.0, 450_000.0));
+    assert!(result.flows["voice"].max_rate.as_ref().unwrap().ends_with("/s"));
+}
+
+/// Fails when a key of the contract is renamed, or a flow is missing.
+#[test]
+fn simulate_prints_the_agreed_json() {
+    let arguments = ["simulate", &link(), "--duration", "2s", "--seed", "7", "--json"];
+    let out = laxity(&arguments).succeeds();
+    let value: Value = serde_json::from_str(&out).unwrap();
+    let top = ["duration_ns", "policies", "scenario", "seed"];
+    assert_eq!(keys(&value), BTreeSet::from(top));
+    let policies: Vec<&String> = value["policies"].as_object().unwrap().keys().collect();
+    assert_eq!(policies, ["background", "shifted-line", "two-segment", "exact"]);
+    let exact = &value["policies"]["exact"];
+    let policy = ["best_effort_mean_ms", "flows", "realtime_missed", "utilisation"];
+    assert_eq!(keys(exact), BTreeSet::from(policy));
+    let flow =
+        ["kind", "packets", "bytes", "mean_ms", "p50_ms", "p99_ms", "max_ms", "missed", "dropped"];
+    assert!(keys(&exact["flows"]["ftp"]).is_superset(&BTreeSet::from(flow)));
+    assert_eq!(exact["flows"]["ftp"]["kind"], "best_effort");
+    let result: SimulationResult = serde_json::from_str(&out).unwrap();
+    assert_eq!((result.scenario.as_str(), result.seed), ("access-link", Some(7)));
+    assert_eq!(result.duration_ns, 2_000_000_000);
+    assert_eq!(result.policies["exact"].flows["voice"].kind, FlowKind::Realtime);
+    // The table holds the same numbers.
+    let table = laxity(&arguments[..arguments.len() - 1]).succeeds();
+    assert!(table.contains("voice (5 ms)") && !table.contains('\u{1b}'), "{table}");
+}
+
+/// Fails when several seeds print another form, whether one of them or all were finished.
+#[test]
+fn several_seeds_are_runs_and_a_summary() {
+    for seeds in ["3..3", "3..5"] {
+        let arguments = [
+            "simulate",
+            &link(),
+            "--duration",
+            "1s",
+            "--seeds",
+            seeds,
+            "--policy",
+            "all",
+            "--json",
+        ];
+        let out = laxity(&arguments).succeeds();
+        let result: SimulationRuns = serde_json::from_str(&out).unwrap();
+        let last = seeds[3..].parse().unwrap();
+        assert!(result.runs.iter().map(|r| r.seed.unwrap()).eq(3..=last));
+        let mean = result.runs.iter().map(|r| r.policies["exact"].best_effort_mean_ms.unwrap());
+        let mean = mean.sum::<f64>() / result.runs.len() as f64;
+        let spread = result.summary["exact"].best_effort_mean_ms.unwrap();
+        assert!((spread.mean - mean).abs() < 1e-9 && spread.min <= mean && mean <= spread.max);
+    }
+}
+
+/// Fails when results depend on what ran beside them: seeds run alone, on one processor, again.
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let run = |seeds: &str| {
+        let link = link();
+        laxity(&[
+            "simulate",
+            &link,
+            "--duration",
+            "1s",
+            "--policy",
+            "all",
+            "--seeds",
+            seeds,
+            "--json",
+        ])
+        .succeeds()
+    };
+    let all = run("1..4");
+    assert_eq!(all, run("1..4"));
+    let together: SimulationRuns = serde_json::from_str(&all).unwrap();
+    for (one, seed) in together.runs.iter().zip(1..) {
+        let alone: SimulationRuns = serde_json::from_str(&run(&format!("{seed}..{seed}"))).unwrap();
+        assert_eq!(&alone.runs[0], one);
+    }
+    // On one processor there is one thread.
+    let mut single = Command::new("taskset");
+    single.args(["1", env!("CARGO_BIN_EXE_laxity"), "simulate", &link(), "--duration", "1s"]);
+    single.args(["--policy", "all", "--seeds", "1..4", "--json"]);
+    match single.output() {
+        Ok(output) if output.status.success() => assert_eq!(Ran::of(output).out, all),
+        _ => eprintln!("skipped: no taskset, or processor 0 is not to be had"),
+    }
+}
+
+/// Fails when a packet has no row, or when the rows say other things than the results.
+#[test]
+fn the_packet_file_agrees_with_the_results() {
+    let folder = Folder::new("packets");
+    let path = folder.path("packets.csv");
+    let scenario = folder.write(
+        "small.toml",
+        std::fs::read_to_string(link()).unwrap().replace(
+            "max_packet = \"1536 B\"\n",
+            "max_packet = \"1536 B\"\nbuffer = { total = \"80 kB\", best_effort = \"3 kB\" }\n",
+        ),
+    );
+    let arguments = [
+        "simulate",
+        &scenario,
+        "--duration",
+        "2s",
+        "--packets",
+        &path,
+        "--policy",
+        "all",
+        "--json",
+    ];
+    let out = laxity(&arguments).succeeds();
+    let result: SimulationResult = serde_json::from_str(&out).unwrap();
+    agrees(&path, &result);
+    assert!(result.policies.values().any(|p| p.flows.values().any(|f| f.dropped > 0)));
+
+    // A policy that leaves packets for ever: bulk sees no gap after the last voice packet.
+    let slow = folder.write("slow.toml", concat!(
+        "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
+        "[policy]\nuse = \"slack\"\nslack = { always-check = true }\n",
+        "[[realtime]]\nname = \"voice\"\ndeadline = \"5 ms\"\n",
+        "envelope = { period = \"20 ms\", size = \"200 B\" }\n[[best_effort]]\nname = \"bulk\"\n",
+    ));
+    let trace =
+        folder.write("t.csv", "time_ns,bytes,flow\n0,200,voice\n1,1500,bulk\n2,1500,bulk\n");
+    let out =
+        laxity(&["simulate", &slow, "--trace", &trace, "--packets", &path, "--json"]).succeeds();
+    let result: SimulationResult = serde_json::from_str(&out).unwrap();
+    assert_eq!(result.policies["slack"].flows["bulk"].drop_reasons["unserved"], 1);
+    agrees(&path, &result);
+}
+
+fn agrees(path: &str, result: &SimulationResult) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let header = "policy,seq,flow,bytes,arrival_ns,departure_ns,deadline_ns,outcome,demoted,reason";
+    assert_eq!(lines.next(), Some(header));
+    #[derive(Default)]
+    struct Sum {
+        packets: u64,
+        bytes: u64,
+        delay: u64,
+        sent: u64,
+        late: u64,
+        dropped: u64,
+    }
+    let mut sums: BTreeMap<(String, String), Sum> = BTreeMap::new();
+    let mut seen: BTreeSet<(String, u64)> = BTreeSet::new();
+    let mut rows = 0u64;
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields.len(), 10, "{line}");
+        let number = |i: usize| fields[i].parse::<u64>().unwrap();
+        assert!(seen.insert((fields[0].to_owned(), number(1))), "twice: {line}");
+        let sum = sums.entry((fields[0].to_owned(), fields[2].to_owned())).or_default();
+        sum.packets += 1;
+        sum.bytes += number(3);
+        match fields[7] {
+            "dropped" => {
+                assert!(fields[5].is_empty() && !fields[9].is_empty(), "{line}");
+                sum.dropped += 1;
+            }
+            outcome => {
+                assert!(outcome == "sent" || outcome == "late", "{line}");
+                sum.delay += number(5) - number(4);
+                sum.sent += 1;
+                sum.late += u64::from(outcome == "late");
+            }
+        }
+        rows += 1;
+    }
+    let packets: u64 =
+        result.policies.values().flat_map(|p| p.flows.values()).map(|f| f.packets).sum();
+    assert_eq!(rows, packets);
+    for (policy, p) in &result.policies {
+        for (name, f) in p.flows.iter().filter(|(_, f)| f.packets > 0) {
+            let sum = &sums[&(policy.clone(), name.clone())];
+            let got = (sum.packets, sum.bytes, sum.late, sum.dropped);
+            assert_eq!(got, (f.packets, f.bytes, f.missed, f.dropped), "{policy} {name}");
+            let mean = (sum.sent > 0).then(|| sum.delay as f64 / sum.sent as f64 / 1e6);
+            let difference = mean.unwrap_or(0.0) - f.mean_ms.unwrap_or(0.0);
+            assert!(difference.abs() < 1e-9, "{policy} {name}: {mean:?} {:?}", f.mean_ms);
+        }
+    }
+}
+
+/// Fails when a departure is missing, out of order, or not marked as its flow is matched.
+#[test]
+fn the_capture_of_departures_holds_all_of_them() {
+    let folder = Folder::new("pcap-out");
+    let path = folder.path("out.pcapng");
+    let (scenario, trace) =
+        (file("scenarios/captured-link.toml"), file("captures/cooked-sll.pcap"));
+    let out = laxity(&[
+        "simulate",
+        &scenario,
+        "--trace",
+        &trace,
+        "--policy",
+        "exact,fifo",
+        "--pcap-out",
+        &path,
+        "--json",
+    ])
+    .succeeds();
+    let result: SimulationResult = serde_json::from_str(&out).unwrap();
+    let flows = &result.policies["exact"].flows;
+    let sent: u64 = flows.values().map(|f| f.packets - f.dropped).sum();
+    let mut capture = Capture::open(std::fs::File::open(&path).unwrap()).unwrap();
+    let (mut count, mut voice, mut last) = (0, 0, 0);
+    while let Some(frame) = capture.next_frame().unwrap() {
+        assert!(frame.time_ns >= last);
+        last = frame.time_ns;
+        count += 1;
+        voice += u64::from(decode(frame.link_type, frame.data).dscp == Some(46));
+    }
+    assert!(capture.report().faults.is_empty());
+    assert_eq!((count, voice), (sent, flows["voice"].packets));
+    assert!(voice > 0);
+}
+
+/// Fails when the page is not written, or needs something else.
+#[test]
+fn a_page_is_written() {
+    let folder = Folder::new("page");
+    let (page, plots) = (folder.path("page.html"), folder.path("plots"));
+    let ran = laxity(&[
+        "simulate",
+        &link(),
+        "--duration",
+        "1s",
+        "--report",
+        &page,
+        "--svg",
+        &plots,
+        "--json",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.err.contains(&page), "{}", ran.err);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("</html>") && !html.contains("<script"));
+    assert!(std::fs::read_dir(&plots).unwrap().count() > 0);
+}
+
+/// Ctrl-C: what was finished is a valid result, the status says that it is not all.
+///
+/// Fails when the run ignores the signal, loses its results, or exits as if it were complete.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_simulation_prints_what_it_has() {
+    for extra in [&[][..], &["--seeds", "1..3"]] {
+        let link = link();
+        let mut arguments =
+            vec!["simulate", &link, "--duration", "10000000s", "--policy", "exact", "--json"];
+        arguments.extend(extra);
+        let mut child = command(&arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Before its handler is there a signal would end it at once.
+        std::thread::sleep(Duration::from_millis(1500));
+        assert!(child.try_wait().unwrap().is_none(), "it was to take hours");
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let asked = Instant::now();
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert!(asked.elapsed() < Duration::from_secs(20));
+        assert_eq!(ran.code, Some(130), "{ran:#?}");
+        assert!(ran.err.contains("interrupted"), "{}", ran.err);
+        let run = match extra {
+            [] => serde_json::from_str::<SimulationResult>(&ran.out).unwrap(),
+            _ => serde_json::from_str::<SimulationRuns>(&ran.out).unwrap().runs.remove(0),
+        };
+        let voice = &run.policies["exact"].flows["voice"];
+        assert!(voice.packets > 1000 && voice.missed == 0);
+    }
+}

@@ -1,0 +1,85 @@
+//! Running the command as a user does.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            err: String::from_utf8(output.stderr).expect("standard error is UTF-8"),
+        }
+    }
+
+    /// A run that was to fail: nothing on standard output, no panic.
+    #[track_caller]
+    pub fn fails(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert_eq!(self.out, "", "{self:#?}");
+        for word in words {
+            assert!(self.err.contains(word), "`{word}` is not in {}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
+
+    /// A run that was to succeed in silence.
+    #[track_caller]
+    pub fn succeeds(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:#?}");
+        assert!(!self.out.is_empty());
+        self.out
+    }
+}
+
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
+    command.args(arguments).env_remove("NO_COLOR");
+    command
+}
+
+pub fn laxity(arguments: &[&str]) -> Ran {
+    Ran::of(command(arguments).output().expect("the command starts"))
+}
+
+/// A file of the repository.
+pub fn file(path: &str) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    Path::new(root).join(path).to_str().expect("the path is UTF-8").to_owned()
+}
+
+/// A folder that is removed at the end of a test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("laxity-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        Folder(folder)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("the path is UTF-8").to_owned()
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, contents).expect("a temporary file");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

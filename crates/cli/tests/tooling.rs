@@ -1,0 +1,70 @@
+//! What describes the command: help, version, policies, schema, completions, man pages.
+
+mod support;
+
+use laxity_link::registry::POLICIES;
+use serde_json::Value;
+use support::{Folder, file, laxity};
+
+#[test]
+fn help_names_every_command_and_exit_status() {
+    let help = laxity(&["--help"]).succeeds();
+    for word in ["check", "simulate", "fit", "bench", "policies", "schema", "130 interrupted"] {
+        assert!(help.contains(word), "{word} is not in {help}");
+    }
+    for command in ["check", "simulate", "fit", "bench", "policies", "completions", "man"] {
+        assert!(laxity(&[command, "--help"]).succeeds().contains("Usage"), "{command}");
+    }
+    assert!(laxity(&["--version"]).succeeds().starts_with("laxity "));
+}
+
+/// Fails when a policy of the registry is not listed.
+#[test]
+fn policies_are_listed_with_their_options() {
+    let text = laxity(&["policies"]).succeeds();
+    let json: Value = serde_json::from_str(&laxity(&["policies", "--json"]).succeeds()).unwrap();
+    let names: Vec<_> =
+        json.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    assert!(names.iter().copied().eq(POLICIES.iter().map(|p| p.name)));
+    for p in POLICIES {
+        assert!(text.contains(p.name) && text.contains(p.summary), "{}", p.name);
+        assert!(p.options.iter().all(|o| text.contains(o.name)), "{}", p.name);
+    }
+}
+
+#[test]
+fn the_schema_is_json_of_the_scenario() {
+    let schema: Value = serde_json::from_str(&laxity(&["schema"]).succeeds()).unwrap();
+    for key in ["link", "policy", "realtime", "best_effort"] {
+        assert!(schema["properties"][key].is_object(), "{key}");
+    }
+}
+
+#[test]
+fn shells_and_readers_are_served() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(laxity(&["completions", shell]).succeeds().contains("simulate"), "{shell}");
+    }
+    let folder = Folder::new("man");
+    let ran = laxity(&["man", &folder.path("pages")]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "", ""));
+    for page in ["laxity.1", "laxity-simulate.1", "laxity-check.1", "laxity-fit.1"] {
+        let text = std::fs::read_to_string(folder.path("pages") + "/" + page).unwrap();
+        assert!(text.contains(".SH NAME"), "{page}");
+    }
+}
+
+/// Fails when a committed scenario is refused by the command, or not as it says.
+#[test]
+fn the_committed_scenarios_are_admitted() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(file("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let text = laxity(&["check", path.to_str().unwrap()]).succeeds();
+            assert!(text.starts_with("Admitted"), "{}: {text}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 7, "{count}");
+}
