@@ -72,16 +72,19 @@ fn measure(job: &Job, control: &Control) -> Result<Finished, ExperimentError> {
     }
     if (job.wants("fig4") || job.wants("fig5")) && !control.stopped() {
         let excerpt = over_time::Excerpt::of(&runs, &scenario, control)?;
-        for (short, figures) in excerpt.figures(&runs, &scenario) {
-            if job.wants(short) {
-                let id = format!("{}.{short}", PAPER.name);
-                finished.figures.extend(figures.into_iter().map(|f| (id.clone(), f)));
+        // One that was stopped half-way shows too few packets.
+        if !control.stopped() {
+            for (short, figures) in excerpt.figures(&runs, &scenario) {
+                if job.wants(short) {
+                    let id = format!("{}.{short}", PAPER.name);
+                    finished.figures.extend(figures.into_iter().map(|f| (id.clone(), f)));
+                }
             }
-        }
-        if job.wants("fig5") {
-            let id = format!("{}.fig5", PAPER.name);
-            let first = runs.seeds.iter().take(1).copied().collect();
-            finished.measured.push((id, first, excerpt.rows(&scenario)));
+            if job.wants("fig5") {
+                let id = format!("{}.fig5", PAPER.name);
+                let first = runs.seeds.iter().take(1).copied().collect();
+                finished.measured.push((id, first, excerpt.rows(&scenario)));
+            }
         }
     }
     if job.wants("fig8") {

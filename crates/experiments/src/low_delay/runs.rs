@@ -73,43 +73,69 @@ pub fn work(job: &Job) -> u128 {
     (each * job.seeds.len()) as u128 * u128::from(job.duration.0)
 }
 
+/// Policies run under one reading.
+struct Group {
+    suffix: &'static str,
+    policies: Vec<String>,
+    scenario: Scenario,
+    /// By policy, one for each seed.
+    results: Vec<Vec<PolicyResult>>,
+}
+
+impl Group {
+    fn new(suffix: &'static str, policies: Vec<String>, scenario: Scenario) -> Group {
+        let results = vec![Vec::new(); policies.len()];
+        Group { suffix, policies, scenario, results }
+    }
+
+    fn variants(self) -> impl Iterator<Item = Variant> {
+        let named = self.policies.into_iter().zip(self.results);
+        named.map(move |(p, results)| Variant { name: format!("{p}{}", self.suffix), results })
+    }
+}
+
 impl Runs {
     /// Runs what a job needs.
     pub fn of(job: &Job, scenario: &Scenario, control: &Control) -> Result<Runs, ExperimentError> {
         let (policies, readings) = policies(job);
         let replayed = Arc::new(Vec::new());
         let traffic = Traffic::Generated { duration: job.duration, replayed };
-        let run = |scenario: &Scenario, policies: &[String]| {
-            let mut runs = simulate_all(scenario, policies, &job.seeds, &traffic, control)?;
-            runs.retain(|r| r.ending.complete);
-            Ok::<_, ExperimentError>(runs)
-        };
-        let mut first = run(scenario, &policies)?;
-        let mut groups = vec![("", policies, first.clone())];
+        let mut groups = vec![Group::new("", policies, scenario.clone())];
         for reading in readings {
             let mut other = scenario.clone();
             (reading.apply)(&mut other);
-            let policies: Vec<_> = reading.policies.iter().map(|p| (*p).to_owned()).collect();
-            let runs = run(&other, &policies)?;
-            groups.push((reading.suffix, policies, runs));
+            let policies = reading.policies.iter().map(|p| (*p).to_owned()).collect();
+            groups.push(Group::new(reading.suffix, policies, other));
         }
-        let done = |seed: u64| {
-            let all = |(_, policies, runs): &(_, Vec<String>, Vec<PolicyRun>)| {
-                runs.iter().filter(|r| r.seed == seed).count() == policies.len()
-            };
-            groups.iter().all(|g| !g.1.is_empty() && all(g))
-        };
-        let seeds: Vec<u64> = job.seeds.iter().copied().filter(|s| done(*s)).collect();
-        let mut variants = Vec::new();
-        for (suffix, policies, runs) in &groups {
-            for policy in policies {
-                let own = runs.iter().filter(|r| r.policy == *policy && seeds.contains(&r.seed));
-                let results = own.map(|r| r.result(scenario)).collect();
-                variants.push(Variant { name: format!("{policy}{suffix}"), results });
+        if groups[0].policies.is_empty() {
+            return Ok(Runs { seeds: vec![], variants: vec![], shown: vec![], traffic });
+        }
+        let (mut seeds, mut shown) = (Vec::new(), Vec::new());
+        // Seed by seed, so that a stopped job has something whole to show.
+        for seed in &job.seeds {
+            let mut done = Vec::new();
+            for g in &groups {
+                done.push(simulate_all(&g.scenario, &g.policies, &[*seed], &traffic, control)?);
             }
+            let whole = |(g, runs): (&Group, &Vec<PolicyRun>)| {
+                runs.len() == g.policies.len() && runs.iter().all(|r| r.ending.complete)
+            };
+            if !groups.iter().zip(&done).all(whole) {
+                break;
+            }
+            for (g, runs) in groups.iter_mut().zip(&done) {
+                for (results, run) in g.results.iter_mut().zip(runs) {
+                    results.push(run.result(scenario));
+                }
+            }
+            if seeds.is_empty() {
+                shown = done.swap_remove(0);
+                shown.retain(|r| COLUMNS.contains(&r.policy.as_str()));
+            }
+            seeds.push(*seed);
         }
-        first.retain(|r| seeds.first() == Some(&r.seed) && COLUMNS.contains(&r.policy.as_str()));
-        Ok(Runs { seeds, variants, shown: first, traffic })
+        let variants = groups.into_iter().flat_map(Group::variants).collect();
+        Ok(Runs { seeds, variants, shown, traffic })
     }
 
     /// A variant by name.
