@@ -8,8 +8,8 @@
 mod common;
 
 use common::{
-    Arrival, BLOCKINGS, BYTE_PER_NS, Link, RELEASES, admitted, backlogs, conforming,
-    flow, leaky, merge, periodic, safe_policies, setup, tighten, try_build, tspec,
+    Arrival, BLOCKINGS, BYTE_PER_NS, Link, RELEASES, admitted, backlogs, conforming, flow, leaky,
+    merge, periodic, safe_policies, setup, tighten, try_build, tspec,
 };
 use laxity_curve::{Blocking, Guarantee};
 use laxity_link::setup::{Release, Setup};
@@ -94,7 +94,8 @@ impl Scope {
         let all = setup.guarantee == Guarantee::All;
         self.traces(setup, &[1, 3], |trace| {
             link.run(trace);
-            let what = || format!("{name} on {}: {setup:#?}\n{trace:?}\n{:?}", self.name, link.sent);
+            let what =
+                || format!("{name} on {}: {setup:#?}\n{trace:?}\n{:?}", self.name, link.sent);
             assert!(link.late_realtime().is_none(), "late: {}", what());
             assert!(link.dropped.is_empty(), "dropped: {}", what());
             let waiting = link.policy.waiting();

@@ -147,7 +147,8 @@ fn random_setup(rng: &mut Rng) -> Setup {
         let mut setup = setup(rate, 60, realtime);
         setup.buffer = Some(Buffer { total: Bytes(100_000), best_effort: Bytes(40_000) });
         if rng.chance(1, 2) {
-            setup.wire = Wire { overhead: rng.range(0, 9) as u32, min_frame: rng.range(0, 30) as u32 };
+            setup.wire =
+                Wire { overhead: rng.range(0, 9) as u32, min_frame: rng.range(0, 30) as u32 };
         }
         if rng.chance(1, 3) {
             setup.below = Bytes(rng.range(0, 40));

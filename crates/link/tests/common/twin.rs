@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_link::edf::{EdfQueue, Entry};
-use laxity_link::police::Policer;
+use laxity_link::police::{Policer, Remaining};
 use laxity_link::setup::Setup;
 
 /// `w <= min over x in X of [ C x - B(x) - F(x) ]`, with `X` the relative deadlines of queued
@@ -60,10 +60,16 @@ impl Twin {
 
     /// The slack in nanobits for queued (relative deadline, wire bytes).
     pub fn slack(&self, now: Time, queued: &[(u64, u32)]) -> i128 {
-        let rest: Vec<_> = self.flows.iter().map(|f| (f, f.policer.remaining(now))).collect();
+        let rest: Vec<_> = self.flows.iter().map(|f| f.policer.remaining(now)).collect();
+        self.slack_from(&rest, queued)
+    }
+
+    /// The same for what the flows can still send.
+    pub fn slack_from(&self, rest: &[Remaining], queued: &[(u64, u32)]) -> i128 {
+        let rest: Vec<_> = self.flows.iter().zip(rest).collect();
         let value = |x: u64| {
             let due = queued.iter().filter(|(d, _)| *d <= x).map(|(_, w)| i128::from(*w));
-            let still = |(f, rest): &(&Flow, laxity_link::police::Remaining)| {
+            let still = |(f, rest): &(&Flow, &Remaining)| {
                 let counted = if x < f.deadline { 0 } else { rest.at(x - f.deadline) };
                 // What the policer counts, stretched to the wire, rounded up.
                 let (num, den) = f.wire;

@@ -1,0 +1,244 @@
+//! Theorem 2 on large random links: no packet of an admitted set is late, whatever its flows and
+//! best effort do, under every policy that promises it.
+
+mod common;
+
+use common::adversary::greedy;
+use common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use common::{
+    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, arrival, flow, merge,
+    safe_policies, setup, tighten, try_build,
+};
+use laxity_core::{Bytes, Span, Weight};
+use laxity_curve::{Blocking, Guarantee, check};
+use laxity_link::Wire;
+use laxity_link::buffer::DropReason;
+use laxity_link::setup::{BestEffortClass, Buffer, Excess, Setup};
+
+/// Up to 40 flows at about 90 % of the link, deadlines as short as admission allows or up to
+/// three times that.
+fn system(rng: &mut Rng) -> Setup {
+    loop {
+        let flows = rng.range(5, 40);
+        let rate = rng.pick(&[1_000_000_000, 10_000_000_000, BYTE_PER_NS, 777_777_777]);
+        let share = rate / flows * rng.range(5, 9) / 10;
+        let slowest = 8_000_000_000 * 30_000 / rate;
+        let mut realtime = vec![];
+        for _ in 0..flows {
+            let deadline = slowest * rng.range(10, 100) / 10;
+            realtime.push(flow(envelope(rng, 1500, share), deadline));
+        }
+        let mut setup = setup(rate, 1500, realtime);
+        setup.buffer = Some(Buffer { total: Bytes(8_000_000), best_effort: Bytes(1_000_000) });
+        (setup.blocking, setup.guarantee, setup.release) =
+            (rng.pick(&BLOCKINGS), rng.pick(&GUARANTEES), rng.pick(&RELEASES));
+        if rng.chance(1, 3) {
+            setup.wire = Wire { overhead: 24, min_frame: 84 };
+        }
+        if setup.flow_specs().is_err() || setup.residual().is_err() || !admitted(&setup) {
+            continue;
+        }
+        // All deadlines by one factor: the shortest in steps of a sixteenth.
+        let given: Vec<u64> = setup.realtime.iter().map(|f| f.deadline.0).collect();
+        let scale = |setup: &mut Setup, part: u64| {
+            for (f, d) in setup.realtime.iter_mut().zip(&given) {
+                f.deadline = Span((d * part / 16).max(1));
+            }
+            admitted(setup)
+        };
+        let part = (1..=16).find(|part| scale(&mut setup, *part)).unwrap_or(16);
+        if rng.chance(1, 2) {
+            scale(&mut setup, part * rng.range(1, 3));
+        }
+        return setup;
+    }
+}
+
+fn traffic(rng: &mut Rng, setup: &Setup, until: u64, most: usize, flood: u64) -> Vec<Arrival> {
+    let mut parts = vec![];
+    for (k, f) in (0..).zip(&setup.realtime) {
+        let source = rng.pick(&[Source::Greedy, Source::Greedy, Source::Bursts, Source::Random]);
+        parts.push(conforming_source(rng, k, f, source, until, most));
+    }
+    for (class, _) in (setup.realtime.len() as u32..).zip(&setup.best_effort) {
+        parts.push(best_effort(rng, class, 1500, setup.rate.0 * flood / 2, until, 4 * most));
+    }
+    let mut trace = vec![];
+    merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
+    trace
+}
+
+fn span(setup: &Setup) -> u64 {
+    8_000_000_000 * 600_000 / setup.rate.0
+}
+
+/// Fails when any safe policy gives shorter deadlines than it may, with overhead left out of
+/// admission, with residual and policers that disagree.
+#[test]
+fn no_packet_is_late_under_any_safe_policy() {
+    let (mut packets, mut tightest) = (0, i64::MAX);
+    for seed in 0..8 {
+        let mut rng = Rng(seed);
+        let setup = system(&mut rng);
+        let until = 10 * span(&setup);
+        let trace = traffic(&mut rng, &setup, until, 4_000, 1);
+        for name in safe_policies() {
+            let Some(policy) = try_build(name, &setup) else { continue };
+            let mut link = Link::new(policy, &setup);
+            link.run(&trace);
+            let late = link.late_realtime();
+            assert!(late.is_none(), "{name}, seed {seed}: {late:?}");
+            if setup.guarantee == Guarantee::All {
+                let late = link.late_best_effort();
+                assert!(late.is_none(), "{name}, seed {seed}: {late:?}");
+            }
+            let lost = link.dropped.iter().find(|(_, p, _)| p.flow.index() < setup.realtime.len());
+            assert!(lost.is_none(), "{name}, seed {seed}: {lost:?}");
+            packets += link.sent.len();
+            let spare = |s: &common::Sent| s.departure.deadline.0 as i64 - s.end.0 as i64;
+            let real = link.sent.iter().filter(|s| s.realtime());
+            tightest = tightest.min(real.map(spare).min().unwrap_or(i64::MAX));
+        }
+    }
+    println!("{packets} packets, the tightest {tightest} ns before its deadline");
+    assert!(packets > 200_000);
+}
+
+/// A set that the exact test refuses misses a deadline: all flows send greedily from one instant
+/// on, after the packet that blocks has started one nanosecond before. Less than that nanosecond
+/// of the link and a byte a flow may be lost to whole nanoseconds and bytes.
+///
+/// Fails when admission counts more than it must: blocking by packets that are due earlier, demand
+/// a nanosecond too soon, or jitter twice.
+#[test]
+fn a_refused_set_misses_a_deadline() {
+    let mut refused = 0;
+    for seed in 0..60 {
+        let mut rng = Rng(1 << 32 | seed);
+        let flows = rng.range(1, 5);
+        let mut realtime = vec![];
+        for _ in 0..flows {
+            let share = BYTE_PER_NS * rng.range(3, 8) / 10 / flows;
+            let mut envelope = envelope(&mut rng, 60, share);
+            envelope = envelope.with_min_packet(Bytes(1)).unwrap();
+            realtime.push(flow(envelope, rng.range(60, 3_000)));
+        }
+        let mut setup = setup(BYTE_PER_NS, 60, realtime);
+        setup.blocking = Blocking::Exact;
+        setup.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(4_000) });
+        if !tighten(&mut setup) {
+            continue;
+        }
+        let victim = rng.range(0, flows - 1) as usize;
+        let verdict = loop {
+            setup.realtime[victim].deadline.0 -= 1;
+            let verdict = check(&setup.link_spec(), &setup.flow_specs().unwrap()).unwrap();
+            if verdict.slack_bytes < -(flows as i64 + 2) || setup.realtime[victim].deadline.0 == 1 {
+                break verdict;
+            }
+        };
+        if verdict.slack_bytes >= -(flows as i64 + 2) {
+            continue;
+        }
+        refused += 1;
+        let interval = verdict.binding_interval.unwrap().floor() as u64;
+        let later = (0..).zip(&setup.realtime).filter(|(_, f)| f.deadline.0 > interval);
+        let sizes = later.map(|(k, f)| (f.envelope.max_packet().0 as u32, k));
+        let blocker = sizes.chain([(60, flows as u32)]).max().unwrap();
+        let mut trace = vec![];
+        if blocker.1 == flows as u32 {
+            trace.push(arrival(9, blocker.1, blocker.0));
+        }
+        for (k, f) in (0..).zip(&setup.realtime) {
+            let blocks = if k == blocker.1 { blocker.0 } else { 0 };
+            greedy(k, f, 10, 10 + interval + 1, blocks, &mut trace);
+        }
+        trace.sort_by_key(|a| a.at);
+        let mut link = Link::new(try_build("background", &setup).unwrap(), &setup);
+        link.run(&trace);
+        assert!(link.dropped.is_empty());
+        assert!(
+            link.late_realtime().is_some(),
+            "seed {seed}: {verdict:?} and nothing late, {setup:#?}"
+        );
+    }
+    println!("{refused} refused sets");
+    assert!(refused > 30);
+}
+
+/// One flow sends ten times what it may. Fails when its excess is let in unpoliced, when held-back
+/// packets take the places of conforming ones, when a demoted packet counts as real time.
+#[test]
+fn a_flow_that_lies_hurts_only_itself() {
+    for (seed, excess) in (0..9).zip([Excess::Delay, Excess::Demote, Excess::Drop].iter().cycle()) {
+        let mut rng = Rng(2 << 32 | seed);
+        let mut setup = system(&mut rng);
+        let until = span(&setup);
+        let mut trace = traffic(&mut rng, &setup, until, 200, 1);
+        let liar = rng.range(0, setup.realtime.len() as u64 - 1) as u32;
+        setup.realtime[liar as usize].excess = *excess;
+        let honest = trace.iter().filter(|a| a.flow == liar).copied().collect::<Vec<_>>();
+        for a in honest {
+            trace.extend((0..10).map(|i| arrival(a.at + i, liar, a.bytes)));
+        }
+        trace.sort_by_key(|a| a.at);
+        for name in safe_policies() {
+            let Some(policy) = try_build(name, &setup) else { continue };
+            let mut link = Link::new(policy, &setup);
+            link.run(&trace);
+            // Even the liar's packets keep the deadline that counts from their conformance.
+            let late = link.late_realtime();
+            assert!(late.is_none(), "{name} {excess:?}, seed {seed}: {late:?}");
+            let others = |flow: usize| flow < setup.realtime.len() && flow != liar as usize;
+            let lost = link.dropped.iter().find(|(_, p, _)| others(p.flow.index()));
+            assert!(lost.is_none(), "{name} {excess:?}, seed {seed}: {lost:?}");
+            let demoted = link.sent.iter().filter(|s| s.departure.packet.demoted).count();
+            let refused = link.dropped.iter().filter(|(_, _, why)| *why == DropReason::Excess);
+            match excess {
+                Excess::Delay => assert_eq!(demoted, 0),
+                Excess::Demote => assert!(demoted > 0, "{name}, seed {seed}"),
+                Excess::Drop => assert!(refused.count() > 0, "{name}, seed {seed}"),
+            }
+        }
+    }
+}
+
+/// Best effort at ten times the link, in three classes, with a buffer that it fills. Fails when a
+/// flood takes the places reserved for real time, or when it is not pushed out for it.
+#[test]
+fn a_flood_of_best_effort_hurts_nobody_else() {
+    let mut pushed_out = 0;
+    for seed in 0..6 {
+        let mut rng = Rng(3 << 32 | seed);
+        let mut setup = system(&mut rng);
+        let class = |w: u32, buffer: Option<u64>| {
+            let buffer = buffer.map(Bytes);
+            BestEffortClass { weight: Weight(w), buffer }
+        };
+        setup.best_effort =
+            vec![class(500_000, None), class(100_000, Some(20_000)), class(200_000, None)];
+        // Just what real time may need, and best effort may fill all of it.
+        let needed = |f: &laxity_link::setup::RealtimeFlow| {
+            let work = f.envelope.value(f.deadline.0.into()).unwrap().ceil();
+            work.unsigned_abs().div_ceil(8_000_000_000) as u64
+        };
+        let total = Bytes(setup.realtime.iter().map(needed).sum::<u64>() + 2_000);
+        setup.buffer = Some(Buffer { total, best_effort: total });
+        let until = span(&setup) / 4;
+        let trace = traffic(&mut rng, &setup, until, 300, 7);
+        for name in safe_policies() {
+            let Some(policy) = try_build(name, &setup) else { continue };
+            let mut link = Link::new(policy, &setup);
+            link.run(&trace);
+            let late = link.late_realtime();
+            assert!(late.is_none(), "{name}, seed {seed}: {late:?}");
+            let lost = link.dropped.iter().find(|(_, p, _)| p.flow.index() < setup.realtime.len());
+            assert!(lost.is_none(), "{name}, seed {seed}: {lost:?}");
+            assert_eq!(link.sent.len() + link.dropped.len(), trace.len(), "{name}, seed {seed}");
+            let out = link.dropped.iter().filter(|(_, _, why)| *why == DropReason::PushedOut);
+            pushed_out += out.count();
+        }
+    }
+    println!("{pushed_out} packets pushed out");
+    assert!(pushed_out > 1_000);
+}

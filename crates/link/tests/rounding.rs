@@ -1,0 +1,105 @@
+//! Fast links and late times: rounding never accumulates into lateness.
+
+mod common;
+
+use common::random::Rng;
+use common::{
+    Arrival, GUARANTEES, Link, arrival, flow, periodic, safe_policies, setup, tighten, try_build,
+    tspec,
+};
+use laxity_core::Bytes;
+use laxity_curve::{Blocking, Guarantee};
+use laxity_link::setup::{Buffer, Setup};
+
+/// 100 Gbit/s: 64 B take 5.12 ns, 1500 B take 120 ns. A TSpec whose rates are no round numbers and
+/// a periodic flow fill 9/10 of it.
+fn fast(guarantee: Guarantee) -> Setup {
+    let realtime = vec![
+        flow(tspec(64, 66_666_666_667, 3_200, 33_333_333_333), 4_000),
+        flow(periodic(25, 64, 40), 4_000),
+        flow(tspec(1500, 70_000_000_001, 9_000, 34_999_999_999), 9_000),
+    ];
+    let mut setup = setup(100_000_000_000, 1500, realtime);
+    setup.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(200_000) });
+    setup.guarantee = guarantee;
+    setup.blocking = Blocking::Exact;
+    assert!(tighten(&mut setup));
+    setup
+}
+
+fn traffic(setup: &Setup, seed: u64, until: u64) -> Vec<Arrival> {
+    let mut rng = Rng(seed);
+    let mut trace = vec![];
+    for (k, f) in (0..).zip(&setup.realtime) {
+        let largest = f.envelope.max_packet().0 as u32;
+        let mut policer = laxity_link::police::Policer::new(&f.envelope);
+        let mut now = laxity_core::Time(0);
+        loop {
+            now = policer.conforms_at(now, largest).unwrap();
+            if now.0 > until {
+                break;
+            }
+            policer.take(now, largest);
+            trace.push(arrival(now.0, k, largest));
+        }
+    }
+    let mut now = 0;
+    while now < until {
+        let bytes = rng.pick(&[64, 64, 333, 1500]);
+        trace.push(arrival(now, 3, bytes));
+        // About a tenth of the link.
+        now += rng.range(0, 2 * u64::from(bytes) * 8 / 9);
+    }
+    trace.sort_by_key(|a| a.at);
+    trace
+}
+
+/// Fails when the link clock rounds every transmission up, when a policer or an assigner carries
+/// rounded deadlines on, when deadlines are rounded down.
+#[test]
+fn a_hundred_gigabit() {
+    for guarantee in GUARANTEES {
+        let setup = fast(guarantee);
+        let trace = traffic(&setup, 1, 200_000);
+        for name in safe_policies() {
+            let Some(policy) = try_build(name, &setup) else { continue };
+            let mut link = Link::new(policy, &setup);
+            link.run(&trace);
+            assert!(link.dropped.is_empty());
+            let late = link.late_realtime();
+            assert!(late.is_none(), "{name}: {late:?}");
+            if guarantee == Guarantee::All {
+                assert!(link.late_best_effort().is_none(), "{name}");
+            }
+            // Ten thousand packets and more, 97 % of the link: rounding each up would leave a
+            // backlog of milliseconds.
+            let last = link.sent.last().unwrap();
+            assert!(last.end.0 < 260_000, "{name} ends at {}", last.end);
+        }
+    }
+}
+
+/// The same trace, 146 years later. Fails when absolute times are multiplied by a rate in 64
+/// bits, or added to something without room.
+#[test]
+fn the_hour_does_not_matter() {
+    let setup = fast(Guarantee::Realtime);
+    let trace = traffic(&setup, 2, 20_000);
+    for name in safe_policies() {
+        let Some(policy) = try_build(name, &setup) else { continue };
+        let mut link = Link::new(policy, &setup);
+        link.run(&trace);
+        let early: Vec<_> =
+            link.sent.iter().map(|s| (s.departure.packet.seq, s.start.0, s.end.0)).collect();
+        for base in [1 << 40, (1 << 62) - 10_000, 1 << 62] {
+            let mut link = Link::new(try_build(name, &setup).unwrap(), &setup);
+            link.base = base;
+            link.run(&trace);
+            assert!(link.late_realtime().is_none(), "{name} at {base}");
+            let sent = link.sent.iter();
+            let late: Vec<_> =
+                sent.map(|s| (s.departure.packet.seq, s.start.0 - base, s.end.0 - base)).collect();
+            assert_eq!(late, early, "{name} at {base}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! All reachable states of small links under the condition of `slack`: queue, buckets, time left
+//! on the wire. Best effort may have a packet of any size at every decision, or none; flows send
+//! whatever conforms; time goes on until nothing new turns up.
+//!
+//! The condition is the one by definition; `slack_twin.rs` shows that the policy decides alike.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::twin::Twin;
+use common::{BYTE_PER_NS, admitted, flow, leaky, periodic, setup, tighten, tspec};
+use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::police::{Policer, Remaining};
+use laxity_link::setup::{RealtimeFlow, Setup};
+
+const QUARTER: u64 = BYTE_PER_NS / 4;
+
+#[derive(Clone)]
+struct State {
+    /// Real-time packets by relative deadline.
+    queue: Vec<(u64, u32)>,
+    busy: u64,
+    policers: Vec<Policer>,
+}
+
+type Key = (Vec<(u64, u32)>, u64, Vec<Vec<(i128, u64)>>);
+
+impl State {
+    fn remaining(&self, now: u64) -> Vec<Remaining> {
+        self.policers.iter().map(|p| p.remaining(Time(now))).collect()
+    }
+
+    fn key(&self, now: u64) -> Key {
+        let lines = |r: &Remaining| r.lines[..r.count].to_vec();
+        (self.queue.clone(), self.busy, self.remaining(now).iter().map(lines).collect())
+    }
+
+    /// Every state after some arrivals at `now` of the flows from `k` on.
+    fn arrivals(&self, setup: &Setup, now: u64, k: usize, largest: u32, into: &mut Vec<State>) {
+        let Some(flow) = setup.realtime.get(k) else {
+            into.push(self.clone());
+            return;
+        };
+        let most = flow.envelope.max_packet().0 as u32;
+        self.arrivals(setup, now, k + 1, u32::MAX, into);
+        let least = if flow.envelope.lines().is_some() { 1 } else { most };
+        for bytes in least..=most.min(largest) {
+            if self.policers[k].conforms_at(Time(now), bytes) != Some(Time(now)) {
+                continue;
+            }
+            let mut next = self.clone();
+            next.policers[k].take(Time(now), bytes);
+            let place = next.queue.partition_point(|(d, _)| *d <= flow.deadline.0);
+            next.queue.insert(place, (flow.deadline.0, bytes));
+            next.arrivals(setup, now, k, bytes, into);
+        }
+    }
+
+    /// The earliest packet goes on the wire.
+    fn serve(mut self) -> Result<State, String> {
+        if !self.queue.is_empty() {
+            let (deadline, bytes) = self.queue.remove(0);
+            if deadline < u64::from(bytes) {
+                return Err(format!("{bytes} bytes due in {deadline}"));
+            }
+            self.busy = bytes.into();
+        }
+        Ok(self)
+    }
+
+    fn tick(mut self) -> Result<State, String> {
+        self.busy = self.busy.saturating_sub(1);
+        for (deadline, _) in &mut self.queue {
+            *deadline = deadline.checked_sub(1).ok_or("waited past its deadline")?;
+        }
+        Ok(self)
+    }
+}
+
+/// What to do with a best-effort head of these bytes: whether it goes.
+type Rule<'a> = &'a dyn Fn(&State, u64, u32) -> bool;
+
+/// Visits every reachable state at decisions; the number of states, or how a packet comes late.
+fn explore(
+    setup: &Setup,
+    rule: Rule,
+    mut refused: impl FnMut(&State, u64, u32),
+) -> Result<usize, String> {
+    let policers = setup.realtime.iter().map(|f| Policer::new(&f.envelope)).collect();
+    let start = State { queue: vec![], busy: 0, policers };
+    let mut known = HashSet::new();
+    // Far enough from zero for the past that policers may look at.
+    let mut now = 1_000;
+    let mut layer = vec![start];
+    while !layer.is_empty() {
+        let mut next: Vec<State> = vec![];
+        let mut arrived = vec![];
+        for state in &layer {
+            state.arrivals(setup, now, 0, u32::MAX, &mut arrived);
+        }
+        for state in arrived {
+            let mut choices = vec![];
+            if state.busy > 0 {
+                choices.push(state);
+            } else {
+                for bytes in 1..=setup.max_packet.0 as u32 {
+                    if rule(&state, now, bytes) {
+                        choices.push(State { busy: bytes.into(), ..state.clone() });
+                    } else {
+                        refused(&state, now, bytes);
+                    }
+                }
+                choices.push(state.serve().map_err(|e| format!("{e} at {now}"))?);
+            }
+            for choice in choices {
+                let state = choice.tick().map_err(|e| format!("{e} at {now}"))?;
+                if known.insert(state.key(now + 1)) {
+                    next.push(state);
+                }
+            }
+        }
+        now += 1;
+        layer = next;
+        assert!(known.len() < 3_000_000, "too many states for a test");
+    }
+    Ok(known.len())
+}
+
+fn systems() -> Vec<(Vec<RealtimeFlow>, &'static [u64])> {
+    let bucket = || flow(leaky(2, 3, QUARTER), 40);
+    let spec = || flow(tspec(2, 2 * QUARTER, 4, QUARTER), 40);
+    let clock = || flow(periodic(5, 2, 3), 40);
+    let sparse = || flow(leaky(1, 1, QUARTER / 2), 40);
+    vec![
+        (vec![bucket()], &[0]),
+        (vec![bucket()], &[2]),
+        (vec![spec()], &[0]),
+        (vec![spec()], &[1]),
+        (vec![clock()], &[1]),
+        (vec![clock(), sparse()], &[0, 0]),
+        (vec![sparse(), flow(leaky(2, 2, QUARTER / 2), 40)], &[0, 2]),
+        (vec![flow(leaky(1, 2, QUARTER), 40), flow(leaky(3, 3, QUARTER / 2), 40)], &[0, 2]),
+    ]
+}
+
+fn each_system(always_check: bool, mut visit: impl FnMut(&Setup, &Twin)) {
+    for (realtime, room) in systems() {
+        let mut setup = setup(BYTE_PER_NS, 3, realtime);
+        setup.blocking = laxity_curve::Blocking::Exact;
+        setup.options.always_check = always_check;
+        assert!(tighten(&mut setup));
+        for (flow, more) in setup.realtime.iter_mut().zip(room) {
+            flow.deadline.0 += more;
+        }
+        assert!(admitted(&setup));
+        let twin = Twin::new(&setup);
+        visit(&setup, &twin);
+    }
+}
+
+fn slack(twin: &Twin, state: &State, now: u64) -> i128 {
+    twin.slack_from(&state.remaining(now), &state.queue)
+}
+
+/// Fails when the condition leaves out queued work, a flow's future, or the work due later than
+/// the least deadline.
+#[test]
+fn no_reachable_state_has_a_late_packet() {
+    for always_check in [false, true] {
+        each_system(always_check, |setup, twin| {
+            let rule = |s: &State, now: u64, bytes: u32| {
+                (s.queue.is_empty() && !always_check)
+                    || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+            };
+            let states = explore(setup, &rule, |_, _, _| {}).unwrap();
+            println!("always-check {always_check}: {states} states");
+        });
+    }
+}
+
+/// The admission test by itself, and that it is needed. Fails when a set is admitted that misses a
+/// deadline, or when deadlines could be two nanoseconds shorter after all.
+#[test]
+fn background_is_safe_exactly_when_admitted() {
+    let mut unsafe_sets = 0;
+    each_system(false, |setup, _| {
+        let background = |s: &State, _: u64, _: u32| s.queue.is_empty();
+        explore(setup, &background, |_, _, _| {}).unwrap();
+        let mut shorter = setup.clone();
+        shorter.realtime[0].deadline.0 = 1;
+        while !admitted(&shorter) {
+            shorter.realtime[0].deadline.0 += 1;
+        }
+        // One for the packet that blocks and starts a whole nanosecond earlier, one for the token
+        // buckets that are not whole then.
+        if let Some(less) = shorter.realtime[0].deadline.0.checked_sub(3) {
+            shorter.realtime[0].deadline.0 = less.max(1);
+            unsafe_sets += usize::from(explore(&shorter, &background, |_, _, _| {}).is_err());
+        }
+    });
+    println!("{unsafe_sets} sets of {} miss deadlines 3 ns shorter", systems().len());
+    assert_eq!(unsafe_sets, systems().len());
+}
+
+/// Fails when `slack` is a byte more generous than its condition.
+#[test]
+fn a_byte_more_is_unsafe() {
+    let mut broken = 0;
+    each_system(false, |setup, twin| {
+        let generous = |s: &State, now: u64, bytes: u32| {
+            s.queue.is_empty() || i128::from(bytes - 1) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+        };
+        broken += usize::from(explore(setup, &generous, |_, _, _| {}).is_err());
+    });
+    println!("{broken} of {} systems miss a deadline with one byte more", systems().len());
+    assert!(broken >= 6);
+}
+
+/// The claim: a head that the condition refuses could not be sent at that instant without risk.
+/// Right after the decision all flows send whatever they may, as early as they may, in whole
+/// packets; some packet is late.
+fn risky(setup: &Setup, state: &State, now: u64, bytes: u32) -> bool {
+    let mut state = State { busy: bytes.into(), ..state.clone() };
+    for now in now..now + 200 {
+        for (k, flow) in setup.realtime.iter().enumerate() {
+            let most = flow.envelope.max_packet().0 as u32;
+            let least = if flow.envelope.lines().is_some() { 1 } else { most };
+            for bytes in (least..=most).rev() {
+                while state.policers[k].conforms_at(Time(now), bytes) == Some(Time(now)) {
+                    state.policers[k].take(Time(now), bytes);
+                    let place = state.queue.partition_point(|(d, _)| *d <= flow.deadline.0);
+                    state.queue.insert(place, (flow.deadline.0, bytes));
+                }
+            }
+        }
+        if state.busy == 0 {
+            match state.serve() {
+                Ok(next) => state = next,
+                Err(_) => return true,
+            }
+        }
+        match state.tick() {
+            Ok(next) => state = next,
+            Err(_) => return true,
+        }
+    }
+    false
+}
+
+/// Where the buckets hold parts of a byte, or less than a packet, the condition counts them and no
+/// flow can send them: it is careful by less than one byte a flow (one packet for flows of whole
+/// packets), never more.
+///
+/// Fails when `slack` refuses more than it must: with demand counted twice, from full instead of
+/// present buckets, or for intervals shorter than every deadline.
+#[test]
+fn what_is_refused_would_be_a_risk() {
+    each_system(false, |setup, twin| {
+        let rule = |s: &State, now: u64, bytes: u32| {
+            s.queue.is_empty() || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+        };
+        let part = |f: &RealtimeFlow| match f.envelope.lines() {
+            Some(_) => NANOBITS_PER_BYTE,
+            None => i128::from(f.envelope.max_packet().0) * NANOBITS_PER_BYTE,
+        };
+        let parts: i128 = setup.realtime.iter().map(part).sum();
+        let (mut risks, mut careful, mut most) = (0, 0, 0);
+        explore(setup, &rule, |state, now, bytes| {
+            if risky(setup, state, now, bytes) {
+                risks += 1;
+                return;
+            }
+            careful += 1;
+            let missing = i128::from(bytes) * NANOBITS_PER_BYTE - slack(twin, state, now);
+            most = most.max(missing);
+            assert!(missing < parts, "{bytes} at {:?}: {missing}", state.key(now));
+        })
+        .unwrap();
+        let byte = NANOBITS_PER_BYTE as f64;
+        println!("{risks} refusals needed, {careful} careful by at most {} B", most as f64 / byte);
+        assert!(risks > 3 * careful);
+    });
+}
