@@ -14,9 +14,14 @@ use std::time::Duration;
 use laxity_scenario::result::BenchRow;
 use rustix::time::{ClockId, clock_gettime};
 
+mod admission;
+mod assign;
 mod edf;
 mod fair;
+mod pipeline;
 pub mod rivals;
+mod slack;
+pub mod workload;
 
 /// Runs of each contender; the median is reported.
 const RUNS: usize = 5;
@@ -54,6 +59,10 @@ pub fn groups() -> Vec<Group> {
     let mut all = Vec::new();
     all.extend(edf::groups());
     all.extend(fair::groups());
+    all.extend(assign::groups());
+    all.extend(slack::groups());
+    all.extend(pipeline::groups());
+    all.extend(admission::groups());
     all
 }
 

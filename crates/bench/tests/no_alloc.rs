@@ -8,11 +8,14 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use laxity_bench::Random;
-use laxity_core::{FlowId, Time, Weight};
-use laxity_link::Packet;
+use laxity_bench::workload::{Link, access_link, arrivals};
+use laxity_core::{Bytes, FlowId, Time, Weight};
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::fair::{Fair, FairQueue as _};
-use laxity_link::setup::FairQueue as Kind;
+use laxity_link::registry::{self, POLICIES, Visitor};
+use laxity_link::setup::{Buffer, FairQueue as Kind, Setup};
+use laxity_link::{LinkPolicy, Packet};
+use laxity_sim::Arrival;
 
 struct Counting;
 
@@ -105,9 +108,43 @@ fn fair(kind: Kind) {
     });
 }
 
+/// The whole way of a packet under every policy, floods and refusals included.
+fn pipelines() {
+    struct Play(Setup, Vec<Arrival>);
+    impl Visitor for Play {
+        type Output = ();
+        fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) {
+            let Play(setup, arrivals) = self;
+            let mut link = Link::new(&setup, policy);
+            let mut sent = 0;
+            without_allocating("pipeline", || {
+                for arrival in &arrivals {
+                    sent += link.play(*arrival, &mut |_| ());
+                }
+            });
+            assert!(sent > 1000);
+        }
+    }
+    let scenario = access_link();
+    let mut setup = scenario.setup();
+    // Small enough for push-out.
+    setup.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(20_000) });
+    let mut arrivals = arrivals(&scenario, 10);
+    for packet in arrivals.iter_mut().skip(20_000) {
+        // A time in which everything comes at twice the speed: shaping, floods, refusals.
+        packet.time = Time(packet.time.0 / 2 + 1_000_000_000);
+    }
+    arrivals.sort_by_key(|a| a.time);
+    for policy in POLICIES {
+        let play = Play(setup.clone(), arrivals.clone());
+        registry::visit(policy.name, &setup, play).expect("the access link suits every policy");
+    }
+}
+
 #[test]
 fn hot_paths_do_not_allocate() {
     edf();
+    pipelines();
     for kind in [Kind::Wfq, Kind::Scfq, Kind::Wf2qPlus] {
         fair(kind);
     }

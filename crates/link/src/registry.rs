@@ -10,6 +10,7 @@ use laxity_curve::{
     check_two_segment, fit_line, fit_shifted_line, fit_two_segment,
 };
 
+use crate::LinkPolicy;
 use crate::assign::{
     Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
     Shifted, TotalBandwidthServer, TwoSegments,
@@ -18,7 +19,6 @@ use crate::pipeline::{ByDeadline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::setup::{Setup, SetupError};
 use crate::slack::{self, Slack};
-use crate::LinkPolicy;
 
 /// All policies, bounds last.
 pub const POLICIES: &[PolicyInfo] = &[

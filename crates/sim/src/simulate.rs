@@ -150,8 +150,9 @@ impl Traffic {
         }
     }
 
-    /// The generated packets of one seed.
-    fn generate<'a>(
+    /// The generated packets of one seed over `duration`; sources that replay a trace take their
+    /// packets from `replayed`.
+    pub fn generate<'a>(
         scenario: &'a Scenario,
         seed: u64,
         duration: Span,
@@ -264,13 +265,7 @@ pub struct Unobserved;
 impl Observer for Unobserved {
     fn arrived(&mut self, _: &laxity_link::Packet) {}
     fn sent(&mut self, _: &laxity_link::Departure, _: Time) {}
-    fn dropped(
-        &mut self,
-        _: Time,
-        _: &laxity_link::Packet,
-        _: laxity_link::buffer::DropReason,
-    ) {
-    }
+    fn dropped(&mut self, _: Time, _: &laxity_link::Packet, _: laxity_link::buffer::DropReason) {}
 }
 
 impl<A: Observer, B: Observer> Observer for Both<'_, '_, A, B> {
@@ -325,8 +320,7 @@ pub fn simulate_all(
                     if control.stopped() {
                         break;
                     }
-                    let run =
-                        simulate(scenario, policy, *seed, traffic, &mut Unobserved, control);
+                    let run = simulate(scenario, policy, *seed, traffic, &mut Unobserved, control);
                     if let Ok(mut done) = done.lock() {
                         done.push((i, run));
                     }

@@ -26,9 +26,17 @@ pub struct Generator {
 #[derive(Clone, Debug)]
 enum Pattern {
     /// On until `until`; then off for a drawn time.
-    Bursts { on: (u64, u64), off: (u64, u64), until: Time },
+    Bursts {
+        on: (u64, u64),
+        off: (u64, u64),
+        until: Time,
+    },
     Greedy,
-    Grid { period: u64, jitter: u64, next: Time },
+    Grid {
+        period: u64,
+        jitter: u64,
+        next: Time,
+    },
 }
 
 impl Generator {
@@ -64,16 +72,7 @@ impl Generator {
             Source::Trace { .. } => return None,
         };
         let largest = largest.0.min(u64::from(u32::MAX));
-        Some(Generator {
-            flow,
-            random,
-            policer,
-            pattern,
-            length,
-            largest,
-            now,
-            end,
-        })
+        Some(Generator { flow, random, policer, pattern, length, largest, now, end })
     }
 
     fn draw_length(&mut self) -> u32 {

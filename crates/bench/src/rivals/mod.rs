@@ -1,4 +1,6 @@
 //! What the queues are measured against: the usual structures, written with the same care.
 
 pub mod deadline_queues;
+pub mod quadratic;
+pub mod slack_anew;
 pub mod wfq_btree;

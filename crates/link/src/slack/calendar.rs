@@ -1,72 +1,108 @@
-//! Queued real-time work by deadline, coarsely: what the search for slack looks at first.
+//! Queued real-time work by deadline: what the search for slack looks at instead of packets.
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
-use laxity_core::{Span, Time};
+use laxity_core::{NANOBITS_PER_BYTE, Rate, Span, Time};
 
-/// Buckets of time in the ring.
-const BUCKETS: usize = 1024;
-/// Buckets to a group.
-pub(super) const GROUP: u64 = 32;
+/// Entries of one level that make one of the next.
+pub(super) const FAN: u64 = 32;
+/// Buckets at least and at most.
+const LEAST: u64 = 1 << 10;
+const MOST: u64 = 1 << 16;
+/// Bytes that the link sends in one bucket's time, as long as the number of buckets permits:
+/// below a usual packet, so that a bucket rarely has to be looked into.
+const FINE: u128 = 256;
 
-/// Wire bytes due in each bucket of absolute time and in each group of buckets. The buckets are as
-/// fine as the longest relative deadline permits, so a deadline that is not past has its own.
+/// Wire bytes due in each bucket of absolute time, and sums over 32, 1024, ... buckets. Each level
+/// is a ring; deadlines that are not past have places of their own.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
+    /// A bucket is `1 << shift` nanoseconds.
     shift: u32,
-    buckets: Box<[u64]>,
-    groups: Box<[u64]>,
+    /// Buckets first.
+    levels: Vec<Box<[u64]>>,
+    /// How many packets are due in a bucket, and their deadlines under exclusive or: the deadline
+    /// itself where there is only one.
+    alone: Box<[(u32, u64)]>,
 }
 
 impl Calendar {
-    pub(super) fn new(longest_deadline: Span) -> Calendar {
-        // One group of spare keeps both ends of the window from sharing a group of the ring.
-        let most = BUCKETS as u64 - GROUP - 2;
-        let mut shift = 0;
-        while (longest_deadline.0 >> shift) > most {
-            shift += 1;
+    pub(super) fn new(longest: Span, rate: Rate) -> Calendar {
+        let sent = u128::from(rate.0) * u128::from(longest.0) / NANOBITS_PER_BYTE as u128;
+        let buckets = u64::try_from(sent / FINE).unwrap_or(MOST).clamp(LEAST, MOST);
+        let mut levels = vec![vec![0; buckets.next_power_of_two() as usize].into_boxed_slice()];
+        let mut top = levels[0].len();
+        let alone = vec![(0, 0); top].into_boxed_slice();
+        while top > 64 {
+            top /= FAN as usize;
+            levels.push(vec![0; top].into_boxed_slice());
         }
-        Calendar {
-            shift,
-            buckets: vec![0; BUCKETS].into_boxed_slice(),
-            groups: vec![0; BUCKETS / GROUP as usize].into_boxed_slice(),
+        let mut calendar = Calendar { shift: 0, levels, alone };
+        // One entry of the top level to spare keeps both ends of the window apart in the ring.
+        let window = |c: &Calendar| longest.0 >> (c.shift + c.width(c.top()));
+        while window(&calendar) + 2 > top as u64 {
+            calendar.shift += 1;
         }
+        calendar
     }
 
-    /// Number of the bucket of an instant.
-    #[inline]
-    pub(super) fn bucket_of(&self, at: Time) -> u64 {
-        at.0 >> self.shift
+    /// The coarsest level.
+    pub(super) fn top(&self) -> usize {
+        self.levels.len() - 1
     }
 
-    /// First instant of a bucket.
+    /// How many times, as a power of two, an entry of `level` is as wide as a bucket.
+    fn width(&self, level: usize) -> u32 {
+        level as u32 * FAN.trailing_zeros()
+    }
+
+    /// Number of the entry of `level` that holds an instant.
     #[inline]
-    pub(super) fn start(&self, bucket: u64) -> u64 {
-        bucket << self.shift
+    pub(super) fn entry_of(&self, level: usize, at: Time) -> u64 {
+        at.0 >> (self.shift + self.width(level))
+    }
+
+    /// First instant of an entry.
+    #[inline]
+    pub(super) fn start(&self, level: usize, entry: u64) -> u64 {
+        entry << (self.shift + self.width(level))
+    }
+
+    /// Work due in an entry, in wire bytes.
+    #[inline]
+    pub(super) fn due(&self, level: usize, entry: u64) -> u64 {
+        let ring = &self.levels[level];
+        ring[entry as usize & (ring.len() - 1)]
+    }
+
+    /// The deadline due in a bucket, if it is only one packet's.
+    #[inline]
+    pub(super) fn only(&self, bucket: u64) -> Option<Time> {
+        let (count, deadline) = self.alone[bucket as usize & (self.alone.len() - 1)];
+        (count == 1).then_some(Time(deadline))
     }
 
     #[inline]
     pub(super) fn add(&mut self, deadline: Time, wire: u32) {
-        let bucket = self.bucket_of(deadline) as usize;
-        self.buckets[bucket % BUCKETS] += u64::from(wire);
-        self.groups[bucket / GROUP as usize % self.groups.len()] += u64::from(wire);
+        self.change(deadline, |due| *due += u64::from(wire), |count| *count += 1);
     }
 
     #[inline]
     pub(super) fn remove(&mut self, deadline: Time, wire: u32) {
-        let bucket = self.bucket_of(deadline) as usize;
-        self.buckets[bucket % BUCKETS] -= u64::from(wire);
-        self.groups[bucket / GROUP as usize % self.groups.len()] -= u64::from(wire);
+        self.change(deadline, |due| *due -= u64::from(wire), |count| *count -= 1);
     }
 
     #[inline]
-    pub(super) fn in_bucket(&self, bucket: u64) -> u64 {
-        self.buckets[bucket as usize % BUCKETS]
-    }
-
-    #[inline]
-    pub(super) fn in_group(&self, group: u64) -> u64 {
-        self.groups[group as usize % self.groups.len()]
+    fn change(&mut self, deadline: Time, due: impl Fn(&mut u64), count: impl Fn(&mut u32)) {
+        let mut entry = deadline.0 >> self.shift;
+        let alone = &mut self.alone[entry as usize & (self.levels[0].len() - 1)];
+        count(&mut alone.0);
+        alone.1 ^= deadline.0;
+        for ring in &mut self.levels {
+            due(&mut ring[entry as usize & (ring.len() - 1)]);
+            entry /= FAN;
+        }
     }
 }

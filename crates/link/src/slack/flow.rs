@@ -126,9 +126,10 @@ impl FlowDemand {
     fn levels(&self, now: Time) -> [u64; Remaining::LINES] {
         let elapsed = now.since(self.at).0;
         let mut levels = [0; Remaining::LINES];
-        for (level, line) in levels.iter_mut().zip(&self.lines[..self.count]) {
+        for i in 0..self.count.min(Remaining::LINES) {
+            let line = &self.lines[i];
             let grown = line.level.saturating_add(line.rate.saturating_mul(elapsed));
-            *level = grown.min(line.burst);
+            levels[i] = grown.min(line.burst);
         }
         levels
     }
@@ -137,9 +138,10 @@ impl FlowDemand {
     #[inline]
     fn offset(&self, levels: &[u64; Remaining::LINES]) -> Option<u64> {
         let mut offset = 0;
-        for (level, line) in levels.iter().zip(&self.lines[..self.count]) {
-            if *level < self.quantum {
-                offset = offset.max(line.inverse?.div_ceil(u128::from(self.quantum - level)));
+        for i in 0..self.count.min(Remaining::LINES) {
+            if levels[i] < self.quantum {
+                let missing = u128::from(self.quantum - levels[i]);
+                offset = offset.max(self.lines[i].inverse?.div_ceil(missing));
             }
         }
         Some(offset)
@@ -149,9 +151,10 @@ impl FlowDemand {
     #[inline]
     fn binding(&self, levels: &[u64; Remaining::LINES], y: u64) -> (usize, u128) {
         let mut best = (0, u128::MAX);
-        for (i, (level, line)) in levels.iter().zip(&self.lines[..self.count]).enumerate() {
-            let value = u128::from(*level) + u128::from(line.rate) * u128::from(y);
-            if value < best.1 || (value == best.1 && line.rate < self.lines[best.0].rate) {
+        for i in 0..self.count.min(Remaining::LINES) {
+            let rate = self.lines[i].rate;
+            let value = u128::from(levels[i]) + u128::from(rate) * u128::from(y);
+            if value < best.1 || (value == best.1 && rate < self.lines[best.0].rate) {
                 best = (i, value);
             }
         }
@@ -161,11 +164,13 @@ impl FlowDemand {
     /// The most the flow can send within `y` ns from `now`, in wire nanobits.
     #[inline]
     pub fn within(&self, now: Time, y: u64) -> i128 {
-        let levels = self.levels(now);
-        match self.offset(&levels) {
-            Some(offset) if y >= offset => self.binding(&levels, y).1 as i128,
-            _ => 0,
-        }
+        let (_, bound) = self.binding(&self.levels(now), y);
+        if bound >= u128::from(self.quantum) { bound as i128 } else { 0 }
+    }
+
+    /// The fastest that the bound can change with time, in bit/s.
+    pub(super) fn fastest(&self) -> u64 {
+        self.lines[..self.count].iter().map(|line| line.rate).max().unwrap_or(0)
     }
 
     /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;

@@ -45,10 +45,24 @@ pub struct Slack {
     always_check: bool,
     /// Slack in nanobits is at least this; `None` when nothing is known.
     lower: Option<i128>,
-    /// The interval that refused the last packet: until when, and the bytes queued for it. It
-    /// mostly refuses the next one too, and asking it costs far less than a search.
-    refused: Option<(Time, u64)>,
+    refused: Option<Refusal>,
     searches: u64,
+}
+
+/// The interval that refused the last packet. It mostly refuses the next one too, and asking it
+/// costs far less than a search.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    /// Its end.
+    until: Time,
+    /// Bytes queued for it.
+    due: u64,
+    /// The need that it could not meet, and by how much less than that it left at `since`.
+    need: i128,
+    lacking: i128,
+    since: Time,
+    /// Until when that can only shrink slowly.
+    smooth: Time,
 }
 
 /// Name, summary and options.
@@ -99,12 +113,8 @@ impl Slack {
             return true;
         }
         let need = work + self.below;
-        if let Some((until, due)) = self.refused {
-            // An interval shorter than every deadline means something only by what is queued.
-            let meant = due > 0 || until >= now + self.least_deadline;
-            if until >= now && meant && self.search.left_by(now, until, due) < need {
-                return false;
-            }
+        if self.refuses_again(now, need) {
+            return false;
         }
         self.searches += 1;
         match self.search.run(now, need, realtime) {
@@ -115,10 +125,30 @@ impl Slack {
             }
             Found::TooLittle { until, due } => {
                 self.lower = None;
-                self.refused = Some((until, due));
+                let (lacking, since, smooth) = (0, now, now);
+                self.refused = Some(Refusal { until, due, need, lacking, since, smooth });
                 false
             }
         }
+    }
+
+    fn refuses_again(&mut self, now: Time, need: i128) -> bool {
+        let Some(refusal) = &mut self.refused else { return false };
+        // An interval shorter than every deadline means something only by what is queued.
+        let meant = refusal.due > 0 || refusal.until >= now + self.least_deadline;
+        if refusal.until < now || !meant {
+            return false;
+        }
+        let grown = self.search.fastest() * i128::from(now.since(refusal.since).0);
+        if now <= refusal.smooth && need >= refusal.need && refusal.lacking > grown {
+            return true;
+        }
+        let (until, due) = (refusal.until, refusal.due);
+        let Some((lacking, smooth)) = self.search.lacking(now, until, due, need) else {
+            return false;
+        };
+        *refusal = Refusal { need, lacking, since: now, smooth, ..*refusal };
+        true
     }
 
     fn spend(&mut self, work: i128) {
@@ -151,12 +181,18 @@ impl Discipline for Slack {
     }
 
     fn released(&mut self, at: Time, entry: &Entry) {
+        let Some(refusal) = self.refused.as_mut().filter(|r| entry.deadline <= r.until) else {
+            return self.search.queued(at, entry);
+        };
+        // The packet moves from what its flow can still send to what waits. Where the flow loses
+        // more by it, because short packets count for more or the rest is less than a packet, the
+        // interval leaves more than before.
+        let packet = &entry.packet;
+        let before = self.search.future(packet, at, refusal.until);
         self.search.queued(at, entry);
-        if let Some((until, due)) = &mut self.refused {
-            if entry.deadline <= *until {
-                *due += u64::from(entry.packet.wire);
-            }
-        }
+        let after = self.search.future(packet, at, refusal.until);
+        refusal.due += u64::from(packet.wire);
+        refusal.lacking -= before - after - nanobits(packet.wire);
     }
 
     fn realtime_starts(&mut self, now: Time, entry: &Entry) {
@@ -164,10 +200,8 @@ impl Discipline for Slack {
         if entry.deadline > now + self.least_deadline {
             self.spend(nanobits(entry.packet.wire));
         }
-        if let Some((until, due)) = &mut self.refused {
-            if entry.deadline <= *until {
-                *due -= u64::from(entry.packet.wire);
-            }
+        if let Some(refusal) = self.refused.as_mut().filter(|r| entry.deadline <= r.until) {
+            refusal.due -= u64::from(entry.packet.wire);
         }
     }
 }

@@ -12,8 +12,9 @@ use alloc::vec::Vec;
 
 use laxity_core::{NANOBITS_PER_BYTE, Span, Time};
 
-use super::calendar::{Calendar, GROUP};
+use super::calendar::{Calendar, FAN};
 use super::flow::{Change, FlowDemand};
+use crate::Packet;
 use crate::edf::{EdfQueue, Entry};
 use crate::setup::Setup;
 
@@ -33,6 +34,8 @@ pub(super) struct Search {
     calendar: Calendar,
     rate: i128,
     longest: Span,
+    /// The fastest that all flows' demand together can change, in bit/s.
+    fastest: i128,
     /// Each flow's changes at fixed places, and the places in order of `x`: nearly the same order
     /// from search to search, so sorting by insertion is nearly free.
     changes: Vec<Change>,
@@ -71,12 +74,14 @@ impl Search {
         let flow = |f| FlowDemand::new(f, setup.wire);
         let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
         let places: usize = flows.iter().map(FlowDemand::most_changes).sum();
+        let fastest = flows.iter().map(|f| i128::from(f.fastest())).sum();
         let longest = setup.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
         Search {
             flows,
-            calendar: Calendar::new(longest),
+            calendar: Calendar::new(longest, setup.rate),
             rate: i128::from(setup.rate.0),
             longest,
+            fastest,
             changes: vec![Change::NEVER; places],
             order: (0..places as u32).collect(),
         }
@@ -96,15 +101,39 @@ impl Search {
         self.calendar.remove(entry.deadline, entry.packet.wire);
     }
 
-    /// What the interval from `now` to `until` leaves when `due` bytes are queued for it.
-    pub(super) fn left_by(&self, now: Time, until: Time, due: u64) -> i128 {
+    /// How much less than `need` nanobits the interval from `now` to `until` leaves, with `due`
+    /// bytes queued for it, and until when that changes with time at most as fast as
+    /// [`fastest`](Self::fastest): it jumps when an interval gets shorter than a deadline.
+    pub(super) fn lacking(
+        &self,
+        now: Time,
+        until: Time,
+        due: u64,
+        need: i128,
+    ) -> Option<(i128, Time)> {
         let x = until.since(now).0;
-        let demand = |f: &FlowDemand| match x.checked_sub(f.deadline()) {
-            Some(y) => f.within(now, y),
-            None => 0,
-        };
-        let future: i128 = self.flows.iter().map(demand).sum();
-        self.rate * i128::from(x) - bytes(due) - future
+        let (mut future, mut smooth) = (0, u64::MAX);
+        for flow in &self.flows {
+            if let Some(y) = x.checked_sub(flow.deadline()) {
+                future += flow.within(now, y);
+                smooth = smooth.min(y);
+            }
+        }
+        let left = self.rate * i128::from(x) - bytes(due) - future;
+        (left < need).then(|| (need - left, now + Span(smooth)))
+    }
+
+    /// The fastest that what an interval leaves can grow, in bit/s: when all flows let their
+    /// chances pass.
+    pub(super) fn fastest(&self) -> i128 {
+        self.fastest
+    }
+
+    /// What the flow of a packet can still send that is due by `until`, in nanobits.
+    pub(super) fn future(&self, packet: &Packet, at: Time, until: Time) -> i128 {
+        let flow = &self.flows[packet.flow.index()];
+        let y = until.since(at).0.checked_sub(flow.deadline());
+        y.map_or(0, |y| flow.within(at, y))
     }
 
     /// Looks for an interval that leaves less than `need` nanobits.
@@ -116,7 +145,7 @@ impl Search {
         }
         self.update(now);
         let open = Open { search: self, now, need, realtime };
-        match open.groups() {
+        match open.whole() {
             Ok(least) => Found::Enough(least),
             Err(found) => found,
         }
@@ -156,25 +185,16 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    fn groups(&self) -> Result<i128, Found> {
+    fn whole(&self) -> Result<i128, Found> {
         let calendar = &self.search.calendar;
-        let first = calendar.bucket_of(self.now) / GROUP;
-        let last = calendar.bucket_of(self.now + self.search.longest) / GROUP;
+        let top = calendar.top();
+        let first = calendar.entry_of(top, self.now);
+        let end = calendar.entry_of(top, self.now + self.search.longest) + 1;
         let mut walk = Walk { next: 0, intercept: 0, slope: self.search.rate, begun: false };
-        let (mut least, mut before) = (i128::MAX, 0);
-        for group in first..=last {
-            let due = before + calendar.in_group(group);
-            let range = self.range(group * GROUP, (group + 1) * GROUP, before, due);
-            let start = walk;
-            let bound = match self.judge(&mut walk, &range)? {
-                Some(bound) => bound,
-                None => self.buckets(start, group, before)?,
-            };
-            least = least.min(bound);
-            before = due;
-        }
-        // Beyond the last queued deadline only the flows count, and the last knee is the end.
-        let from = self.range(0, (last + 1) * GROUP, 0, 0).last.saturating_add(1);
+        let mut before = 0;
+        let least = self.entries(top, first, end, &mut walk, &mut before)?;
+        // Beyond the last queued deadline only the flows count.
+        let from = calendar.start(top, end) - self.now.0;
         let range = Range { first: from, last: u64::MAX, before, due: before };
         Ok(match self.judge(&mut walk, &range)? {
             Some(bound) => least.min(bound),
@@ -182,33 +202,57 @@ impl Open<'_> {
         })
     }
 
-    fn range(&self, bucket: u64, end: u64, before: u64, due: u64) -> Range {
+    /// Looks at entries of one level of the calendar, from `first` up to `end`.
+    fn entries(
+        &self,
+        level: usize,
+        first: u64,
+        end: u64,
+        walk: &mut Walk,
+        before: &mut u64,
+    ) -> Result<i128, Found> {
         let calendar = &self.search.calendar;
         let since = |at: u64| at.saturating_sub(self.now.0);
-        let first = since(calendar.start(bucket));
-        let last = since(calendar.start(end).saturating_sub(1));
-        Range { first, last, before, due }
-    }
-
-    #[cold]
-    fn buckets(&self, mut walk: Walk, group: u64, mut before: u64) -> Result<i128, Found> {
-        let calendar = &self.search.calendar;
         let mut least = i128::MAX;
-        let present = calendar.bucket_of(self.now);
-        for bucket in (group * GROUP).max(present)..(group + 1) * GROUP {
-            let due = before + calendar.in_bucket(bucket);
-            let range = self.range(bucket, bucket + 1, before, due);
-            let start = walk;
-            let bound = match self.judge(&mut walk, &range)? {
+        // Entries of the past are empty.
+        for entry in first.max(calendar.entry_of(level, self.now))..end {
+            let range = Range {
+                first: since(calendar.start(level, entry)),
+                last: since(calendar.start(level, entry + 1) - 1),
+                before: *before,
+                due: *before + calendar.due(level, entry),
+            };
+            let start = *walk;
+            let bound = match self.judge(walk, &range)? {
                 Some(bound) => bound,
-                None => self.halves(start, &range)?,
+                None if level == 0 => self.bucket(start, &range, calendar.only(entry))?,
+                None => {
+                    let (first, end) = (entry * FAN, (entry + 1) * FAN);
+                    self.entries(level - 1, first, end, &mut { start }, &mut { *before })?
+                }
             };
             least = least.min(bound);
-            before = due;
+            *before = range.due;
         }
         Ok(least)
     }
 
+    /// Looks into a bucket; `only` is the deadline in it when there is just one.
+    fn bucket(&self, start: Walk, range: &Range, only: Option<Time>) -> Result<i128, Found> {
+        let Some(only) = only else { return self.halves(start, range) };
+        let x = only.since(self.now).0;
+        let (mut walk, mut least) = (start, i128::MAX);
+        let before = Range { last: x.wrapping_sub(1), due: range.before, ..*range };
+        let at = Range { first: x, last: x, ..*range };
+        let after = Range { first: x + 1, before: range.due, ..*range };
+        // None of the three has work before its end, so each gives an answer.
+        for part in [before, at, after].iter().filter(|r| r.first <= r.last && r.last != u64::MAX) {
+            least = least.min(self.judge(&mut walk, part)?.unwrap_or(i128::MAX));
+        }
+        Ok(least)
+    }
+
+    #[cold]
     fn halves(&self, start: Walk, range: &Range) -> Result<i128, Found> {
         let middle = range.first + (range.last - range.first) / 2;
         let by = self.now + Span(middle);

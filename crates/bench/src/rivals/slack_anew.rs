@@ -1,0 +1,83 @@
+//! `slack` without memory: every decision looks at every corner point and every queued packet.
+
+use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::edf::{EdfQueue, Entry};
+use laxity_link::pipeline::{Discipline, Head};
+use laxity_link::setup::Setup;
+use laxity_link::slack::{FlowDemand, Slack};
+
+/// Recomputes the slack from its definition. It needs milliseconds for a decision with ten thousand
+/// packets, so the queue is first filled with the decisions of [`Slack`].
+#[derive(Clone, Debug)]
+pub struct SlackAnew {
+    filling: Slack,
+    /// Decisions left to take that way.
+    lent: u64,
+    flows: Vec<FlowDemand>,
+    rate: i128,
+    /// Queued work by deadline, room kept.
+    due: Vec<(Time, u32)>,
+}
+
+impl SlackAnew {
+    /// For a link's flows, all buckets full; the first `lent` decisions are lent.
+    pub fn new(setup: &Setup, lent: u64) -> SlackAnew {
+        SlackAnew {
+            filling: Slack::new(setup),
+            lent,
+            flows: setup.realtime.iter().map(|f| FlowDemand::new(f, setup.wire)).collect(),
+            rate: i128::from(setup.rate.0),
+            due: Vec::new(),
+        }
+    }
+
+    fn left(&self, now: Time, x: u64, work: i128) -> i128 {
+        let demand = |f: &FlowDemand| x.checked_sub(f.deadline()).map_or(0, |y| f.within(now, y));
+        self.rate * i128::from(x) - work - self.flows.iter().map(demand).sum::<i128>()
+    }
+}
+
+impl Discipline for SlackAnew {
+    fn assign(&mut self, _: Time, _: u32) -> Time {
+        Time::MAX
+    }
+
+    fn reset(&mut self) {
+        self.filling.reset();
+    }
+
+    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+        if self.lent > 0 {
+            self.lent -= 1;
+            return self.filling.best_effort_goes(now, head, realtime);
+        }
+        if realtime.is_empty() {
+            return true;
+        }
+        let need = i128::from(head.packet.wire) * NANOBITS_PER_BYTE;
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        due.extend(realtime.iter_merged().map(|e| (e.deadline, e.packet.wire)));
+        let mut work = 0;
+        let mut enough = true;
+        for (deadline, wire) in &due {
+            work += i128::from(*wire) * NANOBITS_PER_BYTE;
+            enough &= self.left(now, deadline.since(now).0, work) >= need;
+        }
+        self.due = due;
+        enough
+    }
+
+    fn released(&mut self, at: Time, entry: &Entry) {
+        self.flows[entry.packet.flow.index()].take(at, entry.packet.bytes);
+        if self.lent > 0 {
+            self.filling.released(at, entry);
+        }
+    }
+
+    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
+        if self.lent > 0 {
+            self.filling.realtime_starts(now, entry);
+        }
+    }
+}
