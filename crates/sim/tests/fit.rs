@@ -11,6 +11,7 @@ use laxity_link::police::Policer;
 use laxity_scenario::model::Scenario;
 use laxity_sim::Arrival;
 use laxity_sim::fit::{Fit, Grouping, Options, Sample, fit};
+use laxity_trace::{LinkType, PcapngWriter};
 
 fn options(by: Grouping) -> Options {
     Options {
@@ -182,6 +183,75 @@ fn a_csv_trace_becomes_a_scenario_that_replays_it() {
         assert_eq!(std::fs::canonicalize(from).unwrap(), std::fs::canonicalize(&path).unwrap());
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Five packets of 1000 B at once within 10 ms, behind one on the wire: 4.8 Mbit/s, so 5.
+///
+/// Fails when the rate is guessed by the mean alone, or the peak counts both ends of its window.
+#[test]
+fn the_guessed_rate_keeps_the_guessed_deadlines() {
+    let rows = "0,1000,ef\n".repeat(5) + "10000000,1000,ef\n20000000,30,ef\n100000000,1000,bulk\n";
+    let (fit, scenario, packets) = of_rows("rate", &rows);
+    assert_eq!((fit.scenario.link.rate, fit.admitted), (Rate(5_000_000), true));
+    let verdict = |rate| {
+        let mut setup = scenario.setup();
+        setup.rate = Rate(rate);
+        laxity_curve::check(&setup.link_spec(), &setup.flow_specs().unwrap()).unwrap().admitted
+    };
+    assert_eq!([2_000_000, 5_000_000].map(verdict), [false, true]);
+    assert_eq!(fit.flows[0].peak, Rate(4_000_000));
+    assert_eq!(excess(&packets, 0, &scenario.realtime[0].envelope), 0);
+}
+
+/// Packets below the usual minimum policed unit of 40 B count as what they are.
+///
+/// Fails when the envelope keeps that unit: it was fitted to the lengths themselves.
+#[test]
+fn short_packets_conform() {
+    let rows: String =
+        (0..50).map(|i| format!("{},{},ef\n", i * 1_000_000, [20, 60][i % 2])).collect();
+    let (_, scenario, packets) = of_rows("short", &rows);
+    assert_eq!(excess(&packets, 0, &scenario.realtime[0].envelope), 0);
+}
+
+/// A trace of these rows, fitted with nothing else said.
+fn of_rows(name: &str, rows: &str) -> (Fit, Scenario, Vec<Arrival>) {
+    let name = format!("laxity-fit-{name}-{}.csv", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, format!("time_ns,bytes,flow\n{rows}")).unwrap();
+    let all = fitted(&path, &options(Grouping::Dscp));
+    std::fs::remove_file(&path).unwrap();
+    all
+}
+
+/// Later fragments show no ports; their rule must not take the packets that do.
+///
+/// Fails when the order of rules follows the bytes alone.
+#[test]
+fn rules_with_more_conditions_come_first() {
+    let mut out = PcapngWriter::new(Vec::new()).unwrap();
+    let port = out.add_interface(LinkType::RAW, 0, "tun").unwrap();
+    for i in 0..20u64 {
+        let mut packet =
+            vec![0x45, 46 << 2, 0, 40, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        if i % 2 == 0 {
+            packet.extend([0x9c, 0x40, 0x13, 0x8c, 0, 20, 0, 0]);
+        } else {
+            packet[6..8].copy_from_slice(&[0, 1]);
+        }
+        packet.resize(40, 0);
+        // The fragments have more bytes on the wire than were captured.
+        let length = if i % 2 == 0 { 40 } else { 1000 };
+        out.packet(port, i * 5_000_000, length, &packet, None).unwrap();
+    }
+    let path = std::env::temp_dir().join(format!("laxity-fit-frag-{}.pcapng", std::process::id()));
+    std::fs::write(&path, out.finish().unwrap()).unwrap();
+    for by in [Grouping::Flow, Grouping::Port] {
+        let (fit, _, _) = fitted(&path, &options(by));
+        let flows: Vec<_> = fit.flows.iter().map(|f| (f.name.as_str(), f.bytes)).collect();
+        assert_eq!(flows, [("ef-udp-5004", 400), ("ef-udp", 10_000)], "{by:?}");
+    }
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// One packet alone says nothing of a rate.
