@@ -7,8 +7,8 @@ use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::registry::{self, Visitor};
 use laxity_link::setup::Setup;
-use laxity_sim::simulate::Unobserved;
-use laxity_sim::{Arrival, Control, Traffic, simulate};
+use laxity_scenario::model::Scenario;
+use laxity_sim::{Arrival, Control, Measure, Traffic, run};
 
 use crate::workload::{Link, access_link, arrivals};
 use crate::{Contender, Group, Operation};
@@ -77,13 +77,23 @@ fn packets(policy: &'static str) -> Operation {
 
 /// One operation is one packet simulated, generator and measurement included.
 fn simulated(policy: &'static str) -> Operation {
+    struct Drive(Scenario);
+    impl Visitor for Drive {
+        type Output = Operation;
+        fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) -> Operation {
+            // Lives as long as the program, like the operation that borrows it.
+            let scenario: &'static Scenario = Box::leak(Box::new(self.0));
+            let (rate, wire) = (scenario.link.rate, scenario.link.wire());
+            let mut arrivals = Traffic::generate(scenario, 1, Span(u64::MAX / 4), &[]);
+            let mut measure = Measure::new(scenario.flow_count(), 3_600_000_000_000);
+            let control = Control::default();
+            Box::new(move |count| {
+                let some = arrivals.by_ref().take(count as usize);
+                black_box(run(&mut policy, some, rate, wire, &mut measure, &control));
+            })
+        }
+    }
     let scenario = access_link();
-    let per_second = arrivals(&scenario, 60).len() as u64 / 60;
-    Box::new(move |count| {
-        let duration = Span(count * 1_000_000_000 / per_second.max(1));
-        let traffic = Traffic::Generated { duration, replayed: std::sync::Arc::default() };
-        let control = Control::default();
-        let run = simulate(&scenario, policy, 1, &traffic, &mut Unobserved, &control);
-        black_box(run.expect("the access link simulates").ending);
-    })
+    let setup = scenario.setup();
+    registry::visit(policy, &setup, Drive(scenario)).expect("the access link suits every policy")
 }

@@ -18,21 +18,24 @@ pub trait Arrivals: Iterator<Item = Arrival> {}
 
 impl<I: Iterator<Item = Arrival>> Arrivals for I {}
 
-/// Merges sources into one sequence; packets of one instant come in flow order.
+/// Merges sources into one sequence; packets of one instant come in the order of their sources.
 #[derive(Debug)]
 pub struct Merge<S> {
     sources: Vec<S>,
-    /// Next arrival of each source, kept as a binary heap.
-    heads: Vec<(Arrival, usize)>,
+    /// Next arrival of each source that has one.
+    next: Vec<Option<Arrival>>,
+    /// A binary heap of time and source in one number, which compares in one go.
+    heap: Vec<u128>,
 }
 
 impl<S: Iterator<Item = Arrival>> Merge<S> {
     /// Starts all sources.
     pub fn new(mut sources: Vec<S>) -> Merge<S> {
-        let mut heads: Vec<_> =
-            sources.iter_mut().enumerate().filter_map(|(i, s)| Some((s.next()?, i))).collect();
-        heads.sort_unstable();
-        Merge { sources, heads }
+        let next: Vec<_> = sources.iter_mut().map(Iterator::next).collect();
+        let first = next.iter().enumerate().filter_map(|(i, a)| a.map(|a| key(a.time, i)));
+        let mut heap: Vec<u128> = first.collect();
+        heap.sort_unstable();
+        Merge { sources, next, heap }
     }
 
     /// Restores the heap after its root has changed.
@@ -41,19 +44,24 @@ impl<S: Iterator<Item = Arrival>> Merge<S> {
         let mut i = 0;
         loop {
             let mut child = 2 * i + 1;
-            if child >= self.heads.len() {
+            if child >= self.heap.len() {
                 return;
             }
-            if child + 1 < self.heads.len() && self.heads[child + 1] < self.heads[child] {
+            if child + 1 < self.heap.len() && self.heap[child + 1] < self.heap[child] {
                 child += 1;
             }
-            if self.heads[i] <= self.heads[child] {
+            if self.heap[i] <= self.heap[child] {
                 return;
             }
-            self.heads.swap(i, child);
+            self.heap.swap(i, child);
             i = child;
         }
     }
+}
+
+#[inline]
+fn key(time: Time, source: usize) -> u128 {
+    u128::from(time.0) << 64 | source as u128
 }
 
 impl<S: Iterator<Item = Arrival>> Iterator for Merge<S> {
@@ -61,14 +69,16 @@ impl<S: Iterator<Item = Arrival>> Iterator for Merge<S> {
 
     #[inline]
     fn next(&mut self) -> Option<Arrival> {
-        let &(arrival, source) = self.heads.first()?;
-        match self.sources[source].next() {
+        let source = *self.heap.first()? as u64 as usize;
+        let arrival = self.next[source]?;
+        self.next[source] = self.sources[source].next();
+        match self.next[source] {
             Some(next) => {
                 debug_assert!(next.time >= arrival.time);
-                self.heads[0] = (next, source);
+                self.heap[0] = key(next.time, source);
             }
             None => {
-                self.heads.swap_remove(0);
+                self.heap.swap_remove(0);
             }
         }
         self.sift();
