@@ -97,11 +97,10 @@ impl Sample {
         for unit in &mut self.units {
             unit.packets.sort_by_key(|(at, _)| *at);
         }
-        let ends = |f: fn(&[(Time, Bytes)]) -> Option<&(Time, Bytes)>| {
-            self.units.iter().filter_map(move |u| f(&u.packets).map(|(at, _)| *at))
-        };
-        let first = ends(<[_]>::first).min().unwrap_or(Time::ZERO);
-        let last = ends(<[_]>::last).max().unwrap_or(Time::ZERO);
+        let units = || self.units.iter().map(|u| &u.packets);
+        let first = units().filter_map(|p| p.first()).map(|(at, _)| *at).min();
+        let first = first.unwrap_or(Time::ZERO);
+        let last = units().filter_map(|p| p.last()).map(|(at, _)| *at).max().unwrap_or(first);
         self.duration = last.since(first);
         for (at, bytes) in self.units.iter_mut().flat_map(|u| &mut u.packets) {
             *at = Time(at.since(first).0);
