@@ -134,7 +134,7 @@ mod tests {
         Entry { id: "p.a".into(), source, reading, differs: "because".into(), rows }
     }
 
-    // Fails when the tolerance is taken of the measured value or with < instead of <=.
+    // Fails when the tolerance is taken of the measured value or with < instead of <=; tried.
     #[test]
     fn tolerance_is_relative_to_the_published_number() {
         let p = published(Some(2.0), Some(0.25));
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(verdict(&none, 0.2), ReproductionVerdict::Differs);
     }
 
-    // Fails when the spread is the range, or a differing row has no reason.
+    // Fails when the spread is the range, or a differing row has no reason; tried.
     #[test]
     fn rows_hold_mean_half_range_and_reason() {
         let e = entry(vec![published(Some(2.0), Some(0.1))]);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(second.published, None);
     }
 
-    // Fails when a published number may silently go unmeasured.
+    // Fails when a published number may go unmeasured; tried.
     #[test]
     fn every_published_row_must_be_measured() {
         let e = entry(vec![published(Some(2.0), Some(0.1))]);

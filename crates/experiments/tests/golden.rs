@@ -38,9 +38,8 @@ fn assert_same(path: &Path, now: &str) {
     );
 }
 
-// Fails when a generator draws one more number, a tie is broken another way, a mean is summed in
-// another order, or a published number is changed. What `laxity reproduce low-delay --quick --json`
-// prints.
+// What `laxity reproduce low-delay --quick --json` prints. Fails when a generator draws one more
+// number, or when half the range becomes the range; both were tried.
 #[test]
 fn a_quick_reproduction_gives_the_same_bytes() {
     let order = Order { quick: true, ..Order::default() };
@@ -49,7 +48,8 @@ fn a_quick_reproduction_gives_the_same_bytes() {
     assert_same(&root().join("crates/experiments/tests/golden/low-delay-quick.json"), &text);
 }
 
-// Fails when a run depends on which thread it is done by, or when.
+// Fails when results come in the order in which they were done; tried by
+// sorting neighbours the wrong way round.
 #[test]
 fn runs_do_not_depend_on_threads() {
     let scenario = low_delay::scenario().unwrap();
@@ -72,8 +72,8 @@ fn runs_do_not_depend_on_threads() {
     }
 }
 
-// Fails when a curve, an assigner or the drawing changes without its picture in the documentation,
-// or when a figure of the documentation is no longer drawn.
+// Fails when an assigner or a curve changes without its picture in the documentation: tried with an
+// `algorithm-3` that forgets the previous deadline.
 #[test]
 fn the_documentation_shows_what_the_code_draws() {
     let folder = root().join("docs/figures");

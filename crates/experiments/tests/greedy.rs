@@ -13,7 +13,7 @@ fn scenario() -> Scenario {
     Scenario::read(root.join("scenarios/greedy-harder.toml")).unwrap()
 }
 
-// Fails when the scenario is made easier.
+// Fails when the scenario is made easier, by any of the numbers below.
 #[test]
 fn the_scenario_is_the_agreed_one() {
     let s = scenario();
@@ -40,13 +40,17 @@ fn the_scenario_is_the_agreed_one() {
     assert_eq!((all * 100).div_ceil(s.link.rate.0), 96);
 }
 
-// Fails when `slack` takes the static envelope instead of the policers' state (its delays become
-// those of `exact`), and when it forgets flows without a waiting packet (deadlines are missed).
+// Two minutes: in the first three seconds all flows spend their bursts at once, and no policy can
+// serve best effort soon then. Over 40 seeds the ratio was 0.25 to 0.28, over one minute 0.36 to
+// 0.40.
+//
+// Fails when `slack` never lets best effort pass a waiting real-time packet (its delays become those
+// of `background`), and when it always does (deadlines are missed); both were tried.
 #[test]
 fn slack_waits_at_most_two_fifths_of_exact_on_every_seed() {
     let scenario = scenario();
     let traffic =
-        Traffic::Generated { duration: Span::from_millis(60_000), replayed: Arc::new(Vec::new()) };
+        Traffic::Generated { duration: Span::from_millis(120_000), replayed: Arc::new(Vec::new()) };
     let policies = ["exact".to_owned(), "slack".to_owned()];
     let seeds = [1, 2, 3, 4, 5];
     let runs = simulate_all(&scenario, &policies, &seeds, &traffic, &Control::default()).unwrap();

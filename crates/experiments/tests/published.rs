@@ -21,9 +21,8 @@ fn row<'a>(paper: &'a Reproduction, label: &str) -> &'a ReproductionRow {
 
 /// The runs of 360 s are the dearest of this crate: one test reads them all.
 ///
-/// Fails when best-effort packets are served in order of their bytes instead of their deadlines'
-/// order, when `exact` uses the shifted line, when the generators start their bursts with an empty
-/// bucket, or when `background` counts as deadline zero: each moves a mean out of its band.
+/// Fails when `exact` uses the shifted line, when `background` gives the release as deadline, or when
+/// `slack` lets every best-effort packet go; each was tried.
 #[test]
 fn means_are_the_published_ones_and_no_deadline_is_missed() {
     let paper = run(&["table1", "table2"], 2);
@@ -56,7 +55,7 @@ fn means_are_the_published_ones_and_no_deadline_is_missed() {
     assert!(row(&paper, "best-effort-first/realtime/missed").published.is_none());
 }
 
-// Fails when a corner of the residual is displaced or a line above it passes as safe.
+// Fails when the residual is that of a link slower by 1 B/s; tried.
 #[test]
 fn figure_8_has_the_published_corner_and_both_lines_below_it() {
     let paper = run(&["fig8"], 1);
@@ -70,7 +69,7 @@ fn figure_8_has_the_published_corner_and_both_lines_below_it() {
     assert_eq!(below, -1536.0, "s_max blocks at 0");
 }
 
-// Fails when --only is ignored, or an unknown name runs something else.
+// Fails when --only is ignored; tried.
 #[test]
 fn orders_select_experiments_and_name_the_known_ones() {
     let order = |only: &[&str]| Order {
@@ -90,7 +89,7 @@ fn orders_select_experiments_and_name_the_known_ones() {
     assert!(plan("all", &none).unwrap_err().is_usage());
 }
 
-// Fails when a stopped job reports seeds that it has not finished.
+// Fails when seeds that were not finished count; tried.
 #[test]
 fn a_stopped_job_reports_only_what_was_finished() {
     let control = Control::default();

@@ -208,8 +208,8 @@ pub fn printed_percentages(sheet: &Sheet) -> Vec<Measured> {
 mod tests {
     use super::*;
 
-    // Fails when the interval of rounding is not taken into account (more entries are found) or
-    // the reference is not the column of the standard scheme (none is).
+    // Fails when percentages are taken of another column than the standard scheme (nearly all are
+    // wrong then), or when a unit more is allowed (none is); both were tried.
     #[test]
     fn one_printed_percentage_is_a_misprint() {
         let sheet = Sheet::parse("low-delay", super::super::PAPER.sheet).unwrap();
