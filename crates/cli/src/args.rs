@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_curve::Rational;
+use laxity_experiments::PAPERS;
 
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
 /// best effort gets the lowest delay that this permits.
@@ -27,6 +29,8 @@ pub enum Command {
     Simulate(Box<SimulateArgs>),
     /// Fit a scenario to a capture: who sends, and the smallest envelopes that hold it.
     Fit(FitArgs),
+    /// Rerun a paper's experiments and judge them beside the published numbers (simulated).
+    Reproduce(ReproduceArgs),
     /// Measure the hot paths beside their rivals.
     Bench(BenchArgs),
     /// List the policies with their options.
@@ -167,6 +171,34 @@ pub struct FitArgs {
     /// Write the scenario to a file.
     #[arg(short, long, value_name = "F.toml")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReproduceArgs {
+    /// Whose experiments.
+    #[arg(value_parser = papers())]
+    pub paper: String,
+    /// Only these experiments, such as `low-delay.table2` or `table2`.
+    #[arg(long, value_delimiter = ',', value_name = "ID[,ID..]")]
+    pub only: Vec<String>,
+    /// How many seeds, counted from 1; the default is the paper's, usually 5.
+    #[arg(long, value_name = "K")]
+    pub seeds: Option<u64>,
+    /// Fewer seeds and shorter runs.
+    #[arg(long)]
+    pub quick: bool,
+    /// Write a page with plots.
+    #[arg(long, value_name = "OUT.html")]
+    pub report: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn papers() -> PossibleValuesParser {
+    let papers = PAPERS.iter().map(|p| PossibleValue::new(p.name).help(p.title));
+    let all = PossibleValue::new("all").help("every paper");
+    papers.chain([all]).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, Args)]

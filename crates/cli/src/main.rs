@@ -12,6 +12,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod recorder;
+mod reproduce;
 mod simulate;
 mod tooling;
 mod warning;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Simulate(args) => simulate::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),
