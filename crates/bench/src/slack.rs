@@ -30,7 +30,7 @@ const FILLING: u64 = 200_000;
 
 pub(crate) fn groups() -> Vec<Group> {
     vec![Group(vec![
-        Contender::new("slack/64-flows/10k", || decisions(|s| Slack::new(s))),
+        Contender::new("slack/64-flows/10k", || decisions(Slack::new)),
         Contender::new("slack/64-flows/10k/searched-anew", || {
             decisions(|s| SlackAnew::new(s, FILLING))
         }),

@@ -126,10 +126,9 @@ impl FlowDemand {
     fn levels(&self, now: Time) -> [u64; Remaining::LINES] {
         let elapsed = now.since(self.at).0;
         let mut levels = [0; Remaining::LINES];
-        for i in 0..self.count.min(Remaining::LINES) {
-            let line = &self.lines[i];
+        for (level, line) in levels.iter_mut().zip(&self.lines).take(self.count) {
             let grown = line.level.saturating_add(line.rate.saturating_mul(elapsed));
-            levels[i] = grown.min(line.burst);
+            *level = grown.min(line.burst);
         }
         levels
     }
@@ -138,10 +137,10 @@ impl FlowDemand {
     #[inline]
     fn offset(&self, levels: &[u64; Remaining::LINES]) -> Option<u64> {
         let mut offset = 0;
-        for i in 0..self.count.min(Remaining::LINES) {
-            if levels[i] < self.quantum {
-                let missing = u128::from(self.quantum - levels[i]);
-                offset = offset.max(self.lines[i].inverse?.div_ceil(missing));
+        for (level, line) in levels.iter().zip(&self.lines).take(self.count) {
+            if *level < self.quantum {
+                let missing = u128::from(self.quantum - level);
+                offset = offset.max(line.inverse?.div_ceil(missing));
             }
         }
         Some(offset)
@@ -151,9 +150,9 @@ impl FlowDemand {
     #[inline]
     fn binding(&self, levels: &[u64; Remaining::LINES], y: u64) -> (usize, u128) {
         let mut best = (0, u128::MAX);
-        for i in 0..self.count.min(Remaining::LINES) {
-            let rate = self.lines[i].rate;
-            let value = u128::from(levels[i]) + u128::from(rate) * u128::from(y);
+        for (i, (level, line)) in levels.iter().zip(&self.lines).take(self.count).enumerate() {
+            let rate = line.rate;
+            let value = u128::from(*level) + u128::from(rate) * u128::from(y);
             if value < best.1 || (value == best.1 && rate < self.lines[best.0].rate) {
                 best = (i, value);
             }

@@ -139,7 +139,7 @@ impl Slack {
         if refusal.until < now || !meant {
             return false;
         }
-        let grown = self.search.fastest() * i128::from(now.since(refusal.since).0);
+        let grown = self.search.most_growth(now.since(refusal.since));
         if now <= refusal.smooth && need >= refusal.need && refusal.lacking > grown {
             return true;
         }

@@ -102,8 +102,8 @@ impl Search {
     }
 
     /// How much less than `need` nanobits the interval from `now` to `until` leaves, with `due`
-    /// bytes queued for it, and until when that changes with time at most as fast as
-    /// [`fastest`](Self::fastest): it jumps when an interval gets shorter than a deadline.
+    /// bytes queued for it, and until when that changes with time at most as
+    /// [`most_growth`](Self::most_growth) says: it jumps when an interval gets shorter than a deadline.
     pub(super) fn lacking(
         &self,
         now: Time,
@@ -123,10 +123,11 @@ impl Search {
         (left < need).then(|| (need - left, now + Span(smooth)))
     }
 
-    /// The fastest that what an interval leaves can grow, in bit/s: when all flows let their
-    /// chances pass.
-    pub(super) fn fastest(&self) -> i128 {
-        self.fastest
+    /// The most by which what an interval leaves can grow within a time, in nanobits: when all
+    /// flows let their chances pass. Decisions fall on whole nanoseconds, the link may be free up to
+    /// one before; what it sends in that one comes on top.
+    pub(super) fn most_growth(&self, time: Span) -> i128 {
+        self.fastest * i128::from(time.0) + self.rate
     }
 
     /// What the flow of a packet can still send that is due by `until`, in nanobits.
@@ -144,11 +145,9 @@ impl Search {
             return Found::TooLittle { until: now, due };
         }
         self.update(now);
-        let open = Open { search: self, now, need, realtime };
-        match open.whole() {
-            Ok(least) => Found::Enough(least),
-            Err(found) => found,
-        }
+        let mut open = Open { search: self, now, need, realtime, found: None };
+        let least = open.whole();
+        open.found.unwrap_or(Found::Enough(least))
     }
 
     fn update(&mut self, now: Time) {
@@ -176,46 +175,47 @@ fn bytes(work: u64) -> i128 {
     i128::from(work) * NANOBITS_PER_BYTE
 }
 
-/// One search under way. `Ok` carries a lower bound on what is left, `Err` ends the search.
+/// One search under way. Its steps return lower bounds on what is left.
 struct Open<'a> {
     search: &'a Search,
     now: Time,
+    /// What every interval must leave; once one leaves less, that.
     need: i128,
     realtime: &'a EdfQueue,
+    found: Option<Found>,
 }
 
 impl Open<'_> {
-    fn whole(&self) -> Result<i128, Found> {
-        let calendar = &self.search.calendar;
+    fn whole(&mut self) -> i128 {
+        let search = self.search;
+        let calendar = &search.calendar;
         let top = calendar.top();
         let first = calendar.entry_of(top, self.now);
         let end = calendar.entry_of(top, self.now + self.search.longest) + 1;
         let mut walk = Walk { next: 0, intercept: 0, slope: self.search.rate, begun: false };
         let mut before = 0;
-        let least = self.entries(top, first, end, &mut walk, &mut before)?;
+        let least = self.entries(top, first, end, &mut walk, &mut before);
         // Beyond the last queued deadline only the flows count.
         let from = calendar.start(top, end) - self.now.0;
         let range = Range { first: from, last: u64::MAX, before, due: before };
-        Ok(match self.judge(&mut walk, &range)? {
-            Some(bound) => least.min(bound),
-            None => least,
-        })
+        self.judge(&mut walk, &range).map_or(least, |bound| least.min(bound))
     }
 
     /// Looks at entries of one level of the calendar, from `first` up to `end`.
     fn entries(
-        &self,
+        &mut self,
         level: usize,
         first: u64,
         end: u64,
         walk: &mut Walk,
         before: &mut u64,
-    ) -> Result<i128, Found> {
-        let calendar = &self.search.calendar;
-        let since = |at: u64| at.saturating_sub(self.now.0);
+    ) -> i128 {
+        let (search, now) = (self.search, self.now);
+        let calendar = &search.calendar;
+        let since = |at: u64| at.saturating_sub(now.0);
         let mut least = i128::MAX;
         // Entries of the past are empty.
-        for entry in first.max(calendar.entry_of(level, self.now))..end {
+        for entry in first.max(calendar.entry_of(level, now))..end {
             let range = Range {
                 first: since(calendar.start(level, entry)),
                 last: since(calendar.start(level, entry + 1) - 1),
@@ -223,22 +223,22 @@ impl Open<'_> {
                 due: *before + calendar.due(level, entry),
             };
             let start = *walk;
-            let bound = match self.judge(walk, &range)? {
+            let bound = match self.judge(walk, &range) {
                 Some(bound) => bound,
-                None if level == 0 => self.bucket(start, &range, calendar.only(entry))?,
+                None if level == 0 => self.bucket(start, &range, calendar.only(entry)),
                 None => {
                     let (first, end) = (entry * FAN, (entry + 1) * FAN);
-                    self.entries(level - 1, first, end, &mut { start }, &mut { *before })?
+                    self.entries(level - 1, first, end, &mut { start }, &mut { *before })
                 }
             };
             least = least.min(bound);
             *before = range.due;
         }
-        Ok(least)
+        least
     }
 
     /// Looks into a bucket; `only` is the deadline in it when there is just one.
-    fn bucket(&self, start: Walk, range: &Range, only: Option<Time>) -> Result<i128, Found> {
+    fn bucket(&mut self, start: Walk, range: &Range, only: Option<Time>) -> i128 {
         let Some(only) = only else { return self.halves(start, range) };
         let x = only.since(self.now).0;
         let (mut walk, mut least) = (start, i128::MAX);
@@ -247,13 +247,13 @@ impl Open<'_> {
         let after = Range { first: x + 1, before: range.due, ..*range };
         // None of the three has work before its end, so each gives an answer.
         for part in [before, at, after].iter().filter(|r| r.first <= r.last && r.last != u64::MAX) {
-            least = least.min(self.judge(&mut walk, part)?.unwrap_or(i128::MAX));
+            least = least.min(self.judge(&mut walk, part).unwrap_or(i128::MAX));
         }
-        Ok(least)
+        least
     }
 
     #[cold]
-    fn halves(&self, start: Walk, range: &Range) -> Result<i128, Found> {
+    fn halves(&mut self, start: Walk, range: &Range) -> i128 {
         let middle = range.first + (range.last - range.first) / 2;
         let by = self.now + Span(middle);
         let classes = 0..self.realtime.classes();
@@ -264,18 +264,19 @@ impl Open<'_> {
         let mut least = i128::MAX;
         for half in [left, right] {
             let start = walk;
-            let bound = match self.judge(&mut walk, &half)? {
+            let bound = match self.judge(&mut walk, &half) {
                 Some(bound) => bound,
-                None => self.halves(start, &half)?,
+                None => self.halves(start, &half),
             };
             least = least.min(bound);
         }
-        Ok(least)
+        least
     }
 
-    /// Walks a range. `Some` is a bound that is enough, `None` that the range must be cut.
+    /// Walks a range and notes where it leaves too little. `None` says that it may do so somewhere
+    /// inside, and must be cut.
     #[inline]
-    fn judge(&self, walk: &mut Walk, range: &Range) -> Result<Option<i128>, Found> {
+    fn judge(&mut self, walk: &mut Walk, range: &Range) -> Option<i128> {
         // Without demand yet and without work of its own a range holds nothing to be late.
         // Where the line changes at the first instant already, it is read after the change.
         let mut least = (i128::MAX, range.first);
@@ -309,25 +310,34 @@ impl Open<'_> {
             if walk.begun && walk.slope < 0 {
                 least = least.min(end);
             }
-            if (walk.begun || range.due > 0) && end.0 - bytes(range.due) < self.need {
-                return Err(self.too_little(end.1, range));
+            if walk.begun || range.due > 0 {
+                self.note(end, range);
             }
         }
         if least.0 == i128::MAX {
-            return Ok(Some(least.0));
+            return Some(least.0);
         }
         let bound = least.0 - bytes(range.due);
         if bound >= self.need {
-            return Ok(Some(bound));
+            return Some(bound);
         }
         if range.due > range.before && range.first < range.last {
-            return Ok(None);
+            // Once the answer is no, what is easily seen is enough.
+            return self.found.map(|_| bound);
         }
         // Without work of its own, or an instant long: the bound is exact.
-        Err(self.too_little(least.1, range))
+        self.note(least, range);
+        Some(bound)
     }
 
-    fn too_little(&self, x: u64, range: &Range) -> Found {
-        Found::TooLittle { until: self.now + Span(x), due: range.due }
+    /// Notes the line's value at an instant by which all work of the range is due, if it is the
+    /// least so far.
+    #[inline]
+    fn note(&mut self, (line, x): (i128, u64), range: &Range) {
+        let left = line - bytes(range.due);
+        if left < self.need {
+            self.need = left;
+            self.found = Some(Found::TooLittle { until: self.now + Span(x), due: range.due });
+        }
     }
 }
