@@ -2,8 +2,8 @@
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE};
 use laxity_curve::{
-    Curve, CurveError, Rational, Residual, check_shifted_line, check_two_segment, fit_shifted_line,
-    fit_two_segment,
+    Curve, CurveError, LinkSpec, Rational, Residual, check_shifted_line, check_two_segment,
+    fit_shifted_line, fit_two_segment,
 };
 use laxity_report::ResidualPlot;
 use laxity_scenario::model::{Blocking, Scenario};
@@ -21,14 +21,30 @@ pub fn read(path: &std::path::Path, blocking: Option<Blocking>) -> Result<Scenar
     Ok(scenario)
 }
 
-/// The admission test of a scenario, with suggestions.
-pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
-    let setup = scenario.setup();
-    let mut link = setup.link_spec();
-    if scenario.policy.use_ == "slack" && scenario.policy.always_check {
+/// The link as the admission test of a policy sees it.
+fn link_spec(scenario: &Scenario, policy: &str) -> LinkSpec {
+    let mut link = scenario.setup().link_spec();
+    if policy == "slack" && scenario.policy.always_check {
         // Best effort never starts where it could block a deadline.
         link.best_effort_packet = Bytes(0);
     }
+    link
+}
+
+/// Whether a policy promises the deadlines of a scenario.
+pub fn promises(scenario: &Scenario, policy: &str) -> bool {
+    let keeps = laxity_link::registry::find(policy).is_some_and(|p| p.keeps_deadlines);
+    let admitted = || {
+        let flows = scenario.setup().flow_specs().ok()?;
+        Some(laxity_curve::check(&link_spec(scenario, policy), &flows).ok()?.admitted)
+    };
+    keeps && admitted().unwrap_or(false)
+}
+
+/// The admission test of a scenario under the policy that it uses, with suggestions.
+pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
+    let setup = scenario.setup();
+    let link = link_spec(scenario, &scenario.policy.use_);
     let flows = setup.flow_specs()?;
     let verdict = laxity_curve::check(&link, &flows)?;
     let suggestions = laxity_curve::suggest(&link, &flows)?;

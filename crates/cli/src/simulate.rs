@@ -37,7 +37,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         (_, None) => vec![args.seed],
     };
     let check = analysis::check(&scenario).map_err(|e| of_scenario(&scenario, e))?;
-    warn(&scenario, &policies, &check);
+    warn(&scenario, &policies);
 
     let control = interrupt::control();
     let jobs = (seeds.len() * policies.len()) as u128;
@@ -85,7 +85,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         }
         page(args, &scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
-    Ok(exit_code(&scenario, &runs, &check, &control))
+    Ok(exit_code(&scenario, &runs, &control))
 }
 
 fn of_scenario(scenario: &Scenario, error: impl Display) -> Failure {
@@ -93,20 +93,14 @@ fn of_scenario(scenario: &Scenario, error: impl Display) -> Failure {
 }
 
 /// A deadline that was promised and missed makes the answer no.
-fn exit_code(
-    scenario: &Scenario,
-    runs: &[PolicyRun],
-    check: &CheckResult,
-    control: &Control,
-) -> ExitCode {
+fn exit_code(scenario: &Scenario, runs: &[PolicyRun], control: &Control) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
         warning::say("interrupted; the results are those of what was finished");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|r| {
-        let promised = check.admitted && find(&r.policy).is_some_and(|p| p.keeps_deadlines);
         let realtime = &r.measure.flows[..scenario.realtime.len()];
-        promised && realtime.iter().any(|f| f.missed > 0)
+        realtime.iter().any(|f| f.missed > 0) && analysis::promises(scenario, &r.policy)
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
@@ -176,13 +170,16 @@ fn unmatched(path: &Path, scenario: &Scenario, packets: &[Arrival]) {
     }
 }
 
-fn warn(scenario: &Scenario, policies: &[String], check: &CheckResult) {
-    let promised = policies.iter().any(|p| find(p).is_some_and(|p| p.keeps_deadlines));
-    if !check.admitted && promised && !scenario.realtime.is_empty() {
-        warning::say(
-            "warning: the real-time flows are not admitted, so deadlines may be missed under any \
-             policy; `laxity check` says what would be",
-        );
+fn warn(scenario: &Scenario, policies: &[String]) {
+    let keeping = policies.iter().filter(|p| find(p).is_some_and(|p| p.keeps_deadlines));
+    let silent: Vec<_> =
+        keeping.filter(|p| !analysis::promises(scenario, p)).map(String::as_str).collect();
+    if !silent.is_empty() && !scenario.realtime.is_empty() {
+        warning::say(&format!(
+            "warning: the real-time flows are not admitted under {}, so deadlines may be missed \
+             there; `laxity check` says what would be admitted",
+            silent.join(", ")
+        ));
     }
 }
 
