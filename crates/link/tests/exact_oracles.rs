@@ -156,7 +156,7 @@ fn run(assigner: &mut impl Assigner, trace: &[Packet]) -> Vec<Time> {
 }
 
 /// Fails when a window keeps the wrong packet or drops one early, when a piece starts a byte too
-/// soon, when a deadline is rounded down, when saturation is overlooked, when `reset` keeps
+/// soon, when a deadline is a nanosecond off, when saturation is overlooked, when `reset` keeps
 /// anything.
 #[test]
 fn exact_is_algorithm_1() {
@@ -186,8 +186,8 @@ fn exact_is_algorithm_1() {
     assert!(beyond_one_piece > 2_000 && saturated > 300 && moved > 50_000);
 }
 
-/// Fails when coalescing keeps the earlier release or the later work, forgets to raise a window's
-/// key, or happens before the ring is full.
+/// Fails when coalescing keeps the earlier release, forgets to raise a window's key, or happens
+/// before the ring is full.
 #[test]
 fn a_full_ring_only_postpones() {
     let (mut equal, mut later) = (0, 0);

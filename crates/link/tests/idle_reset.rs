@@ -46,8 +46,7 @@ fn events(setup: &Setup, trace: &[common::Arrival]) -> Vec<Event> {
     let mut link = Link::new(Pipeline::new(setup, ByDeadline(logged)).unwrap(), setup);
     link.run(trace);
     assert_eq!(link.sent.len(), trace.len());
-    let log = log.borrow().clone();
-    log
+    log.take()
 }
 
 fn one_flow() -> Setup {

@@ -52,8 +52,8 @@ fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
     trace
 }
 
-/// Fails when a line forgets the previous deadline, when `exact` forgets the latest release, when
-/// a committed head may be replaced, when best effort leaves the aggregate in another order.
+/// Fails when a line or Algorithm 3 forgets the previous deadline, when `exact` forgets the latest
+/// release.
 #[test]
 fn the_aggregate_leaves_in_order_with_deadlines_that_never_decrease() {
     let mut finite = BTreeMap::new();
@@ -143,7 +143,7 @@ fn leaves_as_committed<A: Assigner>(inner: A, setup: &Setup, trace: &[Arrival]) 
 }
 
 /// Fails when the release under `arrival` is the packet's own arrival instead of the running
-/// maximum, when a class passes a committed head.
+/// maximum, when a line forgets the previous deadline.
 #[test]
 fn several_classes_leave_in_the_order_in_which_they_were_committed() {
     for seed in 0..20 {

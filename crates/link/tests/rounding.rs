@@ -54,8 +54,8 @@ fn traffic(setup: &Setup, seed: u64, until: u64) -> Vec<Arrival> {
     trace
 }
 
-/// Fails when the link clock rounds every transmission up, when a policer or an assigner carries
-/// rounded deadlines on, when deadlines are rounded down.
+/// Fails when the link clock rounds every transmission up, when a policer rounds its levels up with
+/// every packet.
 #[test]
 fn a_hundred_gigabit() {
     for guarantee in GUARANTEES {
@@ -79,8 +79,8 @@ fn a_hundred_gigabit() {
     }
 }
 
-/// The same trace, 146 years later. Fails when absolute times are multiplied by a rate in 64
-/// bits, or added to something without room.
+/// The same trace, 146 years later. Fails when `exact` multiplies absolute times by
+/// a slope in 64 bits, when the shifted line keeps its deadline in 64 bits.
 #[test]
 fn the_hour_does_not_matter() {
     let setup = fast(Guarantee::Realtime);

@@ -158,8 +158,8 @@ fn exact_blocking_all_deadlines() {
     }
 }
 
-/// Fails when the slack leaves out queued work or what a flow can still send, when the lower
-/// bound is not lowered, when `always-check` sends unasked.
+/// Fails when the slack leaves out a byte of queued work, when the lower bound is not lowered, when
+/// `always-check` sends unasked, when admission leaves out blocking.
 #[test]
 fn slack_keeps_every_deadline() {
     for always_check in [false, true] {

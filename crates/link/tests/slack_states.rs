@@ -163,8 +163,8 @@ fn slack(twin: &Twin, state: &State, now: u64) -> i128 {
     twin.slack_from(&state.remaining(now), &state.queue)
 }
 
-/// Fails when the condition leaves out queued work, a flow's future, or the work due later than
-/// the least deadline.
+/// Fails when the condition leaves out work due at the very end of an interval, half of what flows
+/// can still send, or the intervals between queued deadlines; when admission leaves out blocking.
 #[test]
 fn no_reachable_state_has_a_late_packet() {
     for always_check in [false, true] {
@@ -179,8 +179,8 @@ fn no_reachable_state_has_a_late_packet() {
     }
 }
 
-/// The admission test by itself, and that it is needed. Fails when a set is admitted that misses a
-/// deadline, or when deadlines could be two nanoseconds shorter after all.
+/// The admission test by itself, and that it is needed. Fails when admission leaves out blocking, or
+/// when it is too strict by twenty bytes.
 #[test]
 fn background_is_safe_exactly_when_admitted() {
     let mut unsafe_sets = 0;
@@ -203,7 +203,8 @@ fn background_is_safe_exactly_when_admitted() {
     assert_eq!(unsafe_sets, systems().len());
 }
 
-/// Fails when `slack` is a byte more generous than its condition.
+/// A condition that is one byte more generous is unsafe. Fails when admission is too strict by
+/// twenty bytes: there is room for it then.
 #[test]
 fn a_byte_more_is_unsafe() {
     let mut broken = 0;
@@ -252,8 +253,8 @@ fn risky(setup: &Setup, state: &State, now: u64, bytes: u32) -> bool {
 /// flow can send them: it is careful by less than one byte a flow (one packet for flows of whole
 /// packets), never more.
 ///
-/// Fails when `slack` refuses more than it must: with demand counted twice, from full instead of
-/// present buckets, or for intervals shorter than every deadline.
+/// Fails when the condition refuses more than it must: with demand counted twice, or for intervals
+/// shorter than every deadline.
 #[test]
 fn what_is_refused_would_be_a_risk() {
     each_system(false, |setup, twin| {

@@ -148,8 +148,8 @@ fn by_definition(setup: &Setup, best: &[Arrival], less: i64) -> u64 {
 /// that is free just then, so a nanosecond of capacity is lost, and now and then no pattern of the
 /// proof fits.
 ///
-/// Fails when `exact` is not exact: with a margin in the residual, with best effort counted as
-/// blocking, with deadlines a nanosecond longer than the textbook's.
+/// Fails when `exact` is not exact: with best effort counted as blocking, with deadlines a
+/// nanosecond longer or shorter than the textbook's, without blocking.
 #[test]
 fn no_deadline_can_be_shorter() {
     let (mut packets, mut unblocked, mut blocked, mut open) = (0, 0, [0; 3], 0);

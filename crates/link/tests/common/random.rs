@@ -61,6 +61,8 @@ pub enum Source {
     Bursts,
     /// Now and then, never more than allowed.
     Random,
+    /// As soon as the envelope allows, the smallest packets only.
+    Tiny,
 }
 
 /// Conforming arrivals of one flow until `until`, at most `most` packets.
@@ -76,12 +78,13 @@ pub fn conforming_source(
     let mut policer = laxity_link::police::Policer::new(&real.envelope);
     let largest = real.envelope.max_packet().0;
     let mut now = match source {
-        Source::Greedy => 0,
+        Source::Greedy | Source::Tiny => 0,
         _ => rng.range(0, until / 4),
     };
     let mut trace = vec![];
     while trace.len() < most {
-        let bytes = if rng.chance(1, 3) { rng.range(1, largest) } else { largest } as u32;
+        let random = if rng.chance(1, 3) { rng.range(1, largest) } else { largest };
+        let bytes = if source == Source::Tiny { 1 } else { random as u32 };
         let Some(at) = policer.conforms_at(Time(now), bytes) else { break };
         if at.0 >= until {
             break;
@@ -90,7 +93,7 @@ pub fn conforming_source(
         trace.push(arrival(at.0, flow, bytes));
         now = at.0;
         match source {
-            Source::Greedy => {}
+            Source::Greedy | Source::Tiny => {}
             Source::Bursts if rng.chance(29, 30) => {}
             Source::Bursts => now += rng.range(0, until / 4),
             Source::Random => now += rng.range(0, 2 * real.deadline.0 / 3),
