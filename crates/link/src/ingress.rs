@@ -108,7 +108,7 @@ impl Ingress {
 
     /// The class in which a best-effort or demoted packet waits.
     #[inline]
-    fn class_of(&self, packet: &Packet) -> usize {
+    pub(crate) fn class_of(&self, packet: &Packet) -> usize {
         let last = self.classes - 1;
         packet.flow.index().checked_sub(self.flows.len()).map_or(last, |class| class.min(last))
     }

@@ -1,6 +1,7 @@
 //! One object from arrival to departure: police, order best effort, assign, serve by deadline.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use laxity_core::{Span, Time};
@@ -31,6 +32,14 @@ pub trait Discipline {
 
     /// A real-time packet starts.
     fn realtime_starts(&mut self, now: Time, entry: &Entry);
+
+    /// The link idles although best effort waits.
+    fn idles(&mut self) {}
+
+    /// Whether a smaller packet of another class may pass a best-effort head that was refused.
+    fn may_pass(&self) -> bool {
+        false
+    }
 
     /// See [`Assigner::ARRIVAL_ORDER`].
     const ARRIVAL_ORDER: bool = false;
@@ -74,6 +83,9 @@ pub struct Head {
     pub packet: Packet,
 }
 
+/// Packets in fair order among which one is looked for that may pass a refused head.
+const LOOKAHEAD: usize = 64;
+
 /// The scheduler of one link.
 #[derive(Debug)]
 pub struct Pipeline<D> {
@@ -82,7 +94,9 @@ pub struct Pipeline<D> {
     /// Relative deadline and class of each real-time flow.
     flows: Box<[(Span, usize)]>,
     fair: Fair,
-    head: Option<Head>,
+    /// The best-effort packets next in fair order: one, unless smaller ones may pass it.
+    heads: VecDeque<Head>,
+    most_heads: usize,
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
@@ -103,12 +117,14 @@ impl<D: Discipline> Pipeline<D> {
         let ingress = Ingress::new(setup)?;
         let classes = if D::ARRIVAL_ORDER { 1 } else { setup.best_effort.len() };
         let weights: Vec<_> = setup.best_effort.iter().map(|c| c.weight).take(classes).collect();
+        let most_heads = if discipline.may_pass() { LOOKAHEAD } else { 1 };
         Ok(Pipeline {
             realtime: EdfQueue::new(deadlines.len().max(1), ingress.realtime_slots()),
             fair: Fair::new(setup.fair_queue, &weights, ingress.best_effort_slots()),
             ingress,
             flows,
-            head: None,
+            heads: VecDeque::with_capacity(most_heads),
+            most_heads,
             release: setup.release,
             released: Time::ZERO,
             discipline,
@@ -145,15 +161,49 @@ impl<D: Discipline> Pipeline<D> {
         debug_assert!(pushed.is_ok());
     }
 
+    /// Commits the next packet in fair order.
     #[inline]
-    fn commit(&mut self, now: Time) {
-        let Some((_, packet)) = self.fair.dequeue(now) else { return };
+    fn commit(&mut self, now: Time) -> bool {
+        let Some((_, packet)) = self.fair.dequeue(now) else { return false };
         self.released = match self.release {
             Release::Arrival => self.released.max(packet.arrival),
             Release::HeadOfLine => now,
         };
         let deadline = self.discipline.assign(self.released, packet.wire);
-        self.head = Some(Head { deadline, packet });
+        self.heads.push_back(Head { deadline, packet });
+        true
+    }
+
+    /// The place of the best-effort packet that goes now, if one does.
+    #[inline]
+    fn best_effort(&mut self, now: Time) -> Option<usize> {
+        let head = self.heads.front()?;
+        if self.discipline.best_effort_goes(now, head, &self.realtime) {
+            return Some(0);
+        }
+        if self.most_heads > 1 { self.passing(now) } else { None }
+    }
+
+    /// The first packet in fair order, no larger than any that was refused and the first of its
+    /// class, that goes although the head does not.
+    fn passing(&mut self, now: Time) -> Option<usize> {
+        let mut largest = self.heads.front()?.packet.wire.checked_sub(1)?;
+        for i in 1..self.most_heads {
+            if i == self.heads.len() && !self.commit(now) {
+                return None;
+            }
+            let packet = self.heads[i].packet;
+            let class = |p: &Packet| self.ingress.class_of(p);
+            let first = self.heads.iter().take(i).all(|h| class(&h.packet) != class(&packet));
+            if first && packet.wire <= largest {
+                let head = &self.heads[i];
+                if self.discipline.best_effort_goes(now, head, &self.realtime) {
+                    return Some(i);
+                }
+                largest = packet.wire.checked_sub(1)?;
+            }
+        }
+        None
     }
 }
 
@@ -167,7 +217,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
                 if self.fair.enqueue(now, class, packet).is_err() {
                     self.ingress.left(&packet, false);
                     drops.dropped(now, &packet, DropReason::BufferSlots);
-                } else if self.head.is_none() {
+                } else if self.heads.is_empty() {
                     self.commit(now);
                 }
             }
@@ -177,18 +227,20 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {
         self.release_shaped(now);
-        if let Some(head) = self.head {
-            if self.discipline.best_effort_goes(now, &head, &self.realtime) {
-                self.head = None;
+        if let Some(Head { deadline, packet }) =
+            self.best_effort(now).and_then(|place| self.heads.remove(place))
+        {
+            if self.heads.is_empty() {
                 self.commit(now);
-                self.ingress.left(&head.packet, false);
-                let Head { deadline, packet } = head;
-                return Some(Departure { packet, deadline, realtime: false });
             }
+            self.ingress.left(&packet, false);
+            return Some(Departure { packet, deadline, realtime: false });
         }
         let Some(entry) = self.realtime.pop() else {
-            if self.head.is_none() {
+            if self.heads.is_empty() {
                 self.discipline.reset();
+            } else {
+                self.discipline.idles();
             }
             return None;
         };
@@ -205,9 +257,6 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
     }
 
     fn waiting(&self) -> usize {
-        self.realtime.len()
-            + self.fair.len()
-            + usize::from(self.head.is_some())
-            + self.ingress.shaped()
+        self.realtime.len() + self.fair.len() + self.heads.len() + self.ingress.shaped()
     }
 }

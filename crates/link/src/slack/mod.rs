@@ -43,6 +43,7 @@ pub struct Slack {
     /// Work below the scheduler, in nanobits.
     below: i128,
     always_check: bool,
+    pass_refused: bool,
     /// Slack in nanobits is at least this; `None` when nothing is known.
     lower: Option<i128>,
     refused: Option<Refusal>,
@@ -97,6 +98,7 @@ impl Slack {
             least_deadline: least.unwrap_or(Span(u64::MAX)),
             below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
             always_check: setup.options.always_check,
+            pass_refused: setup.options.pass_refused,
             lower: None,
             refused: None,
             searches: 0,
@@ -166,7 +168,11 @@ impl Discipline for Slack {
     }
 
     fn reset(&mut self) {
-        // While the link idles, capacity passes unused.
+        self.idles();
+    }
+
+    fn idles(&mut self) {
+        // Capacity passes unused, whoever waits.
         self.lower = None;
     }
 
@@ -178,6 +184,10 @@ impl Discipline for Slack {
             self.spend(work);
         }
         goes
+    }
+
+    fn may_pass(&self) -> bool {
+        self.pass_refused
     }
 
     fn released(&mut self, at: Time, entry: &Entry) {
