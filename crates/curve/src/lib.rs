@@ -29,6 +29,7 @@ mod residual;
 mod suggest;
 mod sweep;
 mod trace;
+mod trial;
 mod tspec;
 
 pub use admission::{Verdict, check};

@@ -32,13 +32,16 @@ pub struct Suggestion {
 /// For each flow how far it may go; meaningful for admitted and for refused sets.
 ///
 /// Costs about as much as a few admission tests for each flow. With periodic flows in the set
-/// each answer is found by bisection over full admission tests, which suits tens of flows.
+/// each answer is found by bisection over admission tests, which suits some tens of flows.
 pub fn suggest(link: &LinkSpec, flows: &[FlowSpec]) -> Result<Vec<Suggestion>, CurveError> {
     if link.rate.0 == 0 {
         return Err(CurveError::ZeroCapacity);
     }
     if flows.iter().any(|f| matches!(f.envelope, Envelope::Periodic { .. })) {
-        return (0..flows.len()).map(|k| bisect::suggestion(link, flows, k)).collect();
+        let mut corners = Vec::new();
+        return (0..flows.len())
+            .map(|k| bisect::suggestion(link, flows, k, &mut corners))
+            .collect();
     }
     let field = Field::new(link, flows)?;
     let mut all = Vec::with_capacity(flows.len());

@@ -188,10 +188,34 @@ pub(crate) fn residual(
     which: Which,
     horizon: Horizon,
 ) -> Result<Vec<Segment>, CurveError> {
+    lines(link, flows, which, horizon.until, Steps::Follow)
+}
+
+/// What becomes of the steps of periodic envelopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// One by one up to the horizon, affine upper bounds from there on.
+    Follow,
+    /// Only the upper bounds: the same from the horizon on, too much room before.
+    Relax,
+    /// Left out, as if periodic flows only blocked.
+    Omit,
+}
+
+/// The residual curve with or without steps.
+pub(crate) fn lines(
+    link: &LinkSpec,
+    flows: &[FlowSpec],
+    which: Which,
+    until: i128,
+    steps: Steps,
+) -> Result<Vec<Segment>, CurveError> {
     const OP: &str = "the residual curve";
     let mut events = Vec::with_capacity(flows.len() * 3);
     for flow in flows {
-        flow_events(flow, horizon.until, &mut events)?;
+        if steps != Steps::Omit || flow.envelope.lines().is_some() {
+            flow_events(flow, until, steps, &mut events)?;
+        }
     }
     let (mut blocked, changes) = blocking(link, flows, which);
     let intercept = -blocked - nanobits(link.below);
@@ -215,7 +239,12 @@ pub(crate) fn residual(
 }
 
 /// The changes that one flow makes to the residual.
-fn flow_events(flow: &FlowSpec, until: i128, out: &mut Vec<Event>) -> Result<(), CurveError> {
+fn flow_events(
+    flow: &FlowSpec,
+    until: i128,
+    steps: Steps,
+    out: &mut Vec<Event>,
+) -> Result<(), CurveError> {
     const OP: &str = "the demand of a flow";
     let deadline = i128::from(flow.deadline.0);
     // A line `burst + rate * (t - deadline)` in absolute time.
@@ -241,11 +270,15 @@ fn flow_events(flow: &FlowSpec, until: i128, out: &mut Vec<Event>) -> Result<(),
             let step = nanobits(*size);
             let mut packets = jitter / period + 1;
             let mut work = step.checked_mul(packets).ok_or(overflow(OP))?;
-            out.push(Event { at: deadline.into(), slope: 0, intercept: -work });
             let until = until.max(deadline);
+            if steps == Steps::Relax {
+                work = 0;
+            } else {
+                out.push(Event { at: deadline.into(), slope: 0, intercept: -work });
+            }
             loop {
                 let at = deadline + packets * period - jitter;
-                if at > until {
+                if at > until || steps != Steps::Follow {
                     break;
                 }
                 out.push(Event { at: at.into(), slope: 0, intercept: -step });
