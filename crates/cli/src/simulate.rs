@@ -175,7 +175,7 @@ fn warn(scenario: &Scenario, policies: &[String]) {
     let silent: Vec<_> =
         keeping.filter(|p| !analysis::promises(scenario, p)).map(String::as_str).collect();
     if !silent.is_empty() && !scenario.realtime.is_empty() {
-        warning::say(&format!(
+        warning::say(format!(
             "warning: the real-time flows are not admitted under {}, so deadlines may be missed \
              there; `laxity check` says what would be admitted",
             silent.join(", ")

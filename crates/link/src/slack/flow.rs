@@ -22,6 +22,8 @@ pub struct FlowDemand {
     quantum: u64,
     lines: [Line; Remaining::LINES],
     count: usize,
+    /// The fastest of the lines.
+    fastest: u64,
     /// The instant of the lines' levels.
     at: Time,
     /// `crossings[i][j]` divides by the rate of line `i` less that of line `j`.
@@ -62,6 +64,7 @@ impl FlowDemand {
             quantum: 0,
             lines: [Line::default(); Remaining::LINES],
             count: full.count,
+            fastest: 0,
             at: Time::ZERO,
             crossings: [[None; Remaining::LINES]; Remaining::LINES],
         };
@@ -70,6 +73,7 @@ impl FlowDemand {
             let (burst, rate) = full.lines[i];
             let rate = demand.on_wire(i128::from(rate));
             let inverse = Divisor::new(rate);
+            demand.fastest = demand.fastest.max(rate);
             demand.lines[i] = Line { level: 0, burst: demand.on_wire(burst), rate, inverse };
         }
         for i in 0..full.count {
@@ -168,8 +172,9 @@ impl FlowDemand {
     }
 
     /// The fastest that the bound can change with time, in bit/s.
+    #[inline]
     pub(super) fn fastest(&self) -> u64 {
-        self.lines[..self.count].iter().map(|line| line.rate).max().unwrap_or(0)
+        self.fastest
     }
 
     /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;

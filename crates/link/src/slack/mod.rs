@@ -31,7 +31,7 @@ use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
 use crate::edf::{EdfQueue, Entry};
 use crate::pipeline::{Discipline, Head};
 use crate::setup::Setup;
-use search::{Found, Search};
+use search::{Found, Lacking, Search};
 
 pub use flow::FlowDemand;
 
@@ -58,12 +58,9 @@ struct Refusal {
     until: Time,
     /// Bytes queued for it.
     due: u64,
-    /// The need that it could not meet, and by how much less than that it left at `since`.
+    /// The need that it could not meet, in nanobits, and by how much.
     need: i128,
-    lacking: i128,
-    since: Time,
-    /// Until when that can only shrink slowly.
-    smooth: Time,
+    lacking: Lacking,
 }
 
 /// Name, summary and options.
@@ -127,8 +124,8 @@ impl Slack {
             }
             Found::TooLittle { until, due } => {
                 self.lower = None;
-                let (lacking, since, smooth) = (0, now, now);
-                self.refused = Some(Refusal { until, due, need, lacking, since, smooth });
+                let lacking = self.search.lacking(now, until, due, need);
+                self.refused = lacking.map(|lacking| Refusal { until, due, need, lacking });
                 false
             }
         }
@@ -141,15 +138,13 @@ impl Slack {
         if refusal.until < now || !meant {
             return false;
         }
-        let grown = self.search.most_growth(now.since(refusal.since));
-        if now <= refusal.smooth && need >= refusal.need && refusal.lacking > grown {
+        if need >= refusal.need && refusal.lacking.certain(now) {
             return true;
         }
-        let (until, due) = (refusal.until, refusal.due);
-        let Some((lacking, smooth)) = self.search.lacking(now, until, due, need) else {
+        let Some(lacking) = self.search.lacking(now, refusal.until, refusal.due, need) else {
             return false;
         };
-        *refusal = Refusal { need, lacking, since: now, smooth, ..*refusal };
+        *refusal = Refusal { need, lacking, ..*refusal };
         true
     }
 
@@ -202,7 +197,7 @@ impl Discipline for Slack {
         self.search.queued(at, entry);
         let after = self.search.future(packet, at, refusal.until);
         refusal.due += u64::from(packet.wire);
-        refusal.lacking -= before - after - nanobits(packet.wire);
+        refusal.lacking.work -= before - after - nanobits(packet.wire);
     }
 
     fn realtime_starts(&mut self, now: Time, entry: &Entry) {

@@ -27,6 +27,29 @@ pub(super) enum Found {
     TooLittle { until: Time, due: u64 },
 }
 
+/// By how much an interval leaves too little, and how long that is certain.
+///
+/// What it leaves grows only as flows let their chances pass: at most as fast as they can send,
+/// and at once when the interval gets shorter than a deadline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lacking {
+    /// In nanobits, at `now`.
+    pub(super) work: i128,
+    now: Time,
+    /// In bit/s.
+    fastest: i128,
+    /// Until when it grows without jumps.
+    smooth: Time,
+}
+
+impl Lacking {
+    /// Whether the interval still leaves too little, without another look at the flows.
+    #[inline]
+    pub(super) fn certain(&self, now: Time) -> bool {
+        now <= self.smooth && self.work > self.fastest * i128::from(now.since(self.now).0)
+    }
+}
+
 /// Flows and queue as the search needs them.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
@@ -34,8 +57,6 @@ pub(super) struct Search {
     calendar: Calendar,
     rate: i128,
     longest: Span,
-    /// The fastest that all flows' demand together can change, in bit/s.
-    fastest: i128,
     /// Each flow's changes at fixed places, and the places in order of `x`: nearly the same order
     /// from search to search, so sorting by insertion is nearly free.
     changes: Vec<Change>,
@@ -74,14 +95,12 @@ impl Search {
         let flow = |f| FlowDemand::new(f, setup.wire);
         let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
         let places: usize = flows.iter().map(FlowDemand::most_changes).sum();
-        let fastest = flows.iter().map(|f| i128::from(f.fastest())).sum();
         let longest = setup.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
         Search {
             flows,
             calendar: Calendar::new(longest, setup.rate),
             rate: i128::from(setup.rate.0),
             longest,
-            fastest,
             changes: vec![Change::NEVER; places],
             order: (0..places as u32).collect(),
         }
@@ -102,32 +121,22 @@ impl Search {
     }
 
     /// How much less than `need` nanobits the interval from `now` to `until` leaves, with `due`
-    /// bytes queued for it, and until when that changes with time at most as
-    /// [`most_growth`](Self::most_growth) says: it jumps when an interval gets shorter than a deadline.
-    pub(super) fn lacking(
-        &self,
-        now: Time,
-        until: Time,
-        due: u64,
-        need: i128,
-    ) -> Option<(i128, Time)> {
+    /// bytes queued for it; `None` when it leaves enough.
+    pub(super) fn lacking(&self, now: Time, until: Time, due: u64, need: i128) -> Option<Lacking> {
         let x = until.since(now).0;
-        let (mut future, mut smooth) = (0, u64::MAX);
+        let mut lacking = Lacking { work: 0, now, fastest: 0, smooth: Time::MAX };
+        let mut future = 0;
         for flow in &self.flows {
             if let Some(y) = x.checked_sub(flow.deadline()) {
                 future += flow.within(now, y);
-                smooth = smooth.min(y);
+                lacking.fastest += i128::from(flow.fastest());
+                lacking.smooth = lacking.smooth.min(now + Span(y));
             }
         }
-        let left = self.rate * i128::from(x) - bytes(due) - future;
-        (left < need).then(|| (need - left, now + Span(smooth)))
-    }
-
-    /// The most by which what an interval leaves can grow within a time, in nanobits: when all
-    /// flows let their chances pass. Decisions fall on whole nanoseconds, the link may be free up to
-    /// one before; what it sends in that one comes on top.
-    pub(super) fn most_growth(&self, time: Span) -> i128 {
-        self.fastest * i128::from(time.0) + self.rate
+        lacking.work = need - (self.rate * i128::from(x) - bytes(due) - future);
+        // Decisions fall on whole nanoseconds, the link may be free up to one before, and what it
+        // sends in that one comes on top.
+        (lacking.work > 0).then(|| Lacking { work: lacking.work - self.rate, ..lacking })
     }
 
     /// What the flow of a packet can still send that is due by `until`, in nanobits.
