@@ -89,8 +89,8 @@ proptest! {
 proptest! {
     #![proptest_config(slow::cases(200))]
 
-    /// Fails when an interval that failed is judged with the blocking of the wrong flows, steps
-    /// are passed over too early, or a trial is taken for admitted that was not tried.
+    /// Fails when an interval that failed is judged with the packet of a flow whose deadline it
+    /// reaches as one that blocks, or when steps are followed only half as far as needed.
     #[test]
     fn with_periodic_flows_too(world in world(true, 3)) {
         exact(&world.link(), &world.specs())?;
