@@ -110,7 +110,7 @@ pub static BUFFER: Table = Table {
         optional(
             "best_effort",
             Kind::Size,
-            "half of `total`",
+            "half of `total`, but at least one packet",
             "\"5 MB\"",
             "Limit over best-effort packets.",
         ),

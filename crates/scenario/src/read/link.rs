@@ -50,8 +50,9 @@ fn read_buffer(
     cx: &mut Context<'_, '_>,
 ) -> Option<Buffer> {
     let total = section.size("total", cx.out)?;
-    let best_effort = section.size("best_effort", cx.out).unwrap_or(Bytes(total.0 / 2));
     let least = max_packet.unwrap_or(Bytes(0));
+    let usual = Bytes(total.0 / 2).max(least).min(total);
+    let best_effort = section.size("best_effort", cx.out).unwrap_or(usual);
     for (name, size) in [("total", total), ("best_effort", best_effort)] {
         if size < least && section.has(name) {
             let (size, least) = (print_bytes(size), print_bytes(least));
