@@ -1,10 +1,11 @@
 //! From a scenario to a verdict and the curves behind it.
 
-use laxity_core::{Bytes, NANOBITS_PER_BYTE};
+use laxity_core::Bytes;
 use laxity_curve::{
-    Curve, CurveError, LinkSpec, Rational, Residual, check_shifted_line, check_two_segment,
-    fit_shifted_line, fit_two_segment,
+    Curve, CurveError, LinkSpec, Residual, check_shifted_line, check_two_segment, fit_shifted_line,
+    fit_two_segment,
 };
+use laxity_experiments::polyline::{bytes, float, polyline};
 use laxity_report::ResidualPlot;
 use laxity_scenario::model::{Blocking, Scenario};
 use laxity_scenario::quantity::{print_bytes, print_rate};
@@ -70,12 +71,8 @@ pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
 /// Corner points for printing: time rounded down, bytes, slope in B/s.
 fn corners(curve: &Curve) -> Vec<(u64, f64, f64)> {
     let row = |p: &laxity_curve::Piece| {
-        let bytes = p.at(p.start).ok()?;
-        Some((
-            u64::try_from(p.start.floor()).ok()?,
-            float(bytes) / NANOBITS_PER_BYTE as f64,
-            float(p.slope) / 8.0,
-        ))
+        let time = u64::try_from(p.start.floor()).ok()?;
+        Some((time, bytes(p.at(p.start).ok()?), float(p.slope) / 8.0))
     };
     curve.pieces().iter().filter_map(row).collect()
 }
@@ -120,23 +117,4 @@ pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
         near_ns: None,
         whole_ns: Some(end),
     })
-}
-
-/// A curve as a polyline in ns and bytes; a jump is two points of one time.
-fn polyline(curve: &Curve, end: f64) -> Vec<(f64, f64)> {
-    let pieces = curve.pieces();
-    let mut points = Vec::with_capacity(2 * pieces.len());
-    for (i, p) in pieces.iter().enumerate() {
-        let from = float(p.start);
-        let to = pieces.get(i + 1).map_or(end.max(from), |next| float(next.start));
-        let at = |t: f64| (float(p.intercept) + float(p.slope) * t) / NANOBITS_PER_BYTE as f64;
-        points.push((from, at(from)));
-        points.push((to, at(to)));
-    }
-    points
-}
-
-/// For plots and JSON only; everything that is decided is decided in fractions.
-fn float(x: Rational) -> f64 {
-    x.numerator() as f64 / x.denominator() as f64
 }

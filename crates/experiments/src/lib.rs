@@ -20,7 +20,7 @@ pub mod diagrams;
 mod error;
 pub mod judge;
 pub mod low_delay;
-mod polyline;
+pub mod polyline;
 pub mod sheet;
 
 pub use error::ExperimentError;

@@ -68,6 +68,25 @@ pub struct PolicyChoice {
     pub tbs: Option<Rate>,
 }
 
+/// What holds without the section.
+impl Default for PolicyChoice {
+    fn default() -> PolicyChoice {
+        PolicyChoice {
+            use_: crate::policies::DEFAULT_POLICY.into(),
+            compare: Vec::new(),
+            fair_queue: FairQueue::default(),
+            blocking: Blocking::default(),
+            guarantee: Guarantee::default(),
+            release: Release::default(),
+            pass_refused: false,
+            always_check: false,
+            shifted_line: None,
+            two_segment: None,
+            tbs: None,
+        }
+    }
+}
+
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
 pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release};
 

@@ -102,7 +102,7 @@ fn read_scenario(root: &Section<'_>, path: &Path, cx: &mut Context<'_, '_>) -> O
     let link = root.table("link", cx.out).and_then(|s| link::read(&s, cx));
     let policy = match root.has("policy") {
         true => root.table("policy", cx.out).and_then(|s| policy::read(&s, cx)),
-        false => Some(policy::default()),
+        false => Some(crate::model::PolicyChoice::default()),
     };
     let mut names = Names::default();
     let realtime = realtime::read(root, &mut names, cx);

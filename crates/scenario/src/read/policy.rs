@@ -8,29 +8,12 @@ use crate::keys::nearest;
 use crate::model::{
     Blocking, FairQueue, Guarantee, PolicyChoice, Release, ShiftedLine, TwoSegment,
 };
-use crate::policies::{DEFAULT_POLICY, POLICIES};
+use crate::policies::POLICIES;
 use crate::problem::Problems;
 use crate::quantity::print_rate;
 
-/// What holds without the section.
-pub(super) fn default() -> PolicyChoice {
-    PolicyChoice {
-        use_: DEFAULT_POLICY.into(),
-        compare: Vec::new(),
-        fair_queue: FairQueue::default(),
-        blocking: Blocking::default(),
-        guarantee: Guarantee::default(),
-        release: Release::default(),
-        pass_refused: false,
-        always_check: false,
-        shifted_line: None,
-        two_segment: None,
-        tbs: None,
-    }
-}
-
 pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> Option<PolicyChoice> {
-    let mut choice = default();
+    let mut choice = PolicyChoice::default();
     if let Some((_, value)) = section.get("use") {
         choice.use_ = policy(value, "policy.use", cx.out).unwrap_or(choice.use_);
     }

@@ -1,9 +1,8 @@
 //! The scenario of a fit, and its text with remarks on what is measured and what is guessed.
 
 use laxity_core::{Bytes, Rate, Span, Weight};
-use laxity_curve::{Blocking, Guarantee};
 use laxity_scenario::model::{
-    BestEffortClass, Excess, FairQueue, Link, PolicyChoice, RealtimeFlow, Release, Scenario, Source,
+    BestEffortClass, Excess, Link, PolicyChoice, RealtimeFlow, Scenario, Source,
 };
 
 use super::group::Group;
@@ -96,17 +95,8 @@ pub(super) fn build(
 
 fn policy() -> PolicyChoice {
     PolicyChoice {
-        use_: "exact".to_owned(),
         compare: vec!["background".to_owned(), "slack".to_owned()],
-        fair_queue: FairQueue::default(),
-        blocking: Blocking::default(),
-        guarantee: Guarantee::default(),
-        release: Release::default(),
-        pass_refused: false,
-        always_check: false,
-        shifted_line: None,
-        two_segment: None,
-        tbs: None,
+        ..PolicyChoice::default()
     }
 }
 
