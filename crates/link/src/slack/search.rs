@@ -188,7 +188,7 @@ fn bytes(work: u64) -> i128 {
 struct Open<'a> {
     search: &'a Search,
     now: Time,
-    /// What every interval must leave; once one leaves less, that.
+    /// What every interval must leave.
     need: i128,
     realtime: &'a EdfQueue,
     found: Option<Found>,
@@ -339,13 +339,11 @@ impl Open<'_> {
         Some(bound)
     }
 
-    /// Notes the line's value at an instant by which all work of the range is due, if it is the
-    /// least so far.
+    /// Notes an instant by which all work of the range is due and the line leaves too little. The
+    /// latest refuses for the longest: until its work has been sent.
     #[inline]
     fn note(&mut self, (line, x): (i128, u64), range: &Range) {
-        let left = line - bytes(range.due);
-        if left < self.need {
-            self.need = left;
+        if line - bytes(range.due) < self.need {
             self.found = Some(Found::TooLittle { until: self.now + Span(x), due: range.due });
         }
     }
