@@ -1,0 +1,53 @@
+//! Who is told what happens to streams.
+
+use laxity_core::Span;
+
+use crate::Tolerance;
+
+/// A packet that goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// From arrival to start of service.
+    pub delay: Span,
+    /// The packet missed a deadline before.
+    pub late: bool,
+    /// It goes out after its deadline, and the miss was never charged: deadlines are not checked
+    /// after every service, and [`Options::settle`](crate::Options::settle) is off.
+    pub hidden: bool,
+}
+
+/// Deadlines of one stream that passed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misses {
+    /// How many.
+    pub count: u64,
+    /// How many of them found a window that tolerated none, rule (C).
+    pub violations: u64,
+    /// Each cost a packet.
+    pub dropped: bool,
+}
+
+/// Statistics, apart from what decisions read. `()` keeps none and costs nothing.
+///
+/// `slot` is [`StreamId::slot`](crate::StreamId::slot). Only [`join`](Self::join) may allocate.
+pub trait Meter {
+    /// A stream joins, or changes its tolerance: what was counted in its window is void.
+    fn join(&mut self, slot: usize, tolerance: Tolerance, fresh: bool);
+
+    /// A packet goes out.
+    fn served(&mut self, slot: usize, service: Service);
+
+    /// Deadlines were missed.
+    fn missed(&mut self, slot: usize, misses: Misses);
+}
+
+impl Meter for () {
+    #[inline]
+    fn join(&mut self, _: usize, _: Tolerance, _: bool) {}
+
+    #[inline]
+    fn served(&mut self, _: usize, _: Service) {}
+
+    #[inline]
+    fn missed(&mut self, _: usize, _: Misses) {}
+}

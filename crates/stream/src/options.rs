@@ -1,0 +1,136 @@
+//! The readings of DWCS, each under its name.
+
+use core::num::NonZeroU32;
+
+use crate::Rank;
+use crate::Rules;
+
+/// What is compared first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The earliest deadline, then the lowest tolerance (the form of 2000/2004).
+    #[default]
+    DeadlineFirst,
+    /// The lowest tolerance, then the earliest deadline (Table 1 of the paper).
+    ToleranceFirst,
+}
+
+/// What a packet served by its deadline does to the window, rule (A).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RuleA {
+    /// Counts a window of `x' = y'` down too, so windows follow one another without end (the form
+    /// of 2000/2004). Needed for the guarantee.
+    #[default]
+    Rolling,
+    /// As the paper prints it: `x' = y' > 0` stays until a miss. A stream that meets its
+    /// deadlines comes to rest there, so all streams of an underloaded server end up alike
+    /// (Figure 4(a)), and windows lose their footing.
+    Printed,
+}
+
+/// What a miss does to a window that tolerates none any more, rule (C).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RuleC {
+    /// The stream gets more urgent with each miss until it is served once; then a window starts
+    /// afresh (the form of 2000/2004).
+    #[default]
+    Tag,
+    /// A window starts afresh (method 2 of the paper, used throughout it).
+    Reset,
+    /// The window grows so that `3x` losses in `3y` packets are not exceeded (method 1 of the
+    /// paper); each further violation in it adds `2y`. For `x = 0` as [`RuleC::Reset`], because
+    /// the printed rule gives `-1`. Lasting overload would let windows grow without end, so they
+    /// stop at [`LONGEST_WINDOW`](crate::LONGEST_WINDOW) packets; up to there the method is exact.
+    Widen,
+}
+
+/// When deadlines are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// After every so many services; 1 is the algorithm, more an approximation that costs less
+    /// (section 4 of the paper, "scalability by use of flexibility").
+    Every(NonZeroU32),
+}
+
+/// Which of two streams goes first that both have run out of losses in equally long windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ZeroTie {
+    /// The one with the earlier deadline. Suits structures that keep a queue by deadline for each
+    /// tolerance, and changes totals by less than 5 %.
+    #[default]
+    Deadline,
+    /// The one whose head came first (the last row of Table 1).
+    FirstCome,
+}
+
+/// How DWCS is read. The default is what a product should use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// What is compared first.
+    pub order: Order,
+    /// What service by the deadline does to a window.
+    pub rule_a: RuleA,
+    /// What a miss does to a window that tolerates none.
+    pub rule_c: RuleC,
+    /// When deadlines are looked at.
+    pub check: Check,
+    /// Whether the chosen stream's own misses are counted just before it is served. With
+    /// [`Check::Every`] of 1 this changes nothing; otherwise, without it, a head that is served
+    /// late before its miss was seen counts as met (as printed) and the miss is never charged.
+    pub settle: bool,
+    /// A head may go out at most this many gaps before its deadline; `None` lets streams work
+    /// ahead without bound, as in the paper. Early service costs others their deadlines.
+    pub ahead: Option<NonZeroU32>,
+    /// Ties among windows that tolerate no more losses. Without effect when deadlines come first.
+    pub zero_tie: ZeroTie,
+}
+
+impl Check {
+    /// After every service.
+    pub const ALWAYS: Check = Check::Every(NonZeroU32::MIN);
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            order: Order::DeadlineFirst,
+            rule_a: RuleA::Rolling,
+            rule_c: RuleC::Tag,
+            check: Check::ALWAYS,
+            settle: true,
+            ahead: Some(NonZeroU32::MIN),
+            zero_tie: ZeroTie::Deadline,
+        }
+    }
+}
+
+impl Options {
+    /// As the paper describes DWCS, and no better: for comparison.
+    pub const fn paper() -> Options {
+        Options {
+            order: Order::ToleranceFirst,
+            rule_a: RuleA::Printed,
+            rule_c: RuleC::Reset,
+            check: Check::ALWAYS,
+            settle: false,
+            ahead: None,
+            zero_tie: ZeroTie::FirstCome,
+        }
+    }
+
+    /// Tolerances first, with windows that roll and no working ahead: the same guarantee as the
+    /// default, and fewer violations where gaps differ.
+    pub fn tolerance_first() -> Options {
+        Options { order: Order::ToleranceFirst, ..Options::default() }
+    }
+
+    /// The options that decide who goes first.
+    pub fn rank(&self) -> Rank {
+        Rank { order: self.order, zero_tie: self.zero_tie, ahead: self.ahead }
+    }
+
+    /// The options that decide what windows become.
+    pub fn rules(&self) -> Rules {
+        Rules { a: self.rule_a, c: self.rule_c }
+    }
+}
