@@ -14,8 +14,13 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod attributes;
+mod governor;
+mod history;
+mod ledger;
 mod meter;
 mod options;
 mod queues;
@@ -26,6 +31,7 @@ mod scheduler;
 pub mod structure;
 
 pub use attributes::{Attributes, Late, Tolerance, ToleranceError};
+pub use ledger::{Ledger, Measures};
 pub use meter::{Meter, Misses, Service};
 pub use options::{Check, Options, Order, RuleA, RuleC, ZeroTie};
 pub use queues::{Dropped, Overdue, Queues};

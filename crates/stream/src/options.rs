@@ -2,8 +2,9 @@
 
 use core::num::NonZeroU32;
 
-use crate::Rank;
-use crate::Rules;
+use laxity_core::Span;
+
+use crate::{Rank, Rules};
 
 /// What is compared first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,6 +51,14 @@ pub enum Check {
     /// After every so many services; 1 is the algorithm, more an approximation that costs less
     /// (section 4 of the paper, "scalability by use of flexibility").
     Every(NonZeroU32),
+    /// As seldom as keeps decisions within a budget of time and windows from suffering; told by
+    /// [`Scheduler::cost`](crate::Scheduler::cost) what decisions cost.
+    Adaptive {
+        /// Time that a decision may take on average.
+        budget: Span,
+        /// Never more services between two looks than this.
+        most: NonZeroU32,
+    },
 }
 
 /// Which of two streams goes first that both have run out of losses in equally long windows.

@@ -95,9 +95,79 @@ impl Rules {
         true
     }
 
-    /// `count` misses at once; answers how many of them were violations.
-    #[inline]
+    /// [`missed_once`](Self::missed_once) `count` times, in a number of steps that does not depend
+    /// on it: misses without service between them repeat with a period. Answers how many of them
+    /// were violations.
     pub fn missed(self, record: &mut Record, count: u64) -> u64 {
-        (0..count).map(|_| u64::from(self.missed_once(record))).sum()
+        let mut left = count;
+        let mut violations = 0;
+        // To the window's end, and from there to where the pattern repeats: at most twice.
+        for _ in 0..2 {
+            self.spend(record, &mut left);
+            if left == 0 {
+                return violations;
+            }
+            if record.window.x == 0 {
+                break;
+            }
+        }
+        let fresh = Window::fresh(record.tolerance);
+        if record.window.x > 0 {
+            // x/x: every x misses a window ends, and none is a violation.
+            let rest = (left % u64::from(fresh.x)) as u16;
+            record.window = Window { x: fresh.x - rest, y: fresh.y - rest };
+            return violations;
+        }
+        if fresh.y == 0 {
+            return violations;
+        }
+        match self.c {
+            RuleC::Tag => {
+                let grown = u64::from(record.window.y).saturating_add(left);
+                record.window.y = grown.min(u64::from(LONGEST_WINDOW)) as u16;
+                record.set_tagged(true);
+                violations += left;
+            }
+            RuleC::Widen if fresh.x > 0 => {
+                // 2x misses lead from one window 0/y' to the next, which is 2(y - x) longer
+                // unless it reaches the limit.
+                let period = 2 * u64::from(fresh.x);
+                let rounds = left / period;
+                let longest = u64::from(LONGEST_WINDOW) - (period - 1);
+                let gain = rounds.saturating_mul(2 * u64::from(fresh.y - fresh.x));
+                let grown = u64::from(record.window.y).saturating_add(gain);
+                record.window.y = grown.min(longest) as u16;
+                violations += rounds;
+                left %= period;
+                if left > 0 {
+                    violations += u64::from(self.missed_once(record));
+                    left -= 1;
+                    self.spend(record, &mut left);
+                }
+            }
+            RuleC::Reset | RuleC::Widen => {
+                record.window = fresh;
+                let period = u64::from(fresh.x) + 1;
+                violations += 1 + (left - 1) / period;
+                left = (left - 1) % period;
+                self.spend(record, &mut left);
+            }
+        }
+        violations
+    }
+
+    /// Uses up losses that the window tolerates, to its end at most.
+    fn spend(self, record: &mut Record, left: &mut u64) {
+        let window = &mut record.window;
+        let spent = u64::from(window.x).min(*left);
+        *left -= spent;
+        window.x -= spent as u16;
+        window.y -= spent as u16;
+        if spent > 0 && window.is_over() {
+            *window = Window::fresh(record.tolerance);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,15 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 
 use laxity_core::{Span, Time};
 
+use crate::governor::Governor;
 use crate::structure::{Structure, Unsupported};
 use crate::{
-    Attributes, Check, Dropped, LONGEST_WINDOW, Meter, Misses, Options, Overdue, Queues, Record,
-    RuleC, Rules, Service, Window,
+    Attributes, Dropped, LONGEST_WINDOW, Meter, Misses, Options, Overdue, Queues, Record, RuleC,
+    Rules, Service, Window,
 };
 
 /// A stream of one scheduler.
@@ -70,7 +72,7 @@ pub struct Scheduler<S, M = ()> {
     structure: S,
     meter: M,
     rules: Rules,
-    check: Check,
+    governor: Governor,
     settle: bool,
     /// Latest instant seen.
     now: Time,
@@ -101,7 +103,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             structure: S::new(options.rank())?,
             meter,
             rules: options.rules(),
-            check: options.check,
+            governor: Governor::new(options.check),
             settle: options.settle,
             now: Time::ZERO,
             unchecked: 0,
@@ -198,8 +200,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
     #[inline]
     pub fn next(&mut self, now: Time, queues: &mut impl Queues) -> Decision {
         self.see(now);
-        let Check::Every(period) = self.check;
-        if self.unchecked >= period.get() {
+        if self.unchecked >= self.governor.period().get() {
             self.check_deadlines(queues);
         }
         loop {
@@ -222,6 +223,18 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
     pub fn check(&mut self, now: Time, queues: &mut impl Queues) {
         self.see(now);
         self.check_deadlines(queues);
+    }
+
+    /// A decision took this long, for [`Check::Adaptive`](crate::Check::Adaptive): the scheduler
+    /// has no clock. Worth telling for every decision or for a regular sample of them.
+    #[inline]
+    pub fn cost(&mut self, decision: Span) {
+        self.governor.cost(decision);
+    }
+
+    /// After how many services deadlines are looked at now.
+    pub fn check_period(&self) -> NonZeroU32 {
+        self.governor.period()
     }
 
     /// What is left of the stream's current window.
@@ -325,6 +338,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             passed
         };
         let violations = self.rules.missed(record, count);
+        self.governor.violated(violations);
         let dropped = record.droppable();
         self.meter.missed(slot as usize, Misses { count, violations, dropped });
     }

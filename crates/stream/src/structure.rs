@@ -1,5 +1,7 @@
 //! Where streams are kept in order. All structures decide alike; they differ in cost.
 
+mod heaps;
+mod index_heap;
 mod list;
 
 use core::fmt;
@@ -8,6 +10,7 @@ use laxity_core::Time;
 
 use crate::{Rank, Record};
 
+pub use heaps::Heaps;
 pub use list::List;
 
 /// The records of all streams, and who is first among them.
