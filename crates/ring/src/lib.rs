@@ -1,7 +1,26 @@
 //! The primitives that need `unsafe`, kept small and apart so that the policies can forbid it.
+//!
+//! - [`spsc`]: a bounded ring from one thread to another, without locks.
+//! - `shared` (feature `shared`, Linux): the same ring from a process that is not trusted.
+//! - `sysv` (feature `sysv`, Unix): System V semaphores, which the rings are measured against.
+//! - [`prefetch`]: asking the cache for a line.
+//!
+//! Without features the crate needs no standard library and no other crate.
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
+#![warn(clippy::undocumented_unsafe_blocks)]
 
+extern crate alloc;
+#[cfg(any(test, feature = "shared", feature = "sysv"))]
+extern crate std;
+
+mod index;
 mod prefetch;
+#[cfg(all(feature = "shared", target_os = "linux"))]
+pub mod shared;
+pub mod spsc;
+mod sync;
+#[cfg(all(feature = "sysv", unix))]
+pub mod sysv;
 
 pub use prefetch::prefetch;
