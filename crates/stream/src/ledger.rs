@@ -26,8 +26,8 @@ pub struct Measures {
     /// Packets sent late without the miss being charged; see [`Service::hidden`]. In windows they
     /// count as met, as the algorithm takes them.
     pub hidden: u64,
-    /// Windows of `y` slots, back to back from the start, with more than `x` misses. What
-    /// admission promises is that there are none.
+    /// Windows of `y` slots, back to back from the start, with more than `x` misses; the current
+    /// one counts as soon as it has them. What admission promises is that there are none.
     pub tumbling: u64,
     /// Misses that found the current window without tolerance: the scheduler's own count, rule
     /// (C). For alarms it is the cheapest.
@@ -117,6 +117,11 @@ impl Ledger {
     /// The counts of a stream; after it left, until another takes its place.
     pub fn of(&self, stream: StreamId) -> Measures {
         self.rows.get(stream.slot()).map_or(Measures::default(), |row| row.measures)
+    }
+
+    /// Slots and misses so far of the stream's current back-to-back window.
+    pub fn current(&self, stream: StreamId) -> (u16, u16) {
+        self.rows.get(stream.slot()).map_or((0, 0), |row| (row.slots, row.misses))
     }
 
     /// The sum over all places ever taken.

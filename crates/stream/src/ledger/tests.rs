@@ -36,10 +36,8 @@ proptest! {
         ledger.join(0, Tolerance::new(x, y).expect("a tolerance"), true);
         let mut slots = vec![];
         for (services, count) in events {
-            for _ in 0..services {
-                ledger.served(0, SENT);
-                slots.push(false);
-            }
+            (0..services).for_each(|_| ledger.served(0, SENT));
+            slots.extend((0..services).map(|_| false));
             if count > 0 {
                 ledger.missed(0, Misses { count, violations: 0, dropped: false });
                 slots.extend((0..count).map(|_| true));
