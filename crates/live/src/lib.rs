@@ -4,3 +4,4 @@
 pub mod media;
 pub mod rtp;
 pub mod sdp;
+pub mod socket;
