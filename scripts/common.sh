@@ -18,6 +18,14 @@ tell() { printf '    %s\n' "$@" >&2; }
 # Whether version $1 is at least version $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
+# Says why a test is not run; with LAXITY_REQUIRE_ALL=1 that is a failure.
+skip() {
+    say "skipped: $1"
+    [ "${LAXITY_REQUIRE_ALL:-}" = 1 ] || return 0
+    say "LAXITY_REQUIRE_ALL=1 makes this a failure"
+    exit 1
+}
+
 is_root() { [ "$(id -u)" = 0 ]; }
 
 # Runs a program that changes the machine, and says so.
