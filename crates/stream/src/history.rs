@@ -46,6 +46,24 @@ impl History {
         (at_miss + rest, sliding + rest)
     }
 
+    /// How many further misses in a row, with no slot met between them, would violate the last `y`
+    /// slots; 0 when they are violated already. Slots that never were count as met.
+    pub(crate) fn distance(&self) -> u16 {
+        let (x, y) = (self.tolerance.x(), self.tolerance.y());
+        // Each miss pushes the oldest slot out. It makes things worse only when that was a met
+        // one, and `x + 1 - misses` of these are too many.
+        let mut met = (x + 1).saturating_sub(self.misses);
+        let mut distance = 0;
+        let mut oldest = self.next;
+        while met > 0 && distance < y {
+            let missed = self.bits[usize::from(oldest / 64)] & 1 << (oldest % 64) != 0;
+            met -= u16::from(!missed);
+            distance += 1;
+            oldest = if oldest + 1 == y { 0 } else { oldest + 1 };
+        }
+        distance
+    }
+
     fn overfull(&self) -> bool {
         self.misses > self.tolerance.x()
     }

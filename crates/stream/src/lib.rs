@@ -26,6 +26,7 @@ mod options;
 mod queues;
 mod rank;
 mod record;
+pub mod rivals;
 mod rules;
 mod scheduler;
 pub mod structure;

@@ -338,6 +338,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             passed
         };
         let violations = self.rules.missed(record, count);
+        self.structure.missed(slot, count);
         self.governor.violated(violations);
         let dropped = record.droppable();
         self.meter.missed(slot as usize, Misses { count, violations, dropped });
@@ -352,6 +353,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             late: record.late(),
             hidden: deadline < self.now,
         };
+        self.structure.served(slot);
         self.meter.served(slot as usize, service);
         self.rules.met(&mut record);
         let stream = StreamId { slot, generation: record.generation };

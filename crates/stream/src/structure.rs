@@ -10,7 +10,7 @@ use laxity_core::Time;
 
 use crate::{Rank, Record};
 
-pub use heaps::Heaps;
+pub use heaps::{Heaps, Precedence};
 pub use list::List;
 
 /// The records of all streams, and who is first among them.
@@ -52,6 +52,14 @@ pub trait Structure: Sized {
     /// When the next of the streams may go out that wait and may not yet; asked after
     /// [`first`](Self::first) answered `None`.
     fn next_release(&mut self) -> Option<Time>;
+
+    /// The head of a slot goes out; `store` follows. For orders that look at more than records.
+    #[inline]
+    fn served(&mut self, _slot: u32) {}
+
+    /// So many deadlines of a slot were missed; `store` follows.
+    #[inline]
+    fn missed(&mut self, _slot: u32, _count: u64) {}
 }
 
 /// A structure cannot keep the order that the options ask for.

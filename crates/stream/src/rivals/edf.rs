@@ -1,0 +1,35 @@
+//! `edf`: earliest deadline first, and nothing else.
+
+use laxity_core::PolicyInfo;
+
+use crate::structure::Precedence;
+use crate::{Rank, Record};
+
+/// Whoever's head is due first. Keeps all deadlines whenever that is possible at all; beyond that
+/// it spreads misses without looking at who can bear them.
+#[derive(Clone, Copy, Debug)]
+pub struct Edf;
+
+impl Edf {
+    /// What it says of itself.
+    pub const INFO: PolicyInfo = PolicyInfo {
+        name: "edf",
+        summary: "the packet that is due first, whatever its stream tolerates",
+        source: "Liu and Layland, JACM 1973",
+        keeps_deadlines: false,
+        options: &[],
+    };
+}
+
+impl Precedence for Edf {
+    const NAME: &'static str = Edf::INFO.name;
+
+    fn new(_: Rank) -> Edf {
+        Edf
+    }
+
+    #[inline]
+    fn before(&self, (slot_a, a): (u32, &Record), (slot_b, b): (u32, &Record)) -> bool {
+        (a.deadline, a.arrival, slot_a) < (b.deadline, b.arrival, slot_b)
+    }
+}

@@ -1,0 +1,34 @@
+//! `fifo`: order of arrival.
+
+use laxity_core::PolicyInfo;
+
+use crate::structure::Precedence;
+use crate::{Rank, Record};
+
+/// Whoever's head came first. A burst goes out as a whole when nothing else came with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo;
+
+impl Fifo {
+    /// What it says of itself.
+    pub const INFO: PolicyInfo = PolicyInfo {
+        name: "fifo",
+        summary: "the packet that arrived first, whatever its stream tolerates",
+        source: "the paper, section 5",
+        keeps_deadlines: false,
+        options: &[],
+    };
+}
+
+impl Precedence for Fifo {
+    const NAME: &'static str = Fifo::INFO.name;
+
+    fn new(_: Rank) -> Fifo {
+        Fifo
+    }
+
+    #[inline]
+    fn before(&self, (slot_a, a): (u32, &Record), (slot_b, b): (u32, &Record)) -> bool {
+        (a.arrival, slot_a) < (b.arrival, slot_b)
+    }
+}

@@ -1,0 +1,54 @@
+//! Other policies for the same streams, to compare with: each a different [`Precedence`] in the
+//! paper's heaps, so that joins, deadlines, drops and statistics are those of the
+//! [`Scheduler`](crate::Scheduler) and nothing but the order differs.
+//!
+//! They know no windows; the scheduler still follows them, so `rule_c` of
+//! [`Measures`](crate::Measures) says what DWCS would have counted. Of [`Options`](crate::Options)
+//! they heed `check`, `settle`, `align` and `ahead`. `ahead: None` is what their authors describe: a
+//! free server never waits.
+
+mod dbp;
+mod edf;
+mod fifo;
+mod static_priority;
+mod wfq;
+
+pub use dbp::Dbp;
+pub use edf::Edf;
+pub use fifo::Fifo;
+pub use static_priority::StaticPriority;
+pub use wfq::Wfq;
+
+use laxity_core::PolicyInfo;
+
+use crate::structure::{Heaps, Precedence};
+
+/// The structure of a rival: `Scheduler<Rival<Edf>>` is a scheduler by deadline alone.
+pub type Rival<P> = Heaps<P>;
+
+/// All of them. A new one is a file, a line here and one in [`visit`].
+pub const POLICIES: &[PolicyInfo] =
+    &[Fifo::INFO, Edf::INFO, StaticPriority::INFO, Wfq::INFO, Dbp::INFO];
+
+/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Takes the policy.
+    fn visit<P: Precedence + Send + 'static>(self) -> Self::Output;
+}
+
+/// Hands the policy of a name to `visitor`; `None` when no rival has this name.
+pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+    match name {
+        "fifo" => Some(visitor.visit::<Fifo>()),
+        "edf" => Some(visitor.visit::<Edf>()),
+        "static-priority" => Some(visitor.visit::<StaticPriority>()),
+        "wfq" => Some(visitor.visit::<Wfq>()),
+        "dbp" => Some(visitor.visit::<Dbp>()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
