@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ring", &["core"]),
     ("link", &["core", "curve", "ring"]),
     ("stream", &["core"]),
-    ("scenario", &["core", "curve", "link"]),
+    ("scenario", &["core", "curve", "link", "stream"]),
     ("trace", &["core"]),
     ("sim", &["core", "curve", "link", "scenario", "trace"]),
     ("report", &["core", "scenario"]),

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, Time};
 
-use crate::model::Scenario;
+use crate::Document;
 use crate::quantity;
 
 /// Any bytes are a scenario or a list of problems; a scenario prints and reads back equal.
@@ -16,10 +16,10 @@ pub fn scenario(data: &[u8]) {
         0..20 => Ok(vec![(Time(5), Bytes(100)), (Time(5), Bytes(7)), (Time(90), Bytes(100))]),
         _ => Err("there is no such trace".to_owned()),
     };
-    match Scenario::parse_with(&text, path, &mut traces) {
+    match Document::parse_with(&text, path, &mut traces) {
         Ok(scenario) => {
             let printed = scenario.to_toml();
-            match Scenario::parse_with(&printed, path, &mut traces) {
+            match Document::parse_with(&printed, path, &mut traces) {
                 Ok(again) => assert_eq!(again, scenario, "printed as\n{printed}"),
                 Err(error) => panic!("printed as\n{printed}\nwhich has problems:\n{error}"),
             }

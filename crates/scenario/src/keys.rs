@@ -51,9 +51,9 @@ pub enum Kind {
     /// One of the names given.
     Choice(&'static [&'static str]),
     /// The name of a policy.
-    Policy,
+    Policy(&'static Names),
     /// A list of names of policies.
-    Policies,
+    Policies(&'static Names),
     /// A code point by name or number.
     Dscp,
     /// An IP protocol by name or number.
@@ -62,8 +62,20 @@ pub enum Kind {
     Prefix,
     /// A port, or a range of ports.
     Ports,
-    /// A whole number of 32 bits.
-    Integer,
+    /// A whole number between two, both included.
+    Whole(u32, u32),
+    /// A whole number between two, both included, or one of the names given.
+    WholeOr(u32, u32, &'static [&'static str]),
+    /// A time with its unit, or one of the names given.
+    TimeOr(&'static [&'static str]),
+    /// Losses and packets, `x/y`.
+    Tolerance,
+    /// How often a second, such as `25/s`.
+    Frequency,
+    /// A share of a hundred, such as `1 %`.
+    Percent,
+    /// A host and a port, `host:port`.
+    Address,
     /// A table.
     Table(&'static Table),
     /// A list of tables.
@@ -92,10 +104,37 @@ pub struct Forms {
     pub article: &'static str,
     /// One or two sentences.
     pub doc: &'static str,
-    /// Whether a plain size may stand in place of a table.
-    pub plain_size: bool,
+    /// What may stand in place of a table.
+    pub plain: Plain,
     /// The forms, the most usual first.
     pub tables: &'static [Table],
+}
+
+/// What may stand in place of a table that has several forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// Nothing.
+    No,
+    /// A size.
+    Size,
+    /// One of the names given.
+    Names(&'static [&'static str]),
+}
+
+/// The names of the policies of one kind of scenario.
+#[derive(Debug)]
+pub struct Names {
+    /// Whose policies they are, as the schema calls them.
+    pub of: &'static str,
+    /// The names.
+    pub list: &'static [&'static str],
+}
+
+impl Plain {
+    /// How many alternatives that is in a schema.
+    pub fn alternatives(self) -> usize {
+        usize::from(self != Plain::No)
+    }
 }
 
 impl Kind {
@@ -113,13 +152,19 @@ impl Kind {
             Kind::Bool => "`true` or `false`".into(),
             Kind::Weight => "a positive number".into(),
             Kind::Choice(names) => format!("one of {}", list(names)),
-            Kind::Policy => "the name of a policy".into(),
-            Kind::Policies => "a list of names of policies".into(),
+            Kind::Policy(_) => "the name of a policy".into(),
+            Kind::Policies(_) => "a list of names of policies".into(),
             Kind::Dscp => "a code point".into(),
             Kind::Protocol => "an IP protocol".into(),
             Kind::Prefix => "an address".into(),
             Kind::Ports => "a port or a range of ports".into(),
-            Kind::Integer => "a whole number".into(),
+            Kind::Whole(..) => "a whole number".into(),
+            Kind::WholeOr(_, _, names) => format!("a whole number or {}", strings(names)),
+            Kind::TimeOr(names) => format!("a time or {}", strings(names)),
+            Kind::Tolerance => "a tolerance x/y".into(),
+            Kind::Frequency => "a frequency".into(),
+            Kind::Percent => "a percentage".into(),
+            Kind::Address => "a host and port".into(),
             Kind::Table(_) => "a table".into(),
             Kind::Tables(table) => format!("a list of tables [[{}]]", table.name),
             Kind::Forms(forms) => format!("{} {}", forms.article, forms.name),
@@ -158,8 +203,10 @@ impl Forms {
     /// How the forms are written, the required keys of each.
     pub fn usage(&self) -> String {
         let mut forms: Vec<String> = Vec::new();
-        if self.plain_size {
-            forms.push("\"1536 B\"".into());
+        match self.plain {
+            Plain::No => {}
+            Plain::Size => forms.push("\"1536 B\"".into()),
+            Plain::Names(names) => forms.extend(names.iter().map(|n| format!("\"{n}\""))),
         }
         for table in self.tables {
             let required = table.keys.iter().filter(|k| k.need == Need::Required);
@@ -168,6 +215,11 @@ impl Forms {
         }
         format!("{} {} is one of {}", self.article, self.name, forms.join(" | "))
     }
+}
+
+/// Names as they are written in a file, with an "or".
+pub(crate) fn strings(names: &[&str]) -> String {
+    names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" or ")
 }
 
 /// Names in backquotes, with commas and an "or".

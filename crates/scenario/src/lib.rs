@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod csv;
+mod document;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod keys;
@@ -31,13 +32,14 @@ pub mod policies;
 mod problem;
 pub mod quantity;
 mod read;
-
 pub mod result;
 pub mod schema;
 mod setup;
 pub mod shape;
+pub mod streams;
 mod write;
 
+pub use document::{Document, DocumentKind};
 pub use problem::{Problem, ScenarioError};
 pub use read::TraceLoader;
 pub use read::walk::{MAX_BYTES, MAX_PACKET, MAX_RATE, MAX_SPAN};

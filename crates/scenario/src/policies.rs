@@ -2,7 +2,9 @@
 
 use laxity_link::registry;
 
-const NAMES: [&str; registry::POLICIES.len()] = {
+use crate::keys::Names;
+
+const LIST: [&str; registry::POLICIES.len()] = {
     let mut names = [""; registry::POLICIES.len()];
     let mut i = 0;
     while i < names.len() {
@@ -13,7 +15,10 @@ const NAMES: [&str; registry::POLICIES.len()] = {
 };
 
 /// Every policy that `policy.use` and `policy.compare` accept.
-pub const POLICIES: &[&str] = &NAMES;
+pub const POLICIES: &[&str] = &LIST;
+
+/// The same for the table of keys.
+pub(crate) static NAMES: Names = Names { of: "link", list: POLICIES };
 
 /// The policy of a scenario that names none.
 pub const DEFAULT_POLICY: &str = "exact";

@@ -5,13 +5,20 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 use toml::de::DeValue;
 
-use crate::keys::{Forms, Key, Kind, Need, Table};
+use crate::document::DocumentKind;
+use crate::keys::{Forms, Key, Kind, Names, Need, Plain, Table};
 use crate::names;
-use crate::policies::POLICIES;
 use crate::quantity::Dimension;
-use crate::shape;
+use crate::{shape, streams};
 
-/// The schema (JSON Schema, draft 2020-12) of a scenario file.
+/// Tables in which exactly one of two keys stands.
+static EITHER: [(&Table, [&str; 2]); 3] = [
+    (&shape::REALTIME, ["deadline", "rspec"]),
+    (&streams::shape::SERVER, ["rate", "service"]),
+    (&streams::shape::STREAM, ["tolerance", "application"]),
+];
+
+/// The schema (JSON Schema, draft 2020-12) of a scenario file of any kind.
 ///
 /// It describes types, names and which keys go together; what depends on values, such as a peak
 /// rate below the long-term rate, only the reader knows.
@@ -27,15 +34,12 @@ pub fn schema() -> Value {
         });
         definitions.insert(name.into(), definition);
     }
-    definitions.insert("policy-name".into(), json!({ "enum": POLICIES }));
+    let kinds = DocumentKind::ALL.map(|kind| file(kind, &mut definitions));
     let mut root = Map::new();
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("title".into(), json!("Laxity scenario"));
-    root.extend(object(&shape::SCENARIO, &mut definitions));
-    root.insert(
-        "anyOf".into(),
-        json!([{ "required": ["realtime"] }, { "required": ["best_effort"] }]),
-    );
+    root.insert("type".into(), json!("object"));
+    root.insert("oneOf".into(), json!(kinds));
     root.insert("$defs".into(), Value::Object(definitions));
     Value::Object(root)
 }
@@ -43,6 +47,22 @@ pub fn schema() -> Value {
 /// The schema as it is committed: indented, with a line break at its end.
 pub fn schema_text() -> String {
     format!("{:#}\n", schema())
+}
+
+/// Defines the files of one kind and refers to the definition.
+fn file(kind: DocumentKind, definitions: &mut Map<String, Value>) -> Value {
+    let table = kind.shape();
+    let mut schema = object(table, definitions);
+    if kind == DocumentKind::Link {
+        let some = json!([{ "required": ["realtime"] }, { "required": ["best_effort"] }]);
+        schema.insert("anyOf".into(), some);
+    }
+    definitions.insert(table.name.into(), Value::Object(schema));
+    defined(table.name)
+}
+
+fn defined(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{}", name.replace(' ', "-")) })
 }
 
 fn object(table: &Table, definitions: &mut Map<String, Value>) -> Map<String, Value> {
@@ -60,9 +80,8 @@ fn object(table: &Table, definitions: &mut Map<String, Value>) -> Map<String, Va
     if !required.is_empty() {
         out.insert("required".into(), json!(required));
     }
-    if std::ptr::eq(table, &shape::REALTIME) {
-        let either = json!([{ "required": ["deadline"] }, { "required": ["rspec"] }]);
-        out.insert("oneOf".into(), either);
+    if let Some((_, [one, other])) = EITHER.iter().find(|(t, _)| std::ptr::eq(*t, table)) {
+        out.insert("oneOf".into(), json!([{ "required": [one] }, { "required": [other] }]));
     }
     out
 }
@@ -108,13 +127,15 @@ fn example(toml: &str) -> Option<Value> {
 }
 
 fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
-    let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
-    let pair = |name: &str| json!({ "type": "array", "items": reference(name), "minItems": 2, "maxItems": 2 });
-    let whole = |most: u64| json!({ "type": "integer", "minimum": 0, "maximum": most });
+    let pair = |name: &str| json!({ "type": "array", "items": defined(name), "minItems": 2, "maxItems": 2 });
+    let between =
+        |least: u32, most: u32| json!({ "type": "integer", "minimum": least, "maximum": most });
+    let whole = |most: u32| between(0, most);
+    let text = |pattern: &str| json!({ "type": "string", "pattern": pattern });
     match kind {
-        Kind::Rate => reference("rate"),
-        Kind::Size => reference("size"),
-        Kind::Time => reference("time"),
+        Kind::Rate => defined("rate"),
+        Kind::Size => defined("size"),
+        Kind::Time => defined("time"),
         Kind::RatePair => pair("rate"),
         Kind::SizePair => pair("size"),
         Kind::TimePair => pair("time"),
@@ -123,9 +144,10 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Weight => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 4294.967295 }),
         Kind::Choice(names) => json!({ "enum": names }),
-        Kind::Policy => reference("policy-name"),
-        Kind::Policies => {
-            json!({ "type": "array", "items": reference("policy-name"), "uniqueItems": true })
+        Kind::Policy(names) => policy_name(names, definitions),
+        Kind::Policies(names) => {
+            let name = policy_name(names, definitions);
+            json!({ "type": "array", "items": name, "uniqueItems": true })
         }
         Kind::Dscp => json!({ "anyOf": [{ "enum": names::of("dscp") }, whole(63)] }),
         Kind::Protocol => json!({ "anyOf": [{ "enum": names::of("protocol") }, whole(255)] }),
@@ -133,26 +155,36 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Ports => json!({
             "anyOf": [whole(65535), { "type": "string", "pattern": r"^\s*[0-9]+\s*(-\s*[0-9]+\s*)?$" }]
         }),
-        Kind::Integer => whole(u32::MAX.into()),
+        Kind::Whole(least, most) => between(*least, *most),
+        Kind::WholeOr(least, most, names) => {
+            json!({ "anyOf": [between(*least, *most), { "enum": names }] })
+        }
+        Kind::TimeOr(names) => json!({ "anyOf": [{ "enum": names }, defined("time")] }),
+        Kind::Tolerance => text(r"^\s*[0-9]+\s*/\s*[0-9]+\s*$"),
+        Kind::Frequency => text(r"^\s*[0-9]+(\.[0-9]+)?\s*/s\s*$"),
+        Kind::Percent => text(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"),
+        Kind::Address => text(r"^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+):[0-9]+$"),
         Kind::Table(table) => {
             define(table.name, definitions, |d| Value::Object(object(table, d)));
-            reference(table.name)
+            defined(table.name)
         }
         Kind::Tables(table) => {
             define(table.name, definitions, |d| Value::Object(object(table, d)));
-            json!({ "type": "array", "items": reference(table.name) })
+            json!({ "type": "array", "items": defined(table.name) })
         }
         Kind::Forms(forms) => {
             define(forms.name, definitions, |d| any_form(forms, d));
-            reference(forms.name)
+            defined(forms.name)
         }
     }
 }
 
 fn any_form(forms: &Forms, definitions: &mut Map<String, Value>) -> Value {
     let mut any: Vec<Value> = Vec::new();
-    if forms.plain_size {
-        any.push(json!({ "$ref": "#/$defs/size" }));
+    match forms.plain {
+        Plain::No => {}
+        Plain::Size => any.push(defined("size")),
+        Plain::Names(names) => any.push(json!({ "enum": names })),
     }
     for table in forms.tables {
         any.push(Value::Object(object(table, definitions)));
@@ -165,10 +197,17 @@ fn define(
     definitions: &mut Map<String, Value>,
     make: impl FnOnce(&mut Map<String, Value>) -> Value,
 ) {
-    if !definitions.contains_key(name) {
+    let name = name.replace(' ', "-");
+    if !definitions.contains_key(&name) {
         let value = make(definitions);
-        definitions.insert(name.into(), value);
+        definitions.insert(name, value);
     }
+}
+
+fn policy_name(names: &Names, definitions: &mut Map<String, Value>) -> Value {
+    let name = format!("{} policy name", names.of);
+    define(&name, definitions, |_| json!({ "enum": names.list }));
+    defined(&name)
 }
 
 /// The reference of all keys as Markdown.
@@ -179,23 +218,26 @@ pub fn reference() -> String {
     let _ =
         write!(out, "\nQuantities are strings with a unit and are exact: {}.\n", usage.join("; "));
     let mut seen: Vec<&str> = Vec::new();
-    section(&shape::SCENARIO, "The file", &mut out);
-    below(&shape::SCENARIO, "", &mut seen, &mut out);
+    for kind in DocumentKind::ALL {
+        let _ = write!(out, "\n# A file with `[{}]`: {}\n", kind.section(), kind.noun());
+        let _ = write!(out, "\n{}\n", kind.shape().doc);
+        rows(kind.shape(), &mut out);
+        below(kind.shape(), "", &mut seen, &mut out);
+    }
     out
 }
 
 /// Describes the tables below one, each once.
 fn below(table: &'static Table, path: &str, seen: &mut Vec<&'static str>, out: &mut String) {
     for key in table.keys {
-        let path =
-            if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
+        let top = path.is_empty();
+        let path = if top { key.name.to_owned() } else { format!("{path}.{}", key.name) };
         match key.kind {
             Kind::Table(inner) | Kind::Tables(inner) if !seen.contains(&inner.name) => {
                 seen.push(inner.name);
-                let listed = matches!(key.kind, Kind::Tables(_)) && table.name == "scenario";
-                let title = match (table.name == "scenario", listed) {
-                    (true, true) => format!("`[[{path}]]`"),
-                    (true, false) => format!("`[{path}]`"),
+                let title = match (top, key.kind) {
+                    (true, Kind::Tables(_)) => format!("`[[{path}]]`"),
+                    (true, _) => format!("`[{path}]`"),
                     _ => format!("`{path}`"),
                 };
                 section(inner, &title, out);
@@ -203,7 +245,11 @@ fn below(table: &'static Table, path: &str, seen: &mut Vec<&'static str>, out: &
             }
             Kind::Forms(forms) if !seen.contains(&forms.name) => {
                 seen.push(forms.name);
-                let plain = if forms.plain_size { " A plain size, or:" } else { "" };
+                let plain = match forms.plain {
+                    Plain::No => String::new(),
+                    Plain::Size => " A plain size, or:".into(),
+                    Plain::Names(names) => format!(" {}, or:", crate::keys::strings(names)),
+                };
                 let _ = write!(out, "\n## `{}`\n\n{}{plain}\n", key.name, forms.doc);
                 for form in forms.tables {
                     let _ = write!(out, "\n### {}\n\n{}\n", form.name, form.doc);

@@ -1,12 +1,18 @@
 //! What a scenario of a link may hold: every table, every key, with type, meaning and default.
 
-use crate::keys::{Forms, Key, Kind, Need, Table};
+use crate::keys::{Forms, Key, Kind, Need, Plain, Table};
+use crate::policies;
 
-const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> Key {
+pub(crate) const fn required(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> Key {
     Key { name, kind, need: Need::Required, example, doc }
 }
 
-const fn optional(
+pub(crate) const fn optional(
     name: &'static str,
     kind: Kind,
     default: &'static str,
@@ -18,7 +24,7 @@ const fn optional(
 
 /// The whole file.
 pub static SCENARIO: Table = Table {
-    name: "scenario",
+    name: "link-scenario",
     doc: "A link, the real-time flows and best-effort classes that share it, and the policies to \
           put on it.",
     keys: &[
@@ -122,10 +128,16 @@ pub static POLICY: Table = Table {
     name: "policy",
     doc: "Which policies run, and their options.",
     keys: &[
-        optional("use", Kind::Policy, "\"exact\"", "\"exact\"", "The policy of the link."),
+        optional(
+            "use",
+            Kind::Policy(&policies::NAMES),
+            "\"exact\"",
+            "\"exact\"",
+            "The policy of the link.",
+        ),
         optional(
             "compare",
-            Kind::Policies,
+            Kind::Policies(&policies::NAMES),
             "none",
             "[\"background\", \"slack\"]",
             "Further policies that a simulation runs beside it, on the same arrivals.",
@@ -385,7 +397,7 @@ pub static ENVELOPE: Forms = Forms {
     name: "envelope",
     article: "an",
     doc: "The most that a flow sends in any interval of a given length.",
-    plain_size: false,
+    plain: Plain::No,
     tables: &[
         Table {
             name: "TSpec",
@@ -467,7 +479,7 @@ pub static SOURCE: Forms = Forms {
     name: "source",
     article: "a",
     doc: "A traffic generator.",
-    plain_size: false,
+    plain: Plain::No,
     tables: &[
         Table {
             name: "on and off",
@@ -516,7 +528,7 @@ pub static LENGTHS: Forms = Forms {
     name: "length",
     article: "a",
     doc: "How long a source's packets are.",
-    plain_size: true,
+    plain: Plain::Size,
     tables: &[
         Table {
             name: "normal",
@@ -565,10 +577,10 @@ pub static MATCH: Table = Table {
         optional("dst", Kind::Prefix, "any", "\"2001:db8::/32\"", "Destination address or prefix."),
         optional("sport", Kind::Ports, "any", "5004", "Source port, or a range \"5004-5010\"."),
         optional("dport", Kind::Ports, "any", "\"5004-5010\"", "Destination port, or a range."),
-        optional("mark", Kind::Integer, "any", "1", "Firewall mark (live only)."),
+        optional("mark", Kind::Whole(0, u32::MAX), "any", "1", "Firewall mark (live only)."),
         optional(
             "priority",
-            Kind::Integer,
+            Kind::Whole(0, u32::MAX),
             "any",
             "6",
             "Socket priority (live) or VLAN priority code point (captures).",

@@ -1,26 +1,25 @@
-//! Prints a scenario as the file that it could have been read from.
+//! Prints a link scenario as the file that it could have been read from.
 
-use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
+pub(crate) mod printer;
 
 use laxity_core::{Bytes, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
 
 use crate::model::{
-    BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Length, Match, Prefix, RealtimeFlow,
-    Release, Scenario, Source,
+    BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
+    Scenario, Source,
 };
 use crate::names;
-use crate::quantity::{print_bit_rate, print_bytes, print_rate, print_span};
+use crate::quantity::{print_bit_rate, print_rate};
 use crate::read::flows::OTHER;
+use printer::{Printer, length, quoted, range, size, time, weight};
 
 impl Scenario {
     /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the
     /// same file gives an equal scenario; an envelope that was fitted to a trace is printed as
     /// the buckets that came out.
     pub fn to_toml(&self) -> String {
-        let mut out =
-            Printer { text: String::new(), folder: self.path.parent().map(Path::to_owned) };
+        let mut out = Printer::new(&self.path);
         out.line("# A scenario for Laxity: a link, who shares it, and how it is scheduled.");
         out.link(self);
         out.policy(self);
@@ -50,28 +49,7 @@ impl Scenario {
     }
 }
 
-struct Printer {
-    text: String,
-    folder: Option<PathBuf>,
-}
-
 impl Printer {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
-    }
-
-    fn key(&mut self, name: &str, value: &str) {
-        let _ = writeln!(self.text, "{name} = {value}");
-    }
-
-    /// A key that is left out at its default.
-    fn unless<T: PartialEq>(&mut self, name: &str, value: T, default: T, print: fn(&T) -> String) {
-        if value != default {
-            self.key(name, &print(&value));
-        }
-    }
-
     fn link(&mut self, scenario: &Scenario) {
         let link = &scenario.link;
         self.line("\n[link]");
@@ -181,7 +159,6 @@ impl Printer {
     }
 
     fn source(&self, source: &Source) -> String {
-        let range = |(a, b): &(Span, Span)| format!("[{}, {}]", time(a), time(b));
         match source {
             Source::OnOff { length: l, on, off } => {
                 format!("{{ length = {}, on = {}, off = {} }}", length(l), range(on), range(off))
@@ -195,58 +172,10 @@ impl Printer {
                 format!("{{ period = {}, length = {}{jitter} }}", time(period), length(l))
             }
             Source::Trace { path } => {
-                let path = relative(path, self.folder.as_deref().unwrap_or(Path::new("")));
-                format!("{{ trace = {} }}", quoted(&path.to_string_lossy()))
+                format!("{{ trace = {} }}", self.path(path))
             }
         }
     }
-}
-
-/// A path as it is written in a file of `folder`.
-fn relative(path: &Path, folder: &Path) -> PathBuf {
-    if let Ok(inner) = path.strip_prefix(folder) {
-        return inner.to_owned();
-    }
-    if path.is_absolute() {
-        return path.to_owned();
-    }
-    // Out of the folder first; a scenario in memory may name any file.
-    let up = folder.components().filter(|c| matches!(c, Component::Normal(_))).map(|_| "..");
-    up.collect::<PathBuf>().join(path)
-}
-
-/// A TOML basic string.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
-fn size(bytes: &Bytes) -> String {
-    quoted(&print_bytes(*bytes))
-}
-
-fn time(span: &Span) -> String {
-    quoted(&print_span(*span))
-}
-
-/// A weight with as many decimals as it needs.
-pub(crate) fn weight(weight: Weight) -> String {
-    let (whole, part) = (weight.0 / 1_000_000, weight.0 % 1_000_000);
-    if part == 0 {
-        return whole.to_string();
-    }
-    format!("{whole}.{part:06}").trim_end_matches('0').to_owned()
 }
 
 fn envelope(envelope: &Envelope) -> String {
@@ -288,18 +217,6 @@ fn envelope(envelope: &Envelope) -> String {
                     format!("{{ buckets = [{}], packet = {packet}{minimum} }}", list.join(", "))
                 }
             }
-        }
-    }
-}
-
-fn length(length: &Length) -> String {
-    match length {
-        Length::Fixed(bytes) => size(bytes),
-        Length::Normal { mean, deviation } => {
-            format!("{{ normal = [{}, {}] }}", size(mean), size(deviation))
-        }
-        Length::Uniform { least, most } => {
-            format!("{{ uniform = [{}, {}] }}", size(least), size(most))
         }
     }
 }

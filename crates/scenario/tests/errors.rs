@@ -4,8 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use laxity_scenario::model::Scenario;
+use laxity_scenario::Document;
 use laxity_scenario::policies::POLICIES;
+use laxity_scenario::streams::policies;
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new("tests/errors");
@@ -21,15 +22,18 @@ fn cases() -> Vec<PathBuf> {
 // Fails when a check is dropped, a place moves, or a message or remedy changes.
 #[test]
 fn messages_are_as_reviewed() {
+    let stream_policies: Vec<&str> = policies::POLICIES.iter().map(|p| p.name).collect();
     let bless = std::env::var_os("LAXITY_BLESS").is_some();
     let cases = cases();
     assert!(cases.len() >= 30);
     let mut wrong = Vec::new();
     for path in cases {
-        let error = match Scenario::read(&path) {
+        let error = match Document::read(&path) {
             Ok(_) => panic!("{} has no problem", path.display()),
             // A new policy changes no message here.
-            Err(error) => format!("{error}\n").replace(&POLICIES.join(" "), "{policies}"),
+            Err(error) => format!("{error}\n")
+                .replace(&POLICIES.join(" "), "{policies}")
+                .replace(&stream_policies.join(" "), "{stream policies}"),
         };
         let expected = path.with_extension("txt");
         if bless {
@@ -43,7 +47,7 @@ fn messages_are_as_reviewed() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let error = Scenario::read("tests/errors/none").unwrap_err();
+    let error = Document::read("tests/errors/none").unwrap_err();
     assert!(error.problems().is_empty());
     let text = error.to_string();
     assert!(text.starts_with("tests/errors/none: cannot be read: "), "{text}");
@@ -54,7 +58,7 @@ fn a_file_that_is_not_there_is_named() {
 fn bytes_that_are_not_utf8_have_a_place() {
     let path = std::env::temp_dir().join(format!("laxity-latin1-{}.toml", std::process::id()));
     std::fs::write(&path, b"[link]\nrate = \"1\xb5\"\n").unwrap();
-    let error = Scenario::read(&path).unwrap_err();
+    let error = Document::read(&path).unwrap_err();
     std::fs::remove_file(&path).unwrap();
     let problem = &error.problems()[0];
     assert_eq!((problem.line, problem.column), (2, 10));

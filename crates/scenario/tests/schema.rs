@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use laxity_scenario::keys::{Kind, Table};
-use laxity_scenario::{schema, shape};
+use laxity_scenario::{DocumentKind, schema};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -121,7 +121,7 @@ fn committed_scenarios_are_valid() {
     let schema = schema::schema();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut paths = toml_files(&root().join("scenarios"));
-    paths.push(corpus.join("least.toml"));
+    paths.extend(["least.toml", "streams-least.toml", "streams-full.toml"].map(|f| corpus.join(f)));
     assert!(paths.len() > 6);
     for path in paths {
         assert!(valid(&schema, &document(&path).unwrap(), &schema), "{}", path.display());
@@ -135,13 +135,17 @@ fn malformed_scenarios_are_not_valid() {
     // Patterns of quantities and addresses (08 to 11, 33, 45) are not tried here; what one value
     // says of another (12 to 15, 21, 23, 28, 46) only the reader knows.
     let beyond =
-        ["08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46"];
+        ["08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46", "61"];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let accepted = toml_files(&folder).into_iter().filter_map(|path| {
         let name = path.file_name()?.to_string_lossy()[..2].to_owned();
         document(&path).filter(|v| valid(&schema, v, &schema)).map(|_| name)
     });
     assert_eq!(accepted.collect::<Vec<_>>(), beyond);
+}
+
+fn defined<'a>(name: &str, root: &'a Value) -> &'a Value {
+    &root["$defs"][name.replace(' ', "-")]
 }
 
 // Fails when an example of the table is not a value of its key.
@@ -155,11 +159,11 @@ fn every_example_is_valid() {
             assert!(valid(property, example, root), "{}.{}: {example}", table.name, key.name);
             match key.kind {
                 Kind::Table(inner) | Kind::Tables(inner) => {
-                    visit(inner, &root["$defs"][inner.name], root);
+                    visit(inner, defined(inner.name, root), root);
                 }
                 Kind::Forms(forms) => {
-                    let any = root["$defs"][forms.name]["anyOf"].as_array().unwrap();
-                    let any = &any[usize::from(forms.plain_size)..];
+                    let any = defined(forms.name, root)["anyOf"].as_array().unwrap();
+                    let any = &any[forms.plain.alternatives()..];
                     for (form, schema) in forms.tables.iter().zip(any) {
                         visit(form, schema, root);
                     }
@@ -169,7 +173,9 @@ fn every_example_is_valid() {
         }
     }
     let schema = schema::schema();
-    visit(&shape::SCENARIO, &schema, &schema);
+    for kind in DocumentKind::ALL {
+        visit(kind.shape(), defined(kind.shape().name, &schema), &schema);
+    }
 }
 
 #[test]
@@ -180,5 +186,9 @@ fn the_reference_names_every_table() {
         assert!(page.contains(title), "{title}");
     }
     assert!(page.contains("| `deadline` | a time, like `\"30 ms\"` |"));
-    assert_eq!(page.matches("## `source`").count(), 1);
+    // One of links, one of streams.
+    assert_eq!(page.matches("## `source`").count(), 2);
+    for title in ["# A file with `[server]`", "## `[server]`", "## `[[stream]]`", "### bursts"] {
+        assert!(page.contains(title), "{title}");
+    }
 }

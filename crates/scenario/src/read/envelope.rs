@@ -55,7 +55,7 @@ fn buckets(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Envelope> {
     let mut all = Vec::with_capacity(list.len());
     for (i, value) in list.iter().enumerate() {
         let path = format!("{}[{i}]", section.key_path("buckets"));
-        all.push(Section::open(value, path, shape, out).and_then(|s| bucket(&s, out)));
+        all.push(section.below(value, path, shape, out).and_then(|s| bucket(&s, out)));
     }
     let all: Vec<Bucket> = all.into_iter().collect::<Option<_>>()?;
     with_packet(section, &all, out)

@@ -16,11 +16,11 @@ const MAX_NAME: usize = 64;
 
 /// The names so far, with the lines on which they stand.
 #[derive(Default)]
-pub(super) struct Names(HashMap<String, usize>);
+pub(crate) struct Names(HashMap<String, usize>);
 
 impl Names {
     /// Reads and claims the name of a flow.
-    pub(super) fn claim(
+    pub(crate) fn claim(
         &mut self,
         section: &Section<'_>,
         out: &mut Problems<'_>,
@@ -51,7 +51,8 @@ impl Names {
 }
 
 /// Opens one flow of a list; its path holds the name, or its place where it has none.
-pub(super) fn open<'a>(
+pub(crate) fn open<'a>(
+    root: &Section<'a>,
     list: &str,
     place: usize,
     value: &'a Value<'a>,
@@ -66,5 +67,5 @@ pub(super) fn open<'a>(
         Some(name) if !name.is_empty() => join(list, name),
         _ => format!("{list}[{place}]"),
     };
-    Section::open(value, path, shape, out)
+    root.below(value, path, shape, out)
 }

@@ -2,8 +2,7 @@
 
 use std::net::IpAddr;
 
-use toml::de::DeValue;
-
+use super::values;
 use super::walk::{Section, shown};
 use crate::model::{Match, Prefix};
 use crate::names;
@@ -25,8 +24,8 @@ pub(super) fn read(flow: &Section<'_>, out: &mut Problems<'_>) -> Option<Match> 
         dst: prefix(&section, "dst", out),
         sport: ports(&section, "sport", out),
         dport: ports(&section, "dport", out),
-        mark: integer(&section, "mark", u32::MAX.into(), out).map(|n| n as u32),
-        priority: integer(&section, "priority", u32::MAX.into(), out).map(|n| n as u32),
+        mark: values::whole(&section, "mark", out),
+        priority: values::whole(&section, "priority", out),
     };
     let ports = ["sport", "dport"].into_iter().find(|k| section.has(k));
     if let (Some(port), Some(protocol)) = (ports, matches.protocol) {
@@ -43,15 +42,15 @@ pub(super) fn read(flow: &Section<'_>, out: &mut Problems<'_>) -> Option<Match> 
 fn code(
     section: &Section<'_>,
     key: &str,
-    most: u64,
+    most: u32,
     named: fn(&str) -> Option<u8>,
     out: &mut Problems<'_>,
 ) -> Option<u8> {
     let (_, value) = section.get(key)?;
     let Some(text) = value.get_ref().as_str() else {
-        return integer(section, key, most, out).map(|n| n as u8);
+        return values::number(section, key, (0, most), out).map(|n| n as u8);
     };
-    let number = || text.parse::<u8>().ok().filter(|n| u64::from(*n) <= most);
+    let number = || text.parse::<u8>().ok().filter(|n| u32::from(*n) <= most);
     let found = named(text).or_else(number);
     if found.is_none() {
         let what = format!("unknown {key} \"{}\"", shown(text));
@@ -65,25 +64,11 @@ fn code(
     found
 }
 
-fn integer(section: &Section<'_>, key: &str, most: u64, out: &mut Problems<'_>) -> Option<u64> {
-    let (_, value) = section.get(key)?;
-    let DeValue::Integer(number) = value.get_ref() else {
-        let what = "this is not a whole number";
-        section.wrong(key, out, what, format!("write a number from 0 to {most}"));
-        return None;
-    };
-    let parsed = u64::from_str_radix(number.as_str(), number.radix()).ok().filter(|n| *n <= most);
-    if parsed.is_none() {
-        let what = format!("{} is out of range", shown(&number.to_string()));
-        section.wrong(key, out, what, format!("write a number from 0 to {most}"));
-    }
-    parsed
-}
-
 fn ports(section: &Section<'_>, key: &str, out: &mut Problems<'_>) -> Option<(u16, u16)> {
     let (_, value) = section.get(key)?;
     let Some(text) = value.get_ref().as_str() else {
-        return integer(section, key, u16::MAX.into(), out).map(|n| (n as u16, n as u16));
+        let number = values::number(section, key, (0, u16::MAX.into()), out);
+        return number.map(|n| (n as u16, n as u16));
     };
     let number = |s: &str| s.trim().parse::<u16>().ok();
     let range = match text.split_once('-') {

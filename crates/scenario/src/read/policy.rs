@@ -1,25 +1,16 @@
 //! `[policy]`
 
-use toml::de::DeValue;
-
-use super::Context;
-use super::walk::{self, Section, Value, shown};
-use crate::keys::nearest;
+use super::walk::{self, Section};
+use super::{Context, policies};
 use crate::model::{
     Blocking, FairQueue, Guarantee, PolicyChoice, Release, ShiftedLine, TwoSegment,
 };
-use crate::policies::POLICIES;
 use crate::problem::Problems;
 use crate::quantity::print_rate;
 
 pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> Option<PolicyChoice> {
     let mut choice = PolicyChoice::default();
-    if let Some((_, value)) = section.get("use") {
-        choice.use_ = policy(value, "policy.use", cx.out).unwrap_or(choice.use_);
-    }
-    choice.compare = compare(section, cx.out);
-    // A simulation runs each policy once.
-    choice.compare.retain(|name| *name != choice.use_);
+    (choice.use_, choice.compare) = policies::read(section, &choice.use_, cx.out);
     if let Some(i) = section.choice("fair_queue", cx.out) {
         choice.fair_queue = [FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus][i];
     }
@@ -63,41 +54,4 @@ fn two_segment(section: &Section<'_>, out: &mut Problems<'_>) -> Option<TwoSegme
         return None;
     }
     Some(TwoSegment { first, second, corner })
-}
-
-fn compare(section: &Section<'_>, out: &mut Problems<'_>) -> Vec<String> {
-    let Some((key, value)) = section.get("compare") else { return Vec::new() };
-    let DeValue::Array(array) = value.get_ref() else {
-        let remedy = format!("write it like compare = {}", key.example);
-        section.wrong("compare", out, "this is not a list of names of policies", remedy);
-        return Vec::new();
-    };
-    let mut names: Vec<String> = Vec::new();
-    for value in array.iter() {
-        let Some(name) = policy(value, "policy.compare", out) else { continue };
-        if names.contains(&name) {
-            let what = format!("\"{name}\" stands twice in the list");
-            out.value(value.span(), "policy.compare", what, "remove one of the two");
-            continue;
-        }
-        names.push(name);
-    }
-    names
-}
-
-fn policy(value: &Value<'_>, path: &str, out: &mut Problems<'_>) -> Option<String> {
-    let text = value.get_ref().as_str().unwrap_or_default();
-    if POLICIES.contains(&text) {
-        return Some(text.to_owned());
-    }
-    let what = match value.get_ref() {
-        DeValue::String(_) => format!("unknown policy \"{}\"", shown(text)),
-        _ => "this is not the name of a policy".into(),
-    };
-    let remedy = match nearest(text, POLICIES.iter().copied()) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("the policies are {}", POLICIES.join(" ")),
-    };
-    out.value(value.span(), path, what, remedy);
-    None
 }

@@ -16,8 +16,9 @@ pub(super) fn read(
     let (list, Some(shape)) = root.tables("realtime", cx.out) else { return Vec::new() };
     let mut flows = Vec::new();
     for (place, value) in list.iter().enumerate() {
-        let Some(section) = flows::open("realtime", place, value, shape, cx.out) else { continue };
-        flows.extend(read_flow(&section, names, cx));
+        if let Some(section) = flows::open(root, "realtime", place, value, shape, cx.out) {
+            flows.extend(read_flow(&section, names, cx));
+        }
     }
     flows
 }

@@ -1,14 +1,13 @@
 //! `source` and its `length`
 
-use laxity_core::{Bytes, Span};
+use laxity_core::Span;
 use laxity_curve::Envelope;
 
-use super::Context;
-use super::walk::{self, MAX_PACKET, Section};
-use crate::keys::Kind;
+use super::walk::{MAX_PACKET, Section};
+use super::{Context, length, values};
 use crate::model::{Length, Source};
 use crate::problem::Problems;
-use crate::quantity::{print_bytes, print_span};
+use crate::quantity::print_bytes;
 
 /// Reads the source of a flow. Its forms stand in the table of keys in this order.
 pub(super) fn read(
@@ -39,8 +38,8 @@ fn on_off(
     out: &mut Problems<'_>,
 ) -> Option<Source> {
     let length = length(section, envelope, out);
-    let on = range(section, "on", out);
-    let off = range(section, "off", out);
+    let on = values::range(section, "on", out);
+    let off = values::range(section, "off", out);
     if on.is_some_and(|(_, most)| most.0 == 0) {
         section.wrong("on", out, "the source is never on", "give `on` a positive length");
         return None;
@@ -72,59 +71,20 @@ fn periodic(
     Some(Source::Periodic { period: period?, length: length?, jitter })
 }
 
-/// A range of times, both ends included.
-fn range(section: &Section<'_>, name: &str, out: &mut Problems<'_>) -> Option<(Span, Span)> {
-    let (least, most) = section.pair(name, out, walk::time)?;
-    if least > most {
-        let what = format!("{} is more than {}", print_span(least), print_span(most));
-        section.wrong(name, out, what, "a range is [least, most]");
-        return None;
-    }
-    Some((least, most))
-}
-
+/// The lengths of a source's packets, which its envelope must hold.
 fn length(
     section: &Section<'_>,
     envelope: Option<&Envelope>,
     out: &mut Problems<'_>,
 ) -> Option<Length> {
-    let (key, value) = section.get("length")?;
-    if value.get_ref().is_str() {
-        let size = section.packet("length", out)?;
-        let most = envelope.map_or(size, Envelope::max_packet);
+    let length = length::read(section, "length", MAX_PACKET, out)?;
+    if let (Length::Fixed(size), Some(most)) = (length, envelope.map(Envelope::max_packet)) {
         if size > most {
             let (size, most) = (print_bytes(size), print_bytes(most));
             let what = format!("packets of {size} do not fit an envelope for packets of {most}");
             section.wrong("length", out, what, "shorten them, or raise the envelope's packet");
             return None;
         }
-        return Some(Length::Fixed(size));
     }
-    if !value.get_ref().is_table() {
-        let Kind::Forms(forms) = key.kind else { return None };
-        section.wrong("length", out, "this is not a length of packets", forms.usage());
-        return None;
-    }
-    let (form, length) = section.form("length", out)?;
-    let (name, read): (_, fn(Bytes, Bytes) -> Length) = match form {
-        0 => ("normal", |mean, deviation| Length::Normal { mean, deviation }),
-        _ => ("uniform", |least, most| Length::Uniform { least, most }),
-    };
-    let (first, second) = length.pair(name, out, walk::size)?;
-    if form == 1 && first > second {
-        let what = format!("{} is more than {}", print_bytes(first), print_bytes(second));
-        length.wrong(name, out, what, "a range is [least, most]");
-        return None;
-    }
-    if first > MAX_PACKET || second > MAX_PACKET {
-        let what = format!("packets of {} are too large", print_bytes(first.max(second)));
-        length.wrong(name, out, what, "packets may have up to 1 MB");
-        return None;
-    }
-    if first.0 == 0 {
-        let remedy = "give lengths of at least 1 B";
-        length.wrong(name, out, "a packet has at least one byte", remedy);
-        return None;
-    }
-    Some(read(first, second))
+    Some(length)
 }

@@ -18,7 +18,7 @@ const HEADER: &str = "time_ns,bytes,flow";
 const MAX_LINE: u64 = 4096;
 
 /// Reads the packets of one flow, in order of time.
-pub(super) fn load(path: &Path, flow: &str) -> Result<Vec<(Time, Bytes)>, String> {
+pub(crate) fn load(path: &Path, flow: &str) -> Result<Vec<(Time, Bytes)>, String> {
     let file = File::open(path).map_err(|e| format!("it cannot be opened: {e}"))?;
     packets(BufReader::new(file), flow)
 }

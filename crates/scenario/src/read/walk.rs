@@ -7,10 +7,8 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::keys::{Forms, Key, Kind, Need, Table, list, nearest};
-use crate::policies::POLICIES;
 use crate::problem::Problems;
 use crate::quantity::{self, QuantityError};
-use crate::shape;
 
 pub(crate) type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -25,6 +23,8 @@ pub const MAX_PACKET: Bytes = Bytes(1_000_000);
 
 /// A table being read: only keys of its shape are in it once it is open.
 pub(crate) struct Section<'a> {
+    /// What the whole file may hold, for keys that stand elsewhere.
+    file: &'static Table,
     shape: &'static Table,
     table: &'a DeTable<'a>,
     pub(crate) span: Range<usize>,
@@ -68,17 +68,24 @@ fn mistyped(value: &Value<'_>, path: &str, key: &Key, out: &mut Problems<'_>) {
 }
 
 impl<'a> Section<'a> {
-    /// Opens the whole file.
-    pub(crate) fn root(table: &'a DeTable<'a>, end: usize, out: &mut Problems<'_>) -> Section<'a> {
-        let shape = &shape::SCENARIO;
-        let span = end..end;
-        let mut section = Section { shape, table, span, path: String::new(), meant: Vec::new() };
-        section.check(out, &|_| None);
+    /// Opens the whole file; `explain` has a better message than the usual one for some of the
+    /// keys that do not belong there.
+    pub(crate) fn root(
+        table: &'a DeTable<'a>,
+        file: &'static Table,
+        end: usize,
+        explain: &dyn Fn(&str) -> Option<(String, String)>,
+        out: &mut Problems<'_>,
+    ) -> Section<'a> {
+        let (span, path) = (end..end, String::new());
+        let mut section = Section { file, shape: file, table, span, path, meant: Vec::new() };
+        section.check(out, explain);
         section
     }
 
-    /// Opens a table: unknown keys and missing ones are reported here, once.
-    pub(crate) fn open(
+    /// Opens a table below this one: unknown keys and missing ones are reported here, once.
+    pub(crate) fn below(
+        &self,
         value: &'a Value<'a>,
         path: String,
         shape: &'static Table,
@@ -89,17 +96,19 @@ impl<'a> Section<'a> {
             out.value(value.span(), &path, what, format!("a table holds {}", keys_of(shape)));
             return None;
         };
-        let mut section = Section { shape, table, span: value.span(), path, meant: Vec::new() };
-        let policies = std::ptr::eq(shape, &shape::POLICY);
-        section.check(out, &|name| if policies { without_parameters(name) } else { None });
+        let (file, span) = (self.file, value.span());
+        let mut section = Section { file, shape, table, span, path, meant: Vec::new() };
+        section.check(out, &|name| without_parameters(shape, name));
         Some(section)
     }
 
-    /// Opens a table that has one of several forms and returns the form's place in `forms`.
+    /// Opens a table below this one that has one of several forms and returns the form's place in
+    /// `forms`.
     ///
     /// The form is the one with the most of the keys given, less its keys that are missing; so a
     /// slip in one key still leads to messages about the form that was meant.
-    pub(crate) fn open_form(
+    pub(crate) fn below_form(
+        &self,
         value: &'a Value<'a>,
         path: String,
         forms: &'static Forms,
@@ -156,7 +165,8 @@ impl<'a> Section<'a> {
             return None;
         }
         let shape = &forms.tables[index];
-        let mut section = Section { shape, table, span: value.span(), path, meant: Vec::new() };
+        let (file, span) = (self.file, value.span());
+        let mut section = Section { file, shape, table, span, path, meant: Vec::new() };
         let mark = shape.keys.iter().find(|k| table.contains_key(k.name));
         section.check(out, &|name| {
             let mark = mark.map_or(shape.name, |k| k.name);
@@ -191,7 +201,8 @@ impl<'a> Section<'a> {
         for key in self.shape.keys {
             if key.need == Need::Required && !self.has(key.name) && !self.misspelt(key.name) {
                 let what = format!("`{}` is missing", key.name);
-                out.structure(self.span.clone(), &self.key_path(key.name), what, addition(key));
+                let remedy = addition(key, self.path.is_empty());
+                out.structure(self.span.clone(), &self.key_path(key.name), what, remedy);
             }
         }
     }
@@ -209,7 +220,7 @@ impl<'a> Section<'a> {
             return format!("it is written one table further in: `{}`", join(&self.path, &inner));
         }
         let here = format!("the keys here are {}", keys_of(self.shape));
-        match shape::SCENARIO.find(name) {
+        match self.file.find(name) {
             Some(path) => format!("it is a key elsewhere, `{path}`; {here}"),
             None => here,
         }
@@ -387,7 +398,7 @@ impl<'a> Section<'a> {
     pub(crate) fn table(&self, name: &str, out: &mut Problems<'_>) -> Option<Section<'a>> {
         let (key, value) = self.get(name)?;
         let Kind::Table(shape) = key.kind else { return None };
-        Section::open(value, self.key_path(name), shape, out)
+        self.below(value, self.key_path(name), shape, out)
     }
 
     /// The elements of a list of tables, not yet opened, and the shape of each.
@@ -421,7 +432,7 @@ impl<'a> Section<'a> {
     pub(crate) fn form(&self, name: &str, out: &mut Problems<'_>) -> Option<(usize, Section<'a>)> {
         let (key, value) = self.get(name)?;
         let Kind::Forms(forms) = key.kind else { return None };
-        Section::open_form(value, self.key_path(name), forms, out)
+        self.below_form(value, self.key_path(name), forms, out)
     }
 }
 
@@ -434,19 +445,23 @@ fn mistyped_pair(value: &Value<'_>, path: &str, key: &Key, out: &mut Problems<'_
     out.value(value.span(), path, what, remedy);
 }
 
-/// How a key would be added.
-fn addition(key: &Key) -> String {
+/// How a key would be added: as a section, where it is one of the whole file.
+fn addition(key: &Key, top: bool) -> String {
+    let keys = key.example.trim_matches(['[', ']', '{', '}']).trim();
     match key.kind {
-        Kind::Table(table) if table.name == "link" => {
-            format!("add a section [{}] with {} = {}", key.name, "rate", "\"10 Mbit/s\"")
-        }
+        Kind::Table(_) if top => format!("add a section [{}] with {keys}", key.name),
+        Kind::Tables(_) if top => format!("add a section [[{}]] with {keys}", key.name),
         _ => format!("add {} = {}", key.name, key.example),
     }
 }
 
-/// What to say of a table for a policy that takes none.
-fn without_parameters(name: &str) -> Option<(String, String)> {
-    if !POLICIES.contains(&name) || shape::POLICY.key(name).is_some() {
+/// What to say of a table for a policy that takes none, where policies are chosen.
+fn without_parameters(shape: &Table, name: &str) -> Option<(String, String)> {
+    let policies = shape.keys.iter().find_map(|k| match k.kind {
+        Kind::Policy(names) => Some(names.list),
+        _ => None,
+    })?;
+    if !policies.contains(&name) || shape.key(name).is_some() {
         return None;
     }
     let what = format!("the policy `{name}` takes no parameters");

@@ -1,0 +1,210 @@
+//! A file of any kind: its sections say which.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::keys::{Table, nearest};
+use crate::model::Scenario;
+use crate::problem::{Problems, ScenarioError};
+use crate::read::walk::Section;
+use crate::read::{self, Context, TraceLoader};
+use crate::streams::StreamScenario;
+use crate::{shape, streams};
+
+/// A scenario file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Document {
+    /// `[link]`: a link and the flows that share it.
+    Link(Scenario),
+    /// `[server]`: a media server and its streams.
+    Streams(StreamScenario),
+}
+
+/// What a scenario file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// A link.
+    Link,
+    /// A media server.
+    Streams,
+}
+
+impl DocumentKind {
+    /// Every kind.
+    pub const ALL: [DocumentKind; 2] = [DocumentKind::Link, DocumentKind::Streams];
+
+    /// The section that only files of this kind have, and all of them.
+    pub const fn section(self) -> &'static str {
+        match self {
+            DocumentKind::Link => "link",
+            DocumentKind::Streams => "server",
+        }
+    }
+
+    /// With its article, for messages.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            DocumentKind::Link => "a link scenario",
+            DocumentKind::Streams => "a stream scenario",
+        }
+    }
+
+    /// What such a file may hold.
+    pub fn shape(self) -> &'static Table {
+        match self {
+            DocumentKind::Link => &shape::SCENARIO,
+            DocumentKind::Streams => &streams::shape::SCENARIO,
+        }
+    }
+}
+
+impl Document {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it has problems; all of them are reported, each with line,
+    /// column, key and remedy.
+    pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
+        let path = path.as_ref();
+        Document::parse(&read::file::text(path)?, path)
+    }
+
+    /// Checks a text as if it stood in the file `path`; other files that it names are read from
+    /// that file's folder.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
+        Document::parse_with(text, path, &mut read::trace::load)
+    }
+
+    /// As [`parse`](Self::parse), but traces come from `traces`, not from the file system.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse_with(
+        text: &str,
+        path: impl AsRef<Path>,
+        traces: &mut TraceLoader<'_>,
+    ) -> Result<Document, ScenarioError> {
+        let path = path.as_ref();
+        read::file::parse(text, path, traces, |table, cx| {
+            let kind = kind(table, text.len(), None, cx.out)?;
+            let root = open(table, kind, text.len(), cx);
+            Some(match kind {
+                DocumentKind::Link => Document::Link(read::scenario(&root, path, cx)?),
+                DocumentKind::Streams => {
+                    Document::Streams(streams::read::scenario(&root, path, cx)?)
+                }
+            })
+        })
+    }
+
+    /// What the file describes.
+    pub fn kind(&self) -> DocumentKind {
+        match self {
+            Document::Link(_) => DocumentKind::Link,
+            Document::Streams(_) => DocumentKind::Streams,
+        }
+    }
+
+    /// The scenario as TOML, which reads back equal.
+    pub fn to_toml(&self) -> String {
+        match self {
+            Document::Link(scenario) => scenario.to_toml(),
+            Document::Streams(scenario) => scenario.to_toml(),
+        }
+    }
+}
+
+/// Checks a text that should be of one kind, whose sections `read` reads.
+pub(crate) fn parse_as<T>(
+    text: &str,
+    path: &Path,
+    wanted: DocumentKind,
+    traces: &mut TraceLoader<'_>,
+    read: fn(&Section<'_>, &Path, &mut Context<'_, '_>) -> Option<T>,
+) -> Result<T, ScenarioError> {
+    read::file::parse(text, path, traces, |table, cx| {
+        let kind = kind(table, text.len(), Some(wanted), cx.out)?;
+        read(&open(table, kind, text.len(), cx), path, cx)
+    })
+}
+
+/// Opens the file with an eye for keys that belong to files of another kind.
+fn open<'a>(
+    table: &'a DeTable<'a>,
+    kind: DocumentKind,
+    end: usize,
+    cx: &mut Context<'_, '_>,
+) -> Section<'a> {
+    let elsewhere = |name: &str| {
+        let other = DocumentKind::ALL.into_iter().find(|k| k.shape().key(name).is_some())?;
+        let what = format!("`{name}` belongs to {}", other.noun());
+        let (other, own) = (other.section(), kind.section());
+        let remedy = format!("remove it, or write [{other}] in place of [{own}]");
+        Some((what, remedy))
+    };
+    Section::root(table, kind.shape(), end, &elsewhere, cx.out)
+}
+
+/// Which kind the file is of; says so when it is none, several, or not the one wanted.
+fn kind(
+    table: &DeTable<'_>,
+    end: usize,
+    wanted: Option<DocumentKind>,
+    out: &mut Problems<'_>,
+) -> Option<DocumentKind> {
+    let mut found: Vec<_> = table
+        .keys()
+        .filter_map(|key| {
+            let is = |kind: &DocumentKind| kind.section() == key.get_ref().as_ref();
+            Some((DocumentKind::ALL.into_iter().find(is)?, key.span()))
+        })
+        .collect();
+    found.sort_by_key(|(_, span)| span.start);
+    match (&found[..], wanted) {
+        ([(kind, span)], Some(wanted)) if *kind != wanted => {
+            let what = format!("this is {}, and {} is wanted here", kind.noun(), wanted.noun());
+            let remedy = format!("name a file with a section [{}]", wanted.section());
+            out.structure(span.clone(), kind.section(), what, remedy);
+            None
+        }
+        ([(kind, _)], _) => Some(*kind),
+        ([], _) => {
+            let kind = wanted.or_else(|| likely(table));
+            if kind.is_none() {
+                let sections = DocumentKind::ALL.map(|k| format!("[{}]", k.section())).join(", ");
+                let what = format!("the file has none of the sections {sections}");
+                let remedies =
+                    DocumentKind::ALL.map(|k| format!("[{}] for {}", k.section(), k.noun()));
+                let remedy = format!("begin with {}", remedies.join(", or "));
+                out.structure(end..end, "", what, remedy);
+            }
+            kind
+        }
+        ([(first, _), (second, span), ..], _) => {
+            let (first, second) = (first.section(), second.section());
+            let what = format!("[{second}] beside [{first}]: a file describes one of them");
+            let remedy = format!("give [{second}] a file of its own");
+            out.structure(span.clone(), second, what, remedy);
+            None
+        }
+    }
+}
+
+/// What a file without its section was probably meant to be: a section is misspelt, or there are
+/// others that only one kind has.
+fn likely(table: &DeTable<'_>) -> Option<DocumentKind> {
+    let names = || table.keys().map(|k| k.get_ref().as_ref());
+    let sections = DocumentKind::ALL.map(DocumentKind::section);
+    let misspelt = names().find_map(|name| nearest(name, sections));
+    let by_section = |s| DocumentKind::ALL.into_iter().find(|k| k.section() == s);
+    let alone = |kind: &DocumentKind| {
+        let others = DocumentKind::ALL.into_iter().filter(|k| k != kind);
+        let shared = |name: &str| others.clone().any(|k| k.shape().key(name).is_some());
+        names().any(|n| kind.shape().key(n).is_some() && !shared(n))
+    };
+    misspelt.and_then(by_section).or_else(|| DocumentKind::ALL.into_iter().find(alone))
+}

@@ -1,0 +1,163 @@
+//! Every policy for streams by its one name.
+
+use laxity_core::{OptionInfo, OptionKind, PolicyInfo};
+use laxity_stream::Options;
+
+use crate::keys::Names;
+
+/// A reading of DWCS under a name of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// How it describes itself.
+    pub info: PolicyInfo,
+    /// Its options where a scenario says nothing.
+    pub options: fn() -> Options,
+}
+
+const SOURCE: &str = "West, Schwan, Poellabauer, RTAS 1999";
+
+/// The options that every reading of DWCS takes.
+const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "order",
+        kind: OptionKind::Choice(&["edf-first", "tolerance-first"]),
+        default: "the policy's own",
+        summary: "what is compared first: deadlines or tolerances",
+    },
+    OptionInfo {
+        name: "rule-a",
+        kind: OptionKind::Choice(&["rolling", "printed"]),
+        default: "the policy's own",
+        summary: "what a packet sent in time does to its stream's window",
+    },
+    OptionInfo {
+        name: "rule-c",
+        kind: OptionKind::Choice(&["tag", "reset", "widen"]),
+        default: "the policy's own",
+        summary: "what a miss does to a window that tolerates none any more",
+    },
+    OptionInfo {
+        name: "check",
+        kind: OptionKind::Integer,
+        default: "1",
+        summary: "after how many packets deadlines are looked at, or \"adaptive\"",
+    },
+    OptionInfo {
+        name: "budget",
+        kind: OptionKind::Time,
+        default: "1 us",
+        summary: "time that a decision may take on average, with an adaptive check",
+    },
+    OptionInfo {
+        name: "check-most",
+        kind: OptionKind::Integer,
+        default: "256",
+        summary: "the most packets between two looks, with an adaptive check",
+    },
+    OptionInfo {
+        name: "settle",
+        kind: OptionKind::Bool,
+        default: "the policy's own",
+        summary: "count the chosen stream's own misses just before it is served",
+    },
+    OptionInfo {
+        name: "ahead",
+        kind: OptionKind::Integer,
+        default: "the policy's own",
+        summary: "how many gaps before its deadline a packet may go out, or \"unlimited\"",
+    },
+    OptionInfo {
+        name: "zero-tie",
+        kind: OptionKind::Choice(&["deadline", "first-come"]),
+        default: "the policy's own",
+        summary: "who goes first of two that tolerate no more losses",
+    },
+];
+
+/// The readings of DWCS.
+pub const DWCS: [Variant; 3] = [
+    Variant {
+        info: PolicyInfo {
+            name: "dwcs",
+            summary: "Earliest deadline first; of equal ones the stream that tolerates least \
+                      goes. Keeps the losses of admitted streams within their windows.",
+            source: "West, Zhang, Schwan, Poellabauer, IEEE Trans. Computers 2004",
+            keeps_deadlines: true,
+            options: OPTIONS,
+        },
+        options: Options::default,
+    },
+    Variant {
+        info: PolicyInfo {
+            name: "dwcs-tolerance-first",
+            summary: "Lowest tolerance first, no stream ahead of its gap; fewer violations where \
+                      gaps differ.",
+            source: SOURCE,
+            keeps_deadlines: true,
+            options: OPTIONS,
+        },
+        options: Options::tolerance_first,
+    },
+    Variant {
+        info: PolicyInfo {
+            name: "dwcs-paper",
+            summary: "DWCS as first published, for comparison: lowest tolerance first, streams \
+                      may work ahead without bound.",
+            source: SOURCE,
+            keeps_deadlines: false,
+            options: OPTIONS,
+        },
+        options: Options::paper,
+    },
+];
+
+const fn rival(name: &'static str, summary: &'static str, source: &'static str) -> PolicyInfo {
+    PolicyInfo { name, summary, source, keeps_deadlines: false, options: &[] }
+}
+
+/// Every policy, rivals last. All of them drop or keep late packets as the streams say, so they
+/// differ in order alone.
+pub const POLICIES: &[PolicyInfo] = &[
+    DWCS[0].info,
+    DWCS[1].info,
+    DWCS[2].info,
+    rival("edf", "Earliest deadline first, blind to tolerances.", "Liu, Layland, JACM 1973"),
+    rival(
+        "dbp",
+        "Distance-based priority: the stream that is the fewest misses away from breaking its \
+         window goes first.",
+        "Hamdaoui, Ramanathan, IEEE Trans. Computers 1995",
+    ),
+    rival(
+        "static-priority",
+        "The stream with the lowest `priority` goes first; by tolerance where none is given.",
+        "common practice",
+    ),
+    rival(
+        "wfq",
+        "Weighted fair queueing, self-clocked: shares by `weight` and rate, blind to deadlines.",
+        "Golestani, INFOCOM 1994",
+    ),
+    rival("fifo", "In the order of arrival.", "common practice"),
+];
+
+const LIST: [&str; POLICIES.len()] = {
+    let mut names = [""; POLICIES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = POLICIES[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// Every policy that `policy.use` and `policy.compare` of a stream scenario accept.
+pub(crate) static NAMES: Names = Names { of: "stream", list: &LIST };
+
+/// The policy of a scenario that names none.
+pub const DEFAULT_POLICY: &str = DWCS[0].info.name;
+
+/// The policy of a name.
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|p| p.name == name)
+}

@@ -1,0 +1,397 @@
+//! What a scenario of a media server may hold: every table, every key.
+
+use crate::keys::{Forms, Key, Kind, Plain, Table};
+use crate::shape::{LENGTHS, optional, required};
+use crate::streams::model::MAX_STREAMS;
+use crate::streams::policies;
+
+/// The whole file.
+pub static SCENARIO: Table = Table {
+    name: "stream-scenario",
+    doc: "A media server, the streams that it sends, and the policies that order them.",
+    keys: &[
+        required("server", Kind::Table(&SERVER), "{ rate = \"1 Gbit/s\" }", "What sends."),
+        optional(
+            "policy",
+            Kind::Table(&POLICY),
+            "every default below",
+            "{ use = \"dwcs\" }",
+            "How streams are scheduled.",
+        ),
+        required(
+            "stream",
+            Kind::Tables(&STREAM),
+            "[{ name = \"audio\", tolerance = \"1/100\", gap = \"20 ms\" }]",
+            "Classes of like streams.",
+        ),
+    ],
+};
+
+/// `[server]`
+pub static SERVER: Table = Table {
+    name: "server",
+    doc: "What sends: one packet after the other, each to its end.",
+    keys: &[
+        optional(
+            "rate",
+            Kind::Rate,
+            "derived from `service`; one of the two is needed",
+            "\"1 Gbit/s\"",
+            "Rate of the outgoing link: a packet takes its bytes on the wire at this rate.",
+        ),
+        optional(
+            "service",
+            Kind::Time,
+            "derived from `rate`",
+            "\"10 us\"",
+            "Time that each packet takes whatever its length, in place of a rate.",
+        ),
+        optional(
+            "overhead",
+            Kind::Size,
+            "\"0 B\"",
+            "\"78 B\"",
+            "Bytes on the wire for each packet beyond its payload; 78 B for RTP over UDP, IPv4 \
+             and Ethernet.",
+        ),
+        optional(
+            "sockets",
+            Kind::Whole(1, 1024),
+            "1",
+            "4",
+            "How many sockets a live server sends from.",
+        ),
+        optional(
+            "buffer",
+            Kind::Table(&BUFFER),
+            "64 packets",
+            "{ packets = 64, bytes = \"100 kB\" }",
+            "How much of each stream may wait; what comes on top is lost and counted.",
+        ),
+    ],
+};
+
+/// `buffer` of `[server]` and `[[stream]]`
+pub static BUFFER: Table = Table {
+    name: "queue",
+    doc: "Limits on what waits of one stream.",
+    keys: &[
+        optional("packets", Kind::Whole(1, 1 << 20), "64", "64", "Packets that may wait."),
+        optional(
+            "bytes",
+            Kind::Size,
+            "no limit beside that on packets",
+            "\"100 kB\"",
+            "Bytes of payload that may wait.",
+        ),
+    ],
+};
+
+/// `[policy]`
+pub static POLICY: Table = Table {
+    name: "stream-policy",
+    doc: "Which policies run, and their options.",
+    keys: &[
+        optional(
+            "use",
+            Kind::Policy(&policies::NAMES),
+            "\"dwcs\"",
+            "\"dwcs\"",
+            "The policy of the server.",
+        ),
+        optional(
+            "compare",
+            Kind::Policies(&policies::NAMES),
+            "none",
+            "[\"edf\", \"fifo\"]",
+            "Further policies that a simulation runs beside it, on the same arrivals.",
+        ),
+        optional(
+            "dwcs",
+            Kind::Table(&DWCS),
+            "as recommended",
+            "{ check = \"adaptive\" }",
+            "Options of the policy `dwcs`.",
+        ),
+        optional(
+            "dwcs-tolerance-first",
+            Kind::Table(&DWCS),
+            "as recommended",
+            "{ ahead = 2 }",
+            "Options of the policy `dwcs-tolerance-first`.",
+        ),
+        optional(
+            "dwcs-paper",
+            Kind::Table(&DWCS),
+            "as in the paper",
+            "{ check = 50 }",
+            "Options of the policy `dwcs-paper`.",
+        ),
+    ],
+};
+
+/// Options of DWCS
+pub static DWCS: Table = Table {
+    name: "dwcs",
+    doc: "Readings of dynamic window-constrained scheduling.",
+    keys: &[
+        optional(
+            "order",
+            Kind::Choice(&["edf-first", "tolerance-first"]),
+            "by the policy's name",
+            "\"edf-first\"",
+            "What is compared first: deadlines (the form of 2000 and 2004) or tolerances (the \
+             paper's Table 1).",
+        ),
+        optional(
+            "rule-a",
+            Kind::Choice(&["rolling", "printed"]),
+            "\"rolling\"; `dwcs-paper`: \"printed\"",
+            "\"rolling\"",
+            "What a packet sent in time does to the window. `rolling` lets windows follow one \
+             another and is needed for the guarantee; `printed` leaves a window of x = y as it is \
+             until a miss.",
+        ),
+        optional(
+            "rule-c",
+            Kind::Choice(&["tag", "reset", "widen"]),
+            "\"tag\"; `dwcs-paper`: \"reset\"",
+            "\"reset\"",
+            "What a miss does to a window that tolerates none: urgent until served, a fresh \
+             window (method 2 of the paper), or a longer one (method 1).",
+        ),
+        optional(
+            "check",
+            Kind::WholeOr(1, u32::MAX, &["adaptive"]),
+            "1",
+            "50",
+            "After how many packets deadlines are looked at. `adaptive`: as seldom as keeps \
+             decisions within `budget`, unless windows suffer; in simulations, where decisions \
+             take no time, as 1.",
+        ),
+        optional(
+            "budget",
+            Kind::Time,
+            "\"1 us\"",
+            "\"1 us\"",
+            "Time that a decision may take on average under `check = \"adaptive\"`.",
+        ),
+        optional(
+            "check-most",
+            Kind::Whole(1, u32::MAX),
+            "256",
+            "256",
+            "The most packets between two looks under `check = \"adaptive\"`.",
+        ),
+        optional(
+            "settle",
+            Kind::Bool,
+            "true; `dwcs-paper`: false",
+            "true",
+            "Count the chosen stream's own misses just before it is served; only matters with a \
+             `check` above 1.",
+        ),
+        optional(
+            "ahead",
+            Kind::WholeOr(1, u32::MAX, &["unlimited"]),
+            "1; `dwcs-paper`: \"unlimited\"",
+            "2",
+            "How many gaps before its deadline a packet may go out. Work done far ahead for some \
+             costs others their deadlines.",
+        ),
+        optional(
+            "zero-tie",
+            Kind::Choice(&["deadline", "first-come"]),
+            "\"deadline\"; `dwcs-paper`: \"first-come\"",
+            "\"deadline\"",
+            "Who goes first of two streams that tolerate no more losses in equally long windows.",
+        ),
+    ],
+};
+
+/// `[[stream]]`
+pub static STREAM: Table = Table {
+    name: "stream",
+    doc: "A class of like streams.",
+    keys: &[
+        required("name", Kind::Text, "\"audio\"", "Unique over all classes."),
+        optional("count", Kind::Whole(1, MAX_STREAMS), "1", "100", "How many such streams."),
+        optional(
+            "tolerance",
+            Kind::Tolerance,
+            "derived from `application`; one of the two is needed",
+            "\"1/80\"",
+            "At most x packets lost or late in every y. \"0/1\" tolerates nothing, \"1/1\" \
+             everything; \"0/0\" goes by deadlines alone, behind all that tolerate nothing.",
+        ),
+        optional(
+            "gap",
+            Kind::TimeOr(&["none"]),
+            "derived from `application`; one of the two is needed",
+            "\"20 ms\"",
+            "From the deadline of one packet to the next; a packet is due a gap after the one \
+             before it, and never earlier than a gap after it came. A deadline is the latest \
+             *start* of sending. \"none\": no deadlines, a priority by tolerance.",
+        ),
+        optional(
+            "application",
+            Kind::Table(&APPLICATION),
+            "absent",
+            "{ frames = \"25/s\", packets = 4, loss = \"1 %\", burst = 2 }",
+            "What a player needs in its own terms, in place of `tolerance` and `gap`.",
+        ),
+        optional(
+            "droppable",
+            Kind::Bool,
+            "true",
+            "false",
+            "Whether a packet whose deadline has passed is dropped. If not, it is sent late, and \
+             each gap that it waits longer counts as a miss.",
+        ),
+        optional(
+            "packet",
+            Kind::Forms(&LENGTHS),
+            "\"1200 B\"",
+            "\"200 B\"",
+            "Lengths of packets: the payload of UDP. Of a media file: the most that a packet may \
+             hold.",
+        ),
+        optional(
+            "source",
+            Kind::Forms(&SOURCE),
+            "a packet each gap; without a gap one is needed",
+            "{ period = \"20 ms\", jitter = \"2 ms\" }",
+            "What sends it.",
+        ),
+        optional(
+            "buffer",
+            Kind::Table(&BUFFER),
+            "the server's",
+            "{ packets = 256 }",
+            "How much of each of these streams may wait.",
+        ),
+        optional(
+            "weight",
+            Kind::Weight,
+            "1",
+            "2",
+            "Under `wfq`: share relative to the rate that a packet each gap stands for (each \
+             second without a gap).",
+        ),
+        optional(
+            "priority",
+            Kind::Whole(0, 65_535),
+            "by tolerance, behind all that give one",
+            "1",
+            "Under `static-priority`: the lowest goes first.",
+        ),
+        optional(
+            "destination",
+            Kind::Address,
+            "absent: none is sent",
+            "\"192.0.2.7:5004\"",
+            "Where a live server sends the first stream; the others go to the ports that follow.",
+        ),
+        optional(
+            "port_step",
+            Kind::Whole(0, 65_535),
+            "2",
+            "2",
+            "From the port of one stream to that of the next; 0 sends all to one, where their \
+             SSRC tells them apart.",
+        ),
+        optional("payload_type", Kind::Whole(0, 127), "96", "111", "RTP payload type."),
+        optional(
+            "ssrc",
+            Kind::Whole(0, u32::MAX),
+            "drawn",
+            "4096",
+            "RTP synchronisation source of the first stream; the others count up.",
+        ),
+    ],
+};
+
+/// `application` of `[[stream]]`
+pub static APPLICATION: Table = Table {
+    name: "application",
+    doc: "What a player needs, in its own terms.",
+    keys: &[
+        required("frames", Kind::Frequency, "\"25/s\"", "Frames a second."),
+        optional("packets", Kind::Whole(1, 65_535), "1", "4", "Packets of a frame."),
+        required("loss", Kind::Percent, "\"1 %\"", "Share of frames that may be lost."),
+        optional(
+            "burst",
+            Kind::Whole(1, 65_535),
+            "1",
+            "2",
+            "Frames in a row that may be lost, where any may.",
+        ),
+    ],
+};
+
+const PHASE: Key = optional(
+    "phase",
+    Kind::Time,
+    "drawn for each stream, so that they start apart",
+    "\"0 s\"",
+    "When it begins; the same for all streams of the class.",
+);
+
+/// `source` of `[[stream]]`
+pub static SOURCE: Forms = Forms {
+    name: "stream source",
+    article: "a",
+    doc: "What sends a stream.",
+    plain: Plain::Names(&["backlogged", "external"]),
+    tables: &[
+        Table {
+            name: "periodic packets",
+            doc: "One packet each period.",
+            keys: &[
+                required("period", Kind::Time, "\"20 ms\"", "From packet to packet."),
+                optional(
+                    "jitter",
+                    Kind::Time,
+                    "\"0 s\"",
+                    "\"2 ms\"",
+                    "Each packet is late by a time drawn uniformly between zero and this.",
+                ),
+                PHASE,
+            ],
+        },
+        Table {
+            name: "bursts",
+            doc: "Several packets at once: the packets of a frame, or of a disk block.",
+            keys: &[
+                required("burst", Kind::Whole(1, 65_535), "20", "Packets of a burst."),
+                required("every", Kind::Time, "\"40 ms\"", "From burst to burst."),
+                optional(
+                    "spread",
+                    Kind::Whole(0, 65_535),
+                    "0",
+                    "10",
+                    "Up to so many packets more or fewer, drawn uniformly; below `burst`.",
+                ),
+                PHASE,
+            ],
+        },
+        Table {
+            name: "talk and silence",
+            doc: "Alternates; while on, one packet each period.",
+            keys: &[
+                required("period", Kind::Time, "\"20 ms\"", "From packet to packet while on."),
+                required("on", Kind::TimePair, "[\"1 s\", \"2 s\"]", "Drawn uniformly."),
+                required("off", Kind::TimePair, "[\"1 s\", \"3 s\"]", "Drawn uniformly."),
+            ],
+        },
+        Table {
+            name: "media file",
+            doc: "A file that a live server packetises: Ogg/Opus, H.264 Annex B or VP8 in IVF. \
+                  A simulation sends a packet each gap in its place, and says so.",
+            keys: &[
+                required("file", Kind::Path, "\"music.opus\"", "Relative to this file's folder."),
+                optional("repeat", Kind::Bool, "true", "false", "Begin again at its end."),
+            ],
+        },
+    ],
+};
