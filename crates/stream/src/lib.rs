@@ -17,6 +17,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod admission;
 mod attributes;
 mod governor;
 mod history;

@@ -90,6 +90,9 @@ pub struct Options {
     /// A head may go out at most this many gaps before its deadline; `None` lets streams work
     /// ahead without bound, as in the paper. Early service costs others their deadlines.
     pub ahead: Option<NonZeroU32>,
+    /// Deadlines lie on multiples of the stream's gap: a packet that finds its queue empty counts
+    /// as if it had come at the next one, so it may go out, and is due, up to a gap later.
+    pub align: bool,
     /// Ties among windows that tolerate no more losses. Without effect when deadlines come first.
     pub zero_tie: ZeroTie,
 }
@@ -108,6 +111,7 @@ impl Default for Options {
             check: Check::ALWAYS,
             settle: true,
             ahead: Some(NonZeroU32::MIN),
+            align: false,
             zero_tie: ZeroTie::Deadline,
         }
     }
@@ -123,6 +127,7 @@ impl Options {
             check: Check::ALWAYS,
             settle: false,
             ahead: None,
+            align: false,
             zero_tie: ZeroTie::FirstCome,
         }
     }

@@ -133,13 +133,25 @@ impl Record {
     /// came before their deadlines or missed them with them, so it is due a gap after the last
     /// one; one that found the queue empty is never due earlier than a gap after it came.
     #[inline]
-    pub(crate) fn advance(&mut self, arrival: Option<Time>) {
+    pub(crate) fn advance(&mut self, arrival: Option<Time>, align: bool) {
         self.set(WAITING, arrival.is_some());
         self.set(LATE, false);
         if let Some(arrival) = arrival {
             self.arrival = arrival;
-            self.deadline = self.deadline.max(arrival) + self.gap;
+            if arrival > self.deadline {
+                self.deadline = if align { self.aligned(arrival) } else { arrival };
+            }
+            self.deadline += self.gap;
         }
+    }
+
+    /// The first multiple of the gap from `at` on.
+    #[cold]
+    pub(crate) fn aligned(&self, at: Time) -> Time {
+        if !self.has_deadlines() {
+            return at;
+        }
+        Time(at.0.checked_next_multiple_of(self.gap.0).unwrap_or(u64::MAX))
     }
 
     #[inline]

@@ -74,6 +74,7 @@ pub struct Scheduler<S, M = ()> {
     rules: Rules,
     governor: Governor,
     settle: bool,
+    align: bool,
     /// Latest instant seen.
     now: Time,
     /// Services since deadlines were last looked at.
@@ -105,6 +106,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             rules: options.rules(),
             governor: Governor::new(options.check),
             settle: options.settle,
+            align: options.align,
             now: Time::ZERO,
             unchecked: 0,
             slots: 0,
@@ -131,7 +133,11 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             }
         };
         let generation = self.structure.load(slot).generation;
-        self.structure.join(slot, Record::new(attributes, self.now, generation));
+        let mut record = Record::new(attributes, self.now, generation);
+        if self.align {
+            record.deadline = record.aligned(self.now);
+        }
+        self.structure.join(slot, record);
         self.meter.join(slot as usize, attributes.tolerance, true);
         Ok(StreamId { slot, generation })
     }
@@ -171,9 +177,11 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             (true, true) => record.deadline - record.gap,
         };
         record.set_attributes(attributes);
-        record.deadline = base;
+        record.deadline = if self.align { record.aligned(base) } else { base };
         if record.waiting() {
-            record.deadline = (base + record.gap).max(self.now);
+            record.deadline += record.gap;
+            let now = if self.align { record.aligned(self.now) } else { self.now };
+            record.deadline = record.deadline.max(now);
         }
         self.structure.join(stream.slot, record);
         self.meter.join(stream.slot as usize, attributes.tolerance, false);
@@ -189,7 +197,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
     pub fn arrive(&mut self, arrival: Time, stream: StreamId) -> Result<(), UnknownStream> {
         let mut record = self.find(stream)?;
         if !record.waiting() {
-            record.advance(Some(arrival));
+            record.advance(Some(arrival), self.align);
             self.structure.store(stream.slot, record);
         }
         Ok(())
@@ -330,7 +338,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             let Dropped { count, next } = queues.drop_heads(stream, which);
             let count = count.clamp(1, passed);
             record.deadline += after(count - 1);
-            record.advance(next);
+            record.advance(next, self.align);
             count
         } else {
             record.deadline += after(passed);
@@ -357,7 +365,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         self.meter.served(slot as usize, service);
         self.rules.met(&mut record);
         let stream = StreamId { slot, generation: record.generation };
-        record.advance(queues.serve(stream));
+        record.advance(queues.serve(stream), self.align);
         self.structure.store(slot, record);
         Decision::Serve { stream, deadline }
     }

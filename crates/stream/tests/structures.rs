@@ -71,13 +71,14 @@ fn options() -> impl Strategy<Value = Options> {
         2 => Just(None)
     ];
     let tie = prop_oneof![Just(ZeroTie::Deadline), Just(ZeroTie::FirstCome)];
-    (order, a, c, check, any::<bool>(), ahead, tie).prop_map(
-        |(order, rule_a, rule_c, check, settle, ahead, zero_tie)| Options {
+    (order, a, c, check, any::<(bool, bool)>(), ahead, tie).prop_map(
+        |(order, rule_a, rule_c, check, (settle, align), ahead, zero_tie)| Options {
             order,
             rule_a,
             rule_c,
             check,
             settle,
+            align,
             ahead,
             zero_tie,
         },

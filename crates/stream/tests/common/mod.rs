@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use laxity_core::{Span, Time};
 use laxity_stream::structure::Structure;
 use laxity_stream::{
-    Attributes, Decision, Dropped, Late, Meter, Options, Overdue, Queues, Scheduler, StreamId,
-    Tolerance,
+    Attributes, Decision, Dropped, Late, Ledger, Measures, Meter, Options, Overdue, Queues,
+    Scheduler, StreamId, Tolerance,
 };
 
 /// Streams that are always backlogged; heads are numbered by arrival time (k-th head at k), so
@@ -129,4 +129,95 @@ pub fn unit_service<S: Structure, M: Meter>(
         Decision::Wait(_) | Decision::Idle => None,
     };
     times.map(serve).collect()
+}
+
+/// Random numbers that are the same everywhere (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+}
+
+/// `(x, y)` of streams with unit service and the gap `q` that need at most the whole server; every
+/// second set needs exactly that where a last stream can make it so. `longest` is at most 8.
+pub fn admitted(random: &mut Random, q: u64, longest: u64) -> Vec<(u64, u64)> {
+    const WHOLE: u64 = 840; // every y up to 8 divides it
+    let need = |x: u64, y: u64| (y - x) * WHOLE / y;
+    let mut left = q * WHOLE;
+    let mut set = vec![];
+    for _ in 0..5 * q + 10 {
+        let y = 1 + random.below(longest);
+        let x = random.below(y + 1);
+        if need(x, y) <= left {
+            left -= need(x, y);
+            set.push((x, y));
+        }
+    }
+    if random.below(2) == 0 {
+        let all = (1..=longest).flat_map(|y| (0..y).map(move |x| (x, y)));
+        set.extend(all.into_iter().find(|(x, y)| need(*x, *y) == left));
+    }
+    set
+}
+
+/// When the packets of a stream come.
+pub enum Arrivals {
+    /// One each gap from this instant on.
+    Each(u64),
+    /// Always enough from this instant on.
+    Backlog(u64),
+    /// At these instants.
+    At(Vec<u64>),
+}
+
+/// Streams with packets that take `service`, until `horizon`; what happened.
+pub fn simulate<S: Structure>(
+    options: &Options,
+    streams: &[(Attributes, Arrivals)],
+    service: impl Fn(usize) -> u64,
+    horizon: u64,
+) -> Measures {
+    let ledger = Ledger::new().with_history();
+    let mut scheduler = Scheduler::<S, Ledger>::with_meter(options, ledger).expect("an order");
+    let mut queues = Fifos::default();
+    let mut coming = vec![];
+    let mut ids = vec![];
+    for (attributes, arrivals) in streams {
+        let id = scheduler.join(Time::ZERO, attributes).expect("joins");
+        ids.push(id);
+        let gap = attributes.gap.map_or(1, |gap| gap.0) as usize;
+        match arrivals {
+            Arrivals::Each(start) => {
+                coming.extend((*start..horizon).step_by(gap).map(|at| (at, id)));
+            }
+            Arrivals::Backlog(start) => {
+                let packets = horizon / service(id.slot()) + horizon / gap as u64 + 1;
+                coming.extend((0..packets).map(|_| (*start, id)));
+            }
+            Arrivals::At(times) => coming.extend(times.iter().map(|at| (*at, id))),
+        }
+    }
+    coming.sort_by_key(|(at, _)| *at);
+    let mut coming = coming.into_iter().peekable();
+    let mut now = 0;
+    while now < horizon {
+        while let Some((at, id)) = coming.next_if(|(at, _)| *at <= now) {
+            queues.push(id.slot(), Time(at));
+            scheduler.arrive(Time(at), id).expect("is there");
+        }
+        let next = coming.peek().map_or(horizon, |(at, _)| *at);
+        now = match scheduler.next(Time(now), &mut queues) {
+            Decision::Serve { stream, .. } => now + service(stream.slot()),
+            Decision::Wait(until) => until.0.min(next),
+            Decision::Idle => next,
+        };
+    }
+    scheduler.check(Time(now), &mut queues);
+    scheduler.meter().total()
 }
