@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use laxity_core::{Bytes, Rate, Span, Weight};
+use laxity_core::{Bytes, Rate, Span};
 use laxity_scenario::model::Scenario;
 use laxity_scenario::streams::StreamScenario;
 use laxity_scenario::streams::model::*;
@@ -51,8 +51,6 @@ fn defaults() {
         packet: Length::Fixed(Bytes(1200)),
         source: StreamSource::Periodic { period: ms(20), jitter: Span::ZERO, phase: None },
         buffer: None,
-        weight: Weight::ONE,
-        priority: None,
         destination: None,
     };
     assert_eq!(s.streams, [class]);
@@ -94,7 +92,6 @@ fn every_key_arrives() {
     let source = StreamSource::Periodic { period: ms(20), jitter: ms(5), phase: Some(ms(1)) };
     assert_eq!(audio.source, source);
     assert_eq!(audio.buffer, Some(QueueLimit { packets: 8, bytes: None }));
-    assert_eq!((audio.weight, audio.priority), (Weight(2_500_000), Some(1)));
     let to = Destination {
         host: "player.example".into(),
         port: 5004,

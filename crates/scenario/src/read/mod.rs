@@ -15,7 +15,7 @@ mod source;
 pub(crate) mod trace;
 pub(crate) mod values;
 pub(crate) mod walk;
-pub(crate) mod weight;
+mod weight;
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use crate::quantity::{Inexact, exact, split_decimal};
 const MILLIONTHS: u128 = 1_000_000;
 
 /// Reads the digits themselves: a binary fraction would not be exact.
-pub(crate) fn read(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Weight> {
+pub(super) fn read(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Weight> {
     let (_, value) = section.get("weight")?;
     let digits = match value.get_ref() {
         DeValue::Integer(number) if number.radix() == 10 => number.as_str(),

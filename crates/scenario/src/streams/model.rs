@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use laxity_core::{Bytes, Rate, Span, Weight};
+use laxity_core::{Bytes, Rate, Span};
 use laxity_stream::{Attributes, Options};
 
 use super::policies;
@@ -112,10 +112,6 @@ pub struct StreamClass {
     pub source: StreamSource,
     /// How much of each may wait, where not as much as the server says.
     pub buffer: Option<QueueLimit>,
-    /// Under `wfq`, relative to the rate that its packets and gap stand for.
-    pub weight: Weight,
-    /// Under `static-priority`, lower ones first; by tolerance when absent.
-    pub priority: Option<u16>,
     /// Where a live server sends them.
     pub destination: Option<Destination>,
 }

@@ -1,7 +1,7 @@
 //! Every policy for streams by its one name.
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo};
-use laxity_stream::Options;
+use laxity_stream::{Options, rivals};
 
 use crate::keys::Names;
 
@@ -111,37 +111,22 @@ pub const DWCS: [Variant; 3] = [
     },
 ];
 
-const fn rival(name: &'static str, summary: &'static str, source: &'static str) -> PolicyInfo {
-    PolicyInfo { name, summary, source, keeps_deadlines: false, options: &[] }
-}
+/// How many there are in all.
+const COUNT: usize = DWCS.len() + rivals::POLICIES.len();
 
 /// Every policy, rivals last. All of them drop or keep late packets as the streams say, so they
 /// differ in order alone.
-pub const POLICIES: &[PolicyInfo] = &[
-    DWCS[0].info,
-    DWCS[1].info,
-    DWCS[2].info,
-    rival("edf", "Earliest deadline first, blind to tolerances.", "Liu, Layland, JACM 1973"),
-    rival(
-        "dbp",
-        "Distance-based priority: the stream that is the fewest misses away from breaking its \
-         window goes first.",
-        "Hamdaoui, Ramanathan, IEEE Trans. Computers 1995",
-    ),
-    rival(
-        "static-priority",
-        "The stream with the lowest `priority` goes first; by tolerance where none is given.",
-        "common practice",
-    ),
-    rival(
-        "wfq",
-        "Weighted fair queueing, self-clocked: shares by `weight` and rate, blind to deadlines.",
-        "Golestani, INFOCOM 1994",
-    ),
-    rival("fifo", "In the order of arrival.", "common practice"),
-];
+pub const POLICIES: &[PolicyInfo] = &{
+    let mut all = [DWCS[0].info; COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        all[i] = if i < DWCS.len() { DWCS[i].info } else { rivals::POLICIES[i - DWCS.len()] };
+        i += 1;
+    }
+    all
+};
 
-const LIST: [&str; POLICIES.len()] = {
+const LIST: [&str; COUNT] = {
     let mut names = [""; POLICIES.len()];
     let mut i = 0;
     while i < names.len() {

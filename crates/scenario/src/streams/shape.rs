@@ -271,21 +271,6 @@ pub static STREAM: Table = Table {
             "How much of each of these streams may wait.",
         ),
         optional(
-            "weight",
-            Kind::Weight,
-            "1",
-            "2",
-            "Under `wfq`: share relative to the rate that a packet each gap stands for (each \
-             second without a gap).",
-        ),
-        optional(
-            "priority",
-            Kind::Whole(0, 65_535),
-            "by tolerance, behind all that give one",
-            "1",
-            "Under `static-priority`: the lowest goes first.",
-        ),
-        optional(
             "destination",
             Kind::Address,
             "absent: none is sent",

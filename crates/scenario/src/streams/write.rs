@@ -1,6 +1,6 @@
 //! Prints a stream scenario as the file that it could have been read from.
 
-use laxity_core::{Bytes, Span, Weight};
+use laxity_core::{Bytes, Span};
 use laxity_stream::{Check, Late, Options, Order, RuleA, RuleC, ZeroTie};
 
 use super::model::{
@@ -8,7 +8,7 @@ use super::model::{
 };
 use super::policies::DWCS;
 use crate::quantity::print_bit_rate;
-use crate::write::printer::{Printer, length, quoted, range, size, time, weight};
+use crate::write::printer::{Printer, length, quoted, range, size, time};
 
 impl StreamScenario {
     /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the
@@ -73,10 +73,6 @@ impl Printer {
         self.key("source", &source);
         if let Some(buffer) = &class.buffer {
             self.key("buffer", &limit(buffer));
-        }
-        self.unless("weight", class.weight, Weight::ONE, |w| weight(*w));
-        if let Some(priority) = class.priority {
-            self.key("priority", &priority.to_string());
         }
         if let Some(to) = &class.destination {
             self.key("destination", &quoted(&format!("{}:{}", to.host, to.port)));

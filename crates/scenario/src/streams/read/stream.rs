@@ -1,6 +1,6 @@
 //! `[[stream]]`
 
-use laxity_core::{Bytes, Span, Weight};
+use laxity_core::{Bytes, Span};
 use laxity_stream::{Attributes, LONGEST_WINDOW, Late, RuleC, Tolerance};
 
 use super::{application, server, source};
@@ -9,7 +9,7 @@ use crate::problem::Problems;
 use crate::read::flows::Names;
 use crate::read::values::{self, Or};
 use crate::read::walk::Section;
-use crate::read::{Context, length, weight};
+use crate::read::{Context, length};
 use crate::streams::model::{
     Application, Destination, MAX_PAYLOAD, MAX_STREAMS, StreamClass, StreamPolicyChoice,
 };
@@ -107,11 +107,6 @@ fn read_class(
         (_, gap) => source::read(section, gap.flatten(), cx),
     };
     let buffer = server::buffer(section, cx.out);
-    let weight = match section.has("weight") {
-        true => weight::read(section, cx.out),
-        false => Some(Weight::ONE),
-    };
-    let priority = values::whole(section, "priority", cx.out).map(|n| n as u16);
     let destination = destination(section, count, cx.out);
     let (tolerance, gap, application) = asked?;
     Some(StreamClass {
@@ -122,8 +117,6 @@ fn read_class(
         packet: packet?,
         source: source?,
         buffer,
-        weight: weight?,
-        priority,
         destination,
     })
 }
