@@ -2,6 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod media;
+pub mod receiver;
+pub mod rtcp;
 pub mod rtp;
 pub mod sdp;
+pub mod server;
 pub mod socket;
+pub mod thread_per_stream;

@@ -72,6 +72,11 @@ impl Numbering {
         self.skip();
     }
 
+    /// The number that the next packet gets.
+    pub fn next_sequence(&self) -> u16 {
+        self.sequence
+    }
+
     /// Passes over a sequence number: the receiver counts a packet as lost.
     pub fn skip(&mut self) {
         self.sequence = self.sequence.wrapping_add(1);

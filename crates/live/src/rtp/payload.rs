@@ -42,6 +42,11 @@ impl Payloader {
         Payloader { most: most.max(16), picture: 0, scratch: Vec::new() }
     }
 
+    /// The largest payload.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
     /// Hands the payloads of an access unit to `emit`, in order; answers how many.
     ///
     /// # Errors

@@ -99,6 +99,15 @@ impl<T: Transmit> Channel<T> {
         self.waiting.iter_mut()
     }
 
+    /// Drops what waits of a stream; answers how many.
+    pub fn withdraw(&mut self, stream: u32) -> usize {
+        let before = self.waiting.len();
+        let mut keep = self.waiting.iter().map(|d| d.stream != stream);
+        self.to.retain(|_| keep.next().unwrap_or(false));
+        self.waiting.retain(|d| d.stream != stream);
+        before - self.waiting.len()
+    }
+
     /// Takes what waits without sending it.
     pub fn take(&mut self) -> Vec<Datagram> {
         self.to.clear();

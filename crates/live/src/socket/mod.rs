@@ -134,6 +134,14 @@ impl AnyChannel {
         }
     }
 
+    /// Drops what waits of a stream; answers how many.
+    pub fn withdraw(&mut self, stream: u32) -> usize {
+        match self {
+            AnyChannel::V4(c) => c.withdraw(stream),
+            AnyChannel::V6(c) => c.withdraw(stream),
+        }
+    }
+
     /// Takes what waits without sending it.
     pub fn take(&mut self) -> Vec<Datagram> {
         match self {

@@ -1,0 +1,76 @@
+//! RTCP (RFC 3550, section 6) and the network's complaints: what comes back from receivers.
+//!
+//! Reports are claims of strangers. They change statistics, never what is sent; those that cannot
+//! be true are counted and otherwise ignored.
+
+mod read;
+mod service;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use serde::Serialize;
+
+pub use read::{Claim, claims};
+pub use service::Service;
+pub use write::{Reception, receiver_report, sender_report};
+
+/// What the receiver of a stream said last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Heard {
+    /// Reports taken.
+    pub reports: u64,
+    /// Reports that cannot be true.
+    pub implausible: u64,
+    /// Packets lost since the report before, in 1/256.
+    pub fraction_lost: u8,
+    /// Packets lost in all; negative when some came twice.
+    pub lost: i32,
+    /// Highest sequence number received, with cycles.
+    pub highest: u32,
+    /// Interarrival jitter in ticks of the stream's clock.
+    pub jitter: u32,
+    /// Round trip in nanoseconds, when it could be told.
+    pub round_trip: Option<u64>,
+}
+
+/// What came in from the network, for all streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Listened {
+    /// Report blocks taken.
+    pub reports: u64,
+    /// Sender reports sent.
+    pub sender_reports: u64,
+    /// Datagrams that are no RTCP.
+    pub malformed: u64,
+    /// Report blocks about streams that are not here.
+    pub unknown: u64,
+    /// Report blocks from addresses to which their stream is not sent.
+    pub foreign: u64,
+    /// Report blocks that cannot be true.
+    pub implausible: u64,
+    /// Receivers that said goodbye.
+    pub goodbyes: u64,
+    /// Complaints of the network (ICMP) about destinations of streams.
+    pub complaints: u64,
+    /// Complaints about others.
+    pub stray_complaints: u64,
+}
+
+/// The middle 32 bits of an NTP timestamp, by which reports refer to each other.
+pub fn middle(ntp: u64) -> u32 {
+    (ntp >> 16) as u32
+}
+
+/// Wall-clock nanoseconds since 1970 as an NTP timestamp: 32.32 bits of seconds since 1900.
+pub fn ntp(wall: u64) -> u64 {
+    const SINCE_1900: u64 = 2_208_988_800;
+    let (seconds, rest) = (wall / 1_000_000_000, wall % 1_000_000_000);
+    (seconds + SINCE_1900) << 32 | (rest << 32) / 1_000_000_000
+}
+
+/// The wall-clock nanoseconds of an NTP timestamp of this era, `None` before 1970.
+pub fn from_ntp(ntp: u64) -> Option<u64> {
+    let seconds = (ntp >> 32).checked_sub(2_208_988_800)?;
+    Some(seconds * 1_000_000_000 + ((ntp & 0xffff_ffff) * 1_000_000_000 >> 32))
+}

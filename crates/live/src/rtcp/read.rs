@@ -1,0 +1,89 @@
+//! Reports that come in.
+
+use rtcp_types::{Compound, Packet, ReportBlock, RtcpParseError};
+
+use super::Heard;
+
+/// One report block: what somebody says of the reception of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The stream's synchronisation source.
+    pub about: u32,
+    /// Packets lost since the last report, in 1/256.
+    pub fraction_lost: u8,
+    /// Packets lost in all, 24 bits and a sign.
+    pub lost: i32,
+    /// Highest sequence number received, with cycles.
+    pub highest: u32,
+    /// Interarrival jitter in ticks.
+    pub jitter: u32,
+    /// The sender report that the receiver saw last, by its [`middle`](super::middle); 0 for none.
+    pub last_report: u32,
+    /// How long ago that was, in 1/65536 s.
+    pub since_report: u32,
+}
+
+/// The claims in a compound packet, and how many goodbyes it says.
+///
+/// # Errors
+/// It is not RTCP.
+pub fn claims(datagram: &[u8]) -> Result<(Vec<Claim>, u64), RtcpParseError> {
+    let mut found = Vec::new();
+    let mut goodbyes = 0;
+    for packet in Compound::parse(datagram)? {
+        match packet? {
+            Packet::Rr(report) => found.extend(report.report_blocks().map(Claim::from)),
+            Packet::Sr(report) => found.extend(report.report_blocks().map(Claim::from)),
+            Packet::Bye(_) => goodbyes += 1,
+            _ => {}
+        }
+    }
+    Ok((found, goodbyes))
+}
+
+impl From<ReportBlock<'_>> for Claim {
+    fn from(block: ReportBlock<'_>) -> Claim {
+        // 24 bits with a sign.
+        let lost = (block.cumulative_lost() << 8) as i32 >> 8;
+        Claim {
+            about: block.ssrc(),
+            fraction_lost: block.fraction_lost(),
+            lost,
+            highest: block.extended_sequence_number(),
+            jitter: block.interarrival_jitter(),
+            last_report: block.last_sender_report_timestamp(),
+            since_report: block.delay_since_last_sender_report_timestamp(),
+        }
+    }
+}
+
+/// What the server knows of a stream that a claim is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The first sequence number.
+    pub first: u16,
+    /// How many were given away.
+    pub numbered: u64,
+}
+
+impl Claim {
+    /// Takes the claim over, unless it cannot be true.
+    pub(super) fn take(&self, known: Known, round_trip: Option<u64>, heard: &mut Heard) -> bool {
+        // Receivers begin counting cycles when they join, so only the lower half tells anything,
+        // and once all numbers have been used nothing.
+        let place = u64::from((self.highest as u16).wrapping_sub(known.first));
+        let sent = place < known.numbered;
+        let lost = u64::try_from(self.lost).unwrap_or(0) <= known.numbered;
+        if !(sent && lost) {
+            heard.implausible += 1;
+            return false;
+        }
+        heard.reports += 1;
+        heard.fraction_lost = self.fraction_lost;
+        heard.lost = self.lost;
+        heard.highest = self.highest;
+        heard.jitter = self.jitter;
+        heard.round_trip = round_trip.or(heard.round_trip);
+        true
+    }
+}

@@ -1,0 +1,243 @@
+//! The scheduler's thread, and how others talk to it.
+
+use std::collections::HashMap;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+use laxity_core::{Rate, Span, Time};
+use laxity_stream::structure::Structure;
+use laxity_stream::{Attributes, JoinError, Options, StreamId, UnknownStream};
+
+use super::clock::{Clock, Sleeper, Waker, thread_cpu};
+use super::config::ServerError;
+use super::counts::{Counter, Row, Timing};
+use super::pacer::{Pacer, Turn};
+use super::table::Entry;
+use crate::socket::AnyChannel;
+
+/// How long a full device queue is left alone: nothing tells when it has room.
+const BUSY: Span = Span(500_000);
+
+/// How often rings of other processes are looked at when they were empty.
+const SHARED: Span = Span(500_000);
+
+/// A message to the scheduler's thread.
+#[derive(Debug)]
+pub enum Message {
+    /// Packets came into a ring that was empty.
+    Ring(StreamId),
+    Join { attributes: Attributes, entry: Box<Entry>, reply: Sender<Result<StreamId, JoinError>> },
+    Leave { stream: StreamId, reply: Sender<Result<Row, UnknownStream>> },
+    Change { stream: StreamId, attributes: Attributes, reply: Sender<Result<(), JoinError>> },
+    /// Few streams at a time: the thread has packets to send.
+    Rows { streams: Vec<StreamId>, reply: Sender<Vec<Result<Row, UnknownStream>>> },
+    Timing { reply: Sender<Timing> },
+    /// Ends the thread: at once, or when all is sent but not after an instant.
+    Stop { drain_until: Option<Time> },
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Post {
+    messages: Sender<Message>,
+    waker: Waker,
+}
+
+impl Post {
+    pub fn new(messages: Sender<Message>, waker: Waker) -> Post {
+        Post { messages, waker }
+    }
+
+    /// Sends a message; false when the thread has ended.
+    pub fn send(&self, message: Message) -> bool {
+        let sent = self.messages.send(message).is_ok();
+        self.waker.wake();
+        sent
+    }
+
+    /// Announces packets.
+    pub fn ring(&self, stream: StreamId) {
+        // After its end the thread needs no packets.
+        self.send(Message::Ring(stream));
+    }
+}
+
+/// What the pacer is made of.
+#[derive(Debug)]
+pub struct Plan {
+    pub options: Options,
+    pub sockets: Vec<Arc<UdpSocket>>,
+    pub segment: bool,
+    /// Rate, overhead, credit.
+    pub limit: Option<(Rate, u64, Span)>,
+}
+
+/// What the thread is made of besides.
+#[derive(Debug)]
+pub struct Parts {
+    pub clock: Clock,
+    pub sleeper: Sleeper,
+    pub messages: Receiver<Message>,
+    pub quantum: Span,
+    pub cpu: Arc<Counter>,
+}
+
+/// What is left at the end.
+#[derive(Debug)]
+pub struct Finished {
+    pub timing: Timing,
+    pub rows: HashMap<StreamId, Row>,
+}
+
+impl Plan {
+    fn pacer<S: Structure>(&self) -> Result<Pacer<S>, ServerError> {
+        let channel = |socket: &Arc<UdpSocket>| AnyChannel::new(Arc::clone(socket), self.segment);
+        let channels = self.sockets.iter().map(channel).collect::<Result<_, _>>();
+        let channels = channels.map_err(ServerError::system("UDP socket"))?;
+        let mut pacer = Pacer::new(&self.options, channels).map_err(ServerError::Options)?;
+        if let Some((rate, overhead, credit)) = self.limit {
+            pacer.limit(rate, overhead, credit);
+        }
+        Ok(pacer)
+    }
+}
+
+/// The thread: says whether it could begin, then runs until told to stop.
+pub fn run<S: Structure>(
+    plan: &Plan,
+    parts: Parts,
+    ready: &Sender<Result<(), ServerError>>,
+) -> Finished {
+    let none = || Finished { timing: Timing::default(), rows: HashMap::new() };
+    match plan.pacer::<S>() {
+        Ok(pacer) if ready.send(Ok(())).is_ok() => Machine { pacer, parts, early: None }.run(),
+        Ok(_) => none(),
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            none()
+        }
+    }
+}
+
+struct Machine<S> {
+    pacer: Pacer<S>,
+    parts: Parts,
+    /// A message found while going to sleep.
+    early: Option<Message>,
+}
+
+impl<S: Structure> Machine<S> {
+    fn run(mut self) -> Finished {
+        // Timers of ordinary threads are late by up to 50 µs on purpose; not here.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let mut stop: Option<Time> = None;
+        let mut shared_at = Time::ZERO;
+        loop {
+            while let Some(message) = self.message() {
+                if let Message::Stop { drain_until } = message {
+                    let until = drain_until.unwrap_or(Time::ZERO);
+                    stop = Some(stop.map_or(until, |s: Time| s.min(until)));
+                    if until == Time::ZERO {
+                        break;
+                    }
+                } else {
+                    self.handle(message);
+                }
+            }
+            let now = self.parts.clock.now();
+            if stop.is_some_and(|until| now >= until || self.pacer.is_drained()) {
+                break;
+            }
+            if self.pacer.has_shared() && now >= shared_at {
+                self.pacer.poll_shared(now);
+                shared_at = now + SHARED;
+            }
+            if self.pacer.is_full() {
+                self.flush();
+            }
+            let turn = self.pacer.decide(now);
+            self.flush();
+            let mut until = match turn {
+                Turn::Again => continue,
+                Turn::Full => now + BUSY,
+                Turn::Idle => Time::MAX,
+                Turn::Wait(until) => until,
+            };
+            if self.pacer.is_full() {
+                until = until.min(now + BUSY);
+            }
+            if self.pacer.has_shared() {
+                until = until.min(shared_at);
+            }
+            if let Some(stop) = stop {
+                until = until.min(stop);
+            }
+            self.rest(until.max(now + self.parts.quantum));
+        }
+        self.pacer.discard_all();
+        self.account();
+        Finished { timing: self.pacer.timing.clone(), rows: self.pacer.rows() }
+    }
+
+    fn message(&mut self) -> Option<Message> {
+        self.early.take().or_else(|| match self.parts.messages.try_recv() {
+            Ok(message) => Some(message),
+            Err(TryRecvError::Empty) => None,
+            // Nobody is left who could want anything.
+            Err(TryRecvError::Disconnected) => Some(Message::Stop { drain_until: None }),
+        })
+    }
+
+    fn flush(&mut self) {
+        let clock = self.parts.clock;
+        self.pacer.flush(|at| clock.absolute(at), || clock.now());
+    }
+
+    fn rest(&mut self, until: Time) {
+        self.pacer.timing.sleeps += 1;
+        self.account();
+        let full: Vec<BorrowedFd<'_>> =
+            self.pacer.full_sockets().map(AsFd::as_fd).collect();
+        // A waker that saw this thread awake left its message before.
+        let mut waiting = None;
+        let until = Some(until).filter(|u| *u != Time::MAX);
+        self.parts.sleeper.sleep(until, &full, || {
+            waiting = self.parts.messages.try_recv().ok();
+            waiting.is_some()
+        });
+        self.early = waiting;
+    }
+
+    fn account(&mut self) {
+        self.pacer.timing.cpu = thread_cpu();
+        self.parts.cpu.set(self.pacer.timing.cpu);
+    }
+
+    fn handle(&mut self, message: Message) {
+        let now = self.parts.clock.now();
+        // Whoever asked and went away needs no answer.
+        match message {
+            Message::Ring(stream) => self.pacer.announce(now, stream),
+            Message::Join { attributes, entry, reply } => {
+                let _ = reply.send(self.pacer.join(now, &attributes, *entry));
+            }
+            Message::Leave { stream, reply } => {
+                let _ = reply.send(self.pacer.leave(stream));
+            }
+            Message::Change { stream, attributes, reply } => {
+                let _ = reply.send(self.pacer.change(now, stream, &attributes));
+            }
+            Message::Rows { streams, reply } => {
+                let rows = streams.into_iter().map(|s| self.pacer.row(s)).collect();
+                let _ = reply.send(rows);
+            }
+            Message::Timing { reply } => {
+                self.account();
+                let _ = reply.send(self.pacer.timing.clone());
+            }
+            Message::Stop { .. } => {}
+        }
+    }
+}
