@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+pub mod cpu;
 pub mod engine;
 pub mod fit;
 pub mod measure;

@@ -40,12 +40,16 @@ impl Random {
     /// Marsaglia's polar method; `libm` gives the same bits everywhere, the platform's own
     /// mathematics library does not.
     pub fn normal(&mut self, mean: Bytes, deviation: Bytes) -> u64 {
-        let z = match self.spare.take() {
+        let value = mean.0 as f64 + deviation.0 as f64 * self.standard_normal();
+        libm::round(value.max(0.0)) as u64
+    }
+
+    /// Normal with mean 0 and deviation 1.
+    pub fn standard_normal(&mut self) -> f64 {
+        match self.spare.take() {
             Some(z) => z,
             None => self.normal_pair(),
-        };
-        let value = mean.0 as f64 + deviation.0 as f64 * z;
-        libm::round(value.max(0.0)) as u64
+        }
     }
 
     fn normal_pair(&mut self) -> f64 {

@@ -1,0 +1,67 @@
+//! BEBS: best-effort bandwidth servers whose periods follow what tasks do.
+
+use laxity_core::PolicyInfo;
+
+use crate::Share;
+use crate::servers::{
+    Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe,
+};
+
+/// How the policy describes itself.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "bebs",
+    summary: "Each task has a server whose period follows its bursts; idle time is shared by \
+              releasing early under the original deadline.",
+    source: "BEBS, section 4",
+    keeps_deadlines: true,
+    options: &[
+        describe::SAMPLE,
+        describe::FIRST,
+        describe::MARGIN,
+        describe::LEAST,
+        describe::MOST,
+        describe::BASIS,
+        describe::LAZY,
+        describe::LOAD,
+        describe::TRANSITION,
+        describe::LEAST_BEST_EFFORT,
+    ],
+};
+
+/// The readings of BEBS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Budgets from past execution.
+    pub adaptation: Adaptation,
+    /// Who divides the bandwidth.
+    pub load: Load,
+    /// How bandwidth changes hands.
+    pub transition: Transition,
+    /// The share that hard reservations must leave.
+    pub least_best_effort: Share,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            adaptation: Adaptation::PAPER,
+            load: Load::Live,
+            transition: Transition::ZeroLag,
+            least_best_effort: Share::per_mille(50),
+        }
+    }
+}
+
+/// BEBS under these readings. Tasks with [`Service::Soft`](crate::Service::Soft) have servers of
+/// the budget and period that they declare.
+pub fn new(options: &Options) -> Servers {
+    Servers::new(Rules {
+        exhaustion: Exhaustion::Suspend,
+        slack: Slack::OriginalDeadline,
+        sizing: Sizing::Adaptive(options.adaptation),
+        declared: true,
+        load: options.load,
+        transition: options.transition,
+        least_best_effort: options.least_best_effort,
+    })
+}

@@ -1,0 +1,45 @@
+//! CBS: constant bandwidth servers, recharged at once with a later deadline.
+
+use laxity_core::{PolicyInfo, Span};
+
+use crate::Share;
+use crate::servers::{Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe};
+
+/// How the policy describes itself.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "cbs",
+    summary: "Servers of fixed budget and period; a budget used up comes back at once, with a \
+              deadline one period later.",
+    source: "Abeni and Buttazzo 1998; BEBS, section 4.1",
+    keeps_deadlines: true,
+    options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+};
+
+/// Options of [`cbs`](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// The period of servers that nobody declared; they have equal shares by weight.
+    pub period: Span,
+    /// The share that hard reservations must leave.
+    pub least_best_effort: Share,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { period: Span::from_millis(40), least_best_effort: Share::per_mille(50) }
+    }
+}
+
+/// The soft constant bandwidth server for all but hard tasks. Deadlines may run ahead of time
+/// without bound while there is idle time to use.
+pub fn new(options: &Options) -> Servers {
+    Servers::new(Rules {
+        exhaustion: Exhaustion::Recharge,
+        slack: Slack::Unused,
+        sizing: Sizing::Equal(options.period),
+        declared: true,
+        load: Load::Live,
+        transition: Transition::ZeroLag,
+        least_best_effort: options.least_best_effort,
+    })
+}

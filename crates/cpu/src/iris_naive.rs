@@ -1,0 +1,21 @@
+//! IRIS when nobody tells it anything: equal periods for all.
+
+use laxity_core::PolicyInfo;
+
+use crate::cbs::Options;
+use crate::iris;
+use crate::servers::{Servers, describe};
+
+/// How the policy describes itself.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "iris-naive",
+    summary: "IRIS with the same period for all servers and equal shares by weight.",
+    source: "BEBS, section 6",
+    keeps_deadlines: true,
+    options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+};
+
+/// IRIS that disregards the budgets and periods that soft tasks declare.
+pub fn new(options: &Options) -> Servers {
+    Servers::new(iris::rules(options, false))
+}

@@ -1,0 +1,35 @@
+//! Task policies for CPUs, sans-io: which task runs now, and until when at most.
+//!
+//! A policy is told what happens ([`Policy`]) and asked who runs. It has no clock, thread or float;
+//! times are integer nanoseconds. Only joining and changing allocate.
+//!
+//! Sources: Banachowski, Wu, Brandt, "Efficiently Scheduling Tasks with Best-Effort Bandwidth
+//! Servers" (BEBS), and Banachowski, Brandt, "Better Real-time Response for Time-share Scheduling"
+//! (BeRate). Where they are silent or contradict themselves the reading is an option of the policy.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod admission;
+mod attributes;
+pub mod bebs;
+pub mod cbs;
+pub mod edf;
+pub mod iris;
+pub mod iris_naive;
+pub mod layered;
+mod policy;
+mod queue;
+mod refusal;
+pub mod round_robin;
+pub mod servers;
+mod share;
+
+pub use attributes::{
+    Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,
+};
+pub use policy::{Admitted, CpuId, Pick, Policy, TaskId};
+pub use refusal::Refusal;
+pub use servers::Sample;
+pub use share::Share;

@@ -1,0 +1,93 @@
+//! The bandwidth that best-effort servers divide.
+
+use crate::Share;
+
+/// Bits below the binary point of a [`Bandwidth::pace`].
+const POINT: u32 = 32;
+/// The longest period that is computed: two days. Longer ones only arise at absurd loads.
+const LONGEST: u64 = 172_800_000_000_000;
+/// Below this share nothing is divided.
+const LEAST: Share = Share(1 << 20);
+
+/// `U_BE` and `L`, kept as the pace `L / U_BE`, so that the period `b L / (q U_BE)` of a server
+/// costs one multiplication and one division by its small weight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bandwidth {
+    best_effort: Share,
+    load: u64,
+    pace: u128,
+}
+
+impl Bandwidth {
+    pub(crate) fn new() -> Bandwidth {
+        let mut bandwidth = Bandwidth { best_effort: Share::ONE, load: 0, pace: 0 };
+        bandwidth.update();
+        bandwidth
+    }
+
+    /// Whether there is anything to divide.
+    pub(crate) fn is_any(&self) -> bool {
+        self.best_effort >= LEAST
+    }
+
+    pub(crate) fn load(&self) -> u64 {
+        self.load
+    }
+
+    pub(crate) fn set_load(&mut self, load: u64) {
+        self.load = load;
+        self.update();
+    }
+
+    pub(crate) fn set_best_effort(&mut self, share: Share) {
+        self.best_effort = share;
+        self.update();
+    }
+
+    fn update(&mut self) {
+        let scaled = u128::from(self.load.clamp(1, 1 << 40)) << (40 + POINT);
+        self.pace = scaled.div_ceil(u128::from(self.best_effort.max(LEAST).0));
+    }
+
+    /// The period that makes `budget` the share of weight `q`, rounded up so that the share is
+    /// never exceeded.
+    #[inline]
+    pub(crate) fn period(&self, budget: u64, q: u32) -> u64 {
+        let product = u128::from(budget).saturating_mul(self.pace).div_ceil(1 << POINT);
+        match u64::try_from(product) {
+            Ok(product) => product.div_ceil(u64::from(q.max(1))).clamp(1, LONGEST),
+            Err(_) => LONGEST,
+        }
+    }
+
+    /// The budget that makes `period` the share of weight `q`, rounded down but never to nothing.
+    pub(crate) fn budget(&self, period: u64, q: u32) -> u64 {
+        let scaled = (u128::from(period) * u128::from(q)) << POINT;
+        (scaled / self.pace).clamp(1, u128::from(period)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_weights_divide_evenly() {
+        let mut bandwidth = Bandwidth::new();
+        bandwidth.set_load(60);
+        assert_eq!(bandwidth.period(10, 20), 30);
+        assert_eq!(bandwidth.budget(30, 20), 10);
+        bandwidth.set_best_effort(Share::per_mille(500));
+        assert_eq!(bandwidth.period(10, 20), 60);
+    }
+
+    #[test]
+    fn absurd_loads_saturate() {
+        let mut bandwidth = Bandwidth::new();
+        bandwidth.set_load(u64::MAX);
+        bandwidth.set_best_effort(Share::ZERO);
+        assert!(!bandwidth.is_any());
+        assert_eq!(bandwidth.period(1 << 40, 1), LONGEST);
+        assert_eq!(bandwidth.budget(1 << 40, 1), 1);
+    }
+}

@@ -1,0 +1,349 @@
+//! EDF over servers: the machine behind `edf`, `bebs`, `cbs`, `iris` and what derives from them.
+//!
+//! Each task, or group of tasks, has one server with a budget, a period and a deadline; the ready
+//! server with the earliest deadline runs. Hard reservations have servers too, which is their
+//! overrun protection: a budget used up suspends the task until its next period.
+//!
+//! # Why no hard deadline is missed
+//!
+//! Let `s(t)` be the share that a server is entitled to at time `t`. In any interval in which it
+//! always has work, a server executes and is due no more than the integral of `s` over it: a
+//! release brings `b` due no earlier than `b/s` later; rule 4 at a wake-up and the end of a period
+//! start the next release no earlier than the integral allows. Idle time may advance releases,
+//! because at an idle instant nothing is pending and each interval in question starts after it.
+//! EDF then misses nothing as long as the shares add up to at most 1 at every instant, and hard
+//! tasks with deadlines shorter than periods are covered by their demand (`admission`).
+//!
+//! What remains is to keep the sum of shares at 1 while it is divided anew. A server that must
+//! shrink from share `u` to `v` at `now` may have executed more than `u` times the time since its
+//! release. It cannot give that back, so it keeps `u` until its zero-lag time `z`, when both are
+//! equal, and what is left of its budget is stretched at share `v` from there
+//! ([`Transition::ZeroLag`]). A newcomer gets what servers that are not ahead free at once, and
+//! its full share when the last has passed its `z`. A leaver's share comes back at its `z`.
+//! Stretching alone, as the paper may be read, lets the newcomer use `u - v` during `[now, z]` a
+//! second time; `crates/sim/tests/cpu_transitions.rs` shows a deadline missed for it.
+//!
+//! Nothing here allocates except joining and changing; a decision costs O(log n).
+
+mod bandwidth;
+pub(crate) mod describe;
+mod members;
+mod policy;
+mod rules;
+mod server;
+mod transition;
+
+use alloc::vec::Vec;
+
+use laxity_core::Span;
+
+pub use rules::{Adaptation, Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
+
+use crate::admission::Ledger;
+use crate::queue::Queue;
+use crate::{GroupId, Reservation, Share};
+use bandwidth::Bandwidth;
+use members::Member;
+use server::{Kind, Server, State};
+
+/// EDF over servers, under the rules of one policy. For one CPU.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    rules: Rules,
+    /// By task.
+    members: Vec<Member>,
+    servers: Vec<Server>,
+    vacant: Vec<u32>,
+    groups: Vec<(GroupId, u32)>,
+    /// Ready servers by deadline.
+    ready: Queue,
+    /// Expired servers that may use slack, by next release plus `advanced` as it was then.
+    expired: Queue,
+    /// By how much idle time has advanced all releases so far.
+    advanced: u64,
+    /// Hard servers that wait for their next release.
+    suspended: Queue,
+    /// Shares that come back later.
+    returns: Queue,
+    ledger: Ledger,
+    bandwidth: Bandwidth,
+    /// When all shares given away are free.
+    settled: u64,
+    turns: u64,
+    running: Option<u32>,
+}
+
+impl Servers {
+    /// No tasks yet.
+    pub fn new(rules: Rules) -> Servers {
+        Servers {
+            rules,
+            members: Vec::new(),
+            servers: Vec::new(),
+            vacant: Vec::new(),
+            groups: Vec::new(),
+            ready: Queue::default(),
+            expired: Queue::default(),
+            advanced: 0,
+            suspended: Queue::default(),
+            returns: Queue::default(),
+            ledger: Ledger::default(),
+            bandwidth: Bandwidth::new(),
+            settled: 0,
+            turns: 0,
+            running: None,
+        }
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Budget, period and deadline (an instant) of the server of a task, for plots and tests.
+    pub fn server_of(&self, task: crate::TaskId) -> Option<(Span, Span, laxity_core::Time)> {
+        let member = self.members.get(task.index()).filter(|m| m.is_here())?;
+        let s = &self.servers[member.server as usize];
+        Some((Span(s.budget), Span(s.period), laxity_core::Time(s.deadline)))
+    }
+
+    fn is_suspending(&self, s: u32) -> bool {
+        let hard = self.servers[s as usize].kind == Kind::Hard;
+        hard || self.rules.exhaustion == Exhaustion::Suspend
+    }
+
+    /// Budget and period of a release at `release`, and the release itself, which is put off when
+    /// waiting for the full share gives the earlier deadline.
+    fn size(&self, server: &mut Server, release: u64) -> (u64, u64, u64) {
+        let limited = release < server.limited_until;
+        if server.kind != Kind::Shared {
+            let Reservation { budget, period, .. } =
+                if limited { server.held } else { server.declared };
+            return (budget.0, period.0, release);
+        }
+        let (budget, basis) = match &self.rules.sizing {
+            Sizing::Adaptive(how) => how.budget(server),
+            Sizing::Equal(period) => {
+                let budget = self.bandwidth.budget(period.0, server.weight);
+                let period =
+                    if limited { self.bandwidth.period(budget, server.weight) } else { period.0 };
+                return self.limit(server, release, budget, period);
+            }
+        };
+        let period = self.bandwidth.period(basis, server.weight);
+        self.limit(server, release, budget, period)
+    }
+
+    fn limit(&self, server: &Server, release: u64, budget: u64, period: u64) -> (u64, u64, u64) {
+        if release < server.limited_until {
+            let slower = server.limited_rate.time_for(Span(budget)).0.max(period);
+            if release.saturating_add(slower) <= server.limited_until + period {
+                return (budget, slower, release);
+            }
+            return (budget, period, server.limited_until);
+        }
+        (budget, period, release)
+    }
+
+    /// A new period begins at `release`; `original` is when it would have begun without slack.
+    fn renew(&mut self, s: u32, release: u64, original: u64) {
+        let mut server = core::mem::replace(
+            &mut self.servers[s as usize],
+            Server::new(Kind::Shared, 1, Reservation::new(Span(1), Span(1))),
+        );
+        let (budget, period, release) = self.size(&mut server, release);
+        server.budget = budget;
+        server.left = budget;
+        server.period = period;
+        server.end = release.saturating_add(period);
+        let base = match self.rules.slack {
+            Slack::OriginalDeadline => original.max(release),
+            _ => release,
+        };
+        let relative = match server.kind {
+            Kind::Hard if release < server.limited_until => server.held.deadline.0,
+            Kind::Hard => server.declared.deadline.0,
+            _ => period,
+        };
+        server.deadline = base.saturating_add(relative);
+        self.servers[s as usize] = server;
+        self.rotate(s);
+    }
+
+    fn enter_ready(&mut self, s: u32) {
+        let sample_by_state = self.sample() == Some(Sample::State);
+        let server = &mut self.servers[s as usize];
+        if server.state != State::Ready {
+            server.state = State::Ready;
+            server.turn = self.turns;
+            self.turns += 1;
+            if sample_by_state {
+                server.execution = 0;
+            }
+        }
+        self.ready.set(s, server.deadline, server.turn);
+    }
+
+    /// A server that stops competing has no claim to go first among equal deadlines later.
+    fn leave_ready(&mut self, s: u32) {
+        self.ready.remove(s);
+        self.running = self.running.filter(|r| *r != s);
+    }
+
+    /// Waits until `release`, which idle time may advance for best effort.
+    fn enter_expired(&mut self, s: u32, release: u64) {
+        self.leave_ready(s);
+        self.turns += 1;
+        let server = &mut self.servers[s as usize];
+        server.state = State::Expired;
+        server.original = release;
+        if server.kind == Kind::Hard {
+            self.suspended.set(s, release, self.turns);
+        } else {
+            self.expired.set(s, release.saturating_add(self.advanced), self.turns);
+        }
+    }
+
+    /// The budget is used up.
+    fn exhaust(&mut self, now: u64, s: u32) {
+        if matches!(self.sample(), Some(Sample::State | Sample::Switch)) {
+            self.servers[s as usize].sample();
+        }
+        let end = self.servers[s as usize].end;
+        if !self.is_suspending(s) || end <= now {
+            // A period that is over already, after an early release, is followed by the one that
+            // starts at its end, not now: the server had idle time, its share is not more.
+            self.renew(s, end, end);
+            self.enter_ready(s);
+        } else {
+            self.enter_expired(s, end);
+        }
+    }
+
+    /// A server has something to run again.
+    fn activate(&mut self, now: u64, s: u32) {
+        if self.servers[s as usize].kind == Kind::Shared
+            && self.servers[s as usize].counted < self.servers[s as usize].weight
+        {
+            self.count(now, s);
+        }
+        if self.rules.load == Load::Unblocked {
+            self.returns.remove(s);
+        }
+        let server = &mut self.servers[s as usize];
+        if self.rules.sizing.sample() != Some(Sample::Switch) {
+            server.execution = 0;
+        }
+        if server.starts_afresh(now) {
+            self.renew(s, now, now);
+            self.enter_ready(s);
+        } else if server.left == 0 || server.is_constrained() {
+            let end = server.end;
+            self.enter_expired(s, end);
+        } else {
+            self.enter_ready(s);
+        }
+    }
+
+    /// Nothing of a server is runnable any more.
+    fn deactivate(&mut self, now: u64, s: u32) {
+        let sampled = self.sample().is_some();
+        let server = &mut self.servers[s as usize];
+        if server.state == State::Ready && sampled {
+            server.sample();
+        }
+        server.state = State::Blocked;
+        self.leave_ready(s);
+        self.expired.remove(s);
+        self.suspended.remove(s);
+        if self.rules.load == Load::Unblocked && self.servers[s as usize].kind == Kind::Shared {
+            self.uncount(now, s);
+        }
+    }
+
+    /// Releases what is due.
+    fn release_due(&mut self, now: u64) {
+        while let Some((at, s)) = self.suspended.first().filter(|(at, _)| *at <= now) {
+            self.suspended.remove(s);
+            self.renew(s, at, at);
+            self.enter_ready(s);
+        }
+        let advanced = self.advanced;
+        while let Some((at, s)) = self.expired.first().filter(|(at, _)| at - advanced <= now) {
+            self.expired.remove(s);
+            let original = self.servers[s as usize].original;
+            self.renew(s, at - advanced, original);
+            self.enter_ready(s);
+        }
+    }
+
+    /// Would idle at `now`: every waiting best-effort release moves earlier by as much as brings
+    /// the first one to now.
+    fn use_slack(&mut self, now: u64) {
+        if self.rules.slack == Slack::Unused {
+            return;
+        }
+        if let Some((at, _)) = self.expired.first() {
+            self.advanced += (at - self.advanced).saturating_sub(now);
+            self.release_due(now);
+        }
+    }
+
+    /// Books execution of a server.
+    fn account(&mut self, s: u32, ran: u64) {
+        let most = match &self.rules.sizing {
+            Sizing::Adaptive(how) if how.sample == Sample::Job => how.most.0,
+            _ => u64::MAX,
+        };
+        let server = &mut self.servers[s as usize];
+        server.left = server.left.saturating_sub(ran);
+        server.execution = server.execution.saturating_add(ran);
+        if server.execution >= most {
+            server.sample();
+        }
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.rules.sizing.sample()
+    }
+
+    fn catch_up(&mut self, now: u64) {
+        while let Some((_, s)) = self.returns.first().filter(|(at, _)| *at <= now) {
+            self.settle(s);
+        }
+    }
+
+    /// The share that best effort divides at present.
+    pub fn best_effort(&self) -> Share {
+        Share::ONE.minus(self.ledger.need())
+    }
+}
+
+impl Sizing {
+    fn sample(&self) -> Option<Sample> {
+        match self {
+            Sizing::Adaptive(how) => Some(how.sample),
+            Sizing::Equal(_) => None,
+        }
+    }
+}
+
+impl Adaptation {
+    /// The next budget, and the execution that its period is computed from.
+    fn budget(&self, server: &mut Server) -> (u64, u64) {
+        let used = server.average_used;
+        let drift = u128::from(server.average.abs_diff(used)) * 1000;
+        if used == 0 || drift > u128::from(used) * u128::from(self.lazy) {
+            server.average_used = server.average;
+        }
+        let average = server.average_used;
+        let margin = (u128::from(average) * u128::from(self.margin) / 1000) as u64;
+        let bounds = (self.least.0.max(1), self.most.0.max(self.least.0).max(1));
+        let clamp = |work: u64| work.clamp(bounds.0, bounds.1);
+        let budget = clamp(average.saturating_add(margin));
+        match self.basis {
+            Basis::Budget => (budget, budget),
+            Basis::Average => (budget, clamp(average)),
+        }
+    }
+}

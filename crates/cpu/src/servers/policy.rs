@@ -1,0 +1,329 @@
+//! What is reported to servers, and what they answer.
+
+use laxity_core::{Span, Time};
+
+use super::members::Member;
+use super::server::{Kind, NOBODY, Server, State};
+use super::transition::stretch_from;
+use super::{Load, Servers, Sizing, Transition};
+use crate::{
+    Admitted, Attributes, CpuId, Pick, Policy, Refusal, Reservation, Sample, Service, Share, TaskId,
+};
+
+impl Servers {
+    /// How a service is given here.
+    fn kind(&self, service: Service) -> (Kind, Reservation) {
+        match service {
+            Service::Hard(r) => (Kind::Hard, r),
+            Service::Soft(r) if self.rules.declared => {
+                (Kind::Soft, Reservation { deadline: r.period, ..r })
+            }
+            _ => (Kind::Shared, Reservation::new(Span(1), Span(1))),
+        }
+    }
+
+    /// What best effort keeps when a reservation of this kind is added: soft ones are best effort
+    /// themselves, and must leave something only to those that would have nothing else.
+    fn kept(&self, kind: Kind) -> Share {
+        if kind == Kind::Hard || self.bandwidth.load() > 0 {
+            self.rules.least_best_effort
+        } else {
+            Share::ZERO
+        }
+    }
+
+    fn admit(&self, holder: Option<u32>, kind: Kind, asked: Reservation) -> Result<(), Refusal> {
+        match kind {
+            Kind::Shared if !self.bandwidth.is_any() => Err(Refusal::NothingLeft),
+            Kind::Shared => Ok(()),
+            _ => self.ledger.admit(holder, asked, self.kept(kind)),
+        }
+    }
+
+    fn server(&self, task: TaskId) -> Option<u32> {
+        self.members.get(task.index()).filter(|m| m.is_here()).map(|m| m.server)
+    }
+
+    fn group(&self, group: Option<crate::GroupId>) -> Option<u32> {
+        let at = self.groups.binary_search_by_key(&group?, |(g, _)| *g).ok()?;
+        Some(self.groups[at].1)
+    }
+
+    /// Room for one more task, so that nothing else allocates.
+    fn make_room(&mut self, task: TaskId) {
+        if self.members.len() <= task.index() {
+            self.members.resize(task.index() + 1, Member::ABSENT);
+        }
+        let servers = self.servers.len() + 1;
+        for queue in [&mut self.ready, &mut self.expired, &mut self.suspended, &mut self.returns] {
+            queue.reserve(servers);
+        }
+        self.vacant.reserve(servers - self.vacant.len());
+    }
+
+    fn found(&mut self, now: u64, server: Server) -> (u32, u64) {
+        let kind = server.kind;
+        let declared = server.declared;
+        let s = match self.vacant.pop() {
+            Some(s) => {
+                self.servers[s as usize] = server;
+                s
+            }
+            None => {
+                self.servers.push(server);
+                self.servers.len() as u32 - 1
+            }
+        };
+        if kind == Kind::Shared {
+            if self.rules.load == Load::Live {
+                self.count(now, s);
+            }
+            return (s, now);
+        }
+        self.ledger.set(s, Some(declared));
+        let from = self.take(now);
+        // Its first release: what takes part before others have shrunk would come on top of them.
+        self.servers[s as usize].end = if from > now { from } else { 0 };
+        (s, from)
+    }
+
+    /// Takes a task out of its server, and the server away with the last one.
+    fn detach(&mut self, now: u64, task: TaskId) {
+        let Some(s) = self.server(task) else { return };
+        if self.members[task.index()].runnable {
+            self.unlink(task.0);
+        }
+        self.members[task.index()] = Member::ABSENT;
+        let server = &mut self.servers[s as usize];
+        server.members -= 1;
+        let empty = server.head == NOBODY;
+        let last = server.members == 0;
+        if empty && server.state != State::Blocked {
+            self.deactivate(now, s);
+        }
+        if last {
+            let group = self.servers[s as usize].group;
+            self.groups.retain(|(g, _)| Some(*g) != group);
+            self.servers[s as usize].state = State::Leaving;
+            self.uncount(now, s);
+        }
+    }
+
+    fn renice(&mut self, now: u64, s: u32, weight: u32) {
+        let server = &mut self.servers[s as usize];
+        let old = core::mem::replace(&mut server.weight, weight);
+        if server.counted == 0 || weight == old {
+            return;
+        }
+        if weight > server.counted {
+            self.returns.remove(s);
+            self.count(now, s);
+            return;
+        }
+        let period = self.bandwidth.period(server.budget, weight);
+        if server.period > 0
+            && period > server.period
+            && self.rules.transition != Transition::Neither
+        {
+            let from = match self.rules.transition {
+                Transition::ZeroLag => server.zero_lag(now),
+                _ => now,
+            };
+            stretch_from(server, from, period);
+            let deadline = server.deadline;
+            if server.state == State::Expired {
+                let release = self.servers[s as usize].end;
+                self.expired.rekey(s, release.saturating_add(self.advanced));
+            }
+            self.ready.rekey(s, deadline);
+        }
+        self.uncount(now, s);
+    }
+
+    /// Another budget or period, for deadlines equal to periods. A larger share is in force from
+    /// the next release after others have shrunk; a smaller one from the next release, and what it
+    /// frees is free when the current period ends.
+    fn reserve_anew(&mut self, now: u64, s: u32, asked: Reservation) -> Result<u64, Refusal> {
+        let server = &self.servers[s as usize];
+        let (kind, held, end) = (server.kind, server.declared, server.end.max(now));
+        self.admit(Some(s), kind, asked)?;
+        let share = |r: Reservation| Share::up(r.budget, r.period);
+        let more = share(asked) >= share(held);
+        let from = if more {
+            self.ledger.set(s, Some(asked));
+            self.take(now).max(end)
+        } else {
+            self.returns.set(s, end, 0);
+            end
+        };
+        let server = &mut self.servers[s as usize];
+        server.held = held;
+        server.declared = asked;
+        server.limited_until = if more { from } else { now };
+        Ok(from)
+    }
+}
+
+impl Policy for Servers {
+    fn join(
+        &mut self,
+        now: Time,
+        task: TaskId,
+        attributes: &Attributes,
+    ) -> Result<Admitted, Refusal> {
+        if self.server(task).is_some() {
+            return Err(Refusal::Known(task));
+        }
+        self.catch_up(now.0);
+        let (kind, declared) = self.kind(attributes.service);
+        if let Some(s) = self.group(attributes.group) {
+            let server = &self.servers[s as usize];
+            if server.kind != kind || server.declared != declared {
+                return Err(Refusal::GroupDiffers);
+            }
+            self.make_room(task);
+            self.members[task.index()] = Member::of(s);
+            self.servers[s as usize].members += 1;
+            return Ok(Admitted { from: now });
+        }
+        self.admit(None, kind, declared)?;
+        self.make_room(task);
+        let mut server = Server::new(kind, attributes.nice.scale(), declared);
+        server.members = 1;
+        server.group = attributes.group;
+        if let Sizing::Adaptive(how) = &self.rules.sizing {
+            server.average = how.first.0;
+        }
+        let (s, from) = self.found(now.0, server);
+        if let Some(group) = attributes.group {
+            let at = self.groups.partition_point(|(g, _)| *g < group);
+            self.groups.insert(at, (group, s));
+        }
+        self.members[task.index()] = Member::of(s);
+        Ok(Admitted { from: Time(from) })
+    }
+
+    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some(s) = self.server(task) else { return };
+        self.catch_up(now.0);
+        self.account(s, ran.0);
+        self.detach(now.0, task);
+        let server = &self.servers[s as usize];
+        if server.state == State::Ready && server.left == 0 {
+            self.exhaust(now.0, s);
+        }
+    }
+
+    fn change(
+        &mut self,
+        now: Time,
+        task: TaskId,
+        attributes: &Attributes,
+    ) -> Result<Admitted, Refusal> {
+        let s = self.server(task).ok_or(Refusal::Unknown(task))?;
+        self.catch_up(now.0);
+        let (kind, asked) = self.kind(attributes.service);
+        let server = &self.servers[s as usize];
+        let constrained = asked.is_constrained() || server.declared.is_constrained();
+        if server.kind == kind && server.group == attributes.group {
+            if kind == Kind::Shared {
+                self.renice(now.0, s, attributes.nice.scale());
+                return Ok(Admitted { from: now });
+            }
+            if !constrained {
+                return Ok(Admitted { from: Time(self.reserve_anew(now.0, s, asked)?) });
+            }
+        }
+        // Another kind of server: a new one, beside which the old must fit until it is gone.
+        match self.group(attributes.group) {
+            Some(other) => {
+                let other = &self.servers[other as usize];
+                if other.kind != kind || other.declared != asked {
+                    return Err(Refusal::GroupDiffers);
+                }
+            }
+            None => self.admit(None, kind, asked)?,
+        }
+        let runnable = self.members[task.index()].runnable;
+        self.detach(now.0, task);
+        let admitted = self.join(now, task, attributes)?;
+        if runnable {
+            self.wake(now, task);
+        }
+        Ok(admitted)
+    }
+
+    fn wake(&mut self, now: Time, task: TaskId) {
+        let Some(s) = self.server(task) else { return };
+        if self.members[task.index()].runnable {
+            return;
+        }
+        self.catch_up(now.0);
+        self.append(task.0);
+        if self.servers[s as usize].state == State::Blocked {
+            self.activate(now.0, s);
+        }
+    }
+
+    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some(s) = self.server(task) else { return };
+        self.account(s, ran.0);
+        if !self.members[task.index()].runnable {
+            return;
+        }
+        self.catch_up(now.0);
+        self.unlink(task.0);
+        let server = &self.servers[s as usize];
+        if server.head == NOBODY {
+            self.deactivate(now.0, s);
+        } else if server.state == State::Ready && server.left == 0 {
+            self.exhaust(now.0, s);
+        }
+    }
+
+    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some(s) = self.server(task) else { return };
+        self.account(s, ran.0);
+        let server = &self.servers[s as usize];
+        if server.state == State::Ready && server.left == 0 {
+            self.catch_up(now.0);
+            self.exhaust(now.0, s);
+        }
+    }
+
+    fn timer(&mut self, now: Time) {
+        self.catch_up(now.0);
+        self.release_due(now.0);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let suspended = self.suspended.first().map(|(at, _)| at);
+        let expired = self.expired.first().map(|(at, _)| at - self.advanced);
+        match (suspended, expired) {
+            (Some(a), Some(b)) => Some(Time(a.min(b))),
+            (a, b) => a.or(b).map(Time),
+        }
+    }
+
+    fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
+        if self.ready.first().is_none() {
+            self.catch_up(now.0);
+            self.use_slack(now.0);
+        }
+        let (deadline, mut s) = self.ready.first()?;
+        if let Some(running) = self.running {
+            if self.ready.key(running) == Some(deadline) {
+                s = running;
+            } else if running != s
+                && self.sample() == Some(Sample::Switch)
+                && self.servers[running as usize].execution > 0
+                && self.servers[running as usize].state == State::Ready
+            {
+                self.servers[running as usize].sample();
+            }
+        }
+        self.running = Some(s);
+        let server = &self.servers[s as usize];
+        Some(Pick { task: TaskId(server.head), until: now + Span(server.left) })
+    }
+}

@@ -1,0 +1,175 @@
+//! Bandwidth changes hands.
+
+use laxity_core::Span;
+
+use super::bandwidth::Bandwidth;
+use super::server::{Kind, Server, State};
+use super::{Load, Servers, Transition};
+use crate::Share;
+
+/// What servers that shrink leave to others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Freed {
+    /// When all of it is free.
+    pub settled: u64,
+    /// What is free at once.
+    pub spare: Share,
+}
+
+impl Servers {
+    /// Makes every shared server but `except` fit its present share, which `before` was not yet.
+    pub(super) fn shrink(&mut self, now: u64, except: Option<u32>, before: &Bandwidth) -> Freed {
+        let mut freed = Freed { settled: now, spare: Share::ZERO };
+        for s in 0..self.servers.len() as u32 {
+            let server = &self.servers[s as usize];
+            let there = !matches!(server.state, State::Leaving | State::Vacant);
+            if there && server.kind == Kind::Shared && Some(s) != except {
+                self.shrink_one(now, s, before, &mut freed);
+            }
+        }
+        if self.rules.transition == Transition::ZeroLag {
+            self.settled = self.settled.max(freed.settled);
+            freed.settled = self.settled;
+        }
+        freed
+    }
+
+    fn shrink_one(&mut self, now: u64, s: u32, before: &Bandwidth, freed: &mut Freed) {
+        let transition = self.rules.transition;
+        let server = &mut self.servers[s as usize];
+        let blocked = server.state == State::Blocked;
+        if server.period == 0 || (blocked && now >= server.end) {
+            // Its period is over: the next one has the new share, and nothing was used ahead.
+            if now >= server.limited_until {
+                let share = |b: &Bandwidth| {
+                    const WORK: u64 = 1 << 24;
+                    Share::down(Span(WORK), Span(b.period(WORK, server.weight)))
+                };
+                let less = share(before).minus(share(&self.bandwidth));
+                freed.spare = freed.spare.plus(less);
+            }
+            return;
+        }
+        let period = self.bandwidth.period(server.budget, server.weight);
+        if period <= server.period {
+            return;
+        }
+        if transition.waits() && !blocked {
+            freed.settled = freed.settled.max(server.end);
+        }
+        if transition == Transition::ZeroLag {
+            let from = server.zero_lag(now);
+            if from > now {
+                freed.settled = freed.settled.max(from);
+            } else {
+                let after = Share::up(Span(server.budget), Span(period));
+                freed.spare = freed.spare.plus(server.rate().minus(after));
+            }
+            stretch_from(server, from, period);
+        } else if transition.stretches() && !blocked {
+            let later = period - server.period;
+            server.end += later;
+            server.deadline += later;
+            server.period = period;
+            if server.state == State::Expired {
+                server.original += later;
+                let release = self.expired.key(s).map(|at| at + later);
+                self.expired.rekey(s, release.unwrap_or(server.end));
+            }
+        }
+        let server = &self.servers[s as usize];
+        self.ready.rekey(s, server.deadline);
+    }
+
+    /// A shared server joins those that divide, with all of its weight.
+    pub(super) fn count(&mut self, now: u64, s: u32) {
+        let before = self.bandwidth;
+        let server = &self.servers[s as usize];
+        let held = self.entitled(now, server, &before);
+        let more = u64::from(server.weight - server.counted.min(server.weight));
+        self.servers[s as usize].counted = server.weight;
+        self.bandwidth.set_load(before.load() + more);
+        let freed = self.shrink(now, Some(s), &before);
+        let server = &mut self.servers[s as usize];
+        match self.rules.transition {
+            Transition::ZeroLag => {
+                server.limited_until = freed.settled;
+                server.limited_rate = held.plus(freed.spare);
+            }
+            t if t.waits() && server.period == 0 => server.end = freed.settled,
+            _ => {}
+        }
+    }
+
+    /// The share that a server may use now.
+    fn entitled(&self, now: u64, server: &Server, bandwidth: &Bandwidth) -> Share {
+        if server.counted == 0 {
+            Share::ZERO
+        } else if now < server.limited_until {
+            server.limited_rate
+        } else if server.period > 0 && now < server.end {
+            server.rate()
+        } else {
+            const WORK: u64 = 1 << 24;
+            Share::down(Span(WORK), Span(bandwidth.period(WORK, server.counted)))
+        }
+    }
+
+    /// Lowers what is counted of a server to its weight, or to nothing, when that is safe.
+    pub(super) fn uncount(&mut self, now: u64, s: u32) {
+        let server = &self.servers[s as usize];
+        let at = match self.rules.transition {
+            Transition::ZeroLag => server.zero_lag(now),
+            _ => now,
+        };
+        if at > now {
+            self.returns.set(s, at, 0);
+        } else {
+            self.settle(s);
+        }
+    }
+
+    /// What was to come back at this time does.
+    pub(super) fn settle(&mut self, s: u32) {
+        self.returns.remove(s);
+        let server = &mut self.servers[s as usize];
+        let asleep = server.state == State::Blocked && self.rules.load == Load::Unblocked;
+        let gone = server.state == State::Leaving;
+        if server.kind == Kind::Shared {
+            let target = if asleep || gone { 0 } else { server.weight };
+            let load = self.bandwidth.load() - u64::from(server.counted) + u64::from(target);
+            server.counted = target;
+            self.bandwidth.set_load(load);
+        } else {
+            server.held = server.declared;
+            let reservation = (!gone).then_some(server.declared);
+            self.ledger.set(s, reservation);
+            self.bandwidth.set_best_effort(Share::ONE.minus(self.ledger.need()));
+        }
+        if gone {
+            self.servers[s as usize].state = State::Vacant;
+            self.vacant.push(s);
+        }
+    }
+
+    /// The share of a reservation that was entered in the ledger is taken from best effort;
+    /// answers from when on it is free.
+    pub(super) fn take(&mut self, now: u64) -> u64 {
+        let before = self.bandwidth;
+        self.bandwidth.set_best_effort(Share::ONE.minus(self.ledger.need()));
+        self.shrink(now, None, &before).settled
+    }
+}
+
+/// From `from` on, up to which the server's share was the old one, it has the share of `period`.
+/// What is left of its budget then needs so much more time.
+pub(super) fn stretch_from(server: &mut Server, from: u64, period: u64) {
+    if server.end > from {
+        let rest = u128::from(server.end - from) * u128::from(period);
+        let rest = rest.div_ceil(u128::from(server.period)) as u64;
+        let later = rest - (server.end - from);
+        server.end += later;
+        server.deadline += later;
+    }
+    server.period = period;
+}

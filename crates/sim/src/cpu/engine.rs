@@ -1,0 +1,410 @@
+//! The engine: tasks, CPUs, one policy, integer time.
+//!
+//! At one instant: what ran is booked, and what ended with it goes on, sleeps or leaves; then
+//! what happens outside, in the order in which it was posted; then the policy's own timers; then
+//! each CPU is given to whom the policy picks.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+use laxity_core::{Span, Time};
+use laxity_cpu::{CpuId, Policy, TaskId};
+
+use super::model::{Action, Model};
+use super::{Observer, Task, Workload};
+use crate::Control;
+
+/// What a run happens on, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// How many CPUs the policy is asked for.
+    pub cpus: u32,
+    /// The end of the run.
+    pub until: Time,
+    /// For what tasks draw.
+    pub seed: u64,
+}
+
+impl Machine {
+    /// One CPU.
+    pub fn single(until: Time, seed: u64) -> Machine {
+        Machine { cpus: 1, until, seed }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// The last instant.
+    pub time: Time,
+    /// Instants at which the policy decided.
+    pub decisions: u64,
+    /// Whether the run got to its end.
+    pub complete: bool,
+}
+
+/// Why a run cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineError {
+    /// A task computes nothing and sleeps for no time, over and over.
+    NoProgress {
+        /// The task.
+        task: TaskId,
+        /// When.
+        at: Time,
+    },
+    /// The policy asks to decide again and again at one instant.
+    EndlessDecisions {
+        /// When.
+        at: Time,
+    },
+    /// The policy picked a task that is asleep, gone, or on another CPU.
+    BadPick {
+        /// The task.
+        task: TaskId,
+        /// When.
+        at: Time,
+    },
+    /// More tasks than ids.
+    TooManyTasks,
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineError::NoProgress { task, at } => write!(
+                f,
+                "task {} neither computes nor sleeps at {at}: give its steps some length",
+                task.0
+            ),
+            EngineError::EndlessDecisions { at } => {
+                write!(f, "the policy never stops deciding at {at}")
+            }
+            EngineError::BadPick { task, at } => {
+                write!(f, "the policy picked task {} at {at}, which cannot run", task.0)
+            }
+            EngineError::TooManyTasks => write!(f, "more than {} tasks", u32::MAX - 1),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// Steps of one task, or decisions, at one instant beyond which nothing else will happen.
+const MOST_STEPS: u32 = 10_000;
+/// Decisions between two looks at the control.
+const STRIDE: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Join(u32),
+    Wake(u32),
+    Poll(u32),
+    Change(u32, u32),
+    Leave(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    Absent,
+    Asleep,
+    Runnable,
+}
+
+struct Actor {
+    presence: Presence,
+    /// Of the current computation.
+    remaining: u64,
+    cpu: Option<u32>,
+    /// An event that a poller has not seen.
+    unseen: Option<Time>,
+    model: Model,
+}
+
+#[derive(Clone, Copy)]
+struct Running {
+    task: u32,
+    since: Time,
+    until: Time,
+}
+
+struct Engine<'a, P, O> {
+    policy: &'a mut P,
+    observer: &'a mut O,
+    tasks: &'a [Task],
+    actors: Vec<Actor>,
+    running: Vec<Option<Running>>,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    posted: u64,
+    unseen: usize,
+}
+
+/// Plays `tasks` under `policy`. Task ids are the places in `tasks`.
+///
+/// # Errors
+/// When a task or the policy stops making progress, or the policy picks what cannot run.
+pub fn run<P: Policy, O: Observer>(
+    policy: &mut P,
+    tasks: &[Task],
+    machine: Machine,
+    observer: &mut O,
+    control: &Control,
+) -> Result<Ending, EngineError> {
+    if u32::try_from(tasks.len()).map_or(true, |n| n == u32::MAX) {
+        return Err(EngineError::TooManyTasks);
+    }
+    let actor = |i: usize| Actor {
+        presence: Presence::Absent,
+        remaining: 0,
+        cpu: None,
+        unseen: None,
+        model: Model::new(machine.seed, i as u32),
+    };
+    let mut engine = Engine {
+        policy,
+        observer,
+        tasks,
+        actors: (0..tasks.len()).map(actor).collect(),
+        running: vec![None; machine.cpus.max(1) as usize],
+        events: BinaryHeap::with_capacity(2 * tasks.len()),
+        posted: 0,
+        unseen: 0,
+    };
+    for (i, task) in tasks.iter().enumerate() {
+        engine.post(task.joins, Event::Join(i as u32));
+    }
+    engine.play(machine.until, control)
+}
+
+impl<P: Policy, O: Observer> Engine<'_, P, O> {
+    fn play(&mut self, end: Time, control: &Control) -> Result<Ending, EngineError> {
+        let mut ending = Ending::default();
+        let mut at_once = 0;
+        loop {
+            let next = self.next_instant(ending.time);
+            let now = next.unwrap_or(end).min(end);
+            at_once = if now > ending.time { 0 } else { at_once + 1 };
+            if at_once > MOST_STEPS {
+                return Err(EngineError::EndlessDecisions { at: now });
+            }
+            ending.time = now;
+            for cpu in 0..self.running.len() {
+                self.book(now, cpu)?;
+            }
+            if now >= end {
+                ending.complete = true;
+                return Ok(ending);
+            }
+            while let Some(Reverse((_, _, event))) = self.events.peek().filter(|e| e.0.0 <= now) {
+                let event = *event;
+                self.events.pop();
+                self.happen(now, event)?;
+            }
+            if self.policy.next_event().is_some_and(|at| at <= now) {
+                self.policy.timer(now);
+            }
+            self.decide(now)?;
+            ending.decisions += 1;
+            if ending.decisions % STRIDE == 0 && control.stopped() {
+                return Ok(ending);
+            }
+        }
+    }
+
+    fn post(&mut self, at: Time, event: Event) {
+        self.events.push(Reverse((at, self.posted, event)));
+        self.posted += 1;
+    }
+
+    fn next_instant(&self, now: Time) -> Option<Time> {
+        let outside = self.events.peek().map(|e| e.0.0);
+        let inside = self.policy.next_event();
+        let ends = self.running.iter().flatten().map(|r| {
+            let remaining = self.actors[r.task as usize].remaining;
+            (r.since + Span(remaining)).min(r.until)
+        });
+        ends.chain(outside).chain(inside).min().map(|at| at.max(now))
+    }
+
+    /// Books what a CPU did until now.
+    fn book(&mut self, now: Time, cpu: usize) -> Result<(), EngineError> {
+        let Some(running) = &mut self.running[cpu] else { return Ok(()) };
+        let (task, from) = (running.task, running.since);
+        running.since = now;
+        let ran = now.since(from);
+        let id = TaskId(task);
+        if ran > Span::ZERO {
+            self.observer.ran(from, now, CpuId(cpu as u32), id);
+        }
+        let actor = &mut self.actors[task as usize];
+        actor.remaining -= ran.0;
+        if actor.remaining > 0 {
+            if ran > Span::ZERO {
+                self.policy.ran(now, id, ran);
+            }
+            return Ok(());
+        }
+        match self.step(now, task)? {
+            Action::Run(_) => self.policy.ran(now, id, ran),
+            Action::Sleep(until) => {
+                self.policy.block(now, id, ran);
+                self.stop(now, task, Presence::Asleep);
+                self.post(until, Event::Wake(task));
+            }
+            Action::Exit => {
+                self.policy.leave(now, id, ran);
+                self.stop(now, task, Presence::Absent);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a task does next; an answer `Run` has been entered.
+    fn step(&mut self, now: Time, task: u32) -> Result<Action, EngineError> {
+        let actor = &mut self.actors[task as usize];
+        let observer = &mut *self.observer;
+        for _ in 0..MOST_STEPS {
+            let action = actor.model.next(now, &self.tasks[task as usize], |job| {
+                observer.ended(TaskId(task), &job);
+            });
+            match action {
+                Action::Run(0) => {}
+                Action::Sleep(until) if until <= now => {}
+                Action::Run(length) => {
+                    actor.remaining = length;
+                    return Ok(action);
+                }
+                _ => return Ok(action),
+            }
+        }
+        Err(EngineError::NoProgress { task: TaskId(task), at: now })
+    }
+
+    /// A task is asleep or gone.
+    fn stop(&mut self, now: Time, task: u32, presence: Presence) {
+        let actor = &mut self.actors[task as usize];
+        if actor.presence == Presence::Runnable {
+            self.observer.slept(now, TaskId(task));
+        }
+        actor.presence = presence;
+        self.unseen -= usize::from(actor.unseen.take().is_some());
+        if let Some(cpu) = actor.cpu.take() {
+            self.running[cpu as usize] = None;
+        }
+    }
+
+    fn happen(&mut self, now: Time, event: Event) -> Result<(), EngineError> {
+        match event {
+            Event::Join(task) => self.join(now, task),
+            Event::Wake(task) => return self.wake(now, task),
+            Event::Poll(task) => {
+                let actor = &mut self.actors[task as usize];
+                if actor.presence == Presence::Runnable {
+                    self.unseen += usize::from(actor.unseen.replace(now).is_none());
+                }
+            }
+            Event::Change(task, index) => {
+                if self.actors[task as usize].presence != Presence::Absent {
+                    let attributes = &self.tasks[task as usize].changes[index as usize].attributes;
+                    let answer = self.policy.change(now, TaskId(task), attributes);
+                    self.observer.asked(now, TaskId(task), &answer);
+                }
+            }
+            Event::Leave(task) => {
+                if self.actors[task as usize].presence != Presence::Absent {
+                    self.policy.leave(now, TaskId(task), Span::ZERO);
+                    self.stop(now, task, Presence::Absent);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, now: Time, task: u32) {
+        let config = &self.tasks[task as usize];
+        let answer = self.policy.join(now, TaskId(task), &config.attributes);
+        self.observer.asked(now, TaskId(task), &answer);
+        let Ok(admitted) = answer else { return };
+        self.actors[task as usize].presence = Presence::Asleep;
+        self.post(admitted.from.max(now) + config.phase, Event::Wake(task));
+        for (i, change) in config.changes.iter().enumerate() {
+            self.post(change.at.max(now), Event::Change(task, i as u32));
+        }
+        if let Some(leaves) = config.leaves {
+            self.post(leaves.max(now), Event::Leave(task));
+        }
+    }
+
+    fn wake(&mut self, now: Time, task: u32) -> Result<(), EngineError> {
+        if self.actors[task as usize].presence != Presence::Asleep {
+            return Ok(());
+        }
+        match self.step(now, task)? {
+            Action::Run(_) => {
+                self.actors[task as usize].presence = Presence::Runnable;
+                self.observer.woke(now, TaskId(task));
+                self.policy.wake(now, TaskId(task));
+                if let Workload::Poller { gap } = &self.tasks[task as usize].workload {
+                    let after = self.actors[task as usize].model.gap(gap);
+                    self.post(now + after, Event::Poll(task));
+                }
+            }
+            Action::Sleep(until) => self.post(until, Event::Wake(task)),
+            Action::Exit => {
+                self.policy.leave(now, TaskId(task), Span::ZERO);
+                self.stop(now, task, Presence::Absent);
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, now: Time) -> Result<(), EngineError> {
+        for cpu in 0..self.running.len() {
+            let pick = self.policy.pick(now, CpuId(cpu as u32));
+            let before = self.running[cpu].map(|r| r.task);
+            let after = pick.map(|p| p.task.0);
+            if before != after {
+                if let Some(task) = before {
+                    // Unless another CPU has taken it in this very decision.
+                    let actor = &mut self.actors[task as usize];
+                    actor.cpu = actor.cpu.filter(|c| *c != cpu as u32);
+                }
+                self.observer.dispatched(now, CpuId(cpu as u32), pick.map(|p| p.task));
+            }
+            self.running[cpu] = None;
+            let Some(pick) = pick else { continue };
+            let bad = EngineError::BadPick { task: pick.task, at: now };
+            let actor = self.actors.get_mut(pick.task.index()).ok_or(bad)?;
+            if actor.presence != Presence::Runnable {
+                return Err(bad);
+            }
+            if let Some(other) = actor.cpu.replace(cpu as u32).filter(|c| *c != cpu as u32) {
+                if (other as usize) < cpu {
+                    return Err(bad);
+                }
+                self.running[other as usize] = None;
+            }
+            self.running[cpu] = Some(Running { task: pick.task.0, since: now, until: pick.until });
+        }
+        if self.unseen > 0 {
+            self.look(now);
+        }
+        Ok(())
+    }
+
+    /// Pollers that run see what has come.
+    fn look(&mut self, now: Time) {
+        for cpu in 0..self.running.len() {
+            let Some(Running { task, .. }) = self.running[cpu] else { continue };
+            let actor = &mut self.actors[task as usize];
+            let Some(since) = actor.unseen.take() else { continue };
+            self.unseen -= 1;
+            self.observer.saw(now, TaskId(task), since);
+            if let Workload::Poller { gap } = &self.tasks[task as usize].workload {
+                let after = actor.model.gap(gap);
+                self.post(now + after, Event::Poll(task));
+            }
+        }
+    }
+}

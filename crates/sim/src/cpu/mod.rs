@@ -1,0 +1,20 @@
+//! Tasks on CPUs: one discrete-event engine, task models, measures, recordings of the schedule.
+//!
+//! [`run`] drives any [`laxity_cpu::Policy`]. What happens is told to an [`Observer`]; [`Measure`]
+//! keeps shares, response times, tardiness and gaps, [`Recording`] the schedule itself. A pair of
+//! observers is one.
+
+mod cost;
+mod engine;
+mod measure;
+mod model;
+mod observe;
+mod record;
+mod task;
+
+pub use cost::Cost;
+pub use engine::{Ending, EngineError, Machine, run};
+pub use measure::{Measure, TaskMeasure};
+pub use observe::{Job, Observer};
+pub use record::{Recording, Slice};
+pub use task::{Change, Gap, Late, Step, Task, Workload};

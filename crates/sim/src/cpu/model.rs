@@ -1,0 +1,114 @@
+//! What a task does next: the workloads as state machines.
+
+use laxity_core::{Span, Time};
+
+use super::cost::CostState;
+use super::task::{Late, Step, Workload};
+use super::{Job, Task};
+use crate::Random;
+
+/// What a task does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Computes for so many ns, then says what comes next.
+    Run(u64),
+    /// Sleeps until an instant.
+    Sleep(Time),
+    /// Ends.
+    Exit,
+}
+
+/// Longer than any run.
+const FOR_EVER: u64 = u64::MAX / 4;
+
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    random: Random,
+    cost: CostState,
+    /// The job that is being computed.
+    job: Option<Job>,
+    /// When the next job is, or was, to be released.
+    release: Time,
+    first: Option<Time>,
+    step: usize,
+}
+
+impl Model {
+    pub(super) fn new(seed: u64, index: u32) -> Model {
+        Model {
+            random: Random::new(seed, index),
+            cost: CostState::default(),
+            job: None,
+            release: Time::ZERO,
+            first: None,
+            step: 0,
+        }
+    }
+
+    pub(super) fn gap(&mut self, gap: &super::Gap) -> Span {
+        Span(gap.draw(&mut self.random))
+    }
+
+    /// What the task does after a wake-up or after its last computation; a job that ended with
+    /// it is handed to `ended`.
+    pub(super) fn next(&mut self, now: Time, task: &Task, mut ended: impl FnMut(Job)) -> Action {
+        let first = *self.first.get_or_insert(now);
+        if let Some(job) = self.job.take() {
+            ended(Job { end: now, ..job });
+        }
+        match &task.workload {
+            Workload::CpuBound | Workload::Poller { .. } => Action::Run(FOR_EVER),
+            Workload::Interactive { sleep, burst } => {
+                self.step += 1;
+                if self.step % 2 == 1 {
+                    return Action::Sleep(now + Span(sleep.draw(&mut self.random)));
+                }
+                self.job = Some(Job { release: now, deadline: None, end: now });
+                Action::Run(burst.draw(&mut self.cost, &mut self.random))
+            }
+            Workload::Frames { period, deadline, cost, late } => {
+                let release =
+                    if self.step == 0 { now } else { self.next_release(now, *late, *period) };
+                self.step = 1;
+                if release > now {
+                    return Action::Sleep(release);
+                }
+                self.release = release + *period;
+                let deadline = Some(release + *deadline);
+                self.job = Some(Job { release, deadline, end: now });
+                Action::Run(cost.draw(&mut self.cost, &mut self.random))
+            }
+            Workload::Script { steps, repeat } => {
+                if self.step >= steps.len() {
+                    if !*repeat || steps.is_empty() {
+                        return Action::Exit;
+                    }
+                    self.step = 0;
+                }
+                let step = steps[self.step];
+                self.step += 1;
+                match step {
+                    Step::Run(length) => Action::Run(length.0),
+                    Step::Sleep(length) => Action::Sleep(now + length),
+                    Step::SleepUntil(offset) => Action::Sleep(first + offset),
+                }
+            }
+        }
+    }
+
+    /// The release due now or next; `release` was planned.
+    fn next_release(&self, now: Time, late: Late, period: Span) -> Time {
+        let planned = self.release;
+        if planned >= now || period == Span::ZERO {
+            return planned;
+        }
+        match late {
+            Late::Grid => planned,
+            Late::Rephase => now,
+            Late::Skip => {
+                let periods = now.since(planned).0.div_ceil(period.0);
+                planned + Span(period.0.saturating_mul(periods))
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What an engine tells of a run.
+
+use laxity_core::{Span, Time};
+use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
+
+/// A job that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// When it could start.
+    pub release: Time,
+    /// When it was due, if it was.
+    pub deadline: Option<Time>,
+    /// When it ended.
+    pub end: Time,
+}
+
+impl Job {
+    /// By how much it was late, zero on time.
+    pub fn tardiness(&self) -> Span {
+        self.deadline.map_or(Span::ZERO, |deadline| self.end.since(deadline))
+    }
+}
+
+/// Told of everything that happens, in order of time. What an observer does not care about it
+/// need not name.
+pub trait Observer {
+    /// A task appeared, or changed, and was admitted or not.
+    fn asked(&mut self, now: Time, task: TaskId, answer: &Result<Admitted, Refusal>) {
+        let _ = (now, task, answer);
+    }
+    /// A task became runnable.
+    fn woke(&mut self, now: Time, task: TaskId) {
+        let _ = (now, task);
+    }
+    /// A task went to sleep, or is gone.
+    fn slept(&mut self, now: Time, task: TaskId) {
+        let _ = (now, task);
+    }
+    /// A CPU goes to a task, or idle.
+    fn dispatched(&mut self, now: Time, cpu: CpuId, task: Option<TaskId>) {
+        let _ = (now, cpu, task);
+    }
+    /// A task executed.
+    fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
+        let _ = (from, to, cpu, task);
+    }
+    /// A job ended.
+    fn ended(&mut self, task: TaskId, job: &Job) {
+        let _ = (task, job);
+    }
+    /// A poller saw an event that came at `since`.
+    fn saw(&mut self, now: Time, task: TaskId, since: Time) {
+        let _ = (now, task, since);
+    }
+}
+
+impl Observer for () {}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn asked(&mut self, now: Time, task: TaskId, answer: &Result<Admitted, Refusal>) {
+        self.0.asked(now, task, answer);
+        self.1.asked(now, task, answer);
+    }
+    fn woke(&mut self, now: Time, task: TaskId) {
+        self.0.woke(now, task);
+        self.1.woke(now, task);
+    }
+    fn slept(&mut self, now: Time, task: TaskId) {
+        self.0.slept(now, task);
+        self.1.slept(now, task);
+    }
+    fn dispatched(&mut self, now: Time, cpu: CpuId, task: Option<TaskId>) {
+        self.0.dispatched(now, cpu, task);
+        self.1.dispatched(now, cpu, task);
+    }
+    fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
+        self.0.ran(from, to, cpu, task);
+        self.1.ran(from, to, cpu, task);
+    }
+    fn ended(&mut self, task: TaskId, job: &Job) {
+        self.0.ended(task, job);
+        self.1.ended(task, job);
+    }
+    fn saw(&mut self, now: Time, task: TaskId, since: Time) {
+        self.0.saw(now, task, since);
+        self.1.saw(now, task, since);
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn asked(&mut self, now: Time, task: TaskId, answer: &Result<Admitted, Refusal>) {
+        (**self).asked(now, task, answer);
+    }
+    fn woke(&mut self, now: Time, task: TaskId) {
+        (**self).woke(now, task);
+    }
+    fn slept(&mut self, now: Time, task: TaskId) {
+        (**self).slept(now, task);
+    }
+    fn dispatched(&mut self, now: Time, cpu: CpuId, task: Option<TaskId>) {
+        (**self).dispatched(now, cpu, task);
+    }
+    fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
+        (**self).ran(from, to, cpu, task);
+    }
+    fn ended(&mut self, task: TaskId, job: &Job) {
+        (**self).ended(task, job);
+    }
+    fn saw(&mut self, now: Time, task: TaskId, since: Time) {
+        (**self).saw(now, task, since);
+    }
+}

@@ -1,0 +1,146 @@
+//! What tasks do, as data.
+
+use laxity_core::{Span, Time};
+use laxity_cpu::{Attributes, Reservation};
+
+use super::Cost;
+
+/// A task of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// For results.
+    pub name: String,
+    /// What the policy is told.
+    pub attributes: Attributes,
+    /// What it does.
+    pub workload: Workload,
+    /// When it appears. Its work starts when what it asks for is in force, and `phase` later.
+    pub joins: Time,
+    /// Delay of its first wake-up.
+    pub phase: Span,
+    /// When it is gone, unless it ends before.
+    pub leaves: Option<Time>,
+    /// Other attributes later on.
+    pub changes: Vec<Change>,
+}
+
+/// Other attributes from some instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When the policy is asked.
+    pub at: Time,
+    /// For what.
+    pub attributes: Attributes,
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    /// Computes for ever.
+    CpuBound,
+    /// Sleeps for a while, then computes a little, over and over.
+    Interactive {
+        /// How long it sleeps.
+        sleep: Gap,
+        /// How long it computes after each wake-up.
+        burst: Cost,
+    },
+    /// Computes one job in each period: the papers' srtsim, and hard periodic tasks.
+    Frames {
+        /// Distance between releases.
+        period: Span,
+        /// From a release to the latest end.
+        deadline: Span,
+        /// Computation of a job.
+        cost: Cost,
+        /// What a late job does to the next release.
+        late: Late,
+    },
+    /// Computes for ever and looks for an event all the time; the next event comes some time
+    /// after the last was seen.
+    Poller {
+        /// From seeing one event to the next.
+        gap: Gap,
+    },
+    /// Plays these steps, and over again if told to.
+    Script {
+        /// What to do.
+        steps: Vec<Step>,
+        /// Whether to start again at the end.
+        repeat: bool,
+    },
+}
+
+/// A step of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Compute for so long.
+    Run(Span),
+    /// Sleep for so long.
+    Sleep(Span),
+    /// Sleep until so long after the task's first wake-up; no sleep if that has passed.
+    SleepUntil(Span),
+}
+
+/// A random length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Always the same.
+    Fixed(Span),
+    /// Each length between the two as likely.
+    Uniform(Span, Span),
+    /// Exponential with this mean.
+    Exponential(Span),
+}
+
+/// What a job that ends after the next release does to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Late {
+    /// The next job is released when the late one ends, and so later ones: the grid moves.
+    #[default]
+    Rephase,
+    /// The next job is released at the next point of the grid; those passed are left out.
+    Skip,
+    /// Jobs stay on the grid; a backlog builds up.
+    Grid,
+}
+
+impl Task {
+    /// Best effort at nice 0, there from the start.
+    pub fn new(name: impl Into<String>, workload: Workload) -> Task {
+        Task {
+            name: name.into(),
+            attributes: Attributes::default(),
+            workload,
+            joins: Time::ZERO,
+            phase: Span::ZERO,
+            leaves: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// The same with other attributes.
+    #[must_use]
+    pub fn with(self, attributes: Attributes) -> Task {
+        Task { attributes, ..self }
+    }
+
+    /// The same, appearing at an instant.
+    #[must_use]
+    pub fn joining(self, joins: Time) -> Task {
+        Task { joins, ..self }
+    }
+
+    /// A hard task with a job of `cost` in each period of its reservation.
+    pub fn hard(name: impl Into<String>, reservation: Reservation, cost: Cost) -> Task {
+        let Reservation { period, deadline, .. } = reservation;
+        let workload = Workload::Frames { period, deadline, cost, late: Late::Grid };
+        Task::new(name, workload).with(Attributes::hard(reservation))
+    }
+
+    /// A soft periodic task that is due at its next release, late frames moving the grid.
+    pub fn frames(name: impl Into<String>, period: Span, cost: Cost) -> Task {
+        let late = Late::Rephase;
+        Task::new(name, Workload::Frames { period, deadline: period, cost, late })
+    }
+}
