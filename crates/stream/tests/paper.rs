@@ -78,9 +78,9 @@ fn deadlines_first_miss_what_conservation_asks() {
         let options = Options { ahead, ..Options::default() };
         let at_560 = run(&options, &streams(560, 500, Late::Drop), PACKETS);
         assert_eq!((at_560.total.missed, at_560.total.longest_run), (599_939, 6));
-        let at_760 = run(&options, &streams(760, 500, Late::Drop), PACKETS);
-        assert_eq!(at_760.total.longest_run, 23);
     }
+    let at_760 = run(&Options::default(), &streams(760, 500, Late::Drop), 300_000);
+    assert_eq!(at_760.total.longest_run, 23);
 }
 
 /// At 504 streams sum (1 - x/y) C/T is 0.9989: every window is kept, by either order, where paper
@@ -88,14 +88,16 @@ fn deadlines_first_miss_what_conservation_asks() {
 #[test]
 fn the_default_keeps_all_windows_up_to_full_load() {
     for options in [Options::default(), Options::tolerance_first()] {
-        for n in [480, 496, 504] {
-            let total = run(&options, &streams(n, 500, Late::Drop), PACKETS).total;
+        for (n, missed) in [(480, 0), (500, 0), (504, 39_995)] {
+            let packets = if n == 504 { PACKETS } else { PACKETS / 10 };
+            let total = run(&options, &streams(n, 500, Late::Drop), packets).total;
             assert_eq!((total.tumbling, total.rule_c), (0, 0), "{n} streams");
-            assert!(total.missed < 40_000);
+            // By tolerance one stream more is late at the very end.
+            assert!(total.missed.abs_diff(missed) <= 1, "{} at {n}", total.missed);
         }
     }
     // Beyond it no scheduler can.
-    let at_520 = run(&Options::default(), &streams(520, 500, Late::Drop), PACKETS).total;
+    let at_520 = run(&Options::default(), &streams(520, 500, Late::Drop), PACKETS / 5).total;
     assert!(at_520.tumbling > 0);
 }
 

@@ -202,3 +202,30 @@ fn time_never_goes_back() {
     assert_eq!(ids, [Some(0)]);
     assert_eq!(scheduler.next(Time(3), &mut queues), Decision::Wait(Time(30)));
 }
+
+/// Fails when a packet that finds its queue empty is due off the grid, or when one that waits
+/// behind others is moved onto it twice.
+#[test]
+fn aligned_deadlines_are_multiples_of_the_gap() {
+    let options = Options { align: true, ..Options::default() };
+    let mut scheduler = Scheduler::<List>::new(&options).expect("a list");
+    let mut queues = Fifos::default();
+    let id = scheduler.join(Time(5), &stream("1/3", 10)).expect("joins");
+    let serve = |deadline| Decision::Serve { stream: id, deadline: Time(deadline) };
+    for arrival in [7, 8, 29] {
+        queues.push(id.slot(), Time(arrival));
+    }
+    scheduler.arrive(Time(7), id).expect("is there");
+    assert_eq!(scheduler.next(Time(7), &mut queues), Decision::Wait(Time(10)));
+    assert_eq!(scheduler.next(Time(10), &mut queues), serve(20));
+    assert_eq!(scheduler.next(Time(20), &mut queues), serve(30));
+    assert_eq!(scheduler.next(Time(30), &mut queues), serve(40));
+    queues.push(id.slot(), Time(70));
+    scheduler.arrive(Time(70), id).expect("is there");
+    assert_eq!(scheduler.next(Time(70), &mut queues), serve(80));
+    queues.push(id.slot(), Time(71));
+    scheduler.arrive(Time(71), id).expect("is there");
+    // The head is due at 90; with a gap of 7 after 80, raised to 84, at 91.
+    scheduler.change(Time(72), id, &stream("1/3", 7), &mut queues).expect("changes");
+    assert_eq!(scheduler.record(id).map(|r| r.deadline), Ok(Time(91)));
+}

@@ -176,13 +176,26 @@ pub enum Arrivals {
     At(Vec<u64>),
 }
 
-/// Streams with packets that take `service`, until `horizon`; what happened.
+/// Streams with packets that take `service`, until `horizon`; what happened to all of them.
 pub fn simulate<S: Structure>(
     options: &Options,
     streams: &[(Attributes, Arrivals)],
     service: impl Fn(usize) -> u64,
     horizon: u64,
 ) -> Measures {
+    let mut total = Measures::default();
+    let each = simulate_each::<S>(options, streams, service, horizon);
+    each.iter().for_each(|measures| total.merge(measures));
+    total
+}
+
+/// What happened to each.
+pub fn simulate_each<S: Structure>(
+    options: &Options,
+    streams: &[(Attributes, Arrivals)],
+    service: impl Fn(usize) -> u64,
+    horizon: u64,
+) -> Vec<Measures> {
     let ledger = Ledger::new().with_history();
     let mut scheduler = Scheduler::<S, Ledger>::with_meter(options, ledger).expect("an order");
     let mut queues = Fifos::default();
@@ -219,5 +232,5 @@ pub fn simulate<S: Structure>(
         };
     }
     scheduler.check(Time(now), &mut queues);
-    scheduler.meter().total()
+    ids.into_iter().map(|id| scheduler.meter().of(id)).collect()
 }
