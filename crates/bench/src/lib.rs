@@ -4,6 +4,7 @@
 //! a [`Group`] the contenders take turns (A B C A B C ...), so that what else the machine does hits
 //! all of them; a ratio is the median over the turns of rival over ours within one turn. Time is
 //! CPU time of the measuring thread: what other processes take of a busy machine is not counted.
+//! Only where two threads work together it is the time that passes.
 //!
 //! A new benchmark is a function that returns groups, listed in [`groups`].
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod assign;
 mod edf;
 mod fair;
 mod pipeline;
+pub mod ring;
 pub mod rivals;
 mod slack;
 pub mod workload;
@@ -37,6 +39,7 @@ pub struct Contender {
     name: String,
     /// Builds and fills it; only called when it is to run.
     build: Box<dyn FnOnce() -> Operation>,
+    clock: ClockId,
 }
 
 impl Contender {
@@ -46,7 +49,13 @@ impl Contender {
     where
         F: FnMut(u64) + 'static,
     {
-        Contender { name: name.into(), build: Box::new(|| Box::new(build())) }
+        let clock = ClockId::ThreadCPUTime;
+        Contender { name: name.into(), build: Box::new(|| Box::new(build())), clock }
+    }
+
+    /// The same, measured by the time that passes: where several threads work.
+    pub fn by_wall_clock(self) -> Contender {
+        Contender { clock: ClockId::Monotonic, ..self }
     }
 }
 
@@ -63,6 +72,7 @@ pub fn groups() -> Vec<Group> {
     all.extend(slack::groups());
     all.extend(pipeline::groups());
     all.extend(admission::groups());
+    all.extend(ring::groups());
     all
 }
 
@@ -93,23 +103,24 @@ fn measure(
         .into_iter()
         .map(|(place, contender)| {
             let mut operation = (contender.build)();
-            let count = calibrate(&mut operation);
-            (place, contender.name, operation, count, Vec::with_capacity(RUNS))
+            let clock = contender.clock;
+            let count = calibrate(&mut operation, clock);
+            (place, contender.name, (operation, count, clock), Vec::with_capacity(RUNS))
         })
         .collect();
     for _ in 0..RUNS {
-        for (_, _, operation, count, values) in &mut running {
+        for (_, _, (operation, count, clock), values) in &mut running {
             // The others have had the caches since its last turn.
             operation(*count / 8);
-            values.push(time(operation, *count));
+            values.push(time(operation, *count, *clock));
         }
     }
 
-    let rival = running.iter().find(|r| r.0 == 1).map(|r| (r.1.clone(), r.4.clone()));
+    let rival = running.iter().find(|r| r.0 == 1).map(|r| (r.1.clone(), r.3.clone()));
     running
         .into_iter()
         .filter(|(_, name, ..)| wanted(name))
-        .map(|(place, name, _, _, values)| {
+        .map(|(place, name, _, values)| {
             let rival = rival.as_ref().filter(|_| place == 0);
             let ratio = rival.map(|(_, theirs)| {
                 median(theirs.iter().zip(&values).map(|(theirs, ours)| theirs / ours).collect())
@@ -121,12 +132,12 @@ fn measure(
 }
 
 /// How many operations make one run.
-fn calibrate(operation: &mut Operation) -> u64 {
+fn calibrate(operation: &mut Operation, clock: ClockId) -> u64 {
     let mut count = 1;
     loop {
-        let begun = cpu_time();
+        let begun = read(clock);
         operation(black_box(count));
-        let took = cpu_time().saturating_sub(begun);
+        let took = read(clock).saturating_sub(begun);
         if took >= RUN / 8 {
             let run = count as f64 * RUN.as_secs_f64() / took.as_secs_f64();
             return (run as u64).max(1);
@@ -136,15 +147,19 @@ fn calibrate(operation: &mut Operation) -> u64 {
 }
 
 /// Nanoseconds for each operation.
-fn time(operation: &mut Operation, count: u64) -> f64 {
-    let begun = cpu_time();
+fn time(operation: &mut Operation, count: u64, clock: ClockId) -> f64 {
+    let begun = read(clock);
     operation(black_box(count));
-    cpu_time().saturating_sub(begun).as_nanos() as f64 / count as f64
+    read(clock).saturating_sub(begun).as_nanos() as f64 / count as f64
 }
 
 /// CPU time that this thread has used.
 fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 

@@ -32,8 +32,9 @@ fn expect(consumer: &mut Consumer<Arc<u32>>, seq: &mut u32) {
     }
 }
 
-/// Fails when `Release` in either `publish` or `Acquire` in `push` or `has_head` is `Relaxed`;
-/// when full is seen one slot late; when an index is published before its slot is done with.
+/// Fails when `Release` in either `publish` or `Acquire` in `push` or `has_head` is `Relaxed`; when
+/// full is seen one slot late; when back is published before its slot is written. (Front one slot
+/// early does no harm: the slot that is always free is the one being read.)
 #[test]
 fn values_arrive_whole_and_in_order() {
     for capacity in 1..4 {
@@ -54,8 +55,8 @@ fn values_arrive_whole_and_in_order() {
     }
 }
 
-/// Fails when `Acquire` in `push_iter` or `drain` is `Relaxed`, or when a batch shows its slots
-/// before its end.
+/// Fails when `Acquire` in `push_iter` or `drain` is `Relaxed`; when a batch shows a slot before it
+/// is written, or gives its slots up before they are read.
 #[test]
 fn batches_arrive_whole_and_in_order() {
     explore(|| {
@@ -77,7 +78,7 @@ fn batches_arrive_whole_and_in_order() {
     });
 }
 
-/// Fails when `peek` gives its slot up, or the producer may write to the slot of the head.
+/// Fails when the producer may write to the slot of the head: full seen one slot late.
 #[test]
 fn a_head_that_was_seen_is_the_one_that_is_taken() {
     explore(|| {
@@ -112,7 +113,7 @@ fn nothing_comes_after_the_end() {
     });
 }
 
-/// Fails when the ring does not drop what remains, or drops it while an end lives.
+/// Fails when the ring drops nothing, or a value twice.
 #[test]
 fn what_remains_is_dropped_by_the_last_end() {
     explore(|| {
@@ -130,9 +131,10 @@ fn what_remains_is_dropped_by_the_last_end() {
     });
 }
 
-/// Fails when `Release` of the position in `Writer::push` or `Reader::advance` is `Relaxed`, when
-/// `Acquire` in `Reader::look` or `position` is; when a position is stored before the packet is
-/// written or copied.
+/// Fails when `Release` in `Writer::push` or `Acquire` in `Reader::look` is `Relaxed`; when back is
+/// stored before the packet is written. The same on front goes unseen: bodies are atomic words
+/// here, and the checker lets no load wait for a store that comes later. The test of
+/// the first ring sees it in the same protocol over slots that are not atomic.
 #[test]
 fn packets_between_processes_arrive_whole_and_in_order() {
     explore(|| {

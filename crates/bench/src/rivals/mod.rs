@@ -1,5 +1,6 @@
 //! What the queues are measured against: the usual structures, written with the same care.
 
+pub mod channels;
 pub mod deadline_queues;
 pub mod quadratic;
 pub mod slack_anew;

@@ -6,25 +6,37 @@ use crate::sync::{AtomicU64, Ordering};
 const WORD: usize = size_of::<u64>();
 
 /// Writes `bytes` to the start of `words`, as far as there is room.
+#[inline]
 pub(super) fn store(words: &[AtomicU64], bytes: &[u8]) {
-    for (word, bytes) in words.iter().zip(bytes.chunks(WORD)) {
-        let value = match bytes.try_into() {
-            Ok(whole) => u64::from_ne_bytes(whole),
-            Err(_) => {
-                let mut padded = [0; WORD];
-                padded[..bytes.len()].copy_from_slice(bytes);
-                u64::from_ne_bytes(padded)
-            }
-        };
-        word.store(value, Ordering::Relaxed);
+    let whole = bytes.chunks_exact(WORD);
+    let rest = whole.remainder();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(value(bytes), Ordering::Relaxed);
+    }
+    if let (false, Some(word)) = (rest.is_empty(), words.get(bytes.len() / WORD)) {
+        word.store(value(rest), Ordering::Relaxed);
     }
 }
 
+/// Up to eight bytes as a word, filled up with zeros.
+#[inline]
+fn value(bytes: &[u8]) -> u64 {
+    let mut whole = [0; WORD];
+    whole[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(whole)
+}
+
 /// Fills `bytes` from the start of `words`, as far as there are any.
+#[inline]
 pub(super) fn load(words: &[AtomicU64], bytes: &mut [u8]) {
-    for (word, bytes) in words.iter().zip(bytes.chunks_mut(WORD)) {
-        let value = word.load(Ordering::Relaxed).to_ne_bytes();
-        bytes.copy_from_slice(&value[..bytes.len()]);
+    let last = words.get(bytes.len() / WORD);
+    let mut whole = bytes.chunks_exact_mut(WORD);
+    for (bytes, word) in whole.by_ref().zip(words) {
+        bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+    }
+    let rest = whole.into_remainder();
+    if let (false, Some(word)) = (rest.is_empty(), last) {
+        rest.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes()[..rest.len()]);
     }
 }
 
