@@ -11,7 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("curve", &["core"]),
     ("ring", &["core"]),
     ("link", &["core", "curve", "ring"]),
-    ("stream", &["core"]),
+    ("stream", &["core", "ring"]),
     ("cpu", &["core"]),
     ("scenario", &["core", "curve", "link", "stream"]),
     ("trace", &["core"]),

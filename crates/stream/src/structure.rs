@@ -1,8 +1,10 @@
 //! Where streams are kept in order. All structures decide alike; they differ in cost.
 
+mod bits;
 mod heaps;
 mod index_heap;
 mod list;
+mod wheel;
 
 use core::fmt;
 
@@ -12,6 +14,7 @@ use crate::{Rank, Record};
 
 pub use heaps::{Heaps, Precedence};
 pub use list::List;
+pub use wheel::Wheel;
 
 /// The records of all streams, and who is first among them.
 ///
