@@ -51,10 +51,11 @@
 //! ```
 //!
 //! Sources: West, Schwan, Poellabauer, "Scalable Scheduling Support for Loss and Delay Constrained
-//! Media Streams" (RTAS 1999; "the paper" below) and the form of 2000/2004 by the same authors
-//! (deadlines first), which is the default here because it keeps what admission promises. Where
-//! the paper is silent or contradicts itself the choice stands beside the code that makes it;
-//! [`Options`] holds those that a user may want otherwise.
+//! Media Streams" (RTAS 1999; "the paper" below) and the form of 2000/2004 by the same authors,
+//! which compares deadlines first and is the default here. [`admission`] says which tolerances
+//! are kept for certain, and when ordering by tolerance first keeps more of them. Where the paper
+//! is silent or contradicts itself the choice stands beside the code that makes it; [`Options`]
+//! holds those that a user may want otherwise.
 #![no_std]
 #![forbid(unsafe_code)]
 

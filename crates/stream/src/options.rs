@@ -91,7 +91,10 @@ pub struct Options {
     /// ahead without bound, as in the paper. Early service costs others their deadlines.
     pub ahead: Option<NonZeroU32>,
     /// Deadlines lie on multiples of the stream's gap: a packet that finds its queue empty counts
-    /// as if it had come at the next one, so it may go out, and is due, up to a gap later.
+    /// as if it had come at the next one, so it may go out, and is due, up to a gap later. With
+    /// deadlines first this is what keeps admitted tolerances when streams start at different
+    /// times. Streams of one gap then all become due together, so the server sends in bursts as
+    /// long as its load.
     pub align: bool,
     /// Ties among windows that tolerate no more losses. Without effect when deadlines come first.
     pub zero_tie: ZeroTie,
@@ -132,8 +135,10 @@ impl Options {
         }
     }
 
-    /// Tolerances first, with windows that roll and no working ahead: the same guarantee as the
-    /// default, and fewer violations where gaps differ.
+    /// Tolerances first, with windows that roll and no working ahead. Keeps admitted tolerances
+    /// although streams start at different times, where the default keeps them only for streams
+    /// that start a whole number of gaps apart (or with [`align`](Self::align)); and loses fewer
+    /// windows where gaps differ. Costs more a decision.
     pub fn tolerance_first() -> Options {
         Options { order: Order::ToleranceFirst, ..Options::default() }
     }

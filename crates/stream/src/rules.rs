@@ -98,7 +98,16 @@ impl Rules {
     /// [`missed_once`](Self::missed_once) `count` times, in a number of steps that does not depend
     /// on it: misses without service between them repeat with a period. Answers how many of them
     /// were violations.
+    #[inline]
     pub fn missed(self, record: &mut Record, count: u64) -> u64 {
+        if count == 1 {
+            u64::from(self.missed_once(record))
+        } else {
+            self.missed_at_once(record, count)
+        }
+    }
+
+    fn missed_at_once(self, record: &mut Record, count: u64) -> u64 {
         let mut left = count;
         let mut violations = 0;
         // To the window's end, and from there to where the pattern repeats: at most twice.

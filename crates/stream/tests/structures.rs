@@ -11,8 +11,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     /// Fails when a heap forgets to move a record, or compares otherwise than the list: tried
-    /// with `sink` alone in `IndexHeap::move_from`, with `>` for `<` in `by_release`, without
-    /// the third heap's removal in `first`, and with `before` by deadline where arrivals decide.
+    /// with `sink` alone in `IndexHeap::move_from`, with `>` for `<` in `by_release`, and with
+    /// `before` by deadline where arrivals decide.
     #[test]
     fn heaps_decide_as_the_list(options in options(), events in events()) {
         agrees::<Heaps>(&options, &events);
