@@ -9,7 +9,7 @@ use laxity_core::Span;
 use crate::{Refusal, Reservation, Share};
 
 /// Deadlines looked at before the demand is bounded by a line instead.
-const MOST_POINTS: usize = 1 << 14;
+const MOST_POINTS: usize = 1 << 12;
 
 /// The reservations in force.
 ///

@@ -14,17 +14,25 @@ extern crate alloc;
 mod admission;
 mod attributes;
 pub mod bebs;
+pub mod berate;
+pub mod best;
 pub mod cbs;
 pub mod edf;
 pub mod iris;
 pub mod iris_naive;
 pub mod layered;
+pub mod linux_2_4;
+pub mod linux_2_6;
+mod order;
 mod policy;
+pub mod quantum;
 mod queue;
 mod refusal;
 pub mod round_robin;
 pub mod servers;
 mod share;
+mod table;
+mod ticks;
 
 pub use attributes::{
     Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,

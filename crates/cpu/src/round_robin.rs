@@ -1,17 +1,17 @@
 //! Round robin: a quantum each, in turn.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 use laxity_core::{Span, Time};
 
+use crate::table::Table;
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
 
 /// Tasks in turn, a quantum each, whatever their nice value.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     quantum: Span,
-    tasks: Vec<Option<Turn>>,
+    tasks: Table<Turn>,
     runnable: VecDeque<TaskId>,
 }
 
@@ -25,15 +25,11 @@ impl RoundRobin {
     /// No tasks yet; a quantum is at least 1 ns.
     pub fn new(quantum: Span) -> RoundRobin {
         let quantum = quantum.max(Span(1));
-        RoundRobin { quantum, tasks: Vec::new(), runnable: VecDeque::new() }
-    }
-
-    fn turn(&mut self, task: TaskId) -> Option<&mut Turn> {
-        self.tasks.get_mut(task.index())?.as_mut()
+        RoundRobin { quantum, tasks: Table::new(), runnable: VecDeque::new() }
     }
 
     fn stop(&mut self, task: TaskId) {
-        if let Some(turn) = self.turn(task) {
+        if let Some(turn) = self.tasks.get_mut(task) {
             turn.runnable = false;
             self.runnable.retain(|t| *t != task);
         }
@@ -42,31 +38,23 @@ impl RoundRobin {
 
 impl Policy for RoundRobin {
     fn join(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
-        if self.turn(task).is_some() {
-            return Err(Refusal::Known(task));
-        }
-        if self.tasks.len() <= task.index() {
-            self.tasks.resize(task.index() + 1, None);
-        }
-        self.runnable.reserve(self.tasks.len() - self.runnable.len());
-        self.tasks[task.index()] = Some(Turn { runnable: false, left: self.quantum });
+        let reach = self.tasks.join(task, Turn { runnable: false, left: self.quantum })?;
+        self.runnable.reserve(reach - self.runnable.len().min(reach));
         Ok(Admitted { from: now })
     }
 
     fn leave(&mut self, _: Time, task: TaskId, _: Span) {
         self.stop(task);
-        if let Some(place) = self.tasks.get_mut(task.index()) {
-            *place = None;
-        }
+        self.tasks.leave(task);
     }
 
     fn change(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
-        self.turn(task).map(|_| Admitted { from: now }).ok_or(Refusal::Unknown(task))
+        self.tasks.known(task).map(|_| Admitted { from: now })
     }
 
     fn wake(&mut self, _: Time, task: TaskId) {
         let quantum = self.quantum;
-        let Some(turn) = self.turn(task).filter(|t| !t.runnable) else { return };
+        let Some(turn) = self.tasks.get_mut(task).filter(|t| !t.runnable) else { return };
         *turn = Turn { runnable: true, left: quantum };
         self.runnable.push_back(task);
     }
@@ -77,7 +65,7 @@ impl Policy for RoundRobin {
 
     fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
         let quantum = self.quantum;
-        let Some(turn) = self.turn(task).filter(|t| t.runnable) else { return };
+        let Some(turn) = self.tasks.get_mut(task).filter(|t| t.runnable) else { return };
         turn.left = Span(turn.left.0.saturating_sub(ran.0));
         if turn.left == Span::ZERO {
             turn.left = quantum;
@@ -95,7 +83,7 @@ impl Policy for RoundRobin {
 
     fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
         let task = *self.runnable.front()?;
-        let left = self.tasks[task.index()].as_ref().map_or(self.quantum, |t| t.left);
+        let left = self.tasks.get(task).map_or(self.quantum, |t| t.left);
         Some(Pick { task, until: now + left })
     }
 }

@@ -40,6 +40,7 @@ use laxity_core::Span;
 pub use rules::{Adaptation, Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
 
 use crate::admission::Ledger;
+use crate::order::Order;
 use crate::queue::Queue;
 use crate::{GroupId, Reservation, Share};
 use bandwidth::Bandwidth;
@@ -56,7 +57,7 @@ pub struct Servers {
     vacant: Vec<u32>,
     groups: Vec<(GroupId, u32)>,
     /// Ready servers by deadline.
-    ready: Queue,
+    ready: Order,
     /// Expired servers that may use slack, by next release plus `advanced` as it was then.
     expired: Queue,
     /// By how much idle time has advanced all releases so far.
@@ -70,7 +71,6 @@ pub struct Servers {
     /// When all shares given away are free.
     settled: u64,
     turns: u64,
-    running: Option<u32>,
 }
 
 impl Servers {
@@ -82,7 +82,7 @@ impl Servers {
             servers: Vec::new(),
             vacant: Vec::new(),
             groups: Vec::new(),
-            ready: Queue::default(),
+            ready: Order::default(),
             expired: Queue::default(),
             advanced: 0,
             suspended: Queue::default(),
@@ -91,7 +91,6 @@ impl Servers {
             bandwidth: Bandwidth::new(),
             settled: 0,
             turns: 0,
-            running: None,
         }
     }
 
@@ -175,24 +174,16 @@ impl Servers {
         let server = &mut self.servers[s as usize];
         if server.state != State::Ready {
             server.state = State::Ready;
-            server.turn = self.turns;
-            self.turns += 1;
             if sample_by_state {
                 server.execution = 0;
             }
         }
-        self.ready.set(s, server.deadline, server.turn);
-    }
-
-    /// A server that stops competing has no claim to go first among equal deadlines later.
-    fn leave_ready(&mut self, s: u32) {
-        self.ready.remove(s);
-        self.running = self.running.filter(|r| *r != s);
+        self.ready.enter(s, server.deadline);
     }
 
     /// Waits until `release`, which idle time may advance for best effort.
     fn enter_expired(&mut self, s: u32, release: u64) {
-        self.leave_ready(s);
+        self.ready.leave(s);
         self.turns += 1;
         let server = &mut self.servers[s as usize];
         server.state = State::Expired;
@@ -253,7 +244,7 @@ impl Servers {
             server.sample();
         }
         server.state = State::Blocked;
-        self.leave_ready(s);
+        self.ready.leave(s);
         self.expired.remove(s);
         self.suspended.remove(s);
         if self.rules.load == Load::Unblocked && self.servers[s as usize].kind == Kind::Shared {

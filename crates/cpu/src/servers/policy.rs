@@ -55,7 +55,8 @@ impl Servers {
             self.members.resize(task.index() + 1, Member::ABSENT);
         }
         let servers = self.servers.len() + 1;
-        for queue in [&mut self.ready, &mut self.expired, &mut self.suspended, &mut self.returns] {
+        self.ready.reserve(servers);
+        for queue in [&mut self.expired, &mut self.suspended, &mut self.returns] {
             queue.reserve(servers);
         }
         self.vacant.reserve(servers - self.vacant.len());
@@ -306,23 +307,20 @@ impl Policy for Servers {
     }
 
     fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
-        if self.ready.first().is_none() {
+        if self.ready.is_empty() {
             self.catch_up(now.0);
             self.use_slack(now.0);
         }
-        let (deadline, mut s) = self.ready.first()?;
-        if let Some(running) = self.running {
-            if self.ready.key(running) == Some(deadline) {
-                s = running;
-            } else if running != s
-                && self.sample() == Some(Sample::Switch)
-                && self.servers[running as usize].execution > 0
-                && self.servers[running as usize].state == State::Ready
+        let before = self.ready.running();
+        let s = self.ready.choose()?;
+        if self.sample() == Some(Sample::Switch) {
+            if let Some(server) = before.filter(|b| *b != s).map(|b| &mut self.servers[b as usize])
             {
-                self.servers[running as usize].sample();
+                if server.execution > 0 {
+                    server.sample();
+                }
             }
         }
-        self.running = Some(s);
         let server = &self.servers[s as usize];
         Some(Pick { task: TaskId(server.head), until: now + Span(server.left) })
     }

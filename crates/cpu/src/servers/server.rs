@@ -49,8 +49,6 @@ pub(crate) struct Server {
     pub average: u64,
     /// The average that the current budget was computed from.
     pub average_used: u64,
-    /// Order of activation, for equal deadlines.
-    pub turn: u64,
     pub weight: u32,
     /// What of the weight is in the load.
     pub counted: u32,
@@ -80,7 +78,6 @@ impl Server {
             execution: 0,
             average: 0,
             average_used: 0,
-            turn: 0,
             weight,
             counted: 0,
             head: NOBODY,

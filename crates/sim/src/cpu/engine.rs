@@ -194,6 +194,9 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             }
             if now >= end {
                 ending.complete = true;
+                for task in 0..self.actors.len() {
+                    self.abandon(now, task as u32);
+                }
                 return Ok(ending);
             }
             while let Some(Reverse((_, _, event))) = self.events.peek().filter(|e| e.0.0 <= now) {
@@ -281,6 +284,13 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         Err(EngineError::NoProgress { task: TaskId(task), at: now })
     }
 
+    /// What a task was doing when it left or the run ended.
+    fn abandon(&mut self, now: Time, task: u32) {
+        if let Some(job) = self.actors[task as usize].model.unfinished(now) {
+            self.observer.unfinished(TaskId(task), &job);
+        }
+    }
+
     /// A task is asleep or gone.
     fn stop(&mut self, now: Time, task: u32, presence: Presence) {
         let actor = &mut self.actors[task as usize];
@@ -313,6 +323,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             }
             Event::Leave(task) => {
                 if self.actors[task as usize].presence != Presence::Absent {
+                    self.abandon(now, task);
                     self.policy.leave(now, TaskId(task), Span::ZERO);
                     self.stop(now, task, Presence::Absent);
                 }

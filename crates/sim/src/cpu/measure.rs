@@ -159,6 +159,16 @@ impl Observer for Measure {
         }
     }
 
+    fn unfinished(&mut self, task: TaskId, job: &Job) {
+        // Late already, by at least so much; whether others would have been in time is unknown.
+        let task = &mut self.tasks[task.index()];
+        if job.tardiness() > Span::ZERO {
+            task.jobs += 1;
+            task.missed += 1;
+            task.tardiness.record(job.tardiness().0);
+        }
+    }
+
     fn saw(&mut self, now: Time, task: TaskId, since: Time) {
         self.tasks[task.index()].latency.record(now.since(since).0);
     }

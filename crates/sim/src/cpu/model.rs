@@ -49,6 +49,11 @@ impl Model {
         Span(gap.draw(&mut self.random))
     }
 
+    /// The job that is being computed, as if it ended now.
+    pub(super) fn unfinished(&mut self, now: Time) -> Option<Job> {
+        self.job.take().map(|job| Job { end: now, ..job })
+    }
+
     /// What the task does after a wake-up or after its last computation; a job that ended with
     /// it is handed to `ended`.
     pub(super) fn next(&mut self, now: Time, task: &Task, mut ended: impl FnMut(Job)) -> Action {

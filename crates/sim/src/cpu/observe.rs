@@ -48,6 +48,10 @@ pub trait Observer {
     fn ended(&mut self, task: TaskId, job: &Job) {
         let _ = (task, job);
     }
+    /// A job was not done when the run ended, or its task left; its `end` is that instant.
+    fn unfinished(&mut self, task: TaskId, job: &Job) {
+        let _ = (task, job);
+    }
     /// A poller saw an event that came at `since`.
     fn saw(&mut self, now: Time, task: TaskId, since: Time) {
         let _ = (now, task, since);
@@ -81,6 +85,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.ended(task, job);
         self.1.ended(task, job);
     }
+    fn unfinished(&mut self, task: TaskId, job: &Job) {
+        self.0.unfinished(task, job);
+        self.1.unfinished(task, job);
+    }
     fn saw(&mut self, now: Time, task: TaskId, since: Time) {
         self.0.saw(now, task, since);
         self.1.saw(now, task, since);
@@ -105,6 +113,9 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
     fn ended(&mut self, task: TaskId, job: &Job) {
         (**self).ended(task, job);
+    }
+    fn unfinished(&mut self, task: TaskId, job: &Job) {
+        (**self).unfinished(task, job);
     }
     fn saw(&mut self, now: Time, task: TaskId, since: Time) {
         (**self).saw(now, task, since);

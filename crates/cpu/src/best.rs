@@ -1,0 +1,106 @@
+//! BEST: deadlines from the distances between wake-ups.
+//!
+//! The paper itself (Banachowski and Brandt, MMCN 2002) was not at hand; this is how BeRate
+//! (sections 2.1 and 5) and common knowledge of it describe the policy, and a result that rests
+//! on it is uncertain to that extent.
+
+use laxity_core::{PolicyInfo, Span, Time};
+
+use crate::order::Order;
+use crate::quantum::{CLOCK, Clock};
+use crate::table::Table;
+use crate::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, TaskId};
+
+/// How the policy describes itself.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "best",
+    summary: "Earliest deadline first, deadlines being the average distance between a task's \
+              wake-ups; nice values and shares are disregarded.",
+    source: "BEST, as BeRate section 2.1 describes it",
+    keeps_deadlines: false,
+    options: &[CLOCK],
+};
+
+/// No distance between wake-ups counts for more, and no deadline lies further ahead.
+const CAP: u64 = 1_000_000_000;
+
+/// BEST for one CPU.
+#[derive(Clone, Debug)]
+pub struct Best {
+    quantum: u64,
+    tasks: Table<Habit>,
+    order: Order,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Habit {
+    runnable: bool,
+    woken: Option<u64>,
+    period: Option<u64>,
+    left: u64,
+}
+
+impl Best {
+    /// No tasks yet.
+    pub fn new(clock: Clock) -> Best {
+        let quantum = clock.quantum(Nice::default()).0;
+        Best { quantum, tasks: Table::new(), order: Order::default() }
+    }
+}
+
+impl Policy for Best {
+    fn join(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
+        let reach = self.tasks.join(task, Habit::default())?;
+        self.order.reserve(reach);
+        Ok(Admitted { from: now })
+    }
+
+    fn leave(&mut self, _: Time, task: TaskId, _: Span) {
+        self.order.leave(task.0);
+        self.tasks.leave(task);
+    }
+
+    fn change(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
+        self.tasks.known(task).map(|_| Admitted { from: now })
+    }
+
+    fn wake(&mut self, now: Time, task: TaskId) {
+        let quantum = self.quantum;
+        let Some(habit) = self.tasks.get_mut(task).filter(|h| !h.runnable) else { return };
+        habit.runnable = true;
+        habit.left = quantum;
+        if let Some(before) = habit.woken.replace(now.0) {
+            let distance = (now.0 - before.min(now.0)).min(CAP);
+            habit.period = Some(habit.period.map_or(distance, |p| (distance + 3 * p) / 4));
+        }
+        self.order.enter(task.0, now.0 + habit.period.unwrap_or(CAP));
+    }
+
+    fn block(&mut self, _: Time, task: TaskId, _: Span) {
+        let Some(habit) = self.tasks.get_mut(task) else { return };
+        habit.runnable = false;
+        self.order.leave(task.0);
+    }
+
+    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        let quantum = self.quantum;
+        let Some(habit) = self.tasks.get_mut(task) else { return };
+        habit.left = habit.left.saturating_sub(ran.0);
+        if habit.left == 0 {
+            habit.left = quantum;
+            self.order.rekey(task.0, now.0 + CAP);
+        }
+    }
+
+    fn timer(&mut self, _: Time) {}
+
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+
+    fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
+        let task = TaskId(self.order.choose()?);
+        let left = self.tasks.get(task).map_or(0, |h| h.left);
+        Some(Pick { task, until: now + Span(left) })
+    }
+}

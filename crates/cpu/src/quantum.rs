@@ -1,0 +1,65 @@
+//! The quanta and ticks of Linux 2.4, from which BeRate and BEST take theirs.
+
+use laxity_core::{OptionInfo, OptionKind, Span};
+
+use crate::Nice;
+
+/// The clock interrupt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Clock {
+    /// 100 Hz: as Linux 2.4 came on PCs.
+    Hz100,
+    /// 800 Hz, quanta scaled as the kernel does it: 51.25 ms, and 26.25 ms at nice +10.
+    Hz800,
+    /// 800 Hz, quanta of eight times the ticks: 60 ms, and exactly half of it at nice +10, as the
+    /// text on BeRate says.
+    #[default]
+    Hz800Times8,
+}
+
+/// How option tables describe it.
+pub(crate) const CLOCK: OptionInfo = OptionInfo {
+    name: "clock",
+    kind: OptionKind::Choice(&["100-hz", "800-hz", "800-hz-x8"]),
+    default: "800-hz-x8",
+    summary: "Ticks, and how quanta follow from nice values.",
+};
+
+impl Clock {
+    /// From one tick to the next.
+    pub const fn tick(self) -> Span {
+        match self {
+            Clock::Hz100 => Span(10_000_000),
+            Clock::Hz800 | Clock::Hz800Times8 => Span(1_250_000),
+        }
+    }
+
+    /// A quantum in ticks.
+    pub const fn ticks(self, nice: Nice) -> u32 {
+        let scale = nice.scale();
+        match self {
+            Clock::Hz100 => (scale >> 2) + 1,
+            Clock::Hz800 => (scale << 1) + 1,
+            Clock::Hz800Times8 => ((scale >> 2) + 1) * 8,
+        }
+    }
+
+    /// A quantum.
+    pub const fn quantum(self, nice: Nice) -> Span {
+        Span(self.tick().0 * self.ticks(nice) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quanta_are_those_of_the_kernel() {
+        let (plain, ten) = (Nice::default(), Nice::new(10).unwrap());
+        let both = |c: Clock| (c.quantum(plain).0 / 1000, c.quantum(ten).0 / 1000);
+        assert_eq!(both(Clock::Hz100), (60_000, 30_000));
+        assert_eq!(both(Clock::Hz800), (51_250, 26_250));
+        assert_eq!(both(Clock::Hz800Times8), (60_000, 30_000));
+    }
+}
