@@ -102,7 +102,7 @@ fn serve(streams: usize, gap: Span, seconds: f64, quantum: Span) -> Result {
             i as u32,
             Source::Constant { bytes: BYTES },
         );
-        stream.ring = 16;
+        stream.ring = std::env::var("RING").ok().and_then(|r| r.parse().ok()).unwrap_or(8);
         stream
     };
     let server = Server::start(Config { quantum, ..Config::default() }).expect("a server");
@@ -157,6 +157,10 @@ fn main() {
     let gap = |rate: usize| Span(1_000_000_000 * streams as u64 / rate as u64);
     println!("{streams} streams of {BYTES} B packets to {CLIENTS} receivers, {seconds} s a row");
     let quantum = Span(100_000);
+    if let Some(load) = argument(3).and_then(|a| a.parse().ok()) {
+        show("server", &serve(streams, gap(load), seconds, quantum));
+        return;
+    }
     let half = show("server, 150 thousand a s", &serve(streams, gap(150_000), seconds, quantum));
     for load in [200_000, 250_000, 300_000, 350_000] {
         let name = format!("server, {} thousand a s", load / 1000);

@@ -163,6 +163,11 @@ impl Handle {
             outlet,
             to: config.destination.into(),
             channel,
+            pool: matches!(
+                config.source,
+                Source::Media { .. } | Source::Constant { .. } | Source::Frames { .. }
+            )
+            .then(|| number as usize % starts.len()),
             gap: config.attributes.gap.unwrap_or_default(),
             whole_frames: config.whole_frames && framed,
             reported: reported.clone(),

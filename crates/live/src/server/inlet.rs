@@ -78,9 +78,7 @@ impl Inlet {
             self.made.overflow.add(1);
             return Err(Rejected::Full);
         }
-        let mut body = self.feed.body();
-        body.clear();
-        body.extend_from_slice(datagram);
+        let body = datagram.to_vec();
         let arrival = self.clock.now();
         let packet = Packet { body, arrival, frame: self.frame, stamp: 0 };
         self.feed.push(packet).map_err(|_| Rejected::Full)?;

@@ -24,7 +24,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use laxity_core::Span;
-use laxity_stream::structure::Heaps;
+use laxity_ring::spsc;
+use laxity_stream::structure::Wheel;
 
 pub use clock::{monotonic, thread_cpu, wall};
 pub use config::{Config, ServerError, Source, StreamConfig};
@@ -37,10 +38,11 @@ use crate::rtcp;
 use crate::socket;
 use clock::{Clock, Sleeper};
 use handle::{Registry, Shared};
+use table::POOL;
 use thread::{Finished, Message, Parts, Plan, Post};
 
 /// The structure that keeps streams in order.
-type Order = Heaps;
+type Order = Wheel;
 
 /// How a server stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ impl Server {
         let post = Post::new(send, sleeper.waker());
         let cpu = Arc::new(Counter::default());
         let mut threads_cpu = vec![("scheduler".to_owned(), Arc::clone(&cpu))];
+        let (to_pools, pools): (Vec<_>, Vec<_>) =
+            (0..config.producers.max(1)).map(|_| spsc::channel(POOL)).unzip();
         let parts = Parts { clock, sleeper, messages, quantum: config.quantum, cpu };
         let (ready, is_ready) = mpsc::channel();
         let plan = Plan {
@@ -89,18 +93,18 @@ impl Server {
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
         // What a batch is made of belongs to one thread, so it is made there.
-        let scheduler = spawn("scheduler", move || thread::run::<Order>(&plan, parts, &ready))?;
+        let scheduler = spawn("scheduler", move || thread::run::<Order>(&plan, to_pools, parts, &ready))?;
         is_ready.recv().unwrap_or(Err(ServerError::Stopped))?;
 
         let mut producers = Vec::new();
         let mut starts: Vec<Sender<producer::Start>> = Vec::new();
-        for number in 0..config.producers.max(1) {
+        for (number, pool) in pools.into_iter().enumerate() {
             let (send, receive) = mpsc::channel();
             let (post, cpu) = (post.clone(), Arc::new(Counter::default()));
             let name = format!("producer-{number}");
             threads_cpu.push((name.clone(), Arc::clone(&cpu)));
             starts.push(send);
-            producers.push(spawn(&name, move || producer::run(&receive, clock, &post, &cpu))?);
+            producers.push(spawn(&name, move || producer::run(&receive, pool, clock, &post, &cpu))?);
         }
         threads_cpu.push(("rtcp".to_owned(), Arc::default()));
         let shared = Arc::new(Shared {

@@ -10,7 +10,7 @@ use laxity_stream::{Attributes, Decision, JoinError, Ledger, Options, Scheduler,
 use laxity_stream::{UnknownStream, Window};
 
 use super::counts::{Row, Timing};
-use super::table::{Entry, Outlet, Table};
+use super::table::{Entry, Outlet, Pools, Table};
 use crate::receiver::Stamp;
 use crate::socket::{AnyChannel, BATCH, Datagram, Fate, Flush};
 
@@ -50,10 +50,14 @@ pub struct Pacer<S> {
 }
 
 impl<S: Structure> Pacer<S> {
-    pub fn new(options: &Options, channels: Vec<AnyChannel>) -> Result<Pacer<S>, Unsupported> {
+    pub fn new(
+        options: &Options,
+        channels: Vec<AnyChannel>,
+        pools: Pools,
+    ) -> Result<Pacer<S>, Unsupported> {
         Ok(Pacer {
             scheduler: Scheduler::with_meter(options, Ledger::new())?,
-            table: Table::new(),
+            table: Table::new(pools),
             ends: vec![Flush::Done; channels.len()],
             channels,
             link: None,
@@ -198,6 +202,10 @@ impl<S: Structure> Pacer<S> {
     fn output(&mut self, stream: StreamId, deadline: Time, start: Time) {
         // A ring that its producer broke may lose its head between two looks.
         let Some(packet) = self.table.taken.take() else { return };
+        // The kernel copies the body soon; another core wrote it.
+        for line in packet.body.chunks(64).take(4) {
+            laxity_ring::prefetch(&line[0]);
+        }
         let slot = stream.slot();
         let Some(entry) = self.table.entry(slot) else { return };
         let mut due = packet.arrival;

@@ -11,7 +11,7 @@ use laxity_stream::StreamId;
 
 use super::clock::{Clock, thread_cpu};
 use super::counts::Counter;
-use super::source::{Again, Feeder};
+use super::source::{Again, Feeder, Pool};
 use super::thread::Post;
 
 /// Feeds a stream from now on.
@@ -22,7 +22,13 @@ pub struct Start {
 }
 
 /// Runs until the sender of `starts` is gone.
-pub fn run(starts: &Receiver<Start>, clock: Clock, post: &Post, cpu: &Arc<Counter>) {
+pub fn run(
+    starts: &Receiver<Start>,
+    mut pool: Pool,
+    clock: Clock,
+    post: &Post,
+    cpu: &Arc<Counter>,
+) {
     let mut feeders: Vec<Option<Start>> = Vec::new();
     let mut vacant: Vec<usize> = Vec::new();
     let mut turns: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
@@ -31,7 +37,7 @@ pub fn run(starts: &Receiver<Start>, clock: Clock, post: &Post, cpu: &Arc<Counte
         while let Some(&Reverse((at, place))) = turns.peek().filter(|r| r.0.0 <= now) {
             turns.pop();
             let Some(start) = &mut feeders[place] else { continue };
-            let again = start.feeder.fill(now);
+            let again = start.feeder.fill(now, &mut pool);
             if start.feeder.must_ring() {
                 post.ring(start.stream);
             }

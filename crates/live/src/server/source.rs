@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use laxity_core::{Span, Time};
+use laxity_ring::spsc;
 
 use super::config::{Source, StreamConfig};
 use super::counts::Made;
@@ -37,6 +38,9 @@ enum Kind {
     Constant { payload: Vec<u8>, stamp: u16, ticks: Ratio, count: u64, start: Time },
     Units { units: Units, payloader: Payloader, start: Time, frame: u32 },
 }
+
+/// Bodies that have been sent.
+pub type Pool = spsc::Consumer<Vec<u8>>;
 
 /// When to come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +85,8 @@ impl Feeder {
         Some(Feeder { feed, made, numbering, kind, pending: VecDeque::new(), gap })
     }
 
-    /// Fills the ring.
-    pub fn fill(&mut self, now: Time) -> Again {
+    /// Fills the ring with packets in bodies from `pool`.
+    pub fn fill(&mut self, now: Time, pool: &mut Pool) -> Again {
         if self.feed.is_closed() {
             return Again::Never;
         }
@@ -91,7 +95,7 @@ impl Feeder {
                 let arrival = now.max(*start);
                 let mut pushed = 0;
                 while !self.feed.is_full() {
-                    let mut body = self.feed.body();
+                    let mut body = pool.pop().unwrap_or_default();
                     let after = ticks.of(u128::from(*count) * u128::from(self.gap.0));
                     let payload = Payload { prefix: &[], body: payload, marker: false };
                     self.numbering.write(&mut body, after, &payload);
@@ -105,7 +109,7 @@ impl Feeder {
                 self.made.packets.add(pushed);
                 self.again(now)
             }
-            Kind::Units { .. } => self.fill_units(now),
+            Kind::Units { .. } => self.fill_units(now, pool),
         }
     }
 
@@ -115,7 +119,7 @@ impl Feeder {
         Again::At(now + Span(half.clamp(SOONEST.0, LATEST.0)))
     }
 
-    fn fill_units(&mut self, now: Time) -> Again {
+    fn fill_units(&mut self, now: Time, pool: &mut Pool) -> Again {
         loop {
             while let Some(packet) = self.pending.pop_front() {
                 if let Err(back) = self.feed.push(packet) {
@@ -124,7 +128,7 @@ impl Feeder {
                 }
                 self.made.packets.add(1);
             }
-            let Feeder { feed, numbering, pending, kind, .. } = &mut *self;
+            let Feeder { numbering, pending, kind, .. } = &mut *self;
             let Kind::Units { units, payloader, start, frame } = kind else {
                 return Again::Never;
             };
@@ -132,7 +136,7 @@ impl Feeder {
             *frame = frame.wrapping_add(1);
             let arrival = *start + units.instant(unit.at);
             let emit = |payload: Payload<'_>| {
-                let mut body = feed.body();
+                let mut body = pool.pop().unwrap_or_default();
                 numbering.write(&mut body, unit.at, &payload);
                 pending.push_back(Packet { body, arrival, frame: *frame, stamp: 0 });
             };

@@ -23,14 +23,17 @@ pub struct Packet {
     pub stamp: u16,
 }
 
+/// The ways back of bodies that were sent, one for each producer.
+pub type Pools = Vec<spsc::Producer<Vec<u8>>>;
+
 /// Set by the scheduler when it found the ring empty: the next packet must be announced.
 pub type Bell = Arc<AtomicBool>;
 
 /// The consuming end of a ring.
 #[derive(Debug)]
 pub enum Outlet {
-    /// From a thread of this process. Bodies go back to be filled again.
-    Local { packets: spsc::Consumer<Packet>, spent: spsc::Producer<Vec<u8>>, bell: Bell },
+    /// From a thread of this process.
+    Local { packets: spsc::Consumer<Packet>, bell: Bell },
     /// From another process.
     Shared { ring: shared::Consumer, last: Time },
 }
@@ -52,6 +55,8 @@ pub struct Entry {
     pub outlet: Outlet,
     pub to: Address,
     pub channel: usize,
+    /// Which producer gets the bodies back; without one they are freed.
+    pub pool: Option<usize>,
     /// Time between deadlines, zero without.
     pub gap: Span,
     pub whole_frames: bool,
@@ -67,8 +72,11 @@ pub struct Table {
     pub entries: Vec<Option<Entry>>,
     /// The packet that [`Queues::serve`] took.
     pub taken: Option<Packet>,
-    /// Empty bodies.
-    pub spare: Vec<Vec<u8>>,
+    /// Bodies that have been sent, on their way back to each producer. One ring for all its streams
+    /// stays in the cache, where one for each stream would not.
+    pools: Pools,
+    /// Empty bodies for packets from other processes.
+    spare: Vec<Vec<u8>>,
     /// The latest instant seen, which no claim of another process may exceed.
     pub now: Time,
 }
@@ -76,9 +84,12 @@ pub struct Table {
 /// Empty bodies kept for packets from other processes.
 const SPARE: usize = 64;
 
+/// Empty bodies on their way to one producer.
+pub const POOL: usize = 4096;
+
 impl Table {
-    pub fn new() -> Table {
-        Table { entries: Vec::new(), taken: None, spare: Vec::new(), now: Time::ZERO }
+    pub fn new(pools: Pools) -> Table {
+        Table { entries: Vec::new(), taken: None, pools, spare: Vec::new(), now: Time::ZERO }
     }
 
     #[inline]
@@ -86,22 +97,29 @@ impl Table {
         self.entries.get_mut(slot)?.as_mut()
     }
 
-    /// Gives a body back to where it came from.
+    /// Gives a body back to be filled again.
     #[inline]
     pub fn recycle(&mut self, slot: usize, body: Vec<u8>) {
-        if let Some(Entry { outlet: Outlet::Local { spent, .. }, .. }) = self.entry(slot) {
-            // That ring is as large as the other; a producer that went away takes none.
-            let _ = spent.push(body);
-        } else if self.spare.len() < SPARE {
-            self.spare.push(body);
+        let Table { entries, pools, spare, .. } = self;
+        match entries.get(slot).and_then(Option::as_ref) {
+            Some(Entry { pool: Some(pool), .. }) => {
+                if let Some(pool) = pools.get_mut(*pool) {
+                    // A full pool has enough.
+                    let _ = pool.push(body);
+                }
+            }
+            Some(Entry { outlet: Outlet::Shared { .. }, .. }) if spare.len() < SPARE => {
+                spare.push(body);
+            }
+            _ => {}
         }
     }
 
     /// When the head packet of a stream arrived; `None` when there is none.
     pub fn head(&mut self, slot: usize) -> Option<Time> {
         let now = self.now;
-        let entry = self.entry(slot)?;
         loop {
+            let entry = self.entry(slot)?;
             let Some((arrival, frame)) = entry.outlet.peek(now) else {
                 // Either the producer sees the bell, or what it pushed before is seen here.
                 if entry.outlet.listen() {
@@ -113,17 +131,25 @@ impl Table {
                 return Some(arrival);
             }
             entry.counts.abandoned += 1;
-            entry.outlet.discard();
+            self.discard(slot);
         }
     }
 
     /// Takes and counts all that waits in a ring.
     pub fn clear(&mut self, slot: usize) {
         let Some(entry) = self.entry(slot) else { return };
-        entry.counts.discarded += entry.outlet.waiting() as u64;
-        // Bounded by what waited, whatever the producer does meanwhile.
-        for _ in 0..entry.outlet.waiting() {
-            entry.outlet.discard();
+        // Bounded by what waits now, whatever the producer does meanwhile.
+        let waiting = entry.outlet.waiting();
+        entry.counts.discarded += waiting as u64;
+        for _ in 0..waiting {
+            self.discard(slot);
+        }
+    }
+
+    fn discard(&mut self, slot: usize) {
+        let body = self.entry(slot).and_then(|entry| entry.outlet.discard());
+        if let Some(body) = body {
+            self.recycle(slot, body);
         }
     }
 }
@@ -149,7 +175,7 @@ impl Queues for Table {
             entry.lost_frame = entry.outlet.peek(now).and_then(|(_, frame)| frame);
         }
         entry.counts.late += 1;
-        entry.outlet.discard();
+        self.discard(slot);
         self.head(slot)
     }
 }
@@ -182,15 +208,13 @@ impl Outlet {
         }
     }
 
-    fn discard(&mut self) {
+    /// Takes the head away; answers its body if that can be filled again.
+    fn discard(&mut self) -> Option<Vec<u8>> {
         match self {
-            Outlet::Local { packets, spent, .. } => {
-                if let Some(packet) = packets.pop() {
-                    let _ = spent.push(packet.body);
-                }
-            }
+            Outlet::Local { packets, .. } => packets.pop().map(|packet| packet.body),
             Outlet::Shared { ring, .. } => {
                 let _ = ring.skip();
+                None
             }
         }
     }
@@ -237,7 +261,6 @@ impl Outlet {
 #[derive(Debug)]
 pub struct Feed {
     packets: spsc::Producer<Packet>,
-    spent: spsc::Consumer<Vec<u8>>,
     bell: Bell,
 }
 
@@ -245,16 +268,9 @@ impl Feed {
     /// A ring for so many packets, and its two ends.
     pub fn new(capacity: usize) -> (Feed, Outlet) {
         let (packets, from) = spsc::channel(capacity);
-        let (to, spent) = spsc::channel(capacity);
         let bell = Bell::default();
-        let outlet = Outlet::Local { packets: from, spent: to, bell: Arc::clone(&bell) };
-        (Feed { packets, spent, bell }, outlet)
-    }
-
-    /// A body to fill: one that has been sent, or a new one.
-    #[inline]
-    pub fn body(&mut self) -> Vec<u8> {
-        self.spent.pop().unwrap_or_default()
+        let outlet = Outlet::Local { packets: from, bell: Arc::clone(&bell) };
+        (Feed { packets, bell }, outlet)
     }
 
     /// Adds a packet; gives it back when the ring is full.

@@ -14,7 +14,7 @@ use super::clock::{Clock, Sleeper, Waker, thread_cpu};
 use super::config::ServerError;
 use super::counts::{Counter, Row, Timing};
 use super::pacer::{Pacer, Turn};
-use super::table::Entry;
+use super::table::{Entry, Pools};
 use crate::socket::AnyChannel;
 
 /// How long a full device queue is left alone: nothing tells when it has room.
@@ -92,11 +92,11 @@ pub struct Finished {
 }
 
 impl Plan {
-    fn pacer<S: Structure>(&self) -> Result<Pacer<S>, ServerError> {
+    fn pacer<S: Structure>(&self, pools: Pools) -> Result<Pacer<S>, ServerError> {
         let channel = |socket: &Arc<UdpSocket>| AnyChannel::new(Arc::clone(socket), self.segment);
         let channels = self.sockets.iter().map(channel).collect::<Result<_, _>>();
         let channels = channels.map_err(ServerError::system("UDP socket"))?;
-        let mut pacer = Pacer::new(&self.options, channels).map_err(ServerError::Options)?;
+        let mut pacer = Pacer::new(&self.options, channels, pools).map_err(ServerError::Options)?;
         if let Some((rate, overhead, credit)) = self.limit {
             pacer.limit(rate, overhead, credit);
         }
@@ -107,11 +107,12 @@ impl Plan {
 /// The thread: says whether it could begin, then runs until told to stop.
 pub fn run<S: Structure>(
     plan: &Plan,
+    pools: Pools,
     parts: Parts,
     ready: &Sender<Result<(), ServerError>>,
 ) -> Finished {
     let none = || Finished { timing: Timing::default(), rows: HashMap::new() };
-    match plan.pacer::<S>() {
+    match plan.pacer::<S>(pools) {
         Ok(pacer) if ready.send(Ok(())).is_ok() => Machine { pacer, parts, early: None }.run(),
         Ok(_) => none(),
         Err(error) => {

@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use super::transmit::{Message, Transmit};
 
 /// Packets in a batch at most. A batch takes about 3 µs a packet on loopback, so the last of a full
-/// one leaves 0.1 ms after the first.
-pub const BATCH: usize = 32;
+/// one leaves 0.2 ms after the first.
+pub const BATCH: usize = 64;
 
 /// Bytes in one segmented message at most: what one datagram can carry.
 const LARGEST_RUN: usize = 65_000;
@@ -56,12 +56,14 @@ pub struct Channel<T: Transmit> {
     segment: bool,
     to: Vec<T::Address>,
     waiting: Vec<Datagram>,
+    /// How many of those that wait are in order of destination already.
+    arranged: usize,
 }
 
 impl<T: Transmit> Channel<T> {
     pub(super) fn new(transmit: T, segment: bool) -> Channel<T> {
         let (to, waiting) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-        Channel { transmit, segment, to, waiting }
+        Channel { transmit, segment, to, waiting, arranged: 0 }
     }
 
     /// What sends.
@@ -102,6 +104,7 @@ impl<T: Transmit> Channel<T> {
     /// Drops what waits of a stream; answers how many.
     pub fn withdraw(&mut self, stream: u32) -> usize {
         let before = self.waiting.len();
+        self.arranged = 0;
         let mut keep = self.waiting.iter().map(|d| d.stream != stream);
         self.to.retain(|_| keep.next().unwrap_or(false));
         self.waiting.retain(|d| d.stream != stream);
@@ -110,17 +113,50 @@ impl<T: Transmit> Channel<T> {
 
     /// Takes what waits without sending it.
     pub fn take(&mut self) -> Vec<Datagram> {
-        self.to.clear();
+        (self.arranged, _) = (0, self.to.clear());
         std::mem::take(&mut self.waiting)
     }
 
-    /// Sends what waits, in order, and tells the fate of each packet. What a full buffer held back
+    /// Brings packets for one destination together, in their order, so that they can leave as runs.
+    /// All of a batch may go now, so nobody is made late by it.
+    fn arrange(&mut self) {
+        let Channel { to, waiting, arranged, .. } = self;
+        let fresh = *arranged..waiting.len();
+        *arranged = waiting.len();
+        if fresh.len() < 2 {
+            return;
+        }
+        let mut order = [(0, 0); BATCH];
+        let order = &mut order[..fresh.len()];
+        for (place, (index, to)) in order.iter_mut().zip(fresh.clone().zip(&to[fresh.clone()])) {
+            *place = (T::key(to), index);
+        }
+        order.sort_unstable();
+        if order.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            return;
+        }
+        let (first, mut sorted) = (fresh.start, Vec::with_capacity(BATCH));
+        let mut targets = Vec::with_capacity(BATCH);
+        for (_, index) in order {
+            targets.push(to[*index]);
+            sorted.push(std::mem::take(&mut waiting[*index]));
+        }
+        to[first..].copy_from_slice(&targets);
+        for (place, datagram) in waiting[first..].iter_mut().zip(sorted) {
+            *place = datagram;
+        }
+    }
+
+    /// Sends what waits and tells the fate of each packet. What a full buffer held back
     /// goes on waiting.
     ///
     /// A complaint of the network about one destination reaches whoever sends next on the socket,
     /// so an error counts against a packet only when it happens twice.
     pub fn flush(&mut self, mut fate: impl FnMut(Datagram, Fate)) -> Flush {
-        let Channel { transmit, segment, to, waiting } = self;
+        if self.segment {
+            self.arrange();
+        }
+        let Channel { transmit, segment, to, waiting, arranged } = self;
         let fates: &mut [Fate; BATCH] = &mut [Fate::Sent; BATCH];
         let mut done = 0;
         let mut tried = None;
@@ -130,11 +166,14 @@ impl<T: Transmit> Channel<T> {
             if done == waiting.len() {
                 break Flush::Done;
             }
-            let packets: Vec<IoSlice<'_>> =
-                waiting[done..].iter().map(|d| IoSlice::new(&d.body)).collect();
+            let mut slices = [IoSlice::new(&[]); BATCH];
+            let packets = &mut slices[..waiting.len() - done];
+            for (slice, datagram) in packets.iter_mut().zip(&waiting[done..]) {
+                *slice = IoSlice::new(&datagram.body);
+            }
             let most = if *segment { usize::MAX } else { 1 };
             let singly = singly_to.max(done) - done;
-            let batch = gather(&packets, &to[done..], most, singly);
+            let batch = gather(packets, &to[done..], most, singly);
             match transmit.transmit(&batch.messages, batch.segment) {
                 Ok(sent) => {
                     done += batch.messages[..sent].iter().map(|m| m.packets.len()).sum::<usize>()
@@ -159,6 +198,7 @@ impl<T: Transmit> Channel<T> {
                 }
             }
         };
+        *arranged = arranged.saturating_sub(done);
         to.drain(..done);
         for (datagram, outcome) in waiting.drain(..done).zip(fates) {
             fate(datagram, *outcome);

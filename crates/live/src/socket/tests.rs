@@ -17,6 +17,10 @@ struct Script {
 impl Transmit for Script {
     type Address = u8;
 
+    fn key(to: &u8) -> u64 {
+        u64::from(to / 2)
+    }
+
     fn transmit(
         &mut self,
         messages: &[Message<'_, u8>],

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrLike, sendmmsg};
+use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike};
+use nix::sys::socket::sendmmsg;
 
 use super::BATCH;
 
@@ -30,6 +31,9 @@ impl<'a, A> AsRef<[IoSlice<'a>]> for Message<'a, A> {
 pub trait Transmit {
     /// A destination.
     type Address: Copy + PartialEq;
+
+    /// Brings equal destinations together; different ones may share a key.
+    fn key(to: &Self::Address) -> u64;
 
     /// Sends messages in order and answers how many went out. With `segment`, messages of several
     /// packets are to be cut every so many bytes; none has more in its last packet.
@@ -67,8 +71,34 @@ impl<S: SockaddrLike + Copy> Kernel<S> {
     }
 }
 
-impl<S: SockaddrLike + Copy + PartialEq> Transmit for Kernel<S> {
+/// A destination's number, as equal as the destination or more.
+pub trait Key {
+    /// The number.
+    fn key(&self) -> u64;
+}
+
+impl Key for SockaddrIn {
+    #[inline]
+    fn key(&self) -> u64 {
+        u64::from(self.port()) << 32 | u64::from(u32::from(self.ip()))
+    }
+}
+
+impl Key for SockaddrIn6 {
+    #[inline]
+    fn key(&self) -> u64 {
+        let ip = u128::from(self.ip());
+        (ip as u64 ^ (ip >> 64) as u64).rotate_left(16) ^ u64::from(self.port())
+    }
+}
+
+impl<S: SockaddrLike + Copy + PartialEq + Key> Transmit for Kernel<S> {
     type Address = S;
+
+    #[inline]
+    fn key(to: &S) -> u64 {
+        to.key()
+    }
 
     fn transmit(
         &mut self,
