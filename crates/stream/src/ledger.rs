@@ -45,17 +45,22 @@ pub struct Measures {
 impl Measures {
     /// Adds those of another stream.
     pub fn merge(&mut self, other: &Measures) {
-        self.served += other.served;
-        self.met += other.met;
-        self.missed += other.missed;
-        self.dropped += other.dropped;
-        self.late += other.late;
-        self.hidden += other.hidden;
-        self.tumbling += other.tumbling;
-        self.rule_c += other.rule_c;
+        let pairs = [
+            (&mut self.served, other.served),
+            (&mut self.met, other.met),
+            (&mut self.missed, other.missed),
+            (&mut self.dropped, other.dropped),
+            (&mut self.late, other.late),
+            (&mut self.hidden, other.hidden),
+            (&mut self.tumbling, other.tumbling),
+            (&mut self.rule_c, other.rule_c),
+            (&mut self.at_miss, other.at_miss),
+            (&mut self.sliding, other.sliding),
+        ];
+        for (sum, more) in pairs {
+            *sum = sum.saturating_add(more);
+        }
         self.longest_run = self.longest_run.max(other.longest_run);
-        self.at_miss += other.at_miss;
-        self.sliding += other.sliding;
     }
 }
 
