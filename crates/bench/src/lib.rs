@@ -154,7 +154,7 @@ fn time(operation: &mut Operation, count: u64, clock: ClockId) -> f64 {
 }
 
 /// CPU time that this thread has used.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
