@@ -10,7 +10,7 @@ cd "$called_from" || exit 4
 # shellcheck disable=SC2034 # for the scripts
 {
     vm=$root/vm
-    cache=${LAXITY_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/laxity}
+    cache=${LAXITY_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/laxity}
 }
 
 # The lines of a list without its remarks.
