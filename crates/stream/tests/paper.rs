@@ -49,7 +49,7 @@ fn paper(n: usize) -> Run {
 }
 
 /// Figure 2 in paper mode. Fails when any rule, tie or count of that mode changes: tried with
-/// rolling windows, ties at zero by deadline, late packets dropped, and `d <= now` for a miss.
+/// rolling windows, ties at zero by deadline, late packets dropped, and ties not by arrival.
 #[test]
 fn paper_mode_is_the_replay() {
     assert_eq!(paper(400).tumbling_complete, 290);
@@ -102,7 +102,7 @@ fn the_default_keeps_all_windows_up_to_full_load() {
 }
 
 /// Working ahead alone makes the misses of an underloaded server. Fails when `ahead` does not
-/// bound it as stated.
+/// bound it as stated: tried with one gap more.
 #[test]
 fn working_ahead_costs_deadlines() {
     let misses = |ahead| {

@@ -72,7 +72,8 @@ fn each_obstacle_is_seen() {
 }
 
 proptest! {
-    /// Fails when the rounded sum is below the exact one, or far above it.
+    /// Fails when the rounded sum is far above the exact one; for below see
+    /// [`what_is_rounded_is_rounded_up`].
     #[test]
     fn rounding_errs_to_the_safe_side(
         kinds in prop::collection::vec((0..90u64, 0..90u64, 1..1000u64, 0..50u64, 0..9u32), 1..8),
@@ -108,6 +109,16 @@ proptest! {
         prop_assert!(found.count == 0 || fits(found.count));
         prop_assert!(found.count == asked || !fits(found.count + 1));
     }
+}
+
+/// Fails when shares are rounded down or to the nearest; tried without `u128::from(rest > 0)`.
+#[test]
+fn what_is_rounded_is_rounded_up() {
+    let thirds = [demand(2, 3, 7, 7, 1); 3];
+    assert!(Utilisation::exactly(&thirds).is_some_and(|sum| sum.fits()));
+    let rounded = Utilisation::rounded_up(&thirds);
+    assert!(!rounded.fits());
+    assert_eq!(rounded.fraction().0, (1 << 80) + 2);
 }
 
 #[test]
