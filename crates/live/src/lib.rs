@@ -1,7 +1,16 @@
 //! Live traffic: a media server that sends thousands of RTP streams, each when DWCS says.
+//!
+//! - [`server`]: the server: producers, rings, DWCS, pacing, sockets.
+//! - [`media`], [`rtp`], [`sdp`]: media files as RTP, described so that players find them.
+//! - [`rtcp`], [`receiver`]: what receivers report, and one that measures.
+//! - [`control`], [`metrics`]: a server from outside while it runs.
+//! - [`socket`]: batches out, errors in.
+//! - [`thread_per_stream`]: the plain server that this one is measured against.
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod media;
+pub mod metrics;
 pub mod receiver;
 pub mod rtcp;
 pub mod rtp;

@@ -66,11 +66,11 @@ pub fn middle(ntp: u64) -> u32 {
 pub fn ntp(wall: u64) -> u64 {
     const SINCE_1900: u64 = 2_208_988_800;
     let (seconds, rest) = (wall / 1_000_000_000, wall % 1_000_000_000);
-    (seconds + SINCE_1900) << 32 | (rest << 32) / 1_000_000_000
+    ((seconds + SINCE_1900) << 32) | ((rest << 32) / 1_000_000_000)
 }
 
 /// The wall-clock nanoseconds of an NTP timestamp of this era, `None` before 1970.
 pub fn from_ntp(ntp: u64) -> Option<u64> {
     let seconds = (ntp >> 32).checked_sub(2_208_988_800)?;
-    Some(seconds * 1_000_000_000 + ((ntp & 0xffff_ffff) * 1_000_000_000 >> 32))
+    Some(seconds * 1_000_000_000 + (((ntp & 0xffff_ffff) * 1_000_000_000) >> 32))
 }

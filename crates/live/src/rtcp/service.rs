@@ -140,7 +140,8 @@ impl Registered {
 
     /// Only sender reports that were really sent count, and by the clock that nobody sets.
     fn round_trip(&self, claim: &Claim, now: u64) -> Option<u64> {
-        let (_, sent) = self.reports.iter().find(|(id, at)| *id == claim.last_report && *at != 0)?;
+        let (_, sent) =
+            self.reports.iter().find(|(id, at)| *id == claim.last_report && *at != 0)?;
         let held = (u64::from(claim.since_report) * 1_000_000_000) >> 16;
         now.checked_sub(*sent)?.checked_sub(held)
     }
@@ -167,7 +168,9 @@ fn report(handle: &Handle, socket: &UdpSocket) {
         let (packets, octets) = (reported.packets.get() as u32, reported.octets.get() as u32);
         let ssrc = stream.config.ssrc;
         let report = sender_report(ssrc, &shared.cname, time, rtp, packets, octets);
-        let Some((report, to)) = report.ok().zip(stream.config.rtcp_destination()) else { continue };
+        let Some((report, to)) = report.ok().zip(stream.config.rtcp_destination()) else {
+            continue;
+        };
         stream.reports.rotate_right(1);
         stream.reports[0] = (middle(time), now);
         // One that is lost is followed by another.

@@ -1,0 +1,158 @@
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use laxity_core::Span;
+use laxity_stream::{Attributes, Tolerance};
+use proptest::prelude::*;
+use rtcp_types::{Compound, Packet};
+
+use super::read::Known;
+use super::*;
+use crate::server::{Config, Handle, Server, Snapshot, Source, Stop, StreamConfig};
+
+fn reception(about: u32, highest: u32) -> Reception {
+    Reception { about, highest, fraction_lost: 3, lost: -2, jitter: 17, ..Reception::default() }
+}
+
+/// Fails when a field is written to another place than it is read from, or a negative loss comes
+/// out as millions: tried without the sign of 24 bits.
+#[test]
+fn what_is_written_is_read() {
+    let blocks: Vec<Reception> = (0..31).map(|i| reception(i, 1000 + i)).collect();
+    let bytes = receiver_report(99, "somebody", &blocks).unwrap();
+    let (claims, goodbyes) = claims(&bytes).unwrap();
+    assert_eq!((claims.len(), goodbyes), (31, 0));
+    let Claim { about, fraction_lost, lost, highest, jitter, .. } = claims[30];
+    assert_eq!((about, fraction_lost, lost, highest, jitter), (30, 3, -2, 1030, 17));
+    assert!(receiver_report(99, "somebody", &[reception(1, 1); 32]).is_err());
+
+    let bytes = sender_report(7, &"ü".repeat(200), 0x1234_5678_9abc_def0, 42, 3, 4).unwrap();
+    let packets: Vec<Packet<'_>> =
+        Compound::parse(&bytes).unwrap().map(|packet| packet.unwrap()).collect();
+    let Packet::Sr(report) = &packets[0] else { panic!("{packets:?}") };
+    assert_eq!((report.ssrc(), report.ntp_timestamp()), (7, 0x1234_5678_9abc_def0));
+    assert_eq!(middle(0x1234_5678_9abc_def0), 0x5678_9abc);
+}
+
+#[test]
+fn wall_clocks_survive_ntp() {
+    for wall in [0, 1, 1_700_000_000_123_456_789, 4_000_000_000_999_999_999] {
+        let back = from_ntp(ntp(wall));
+        // An NTP fraction is finer than a nanosecond, and both directions round down.
+        assert!(back.is_some_and(|b| wall - b <= 1) || wall >= 2_085_978_496_000_000_000);
+    }
+    assert_eq!(from_ntp(0), None);
+}
+
+/// Fails when a claim is believed that cannot be true: tried without either check.
+#[test]
+fn lies_are_not_taken() {
+    let known = Known { first: 65_530, numbered: 10 };
+    let claim = |highest: u32, lost: i32| Claim {
+        about: 1,
+        fraction_lost: 0,
+        lost,
+        highest,
+        jitter: 0,
+        last_report: 0,
+        since_report: 0,
+    };
+    let mut heard = Heard::default();
+    assert!(claim(65_530, 0).take(known, None, &mut heard));
+    assert!(claim(65_536 + 3, 10).take(known, Some(5), &mut heard));
+    assert!(!claim(65_536 + 4, 0).take(known, None, &mut heard), "not sent yet");
+    assert!(!claim(65_529, 0).take(known, None, &mut heard), "before the first");
+    assert!(!claim(65_530, 11).take(known, None, &mut heard), "more lost than sent");
+    assert_eq!((heard.reports, heard.implausible, heard.round_trip), (2, 3, Some(5)));
+    assert_eq!((heard.highest, heard.lost), (65_539, 10));
+}
+
+proptest! {
+    /// Fails when some datagram makes reading panic.
+    #[test]
+    fn no_datagram_panics(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        sound in any::<bool>(),
+        mark in any::<prop::sample::Index>(),
+        value in any::<u8>(),
+    ) {
+        let mut bytes = bytes;
+        if sound {
+            bytes = receiver_report(1, "x", &[reception(2, 3), reception(4, 5)]).unwrap();
+            let at = mark.index(bytes.len());
+            bytes[at] = value;
+        }
+        let _ = claims(&bytes);
+    }
+}
+
+fn until(handle: &Handle, enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let snapshot = handle.snapshot().unwrap();
+        if enough(&snapshot) || Instant::now() > end {
+            return snapshot;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A receiver sees sender reports and answers; liars and strangers are counted.
+///
+/// Fails when reports are not sent, a round trip is made up, or anybody may report: tried with
+/// round trips by the receiver's word alone, and without the check of the address.
+#[test]
+fn reports_go_both_ways() {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let rtp = UdpSocket::bind(any).unwrap();
+    let rtcp = UdpSocket::bind(any).unwrap();
+    rtcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let attributes = Attributes::new(Tolerance::new(1, 10).unwrap(), Span(2_000_000));
+    let source = Source::Constant { bytes: 100 };
+    let mut stream = StreamConfig::new("a", attributes, rtp.local_addr().unwrap(), 77, source);
+    stream.rtcp = Some(rtcp.local_addr().unwrap());
+    let config = Config { rtcp: Some(any), streams: vec![stream], ..Config::default() };
+    let server = Server::start(config).unwrap();
+    let handle = server.handle().clone();
+
+    let mut buffer = [0; 1500];
+    let (bytes, from) = rtcp.recv_from(&mut buffer).unwrap();
+    assert_eq!(Some(from), handle.rtcp_address());
+    let Packet::Sr(report) = Compound::parse(&buffer[..bytes]).unwrap().next().unwrap().unwrap()
+    else {
+        panic!("no sender report")
+    };
+    let (source, ntp) = (report.ssrc(), report.ntp_timestamp());
+    assert_eq!(source, 77);
+    let (bytes, _) = rtp.recv_from(&mut buffer).unwrap();
+    let first = rtp_types::RtpPacket::parse(&buffer[..bytes]).unwrap().sequence_number();
+
+    let good = Reception {
+        about: 77,
+        highest: u32::from(first),
+        last_report: middle(ntp),
+        ..Reception::default()
+    };
+    let liar = Reception { lost: 1_000_000, ..good };
+    let stranger = Reception { about: 78, ..good };
+    let forged = Reception { last_report: good.last_report ^ 1, ..good };
+    for blocks in [vec![good, liar], vec![stranger], vec![forged]] {
+        rtcp.send_to(&receiver_report(1, "r", &blocks).unwrap(), from).unwrap();
+    }
+    rtcp.send_to(b"nonsense", from).unwrap();
+    let elsewhere = UdpSocket::bind("127.0.0.2:0").unwrap();
+    let foreign = Reception { fraction_lost: 255, ..good };
+    elsewhere.send_to(&receiver_report(1, "r", &[foreign]).unwrap(), from).unwrap();
+
+    let seen = until(&handle, |s| {
+        let n = s.listened;
+        n.reports + n.malformed + n.unknown + n.foreign + n.implausible >= 6
+    });
+    let n = seen.listened;
+    assert_eq!((n.reports, n.implausible, n.unknown), (2, 1, 1), "{n:?}");
+    assert_eq!((n.malformed, n.foreign), (1, 1), "{n:?}");
+    let heard = seen.stream("a").unwrap().heard;
+    assert_eq!((heard.reports, heard.implausible, heard.fraction_lost), (2, 1, 0));
+    assert!(heard.round_trip.is_some_and(|ns| ns < 20_000_000_000));
+    server.stop(Stop::Drop);
+}

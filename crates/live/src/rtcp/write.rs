@@ -26,7 +26,8 @@ pub struct Reception {
 
 fn name(ssrc: u32, cname: &str) -> rtcp_types::SdesBuilder<'_> {
     // An item holds 255 bytes.
-    let end = cname.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|e| *e <= 255).last();
+    let end =
+        cname.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|e| *e <= 255).last();
     let item = SdesItem::builder(SdesItem::CNAME, &cname[..end.unwrap_or(0)]);
     Sdes::builder().add_chunk(SdesChunk::builder(ssrc).add_item(item))
 }

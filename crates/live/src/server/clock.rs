@@ -98,9 +98,8 @@ impl Sleeper {
             let early = until.map(|t| t - self.spin);
             let left = early.map(|t| t.since(self.clock.now()));
             if left != Some(Span::ZERO) {
-                let timeout = left.map(|s| TimeSpec::from_duration(
-                    std::time::Duration::from_nanos(s.0),
-                ));
+                let timeout =
+                    left.map(|s| TimeSpec::from_duration(std::time::Duration::from_nanos(s.0)));
                 let mut fds: Vec<PollFd<'_>> =
                     writable.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLOUT)).collect();
                 fds.push(PollFd::new(std::os::fd::AsFd::as_fd(&self.bed.event), PollFlags::POLLIN));

@@ -16,9 +16,9 @@ use super::counts::{Counter, Counts, Made, Row, Timing};
 use super::inlet::Inlet;
 use super::producer::Start;
 use super::source::Feeder;
+use super::spread;
 use super::table::{Entry, Feed, Outlet, Reported};
 use super::thread::{Finished, Message, Post};
-use super::spread;
 use crate::rtcp::{Heard, Listened};
 use crate::sdp::{self, Described};
 
@@ -72,6 +72,8 @@ pub(crate) struct Registered {
     pub next_report: u64,
     inlet: Option<Inlet>,
     memory: Option<OwnedFd>,
+    /// A process fills the ring.
+    attached: bool,
 }
 
 /// Everything that is counted, at one instant or nearly so.
@@ -155,10 +157,8 @@ impl Handle {
         let (outlet, feed, memory) = outlet(&config)?;
         let reported = (self.shared.rtcp && config.rtcp_destination().is_some())
             .then(|| Arc::new(Reported::default()));
-        let framed = matches!(
-            config.source,
-            Source::Media { .. } | Source::Frames { .. } | Source::Inlet
-        );
+        let framed =
+            matches!(config.source, Source::Media { .. } | Source::Frames { .. } | Source::Inlet);
         let entry = Entry {
             outlet,
             to: config.destination.into(),
@@ -212,6 +212,7 @@ impl Handle {
             next_report: 0,
             inlet,
             memory,
+            attached: false,
         };
         registry.streams.insert(name, stream);
         Ok(())
@@ -222,10 +223,42 @@ impl Handle {
         self.shared.registry().streams.get_mut(name)?.inlet.take()
     }
 
-    /// The descriptor of the ring of a stream with [`Source::Shared`], for the process that fills
-    /// it ([`shared::attach`]), once.
-    pub fn memory(&self, name: &str) -> Option<OwnedFd> {
-        self.shared.registry().streams.get_mut(name)?.memory.take()
+    /// The descriptor of the ring of a stream with [`Source::Shared`], for the one process that fills
+    /// it ([`shared::attach`]). What an earlier one left is discarded.
+    ///
+    /// # Errors
+    /// There is no such stream, it has another source, or a process fills it already.
+    pub fn attach(&self, name: &str) -> Result<OwnedFd, ServerError> {
+        let mut registry = self.shared.registry();
+        let missing = || ServerError::NoStream { name: name.into() };
+        let stream = registry.streams.get_mut(name).ok_or_else(missing)?;
+        let wrong = |what: &str| ServerError::Stream { name: name.into(), what: what.into() };
+        let memory = stream.memory.as_ref();
+        let memory = memory.ok_or_else(|| wrong("its source is not `shared`"))?;
+        if stream.attached {
+            return Err(wrong("another process fills it already"));
+        }
+        let copy = memory.try_clone().map_err(ServerError::system("a copy of a descriptor"))?;
+        let id = stream.id;
+        self.ask(|reply| Message::Producer { stream: id, comes: true, reply })?
+            .map_err(|UnknownStream(_)| missing())?;
+        stream.attached = true;
+        Ok(copy)
+    }
+
+    /// The process that filled a stream is gone. What it left is sent, then the stream rests until
+    /// another comes.
+    ///
+    /// # Errors
+    /// There is no such stream, or the server has stopped.
+    pub fn detach(&self, name: &str) -> Result<(), ServerError> {
+        let mut registry = self.shared.registry();
+        let missing = || ServerError::NoStream { name: name.into() };
+        let stream = registry.streams.get_mut(name).ok_or_else(missing)?;
+        stream.attached = false;
+        let id = stream.id;
+        self.ask(|reply| Message::Producer { stream: id, comes: false, reply })?
+            .map_err(|UnknownStream(_)| missing())
     }
 
     /// Gives a stream other attributes, with a fresh window.
@@ -436,4 +469,3 @@ fn outlet(config: &StreamConfig) -> Result<Ends, ServerError> {
     let (ring, memory) = shared::create(shape).map_err(|e| wrong(e.to_string()))?;
     Ok((Outlet::Shared { ring, last: Time::ZERO }, None, Some(memory)))
 }
-

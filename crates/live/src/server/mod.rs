@@ -25,7 +25,8 @@ use std::thread::JoinHandle;
 
 use laxity_core::Span;
 use laxity_ring::spsc;
-use laxity_stream::structure::Wheel;
+use laxity_stream::Order;
+use laxity_stream::structure::{Heaps, Wheel};
 
 pub use clock::{monotonic, thread_cpu, wall};
 pub use config::{Config, ServerError, Source, StreamConfig};
@@ -40,9 +41,6 @@ use clock::{Clock, Sleeper};
 use handle::{Registry, Shared};
 use table::POOL;
 use thread::{Finished, Message, Parts, Plan, Post};
-
-/// The structure that keeps streams in order.
-type Order = Wheel;
 
 /// How a server stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +91,10 @@ impl Server {
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
         // What a batch is made of belongs to one thread, so it is made there.
-        let scheduler = spawn("scheduler", move || thread::run::<Order>(&plan, to_pools, parts, &ready))?;
+        let scheduler = spawn("scheduler", move || match plan.options.order {
+            Order::DeadlineFirst => thread::run::<Wheel>(&plan, to_pools, parts, &ready),
+            Order::ToleranceFirst => thread::run::<Heaps>(&plan, to_pools, parts, &ready),
+        })?;
         is_ready.recv().unwrap_or(Err(ServerError::Stopped))?;
 
         let mut producers = Vec::new();
@@ -104,7 +105,8 @@ impl Server {
             let name = format!("producer-{number}");
             threads_cpu.push((name.clone(), Arc::clone(&cpu)));
             starts.push(send);
-            producers.push(spawn(&name, move || producer::run(&receive, pool, clock, &post, &cpu))?);
+            producers
+                .push(spawn(&name, move || producer::run(&receive, pool, clock, &post, &cpu))?);
         }
         threads_cpu.push(("rtcp".to_owned(), Arc::default()));
         let shared = Arc::new(Shared {
@@ -187,5 +189,5 @@ pub(crate) fn spawn<T: Send + 'static>(
 fn spread(number: u64, gap: Span) -> Span {
     // Multiples of the golden ratio fill the circle evenly, however many there are.
     let turn = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Span((u128::from(gap.0) * u128::from(turn) >> 64) as u64)
+    Span(((u128::from(gap.0) * u128::from(turn)) >> 64) as u64)
 }

@@ -123,6 +123,20 @@ impl<S: Structure> Pacer<S> {
         Ok(())
     }
 
+    /// The process that fills a shared ring has gone, or another comes and begins anew.
+    pub fn producer(&mut self, stream: StreamId, comes: bool) -> Result<(), UnknownStream> {
+        self.scheduler.window(stream)?;
+        let entry = self.table.entry(stream.slot()).ok_or(UnknownStream(stream))?;
+        if let Outlet::Shared { ring, .. } = &mut entry.outlet {
+            if comes {
+                entry.counts.discarded += ring.restart() as u64;
+            } else {
+                ring.mark_gone();
+            }
+        }
+        Ok(())
+    }
+
     /// Packets may have come into an empty ring.
     pub fn announce(&mut self, now: Time, stream: StreamId) {
         self.table.now = now;
@@ -218,12 +232,8 @@ impl<S: Structure> Pacer<S> {
             let bytes = Bytes(packet.body.len() as u64 + link.overhead);
             link.clock.transmit(start, bytes);
         }
-        let datagram = Datagram {
-            body: packet.body,
-            stream: slot as u32,
-            due: due.0,
-            stamp: packet.stamp,
-        };
+        let datagram =
+            Datagram { body: packet.body, stream: slot as u32, due: due.0, stamp: packet.stamp };
         let to = entry.to;
         if let Err(back) = self.channels[entry.channel].push(&to, datagram) {
             entry.counts.blocked += 1;
@@ -312,9 +322,9 @@ impl Sent {
                 entry.counts.sent_bytes += datagram.body.len() as u64;
                 if let Some(reported) = &entry.reported {
                     reported.packets.set(entry.counts.sent);
-                    reported.octets.set(
-                        entry.counts.sent_bytes.saturating_sub(12 * entry.counts.sent),
-                    );
+                    reported
+                        .octets
+                        .set(entry.counts.sent_bytes.saturating_sub(12 * entry.counts.sent));
                     if let Some(&[a, b, c, d]) = datagram.body.get(4..8) {
                         reported.timestamp.set(u32::from_be_bytes([a, b, c, d]).into());
                     }

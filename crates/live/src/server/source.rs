@@ -71,12 +71,9 @@ impl Feeder {
                 let ticks = Ratio::new(u64::from(VIDEO_CLOCK), 1_000_000_000);
                 Kind::Constant { payload, stamp, ticks, count: 0, start }
             }
-            Source::Media { media, repeat } => units(Units::Media {
-                media: Arc::clone(media),
-                repeat: *repeat,
-                next: 0,
-                base: 0,
-            }),
+            Source::Media { media, repeat } => {
+                units(Units::Media { media: Arc::clone(media), repeat: *repeat, next: 0, base: 0 })
+            }
             Source::Frames { sizes, rate } => {
                 units(Units::Frames { sizes: Arc::clone(sizes), rate: *rate, next: 0 })
             }

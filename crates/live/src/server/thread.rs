@@ -28,14 +28,38 @@ const SHARED: Span = Span(500_000);
 pub enum Message {
     /// Packets came into a ring that was empty.
     Ring(StreamId),
-    Join { attributes: Attributes, entry: Box<Entry>, reply: Sender<Result<StreamId, JoinError>> },
-    Leave { stream: StreamId, reply: Sender<Result<Row, UnknownStream>> },
-    Change { stream: StreamId, attributes: Attributes, reply: Sender<Result<(), JoinError>> },
+    Join {
+        attributes: Attributes,
+        entry: Box<Entry>,
+        reply: Sender<Result<StreamId, JoinError>>,
+    },
+    Leave {
+        stream: StreamId,
+        reply: Sender<Result<Row, UnknownStream>>,
+    },
+    Change {
+        stream: StreamId,
+        attributes: Attributes,
+        reply: Sender<Result<(), JoinError>>,
+    },
+    /// The process that fills a ring has gone, or another comes.
+    Producer {
+        stream: StreamId,
+        comes: bool,
+        reply: Sender<Result<(), UnknownStream>>,
+    },
     /// Few streams at a time: the thread has packets to send.
-    Rows { streams: Vec<StreamId>, reply: Sender<Vec<Result<Row, UnknownStream>>> },
-    Timing { reply: Sender<Timing> },
+    Rows {
+        streams: Vec<StreamId>,
+        reply: Sender<Vec<Result<Row, UnknownStream>>>,
+    },
+    Timing {
+        reply: Sender<Timing>,
+    },
     /// Ends the thread: at once, or when all is sent but not after an instant.
-    Stop { drain_until: Option<Time> },
+    Stop {
+        drain_until: Option<Time>,
+    },
 }
 
 /// The sending end.
@@ -199,8 +223,7 @@ impl<S: Structure> Machine<S> {
     fn rest(&mut self, until: Time) {
         self.pacer.timing.sleeps += 1;
         self.account();
-        let full: Vec<BorrowedFd<'_>> =
-            self.pacer.full_sockets().map(AsFd::as_fd).collect();
+        let full: Vec<BorrowedFd<'_>> = self.pacer.full_sockets().map(AsFd::as_fd).collect();
         // A waker that saw this thread awake left its message before.
         let mut waiting = None;
         let until = Some(until).filter(|u| *u != Time::MAX);
@@ -229,6 +252,9 @@ impl<S: Structure> Machine<S> {
             }
             Message::Change { stream, attributes, reply } => {
                 let _ = reply.send(self.pacer.change(now, stream, &attributes));
+            }
+            Message::Producer { stream, comes, reply } => {
+                let _ = reply.send(self.pacer.producer(stream, comes));
             }
             Message::Rows { streams, reply } => {
                 let rows = streams.into_iter().map(|s| self.pacer.row(s)).collect();

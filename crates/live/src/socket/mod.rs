@@ -14,6 +14,7 @@ use std::sync::Arc;
 use nix::sys::socket::{SockaddrIn, SockaddrIn6, setsockopt, sockopt};
 
 pub use channel::{BATCH, Channel, Datagram, Fate, Flush};
+pub(crate) use errors::address;
 pub use errors::{Complaint, complaints};
 pub use transmit::{Kernel, Message, Transmit};
 

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike};
 use nix::sys::socket::sendmmsg;
+use nix::sys::socket::{
+    ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, SockaddrIn6, SockaddrLike,
+};
 
 use super::BATCH;
 

@@ -1,0 +1,244 @@
+//! The socket: who may speak, and how lines come and go.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use nix::sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt};
+use nix::unistd::{Uid, geteuid};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
+use serde_json::json;
+
+use super::request::{Answer, Request};
+use crate::server::{Handle, ServerError, spawn};
+
+/// The longest request. A stream of frames with thousands of sizes fits.
+const LONGEST: u64 = 1 << 20;
+
+/// Connections at once.
+const CONNECTIONS: usize = 16;
+
+/// The control socket of a server. Dropping it closes it and removes its file.
+#[derive(Debug)]
+pub struct Control {
+    path: PathBuf,
+    /// Device and number of the file: somebody may have put another in its place.
+    file: (u64, u64),
+    stop: Arc<AtomicBool>,
+    refused: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Listens at a path, which must be free or a socket that nobody listens at any more.
+    ///
+    /// # Errors
+    /// The path is taken or cannot be made.
+    pub fn listen(handle: Handle, path: &Path) -> Result<Control, ServerError> {
+        let failed = || ServerError::system(format!("control socket {}", path.display()));
+        clear(path).map_err(failed())?;
+        let listener = UnixListener::bind(path).map_err(failed())?;
+        // Whoever came in before this is judged by credentials like everybody.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed())?;
+        let file = identity(path).map_err(failed())?;
+        listener.set_nonblocking(true).map_err(failed())?;
+        let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stopped, count) = (Arc::clone(&stop), Arc::clone(&refused));
+        let thread =
+            spawn("control", move || accept(&listener, &handle, geteuid(), &stopped, &count))?;
+        Ok(Control { path: path.to_owned(), file, stop, refused, thread: Some(thread) })
+    }
+
+    /// How many connections of other users were refused.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let data = fs::symlink_metadata(path)?;
+    Ok((data.dev(), data.ino()))
+}
+
+/// Removes a socket at which nobody listens.
+fn clear(path: &Path) -> io::Result<()> {
+    let Ok(data) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !data.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket"));
+    }
+    match UnixStream::connect(path) {
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "a server listens there already")),
+    }
+}
+
+/// Whether a peer may speak: the server's own user, or root.
+pub(super) fn welcome(peer: Uid, own: Uid) -> bool {
+    peer == own || peer.is_root()
+}
+
+pub(super) fn accept(
+    listener: &UnixListener,
+    handle: &Handle,
+    own: Uid,
+    stop: &Arc<AtomicBool>,
+    refused: &AtomicUsize,
+) {
+    let connections = Arc::new(AtomicUsize::new(0));
+    while !stop.load(Ordering::Relaxed) {
+        let Ok((mut stream, _)) = listener.accept() else {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        let peer = getsockopt(&stream, sockopt::PeerCredentials).map(|c| Uid::from_raw(c.uid()));
+        if !peer.is_ok_and(|peer| welcome(peer, own)) {
+            refused.fetch_add(1, Ordering::Relaxed);
+            let _ =
+                write(&mut stream, Err("only the server's user and root may control it".into()));
+            continue;
+        }
+        if connections.load(Ordering::Relaxed) >= CONNECTIONS {
+            let _ = write(&mut stream, Err("too many connections; close one".into()));
+            continue;
+        }
+        connections.fetch_add(1, Ordering::Relaxed);
+        let (handle, stop, ours) = (handle.clone(), Arc::clone(stop), Arc::clone(&connections));
+        let served = spawn("control-peer", move || {
+            serve(stream, &handle, &stop);
+            ours.fetch_sub(1, Ordering::Relaxed);
+        });
+        if served.is_err() {
+            connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    // Connections look at `stop` as often.
+    for _ in 0..100 {
+        if connections.load(Ordering::Relaxed) == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Serves one connection until it is closed.
+fn serve(stream: UnixStream, handle: &Handle, stop: &AtomicBool) {
+    let short = Some(Duration::from_millis(200));
+    // An answer that is not taken within a while is not waited for.
+    let timeouts = stream.set_nonblocking(false).is_ok()
+        && stream.set_read_timeout(short).is_ok()
+        && stream.set_write_timeout(Some(Duration::from_secs(5))).is_ok();
+    let Ok(mut writer) = stream.try_clone() else { return };
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    let mut attached = Vec::new();
+    while timeouts && !stop.load(Ordering::Relaxed) {
+        let room = LONGEST - line.len() as u64;
+        match (&mut reader).take(room).read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(_) if line.last() == Some(&b'\n') => {}
+            Ok(_) if line.len() as u64 == LONGEST => {
+                let _ = write(&mut writer, Err(format!("a line of more than {LONGEST} bytes")));
+                break;
+            }
+            Ok(_) => continue,
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                continue;
+            }
+            Err(_) => break,
+        }
+        let answer = match serde_json::from_slice::<Request>(&line) {
+            Ok(request) => {
+                let name = match &request {
+                    Request::Attach(named) => Some(named.name.clone()),
+                    _ => None,
+                };
+                let answer = request.perform(handle);
+                attached.extend(name.filter(|_| answer.is_ok()));
+                answer
+            }
+            Err(error) => Err(format!("request: {error}")),
+        };
+        line.clear();
+        if write(&mut writer, answer).is_err() {
+            break;
+        }
+    }
+    for name in attached {
+        // The stream may have been dropped meanwhile.
+        let _ = handle.detach(&name);
+    }
+}
+
+fn write(stream: &mut UnixStream, answer: Answer) -> io::Result<()> {
+    let (line, descriptor) = match answer {
+        Ok((value, descriptor)) => (json!({ "ok": value }), descriptor),
+        Err(error) => (json!({ "error": error }), None),
+    };
+    let mut line = line.to_string().into_bytes();
+    line.push(b'\n');
+    let mut sent = 0;
+    if let Some(descriptor) = descriptor {
+        let rights = [descriptor.as_raw_fd()];
+        let control = [ControlMessage::ScmRights(&rights)];
+        let slices = [IoSlice::new(&line)];
+        let fd = stream.as_raw_fd();
+        sent = sendmsg::<()>(fd, &slices, &control, MsgFlags::MSG_NOSIGNAL, None)?;
+    }
+    stream.write_all(&line[sent..])
+}
+
+/// Asks a server for the ring of a stream with source `"shared"`, to be opened with
+/// [`laxity_ring::shared::attach`]. The stream rests when the connection is closed.
+///
+/// # Errors
+/// Nobody listens there, or the server refuses; its words are the error's.
+pub fn attach(path: &Path, stream: &str) -> io::Result<(UnixStream, OwnedFd)> {
+    let mut connection = UnixStream::connect(path)?;
+    let mut line = json!({ "attach": { "name": stream } }).to_string();
+    line.push('\n');
+    connection.write_all(line.as_bytes())?;
+    let (mut answer, mut ring) = (Vec::new(), None);
+    while answer.last() != Some(&b'\n') && (answer.len() as u64) < LONGEST {
+        let mut bytes = [0; 4096];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut into = [IoSliceMut::new(&mut bytes)];
+        let message = recvmsg(&connection, &mut into, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        if message.bytes == 0 || message.flags.contains(ReturnFlags::CTRUNC) {
+            break;
+        }
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+                ring = ring.or(descriptors.next());
+            }
+        }
+        answer.extend_from_slice(&bytes[..message.bytes]);
+    }
+    match ring {
+        Some(ring) => Ok((connection, ring)),
+        None => {
+            let answer = String::from_utf8_lossy(&answer).trim().to_owned();
+            Err(io::Error::other(format!("no ring came; the server says: {answer}")))
+        }
+    }
+}
