@@ -65,6 +65,28 @@ impl Ledger {
         self.need = need(self.rows.iter().map(|(_, r)| r));
     }
 
+    /// Whether any deadline is shorter than its period.
+    pub(crate) fn is_constrained(&self) -> bool {
+        self.rows.iter().any(|(_, r)| r.is_constrained())
+    }
+
+    /// How long after best effort has shrunk for `holder` its first job may start.
+    ///
+    /// With deadlines as long as periods at once: each reservation then is a constant share, and
+    /// shares add up. With shorter ones jobs of the others may be pending that count in full in an
+    /// interval that begins before the shrinking, beside the larger best-effort share of that time.
+    /// They ask for at most `sum(budgets) + utilisation t` in any `t`, so after
+    /// `sum(budgets) / (need - utilisation)` what is too much has been worked off.
+    pub(crate) fn settling(&self, holder: u32) -> Span {
+        if !self.is_constrained() {
+            return Span::ZERO;
+        }
+        let others = self.others(Some(holder));
+        let budgets = others.iter().fold(Span::ZERO, |sum, r| sum + r.budget);
+        let busy = others.iter().fold(Share::ZERO, |s, r| s.plus(Share::up(r.budget, r.period)));
+        self.need.minus(busy).time_for(budgets)
+    }
+
     fn others(&self, holder: Option<u32>) -> Vec<Reservation> {
         self.rows.iter().filter(|(h, _)| Some(*h) != holder).map(|(_, r)| *r).collect()
     }

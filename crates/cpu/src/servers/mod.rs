@@ -200,11 +200,15 @@ impl Servers {
         if matches!(self.sample(), Some(Sample::State | Sample::Switch)) {
             self.servers[s as usize].sample();
         }
-        let end = self.servers[s as usize].end;
+        let Server { end, deadline, .. } = self.servers[s as usize];
         if !self.is_suspending(s) || end <= now {
             // A period that is over already, after an early release, is followed by the one that
-            // starts at its end, not now: the server had idle time, its share is not more.
+            // starts at its end, not now: the server had idle time, its share is not more. Dated
+            // back like that, a release must not be due before the one that it follows: the two
+            // together fit their share from the first release on, and only there.
             self.renew(s, end, end);
+            let server = &mut self.servers[s as usize];
+            server.deadline = server.deadline.max(deadline);
             self.enter_ready(s);
         } else {
             self.enter_expired(s, end);
@@ -300,8 +304,27 @@ impl Servers {
 
     fn catch_up(&mut self, now: u64) {
         while let Some((_, s)) = self.returns.first().filter(|(at, _)| *at <= now) {
+            let shared = self.servers[s as usize].kind == Kind::Shared;
+            if !shared && self.ledger.is_constrained() && !self.is_clean(now) {
+                // Shares that come back later stand behind it; they are free a little later.
+                break;
+            }
             self.settle(s);
         }
+    }
+
+    /// Whether nothing that is pending asks for more than a fresh start at `now` would: no hard
+    /// job is, and no server has more to do than its share until its deadline. Whatever happened
+    /// before such an instant cannot make anyone late after it.
+    ///
+    /// Reservations with deadlines shorter than periods are given back at such instants only: a
+    /// job of theirs counts in full in intervals that a larger best-effort share may then fill.
+    fn is_clean(&self, now: u64) -> bool {
+        self.servers.iter().filter(|s| s.state == State::Ready).all(|s| {
+            let until = u128::from(s.deadline.saturating_sub(now));
+            let work = u128::from(s.left) * u128::from(s.period);
+            s.kind != Kind::Hard && work <= until * u128::from(s.budget)
+        })
     }
 
     /// The share that best effort divides at present.

@@ -82,7 +82,7 @@ impl Servers {
             return (s, now);
         }
         self.ledger.set(s, Some(declared));
-        let from = self.take(now);
+        let from = self.take(now).saturating_add(self.ledger.settling(s).0);
         // Its first release: what takes part before others have shrunk would come on top of them.
         self.servers[s as usize].end = if from > now { from } else { 0 };
         (s, from)
@@ -158,7 +158,9 @@ impl Servers {
             end
         };
         let server = &mut self.servers[s as usize];
-        server.held = held;
+        if now >= server.limited_until {
+            server.held = held;
+        }
         server.declared = asked;
         server.limited_until = if more { from } else { now };
         Ok(from)
