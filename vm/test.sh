@@ -61,7 +61,7 @@ attach hfsc
 attach prio
 attach tbf rate 1mbit burst 2000 latency 1s
 attach etf clockid CLOCK_TAI delta 200000
-xz -dc /work/note.xz | tr a-z A-Z | xz >/out/note.xz
+xz -dc /job/note.xz | tr a-z A-Z | xz >/out/note.xz
 awk 'BEGIN { for (i = 0; i < 256; i++) printf "\\%03o", i }' >/tmp/escapes
 printf "$(cat /tmp/escapes)" >/out/bytes
 cat /out/bytes
