@@ -24,6 +24,12 @@ impl Bits {
         Bits { low: vec![0; low], middle: vec![0; middle], high: vec![0; high] }
     }
 
+    pub(super) fn clear(&mut self) {
+        for level in [&mut self.low, &mut self.middle, &mut self.high] {
+            level.fill(0);
+        }
+    }
+
     #[inline]
     pub(super) fn insert(&mut self, number: usize) {
         let word = number / WORD;

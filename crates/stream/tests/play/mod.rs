@@ -1,6 +1,8 @@
 //! Random histories, played to two structures at once.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod long;
+
 use std::num::NonZeroU32;
 
 use crate::common::Fifos;

@@ -1,119 +1,117 @@
-//! A heap for streams that the wheel cannot tell apart by time.
+//! A heap for streams that have no place in a calendar.
 
 use alloc::vec::Vec;
 
-use super::ring::{NONE, Streams};
 use crate::rank::urgency;
 use crate::{Rank, Record};
 
-/// Marks, in [`Streams::before`], a stream that stands in the crowd; its `link` is its place.
-pub(super) const CROWD: u32 = NONE - 1;
+/// Marks the link of a stream that stands in a crowd; the rest of the link is its place there.
+pub(super) const CROWD: u32 = 1 << 31;
 
 /// Children of an entry: together they fill a cache line.
 const ARITY: usize = 4;
 
 /// What decides nearly always, so that records are rarely looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
-    pub(super) deadline: u64,
+pub(super) struct Member {
+    pub(super) key: u64,
     /// The leading 32 of the tolerance's 33 bits.
     tolerance: u32,
     pub(super) slot: u32,
 }
 
-/// Streams in the complete order. Those whose deadlines share a tick with many others, lie before
-/// the wheel's window, or do not exist.
+/// Streams in order of their keys and, among equal ones, in the order of streams. Each knows its
+/// place, so any can be taken out.
 #[derive(Clone, Debug)]
 pub(super) struct Crowd {
     rank: Rank,
-    entries: Vec<Entry>,
+    members: Vec<Member>,
 }
 
 impl Crowd {
     pub(super) fn new(rank: Rank) -> Crowd {
-        Crowd { rank, entries: Vec::new() }
+        Crowd { rank, members: Vec::new() }
     }
 
     /// Makes room for `count` streams.
     pub(super) fn grow(&mut self, count: usize) {
-        self.entries.reserve(count.saturating_sub(self.entries.len()));
+        self.members.reserve(count.saturating_sub(self.members.len()));
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.clear();
+        self.members.clear();
     }
 
     #[inline]
-    pub(super) fn top(&self) -> Option<Entry> {
-        self.entries.first().copied()
+    pub(super) fn top(&self) -> Option<&Member> {
+        self.members.first()
     }
 
-    pub(super) fn insert(&mut self, streams: &mut Streams, slot: u32) {
-        let Record { deadline, window, .. } = *streams.at(slot);
-        let tolerance = (urgency(window) >> 1) as u32;
-        let entry = Entry { deadline: deadline.0, tolerance, slot };
-        streams.before[slot as usize] = CROWD;
-        self.entries.push(entry);
-        self.rise(streams, self.entries.len() - 1, entry);
+    pub(super) fn insert(&mut self, records: &mut [Record], slot: u32, key: u64) {
+        let tolerance = (urgency(records[slot as usize].window) >> 1) as u32;
+        let member = Member { key, tolerance, slot };
+        self.members.push(member);
+        self.rise(records, self.members.len() - 1, member);
     }
 
     /// Takes out a stream whose record is as it was when it came.
-    pub(super) fn remove(&mut self, streams: &mut Streams, slot: u32) {
-        let place = streams.at(slot).link as usize;
-        let Some(last) = self.entries.pop() else { return };
-        if place == self.entries.len() {
+    pub(super) fn remove(&mut self, records: &mut [Record], slot: u32) {
+        let place = (records[slot as usize].link & !CROWD) as usize;
+        let Some(last) = self.members.pop() else { return };
+        if place == self.members.len() {
             return;
         }
-        if place > 0 && self.before(streams, &last, &self.entries[(place - 1) / ARITY]) {
-            self.rise(streams, place, last);
+        if place > 0 && self.before(records, &last, &self.members[(place - 1) / ARITY]) {
+            self.rise(records, place, last);
         } else {
-            self.sink(streams, place, last);
+            self.sink(records, place, last);
         }
     }
 
     #[inline]
-    fn before(&self, streams: &Streams, a: &Entry, b: &Entry) -> bool {
-        if (a.deadline, a.tolerance) != (b.deadline, b.tolerance) {
-            return (a.deadline, a.tolerance) < (b.deadline, b.tolerance);
+    fn before(&self, records: &[Record], a: &Member, b: &Member) -> bool {
+        if (a.key, a.tolerance) != (b.key, b.tolerance) {
+            return (a.key, a.tolerance) < (b.key, b.tolerance);
         }
-        self.rank.before((a.slot, streams.at(a.slot)), (b.slot, streams.at(b.slot)))
+        let stream = |member: &Member| (member.slot, &records[member.slot as usize]);
+        self.rank.before(stream(a), stream(b))
     }
 
-    fn rise(&mut self, streams: &mut Streams, mut place: usize, entry: Entry) {
+    fn rise(&mut self, records: &mut [Record], mut place: usize, member: Member) {
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            let above = self.entries[parent];
-            if !self.before(streams, &entry, &above) {
+            let above = self.members[parent];
+            if !self.before(records, &member, &above) {
                 break;
             }
-            self.set(streams, place, above);
+            self.set(records, place, above);
             place = parent;
         }
-        self.set(streams, place, entry);
+        self.set(records, place, member);
     }
 
-    fn sink(&mut self, streams: &mut Streams, mut place: usize, entry: Entry) {
+    fn sink(&mut self, records: &mut [Record], mut place: usize, member: Member) {
         loop {
             let first = ARITY * place + 1;
-            let Some(mut least) = self.entries.get(first).copied() else { break };
+            let Some(mut least) = self.members.get(first).copied() else { break };
             let mut child = first;
-            for other in first + 1..(first + ARITY).min(self.entries.len()) {
-                if self.before(streams, &self.entries[other], &least) {
-                    (child, least) = (other, self.entries[other]);
+            for other in first + 1..(first + ARITY).min(self.members.len()) {
+                if self.before(records, &self.members[other], &least) {
+                    (child, least) = (other, self.members[other]);
                 }
             }
-            if !self.before(streams, &least, &entry) {
+            if !self.before(records, &least, &member) {
                 break;
             }
-            self.set(streams, place, least);
+            self.set(records, place, least);
             place = child;
         }
-        self.set(streams, place, entry);
+        self.set(records, place, member);
     }
 
     #[inline]
-    fn set(&mut self, streams: &mut Streams, place: usize, entry: Entry) {
-        self.entries[place] = entry;
-        streams.records[entry.slot as usize].link = place as u32;
+    fn set(&mut self, records: &mut [Record], place: usize, member: Member) {
+        self.members[place] = member;
+        records[member.slot as usize].link = CROWD | place as u32;
     }
 }

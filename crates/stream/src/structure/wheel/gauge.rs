@@ -1,8 +1,6 @@
-//! How long a tick should be.
+//! How long a tick should be, and how many of them a window has.
 
 use crate::Record;
-
-use super::LISTS_LOG;
 
 /// What the gaps of the streams say about ticks.
 ///
@@ -19,9 +17,17 @@ pub(super) struct Gauge {
     joins: usize,
 }
 
+/// Streams for each list of a window, as a power of two.
+const SHARE: u32 = 6;
+
 /// A block should last twice the mean gap, the window four times: streams of up to twice the mean
 /// then never stand beyond it.
 const WINDOW_IN_GAPS: u128 = 4;
+
+/// How many lists a window has for `room` streams, as a power of two.
+pub(super) fn lists(room: usize) -> u32 {
+    room.ilog2().saturating_sub(SHARE).max(room.ilog2().saturating_sub(3).min(11)).max(6)
+}
 
 impl Gauge {
     /// A stream's record changes.
@@ -43,8 +49,7 @@ impl Gauge {
             return 0;
         }
         let mean = u128::from(self.timed) * u128::from(u64::MAX) / self.rate;
-        let lists = (room as u128) << LISTS_LOG;
-        let tick = (mean * WINDOW_IN_GAPS / lists).max(1).next_power_of_two();
+        let tick = ((mean * WINDOW_IN_GAPS) >> lists(room)).max(1).next_power_of_two();
         tick.ilog2().min(u64::BITS - 8)
     }
 

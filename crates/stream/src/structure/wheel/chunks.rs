@@ -1,0 +1,167 @@
+//! Lists of entries in chunks, so that they are read as arrays are.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// No chunk.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A stream in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// What the queue is ordered by, in nanoseconds.
+    pub(super) key: u64,
+    pub(super) slot: u32,
+    /// The stream has moved elsewhere when its record bears another stamp.
+    pub(super) stamp: u32,
+}
+
+/// With what else is in a chunk, 256 bytes.
+const ENTRIES: usize = 15;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Chunk {
+    /// The next chunk of the list, all of whose entries are in use.
+    next: u32,
+    entries: [Entry; ENTRIES],
+}
+
+/// A list: its first chunk, and how many entries that one has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct List {
+    chunk: u32,
+    count: u32,
+}
+
+impl List {
+    pub(super) const EMPTY: List = List { chunk: NONE, count: 0 };
+
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.chunk == NONE
+    }
+}
+
+/// All chunks, in lists or free.
+#[derive(Clone, Debug)]
+pub(super) struct Chunks {
+    chunks: Vec<Chunk>,
+    free: u32,
+}
+
+impl Chunks {
+    /// Room for `entries` in `lists` lists, whatever the lists' lengths.
+    pub(super) fn new(entries: usize, lists: usize) -> Chunks {
+        let count = entries / ENTRIES + lists.min(entries) + 1;
+        let chunk = Chunk { next: NONE, entries: [Entry::default(); ENTRIES] };
+        let mut chunks = Chunks { chunks: vec![chunk; count], free: NONE };
+        chunks.clear();
+        chunks
+    }
+
+    /// Frees all.
+    pub(super) fn clear(&mut self) {
+        for (chunk, next) in self.chunks.iter_mut().zip(1..) {
+            chunk.next = next;
+        }
+        if let Some(last) = self.chunks.last_mut() {
+            last.next = NONE;
+        }
+        self.free = 0;
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, list: &mut List, entry: Entry) {
+        if list.count == 0 || list.count as usize == ENTRIES {
+            let chunk = self.free;
+            let fresh = &mut self.chunks[chunk as usize];
+            self.free = fresh.next;
+            fresh.next = list.chunk;
+            *list = List { chunk, count: 0 };
+        }
+        self.chunks[list.chunk as usize].entries[list.count as usize] = entry;
+        list.count += 1;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, list: &mut List) -> Option<Entry> {
+        if list.chunk == NONE {
+            return None;
+        }
+        let chunk = &mut self.chunks[list.chunk as usize];
+        list.count -= 1;
+        let entry = chunk.entries[list.count as usize];
+        if list.count == 0 {
+            let freed = list.chunk;
+            let next = core::mem::replace(&mut chunk.next, self.free);
+            self.free = freed;
+            *list = List { chunk: next, count: if next == NONE { 0 } else { ENTRIES as u32 } };
+            if let Some(next) = self.chunks.get(next as usize) {
+                self.prefetch(next.next);
+            }
+        }
+        Some(entry)
+    }
+
+    /// Moves all entries of a list to the end of a vector, the one that came last first.
+    #[inline]
+    pub(super) fn move_to(&mut self, mut list: List, entries: &mut Vec<Entry>) {
+        while let Some(chunk) = self.chunks.get_mut(list.chunk as usize) {
+            entries.extend(chunk.entries[..list.count as usize].iter().rev());
+            let next = core::mem::replace(&mut chunk.next, self.free);
+            self.free = list.chunk;
+            list = List { chunk: next, count: ENTRIES as u32 };
+            self.prefetch(next);
+        }
+    }
+
+    /// The entries of a list that has one chunk.
+    #[inline]
+    pub(super) fn short(&self, list: List) -> Option<&[Entry]> {
+        let chunk = self.chunks.get(list.chunk as usize)?;
+        (chunk.next == NONE).then(|| &chunk.entries[..list.count as usize])
+    }
+
+    /// Takes an entry out of a list that has one chunk.
+    #[inline]
+    pub(super) fn remove(&mut self, list: &mut List, at: usize) {
+        let chunk = list.chunk as usize;
+        if let Some(last) = self.pop(list) {
+            if let Some(entry) = self.chunks[chunk].entries[..list.count as usize].get_mut(at) {
+                *entry = last;
+            }
+        }
+    }
+
+    /// Whether a list has more than `count` entries, for small counts.
+    pub(super) fn exceeds(&self, list: List, count: usize) -> bool {
+        self.iter(list).nth(count).is_some()
+    }
+
+    pub(super) fn iter(&self, list: List) -> impl Iterator<Item = &Entry> {
+        let chunks = core::iter::successors(Some(list), |list| {
+            let next = self.chunks.get(list.chunk as usize)?.next;
+            Some(List { chunk: next, count: ENTRIES as u32 })
+        });
+        let chunks = chunks.map_while(|list| {
+            Some(&self.chunks.get(list.chunk as usize)?.entries[..list.count as usize])
+        });
+        chunks.flatten()
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, chunk: u32) {
+        if let Some(chunk) = self.chunks.get(chunk as usize) {
+            laxity_ring::prefetch(chunk);
+            for at in [3, 7, 11] {
+                laxity_ring::prefetch(&chunk.entries[at]);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn prefetch_list(&self, list: List) {
+        self.prefetch(list.chunk);
+    }
+}

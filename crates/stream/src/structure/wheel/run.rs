@@ -1,0 +1,118 @@
+//! A tick's streams in order.
+
+use alloc::vec::Vec;
+
+use super::chunks::{Chunks, Entry, List};
+
+/// Entries in order, taken from the front; a few more may come in between.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    entries: Vec<Entry>,
+    /// Those before are gone.
+    front: usize,
+}
+
+impl Run {
+    /// Makes room for `count` entries.
+    pub(super) fn grow(&mut self, count: usize) {
+        self.entries.reserve(count.saturating_sub(self.entries.len()));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.front = 0;
+    }
+
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Entry> {
+        self.entries.get(self.front)
+    }
+
+    /// The entry after `count` others.
+    #[inline]
+    pub(super) fn get(&self, count: usize) -> Option<&Entry> {
+        self.entries.get(self.front + count)
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() - self.front
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.front == self.entries.len()
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        let entry = *self.entries.get(self.front)?;
+        self.front += 1;
+        Some(entry)
+    }
+
+    /// What is left.
+    #[inline]
+    pub(super) fn rest(&mut self) -> &mut [Entry] {
+        &mut self.entries[self.front..]
+    }
+
+    /// Replaces what there is by a list, in order of keys.
+    #[inline]
+    pub(super) fn load(&mut self, chunks: &mut Chunks, list: List) {
+        self.clear();
+        chunks.move_to(list, &mut self.entries);
+        self.entries.reverse();
+        sort(&mut self.entries);
+    }
+
+    /// Adds an entry. Among equal keys it goes behind those for which `follows` answers yes;
+    /// what `follows` cannot say, of ghosts, does not count.
+    #[inline]
+    pub(super) fn insert(&mut self, entry: Entry, follows: impl Fn(&Entry) -> Option<bool>) {
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.drain(..self.front);
+            self.front = 0;
+        }
+        if self.entries.last().is_none_or(|last| last.key < entry.key) {
+            return self.entries.push(entry);
+        }
+        let rest = &self.entries[self.front..];
+        let mut place = rest.partition_point(|other| other.key <= entry.key);
+        let ties = rest[..place].iter().enumerate().rev();
+        for (at, other) in ties.take_while(|(_, other)| other.key == entry.key) {
+            match follows(other) {
+                Some(true) => break,
+                Some(false) => place = at,
+                None => {}
+            }
+        }
+        if self.front > 0 && place <= rest.len() / 2 {
+            let from = self.front;
+            self.front -= 1;
+            self.entries.copy_within(from..from + place, self.front);
+            self.entries[self.front + place] = entry;
+        } else {
+            self.entries.insert(self.front + place, entry);
+        }
+    }
+}
+
+/// Sorts by keys. Streams of equal gaps come in order but for few exceptions.
+#[inline]
+fn sort(entries: &mut [Entry]) {
+    let mut moves = 2 * entries.len();
+    for place in 1..entries.len() {
+        let entry = entries[place];
+        let mut at = place;
+        while at > 0 && entries[at - 1].key > entry.key {
+            entries[at] = entries[at - 1];
+            at -= 1;
+        }
+        entries[at] = entry;
+        moves = moves.saturating_sub(place - at);
+        if moves == 0 {
+            return entries.sort_unstable_by_key(|entry| entry.key);
+        }
+    }
+}
