@@ -14,10 +14,13 @@ const MOST_POINTS: usize = 1 << 12;
 /// The reservations in force.
 ///
 /// Their *need* is the least share `s` with which `demand(t) <= s t` for every interval `t`, where
-/// `demand` is the execution that jobs starting and due within the interval may ask for. What is
-/// left beside it, `1 - s`, can be given to servers without making anyone late under EDF, because
-/// a server of share `u` demands at most `u t` in any interval. Without deadlines shorter than
-/// periods the need is the utilisation, and the rule is the paper's `u + U_RT + U_BE,min <= 1`.
+/// `demand` is the execution that may be asked for and is due within such an interval. What is
+/// left beside it, `1 - s`, can be given to best effort without making anyone late under EDF.
+///
+/// A server whose deadline is its period may sleep and go on at any point of it, so it can demand
+/// its share of any interval, and no more. One with a shorter deadline demands whole jobs, a period
+/// apart. Without such ones the need is the utilisation, and the rule is the paper's
+/// `u + U_RT + U_BE,min <= 1`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     rows: Vec<(u32, Reservation)>,
@@ -83,8 +86,7 @@ impl Ledger {
         }
         let others = self.others(Some(holder));
         let budgets = others.iter().fold(Span::ZERO, |sum, r| sum + r.budget);
-        let busy = others.iter().fold(Share::ZERO, |s, r| s.plus(Share::up(r.budget, r.period)));
-        self.need.minus(busy).time_for(budgets)
+        self.need.minus(utilisation(others.iter())).time_for(budgets)
     }
 
     fn others(&self, holder: Option<u32>) -> Vec<Reservation> {
@@ -126,11 +128,17 @@ fn gcd(a: u128, b: u128) -> u128 {
 
 /// The least share that bounds the demand, rounded up.
 fn need<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
-    let utilisation = |sum: Share, r: &Reservation| sum.plus(Share::up(r.budget, r.period));
-    let utilisation = reservations.clone().fold(Share::ZERO, utilisation);
-    if !reservations.clone().any(Reservation::is_constrained) {
-        return utilisation;
-    }
+    let fluid = utilisation(reservations.clone().filter(|r| !r.is_constrained()));
+    fluid.plus(need_of_jobs(reservations.filter(|r| r.is_constrained())))
+}
+
+fn utilisation<'a>(reservations: impl Iterator<Item = &'a Reservation>) -> Share {
+    reservations.fold(Share::ZERO, |sum, r| sum.plus(Share::up(r.budget, r.period)))
+}
+
+/// The same for those that demand whole jobs.
+fn need_of_jobs<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
+    let utilisation = utilisation(reservations.clone());
     // demand(t) <= utilisation t + excess: beyond t = excess / (best - utilisation) no deadline
     // can ask for more than the best found.
     let excess = |sum: Span, r: &Reservation| {
@@ -146,7 +154,7 @@ fn need<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Shar
         all.iter().enumerate().map(|(i, r)| Reverse((r.deadline.0, i))).collect();
     let (mut best, mut demand) = (utilisation, Span::ZERO);
     for _ in 0..MOST_POINTS {
-        let Some(Reverse((t, i))) = due.pop() else { break };
+        let Some(Reverse((t, i))) = due.pop() else { return best };
         let passed = best.minus(utilisation).of(Span(t)) > excess;
         if passed || u128::from(t) > period {
             return best;
@@ -157,7 +165,7 @@ fn need<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Shar
         // greatest of them.
         best = best.max(Share::up(demand, Span(t)));
     }
-    let Some(Reverse((t, _))) = due.pop() else { return best };
+    let t = due.pop().map_or(u64::MAX, |Reverse((t, _))| t);
     best.max(utilisation.plus(Share::up(excess, Span(t))))
 }
 
@@ -245,9 +253,10 @@ mod tests {
             }).collect();
             let sum: u128 = all.iter().map(|r| u128::from(r.budget.0 * 60 / r.period.0)).sum();
             prop_assume!(sum <= 300);
-            let (demand, t) = slow_need(&all);
-            let utilisation = all.iter().fold(Share::ZERO, |s, r| s.plus(Share::up(r.budget, r.period)));
-            let want = Share::up(Span(demand), Span(t)).max(utilisation);
+            let (jobs, fluid): (Vec<_>, Vec<_>) = all.iter().partition(|r| r.is_constrained());
+            let (demand, t) = slow_need(&jobs);
+            let jobs = Share::up(Span(demand), Span(t)).max(utilisation(jobs.iter()));
+            let want = jobs.plus(utilisation(fluid.iter()));
             let found = need(all.iter());
             prop_assert!(found >= want && found.0 <= want.0 + 8, "{found:?} {want:?}");
         }
