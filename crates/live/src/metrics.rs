@@ -273,3 +273,95 @@ impl Text {
 fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Config, Server, Source, Stop, StreamConfig};
+    use laxity_core::Span;
+    use laxity_stream::{Attributes, Tolerance};
+
+    /// Whether a line is a sample: a name, labels whose values are escaped, a number.
+    fn sample(line: &str) -> Option<(&str, f64)> {
+        let (series, value) = line.rsplit_once(' ')?;
+        let name = series.split('{').next()?;
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(good) {
+            return None;
+        }
+        let mut rest = series[name.len()..].chars();
+        let mut quoted = false;
+        while let Some(c) = rest.next() {
+            match c {
+                '\\' if quoted => matches!(rest.next()?, '\\' | '"' | 'n').then_some(())?,
+                '"' => quoted = !quoted,
+                _ => {}
+            }
+        }
+        if quoted { None } else { Some((name, value.parse().ok()?)) }
+    }
+
+    fn get(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        // A request that is not read to its end is answered with a reset.
+        let _ = stream.read_to_string(&mut answer);
+        answer
+    }
+
+    /// Fails when the page is not what Prometheus reads: tried with labels written as they are.
+    #[test]
+    fn the_page_is_well_formed() {
+        let to = "127.0.0.1:9".parse().unwrap();
+        let attributes = Attributes::new(Tolerance::new(1, 2).unwrap(), Span(1_000_000));
+        let name = "a \"quoted\\ \n name} 7";
+        let stream = StreamConfig::new(name, attributes, to, 1, Source::Constant { bytes: 50 });
+        let config = Config { streams: vec![stream], ..Config::default() };
+        let server = Server::start(config).unwrap();
+        let any = "127.0.0.1:0".parse().unwrap();
+        let metrics = Metrics::listen(server.handle().clone(), any).unwrap();
+        while server.handle().snapshot().unwrap().total().sent == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let answer = get(metrics.address(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("version=0.0.4"));
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+        let mut family = "";
+        let mut samples = 0;
+        for line in body.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                family = rest.split(' ').next().unwrap();
+            } else if !line.starts_with("# HELP ") {
+                let (name, _) = sample(line).unwrap_or_else(|| panic!("{line}"));
+                assert!(name.starts_with(family), "{name} after {family}");
+                samples += 1;
+            }
+        }
+        assert!(samples > 40, "{body}");
+        assert!(
+            body.contains("{stream=\"a \\\"quoted\\\\ \\n name} 7\",fate=\"sent\"} "),
+            "{body}"
+        );
+        let buckets: Vec<f64> = body
+            .lines()
+            .filter(|l| l.starts_with("laxity_start_error_seconds_bucket"))
+            .map(|l| sample(l).unwrap().1)
+            .collect();
+        assert!(buckets.len() == BUCKETS.len() + 1 && buckets.is_sorted(), "{buckets:?}");
+
+        assert!(get(metrics.address(), "GET / HTTP/1.0\n\n").starts_with("HTTP/1.1 404"));
+        assert!(get(metrics.address(), "POST /metrics HTTP/1.0\n\n").starts_with("HTTP/1.1 405"));
+        assert_eq!(get(metrics.address(), &"x".repeat(LONGEST + 2000)), "");
+        let wide = Metrics::listen(server.handle().clone(), "0.0.0.0:0".parse().unwrap());
+        assert!(wide.unwrap_err().to_string().contains("on loopback only"));
+        server.stop(Stop::Drop);
+    }
+
+    #[test]
+    fn nanoseconds_are_seconds() {
+        assert_eq!(seconds(1_002_000_003), "1.002000003");
+        assert_eq!(seconds(20_000), "0.000020000");
+    }
+}

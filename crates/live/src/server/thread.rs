@@ -172,7 +172,7 @@ impl<S: Structure> Machine<S> {
                 }
             }
             let now = self.parts.clock.now();
-            if stop.is_some_and(|until| now >= until || self.pacer.is_drained()) {
+            if stop.is_some_and(|until| now >= until) {
                 break;
             }
             if self.pacer.has_shared() && now >= shared_at {
@@ -197,6 +197,9 @@ impl<S: Structure> Machine<S> {
                 until = until.min(shared_at);
             }
             if let Some(stop) = stop {
+                if self.pacer.is_drained() {
+                    break;
+                }
                 until = until.min(stop);
             }
             self.rest(until.max(now + self.parts.quantum));
