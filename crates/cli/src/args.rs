@@ -181,7 +181,7 @@ pub struct ReproduceArgs {
     /// Only these experiments, such as `low-delay.table2` or `table2`.
     #[arg(long, value_delimiter = ',', value_name = "ID[,ID..]")]
     pub only: Vec<String>,
-    /// How many seeds, counted from 1; the default is the paper's, usually 5.
+    /// How many seeds, counted from 1; by default as many as the paper's sheet says.
     #[arg(long, value_name = "K")]
     pub seeds: Option<u64>,
     /// Fewer seeds and shorter runs.

@@ -19,7 +19,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
     ("bench", &["core", "curve", "ring", "link", "scenario", "trace", "sim"]),
-    ("experiments", &["core", "curve", "link", "scenario", "trace", "sim", "report"]),
+    (
+        "experiments",
+        &["core", "curve", "link", "stream", "scenario", "trace", "sim", "report", "bench"],
+    ),
     (
         "cli",
         &["core", "curve", "link", "scenario", "trace", "sim", "report", "bench", "experiments"],

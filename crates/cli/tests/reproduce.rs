@@ -26,7 +26,7 @@ fn numbers_that_differ_are_a_result_and_alone_on_standard_output() {
         assert!(row["verdict"] != "differs" || row["why"] != "", "{row}");
         assert!(row["label"].as_str().is_some_and(|l| l.split('/').count() == 3), "{row}");
     }
-    let all = laxity(&["reproduce", "all", "--only", "fig8", "--json"]);
+    let all = laxity(&["reproduce", "all", "--only", "low-delay.fig8", "--json"]);
     let all: serde_json::Value = serde_json::from_slice(&all.stdout).unwrap();
     assert_eq!(all.as_array().map(Vec::len), Some(1));
 }

@@ -66,6 +66,17 @@ pub fn judge(entry: &Entry, seeds: &[u64], measured: &[Measured]) -> Result<Expe
     })
 }
 
+/// An experiment that this machine cannot do.
+pub fn unmeasured(entry: &Entry, lacking: &str) -> Experiment {
+    Experiment {
+        id: entry.id.clone(),
+        source: entry.source.clone(),
+        reading: format!("Not measured: {lacking}. {}", entry.reading.trim()),
+        seeds: Vec::new(),
+        rows: Vec::new(),
+    }
+}
+
 fn row(entry: &Entry, published: Option<&Published>, m: &Measured) -> Option<ReproductionRow> {
     let (mean, least, greatest) = m.spread()?;
     let verdict = published.map_or(ReproductionVerdict::NotStated, |p| verdict(p, mean));

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diagrams;
+pub mod dwcs;
 mod error;
 pub mod judge;
 pub mod low_delay;
@@ -34,7 +35,7 @@ use laxity_scenario::result::Reproduction;
 use laxity_sim::Control;
 
 /// All papers, in the order in which they are run.
-pub const PAPERS: &[Paper] = &[low_delay::PAPER];
+pub const PAPERS: &[Paper] = &[low_delay::PAPER, dwcs::PAPER];
 
 /// A paper whose experiments can be rerun.
 #[derive(Debug)]
@@ -78,10 +79,12 @@ pub struct Job {
 }
 
 /// What a paper's module measured.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Finished {
     /// By experiment: its id, the seeds measured, and a value of each for every number.
     pub measured: Vec<(String, Vec<u64>, Vec<Measured>)>,
+    /// Experiments for which this machine lacks something, and what.
+    pub lacking: Vec<(String, String)>,
     /// Figures for the page, with the id of their experiment.
     pub figures: Vec<(String, Figure)>,
 }
@@ -159,10 +162,14 @@ impl Job {
     /// When the sheet and the measurement do not fit together or a scenario cannot be run; neither
     /// depends on the order.
     pub fn run(&self, control: &Control) -> Result<Outcome, ExperimentError> {
-        let Finished { measured, figures } = (self.paper.measure)(self, control)?;
+        let Finished { measured, lacking, figures } = (self.paper.measure)(self, control)?;
         let mut experiments = Vec::new();
         for entry in self.sheet.experiment.iter().filter(|e| self.ids.contains(&e.id)) {
             let Some((_, seeds, rows)) = measured.iter().find(|(id, ..)| *id == entry.id) else {
+                if let Some((_, what)) = lacking.iter().find(|(id, _)| *id == entry.id) {
+                    experiments.push(judge::unmeasured(entry, what));
+                    continue;
+                }
                 if control.stopped() {
                     continue;
                 }

@@ -3,40 +3,15 @@
 //! `LAXITY_BLESS=1 cargo test -p laxity-experiments --test golden` writes them again; look at the
 //! difference before you keep it.
 
-use std::path::{Path, PathBuf};
+mod agreed;
+
 use std::sync::Arc;
 
+use agreed::{assert_same, root};
 use laxity_core::Span;
 use laxity_experiments::{Order, diagrams, low_delay, plan};
 use laxity_sim::simulate::Unobserved;
 use laxity_sim::{Control, Traffic, simulate, simulate_all};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The file's text, after it was written anew if that is wanted.
-fn agreed(path: &Path, now: &str) -> String {
-    if std::env::var_os("LAXITY_BLESS").is_some_and(|v| v == "1") {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, now).unwrap();
-    }
-    std::fs::read_to_string(path).unwrap_or_default()
-}
-
-fn assert_same(path: &Path, now: &str) {
-    let then = agreed(path, now);
-    let line = then.lines().zip(now.lines()).position(|(a, b)| a != b);
-    let (a, b) = line.map_or(("", ""), |i| {
-        (then.lines().nth(i).unwrap_or(""), now.lines().nth(i).unwrap_or(""))
-    });
-    assert!(
-        then == now,
-        "{} differs{}; LAXITY_BLESS=1 writes it anew\n  then {a:.200}\n  now  {b:.200}",
-        path.display(),
-        line.map_or(String::new(), |i| format!(" in line {}", i + 1)),
-    );
-}
 
 // What `laxity reproduce low-delay --quick --json` prints. Fails when a generator draws one more
 // number, or when half the range becomes the range; both were tried.

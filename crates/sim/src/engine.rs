@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_core::{Bytes, LinkClock, Rate, Time};
+use laxity_core::{Bytes, LinkClock, Rate, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Drops, LinkPolicy, Packet, Wire};
 
@@ -34,6 +34,11 @@ impl Control {
     /// Whether the run was asked to end.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// So much more of a run is done.
+    pub fn advance(&self, done: Span) {
+        self.reached.fetch_add(done.0, Ordering::Relaxed);
     }
 
     /// Simulated nanoseconds done so far, summed over all runs that share this.

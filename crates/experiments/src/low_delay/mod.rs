@@ -48,7 +48,7 @@ pub fn fig8_drawing() -> Result<Option<Figure>, ExperimentError> {
 
 fn measure(job: &Job, control: &Control) -> Result<Finished, ExperimentError> {
     let scenario = scenario()?;
-    let mut finished = Finished { measured: Vec::new(), figures: Vec::new() };
+    let mut finished = Finished::default();
     let runs = runs::Runs::of(job, &scenario, control)?;
     if !runs.seeds.is_empty() {
         let mut add = |short: &str, rows| {

@@ -1,0 +1,90 @@
+//! The experiments of DWCS: the same bytes everywhere, the paper's numbers at full length.
+//!
+//! `LAXITY_BLESS=1 cargo test -p laxity-experiments --test dwcs` writes the files again; look at the
+//! difference before you keep it.
+
+mod agreed;
+
+use agreed::{assert_same, root};
+use laxity_experiments::dwcs::play::{Counts, Setting, play};
+use laxity_experiments::dwcs::variants::{DEFAULT, PACED, PAPER, Variant};
+use laxity_experiments::{Order, Outcome, plan};
+use laxity_scenario::result::ReproductionVerdict;
+use laxity_sim::Control;
+
+/// What is played; the other experiments are timed and never the same twice.
+const PLAYED: [&str; 7] = ["fig2a", "fig2b", "fig3", "fig4a", "fig4b", "fig7", "fig8"];
+const TIMED: [&str; 3] = ["fig5a", "fig5b", "fig6"];
+
+fn run(only: &[&str], control: &Control) -> Outcome {
+    let only = only.iter().map(|s| (*s).to_owned()).collect();
+    let jobs = plan("dwcs", &Order { only, seeds: None, quick: true }).unwrap();
+    jobs[0].run(control).unwrap()
+}
+
+/// Numbers and drawings of a short run. Fails when a rule, a count or a generator of bursts
+/// changes, or when a drawing changes without its copy in the documentation: tried with windows
+/// that roll in `PAPER`, and with runs in the order in which threads finished them.
+#[test]
+fn a_quick_reproduction_gives_the_same_bytes() {
+    let control = Control::default();
+    let outcome = run(&PLAYED, &control);
+    let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
+    assert_same(&root().join("crates/experiments/tests/golden/dwcs-quick.json"), &text);
+
+    let page = std::fs::read_to_string(root().join("docs/dwcs.md")).unwrap();
+    let mut shown = 0;
+    for (_, figure) in &outcome.figures {
+        let name = figure.file_name();
+        if page.contains(&format!("(dwcs/{name})")) {
+            assert_same(&root().join("docs/dwcs").join(&name), &figure.svg());
+            shown += 1;
+        }
+    }
+    let images = page.matches("](dwcs/").count();
+    assert!(shown == images && shown >= 5, "{shown} of {images} images are drawn here");
+
+    // Progress reaches its end.
+    let jobs = plan("dwcs", &Order { quick: true, ..Order::default() }).unwrap();
+    assert_eq!(u128::from(control.reached()), jobs[0].work());
+}
+
+fn counts(variant: Variant, streams: usize) -> Counts {
+    let setting = Setting { variant, streams, gap: 500, every: 1, seed: 0, packets: 5_000_000 };
+    play(&setting, &Control::default()).unwrap().total()
+}
+
+/// What stands in docs/dwcs.md of 5 million packets. Fails with another first deadline, or when
+/// late packets are dropped as printed.
+#[test]
+fn the_paper_s_length() {
+    let printed = counts(PAPER, 504);
+    assert_eq!((printed.violated, printed.windows > 45_000), (7231, true));
+    assert_eq!(counts(DEFAULT, 504).violated, 0);
+    let [edf, _, _, dbp] = PACED;
+    assert_eq!((counts(edf, 504).violated, counts(dbp, 504).violated), (296, 0));
+}
+
+/// Fails when a timed experiment lacks a row, or its labels change. Nothing is said of times.
+#[test]
+fn timed_experiments_have_their_rows() {
+    let reproduction = run(&TIMED, &Control::default()).reproduction;
+    assert_eq!(reproduction.experiments.len(), TIMED.len());
+    for experiment in &reproduction.experiments {
+        let measured = !experiment.reading.starts_with("Not measured");
+        assert_eq!(measured, !experiment.rows.is_empty(), "{}", experiment.id);
+        for row in &experiment.rows {
+            assert!(row.measured.is_finite() && row.measured > 0.0, "{row:?}");
+            assert!(row.verdict != ReproductionVerdict::Differs || !row.why.is_empty());
+        }
+    }
+}
+
+/// Fails when runs that were not finished count; tried.
+#[test]
+fn a_stopped_job_reports_only_what_was_finished() {
+    let control = Control::default();
+    control.stop();
+    let outcome = run(&[], &control);
+    assert!(outcome.reproduction.experiments.is_empty() && outcome.figures.is_empty());
+}
