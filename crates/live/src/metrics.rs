@@ -171,6 +171,10 @@ pub fn page(snapshot: &Snapshot) -> String {
     text.histogram("laxity_start_error_seconds", help, &timing.start_error);
     text.family("laxity_send_calls_total", "counter", "System calls that sent packets.");
     text.sample("laxity_send_calls_total", &[], timing.calls);
+    let name = "laxity_full_total";
+    text.family(name, "counter", "Sends cut short by a full socket buffer or device queue.");
+    text.sample(name, &[("what", "socket")], timing.full);
+    text.sample(name, &[("what", "device")], timing.busy);
     text.family("laxity_thread_cpu_seconds_total", "counter", "CPU time, kernel included.");
     for (thread, cpu) in &snapshot.threads {
         let labels = [("thread", thread.as_str())];

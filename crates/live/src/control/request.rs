@@ -280,6 +280,9 @@ pub fn statistics(snapshot: &Snapshot) -> Value {
             "p999": timing.start_error.quantile(999),
             "max": timing.start_error.max(),
         },
+        "send_calls": timing.calls,
+        "socket_full": timing.full,
+        "device_full": timing.busy,
         "thread_cpu_ns": threads,
         "network": snapshot.listened,
     })

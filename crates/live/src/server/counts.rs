@@ -119,6 +119,10 @@ pub struct Timing {
     pub left: Histogram,
     /// System calls that sent something.
     pub calls: u64,
+    /// Flushes that a full socket buffer cut short.
+    pub full: u64,
+    /// Flushes that a full device queue cut short.
+    pub busy: u64,
     /// Sleeps.
     pub sleeps: u64,
     /// CPU time of the scheduler's thread, kernel time included, ns.

@@ -426,7 +426,9 @@ impl Shared {
 
     fn address(&self) -> IpAddr {
         let first = self.sockets.first().and_then(|s| s.local_addr().ok());
-        first.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |a| a.ip())
+        // Bound to all addresses, it has no one address; players want some.
+        let one = first.map(|a| a.ip()).filter(|ip| !ip.is_unspecified());
+        one.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
     }
 }
 

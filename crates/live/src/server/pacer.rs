@@ -255,13 +255,15 @@ impl<S: Structure> Pacer<S> {
             for datagram in channel.waiting().filter(|d| d.stamp != 0) {
                 stamp.write(&mut datagram.body, usize::from(datagram.stamp));
             }
-            let Timing { start_error, left, calls, .. } = timing;
+            let Timing { start_error, left, calls, full: was_full, busy: was_busy, .. } = timing;
             let mut sent = Sent { start, dues: [0; BATCH], count: 0 };
             *end = channel.flush(|datagram, fate| {
                 sent.count(&datagram, fate, stamp.monotonic, table, start_error);
                 table.recycle(datagram.stream as usize, datagram.body);
             });
             *calls += 1;
+            *was_full += u64::from(*end == Flush::Full);
+            *was_busy += u64::from(*end == Flush::Busy);
             sent.returned(now(), left);
         }
     }
