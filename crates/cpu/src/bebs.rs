@@ -60,6 +60,7 @@ pub fn new(options: &Options) -> Servers {
         slack: Slack::OriginalDeadline,
         sizing: Sizing::Adaptive(options.adaptation),
         declared: true,
+        ahead: None,
         load: options.load,
         transition: options.transition,
         least_best_effort: options.least_best_effort,

@@ -38,6 +38,7 @@ pub fn new(options: &Options) -> Servers {
         slack: Slack::Unused,
         sizing: Sizing::Equal(options.period),
         declared: true,
+        ahead: None,
         load: Load::Live,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,

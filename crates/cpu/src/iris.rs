@@ -27,6 +27,7 @@ pub(crate) fn rules(options: &Options, declared: bool) -> Rules {
         slack: Slack::NewDeadline,
         sizing: Sizing::Equal(options.period),
         declared,
+        ahead: None,
         load: Load::Live,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,

@@ -14,6 +14,7 @@ extern crate alloc;
 mod admission;
 mod attributes;
 pub mod bebs;
+pub mod bebs_credit;
 pub mod berate;
 pub mod best;
 pub mod cbs;

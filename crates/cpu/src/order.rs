@@ -43,6 +43,11 @@ impl Order {
         self.queue.first().is_none()
     }
 
+    /// The one with the earliest deadline.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.queue.first().map(|(_, competitor)| competitor)
+    }
+
     /// The one chosen last, if it still competes.
     pub(crate) fn running(&self) -> Option<u32> {
         self.running

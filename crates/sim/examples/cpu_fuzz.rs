@@ -6,7 +6,7 @@ mod cpu_common;
 use cpu_common::systems::{Mix, judge};
 use laxity_core::Span;
 use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
-use laxity_cpu::{Policy, bebs, cbs, edf, iris, iris_naive};
+use laxity_cpu::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
 
 type Build = Box<dyn Fn() -> Box<dyn Policy>>;
 
@@ -36,6 +36,7 @@ fn main() {
             bebs(bebs::Options { load: Load::Unblocked, ..with(Transition::Neither) }),
         ),
         ("bebs period=average", bebs(bebs::Options { adaptation: average, ..plain })),
+        ("bebs-credit", Box::new(|| Box::new(bebs_credit::new(&Default::default())))),
         ("cbs", Box::new(move || Box::new(cbs::new(&equal)))),
         ("iris", Box::new(move || Box::new(iris::new(&equal)))),
         ("iris-naive", Box::new(move || Box::new(iris_naive::new(&equal)))),

@@ -3,31 +3,15 @@
 #[path = "../tests/cpu_common/mod.rs"]
 mod cpu_common;
 
-use cpu_common::{Variability, missed, ms};
-use laxity_cpu::servers::{
-    Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition,
-};
-use laxity_cpu::{Policy, Sample, Share, bebs, berate, best, linux_2_4, linux_2_6, quantum::Clock};
+use cpu_common::{Variability, figure_7b, measure, missed, ms};
+use laxity_core::Span;
+use laxity_cpu::servers::Adaptation;
+use laxity_cpu::{Policy, Sample, bebs, bebs_credit, berate, best, linux_2_4, quantum::Clock};
 
 type Build = Box<dyn Fn() -> Box<dyn Policy>>;
 
 fn main() {
     let seeds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(3);
-    let cbs_job = || {
-        Servers::new(Rules {
-            exhaustion: Exhaustion::Recharge,
-            slack: Slack::Unused,
-            sizing: Sizing::Adaptive(Adaptation {
-                sample: Sample::Job,
-                margin: 250,
-                ..Adaptation::PAPER
-            }),
-            declared: true,
-            load: Load::Live,
-            transition: Transition::ZeroLag,
-            least_best_effort: Share::per_mille(50),
-        })
-    };
     let policies: Vec<(&str, Build)> = vec![
         ("linux-2.4", Box::new(|| Box::new(linux_2_4::Linux24::new(&Default::default())))),
         ("berate", Box::new(|| Box::new(berate::BeRate::new(&Default::default())))),
@@ -47,8 +31,7 @@ fn main() {
                 Box::new(bebs::new(&bebs::Options { adaptation, ..Default::default() }))
             }),
         ),
-        ("linux-2.6", Box::new(|| Box::new(linux_2_6::Linux26::new()))),
-        ("cbs job 1/4", Box::new(move || Box::new(cbs_job()))),
+        ("bebs-credit", Box::new(|| Box::new(bebs_credit::new(&bebs_credit::Options::default())))),
     ];
     for cv in [0.2, 0.1] {
         println!("variability {cv}, {seeds} x 300 s");
@@ -62,5 +45,21 @@ fn main() {
             }
             println!();
         }
+    }
+    println!("interactive beside 1 CPU-bound and 0..4 hard tasks: wake-up to CPU, mean/p99/max ms");
+    for (name, build) in &policies {
+        print!("{name:14}");
+        for hard in 0..=4 {
+            for burst in [50, 2000] {
+                let tasks = figure_7b(1, hard, Span(burst * 1000));
+                let m = measure(&mut build(), &tasks, ms(300_000), 1);
+                let latency = &m.tasks[tasks.len() - 1].latency;
+                let (p99, max) = (latency.quantile(990), latency.max());
+                let ms = |ns: Option<u64>| ns.unwrap_or(0) as f64 / 1e6;
+                let mean = latency.mean().unwrap_or(0.0) / 1e6;
+                print!("  {mean:.2}/{:.1}/{:.1}", ms(p99), ms(max));
+            }
+        }
+        println!();
     }
 }

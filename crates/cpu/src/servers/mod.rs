@@ -29,6 +29,7 @@ mod bandwidth;
 pub(crate) mod describe;
 mod members;
 mod policy;
+mod reanchor;
 mod rules;
 mod server;
 mod transition;

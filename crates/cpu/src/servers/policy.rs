@@ -264,6 +264,7 @@ impl Policy for Servers {
         self.catch_up(now.0);
         self.append(task.0);
         if self.servers[s as usize].state == State::Blocked {
+            self.limit_ahead(now.0);
             self.activate(now.0, s);
         }
     }

@@ -140,6 +140,9 @@ pub struct Rules {
     /// Whether [`Service::Soft`](crate::Service::Soft) gets the budget and period it declares; if
     /// not, it is best effort like any other.
     pub declared: bool,
+    /// How far deadlines may run ahead of shares while there is nothing else to do; `None` without
+    /// limit. Matters where exhausted servers are recharged.
+    pub ahead: Option<Span>,
     /// Who divides the bandwidth.
     pub load: Load,
     /// How bandwidth changes hands.

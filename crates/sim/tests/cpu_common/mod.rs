@@ -4,9 +4,9 @@
 pub mod systems;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Attributes, Nice, Policy};
+use laxity_cpu::{Attributes, Nice, Policy, Reservation};
 use laxity_sim::Control;
-use laxity_sim::cpu::{Cost, Machine, Measure, Task, Workload, run};
+use laxity_sim::cpu::{Cost, Gap, Machine, Measure, Task, Workload, run};
 
 /// Milliseconds.
 pub const fn ms(n: u64) -> Span {
@@ -81,4 +81,19 @@ pub fn missed<P: Policy>(
         }
     }
     totals.iter().map(|(missed, jobs)| *missed as f64 * 100.0 / *jobs as f64).collect()
+}
+
+/// The tasks of figure 7(b) of the paper on BEBS: an interactive one (the last), `extra`
+/// CPU-bound ones, and `hard` periodic ones of 15 % each, of 15, 30, 45, 60 ms.
+pub fn figure_7b(extra: usize, hard: u64, burst: Span) -> Vec<Task> {
+    let mut tasks = vec![cpu_bound("cpu-bound"); extra];
+    for k in 1..=hard {
+        let period = ms(15 * k);
+        let budget = Span(period.0 * 15 / 100);
+        tasks.push(Task::hard("hard", Reservation::new(budget, period), Cost::Fixed(budget)));
+    }
+    let sleep = Gap::Uniform(ms(10), ms(200));
+    let burst = Cost::Fixed(burst);
+    tasks.push(Task::new("interactive", Workload::Interactive { sleep, burst }));
+    tasks
 }
