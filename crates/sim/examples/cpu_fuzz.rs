@@ -37,6 +37,13 @@ fn main() {
         ),
         ("bebs period=average", bebs(bebs::Options { adaptation: average, ..plain })),
         ("bebs-credit", Box::new(|| Box::new(bebs_credit::new(&Default::default())))),
+        (
+            "sched-deadline",
+            Box::new(|| {
+                laxity_cpu::registry::build("sched-deadline", &Default::default()).unwrap()
+            }),
+        ),
+        ("posix", Box::new(|| laxity_cpu::registry::build("posix", &Default::default()).unwrap())),
         ("cbs", Box::new(move || Box::new(cbs::new(&equal)))),
         ("iris", Box::new(move || Box::new(iris::new(&equal)))),
         ("iris-naive", Box::new(move || Box::new(iris_naive::new(&equal)))),

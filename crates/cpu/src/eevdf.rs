@@ -1,0 +1,300 @@
+//! EEVDF as Linux has it: virtual deadlines among those who are owed something.
+
+use alloc::vec::Vec;
+
+use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+
+use crate::table::Table;
+use crate::ticks::Ticks;
+use crate::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, TaskId};
+
+/// How the policy describes itself.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "eevdf",
+    summary: "The earliest virtual deadline among tasks that have had no more than their share; \
+              lag is kept over sleep.",
+    source: "Stoica and Abdel-Wahab 1995; Linux 6.12",
+    keeps_deadlines: false,
+    options: &[
+        OptionInfo {
+            name: "slice",
+            kind: OptionKind::Time,
+            default: "2.8 ms",
+            summary: "What a task asks for at a time.",
+        },
+        OptionInfo {
+            name: "tick",
+            kind: OptionKind::Time,
+            default: "1 ms",
+            summary: "When used slices are noticed.",
+        },
+    ],
+};
+
+/// The kernel's weights: 1024 at nice 0, a factor of about 1.25 a step.
+const WEIGHTS: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// Virtual time advances by so many units in a nanosecond for a weight of one.
+const UNIT: i128 = 1 << 20;
+
+/// Options of [`Eevdf`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// What a task asks for at a time.
+    pub slice: Span,
+    /// From one clock tick to the next.
+    pub tick: Span,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { slice: Span(2_800_000), tick: Span(1_000_000) }
+    }
+}
+
+/// EEVDF on one CPU, with delayed dequeue, inflated lag and run to parity. A decision looks at
+/// every runnable task; the kernel's tree makes that logarithmic.
+#[derive(Clone, Debug)]
+pub struct Eevdf {
+    options: Options,
+    tasks: Table<Entity>,
+    /// Runnable tasks and sleeping ones that still owe.
+    queue: Vec<TaskId>,
+    /// Sum of weights, and of weights times virtual runtimes, over the queue.
+    weight: i128,
+    moment: i128,
+    running: Option<TaskId>,
+    reschedule: bool,
+    ticks: Ticks,
+}
+
+#[derive(Clone, Debug)]
+struct Entity {
+    weight: i128,
+    state: State,
+    /// Virtual runtime, and deadline.
+    v: i128,
+    deadline: i128,
+    /// Virtual time owed to it when it left the queue.
+    lag: i128,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Asleep,
+    Runnable,
+    /// Asleep, but in the queue until it owes nothing.
+    Delayed,
+}
+
+fn weight(nice: Nice) -> i128 {
+    i128::from(WEIGHTS[(i32::from(nice.get()) + 20) as usize])
+}
+
+impl Eevdf {
+    /// No tasks yet.
+    pub fn new(options: &Options) -> Eevdf {
+        Eevdf {
+            options: *options,
+            tasks: Table::new(),
+            queue: Vec::new(),
+            weight: 0,
+            moment: 0,
+            running: None,
+            reschedule: false,
+            ticks: Ticks::new(options.tick),
+        }
+    }
+
+    /// Whether a virtual runtime is not beyond the average: `v <= V`.
+    fn is_eligible(&self, v: i128) -> bool {
+        v * self.weight <= self.moment
+    }
+
+    fn average(&self) -> i128 {
+        if self.weight == 0 { 0 } else { self.moment.div_euclid(self.weight) }
+    }
+
+    fn slice(&self, weight: i128) -> i128 {
+        i128::from(self.options.slice.0) * UNIT / weight
+    }
+
+    fn insert(&mut self, task: TaskId) {
+        let average = self.average();
+        let total = self.weight;
+        let Some(weight) = self.tasks.get(task).map(|e| e.weight) else { return };
+        let slice = self.slice(weight);
+        let Some(e) = self.tasks.get_mut(task) else { return };
+        // Its own weight will pull the average towards it, so that less of the lag would be left.
+        let lag = if total > 0 { e.lag * (total + weight) / total } else { 0 };
+        e.v = average - lag;
+        e.deadline = e.v + slice;
+        self.weight += e.weight;
+        self.moment += e.weight * e.v;
+        self.queue.push(task);
+    }
+
+    fn remove(&mut self, task: TaskId) {
+        let average = self.average();
+        let limit = |e: &Entity| {
+            let most = self.options.slice.0.saturating_mul(2).max(self.options.tick.0);
+            i128::from(most) * UNIT / e.weight
+        };
+        let Some(limit) = self.tasks.get(task).map(limit) else { return };
+        let Some(e) = self.tasks.get_mut(task) else { return };
+        e.lag = (average - e.v).clamp(-limit, limit);
+        if e.state == State::Delayed {
+            // What was gained while asleep does not count.
+            e.lag = e.lag.min(0);
+        }
+        self.weight -= e.weight;
+        self.moment -= e.weight * e.v;
+        self.queue.retain(|t| *t != task);
+        self.running = self.running.filter(|r| *r != task);
+    }
+
+    fn best(&self) -> Option<TaskId> {
+        let entities = self.queue.iter().filter_map(|t| Some((*t, self.tasks.get(*t)?)));
+        let eligible = entities.filter(|(_, e)| self.is_eligible(e.v));
+        eligible.min_by_key(|(_, e)| e.deadline).map(|(t, _)| t)
+    }
+
+    /// Whether the running task has used its slice; it then gets a new deadline.
+    fn renew_slice(&mut self) {
+        let Some(running) = self.running else { return };
+        let Some(e) = self.tasks.get(running).filter(|e| e.v >= e.deadline) else { return };
+        let deadline = e.v + self.slice(e.weight);
+        if let Some(e) = self.tasks.get_mut(running) {
+            e.deadline = deadline;
+        }
+        self.reschedule |= self.queue.len() > 1;
+    }
+
+    fn account(&mut self, task: TaskId, ran: Span) {
+        let Some(e) = self.tasks.get_mut(task) else { return };
+        let more = i128::from(ran.0) * UNIT / e.weight;
+        e.v += more;
+        self.moment += e.weight * more;
+    }
+
+    fn schedule(&mut self) -> Option<TaskId> {
+        loop {
+            let best = self.best()?;
+            if self.tasks.get(best).is_some_and(|e| e.state == State::Delayed) {
+                self.remove(best);
+                if let Some(e) = self.tasks.get_mut(best) {
+                    e.state = State::Asleep;
+                }
+                continue;
+            }
+            return Some(best);
+        }
+    }
+}
+
+impl Policy for Eevdf {
+    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        let entity =
+            Entity { weight: weight(a.nice), state: State::Asleep, v: 0, deadline: 0, lag: 0 };
+        let reach = self.tasks.join(task, entity)?;
+        self.queue.reserve(reach - self.queue.len().min(reach));
+        Ok(Admitted { from: now })
+    }
+
+    fn leave(&mut self, _: Time, task: TaskId, ran: Span) {
+        self.account_if_queued(task, ran);
+        if self.queue.contains(&task) {
+            self.remove(task);
+        }
+        self.tasks.leave(task);
+    }
+
+    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        let e = self.tasks.known(task)?;
+        let new = weight(a.nice);
+        if e.state == State::Asleep {
+            e.lag = e.lag * e.weight / new;
+            e.weight = new;
+            return Ok(Admitted { from: now });
+        }
+        let (state, running) = (e.state, self.running);
+        self.remove(task);
+        let e = self.tasks.known(task)?;
+        e.lag = e.lag * e.weight / new;
+        e.weight = new;
+        e.state = state;
+        self.insert(task);
+        self.running = running;
+        self.reschedule = true;
+        Ok(Admitted { from: now })
+    }
+
+    fn wake(&mut self, _: Time, task: TaskId) {
+        let Some(e) = self.tasks.get(task).filter(|e| e.state != State::Runnable) else { return };
+        if e.state == State::Delayed && self.is_eligible(e.v) {
+            self.remove(task);
+            self.insert(task);
+        } else if e.state == State::Asleep {
+            self.insert(task);
+        }
+        if let Some(e) = self.tasks.get_mut(task) {
+            e.state = State::Runnable;
+        }
+        self.renew_slice();
+        self.reschedule |= self.running.is_none() || self.best() == Some(task);
+    }
+
+    fn block(&mut self, _: Time, task: TaskId, ran: Span) {
+        self.account_if_queued(task, ran);
+        let Some(e) = self.tasks.get(task).filter(|e| e.state == State::Runnable) else { return };
+        if self.is_eligible(e.v) {
+            self.remove(task);
+            if let Some(e) = self.tasks.get_mut(task) {
+                e.state = State::Asleep;
+            }
+        } else if let Some(e) = self.tasks.get_mut(task) {
+            e.state = State::Delayed;
+        }
+        self.running = self.running.filter(|r| *r != task);
+    }
+
+    fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
+        self.account_if_queued(task, ran);
+    }
+
+    fn timer(&mut self, now: Time) {
+        if self.ticks.due(now).is_some() {
+            self.renew_slice();
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.ticks.next()
+    }
+
+    fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
+        if self.reschedule || self.running.is_none() {
+            self.reschedule = false;
+            self.running = self.schedule();
+        }
+        self.ticks.run(now, self.running.is_some());
+        self.running.map(|task| Pick { task, until: Time::MAX })
+    }
+
+    fn displace(&mut self, now: Time, _: CpuId) {
+        self.running = None;
+        self.ticks.run(now, false);
+    }
+}
+
+impl Eevdf {
+    fn account_if_queued(&mut self, task: TaskId, ran: Span) {
+        if self.tasks.get(task).is_some_and(|e| e.state == State::Runnable) {
+            self.account(task, ran);
+        }
+    }
+}

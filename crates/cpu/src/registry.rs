@@ -1,0 +1,188 @@
+//! Every CPU policy by its one name. A new policy is a file and a line here.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use laxity_core::PolicyInfo;
+
+use crate::layered::Layered;
+use crate::{
+    Policy, bebs, bebs_credit, berate, best, cbs, edf, eevdf, iris, iris_naive, linux_2_4,
+    linux_2_6, posix, quantum::Clock, sched_deadline,
+};
+
+/// All policies.
+pub const POLICIES: &[PolicyInfo] = &[
+    bebs::INFO,
+    bebs_credit::INFO,
+    edf::INFO,
+    cbs::INFO,
+    iris::INFO,
+    iris_naive::INFO,
+    berate::INFO,
+    best::INFO,
+    linux_2_4::INFO,
+    linux_2_6::INFO,
+    eevdf::INFO,
+    posix::INFO,
+    sched_deadline::INFO,
+];
+
+/// The policy of a name.
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|p| p.name == name)
+}
+
+/// The options of all policies; the default is the default of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Of `bebs`.
+    pub bebs: bebs::Options,
+    /// Of `bebs-credit`.
+    pub bebs_credit: bebs_credit::Options,
+    /// Of `edf`, `cbs`, `iris` and `iris-naive`.
+    pub equal: cbs::Options,
+    /// Of `berate`.
+    pub berate: berate::Options,
+    /// Of `best`.
+    pub best: Clock,
+    /// Of `linux-2.4`.
+    pub linux_2_4: linux_2_4::Options,
+    /// Of `eevdf`.
+    pub eevdf: eevdf::Options,
+    /// The policy below `posix`.
+    pub below_posix: Below,
+    /// The policy below `sched-deadline`.
+    pub below_sched_deadline: Below,
+    /// Whether `sched-deadline` reclaims bandwidth.
+    pub reclaim: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            bebs: bebs::Options::default(),
+            bebs_credit: bebs_credit::Options::default(),
+            equal: cbs::Options::default(),
+            berate: berate::Options::default(),
+            best: Clock::default(),
+            linux_2_4: linux_2_4::Options::default(),
+            eevdf: eevdf::Options::default(),
+            below_posix: Below::Linux26,
+            below_sched_deadline: Below::Eevdf,
+            reclaim: true,
+        }
+    }
+}
+
+/// A time-share policy below another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Below {
+    /// `linux-2.4`
+    Linux24,
+    /// `linux-2.6`
+    Linux26,
+    /// `eevdf`
+    Eevdf,
+    /// `berate`
+    BeRate,
+    /// `best`
+    Best,
+}
+
+/// No policy has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPolicy(pub String);
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no CPU policy is called `{}`; there are", self.0)?;
+        for p in POLICIES {
+            write!(f, " {}", p.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownPolicy {}
+
+/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Takes the policy.
+    fn visit<P: Policy + Send + 'static>(self, policy: P) -> Self::Output;
+}
+
+struct Boxed;
+
+impl Visitor for Boxed {
+    type Output = Box<dyn Policy + Send>;
+    fn visit<P: Policy + Send + 'static>(self, policy: P) -> Self::Output {
+        Box::new(policy)
+    }
+}
+
+/// Builds a policy by name.
+///
+/// # Errors
+/// When there is none of this name.
+pub fn build(name: &str, options: &Options) -> Result<Box<dyn Policy + Send>, UnknownPolicy> {
+    visit(name, options, Boxed)
+}
+
+/// Builds a policy by name and hands it to `visitor`.
+///
+/// # Errors
+/// When there is none of this name.
+pub fn visit<V: Visitor>(name: &str, options: &Options, v: V) -> Result<V::Output, UnknownPolicy> {
+    Ok(match name {
+        "bebs" => v.visit(bebs::new(&options.bebs)),
+        "bebs-credit" => v.visit(bebs_credit::new(&options.bebs_credit)),
+        "edf" => v.visit(edf::new(&options.equal)),
+        "cbs" => v.visit(cbs::new(&options.equal)),
+        "iris" => v.visit(iris::new(&options.equal)),
+        "iris-naive" => v.visit(iris_naive::new(&options.equal)),
+        "berate" => v.visit(berate::BeRate::new(&options.berate)),
+        "best" => v.visit(best::Best::new(options.best)),
+        "linux-2.4" => v.visit(linux_2_4::Linux24::new(&options.linux_2_4)),
+        "linux-2.6" => v.visit(linux_2_6::Linux26::new()),
+        "eevdf" => v.visit(eevdf::Eevdf::new(&options.eevdf)),
+        "posix" => {
+            v.visit(Layered::new(posix::FixedPriority::new(), options.below(options.below_posix)))
+        }
+        "sched-deadline" => {
+            let above = sched_deadline::SchedDeadline::new(options.reclaim);
+            v.visit(Layered::new(above, options.below(options.below_sched_deadline)))
+        }
+        _ => return Err(UnknownPolicy(name.to_string())),
+    })
+}
+
+impl Options {
+    fn below(&self, below: Below) -> Box<dyn Policy + Send> {
+        match below {
+            Below::Linux24 => Box::new(linux_2_4::Linux24::new(&self.linux_2_4)),
+            Below::Linux26 => Box::new(linux_2_6::Linux26::new()),
+            Below::Eevdf => Box::new(eevdf::Eevdf::new(&self.eevdf)),
+            Below::BeRate => Box::new(berate::BeRate::new(&self.berate)),
+            Below::Best => Box::new(best::Best::new(self.best)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_can_be_built_by_its_name() {
+        for p in POLICIES {
+            assert!(build(p.name, &Options::default()).is_ok(), "{}", p.name);
+            assert_eq!(POLICIES.iter().filter(|q| q.name == p.name).count(), 1);
+        }
+        let unknown = build("cfs", &Options::default()).err().expect("there is no such policy");
+        assert!(unknown.to_string().starts_with("no CPU policy is called `cfs`; there are bebs"));
+    }
+}
