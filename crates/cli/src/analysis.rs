@@ -7,20 +7,9 @@ use laxity_curve::{
 };
 use laxity_experiments::polyline::{bytes, float, polyline};
 use laxity_report::ResidualPlot;
-use laxity_scenario::model::{Blocking, Scenario};
+use laxity_scenario::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
 use laxity_scenario::result::{CheckResult, FlowCheck};
-
-use crate::failure::Failure;
-
-/// Reads a scenario and applies what the command line says about it.
-pub fn read(path: &std::path::Path, blocking: Option<Blocking>) -> Result<Scenario, Failure> {
-    let mut scenario = Scenario::read(path).map_err(Failure::input)?;
-    if let Some(blocking) = blocking {
-        scenario.policy.blocking = blocking;
-    }
-    Ok(scenario)
-}
 
 /// The link as the admission test of a policy sees it.
 fn link_spec(scenario: &Scenario, policy: &str) -> LinkSpec {

@@ -3,19 +3,31 @@
 use std::process::ExitCode;
 
 use laxity_report::{Kind, Meta, check_page, text};
+use laxity_scenario::Document;
 use laxity_scenario::model::Scenario;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};
-use crate::{analysis, output};
+use crate::{analysis, output, streams};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let scenario = analysis::read(&args.scenario, args.blocking.map(Into::into))?;
-    let result = analysis::check(&scenario).map_err(Failure::input)?;
-    let meta = Meta { kind: Kind::Analysed, ..meta(&scenario) };
+    match Document::read(&args.scenario).map_err(Failure::input)? {
+        Document::Link(mut scenario) => {
+            if let Some(blocking) = args.blocking {
+                scenario.policy.blocking = blocking.into();
+            }
+            link(args, &scenario)
+        }
+        Document::Streams(scenario) => streams::check::run(args, &scenario),
+    }
+}
+
+fn link(args: &CheckArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
+    let result = analysis::check(scenario).map_err(Failure::input)?;
+    let meta = Meta { kind: Kind::Analysed, ..meta(scenario) };
     if let Some(path) = &args.report {
-        let plot = analysis::residual_plot(&scenario);
+        let plot = analysis::residual_plot(scenario);
         let page = check_page(&scenario.name, &result, plot.as_ref(), &meta);
         output::file(path, &page.html())?;
     }

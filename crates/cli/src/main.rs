@@ -14,6 +14,7 @@ mod progress;
 mod recorder;
 mod reproduce;
 mod simulate;
+mod streams;
 mod tooling;
 mod warning;
 

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use laxity_core::{FlowId, Span};
+use laxity_core::{FlowId, PolicyInfo, Span};
 use laxity_link::registry::{POLICIES, find};
-use laxity_report::{FlowDetail, Kind, Meta, Outcome, PolicyDetail, simulation_page, text};
+use laxity_report::{FlowDetail, Kind, Meta, Outcome, Page, PolicyDetail, simulation_page, text};
+use laxity_scenario::Document;
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::quantity;
 use laxity_scenario::result::{CheckResult, FlowKind, SimulationRuns};
@@ -15,38 +16,47 @@ use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
 use laxity_sim::{Arrival, Control, PolicyRun, Traffic, replay, simulate_all, summary};
 
-use crate::args::SimulateArgs;
+use crate::args::{Seeds, SimulateArgs};
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::{analysis, check, interrupt, output, warning};
+use crate::{analysis, check, interrupt, output, streams, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(60_000);
 
 /// Runs the command.
 pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
-    let scenario = analysis::read(&args.scenario, args.blocking.map(Into::into))?;
-    let policies = policies(args, &scenario)?;
-    let traffic = traffic(args, &scenario)?;
-    let seeds = match (&traffic, args.seeds) {
-        (Traffic::Recorded(_), Some(_)) => {
-            return Err(Failure::input("--seeds has no meaning with --trace: nothing is drawn"));
+    match Document::read(&args.scenario).map_err(Failure::input)? {
+        Document::Link(mut scenario) => {
+            if let Some(blocking) = args.blocking {
+                scenario.policy.blocking = blocking.into();
+            }
+            link(args, &scenario)
         }
-        (_, Some(seeds)) => seeds.list(),
-        (_, None) => vec![args.seed],
-    };
-    let check = analysis::check(&scenario).map_err(|e| of_scenario(&scenario, e))?;
-    warn(&scenario, &policies);
+        Document::Streams(scenario) => streams::simulate::run(args, &scenario),
+    }
+}
+
+fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
+    let own = &scenario.policy;
+    let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
+    let traffic = traffic(args, scenario)?;
+    if let (Traffic::Recorded(_), Some(_)) = (&traffic, args.seeds) {
+        return Err(Failure::input("--seeds has no meaning with --trace: nothing is drawn"));
+    }
+    let seeds = seeds(args);
+    let check = analysis::check(scenario).map_err(|e| of_scenario(scenario, e))?;
+    warn(scenario, &policies);
 
     let control = interrupt::control();
     let jobs = (seeds.len() * policies.len()) as u128;
     let progress = Progress::watch(&control, u128::from(traffic.duration().0) * jobs);
     let runs = if args.packets.is_some() || args.pcap_out.is_some() {
-        recorded(args, &scenario, &policies, &seeds, &traffic, &control)
+        recorded(args, scenario, &policies, &seeds, &traffic, &control)
     } else {
-        simulate_all(&scenario, &policies, &seeds, &traffic, &control)
-            .map_err(|e| of_scenario(&scenario, e))
+        simulate_all(scenario, &policies, &seeds, &traffic, &control)
+            .map_err(|e| of_scenario(scenario, e))
     };
     drop(progress);
     let runs = runs?;
@@ -62,10 +72,10 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             (of_seed, generated.then_some(*seed))
         })
         .filter(|(runs, _)| !runs.is_empty())
-        .map(|(runs, seed)| result(&scenario, &runs, seed))
+        .map(|(runs, seed)| result(scenario, &runs, seed))
         .collect();
-    let meta = meta(args, &scenario, &seeds, generated);
-    let details = details(&scenario, &runs);
+    let meta = meta(args, scenario, &seeds, generated);
+    let details = details(scenario, &runs);
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
@@ -74,7 +84,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(one, used, output::style()))?;
         }
-        page(args, &scenario, Outcome::One(one), &details, &check, &meta)?;
+        page(args, scenario, Outcome::One(one), &details, &check, &meta)?;
     } else {
         let runs = SimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
@@ -83,9 +93,9 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(&runs, used, output::style()))?;
         }
-        page(args, &scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
+        page(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
-    Ok(exit_code(&scenario, &runs, &control))
+    Ok(exit_code(scenario, &runs, &control))
 }
 
 fn of_scenario(scenario: &Scenario, error: impl Display) -> Failure {
@@ -105,28 +115,52 @@ fn exit_code(scenario: &Scenario, runs: &[PolicyRun], control: &Control) -> Exit
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
 
-fn policies(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<String>, Failure> {
-    let wanted: Vec<String> = match &args.policy[..] {
+/// The policies to run, by name and each once: those asked for, `all` for all of `known`, or where
+/// none is asked for those of the scenario.
+pub fn chosen(
+    asked: &[String],
+    compare: &[String],
+    used: &str,
+    known: &[PolicyInfo],
+) -> Result<Vec<String>, Failure> {
+    let wanted: Vec<String> = match asked {
         // The reference comes first, so that the table's percentages are relative to it.
-        [] => {
-            let mut all = scenario.policy.compare.clone();
-            all.push(scenario.policy.use_.clone());
-            all
-        }
-        [all] if all == "all" => POLICIES.iter().map(|p| p.name.to_owned()).collect(),
+        [] => compare.iter().cloned().chain([used.to_owned()]).collect(),
+        [all] if all == "all" => known.iter().map(|p| p.name.to_owned()).collect(),
         some => some.to_vec(),
     };
     let mut policies: Vec<String> = Vec::new();
     for name in wanted {
-        if find(&name).is_none() {
-            let error = laxity_link::registry::BuildError::Unknown(name);
-            return Err(Failure::input(format!("--policy: {error}")));
+        if known.iter().all(|p| p.name != name) {
+            let names: Vec<&str> = known.iter().map(|p| p.name).collect();
+            let names = names.join(" ");
+            let error = format!("--policy: no policy is called `{name}`; there are {names}");
+            return Err(Failure::input(error));
         }
         if !policies.contains(&name) {
             policies.push(name);
         }
     }
     Ok(policies)
+}
+
+/// The seeds to run.
+pub fn seeds(args: &SimulateArgs) -> Vec<u64> {
+    args.seeds.map_or_else(|| vec![args.seed], Seeds::list)
+}
+
+/// How long packets arrive.
+pub fn duration(args: &SimulateArgs, usual: Span) -> Result<Span, Failure> {
+    let duration = match &args.duration {
+        None => usual,
+        Some(text) => {
+            quantity::span(text).map_err(|e| Failure::quantity("--duration", text, &e))?
+        }
+    };
+    if duration == Span::ZERO {
+        return Err(Failure::input("--duration: nothing happens in 0 s; write for example 60s"));
+    }
+    Ok(duration)
 }
 
 fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure> {
@@ -138,15 +172,7 @@ fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure>
         }
         return Ok(Traffic::Recorded(Arc::new(recording.packets)));
     }
-    let duration = match &args.duration {
-        None => DURATION,
-        Some(text) => {
-            quantity::span(text).map_err(|e| Failure::quantity("--duration", text, &e))?
-        }
-    };
-    if duration == Span::ZERO {
-        return Err(Failure::input("--duration: nothing happens in 0 s; write for example 60s"));
-    }
+    let duration = duration(args, DURATION)?;
     let mut replayed = Vec::new();
     let realtime = scenario.realtime.iter().map(|f| f.source.as_ref());
     let best_effort = scenario.best_effort.iter().map(|c| c.source.as_ref());
@@ -254,8 +280,13 @@ fn page(
     let Some(path) = &args.report else { return Ok(()) };
     let plot = analysis::residual_plot(scenario);
     let page = simulation_page(outcome, details, Some(check), plot.as_ref(), meta);
+    write_page(path, args.svg.as_deref(), &page)
+}
+
+/// Writes a page, and its plots where they are wanted.
+pub fn write_page(path: &Path, svg: Option<&Path>, page: &Page) -> Result<(), Failure> {
     output::file(path, &page.html())?;
-    if let Some(directory) = &args.svg {
+    if let Some(directory) = svg {
         std::fs::create_dir_all(directory)
             .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
         for (name, svg) in page.svgs() {

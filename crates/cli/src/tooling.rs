@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use laxity_link::registry::POLICIES;
+use laxity_core::{OptionInfo, PolicyInfo};
+use laxity_link::registry as links;
+use laxity_scenario::streams::policies as streams;
 
 use crate::args::{Laxity, PoliciesArgs};
 use crate::failure::Failure;
@@ -12,27 +14,42 @@ use crate::output;
 
 /// `laxity policies`
 pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
+    let kinds = [("link", links::POLICIES), ("stream", streams::POLICIES)];
     if args.json {
-        let row = |p: &laxity_core::PolicyInfo| {
+        let row = |of: &str, p: &PolicyInfo| {
             let options = p.options.iter().map(|o| {
                 serde_json::json!({ "name": o.name, "default": o.default, "summary": o.summary })
             });
             serde_json::json!({
                 "name": p.name,
+                "of": of,
                 "summary": p.summary,
                 "source": p.source,
                 "keeps_deadlines": p.keeps_deadlines,
                 "options": options.collect::<Vec<_>>(),
             })
         };
-        output::json(&POLICIES.iter().map(row).collect::<Vec<_>>())?;
+        let rows = kinds.iter().flat_map(|(of, list)| list.iter().map(|p| row(of, p)));
+        output::json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for p in POLICIES {
-        text += &format!("{:<22}{}\n{:<22}({})\n", p.name, p.summary, "", p.source);
-        for o in p.options {
-            text += &format!("{:<24}{}: {}; default: {}\n", "", o.name, o.summary, o.default);
+    for (of, list) in kinds {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &format!("For a {of} scenario:\n");
+        let mut before: &[OptionInfo] = &[];
+        for p in list {
+            text += &format!("{:<22}{}\n{:<22}({})\n", p.name, p.summary, "", p.source);
+            if !p.options.is_empty() && p.options == before {
+                text += &format!("{:<24}with the same options\n", "");
+                continue;
+            }
+            for o in p.options {
+                text += &format!("{:<24}{}: {}; default: {}\n", "", o.name, o.summary, o.default);
+            }
+            before = p.options;
         }
     }
     output::print(&text)?;

@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cpu", &["core"]),
     ("scenario", &["core", "curve", "link", "stream"]),
     ("trace", &["core"]),
-    ("sim", &["core", "curve", "link", "cpu", "scenario", "trace"]),
+    ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
     ("bench", &["core", "curve", "ring", "link", "scenario", "trace", "sim"]),
@@ -25,7 +25,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "cli",
-        &["core", "curve", "link", "scenario", "trace", "sim", "report", "bench", "experiments"],
+        &[
+            "core",
+            "curve",
+            "link",
+            "stream",
+            "scenario",
+            "trace",
+            "sim",
+            "report",
+            "bench",
+            "experiments",
+        ],
     ),
 ];
 

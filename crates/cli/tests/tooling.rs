@@ -3,6 +3,7 @@
 mod support;
 
 use laxity_link::registry::POLICIES;
+use laxity_scenario::streams::policies;
 use serde_json::Value;
 use support::{Folder, file, laxity};
 
@@ -25,8 +26,9 @@ fn policies_are_listed_with_their_options() {
     let json: Value = serde_json::from_str(&laxity(&["policies", "--json"]).succeeds()).unwrap();
     let names: Vec<_> =
         json.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    assert!(names.iter().copied().eq(POLICIES.iter().map(|p| p.name)));
-    for p in POLICIES {
+    let all = || POLICIES.iter().chain(policies::POLICIES);
+    assert!(names.iter().copied().eq(all().map(|p| p.name)));
+    for p in all() {
         assert!(text.contains(p.name) && text.contains(p.summary), "{}", p.name);
         assert!(p.options.iter().all(|o| text.contains(o.name)), "{}", p.name);
     }
@@ -35,8 +37,14 @@ fn policies_are_listed_with_their_options() {
 #[test]
 fn the_schema_is_json_of_the_scenario() {
     let schema: Value = serde_json::from_str(&laxity(&["schema"]).succeeds()).unwrap();
-    for key in ["link", "policy", "realtime", "best_effort"] {
-        assert!(schema["properties"][key].is_object(), "{key}");
+    let files = [
+        ("link-scenario", &["link", "policy", "realtime", "best_effort"][..]),
+        ("stream-scenario", &["server", "policy", "stream"]),
+    ];
+    for (file, keys) in files {
+        for key in keys {
+            assert!(schema["$defs"][file]["properties"][key].is_object(), "{file}: {key}");
+        }
     }
 }
 
@@ -66,5 +74,5 @@ fn the_committed_scenarios_are_admitted() {
             count += 1;
         }
     }
-    assert!(count >= 7, "{count}");
+    assert!(count >= 9, "{count}");
 }

@@ -16,7 +16,7 @@ fn exact(outcome: &Outcome, policy: &str, flow: &FlowDetail) -> Vec<(u64, u64)> 
 }
 
 /// Least value that at least `per_mille` of the counts do not exceed.
-fn quantile(buckets: &[(u64, u64)], per_mille: u64) -> Option<u64> {
+pub(crate) fn quantile(buckets: &[(u64, u64)], per_mille: u64) -> Option<u64> {
     let total: u128 = buckets.iter().map(|b| u128::from(b.1)).sum();
     let rank = (total * u128::from(per_mille)).div_ceil(1000).max(1);
     let mut seen = 0;
@@ -30,7 +30,7 @@ fn quantile(buckets: &[(u64, u64)], per_mille: u64) -> Option<u64> {
 }
 
 /// Steps of the share of packets with a longer delay.
-fn ccdf(buckets: &[(u64, u64)]) -> Vec<Point> {
+pub(crate) fn ccdf(buckets: &[(u64, u64)]) -> Vec<Point> {
     let total: u64 = buckets.iter().map(|b| b.1).fold(0, u64::saturating_add);
     let mut left = total;
     let mut points = Vec::with_capacity(buckets.len() * 2 + 1);
@@ -251,7 +251,12 @@ fn rounded(ms: f64) -> u64 {
 }
 
 pub(crate) fn legend(details: &[PolicyDetail]) -> Vec<Key> {
-    details.iter().enumerate().map(|(i, p)| Key::line(&p.policy, Ink::series(i))).collect()
+    legend_of(details.iter().map(|p| p.policy.as_str()))
+}
+
+/// One line for each policy.
+pub(crate) fn legend_of<'a>(policies: impl Iterator<Item = &'a str>) -> Vec<Key> {
+    policies.enumerate().map(|(i, policy)| Key::line(policy, Ink::series(i))).collect()
 }
 
 fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String {

@@ -4,9 +4,10 @@ use crate::delays;
 use crate::detail::Outcome;
 use crate::escape::terminal;
 use crate::page::Mood;
+use crate::streams::{self, StreamOutcome};
 use crate::table::{Cell, Group, Table, Tone};
 use crate::{reproduction, simulation, verdict};
-use laxity_scenario::result::{CheckResult, Reproduction};
+use laxity_scenario::result::{CheckResult, Reproduction, StreamCheckResult};
 use unicode_width::UnicodeWidthStr;
 
 /// How text is written.
@@ -54,6 +55,31 @@ pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> 
         push(&mut out, &t, style);
         out.pop();
     }
+    out
+}
+
+/// What `laxity simulate` prints for streams: the tables of windows, misses, runs and delays, and
+/// a sentence.
+pub fn stream_simulation(outcome: StreamOutcome<'_>, policy: Option<&str>, style: Style) -> String {
+    let mut out = String::new();
+    for t in streams::stream_tables(outcome) {
+        push(&mut out, &t, style);
+    }
+    let (mood, word, text) = streams::stream_words(outcome, policy);
+    out.push_str(&statement(mood, &word, &text, style));
+    out
+}
+
+/// What `laxity check` prints for streams.
+pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
+    let (mood, word, text) = streams::stream_verdict(check);
+    let mut out = statement(mood, word, &text, style);
+    for reason in streams::stream_reasons(check) {
+        out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
+    }
+    out.push('\n');
+    push(&mut out, &streams::stream_check_table(check), style);
+    out.pop();
     out
 }
 

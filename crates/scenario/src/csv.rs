@@ -22,9 +22,13 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod streams;
+
 use std::io::{self, Write};
 
 use laxity_core::{Bytes, Time};
+
+pub use streams::{STREAM_COLUMNS, StreamPacketRow, StreamPacketWriter};
 
 /// The first line.
 pub const HEADER: &str =
@@ -93,10 +97,16 @@ impl<W: Write> PacketWriter<W> {
     /// # Errors
     /// None yet; the header waits with the first rows.
     pub fn new(to: W) -> io::Result<PacketWriter<W>> {
+        Ok(PacketWriter::with_columns(to, ""))
+    }
+
+    /// A writer whose header goes on with further columns.
+    fn with_columns(to: W, columns: &str) -> PacketWriter<W> {
         let mut buffer = Vec::with_capacity(FLUSH + 4096);
-        buffer.extend_from_slice(HEADER.as_bytes());
-        buffer.push(b'\n');
-        Ok(PacketWriter { to, buffer })
+        for part in [HEADER, columns, "\n"] {
+            buffer.extend_from_slice(part.as_bytes());
+        }
+        PacketWriter { to, buffer }
     }
 
     /// Adds one row.
@@ -104,6 +114,11 @@ impl<W: Write> PacketWriter<W> {
     /// # Errors
     /// What the destination reports, now and then, when it takes what was gathered.
     pub fn write(&mut self, row: &PacketRow<'_>) -> io::Result<()> {
+        self.fields(row);
+        self.end_line()
+    }
+
+    fn fields(&mut self, row: &PacketRow<'_>) {
         let out = &mut self.buffer;
         let mut digits = itoa::Buffer::new();
         let mut number = |out: &mut Vec<u8>, n: u64| {
@@ -126,8 +141,11 @@ impl<W: Write> PacketWriter<W> {
         out.extend_from_slice(row.outcome.name().as_bytes());
         out.extend_from_slice(if row.demoted { b",true," } else { b",false," });
         text(out, row.reason);
-        out.push(b'\n');
-        if out.len() >= FLUSH {
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= FLUSH {
             self.to.write_all(&self.buffer)?;
             self.buffer.clear();
         }

@@ -14,8 +14,12 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod streams;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+pub use streams::*;
 
 /// `laxity simulate --json` for one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -68,6 +68,24 @@ fn bench() {
     assert_eq!(result.results[1].ratio, Some(3.5));
 }
 
+// The fields of the contract, with others beside them.
+#[test]
+fn simulate_streams() {
+    let result: StreamSimulationResult = round_trip(&example("stream-simulate.json"));
+    let classes = &result.policies["dwcs"].classes;
+    assert_eq!(classes.keys().collect::<Vec<_>>(), ["speech", "bulk"]);
+    assert_eq!((classes["speech"].tumbling, classes["bulk"].sliding), (2, None));
+    let runs: StreamSimulationRuns = round_trip(&example("stream-simulate-seeds.json"));
+    assert_eq!((runs.runs.len(), runs.summary["dwcs"].classes["bulk"].p99_ms), (2, None));
+}
+
+#[test]
+fn check_streams() {
+    let result: StreamCheckResult = round_trip(&example("stream-check.json"));
+    assert!(result.admitted && !result.promised);
+    assert_eq!(result.classes["video"].max_streams, 101);
+}
+
 // Fails when whole numbers lose digits on the way through JSON.
 #[test]
 fn counts_are_exact() {

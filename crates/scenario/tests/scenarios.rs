@@ -4,18 +4,28 @@ use std::path::{Path, PathBuf};
 
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::{Envelope, ShiftedLine, TwoSegment};
+use laxity_scenario::Document;
 use laxity_scenario::model::{Length, Scenario, Source};
+use laxity_scenario::streams::StreamScenario;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-fn all() -> Vec<Scenario> {
+fn all() -> Vec<Document> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path()).collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == "toml"));
     paths.sort();
-    paths.iter().map(|p| Scenario::read(p).unwrap_or_else(|e| panic!("{e}"))).collect()
+    paths.iter().map(|p| Document::read(p).unwrap_or_else(|e| panic!("{e}"))).collect()
+}
+
+fn links() -> Vec<Scenario> {
+    let link = |document| match document {
+        Document::Link(scenario) => Some(scenario),
+        Document::Streams(_) => None,
+    };
+    all().into_iter().filter_map(link).collect()
 }
 
 fn load(name: &str) -> Scenario {
@@ -94,7 +104,7 @@ fn admitted(scenario: &Scenario) -> bool {
 // link is not.
 #[test]
 fn all_but_the_slow_link_are_admitted() {
-    for scenario in all() {
+    for scenario in links() {
         let slow = scenario.name == "slow-link";
         assert_eq!(admitted(&scenario), !slow, "{}", scenario.name);
     }
@@ -121,11 +131,27 @@ fn the_greedy_flows_leave_room() {
 #[test]
 fn what_is_printed_reads_back_equal() {
     let scenarios = all();
-    assert_eq!(scenarios.len(), 7);
+    assert_eq!((scenarios.len(), links().len()), (9, 7));
     for scenario in scenarios {
         let text = scenario.to_toml();
-        let again =
-            Scenario::parse(&text, &scenario.path).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let path = match &scenario {
+            Document::Link(scenario) => &scenario.path,
+            Document::Streams(scenario) => &scenario.path,
+        };
+        let again = Document::parse(&text, path).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(again, scenario, "{text}");
     }
+}
+
+// Fails when a class differs from the paper's: eight, of 1/80 to 1/150, due every 500 packets.
+#[test]
+fn the_streams_are_the_papers() {
+    let s = StreamScenario::read(folder().join("dwcs-paper.toml")).unwrap();
+    let unit = s.server.service(Bytes(1200));
+    for (class, y) in s.streams.iter().zip((80..=150).step_by(10)) {
+        assert_eq!(class.attributes.tolerance.to_string(), format!("1/{y}"));
+        assert_eq!(class.attributes.gap, Some(Span(500 * unit.0)));
+        assert_eq!(class.count, 63);
+    }
+    assert_eq!((s.streams.len(), s.stream_count()), (8, 504));
 }

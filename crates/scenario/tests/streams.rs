@@ -74,6 +74,7 @@ fn every_key_arrives() {
         check: Check::Every(NonZeroU32::new(50).unwrap()),
         settle: false,
         ahead: three,
+        align: true,
         zero_tie: ZeroTie::FirstCome,
     };
     assert_eq!(s.policy.options("dwcs"), Some(&dwcs));
@@ -149,14 +150,15 @@ fn asked(needs: &str) -> (String, Option<Span>) {
 // rounded up.
 #[test]
 fn applications_become_attributes() {
-    let video = asked(r#"frames = "25/s", packets = 4, loss = "1 %", burst = 2"#);
+    let video = asked(r#"frames = "25/s", packets = 4, loss = "1 %", burst = 4"#);
     assert_eq!(video, ("2/800".into(), Some(ms(10))));
+    assert_eq!(asked(r#"frames = "25/s", packets = 4, loss = "1 %", burst = 1"#).0, "0/1");
     assert_eq!(asked(r#"frames = "50/s", loss = "2 %""#), ("1/50".into(), Some(ms(20))));
     let ntsc = asked(r#"frames = "29.97/s", loss = "0.5 %""#);
     assert_eq!(ntsc, ("1/200".into(), Some(Span(33_366_700))));
     assert_eq!(asked(r#"frames = "50/s", loss = "0 %""#).0, "0/1");
     assert_eq!(asked(r#"frames = "50/s", loss = "100 %""#).0, "1/1");
-    assert_eq!(asked(r#"frames = "3/s", loss = "33.3333 %""#).0, "1/4");
+    assert_eq!(asked(r#"frames = "3/s", loss = "30 %""#).0, "3/10");
 }
 
 // Fails when a file is taken for another kind than its section says.

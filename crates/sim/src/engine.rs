@@ -89,7 +89,7 @@ pub fn run<P: LinkPolicy, O: Observer>(
     let mut ending = Ending { time: Time::ZERO, busy: 0, unsent: 0, complete: true };
     let mut wire_bytes = 0u128;
     let mut seq = 0;
-    let mut reported = 0;
+    let mut reported = Time::ZERO;
     let mut next = arrivals.next();
     // The instant of the next decision: when the link is free, or when an idle policy wakes.
     let mut decision = Some(Time::ZERO);
@@ -113,8 +113,8 @@ pub fn run<P: LinkPolicy, O: Observer>(
                     decision = Some(now);
                 }
                 if seq % STRIDE == 0 {
-                    control.reached.fetch_add(now.0 - reported, Ordering::Relaxed);
-                    reported = now.0;
+                    control.advance(now.since(reported));
+                    reported = now;
                     if control.stopped() {
                         ending.complete = false;
                         ending.time = now;

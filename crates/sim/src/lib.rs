@@ -7,10 +7,12 @@ pub mod cpu;
 pub mod engine;
 pub mod fit;
 pub mod measure;
+mod parallel;
 pub mod random;
 pub mod replay;
 pub mod simulate;
 pub mod source;
+pub mod streams;
 pub mod summary;
 
 pub use arrivals::{Arrival, Arrivals, Merge};

@@ -13,11 +13,29 @@ pub struct Random {
     spare: Option<f64>,
 }
 
+/// What an event is about, so that one does not shift the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// When packets come.
+    Times = 0,
+    /// How long they are.
+    Lengths = 1,
+}
+
 impl Random {
     /// The stream of a flow under a seed.
     pub fn new(seed: u64, flow: u32) -> Random {
         let mut words = ChaCha8Rng::seed_from_u64(seed);
         words.set_stream(u64::from(flow));
+        Random { words, spare: None }
+    }
+
+    /// The numbers of one event of a flow, whatever was drawn before: for flows so many that none
+    /// can keep a generator of its own. An event has 64 words (of 32 bits) to itself.
+    pub fn event(&self, flow: u32, lane: Lane, event: u64) -> Random {
+        let mut words = self.words.clone();
+        words.set_stream(u64::from(flow));
+        words.set_word_pos((u128::from(event) << 1 | lane as u128) * 64);
         Random { words, spare: None }
     }
 

@@ -1,10 +1,8 @@
 //! Runs of a scenario: one policy and seed, or many in parallel.
 
 use std::fmt;
-use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_curve::Envelope;
@@ -17,7 +15,7 @@ use laxity_scenario::result::{PolicyResult, SimulationResult};
 
 use crate::engine::{Control, Ending, Observer, run};
 use crate::measure::FlowMeasure;
-use crate::{Arrival, Generator, Measure, Merge};
+use crate::{Arrival, Generator, Measure, Merge, parallel};
 
 /// Where a run's packets come from.
 #[derive(Clone, Debug)]
@@ -307,30 +305,9 @@ pub fn simulate_all(
 ) -> Result<Vec<PolicyRun>, SimulationError> {
     let jobs: Vec<(u64, &String)> =
         seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<PolicyRun, SimulationError>)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((i, (seed, policy))) = {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    jobs.get(i).map(|job| (i, job))
-                } {
-                    if control.stopped() {
-                        break;
-                    }
-                    let run = simulate(scenario, policy, *seed, traffic, &mut Unobserved, control);
-                    if let Ok(mut done) = done.lock() {
-                        done.push((i, run));
-                    }
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_unstable_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, run)| run).collect()
+    parallel::all(&jobs, control, |(seed, policy)| {
+        simulate(scenario, policy, *seed, traffic, &mut Unobserved, control)
+    })
 }
 
 /// The results of one seed, to print.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use laxity_core::{Bytes, Rate, Span};
-use laxity_stream::{Attributes, Options};
+use laxity_stream::{Attributes, Loss, Options};
 
 use super::policies;
 pub use crate::model::Length;
@@ -125,8 +125,32 @@ pub struct Application {
     pub packets: u32,
     /// Share of frames that may be lost.
     pub loss: Share,
-    /// Frames in a row that may be lost.
-    pub burst: u32,
+    /// Frames in a row that may be lost; as many as `loss` has it when absent.
+    pub burst: Option<u32>,
+}
+
+impl Application {
+    /// The same in the terms of the scheduler; `None` when a number has too many digits.
+    pub(crate) fn terms(&self) -> Option<laxity_stream::Application> {
+        let (frames, seconds) = lowest(self.frames.0, 1_000_000);
+        let (lost, of) = lowest(self.loss.0.into(), Share::WHOLE.0.into());
+        Some(laxity_stream::Application {
+            frames: u32::try_from(frames).ok()?,
+            seconds: u32::try_from(seconds).ok()?,
+            packets_per_frame: self.packets,
+            loss: Loss::Frames { lost: u32::try_from(lost).ok()?, of: u32::try_from(of).ok()? },
+            burst: self.burst,
+        })
+    }
+}
+
+/// A fraction in its lowest terms.
+fn lowest(numerator: u64, denominator: u64) -> (u64, u64) {
+    let (mut a, mut b) = (numerator, denominator);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (numerator / a.max(1), denominator / a.max(1))
 }
 
 /// How often a second, in millionths.
@@ -230,21 +254,13 @@ impl Server {
 }
 
 impl StreamClass {
-    /// The largest packet.
+    /// The largest packet. Normally distributed ones are kept within four deviations of the mean.
     pub fn largest(&self) -> Bytes {
-        match self.packet {
+        let largest = match self.packet {
             Length::Fixed(bytes) => bytes,
-            Length::Normal { .. } => MAX_PAYLOAD,
+            Length::Normal { mean, deviation } => Bytes(mean.0 + 4 * deviation.0),
             Length::Uniform { most, .. } => most,
-        }
-    }
-
-    /// The mean packet as it was asked for, before drawn lengths are clamped.
-    pub fn mean(&self) -> Bytes {
-        match self.packet {
-            Length::Fixed(bytes) => bytes,
-            Length::Normal { mean, .. } => mean,
-            Length::Uniform { least, most } => Bytes((least.0 + most.0).div_ceil(2)),
-        }
+        };
+        largest.min(MAX_PAYLOAD)
     }
 }

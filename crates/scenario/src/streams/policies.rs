@@ -67,6 +67,12 @@ const OPTIONS: &[OptionInfo] = &[
         summary: "how many gaps before its deadline a packet may go out, or \"unlimited\"",
     },
     OptionInfo {
+        name: "align",
+        kind: OptionKind::Bool,
+        default: "false",
+        summary: "let deadlines lie on multiples of the gap",
+    },
+    OptionInfo {
         name: "zero-tie",
         kind: OptionKind::Choice(&["deadline", "first-come"]),
         default: "the policy's own",
@@ -79,8 +85,8 @@ pub const DWCS: [Variant; 3] = [
     Variant {
         info: PolicyInfo {
             name: "dwcs",
-            summary: "Earliest deadline first; of equal ones the stream that tolerates least \
-                      goes. Keeps the losses of admitted streams within their windows.",
+            summary: "earliest deadline first, of equal ones the stream that tolerates least: \
+                      keeps losses within windows where admission promises it",
             source: "West, Zhang, Schwan, Poellabauer, IEEE Trans. Computers 2004",
             keeps_deadlines: true,
             options: OPTIONS,
@@ -90,8 +96,8 @@ pub const DWCS: [Variant; 3] = [
     Variant {
         info: PolicyInfo {
             name: "dwcs-tolerance-first",
-            summary: "Lowest tolerance first, no stream ahead of its gap; fewer violations where \
-                      gaps differ.",
+            summary: "lowest tolerance first, no stream more than a gap ahead: fewest violations \
+                      where gaps differ",
             source: SOURCE,
             keeps_deadlines: true,
             options: OPTIONS,
@@ -101,8 +107,8 @@ pub const DWCS: [Variant; 3] = [
     Variant {
         info: PolicyInfo {
             name: "dwcs-paper",
-            summary: "DWCS as first published, for comparison: lowest tolerance first, streams \
-                      may work ahead without bound.",
+            summary: "DWCS as first published: lowest tolerance first, streams work ahead \
+                      without bound",
             source: SOURCE,
             keeps_deadlines: false,
             options: OPTIONS,

@@ -200,6 +200,15 @@ pub static DWCS: Table = Table {
              costs others their deadlines.",
         ),
         optional(
+            "align",
+            Kind::Bool,
+            "false",
+            "true",
+            "Let deadlines lie on multiples of the gap: a packet that finds its queue empty may \
+             go out, and is due, up to a gap later. Deadlines first, promises need it unless \
+             streams start together.",
+        ),
+        optional(
             "zero-tie",
             Kind::Choice(&["deadline", "first-come"]),
             "\"deadline\"; `dwcs-paper`: \"first-come\"",
@@ -237,7 +246,7 @@ pub static STREAM: Table = Table {
             "application",
             Kind::Table(&APPLICATION),
             "absent",
-            "{ frames = \"25/s\", packets = 4, loss = \"1 %\", burst = 2 }",
+            "{ frames = \"25/s\", packets = 4, loss = \"1 %\", burst = 4 }",
             "What a player needs in its own terms, in place of `tolerance` and `gap`.",
         ),
         optional(
@@ -253,8 +262,8 @@ pub static STREAM: Table = Table {
             Kind::Forms(&LENGTHS),
             "\"1200 B\"",
             "\"200 B\"",
-            "Lengths of packets: the payload of UDP. Of a media file: the most that a packet may \
-             hold.",
+            "Lengths of packets: the payload of UDP. Normally distributed ones are kept within \
+             four deviations of the mean. Of a media file: the most that a packet may hold.",
         ),
         optional(
             "source",
@@ -306,10 +315,11 @@ pub static APPLICATION: Table = Table {
         required("loss", Kind::Percent, "\"1 %\"", "Share of frames that may be lost."),
         optional(
             "burst",
-            Kind::Whole(1, 65_535),
-            "1",
-            "2",
-            "Frames in a row that may be lost, where any may.",
+            Kind::Whole(0, 65_535),
+            "as `loss` allows",
+            "4",
+            "Frames in a row that may be lost. At the end of one window and the start of the next \
+             twice x can be lost, so x is half of this: below 2 nothing may be lost.",
         ),
     ],
 };

@@ -126,9 +126,8 @@ fn application(needs: &Application) -> String {
     let Application { frames: Frequency(frames), packets, loss: Share(loss), burst } = needs;
     let frames = decimal(*frames, 1_000_000);
     let loss = decimal(u64::from(*loss), 10_000);
-    format!(
-        "{{ frames = \"{frames}/s\", packets = {packets}, loss = \"{loss} %\", burst = {burst} }}"
-    )
+    let burst = burst.map_or(String::new(), |burst| format!(", burst = {burst}"));
+    format!("{{ frames = \"{frames}/s\", packets = {packets}, loss = \"{loss} %\"{burst} }}")
 }
 
 /// `n / unit` with as many decimals as it needs; `unit` is a power of ten.
@@ -182,6 +181,9 @@ fn tuned(options: &Options, own: &Options) -> Vec<String> {
     }
     if options.ahead != own.ahead {
         field("ahead", options.ahead.map_or(quoted("unlimited"), |n| n.to_string()));
+    }
+    if options.align != own.align {
+        field("align", options.align.to_string());
     }
     if options.zero_tie != own.zero_tie {
         let tie = match options.zero_tie {

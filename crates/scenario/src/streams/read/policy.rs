@@ -61,15 +61,14 @@ fn tune(section: &Section<'_>, options: &mut Options, out: &mut Problems<'_>) {
         options.rule_c = [RuleC::Tag, RuleC::Reset, RuleC::Widen][i];
     }
     check(section, options, out);
-    if let Some(settle) = section.boolean("settle", out) {
-        options.settle = settle;
-    }
+    options.settle = section.boolean("settle", out).unwrap_or(options.settle);
     if let Some(ahead) = values::whole_or(section, "ahead", out) {
         options.ahead = match ahead {
             Or::Value(n) => NonZeroU32::new(n),
             Or::Name(_) => None,
         };
     }
+    options.align = section.boolean("align", out).unwrap_or(options.align);
     if let Some(i) = section.choice("zero-tie", out) {
         options.zero_tie = [ZeroTie::Deadline, ZeroTie::FirstCome][i];
     }

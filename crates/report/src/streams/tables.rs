@@ -1,0 +1,200 @@
+//! Tables of misses, violated windows, runs, losses and delays.
+
+use super::outcome::{StreamOutcome, slots, tolerance};
+use crate::number::{Delays, count, fixed, span};
+use crate::table::{Cell, Column, Table, Tone};
+use laxity_scenario::result::{Spread, StreamClassResult};
+
+/// Every table of a run, the most telling first; those that say nothing are left out.
+pub fn stream_tables(outcome: StreamOutcome<'_>) -> Vec<Table> {
+    let tables = [
+        windows(&outcome),
+        missed(&outcome),
+        runs(&outcome),
+        stream_delay_table(outcome),
+        losses(&outcome),
+    ];
+    tables.into_iter().filter(|t| !t.is_empty()).collect()
+}
+
+fn columns(first: &str, outcome: &StreamOutcome<'_>) -> Vec<Column> {
+    let mut columns = vec![Column::words(first)];
+    columns.extend(outcome.policies().into_iter().map(Column::number));
+    columns
+}
+
+/// One row for each class, one cell for each policy.
+fn rows<'a>(
+    outcome: &StreamOutcome<'a>,
+    cell: impl Fn(&'a str, &'a str) -> Cell,
+) -> Vec<(String, Vec<Cell>)> {
+    let policies = outcome.policies();
+    let row = |class: &'a str| {
+        let cells = policies.iter().map(|policy| cell(policy, class)).collect();
+        (outcome.label(class), cells)
+    };
+    outcome.classes().into_iter().map(row).collect()
+}
+
+fn summed(outcome: &StreamOutcome<'_>) -> &'static str {
+    if outcome.is_many() { ", summed over all seeds" } else { "" }
+}
+
+/// Violated windows, and how many streams they fell on.
+fn windows(outcome: &StreamOutcome<'_>) -> Table {
+    let has_window = |class: &str| {
+        outcome.any(class).is_some_and(|c| c.gap_ns.is_some() && tolerance(c).is_some())
+    };
+    let rows = rows(outcome, |policy, class| {
+        if !has_window(class) {
+            return Cell::none();
+        }
+        let violated = outcome.sum(policy, class, |c| c.tumbling);
+        let worst = outcome.each(policy, class).map(|c| c.violated_streams).max().unwrap_or(0);
+        let streams = outcome.any(class).map_or(0, |c| c.streams);
+        match violated {
+            0 => Cell::toned("0", Tone::Quiet),
+            n => Cell::toned(format!("\u{2717} {}", count(n)), Tone::Bad).beside(format!(
+                "in {} of {}",
+                count(worst),
+                count(streams)
+            )),
+        }
+    });
+    let mut note = "Windows of y packets, back to back from the start, with more than x missed; \
+                    and how many streams of the class had one."
+        .to_owned();
+    if outcome.is_many() {
+        note.push_str(" Streams: of the worst seed.");
+    }
+    Table::new(format!("Windows violated{}", summed(outcome)), columns("Class (x/y)", outcome))
+        .group("", rows)
+        .noted(note)
+}
+
+/// The share of deadlines missed.
+fn missed(outcome: &StreamOutcome<'_>) -> Table {
+    let rows = rows(outcome, |policy, class| {
+        let all = outcome.sum(policy, class, slots);
+        let missed = outcome.sum(policy, class, |c| c.missed);
+        if all == 0 {
+            return Cell::none();
+        }
+        let share = missed as f64 / all as f64;
+        let allowed = outcome.any(class).and_then(tolerance).map(|(share, _)| share);
+        let text = format!("{}%", percent(share));
+        match (missed, allowed) {
+            (0, _) => Cell::toned(text, Tone::Quiet),
+            (_, Some(allowed)) if share > allowed => {
+                Cell::toned(format!("\u{2717} {text}"), Tone::Bad)
+            }
+            _ => Cell::new(text),
+        }
+    });
+    Table::new(format!("Deadlines missed{}", summed(outcome)), columns("Class (x/y)", outcome))
+        .group("", rows)
+        .noted("Of all packets sent and deadlines missed. Marked where it is more than x/y.")
+}
+
+/// Enough digits to tell a small share from none.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = match percent {
+        p if p >= 10.0 || p == 0.0 => 1,
+        p if p >= 0.1 => 2,
+        _ => 4,
+    };
+    fixed(percent, decimals)
+}
+
+/// The longest run of misses.
+fn runs(outcome: &StreamOutcome<'_>) -> Table {
+    let rows = rows(outcome, |policy, class| {
+        match outcome.each(policy, class).map(|c| c.longest_run).max() {
+            None => Cell::none(),
+            Some(0) => Cell::toned("0", Tone::Quiet),
+            Some(n) => Cell::new(count(n)),
+        }
+    });
+    let seeds = if outcome.is_many() { ", over all seeds" } else { "" };
+    Table::new(
+        format!("Most deadlines missed in a row by one stream{seeds}"),
+        columns("Class (x/y)", outcome),
+    )
+    .group("", rows)
+}
+
+/// Mean and 99th percentile of the delay in the queue.
+pub fn stream_delay_table(outcome: StreamOutcome<'_>) -> Table {
+    let classes = outcome.classes();
+    let seen: Vec<&str> = classes
+        .into_iter()
+        .filter(|c| {
+            outcome.policies().into_iter().any(|p| outcome.each(p, c).any(|c| c.mean_ms.is_some()))
+        })
+        .collect();
+    type Of = fn(&StreamClassResult) -> Option<f64>;
+    let of: [(&str, Of); 2] = [("Mean", |c| c.mean_ms), ("99th percentile", |c| c.p99_ms)];
+    let policies = outcome.policies();
+    let all = of.iter().flat_map(|(_, of)| {
+        let cells = policies.iter().flat_map(|p| seen.iter().map(move |c| (*p, *c)));
+        cells.filter_map(|(p, c)| Some(outcome.spread(p, c, *of)?.mean)).collect::<Vec<_>>()
+    });
+    let unit = Delays::of(all);
+    let seeds = match outcome.runs().len() {
+        0 | 1 => String::new(),
+        n => format!(", mean over {n} seeds \u{b1} half the range"),
+    };
+    let mut table = Table::new(
+        format!("Delay in the queue in {}{seeds}", unit.unit),
+        columns("Class (gap)", &outcome),
+    );
+    for (title, of) in of {
+        let row = |class: &&str| {
+            let gap = outcome.any(class).and_then(|c| c.gap_ns);
+            let label = gap.map_or(class.to_string(), |gap| format!("{class} ({})", span(gap)));
+            let cells = policies.iter().map(|p| delay(outcome.spread(p, class, of), &unit));
+            (label, cells.collect())
+        };
+        table = table.group(title, seen.iter().map(row).collect());
+    }
+    table.noted(
+        "From arrival to the start of sending, over packets sent: what was dropped has no \
+                 delay.",
+    )
+}
+
+fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
+    match spread {
+        None => Cell::none(),
+        Some(s) if s.max > s.min => {
+            let half = unit.text((s.max - s.min) / 2.0);
+            Cell::new(format!("{} \u{b1} {half}", unit.text(s.mean)))
+        }
+        Some(s) => Cell::new(unit.text(s.mean)),
+    }
+}
+
+/// What did not leave in time, and why.
+fn losses(outcome: &StreamOutcome<'_>) -> Table {
+    type Of = fn(&StreamClassResult) -> u64;
+    let kinds: [(&str, Of); 3] = [
+        ("Dropped: the deadline passed", |c| c.dropped),
+        ("Sent late", |c| c.late),
+        ("Lost: the queue was full", |c| c.overflowed),
+    ];
+    let caption = format!("Packets lost or late{}", summed(outcome));
+    let mut table = Table::new(caption, columns("Class", outcome));
+    for (title, of) in kinds {
+        if outcome.policies().into_iter().all(|p| outcome.total(p, of) == 0) {
+            continue;
+        }
+        let mut rows = rows(outcome, |policy, class| match outcome.sum(policy, class, of) {
+            0 => Cell::toned("0", Tone::Quiet),
+            n => Cell::new(count(n)),
+        });
+        rows.retain(|(_, cells)| cells.iter().any(|c| c.text != "0"));
+        table = table.group(title, rows);
+    }
+    table
+}

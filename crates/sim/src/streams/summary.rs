@@ -1,0 +1,28 @@
+//! Several seeds of a stream scenario in one summary.
+
+use indexmap::IndexMap;
+use laxity_scenario::result::{
+    StreamClassResult, StreamClassSummary, StreamPolicySummary, StreamSimulationResult,
+};
+
+use crate::summary::spread;
+
+/// The summary of runs that differ in their seed only.
+pub fn of(runs: &[StreamSimulationResult]) -> IndexMap<String, StreamPolicySummary> {
+    let Some(first) = runs.first() else { return IndexMap::new() };
+    let class = |policy: &str, class: &str| {
+        let each = || runs.iter().filter_map(|r| r.policies.get(policy)?.classes.get(class));
+        let count = |of: fn(&StreamClassResult) -> u64| spread(each().map(|c| of(c) as f64));
+        StreamClassSummary {
+            missed: count(|c| c.missed),
+            tumbling: count(|c| c.tumbling),
+            longest_run: count(|c| c.longest_run),
+            p99_ms: spread(each().filter_map(|c| c.p99_ms)),
+        }
+    };
+    let policies = first.policies.iter().map(|(name, result)| {
+        let classes = result.classes.keys().map(|c| (c.clone(), class(name, c))).collect();
+        (name.clone(), StreamPolicySummary { classes })
+    });
+    policies.collect()
+}
