@@ -24,7 +24,7 @@ fn run(only: &[&str], control: &Control) -> Outcome {
 
 /// Numbers and drawings of a short run. Fails when a rule, a count or a generator of bursts
 /// changes, or when a drawing changes without its copy in the documentation: tried with windows
-/// that roll in `PAPER`, and with runs in the order in which threads finished them.
+/// that roll in `PAPER`, and with one draw more for bursts.
 #[test]
 fn a_quick_reproduction_gives_the_same_bytes() {
     let control = Control::default();
@@ -54,8 +54,8 @@ fn counts(variant: Variant, streams: usize) -> Counts {
     play(&setting, &Control::default()).unwrap().total()
 }
 
-/// What stands in docs/dwcs.md of 5 million packets. Fails with another first deadline, or when
-/// late packets are dropped as printed.
+/// What stands in docs/dwcs.md of 5 million packets. Fails when a rule or an order changes: tried
+/// with late packets dropped in `PAPER`.
 #[test]
 fn the_paper_s_length() {
     let printed = counts(PAPER, 504);
@@ -65,7 +65,7 @@ fn the_paper_s_length() {
     assert_eq!((counts(edf, 504).violated, counts(dbp, 504).violated), (296, 0));
 }
 
-/// Fails when a timed experiment lacks a row, or its labels change. Nothing is said of times.
+/// Fails when a timed experiment lacks a row of the sheet; tried. Nothing is said of times.
 #[test]
 fn timed_experiments_have_their_rows() {
     let reproduction = run(&TIMED, &Control::default()).reproduction;
@@ -80,7 +80,8 @@ fn timed_experiments_have_their_rows() {
     }
 }
 
-/// Fails when runs that were not finished count; tried.
+/// Fails when runs that were not finished count, or a timed experiment runs although stopped; both
+/// were tried.
 #[test]
 fn a_stopped_job_reports_only_what_was_finished() {
     let control = Control::default();

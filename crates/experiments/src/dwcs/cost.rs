@@ -20,6 +20,9 @@ use super::variants::check;
 use super::workload::{Backlog, SERVICE, streams};
 use crate::Measured;
 
+/// Numbers and their drawing.
+pub type Timing = (Vec<Measured>, Figure);
+
 /// Turns that contenders take one after the other; the median counts.
 const TURNS: usize = 5;
 
@@ -113,7 +116,7 @@ const COUNTS: [usize; 7] = [80, 160, 240, 360, 480, 640, 760];
 const MOST: usize = COUNTS[COUNTS.len() - 1];
 
 /// Figure 5(a); `None` when stopped.
-pub fn structures(control: &Control) -> Option<(Vec<Measured>, Figure)> {
+pub fn structures(control: &Control) -> Option<Timing> {
     let mut costs = Costs { each: Vec::new() };
     for n in COUNTS {
         if control.stopped() {
@@ -195,7 +198,7 @@ pub fn no_semaphores() -> Option<String> {
 }
 
 /// Figure 5(b); `None` when stopped or without semaphores.
-pub fn synchronisation(control: &Control) -> Option<(Vec<Measured>, Figure)> {
+pub fn synchronisation(control: &Control) -> Option<Timing> {
     let mut costs = Costs { each: Vec::new() };
     for n in COUNTS {
         let mut turns = [Vec::new(), Vec::new()];
@@ -228,7 +231,7 @@ pub fn synchronisation(control: &Control) -> Option<(Vec<Measured>, Figure)> {
 const SELDOM_COUNTS: [usize; 3] = [240, 480, 760];
 
 /// Figure 6; `None` when stopped.
-pub fn seldom(control: &Control) -> Option<(Vec<Measured>, Figure)> {
+pub fn seldom(control: &Control) -> Option<Timing> {
     let mut rows = Vec::new();
     let mut lines: [Vec<Line>; 2] = Default::default();
     let mut costs = Vec::new();

@@ -288,7 +288,7 @@ fn crossing(lead: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    // Fails when shares are compared in absolute numbers, or a crossing is sought from the left.
+    // Fails when a crossing is sought from the left; tried.
     #[test]
     fn small_sums() {
         assert_eq!(off_proportion(&[2.0, 1.0], &[20.0, 10.0]), 0.0);

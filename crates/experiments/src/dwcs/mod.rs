@@ -15,6 +15,7 @@ pub mod workload;
 use laxity_report::Figure;
 use laxity_sim::Control;
 
+use self::cost::Timing;
 use self::play::Setting;
 use self::runs::{Runs, Scale, distinct};
 use self::workload::SERVICE;
@@ -87,7 +88,7 @@ struct Timed {
     id: &'static str,
     /// Why this machine cannot, if it cannot.
     lacks: fn() -> Option<String>,
-    measure: fn(&Control) -> Option<(Vec<Measured>, Figure)>,
+    measure: fn(&Control) -> Option<Timing>,
 }
 
 const TIMED: [Timed; 3] = [

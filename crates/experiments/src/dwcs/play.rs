@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Fails when a variant names a policy that is not there, or the structures that run it differ.
+    /// Fails when a variant names a policy that is not there; tried. The structures decide alike.
     #[test]
     fn every_variant_plays() {
         let all = [variants::PAPER, variants::DEFAULT, variants::TOLERANCE_FIRST];

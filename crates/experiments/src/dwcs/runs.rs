@@ -1,7 +1,7 @@
 //! All runs that the wanted experiments need, each done once, on all cores.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use laxity_sim::Control;
 
@@ -47,7 +47,7 @@ impl Scale {
     }
 }
 
-/// Runs that were finished.
+/// Runs that were finished, in no particular order.
 #[derive(Debug)]
 pub struct Runs {
     scale: Scale,
@@ -72,13 +72,9 @@ impl Runs {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(settings.len()));
         let work = || {
-            while let Some((place, setting)) = {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                settings.get(place).map(|s| (place, s))
-            } {
+            while let Some(setting) = settings.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let Some(played) = play(setting, control) else { break };
-                // A thread that panics takes the whole run with it: see `scope`.
-                done.lock().unwrap_or_else(|e| e.into_inner()).push((place, played));
+                done.lock().unwrap_or_else(PoisonError::into_inner).push(played);
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -87,9 +83,7 @@ impl Runs {
                 scope.spawn(work);
             }
         });
-        let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
-        done.sort_unstable_by_key(|(place, _)| *place);
-        Runs { scale, done: done.into_iter().map(|(_, played)| played).collect() }
+        Runs { scale, done: done.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// Whether all of these were finished.
