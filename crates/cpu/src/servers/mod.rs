@@ -71,6 +71,8 @@ pub struct Servers {
     bandwidth: Bandwidth,
     /// When all shares given away are free.
     settled: u64,
+    /// When it was last looked how far deadlines ran ahead.
+    looked: u64,
     turns: u64,
 }
 
@@ -91,6 +93,7 @@ impl Servers {
             ledger: Ledger::default(),
             bandwidth: Bandwidth::new(),
             settled: 0,
+            looked: 0,
             turns: 0,
         }
     }
@@ -114,28 +117,28 @@ impl Servers {
 
     /// Budget and period of a release at `release`, and the release itself, which is put off when
     /// waiting for the full share gives the earlier deadline.
-    fn size(&self, server: &mut Server, release: u64) -> (u64, u64, u64) {
+    fn size(&mut self, s: u32, release: u64) -> (u64, u64, u64) {
+        let server = &mut self.servers[s as usize];
         let limited = release < server.limited_until;
         if server.kind != Kind::Shared {
             let Reservation { budget, period, .. } =
                 if limited { server.held } else { server.declared };
             return (budget.0, period.0, release);
         }
-        let (budget, basis) = match &self.rules.sizing {
-            Sizing::Adaptive(how) => how.budget(server),
+        let (budget, period) = match &self.rules.sizing {
+            Sizing::Adaptive(how) => {
+                let (budget, basis) = how.budget(server);
+                (budget, self.bandwidth.period(basis, server.weight))
+            }
+            Sizing::Equal(period) if !limited => {
+                return (self.bandwidth.budget(period.0, server.weight), period.0, release);
+            }
             Sizing::Equal(period) => {
                 let budget = self.bandwidth.budget(period.0, server.weight);
-                let period =
-                    if limited { self.bandwidth.period(budget, server.weight) } else { period.0 };
-                return self.limit(server, release, budget, period);
+                (budget, self.bandwidth.period(budget, server.weight))
             }
         };
-        let period = self.bandwidth.period(basis, server.weight);
-        self.limit(server, release, budget, period)
-    }
-
-    fn limit(&self, server: &Server, release: u64, budget: u64, period: u64) -> (u64, u64, u64) {
-        if release < server.limited_until {
+        if limited {
             let slower = server.limited_rate.time_for(Span(budget)).0.max(period);
             if release.saturating_add(slower) <= server.limited_until + period {
                 return (budget, slower, release);
@@ -147,11 +150,8 @@ impl Servers {
 
     /// A new period begins at `release`; `original` is when it would have begun without slack.
     fn renew(&mut self, s: u32, release: u64, original: u64) {
-        let mut server = core::mem::replace(
-            &mut self.servers[s as usize],
-            Server::new(Kind::Shared, 1, Reservation::new(Span(1), Span(1))),
-        );
-        let (budget, period, release) = self.size(&mut server, release);
+        let (budget, period, release) = self.size(s, release);
+        let server = &mut self.servers[s as usize];
         server.budget = budget;
         server.left = budget;
         server.period = period;
@@ -166,7 +166,6 @@ impl Servers {
             _ => period,
         };
         server.deadline = base.saturating_add(relative);
-        self.servers[s as usize] = server;
         self.rotate(s);
     }
 
