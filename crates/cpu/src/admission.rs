@@ -173,7 +173,6 @@ fn need_of_jobs<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone)
 mod tests {
     extern crate std;
     use super::*;
-    use alloc::vec;
     use proptest::prelude::*;
     use std::string::ToString;
 
@@ -266,7 +265,7 @@ mod tests {
     #[test]
     fn endless_searches_end_in_a_bound() {
         let one = Reservation::new(Span(1_000_003), Span(10_000_019));
-        let all = vec![one, one.within(Span(10_000_018))];
+        let all = [one, one.within(Span(10_000_018))];
         let found = need(all.iter());
         let utilisation = Share::up(one.budget, one.period);
         assert!(found >= utilisation.plus(utilisation));

@@ -12,7 +12,7 @@ pub struct Layered<A, B> {
     above: A,
     below: B,
     places: Vec<Place>,
-    /// By CPU: whether the lower policy has it.
+    /// By CPU: whether the lower policy has it. Grows when a CPU first asks.
     lower_runs: Vec<bool>,
 }
 
@@ -26,7 +26,7 @@ enum Place {
 impl<A: Policy, B: Policy> Layered<A, B> {
     /// Puts one above the other.
     pub fn new(above: A, below: B) -> Layered<A, B> {
-        Layered { above, below, places: Vec::new(), lower_runs: Vec::new() }
+        Layered { above, below, places: Vec::new(), lower_runs: alloc::vec![false] }
     }
 
     /// The upper policy.
