@@ -103,7 +103,7 @@ impl Rate {
     /// A new deadline, `executed L / q` on average after `base`.
     fn set_deadline(&mut self, base: u64, load: u64) {
         if !core::mem::take(&mut self.fresh) {
-            self.average = (self.executed + 3 * self.average) / 4;
+            self.average = self.average.saturating_mul(3).saturating_add(self.executed) / 4;
         }
         self.executed = 0;
         self.left = self.quantum;
@@ -121,7 +121,7 @@ impl BeRate {
     fn account(&mut self, now: Time, task: TaskId, ran: Span) {
         let (base, load) = (self.options.base, self.load);
         let Some(rate) = self.tasks.get_mut(task) else { return };
-        rate.executed += ran.0;
+        rate.executed = rate.executed.saturating_add(ran.0);
         rate.left = rate.left.saturating_sub(ran.0);
         if rate.left == 0 {
             let base = match base {

@@ -73,7 +73,7 @@ impl Policy for Best {
             let distance = (now.0 - before.min(now.0)).min(CAP);
             habit.period = Some(habit.period.map_or(distance, |p| (distance + 3 * p) / 4));
         }
-        self.order.enter(task.0, now.0 + habit.period.unwrap_or(CAP));
+        self.order.enter(task.0, now.0.saturating_add(habit.period.unwrap_or(CAP)));
     }
 
     fn block(&mut self, _: Time, task: TaskId, _: Span) {
@@ -88,7 +88,7 @@ impl Policy for Best {
         habit.left = habit.left.saturating_sub(ran.0);
         if habit.left == 0 {
             habit.left = quantum;
-            self.order.rekey(task.0, now.0 + CAP);
+            self.order.rekey(task.0, now.0.saturating_add(CAP));
         }
     }
 

@@ -104,7 +104,7 @@ impl SchedDeadline {
     fn throttle(&mut self, now: u64, task: TaskId) {
         let Some(e) = self.tasks.get_mut(task) else { return };
         let Reservation { period, deadline, .. } = e.reservation;
-        let next = e.deadline - deadline.0.min(e.deadline) + period.0;
+        let next = e.deadline.saturating_sub(deadline.0).saturating_add(period.0);
         if next <= now {
             self.replenish(task);
         } else {
@@ -116,7 +116,7 @@ impl SchedDeadline {
     fn replenish(&mut self, task: TaskId) {
         let Some(e) = self.tasks.get_mut(task) else { return };
         e.left = e.reservation.budget.0;
-        e.deadline += e.reservation.period.0;
+        e.deadline = e.deadline.saturating_add(e.reservation.period.0);
         if e.runnable {
             self.ready.enter(task.0, e.deadline);
         }
@@ -195,14 +195,17 @@ impl Policy for SchedDeadline {
         let over =
             u128::from(e.left) * u128::from(deadline.0) > u128::from(until) * u128::from(budget.0);
         let start = e.deadline.saturating_sub(deadline.0);
-        if e.reservation.is_constrained() && e.deadline > 0 && now.0 < start + period.0 {
+        if e.reservation.is_constrained()
+            && e.deadline > 0
+            && now.0 < start.saturating_add(period.0)
+        {
             // One job a period, as admission by demand counts on.
             e.left = 0;
             self.throttle(now.0, task);
         } else {
             if until == 0 || over {
                 e.left = budget.0;
-                e.deadline = now.0 + deadline.0;
+                e.deadline = now.0.saturating_add(deadline.0);
             }
             self.ready.enter(task.0, e.deadline);
             if e.left == 0 {

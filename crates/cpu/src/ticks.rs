@@ -25,7 +25,7 @@ impl Ticks {
     }
 
     pub(crate) fn next(&self) -> Option<Time> {
-        self.on.then(|| Time((self.seen + 1) * self.length))
+        self.on.then(|| Time((self.seen + 1).saturating_mul(self.length)))
     }
 
     /// The number of the tick that is due, or of the last one when several are.

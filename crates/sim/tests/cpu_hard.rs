@@ -7,7 +7,7 @@ use cpu_common::ms;
 use cpu_common::systems::{Mix, Verdict, judge};
 use laxity_cpu::registry::{Options, POLICIES, build};
 use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
-use laxity_cpu::{Policy, bebs};
+use laxity_cpu::{Policy, bebs, bebs_credit};
 
 const SYSTEMS: u64 = 10_000;
 
@@ -29,8 +29,7 @@ fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
 /// Fails when budgets are not enforced, when a release dated back may be due before the one that it
 /// follows (tried: 4 late jobs in 20,000 systems), when a leaver's share comes back at once, when
 /// servers with deadlines as long as periods are admitted as whole jobs beside shorter deadlines
-/// (tried: 3 under `iris`), when `settling` is zero (tried: 6 under `bebs`), and when `limit_ahead`
-/// does not mind hard jobs.
+/// (tried: 3 under `iris`), and when `settling` is zero (tried: 6 under `bebs`).
 #[test]
 fn admitted_deadlines_are_kept() {
     for p in POLICIES.iter().filter(|p| p.keeps_deadlines) {
@@ -39,8 +38,10 @@ fn admitted_deadlines_are_kept() {
     assert!(POLICIES.iter().filter(|p| p.keeps_deadlines).count() >= 7);
 }
 
-/// Sharing among unblocked tasks only is safe when shares change hands at zero-lag times, and so is
-/// sampling whole jobs or at switches.
+/// Sharing among unblocked tasks only is safe when shares change hands at zero-lag times, and so
+/// are sampling whole jobs or at switches and moving deadlines back all the way.
+///
+/// Fails when `limit_ahead` does not mind pending hard jobs.
 #[test]
 fn safe_readings_keep_deadlines_too() {
     let plain = bebs::Options::default();
@@ -49,6 +50,10 @@ fn safe_readings_keep_deadlines_too() {
     for sample in [laxity_cpu::Sample::Job, laxity_cpu::Sample::Switch] {
         let adaptation = Adaptation { sample, ..Adaptation::PAPER };
         none_late("bebs, sample", || bebs::new(&bebs::Options { adaptation, ..plain }));
+    }
+    for ahead in [0, 20] {
+        let options = bebs_credit::Options { ahead: ms(ahead), ..Default::default() };
+        none_late("bebs-credit, ahead", || bebs_credit::new(&options));
     }
 }
 

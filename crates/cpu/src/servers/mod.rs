@@ -140,7 +140,7 @@ impl Servers {
         };
         if limited {
             let slower = server.limited_rate.time_for(Span(budget)).0.max(period);
-            if release.saturating_add(slower) <= server.limited_until + period {
+            if release.saturating_add(slower) <= server.limited_until.saturating_add(period) {
                 return (budget, slower, release);
             }
             return (budget, period, server.limited_until);

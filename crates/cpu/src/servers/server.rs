@@ -102,7 +102,7 @@ impl Server {
         if now >= self.end {
             return true;
         }
-        let since_release = (now + self.period).checked_sub(self.end);
+        let since_release = now.saturating_add(self.period).checked_sub(self.end);
         let Some(since) = since_release.filter(|_| !self.is_constrained()) else { return false };
         let used = u128::from(self.budget - self.left);
         used * u128::from(self.period) <= u128::from(since) * u128::from(self.budget)
@@ -129,7 +129,7 @@ impl Server {
 
     /// A sample of execution enters the average, which weighs three times as much.
     pub(crate) fn sample(&mut self) {
-        self.average = (3 * self.average + self.execution) / 4;
+        self.average = self.average.saturating_mul(3).saturating_add(self.execution) / 4;
         self.execution = 0;
     }
 }

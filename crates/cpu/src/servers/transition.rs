@@ -68,12 +68,12 @@ impl Servers {
             stretch_from(server, from, period);
         } else if transition.stretches() && !blocked {
             let later = period - server.period;
-            server.end += later;
-            server.deadline += later;
+            server.end = server.end.saturating_add(later);
+            server.deadline = server.deadline.saturating_add(later);
             server.period = period;
             if server.state == State::Expired {
-                server.original += later;
-                let release = self.expired.key(s).map(|at| at + later);
+                server.original = server.original.saturating_add(later);
+                let release = self.expired.key(s).map(|at| at.saturating_add(later));
                 self.expired.rekey(s, release.unwrap_or(server.end));
             }
         }
@@ -168,8 +168,8 @@ pub(super) fn stretch_from(server: &mut Server, from: u64, period: u64) {
         let rest = u128::from(server.end - from) * u128::from(period);
         let rest = rest.div_ceil(u128::from(server.period)) as u64;
         let later = rest - (server.end - from);
-        server.end += later;
-        server.deadline += later;
+        server.end = server.end.saturating_add(later);
+        server.deadline = server.deadline.saturating_add(later);
     }
     server.period = period;
 }

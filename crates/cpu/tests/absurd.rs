@@ -1,0 +1,96 @@
+//! No report, in whatever order and at whatever time, makes a policy panic.
+
+use laxity_core::{Span, Time};
+use laxity_cpu::registry::{Options, POLICIES, build};
+use laxity_cpu::{Attributes, CpuId, GroupId, Nice, Policy, Reservation, Service, TaskId};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Report {
+    Join(u32, Attributes),
+    Change(u32, Attributes),
+    Leave(u32, u64),
+    Wake(u32),
+    Block(u32, u64),
+    Ran(u32, u64),
+    Timer,
+    Pick,
+    Displace,
+}
+
+/// Zero, small, plain, long, and as great as there are.
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0),
+        0..100u64,
+        0..200_000_000u64,
+        0..100_000_000_000_000u64,
+        (0..3u64).prop_map(|n| u64::MAX - n),
+    ]
+}
+
+fn attributes() -> impl Strategy<Value = Attributes> {
+    let reservation = (time(), time(), time()).prop_map(|(budget, period, deadline)| Reservation {
+        budget: Span(budget),
+        period: Span(period),
+        deadline: Span(deadline),
+    });
+    let plausible = (1..30u64, 0..30u64, 100..200u64).prop_map(|(budget, later, period)| {
+        Reservation::new(Span(budget), Span(period)).within(Span(budget + later))
+    });
+    let reservation = prop_oneof![reservation, plausible];
+    let service = prop_oneof![
+        Just(Service::BestEffort),
+        reservation.clone().prop_map(Service::Soft),
+        reservation.prop_map(Service::Hard),
+    ];
+    (service, -20..=19i8, proptest::option::of(0..3u32)).prop_map(|(service, nice, group)| {
+        let nice = Nice::new(nice).expect("in range");
+        Attributes { nice, service, group: group.map(GroupId) }
+    })
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let task = || 0..6u32;
+    prop_oneof![
+        2 => (task(), attributes()).prop_map(|(t, a)| Report::Join(t, a)),
+        1 => (task(), attributes()).prop_map(|(t, a)| Report::Change(t, a)),
+        1 => (task(), time()).prop_map(|(t, ran)| Report::Leave(t, ran)),
+        4 => task().prop_map(Report::Wake),
+        2 => (task(), time()).prop_map(|(t, ran)| Report::Block(t, ran)),
+        4 => (task(), time()).prop_map(|(t, ran)| Report::Ran(t, ran)),
+        3 => Just(Report::Timer),
+        6 => Just(Report::Pick),
+        1 => Just(Report::Displace),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    // Fails when a sum of times may overflow: this is compiled with overflow checks.
+    #[test]
+    fn nothing_panics(
+        reports in proptest::collection::vec((time(), any::<bool>(), report()), 1..60),
+    ) {
+        for p in POLICIES {
+            let mut policy = build(p.name, &Options::default()).expect("a name of the registry");
+            let mut now = Time::ZERO;
+            for (time, forward, report) in &reports {
+                now = if *forward { now + Span(*time) } else { now.max(Time(*time)) };
+                match report {
+                    Report::Join(t, a) => drop(policy.join(now, TaskId(*t), a)),
+                    Report::Change(t, a) => drop(policy.change(now, TaskId(*t), a)),
+                    Report::Leave(t, ran) => policy.leave(now, TaskId(*t), Span(*ran)),
+                    Report::Wake(t) => policy.wake(now, TaskId(*t)),
+                    Report::Block(t, ran) => policy.block(now, TaskId(*t), Span(*ran)),
+                    Report::Ran(t, ran) => policy.ran(now, TaskId(*t), Span(*ran)),
+                    Report::Timer => policy.timer(now),
+                    Report::Pick => drop(policy.pick(now, CpuId::FIRST)),
+                    Report::Displace => policy.displace(now, CpuId::FIRST),
+                }
+                let _ = policy.next_event();
+            }
+        }
+    }
+}
