@@ -16,9 +16,8 @@ fn damages(media: &Media) -> Vec<Damage> {
 
 /// Counts as `ffprobe -count_packets` gives them for these files.
 ///
-/// Fails when access units of H.264 are split at every slice, Opus durations misread, or IVF times
-/// taken in other units: tried with the slice check without its first block, frame lengths of
-/// CELT in place of SILK, and the time base upside down.
+/// Fails when Opus durations are misread or IVF times taken in other units: tried with frame
+/// lengths of CELT in place of SILK, and the time base upside down.
 #[test]
 fn sound_files_read_whole() {
     let opus = read(OPUS).unwrap();
@@ -40,6 +39,28 @@ fn sound_files_read_whole() {
     for media in [opus, h264, vp8] {
         assert_eq!(media.faults(), []);
     }
+}
+
+/// Fails when access units are split at every slice, or their key frames not seen: tried with a
+/// picture begun by every slice.
+#[test]
+fn slices_of_a_picture_stay_together() {
+    let nals: [&[u8]; 8] = [
+        &[9, 0xf0],
+        &[0x67, 1, 2, 3],
+        &[0x68, 1],
+        &[0x65, 0x88, 1],
+        &[0x65, 0x40, 2],
+        &[0x0c, 0xff],
+        &[0x41, 0x9a, 3],
+        &[0x41, 0x50, 4],
+    ];
+    let file: Vec<u8> = nals.iter().flat_map(|nal| [&[0, 0, 1], *nal].concat()).collect();
+    let media = read(&file).unwrap();
+    let units: Vec<(bool, Vec<&[u8]>)> =
+        media.units().iter().map(|u| (u.key, media.parts(u).collect())).collect();
+    // Filler is left out.
+    assert_eq!(units, [(true, nals[..5].to_vec()), (false, nals[6..].to_vec())]);
 }
 
 /// Fails when one damaged page costs the rest of the file, or damage goes unseen: tried with the

@@ -136,9 +136,16 @@ fn reports_go_both_ways() {
     let liar = Reception { lost: 1_000_000, ..good };
     let stranger = Reception { about: 78, ..good };
     let forged = Reception { last_report: good.last_report ^ 1, ..good };
-    for blocks in [vec![good, liar], vec![stranger], vec![forged]] {
-        rtcp.send_to(&receiver_report(1, "r", &blocks).unwrap(), from).unwrap();
-    }
+    let send = |blocks: &[Reception]| {
+        rtcp.send_to(&receiver_report(1, "r", blocks).unwrap(), from).unwrap();
+    };
+    // It refers to a report that was never sent.
+    send(&[forged]);
+    let seen = until(&handle, |s| s.listened.reports == 1);
+    let heard = seen.stream("a").unwrap().heard;
+    assert_eq!((heard.reports, heard.round_trip), (1, None));
+    send(&[good, liar]);
+    send(&[stranger]);
     rtcp.send_to(b"nonsense", from).unwrap();
     let elsewhere = UdpSocket::bind("127.0.0.2:0").unwrap();
     let foreign = Reception { fraction_lost: 255, ..good };

@@ -311,13 +311,21 @@ impl Handle {
         registry.in_order().into_iter().map(|s| s.config.clone()).collect()
     }
 
+    /// Measures precision anew from now on; answers what was measured until now.
+    ///
+    /// # Errors
+    /// The server has stopped.
+    pub fn restart_timing(&self) -> Result<Timing, ServerError> {
+        self.ask(|reply| Message::Timing { restart: true, reply })
+    }
+
     /// All that is counted. The scheduler's thread is asked for a few streams at a time, so counts
     /// of different streams may be some microseconds apart.
     ///
     /// # Errors
     /// The server has stopped.
     pub fn snapshot(&self) -> Result<Snapshot, ServerError> {
-        let timing = self.ask(|reply| Message::Timing { reply })?;
+        let timing = self.ask(|reply| Message::Timing { restart: false, reply })?;
         let mut stopped = false;
         let snapshot = self.snapshot_by(timing, |ids| {
             let streams = ids.to_vec();

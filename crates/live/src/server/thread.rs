@@ -53,7 +53,9 @@ pub enum Message {
         streams: Vec<StreamId>,
         reply: Sender<Vec<Result<Row, UnknownStream>>>,
     },
+    /// With `restart`, precision is measured anew from now on.
     Timing {
+        restart: bool,
         reply: Sender<Timing>,
     },
     /// Ends the thread: at once, or when all is sent but not after an instant.
@@ -263,9 +265,12 @@ impl<S: Structure> Machine<S> {
                 let rows = streams.into_iter().map(|s| self.pacer.row(s)).collect();
                 let _ = reply.send(rows);
             }
-            Message::Timing { reply } => {
+            Message::Timing { restart, reply } => {
                 self.account();
                 let _ = reply.send(self.pacer.timing.clone());
+                if restart {
+                    self.pacer.timing = Timing::default();
+                }
             }
             Message::Stop { .. } => {}
         }
