@@ -17,6 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 mod admission;
 mod assign;
+mod dwcs;
 mod edf;
 mod fair;
 mod pipeline;
@@ -73,6 +74,7 @@ pub fn groups() -> Vec<Group> {
     all.extend(pipeline::groups());
     all.extend(admission::groups());
     all.extend(ring::groups());
+    all.extend(dwcs::groups());
     all
 }
 

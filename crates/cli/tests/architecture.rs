@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
-    ("bench", &["core", "curve", "ring", "link", "scenario", "trace", "sim"]),
+    ("bench", &["core", "curve", "ring", "link", "stream", "scenario", "trace", "sim"]),
     (
         "experiments",
         &["core", "curve", "link", "stream", "scenario", "trace", "sim", "report", "bench"],

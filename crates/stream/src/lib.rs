@@ -89,3 +89,6 @@ pub use rank::{Key, Rank};
 pub use record::Record;
 pub use rules::{LONGEST_WINDOW, Rules, Window};
 pub use scheduler::{Decision, JoinError, Scheduler, StreamId, UnknownStream};
+
+/// DWCS over the structure that is fastest for its options; for general use.
+pub type DefaultScheduler<M = ()> = Scheduler<structure::Fastest, M>;

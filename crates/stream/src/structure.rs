@@ -1,9 +1,12 @@
 //! Where streams are kept in order. All structures decide alike; they differ in cost.
 
 mod bits;
+mod buckets;
+mod fastest;
 mod heaps;
 mod index_heap;
 mod list;
+mod timed;
 mod wheel;
 
 use core::fmt;
@@ -12,6 +15,8 @@ use laxity_core::Time;
 
 use crate::{Rank, Record};
 
+pub use buckets::Buckets;
+pub use fastest::Fastest;
 pub use heaps::{Heaps, Precedence};
 pub use list::List;
 pub use wheel::Wheel;

@@ -27,7 +27,7 @@ fn histories(gaps: Gaps, step: u64) {
             let ahead = ahead.and_then(NonZeroU32::new);
             let options = Options { ahead, ..Options::default() };
             let calm = [2, 100][usize::from(together)];
-            let history = History { streams: 1000, events: 1500, gaps, step, together, calm };
+            let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
             agrees::<Wheel>(&options, &history.events(seed as u64));
         }
     }

@@ -22,6 +22,12 @@ impl IndexHeap {
         }
     }
 
+    /// Takes all out.
+    pub(super) fn clear(&mut self) {
+        self.items.clear();
+        self.places.fill(ABSENT);
+    }
+
     /// The least number by the order of the last changes.
     #[inline]
     pub(super) fn top(&self) -> Option<u32> {

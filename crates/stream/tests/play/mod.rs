@@ -149,14 +149,16 @@ impl<S: Structure> Play<S> {
         decisions
     }
 
-    pub fn see(&mut self, event: &Event) -> Seen {
+    /// All that can be seen after an event, the records of the streams among it when `closely`.
+    pub fn see(&mut self, event: &Event, closely: bool) -> Seen {
         let decisions = self.play(event);
         let record = |id: &StreamId| {
             let mut record = self.scheduler.record(*id).expect("is there");
             record.link = 0;
             record
         };
-        let records = self.streams.iter().map(record).collect();
+        let seen = if closely { self.streams.len() } else { 0 };
+        let records = self.streams.iter().take(seen).map(record).collect();
         // Which stream's misses are seen first is the structure's affair.
         let mut dropped = std::mem::take(&mut self.queues.dropped);
         dropped.sort_by_key(|(slot, _)| *slot);
@@ -167,9 +169,12 @@ impl<S: Structure> Play<S> {
 /// Plays events to a structure and the list, and compares all that can be seen.
 pub fn agrees<S: Structure>(options: &Options, events: &[Event]) {
     let (mut list, mut other) = (Play::<List>::new(options), Play::<S>::new(options));
-    for event in events {
-        assert_eq!(list.see(event), other.see(event), "{} after {event:?}", S::NAME);
-        assert_eq!(list.queues, other.queues);
+    for (i, event) in events.iter().enumerate() {
+        // Of many streams not each time: what goes wrong stays to be seen.
+        let closely = list.streams.len() < 50 || i % 64 == 0 || i + 1 == events.len();
+        let (want, got) = (list.see(event, closely), other.see(event, closely));
+        assert_eq!(want, got, "{} after {event:?}", S::NAME);
+        assert!(!closely || list.queues == other.queues, "{} after {event:?}", S::NAME);
     }
     assert_eq!(list.scheduler.meter().total(), other.scheduler.meter().total());
 }

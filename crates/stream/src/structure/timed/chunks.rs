@@ -4,16 +4,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// No chunk.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A stream in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// What the queue is ordered by, in nanoseconds.
-    pub(super) key: u64,
-    pub(super) slot: u32,
+    pub(crate) key: u64,
+    pub(crate) slot: u32,
     /// The stream has moved elsewhere when its record bears another stamp.
-    pub(super) stamp: u32,
+    pub(crate) stamp: u32,
 }
 
 /// With what else is in a chunk, 256 bytes.
@@ -29,30 +29,31 @@ struct Chunk {
 
 /// A list: its first chunk, and how many entries that one has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct List {
+pub(crate) struct List {
     chunk: u32,
     count: u32,
 }
 
 impl List {
-    pub(super) const EMPTY: List = List { chunk: NONE, count: 0 };
+    pub(crate) const EMPTY: List = List { chunk: NONE, count: 0 };
 
     #[inline]
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.chunk == NONE
     }
 }
 
 /// All chunks, in lists or free.
 #[derive(Clone, Debug)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     chunks: Vec<Chunk>,
     free: u32,
 }
 
 impl Chunks {
-    /// Room for `entries` in `lists` lists, whatever the lists' lengths.
-    pub(super) fn new(entries: usize, lists: usize) -> Chunks {
+    /// Room for `entries` in `lists` lists, whatever the lists' lengths. With less, lists may have
+    /// to do without a chunk.
+    pub(crate) fn new(entries: usize, lists: usize) -> Chunks {
         let count = entries / ENTRIES + lists.min(entries) + 1;
         let chunk = Chunk { next: NONE, entries: [Entry::default(); ENTRIES] };
         let mut chunks = Chunks { chunks: vec![chunk; count], free: NONE };
@@ -61,7 +62,7 @@ impl Chunks {
     }
 
     /// Frees all.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for (chunk, next) in self.chunks.iter_mut().zip(1..) {
             chunk.next = next;
         }
@@ -71,21 +72,58 @@ impl Chunks {
         self.free = 0;
     }
 
+    /// Adds an entry. There must be room.
     #[inline]
-    pub(super) fn push(&mut self, list: &mut List, entry: Entry) {
+    pub(crate) fn push(&mut self, list: &mut List, entry: Entry) {
+        let pushed = self.try_push(list, entry);
+        debug_assert!(pushed.is_some(), "chunks for all entries were asked for");
+    }
+
+    /// Adds an entry, `None` when there is no chunk left.
+    #[inline]
+    pub(crate) fn try_push(&mut self, list: &mut List, entry: Entry) -> Option<()> {
         if list.count == 0 || list.count as usize == ENTRIES {
             let chunk = self.free;
-            let fresh = &mut self.chunks[chunk as usize];
+            let fresh = self.chunks.get_mut(chunk as usize)?;
             self.free = fresh.next;
             fresh.next = list.chunk;
             *list = List { chunk, count: 0 };
         }
         self.chunks[list.chunk as usize].entries[list.count as usize] = entry;
         list.count += 1;
+        Some(())
+    }
+
+    /// The entry that came last.
+    #[inline]
+    pub(crate) fn last(&self, list: List) -> Option<Entry> {
+        self.near_last(list, 0)
+    }
+
+    /// The entry that came `count` before the last, if it is in the same chunk.
+    #[inline]
+    pub(crate) fn near_last(&self, list: List, count: usize) -> Option<Entry> {
+        let chunk = self.chunks.get(list.chunk as usize)?;
+        let place = (list.count as usize).checked_sub(count + 1)?;
+        chunk.entries.get(place).copied()
+    }
+
+    /// Makes `last` and `before` the two that came last, in place of those that did.
+    #[inline]
+    pub(crate) fn replace_last(&mut self, list: List, before: Entry, last: Entry) {
+        let Some(chunk) = self.chunks.get_mut(list.chunk as usize) else { return };
+        let end = list.count as usize - 1;
+        chunk.entries[end] = last;
+        if end > 0 {
+            chunk.entries[end - 1] = before;
+        } else {
+            let next = chunk.next as usize;
+            self.chunks[next].entries[ENTRIES - 1] = before;
+        }
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, list: &mut List) -> Option<Entry> {
+    pub(crate) fn pop(&mut self, list: &mut List) -> Option<Entry> {
         if list.chunk == NONE {
             return None;
         }
@@ -106,7 +144,7 @@ impl Chunks {
 
     /// Moves all entries of a list to the end of a vector, the one that came last first.
     #[inline]
-    pub(super) fn move_to(&mut self, mut list: List, entries: &mut Vec<Entry>) {
+    pub(crate) fn move_to(&mut self, mut list: List, entries: &mut Vec<Entry>) {
         while let Some(chunk) = self.chunks.get_mut(list.chunk as usize) {
             entries.extend(chunk.entries[..list.count as usize].iter().rev());
             let next = core::mem::replace(&mut chunk.next, self.free);
@@ -118,14 +156,14 @@ impl Chunks {
 
     /// The entries of a list that has one chunk.
     #[inline]
-    pub(super) fn short(&self, list: List) -> Option<&[Entry]> {
+    pub(crate) fn short(&self, list: List) -> Option<&[Entry]> {
         let chunk = self.chunks.get(list.chunk as usize)?;
         (chunk.next == NONE).then(|| &chunk.entries[..list.count as usize])
     }
 
     /// Takes an entry out of a list that has one chunk.
     #[inline]
-    pub(super) fn remove(&mut self, list: &mut List, at: usize) {
+    pub(crate) fn remove(&mut self, list: &mut List, at: usize) {
         let chunk = list.chunk as usize;
         if let Some(last) = self.pop(list) {
             if let Some(entry) = self.chunks[chunk].entries[..list.count as usize].get_mut(at) {
@@ -135,11 +173,11 @@ impl Chunks {
     }
 
     /// Whether a list has more than `count` entries, for small counts.
-    pub(super) fn exceeds(&self, list: List, count: usize) -> bool {
+    pub(crate) fn exceeds(&self, list: List, count: usize) -> bool {
         self.iter(list).nth(count).is_some()
     }
 
-    pub(super) fn iter(&self, list: List) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = &Entry> {
         let chunks = core::iter::successors(Some(list), |list| {
             let next = self.chunks.get(list.chunk as usize)?.next;
             Some(List { chunk: next, count: ENTRIES as u32 })
@@ -151,7 +189,7 @@ impl Chunks {
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, chunk: u32) {
+    pub(crate) fn prefetch(&self, chunk: u32) {
         if let Some(chunk) = self.chunks.get(chunk as usize) {
             laxity_ring::prefetch(chunk);
             for at in [3, 7, 11] {
@@ -161,7 +199,7 @@ impl Chunks {
     }
 
     #[inline]
-    pub(super) fn prefetch_list(&self, list: List) {
+    pub(crate) fn prefetch_list(&self, list: List) {
         self.prefetch(list.chunk);
     }
 }

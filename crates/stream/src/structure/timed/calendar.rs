@@ -12,7 +12,7 @@ const LISTS: usize = 1 << DIGIT;
 /// Enough for every 64-bit time: blocks have at least 2^4 ticks.
 const LEVELS: usize = 10;
 /// Lists beyond the window.
-pub(super) const COARSE: usize = LEVELS * LISTS;
+pub(crate) const COARSE: usize = LEVELS * LISTS;
 
 /// A hierarchical timing wheel (Varghese and Lauck 1987) for keys in nanoseconds.
 ///
@@ -21,7 +21,7 @@ pub(super) const COARSE: usize = LEVELS * LISTS;
 /// Blocks beyond are found by the highest 6-bit digit in which their numbers differ from the
 /// window's last; their lists are dealt out when the window reaches them.
 #[derive(Clone, Debug)]
-pub(super) struct Calendar {
+pub(crate) struct Calendar {
     /// A tick has `1 << tick` nanoseconds.
     tick: u32,
     /// A block has `1 << block` ticks.
@@ -37,16 +37,16 @@ pub(super) struct Calendar {
 }
 
 /// A list beyond the window.
-pub(super) struct Coarse {
+pub(crate) struct Coarse {
     /// Its first block.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     index: usize,
 }
 
 impl Calendar {
     /// An empty calendar with `1 << size` lists in its window, which begins with the block of
     /// `time`.
-    pub(super) fn new(tick: u32, size: u32, time: u64) -> Calendar {
+    pub(crate) fn new(tick: u32, size: u32, time: u64) -> Calendar {
         let block = size - 1;
         let last = (time >> tick >> block) + 1;
         Calendar {
@@ -61,7 +61,7 @@ impl Calendar {
     }
 
     /// Forgets all streams and begins anew.
-    pub(super) fn clear(&mut self, tick: u32, time: u64) {
+    pub(crate) fn clear(&mut self, tick: u32, time: u64) {
         self.lists.fill(List::EMPTY);
         self.window.clear();
         self.coarse = [0; LEVELS];
@@ -70,35 +70,36 @@ impl Calendar {
         self.hint = (self.last - 1) << self.block;
     }
 
+    /// The first instant of a tick.
     #[inline]
-    pub(super) fn tick_length(&self) -> u32 {
-        self.tick
+    pub(crate) fn start_of(&self, tick: u64) -> u64 {
+        tick << self.tick
     }
 
     #[inline]
-    pub(super) fn tick_of(&self, key: u64) -> u64 {
+    pub(crate) fn tick_of(&self, key: u64) -> u64 {
         key >> self.tick
     }
 
     #[inline]
-    pub(super) fn block_of_tick(&self, tick: u64) -> u64 {
+    pub(crate) fn block_of_tick(&self, tick: u64) -> u64 {
         tick >> self.block
     }
 
     #[inline]
-    pub(super) fn block_of(&self, key: u64) -> u64 {
+    pub(crate) fn block_of(&self, key: u64) -> u64 {
         self.block_of_tick(self.tick_of(key))
     }
 
     /// Whether a key lies before the window, where there is no list for it.
     #[inline]
-    pub(super) fn is_past(&self, key: u64) -> bool {
+    pub(crate) fn is_past(&self, key: u64) -> bool {
         self.block_of(key) + 1 < self.last
     }
 
     /// The window's second block.
     #[inline]
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
@@ -109,7 +110,7 @@ impl Calendar {
 
     /// Adds a stream whose key is not past.
     #[inline]
-    pub(super) fn insert(&mut self, chunks: &mut Chunks, entry: Entry) {
+    pub(crate) fn insert(&mut self, chunks: &mut Chunks, entry: Entry) {
         let tick = self.tick_of(entry.key);
         let block = self.block_of_tick(tick);
         if block > self.last {
@@ -135,13 +136,13 @@ impl Calendar {
 
     /// No tick of the window before this one has a list.
     #[inline]
-    pub(super) fn bound(&self) -> u64 {
+    pub(crate) fn bound(&self) -> u64 {
         self.hint
     }
 
     /// The first tick of the window that has a list.
     #[inline]
-    pub(super) fn first(&mut self) -> Option<u64> {
+    pub(crate) fn first(&mut self) -> Option<u64> {
         let start = (self.last - 1) << self.block;
         let from = self.hint.max(start);
         let place = (from & self.mask()) as usize;
@@ -153,13 +154,13 @@ impl Calendar {
 
     /// The list of a tick of the window.
     #[inline]
-    pub(super) fn list(&self, tick: u64) -> List {
+    pub(crate) fn list(&self, tick: u64) -> List {
         self.lists[(tick & self.mask()) as usize]
     }
 
     /// Takes the `at`th entry out of a tick's list, which has one chunk.
     #[inline]
-    pub(super) fn remove(&mut self, chunks: &mut Chunks, tick: u64, at: usize) {
+    pub(crate) fn remove(&mut self, chunks: &mut Chunks, tick: u64, at: usize) {
         let index = (tick & self.mask()) as usize;
         let list = &mut self.lists[index];
         chunks.remove(list, at);
@@ -170,7 +171,7 @@ impl Calendar {
 
     /// Empties a tick of the window.
     #[inline]
-    pub(super) fn take(&mut self, tick: u64) -> List {
+    pub(crate) fn take(&mut self, tick: u64) -> List {
         let index = (tick & self.mask()) as usize;
         self.window.remove(index);
         if tick == self.hint {
@@ -180,7 +181,7 @@ impl Calendar {
     }
 
     /// The first list beyond the window.
-    pub(super) fn first_coarse(&self) -> Option<Coarse> {
+    pub(crate) fn first_coarse(&self) -> Option<Coarse> {
         let level = self.coarse.iter().position(|lists| *lists != 0)?;
         let digit = self.coarse[level].trailing_zeros();
         let low = level as u32 * DIGIT;
@@ -190,12 +191,12 @@ impl Calendar {
         Some(Coarse { start, index })
     }
 
-    pub(super) fn list_coarse(&self, list: &Coarse) -> List {
+    pub(crate) fn list_coarse(&self, list: &Coarse) -> List {
         self.lists[list.index]
     }
 
     /// Empties a list beyond the window.
-    pub(super) fn take_coarse(&mut self, list: &Coarse) -> List {
+    pub(crate) fn take_coarse(&mut self, list: &Coarse) -> List {
         let index = list.index - (2 << self.block);
         self.coarse[index / LISTS] &= !(1 << (index % LISTS));
         core::mem::replace(&mut self.lists[list.index], List::EMPTY)
@@ -204,7 +205,7 @@ impl Calendar {
     /// Moves the window on, to end with block `target` or, if a list beyond it comes sooner, with
     /// that one's first block. The window's first block must be empty, both when it moves by
     /// more. Answers the list that was reached; its streams are to be inserted again.
-    pub(super) fn advance(&mut self, target: u64) -> List {
+    pub(crate) fn advance(&mut self, target: u64) -> List {
         match self.first_coarse().filter(|list| list.start <= target) {
             Some(list) => {
                 let streams = self.take_coarse(&list);

@@ -6,48 +6,48 @@ use crate::rank::urgency;
 use crate::{Rank, Record};
 
 /// Marks the link of a stream that stands in a crowd; the rest of the link is its place there.
-pub(super) const CROWD: u32 = 1 << 31;
+pub(crate) const CROWD: u32 = 1 << 31;
 
 /// Children of an entry: together they fill a cache line.
 const ARITY: usize = 4;
 
 /// What decides nearly always, so that records are rarely looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
-    pub(super) key: u64,
+pub(crate) struct Member {
+    pub(crate) key: u64,
     /// The leading 32 of the tolerance's 33 bits.
     tolerance: u32,
-    pub(super) slot: u32,
+    pub(crate) slot: u32,
 }
 
 /// Streams in order of their keys and, among equal ones, in the order of streams. Each knows its
 /// place, so any can be taken out.
 #[derive(Clone, Debug)]
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     rank: Rank,
     members: Vec<Member>,
 }
 
 impl Crowd {
-    pub(super) fn new(rank: Rank) -> Crowd {
+    pub(crate) fn new(rank: Rank) -> Crowd {
         Crowd { rank, members: Vec::new() }
     }
 
     /// Makes room for `count` streams.
-    pub(super) fn grow(&mut self, count: usize) {
+    pub(crate) fn grow(&mut self, count: usize) {
         self.members.reserve(count.saturating_sub(self.members.len()));
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.members.clear();
     }
 
     #[inline]
-    pub(super) fn top(&self) -> Option<&Member> {
+    pub(crate) fn top(&self) -> Option<&Member> {
         self.members.first()
     }
 
-    pub(super) fn insert(&mut self, records: &mut [Record], slot: u32, key: u64) {
+    pub(crate) fn insert(&mut self, records: &mut [Record], slot: u32, key: u64) {
         let tolerance = (urgency(records[slot as usize].window) >> 1) as u32;
         let member = Member { key, tolerance, slot };
         self.members.push(member);
@@ -55,7 +55,7 @@ impl Crowd {
     }
 
     /// Takes out a stream whose record is as it was when it came.
-    pub(super) fn remove(&mut self, records: &mut [Record], slot: u32) {
+    pub(crate) fn remove(&mut self, records: &mut [Record], slot: u32) {
         let place = (records[slot as usize].link & !CROWD) as usize;
         let Some(last) = self.members.pop() else { return };
         if place == self.members.len() {

@@ -8,7 +8,7 @@ use crate::Record;
 /// mean of the gaps that counts: a wheel turns once while each of its streams moves once, on
 /// average.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gauge {
+pub(crate) struct Gauge {
     /// Sum of 2^64 / gap over streams with deadlines.
     rate: u128,
     /// How many those are.
@@ -25,14 +25,14 @@ const SHARE: u32 = 6;
 const WINDOW_IN_GAPS: u128 = 4;
 
 /// How many lists a window has for `room` streams, as a power of two.
-pub(super) fn lists(room: usize) -> u32 {
+pub(crate) fn lists(room: usize) -> u32 {
     room.ilog2().saturating_sub(SHARE).max(room.ilog2().saturating_sub(3).min(11)).max(6)
 }
 
 impl Gauge {
     /// A stream's record changes.
     #[cold]
-    pub(super) fn replace(&mut self, old: &Record, new: &Record) {
+    pub(crate) fn replace(&mut self, old: &Record, new: &Record) {
         if old.occupied() && old.has_deadlines() {
             self.rate -= u128::from(u64::MAX / old.gap.0);
             self.timed -= 1;
@@ -44,7 +44,7 @@ impl Gauge {
     }
 
     /// The best tick, as a power of two of nanoseconds, for wheels for `room` streams.
-    pub(super) fn tick(&self, room: usize) -> u32 {
+    pub(crate) fn tick(&self, room: usize) -> u32 {
         if self.rate == 0 {
             return 0;
         }
@@ -55,7 +55,7 @@ impl Gauge {
 
     /// A stream joined wheels with that tick for `room` streams; answers a better tick, but not
     /// so often that rebuilding would be felt.
-    pub(super) fn joined(&mut self, tick: u32, room: usize) -> Option<u32> {
+    pub(crate) fn joined(&mut self, tick: u32, room: usize) -> Option<u32> {
         self.joins += 1;
         if self.joins < room / 2 {
             return None;
@@ -65,7 +65,7 @@ impl Gauge {
         (better != tick).then_some(better)
     }
 
-    pub(super) fn rebuilt(&mut self) {
+    pub(crate) fn rebuilt(&mut self) {
         self.joins = 0;
     }
 }

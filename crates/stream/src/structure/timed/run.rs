@@ -3,10 +3,16 @@
 use alloc::vec::Vec;
 
 use super::chunks::{Chunks, Entry, List};
+use super::queue::order;
+use crate::rank::urgency;
+use crate::{Rank, Record};
+
+/// Ties among more streams than this are not settled by looking at records again and again.
+const FEW: usize = 32;
 
 /// Entries in order, taken from the front; a few more may come in between.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
+pub(crate) struct Run {
     entries: Vec<Entry>,
     /// Those before are gone.
     front: usize,
@@ -14,38 +20,38 @@ pub(super) struct Run {
 
 impl Run {
     /// Makes room for `count` entries.
-    pub(super) fn grow(&mut self, count: usize) {
+    pub(crate) fn grow(&mut self, count: usize) {
         self.entries.reserve(count.saturating_sub(self.entries.len()));
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.front = 0;
     }
 
     #[inline]
-    pub(super) fn first(&self) -> Option<&Entry> {
+    pub(crate) fn first(&self) -> Option<&Entry> {
         self.entries.get(self.front)
     }
 
     /// The entry after `count` others.
     #[inline]
-    pub(super) fn get(&self, count: usize) -> Option<&Entry> {
+    pub(crate) fn get(&self, count: usize) -> Option<&Entry> {
         self.entries.get(self.front + count)
     }
 
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.front
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.front == self.entries.len()
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Entry> {
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
         let entry = *self.entries.get(self.front)?;
         self.front += 1;
         Some(entry)
@@ -53,23 +59,38 @@ impl Run {
 
     /// What is left.
     #[inline]
-    pub(super) fn rest(&mut self) -> &mut [Entry] {
+    pub(crate) fn rest(&mut self) -> &mut [Entry] {
         &mut self.entries[self.front..]
     }
 
     /// Replaces what there is by a list, in order of keys.
     #[inline]
-    pub(super) fn load(&mut self, chunks: &mut Chunks, list: List) {
+    pub(crate) fn load(&mut self, chunks: &mut Chunks, list: List) {
         self.clear();
         chunks.move_to(list, &mut self.entries);
         self.entries.reverse();
         sort(&mut self.entries);
     }
 
+    /// Puts streams of equal keys in the order of streams, keys being deadlines.
+    pub(crate) fn settle_ties(&mut self, rank: &Rank, records: &[Record]) {
+        let run = self.rest();
+        if run.windows(2).all(|pair| pair[0].key != pair[1].key) {
+            return;
+        }
+        for ties in run.chunk_by_mut(|a, b| a.key == b.key) {
+            match ties.len() {
+                1 => {}
+                2..=FEW => ties.sort_unstable_by(|a, b| order(rank, records, a, b)),
+                _ => settle_many(ties, records),
+            }
+        }
+    }
+
     /// Adds an entry. Among equal keys it goes behind those for which `follows` answers yes;
     /// what `follows` cannot say, of ghosts, does not count.
     #[inline]
-    pub(super) fn insert(&mut self, entry: Entry, follows: impl Fn(&Entry) -> Option<bool>) {
+    pub(crate) fn insert(&mut self, entry: Entry, follows: impl Fn(&Entry) -> Option<bool>) {
         if self.entries.len() == self.entries.capacity() {
             self.entries.drain(..self.front);
             self.front = 0;
@@ -96,6 +117,26 @@ impl Run {
             self.entries.insert(self.front + place, entry);
         }
     }
+}
+
+/// The order of streams by whole numbers in place of the keys, which are all equal: tolerance, x,
+/// arrival, slot.
+#[cold]
+fn settle_many(ties: &mut [Entry], records: &[Record]) {
+    let key = ties[0].key;
+    let record = |entry: &Entry| &records[entry.slot as usize];
+    for entry in ties.iter_mut() {
+        let window = record(entry).window;
+        entry.key = (urgency(window) << 16) | u64::from(window.x);
+    }
+    ties.sort_unstable_by_key(|entry| (entry.key, entry.slot));
+    for ties in ties.chunk_by_mut(|a, b| a.key == b.key) {
+        for entry in ties.iter_mut() {
+            entry.key = record(entry).arrival.0;
+        }
+        ties.sort_unstable_by_key(|entry| (entry.key, entry.slot));
+    }
+    ties.iter_mut().for_each(|entry| entry.key = key);
 }
 
 /// Sorts by keys. Streams of equal gaps come in order but for few exceptions.

@@ -1,0 +1,77 @@
+//! The least of many keys, each of which may change.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A key that does not take part.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// A tournament: winners of pairs, of pairs of pairs, and so on. One cache line holds two levels
+/// of the top, and changing a key looks at one place a level, whatever the keys are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tournament {
+    /// Winner at 1; those of the pair below `node` at `2 node` and `2 node + 1`.
+    nodes: Vec<(u64, u32)>,
+}
+
+impl Tournament {
+    /// Keys of the numbers below `count`, none of which takes part.
+    pub(super) fn new(count: usize) -> Tournament {
+        let leaves = count.next_power_of_two();
+        Tournament { nodes: vec![(NEVER, 0); 2 * leaves] }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.nodes.fill((NEVER, 0));
+    }
+
+    /// The least key and whose it is; unspecified whose when none takes part.
+    #[inline]
+    pub(super) fn winner(&self) -> (u64, u32) {
+        self.nodes[1]
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, number: u32, key: u64) {
+        let mut node = self.nodes.len() / 2 + number as usize;
+        self.nodes[node] = (key, number);
+        while node > 1 {
+            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
+            let winner = if right.0 < left.0 { right } else { left };
+            node /= 2;
+            if self.nodes[node] == winner {
+                return;
+            }
+            self.nodes[node] = winner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// Fails when a change does not reach the top: tried with `<=` against the old winner's key
+    /// alone in place of `==`.
+    #[test]
+    fn the_least_wins() {
+        for count in [1, 2, 5, 64, 300] {
+            let mut tournament = Tournament::new(count);
+            let mut keys: Vec<u64> = vec![NEVER; count];
+            let mut state = 1u64;
+            for _ in 0..3000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let number = (state >> 40) as usize % count;
+                let key = if state >> 62 == 0 { NEVER } else { (state >> 33) % 1000 };
+                keys[number] = key;
+                tournament.set(number as u32, key);
+                let (least, whose) = tournament.winner();
+                assert_eq!(Some(&least), keys.iter().min());
+                assert!(least == NEVER || keys[whose as usize] == least);
+            }
+            tournament.clear();
+            assert_eq!(tournament.winner().0, NEVER);
+        }
+    }
+}

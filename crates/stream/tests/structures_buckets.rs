@@ -1,0 +1,66 @@
+//! Buckets decide as the list does.
+
+mod common;
+mod play;
+
+use std::num::NonZeroU32;
+
+use laxity_stream::structure::{Buckets, Structure};
+use laxity_stream::{Options, Order, ZeroTie};
+use play::long::{Gaps, History};
+use play::{agrees, events, options};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn buckets_decide_as_the_list(options in options(), events in events()) {
+        let (order, zero_tie) = (Order::ToleranceFirst, ZeroTie::Deadline);
+        agrees::<Buckets>(&Options { order, zero_tie, ..options }, &events);
+    }
+}
+
+fn histories(gaps: Gaps, step: u64) {
+    for (seed, ahead) in [Some(1), None, Some(3), Some(1000)].into_iter().enumerate() {
+        for together in [false, true] {
+            let ahead = ahead.and_then(NonZeroU32::new);
+            let options = Options { ahead, ..Options::tolerance_first() };
+            let calm = [2, 100][usize::from(together)];
+            let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
+            agrees::<Buckets>(&options, &history.events(seed as u64));
+        }
+    }
+}
+
+#[test]
+fn equal_gaps() {
+    histories(Gaps::Equal(1_000_000), 1000);
+    histories(Gaps::Equal(1_000_000), 2000);
+}
+
+#[test]
+fn mixed_gaps() {
+    histories(Gaps::Mixed(1_000_000), 1000);
+    histories(Gaps::Mixed(1_000_000), 2000);
+}
+
+#[test]
+fn gaps_of_all_sizes() {
+    histories(Gaps::Wide, 100);
+    histories(Gaps::Wide, 1_000_000);
+}
+
+#[test]
+fn gaps_of_hours_beside_short_ones() {
+    histories(Gaps::Hours, 50);
+    histories(Gaps::Hours, 3_000_000_000);
+}
+
+#[test]
+fn only_tolerances_first() {
+    let refused = Buckets::new(Options::default().rank()).expect_err("not its order");
+    assert!(refused.to_string().contains("tolerances first"), "{refused}");
+    let refused = Buckets::new(Options::paper().rank()).expect_err("not its ties");
+    assert!(refused.to_string().contains("by deadline"), "{refused}");
+}

@@ -1,0 +1,29 @@
+//! The structure that is chosen by the options keeps whatever order they ask for.
+
+mod common;
+mod play;
+
+use laxity_stream::structure::{Fastest, Structure};
+use laxity_stream::{Options, ZeroTie};
+use play::{agrees, events, options};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Fails when an order gets a structure that keeps another.
+    #[test]
+    fn any_order_is_kept(options in options(), events in events()) {
+        agrees::<Fastest>(&options, &events);
+    }
+}
+
+#[test]
+fn the_order_decides() {
+    let structure = |options: Options| Fastest::new(options.rank()).expect("it never refuses");
+    assert!(matches!(structure(Options::default()), Fastest::Wheel(_)));
+    assert!(matches!(structure(Options::tolerance_first()), Fastest::Buckets(_)));
+    let first_come = Options { zero_tie: ZeroTie::FirstCome, ..Options::tolerance_first() };
+    assert!(matches!(structure(first_come), Fastest::Heaps(_)));
+    assert!(matches!(structure(Options::paper()), Fastest::Heaps(_)));
+}
