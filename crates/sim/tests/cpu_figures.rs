@@ -1,15 +1,14 @@
 //! Figures 1 and 2 of the paper on best-effort bandwidth servers, to the nanosecond.
 
-use laxity_core::{Span, Time};
+mod cpu_common;
+
+use cpu_common::{cpu_bound, ms, waking_for_good};
+use laxity_core::Time;
 use laxity_cpu::servers::Servers;
 use laxity_cpu::{Attributes, Policy, Reservation, Share, TaskId};
 use laxity_cpu::{bebs, cbs, iris};
 use laxity_sim::Control;
 use laxity_sim::cpu::{Machine, Measure, Recording, Step, Task, Workload, run};
-
-const fn ms(n: u64) -> Span {
-    Span::from_millis(n)
-}
 
 fn soft(budget: u64, period: u64) -> Attributes {
     Attributes::soft(Reservation::new(ms(budget), ms(period)))
@@ -72,11 +71,7 @@ fn figure_2_deadlines_are_exact() {
 /// Fails when an exhausted CBS server waits for its period, or a BEBS server does not.
 #[test]
 fn figure_1_gap_is_170_ms() {
-    let mut steps: Vec<Step> =
-        (1..=20).flat_map(|k| [Step::Run(ms(2)), Step::SleepUntil(ms(20 * k))]).collect();
-    steps.push(Step::Run(ms(10_000)));
-    let tasks = [Workload::Script { steps, repeat: false }, Workload::CpuBound]
-        .map(|w| Task::new("t", w).with(soft(10, 20)));
+    let tasks = [waking_for_good(ms(400)), cpu_bound("task 2")].map(|t| t.with(soft(10, 20)));
     let gap = |mut policy: Servers| {
         let mut observer = (Measure::new(2), Recording::new());
         let end = Time::ZERO + ms(600);
@@ -94,12 +89,6 @@ fn figure_1_gap_is_170_ms() {
         (measure.tasks[1].longest_gap.0 / 1_000, share / 2_000_000)
     };
     let iris = iris::new(&cbs::Options::default());
-    println!(
-        "cbs {:?} bebs {:?} iris {:?}",
-        gap(cbs::new(&cbs::Options::default())),
-        gap(bebs()),
-        gap(iris.clone())
-    );
     assert_eq!(gap(cbs::new(&cbs::Options::default())), (170_000, 10));
     assert_eq!(gap(bebs()), (10_000, 50));
     assert_eq!(gap(iris), (10_000, 50));

@@ -2,9 +2,9 @@
 
 mod cpu_common;
 
-use cpu_common::{Variability, figure_7b, measure, missed, ms};
+use cpu_common::{Variability, cpu_bound, figure_7b, measure, missed, ms, waking_for_good};
 use laxity_core::Span;
-use laxity_cpu::{Policy, bebs, bebs_credit, berate, linux_2_4};
+use laxity_cpu::{Policy, bebs, bebs_credit, berate, cbs, linux_2_4};
 
 const STATED: Variability = Variability { cv: 0.2, scale: 1000 };
 const SEEDS: u64 = 10;
@@ -70,4 +70,22 @@ fn bebs_credit_meets_deadlines_at_the_full_share() {
     println!("figure 7(b), four hard tasks: {} us", latency / 1000.0);
     assert!(latency < 100_000.0);
     assert!(m.tasks[1..5].iter().all(|t| t.jobs > 9_000 && t.missed == 0));
+}
+
+/// The price of credit is bounded: when a task that left most of its share for ten seconds wakes for
+/// good, the CPU-bound one beside it waits about as long as under BEBS. Plain CBS makes it wait for
+/// seconds, as does BeRate.
+///
+/// Fails when deadlines run ahead without limit.
+#[test]
+fn credit_starves_nobody() {
+    let tasks = [waking_for_good(ms(10_000)), cpu_bound("cpu-bound")];
+    let wait = |mut policy: Box<dyn Policy>| {
+        measure(&mut policy, &tasks, ms(20_000), 1).tasks[1].longest_gap
+    };
+    let credit = wait(Box::new(bebs_credit::new(&bebs_credit::Options::default())));
+    let plain = wait(Box::new(bebs::new(&bebs::Options::default())));
+    let cbs = wait(Box::new(cbs::new(&cbs::Options::default())));
+    println!("bebs-credit {credit}, bebs {plain}, cbs {cbs}");
+    assert!(plain <= ms(200) && credit <= ms(250) && cbs >= ms(1000));
 }

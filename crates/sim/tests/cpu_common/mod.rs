@@ -6,7 +6,7 @@ pub mod systems;
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Nice, Policy, Reservation};
 use laxity_sim::Control;
-use laxity_sim::cpu::{Cost, Gap, Machine, Measure, Task, Workload, run};
+use laxity_sim::cpu::{Cost, Gap, Machine, Measure, Step, Task, Workload, run};
 
 /// Milliseconds.
 pub const fn ms(n: u64) -> Span {
@@ -96,4 +96,13 @@ pub fn figure_7b(extra: usize, hard: u64, burst: Span) -> Vec<Task> {
     let burst = Cost::Fixed(burst);
     tasks.push(Task::new("interactive", Workload::Interactive { sleep, burst }));
     tasks
+}
+
+/// 2 ms in every 20 ms for a while, then all the CPU that it can get: task 1 of figure 1.
+pub fn waking_for_good(after: Span) -> Task {
+    let mut steps: Vec<Step> = (1..=after.0 / 20_000_000)
+        .flat_map(|k| [Step::Run(ms(2)), Step::SleepUntil(ms(20 * k))])
+        .collect();
+    steps.push(Step::Run(ms(1_000_000)));
+    Task::new("waking", Workload::Script { steps, repeat: false })
 }
