@@ -21,6 +21,9 @@ pub struct Start {
     pub feeder: Feeder,
 }
 
+/// The shortest sleep, ns: rings last longer, and waking costs more than a packet.
+const SHORTEST: u64 = 1_000_000;
+
 /// Runs until the sender of `starts` is gone.
 pub fn run(
     starts: &Receiver<Start>,
@@ -52,7 +55,7 @@ pub fn run(
         }
         cpu.set(thread_cpu());
         let until = turns.peek().map_or(Span(100_000_000), |r| r.0.0.since(clock.now()));
-        match starts.recv_timeout(Duration::from_nanos(until.0.clamp(500_000, 100_000_000))) {
+        match starts.recv_timeout(Duration::from_nanos(until.0.clamp(SHORTEST, 100_000_000))) {
             Ok(start) => {
                 let place = vacant.pop().unwrap_or_else(|| {
                     feeders.push(None);

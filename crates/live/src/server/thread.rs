@@ -227,7 +227,6 @@ impl<S: Structure> Machine<S> {
 
     fn rest(&mut self, until: Time) {
         self.pacer.timing.sleeps += 1;
-        self.account();
         let full: Vec<BorrowedFd<'_>> = self.pacer.full_sockets().map(AsFd::as_fd).collect();
         // A waker that saw this thread awake left its message before.
         let mut waiting = None;
