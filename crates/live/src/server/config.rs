@@ -49,7 +49,10 @@ pub struct Config {
 pub struct StreamConfig {
     /// Unique; used in messages, metrics and control.
     pub name: String,
-    /// Tolerance, gap, and what becomes of late packets.
+    /// Tolerance, gap, and what becomes of late packets. Counted in packets: a packet that comes
+    /// at `t` is due at `t + gap`, those behind it a gap later each. For video a frame's time over
+    /// the packets of a usual frame keeps up; much less makes a packet late as soon as the machine
+    /// is busy for a moment.
     pub attributes: Attributes,
     /// Where it is sent.
     pub destination: SocketAddr,

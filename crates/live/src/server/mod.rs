@@ -25,8 +25,7 @@ use std::thread::JoinHandle;
 
 use laxity_core::Span;
 use laxity_ring::spsc;
-use laxity_stream::Order;
-use laxity_stream::structure::{Heaps, Wheel};
+use laxity_stream::structure::Fastest;
 
 pub use clock::{monotonic, thread_cpu, wall};
 pub use config::{Config, ServerError, Source, StreamConfig};
@@ -91,10 +90,8 @@ impl Server {
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
         // What a batch is made of belongs to one thread, so it is made there.
-        let scheduler = spawn("scheduler", move || match plan.options.order {
-            Order::DeadlineFirst => thread::run::<Wheel>(&plan, to_pools, parts, &ready),
-            Order::ToleranceFirst => thread::run::<Heaps>(&plan, to_pools, parts, &ready),
-        })?;
+        let scheduler =
+            spawn("scheduler", move || thread::run::<Fastest>(&plan, to_pools, parts, &ready))?;
         is_ready.recv().unwrap_or(Err(ServerError::Stopped))?;
 
         let mut producers = Vec::new();
