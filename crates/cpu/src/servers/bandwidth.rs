@@ -63,7 +63,12 @@ impl Bandwidth {
     /// The budget that makes `period` the share of weight `q`, rounded down but never to nothing.
     pub(crate) fn budget(&self, period: u64, q: u32) -> u64 {
         let scaled = (u128::from(period) * u128::from(q)) << POINT;
-        (scaled / self.pace).clamp(1, u128::from(period)) as u64
+        // Wide division is many times dearer, and hardly ever needed.
+        let budget = match (u64::try_from(scaled), u64::try_from(self.pace)) {
+            (Ok(scaled), Ok(pace)) => u128::from(scaled / pace),
+            _ => scaled / self.pace,
+        };
+        budget.clamp(1, u128::from(period)) as u64
     }
 }
 
