@@ -133,7 +133,8 @@ fn a_server_is_controlled() {
     server.stop(Stop::Drop);
 }
 
-/// Fails when a line without an end takes memory without end, or blocks others.
+/// Fails when a line without an end takes memory without end, or blocks others: tried without a
+/// limit to what is read.
 #[test]
 fn endless_lines_are_ended() {
     let place = Place::new("endless");

@@ -290,7 +290,8 @@ fn nothing_is_lost_silently() {
     assert!(end.streams.iter().all(|s| s.row.waiting == 0));
 }
 
-/// Fails when a producer that floods or dies takes another stream's packets or time away.
+/// Fails when a producer that floods or dies takes another stream's packets away, or what was
+/// refused is not counted: tried with refused packets counted as made.
 #[test]
 fn producers_harm_only_themselves() {
     let (socket, to) = receiver();
@@ -326,7 +327,9 @@ fn producers_harm_only_themselves() {
             && dies.row.counts.sent == 3
             && s.stream("calm").unwrap().row.counts.sent > 50
     });
-    handle.remove("flood").unwrap();
+    let gone = handle.remove("flood").unwrap();
+    assert_eq!((gone.overflow, gone.too_large), (full, 1));
+    assert_eq!((gone.made, gone.row.counts.taken()), (50_000 - full, 50_000 - full));
     assert_eq!(flood.push(b"late"), Err(Rejected::Closed));
     let end = server.stop(Stop::Drain(Span(20_000 * MS)));
     balanced(&end);
