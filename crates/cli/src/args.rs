@@ -1,11 +1,13 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_curve::Rational;
 use laxity_experiments::PAPERS;
+use laxity_stream::Tolerance;
 
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
 /// best effort gets the lowest delay that this permits.
@@ -31,6 +33,9 @@ pub enum Command {
     Fit(FitArgs),
     /// Rerun a paper's experiments and judge them beside the published numbers (simulated).
     Reproduce(ReproduceArgs),
+    /// Send media streams, each packet when DWCS says; receive and measure them (live).
+    #[command(subcommand)]
+    Stream(StreamCommand),
     /// Measure the hot paths beside their rivals.
     Bench(BenchArgs),
     /// List the policies with their options.
@@ -199,6 +204,93 @@ fn papers() -> PossibleValuesParser {
     let papers = PAPERS.iter().map(|p| PossibleValue::new(p.name).help(p.title));
     let all = PossibleValue::new("all").help("every paper");
     papers.chain([all]).collect::<Vec<_>>().into()
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StreamCommand {
+    /// Send the streams of a scenario until stopped.
+    Serve(Box<ServeArgs>),
+    /// Receive RTP and measure losses in windows, delay and jitter.
+    Receive(ReceiveArgs),
+    /// Ask a running server: add, change, drop, list, stats, describe.
+    Control(ControlArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The scenario file, with [server] and [[stream]].
+    pub scenario: PathBuf,
+    /// A policy of DWCS, instead of the scenario's.
+    #[arg(long, value_name = "P")]
+    pub policy: Option<String>,
+    /// How long to serve, such as `10s`; until Ctrl-C when absent.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// When stopped, send what waits, for so long at most; else it is dropped and counted.
+    #[arg(long, value_name = "TIME")]
+    pub drain: Option<String>,
+    /// Local addresses to send from; as many sockets as the scenario says when absent.
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Vec<SocketAddr>,
+    /// Read receiver reports and send sender reports at this address.
+    #[arg(long, value_name = "ADDRESS")]
+    pub rtcp: Option<SocketAddr>,
+    /// Write a session description for players.
+    #[arg(long, value_name = "OUT.sdp")]
+    pub sdp: Option<PathBuf>,
+    /// Take requests at a Unix socket, from this user and root only.
+    #[arg(long, value_name = "SOCKET")]
+    pub control: Option<PathBuf>,
+    /// Serve metrics for Prometheus; loopback, such as `127.0.0.1:9400`.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+    /// Threads that make packets.
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub producers: u8,
+    /// Least time between two looks at the streams: more gathers more packets in a system call and
+    /// starts them later.
+    #[arg(long, value_name = "TIME")]
+    pub quantum: Option<String>,
+    /// The end of each sleep that is spent looking at the clock: costs processor time, wakes
+    /// precisely.
+    #[arg(long, value_name = "TIME")]
+    pub spin: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReceiveArgs {
+    /// Where RTP comes in, such as `127.0.0.1:5004`; RTCP at the port after it.
+    pub bind: SocketAddr,
+    /// Losses and window, such as `1/100`.
+    #[arg(long, value_name = "X/Y", default_value = "0/1")]
+    pub tolerance: Tolerance,
+    /// Ticks a second of the timestamps: 48000 for Opus, 90000 for video.
+    #[arg(long, value_name = "HZ", default_value = "90000")]
+    pub clock: u32,
+    /// How long to receive, such as `10s`; until Ctrl-C when absent.
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// The sender runs on another machine, whose clock cannot be compared with this one's.
+    #[arg(long)]
+    pub other_machine: bool,
+    /// Send no receiver reports.
+    #[arg(long)]
+    pub no_reports: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ControlArgs {
+    /// The server's socket.
+    pub socket: PathBuf,
+    /// A request, such as `{"list": {}}` or
+    /// `{"change": {"name": "video-0", "tolerance": "1/4", "gap_ns": 10000000}}`.
+    pub request: String,
 }
 
 #[derive(Debug, Args)]

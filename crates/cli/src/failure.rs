@@ -18,6 +18,8 @@ pub const INTERRUPTED: u8 = 130;
 pub enum Failure {
     /// Bad usage or input.
     Input(String),
+    /// This machine lacks something: a privilege, a kernel, a tool.
+    Lacking(String),
     /// A file cannot be written, or something inside is broken.
     Internal(String),
     /// Whoever read the output went away.
@@ -46,7 +48,9 @@ impl Failure {
     /// Says it on standard error.
     pub fn print(&self) {
         match self {
-            Failure::Input(text) | Failure::Internal(text) => warning::say(text),
+            Failure::Input(text) | Failure::Lacking(text) | Failure::Internal(text) => {
+                warning::say(text)
+            }
             Failure::Closed => {}
         }
     }
@@ -55,6 +59,7 @@ impl Failure {
     pub fn code(&self) -> ExitCode {
         match self {
             Failure::Input(_) => ExitCode::from(2),
+            Failure::Lacking(_) => ExitCode::from(3),
             Failure::Internal(_) => ExitCode::from(4),
             Failure::Closed => ExitCode::SUCCESS,
         }

@@ -14,6 +14,7 @@ mod progress;
 mod recorder;
 mod reproduce;
 mod simulate;
+mod stream;
 mod streams;
 mod tooling;
 mod warning;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Stream(command) => stream::run(command),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

@@ -60,7 +60,7 @@ impl Codec {
 }
 
 /// Pictures a second as a fraction: 30000/1001 is exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FrameRate {
     /// Pictures ...
     pub pictures: u32,
