@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
+    ("kernel", &["core", "curve", "link", "scenario"]),
     ("bench", &["core", "curve", "ring", "link", "stream", "scenario", "trace", "sim"]),
     (
         "experiments",

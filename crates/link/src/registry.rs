@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use laxity_core::PolicyInfo;
+use laxity_core::{PolicyInfo, Rate, Span};
 use laxity_curve::{
-    CurveError, FitError, InverseCurve, Residual, TwoSegment, check_line, check_shifted_line,
-    check_two_segment, fit_line, fit_shifted_line, fit_two_segment,
+    CurveError, FitError, InverseCurve, Residual, ShiftedLine, TwoSegment, check_line,
+    check_shifted_line, check_two_segment, fit_line, fit_shifted_line, fit_two_segment,
 };
 
 use crate::LinkPolicy;
@@ -149,6 +149,25 @@ pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Out
     }
 }
 
+/// The curve from which a policy's deadlines follow as Algorithm 1 has them
+/// ([`History`]), for those that are nothing but such a curve; `None` for the others.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn curve(name: &str, setup: &Setup) -> Result<Option<InverseCurve>, BuildError> {
+    let parts = Parts { setup };
+    let line = |line| InverseCurve::from_shifted_line(&line);
+    Ok(match name {
+        "tbs" => Some(line(ShiftedLine { slope: parts.tbs_slope()?, shift: Span(0) })?),
+        "shifted-line" => Some(line(parts.shifted_line()?)?),
+        "two-segment" => {
+            Some(InverseCurve::from_two_segment(&parts.two_segment(TwoSegments::INFO.name)?)?)
+        }
+        "exact" => Some(parts.service()?),
+        _ => None,
+    })
+}
+
 struct Parts<'a> {
     setup: &'a Setup,
 }
@@ -175,23 +194,31 @@ impl Parts<'_> {
     }
 
     fn tbs(&self) -> Result<TotalBandwidthServer, BuildError> {
+        Ok(TotalBandwidthServer::new(self.tbs_slope()?))
+    }
+
+    fn tbs_slope(&self) -> Result<Rate, BuildError> {
         let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
         let failed = |error| BuildError::Fit { policy: TotalBandwidthServer::INFO.name, error };
         let slope = match self.setup.options.tbs {
             Some(slope) => check_line(&residual, guarantee, slope).map(|()| slope),
             None => fit_line(&residual, guarantee),
         };
-        Ok(TotalBandwidthServer::new(slope.map_err(failed)?))
+        slope.map_err(failed)
     }
 
     fn shifted(&self) -> Result<Shifted, BuildError> {
+        Ok(Shifted::new(&self.shifted_line()?))
+    }
+
+    fn shifted_line(&self) -> Result<ShiftedLine, BuildError> {
         let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
         let failed = |error| BuildError::Fit { policy: Shifted::INFO.name, error };
         let line = match self.setup.options.shifted_line {
             Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
             None => fit_shifted_line(&residual, guarantee),
         };
-        Ok(Shifted::new(&line.map_err(failed)?))
+        line.map_err(failed)
     }
 
     fn two_segment(&self, policy: &'static str) -> Result<TwoSegment, BuildError> {

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * How much may wait, and who yields: crates/link/src/buffer.rs with the same limits, the same
+ * counts and the same answers.
+ */
+#ifndef LAXITY_BUFFER_H
+#define LAXITY_BUFFER_H
+
+#include "types.h"
+
+/* Why a packet was not sent, in the order of DropReason; the last two exist only live. */
+enum lx_reason {
+	LX_BUFFER_TOTAL,
+	LX_BUFFER_BEST_EFFORT,
+	LX_BUFFER_FLOW,
+	LX_BUFFER_SLOTS,
+	LX_OVERSIZE,
+	LX_EXCESS,
+	LX_PUSHED_OUT,
+	/* The queue was emptied: the interface went down, or the discipline was taken away. */
+	LX_FLUSHED,
+	LX_REASONS,
+	LX_ACCEPTED = LX_REASONS,
+	/* A best-effort packet has to go first; ask again then. */
+	LX_PUSH_OUT,
+};
+
+struct lx_limit {
+	u64 limit;
+	/* Bytes, and packets, that nobody else can take. */
+	u64 reserved;
+	u64 reserved_packets;
+	/* What the smallest packets count as. */
+	u64 smallest;
+};
+
+struct lx_limits {
+	u64 total;
+	u64 best_effort;
+	u64 realtime_slots;
+	u64 best_effort_slots;
+	/* Reserved over all flows, in bytes and packets. */
+	u64 committed;
+	u64 committed_packets;
+};
+
+struct lx_account {
+	u64 used;
+	u64 packets;
+};
+
+struct lx_buffer {
+	u64 realtime_used;
+	u64 committed;
+	u64 committed_packets;
+	u64 best_effort_used;
+	u64 best_effort_packets;
+};
+
+LX_INLINE void lx_buffer_reset(struct lx_buffer *b, const struct lx_limits *l)
+{
+	b->realtime_used = 0;
+	b->committed = l->committed;
+	b->committed_packets = l->committed_packets;
+	b->best_effort_used = 0;
+	b->best_effort_packets = 0;
+}
+
+LX_INLINE u32 lx_buffer_realtime(struct lx_buffer *b, const struct lx_limits *l,
+				 struct lx_account *a, const struct lx_limit *own, u32 bytes)
+{
+	u64 size = lx_max(bytes, own->smallest);
+	u64 used = a->used + size;
+	/* Only what exceeds the flow's reservation needs more of the whole. */
+	u64 committed = b->committed + lx_max(used, own->reserved) - lx_max(a->used, own->reserved);
+	u64 beyond = a->packets >= own->reserved_packets;
+
+	if (used > own->limit)
+		return LX_BUFFER_FLOW;
+	if (committed > l->total)
+		return LX_BUFFER_TOTAL;
+	if (b->committed_packets + beyond > l->realtime_slots)
+		return LX_BUFFER_SLOTS;
+	/* Real time alone is within the total now, so best effort can always make room. */
+	if (b->realtime_used + size + b->best_effort_used > l->total)
+		return LX_PUSH_OUT;
+	a->used = used;
+	a->packets++;
+	b->realtime_used += size;
+	b->committed = committed;
+	b->committed_packets += beyond;
+	return LX_ACCEPTED;
+}
+
+LX_INLINE u32 lx_buffer_best_effort(struct lx_buffer *b, const struct lx_limits *l,
+				    struct lx_account *a, const struct lx_limit *own, u32 bytes)
+{
+	u64 size = lx_max(bytes, own->smallest);
+	u64 all = b->best_effort_used + size;
+
+	if (a->used + size > own->limit)
+		return LX_BUFFER_FLOW;
+	if (all > l->best_effort)
+		return LX_BUFFER_BEST_EFFORT;
+	if (b->realtime_used + all > l->total)
+		return LX_BUFFER_TOTAL;
+	if (b->best_effort_packets >= l->best_effort_slots)
+		return LX_BUFFER_SLOTS;
+	a->used += size;
+	a->packets++;
+	b->best_effort_used = all;
+	b->best_effort_packets++;
+	return LX_ACCEPTED;
+}
+
+LX_INLINE void lx_buffer_leave_realtime(struct lx_buffer *b, struct lx_account *a,
+					const struct lx_limit *own, u32 bytes)
+{
+	u64 size = lx_max(bytes, own->smallest);
+	u64 before = a->used;
+
+	a->used = before > size ? before - size : 0;
+	a->packets--;
+	b->realtime_used -= size;
+	b->committed -= lx_max(before, own->reserved) - lx_max(a->used, own->reserved);
+	b->committed_packets -= a->packets >= own->reserved_packets;
+}
+
+LX_INLINE void lx_buffer_leave_best_effort(struct lx_buffer *b, struct lx_account *a,
+					   const struct lx_limit *own, u32 bytes)
+{
+	u64 size = lx_max(bytes, own->smallest);
+
+	a->used = a->used > size ? a->used - size : 0;
+	a->packets--;
+	b->best_effort_used -= size;
+	b->best_effort_packets--;
+}
+
+#endif

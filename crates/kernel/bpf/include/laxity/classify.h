@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Which flow a packet belongs to: the first rule, in the order of the scenario, all of whose
+ * conditions hold; a condition on what the headers do not say fails. As
+ * crates/link/src/classify.rs.
+ */
+#ifndef LAXITY_CLASSIFY_H
+#define LAXITY_CLASSIFY_H
+
+#include "types.h"
+
+#define LX_RULES 128
+
+/* Conditions of a rule, and what is known of a packet. */
+enum lx_field {
+	LX_DSCP = 1 << 0,
+	LX_PROTOCOL = 1 << 1,
+	LX_SOURCE = 1 << 2,
+	LX_DESTINATION = 1 << 3,
+	LX_SPORT = 1 << 4,
+	LX_DPORT = 1 << 5,
+	LX_MARK = 1 << 6,
+	LX_PRIORITY = 1 << 7,
+	/* With an address: of IPv6. */
+	LX_IPV6 = 1 << 8,
+};
+
+/* 16 bytes of an address as they lie in the packet; IPv4 has the first four. */
+struct lx_address {
+	u64 half[2];
+};
+
+struct lx_rule {
+	struct lx_address source, source_mask;
+	struct lx_address destination, destination_mask;
+	u32 fields;
+	u32 flow;
+	u32 mark;
+	u32 priority;
+	u16 sport[2];
+	u16 dport[2];
+	u8 dscp;
+	u8 protocol;
+	u8 padding[6];
+};
+
+struct lx_key {
+	struct lx_address source, destination;
+	u32 fields;
+	u32 mark;
+	u32 priority;
+	u16 sport, dport;
+	u8 dscp;
+	u8 protocol;
+};
+
+struct lx_rules {
+	struct lx_rule rule[LX_RULES];
+	/* The flow for each code point, where rules ask for nothing else and `rules` is 0. */
+	u16 by_dscp[64];
+	u32 rules;
+	/* All conditions of all rules. */
+	u32 fields;
+	/* The flow of what matches nothing. */
+	u32 other;
+	u32 padding;
+};
+
+LX_INLINE u8 lx_within(const struct lx_address *a, const struct lx_address *mask,
+		       const struct lx_address *prefix)
+{
+	return (a->half[0] & mask->half[0]) == prefix->half[0] &&
+	       (a->half[1] & mask->half[1]) == prefix->half[1];
+}
+
+LX_INLINE u8 lx_agrees(const struct lx_rule *r, const struct lx_key *k)
+{
+	u32 f = r->fields;
+
+	if (f & ~LX_IPV6 & ~k->fields)
+		return 0;
+	if ((f & LX_DSCP) && r->dscp != k->dscp)
+		return 0;
+	if ((f & LX_PROTOCOL) && r->protocol != k->protocol)
+		return 0;
+	if ((f & LX_MARK) && r->mark != k->mark)
+		return 0;
+	if ((f & LX_PRIORITY) && r->priority != k->priority)
+		return 0;
+	if ((f & LX_SPORT) && (k->sport < r->sport[0] || k->sport > r->sport[1]))
+		return 0;
+	if ((f & LX_DPORT) && (k->dport < r->dport[0] || k->dport > r->dport[1]))
+		return 0;
+	if ((f & (LX_SOURCE | LX_DESTINATION)) && ((f ^ k->fields) & LX_IPV6))
+		return 0;
+	if ((f & LX_SOURCE) && !lx_within(&k->source, &r->source_mask, &r->source))
+		return 0;
+	if ((f & LX_DESTINATION) &&
+	    !lx_within(&k->destination, &r->destination_mask, &r->destination))
+		return 0;
+	return 1;
+}
+
+LX_INLINE u32 lx_classify(const struct lx_rules *rules, const struct lx_key *k)
+{
+	u32 i;
+
+	if (!rules->rules)
+		return k->fields & LX_DSCP ? *lx_at(rules->by_dscp, k->dscp & 63) : rules->other;
+	for (i = lx_zero; i < rules->rules && lx_may_loop; i++)
+		if (lx_agrees(lx_at(rules->rule, i), k))
+			return lx_at(rules->rule, i)->flow;
+	return rules->other;
+}
+
+#endif

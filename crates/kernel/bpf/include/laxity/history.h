@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * The textbook deadline of Algorithm 1 (Chakraborty, Gries, Thiele, RTAS 2002) packet by packet:
+ * D_n = max over i <= n of r_i + Einv(W_n - P_i), with W_n the work up to packet n, P_i the work
+ * before packet i and r_i its release. crates/link/src/assign/history.rs says why one monotone
+ * queue for each linear piece of Einv finds it at constant amortised cost.
+ *
+ * Einv has up to LX_PIECES pieces (w_k, w_k+1] -> (w - c_k) / s_k. All keys r_i s_k - P_i are kept
+ * modulo 2^64: only differences are ever used, and those within a piece are in LX_RANGE, except
+ * for packets so old (`horizon`) that the answer is known without looking.
+ */
+#ifndef LAXITY_HISTORY_H
+#define LAXITY_HISTORY_H
+
+#include "line.h"
+
+#define LX_PIECES 16
+/* Packets remembered inside the last corner; beyond, the newest two are taken together, which only
+ * postpones deadlines. */
+#define LX_REMEMBERED 1024
+
+struct lx_piece {
+	/* Valid for more work than this, in bytes. */
+	u64 above;
+	/* bit/s. */
+	u64 slope;
+	/* Value of the line at time 0, in nanobits. */
+	s64 intercept;
+	/* ns in which the line rises by LX_RANGE. */
+	u64 horizon;
+};
+
+struct lx_service {
+	struct lx_piece piece[LX_PIECES];
+	/* Bytes above which there is no deadline. */
+	u64 saturated;
+	u32 pieces;
+	/* Packets remembered, less one: a power of two less one, below LX_REMEMBERED. */
+	u32 mask;
+};
+
+struct lx_window {
+	/* First packet that is still too new for this piece. */
+	u32 newer;
+	/* Ends of the window in `place`. */
+	u32 head, tail;
+	u32 place[LX_REMEMBERED];
+};
+
+struct lx_history {
+	struct {
+		u64 release;
+		u64 before;
+	} ring[LX_REMEMBERED];
+	struct lx_window window[LX_PIECES];
+	/* The last piece, which no packet ever leaves, and the work before the newest packet on it. */
+	struct lx_line last;
+	u64 last_before;
+	/* W_n in bytes, and the latest release. */
+	u64 work;
+	u64 latest;
+	u32 next;
+};
+
+LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e)
+{
+	u32 k;
+
+	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+		struct lx_window *w = lx_at(h->window, k);
+
+		w->newer = 0;
+		w->head = 0;
+		w->tail = 0;
+	}
+	lx_line_reset(&h->last);
+	h->last_before = 0;
+	h->work = 0;
+	h->latest = 0;
+	h->next = 0;
+}
+
+/* Packet `i` comes onto piece k, which is not the last. */
+LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p,
+			       struct lx_window *w, u32 i)
+{
+	u64 release = lx_at(h->ring, i & (LX_REMEMBERED - 1))->release;
+	u64 before = lx_at(h->ring, i & (LX_REMEMBERED - 1))->before;
+
+	while (w->tail != w->head && lx_may_loop) {
+		u32 back = *lx_at(w->place, (w->tail - 1) & (LX_REMEMBERED - 1));
+		u64 age = release - lx_at(h->ring, back & (LX_REMEMBERED - 1))->release;
+		u64 lead = (before - lx_at(h->ring, back & (LX_REMEMBERED - 1))->before) *
+			   NANOBITS_PER_BYTE;
+
+		/* The one before it is ahead of it for good, unless this one was released later. */
+		if (age <= p->horizon && lead > age * p->slope)
+			break;
+		w->tail--;
+	}
+	*lx_at(w->place, w->tail & (LX_REMEMBERED - 1)) = i;
+	w->tail++;
+}
+
+LX_INLINE void lx_history_last(struct lx_history *h, const struct lx_piece *p, u64 release,
+			       u64 before)
+{
+	lx_line_enter(&h->last, p->slope, p->horizon, release,
+		      (before - h->last_before) * NANOBITS_PER_BYTE);
+	h->last_before = before;
+}
+
+LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service *e, u64 release)
+{
+	u32 oldest = e->pieces ? lx_at(h->window, e->pieces - 1)->newer : h->next;
+	u32 newest, k;
+
+	h->latest = lx_max(h->latest, release);
+	if (h->next - oldest <= e->mask) {
+		lx_at(h->ring, h->next & (LX_REMEMBERED - 1))->release = release;
+		lx_at(h->ring, h->next & (LX_REMEMBERED - 1))->before = h->work;
+		h->next++;
+		return;
+	}
+	newest = h->next - 1;
+	lx_at(h->ring, newest & (LX_REMEMBERED - 1))->release = release;
+	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+		const struct lx_piece *p = lx_at(e->piece, k);
+		struct lx_window *w = lx_at(h->window, k);
+
+		if ((int)(newest - w->newer) >= 0)
+			continue;
+		if (k + 1 == e->pieces) {
+			/* As if it had been released now: the work before it is unchanged. */
+			lx_line_advance(&h->last, p->slope, p->horizon, release);
+			continue;
+		}
+		if ((int)(newest - lx_at(h->window, k + 1)->newer) < 0)
+			continue;
+		if (w->tail != w->head &&
+		    *lx_at(w->place, (w->tail - 1) & (LX_REMEMBERED - 1)) == newest)
+			w->tail--;
+		lx_window_enter(h, p, w, newest);
+	}
+}
+
+/* Moves each packet whose work has passed a corner to the piece beyond it. */
+LX_INLINE void lx_history_advance(struct lx_history *h, const struct lx_service *e)
+{
+	u32 older = 0;
+	u32 k = e->pieces;
+
+	while (k > 0 && lx_may_loop) {
+		const struct lx_piece *p;
+		struct lx_window *w;
+
+		k--;
+		p = lx_at(e->piece, k);
+		w = lx_at(h->window, k);
+		while (w->newer != h->next && lx_may_loop) {
+			u64 before = lx_at(h->ring, w->newer & (LX_REMEMBERED - 1))->before;
+
+			if (h->work - before <= p->above)
+				break;
+			if (k + 1 == e->pieces)
+				lx_history_last(h, p,
+						lx_at(h->ring, w->newer & (LX_REMEMBERED - 1))->release,
+						before);
+			else if ((int)(w->newer - older) >= 0)
+				lx_window_enter(h, p, w, w->newer);
+			w->newer++;
+		}
+		if (k + 1 < e->pieces)
+			while (w->head != w->tail && lx_may_loop) {
+				u32 first = *lx_at(w->place, w->head & (LX_REMEMBERED - 1));
+
+				if ((int)(first - older) >= 0)
+					break;
+				w->head++;
+			}
+		older = w->newer;
+	}
+}
+
+/* The deadline of the newest packet, released at `release`. */
+LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service *e, u64 release)
+{
+	u64 relative = 0;
+	u32 k;
+
+	if (h->work > e->saturated || h->last.lost)
+		return LX_NEVER;
+	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+		const struct lx_piece *p = lx_at(e->piece, k);
+		struct lx_window *w = lx_at(h->window, k);
+		u64 then, before, age;
+		s64 ahead;
+
+		if (k + 1 == e->pieces) {
+			if (!h->last.begun)
+				break;
+			then = h->last.release;
+			before = h->last_before;
+			ahead = h->last.ahead;
+		} else {
+			u32 first;
+
+			if (w->head == w->tail)
+				continue;
+			first = *lx_at(w->place, w->head & (LX_REMEMBERED - 1));
+			then = lx_at(h->ring, first & (LX_REMEMBERED - 1))->release;
+			before = lx_at(h->ring, first & (LX_REMEMBERED - 1))->before;
+			ahead = 0;
+		}
+		age = release - then;
+		if (age > p->horizon) {
+			if (k + 1 < e->pieces)
+				continue;
+			/* As if released now, which only postpones. */
+			lx_line_advance(&h->last, p->slope, p->horizon, release);
+			ahead = h->last.ahead;
+			age = 0;
+		}
+		ahead += (h->work - before) * NANOBITS_PER_BYTE;
+		ahead -= p->intercept;
+		ahead -= age * p->slope;
+		if (ahead > 0)
+			relative = lx_max(relative, lx_div_ceil(ahead, p->slope));
+	}
+	return lx_max(h->latest, release + relative);
+}
+
+/* Takes the next packet and returns its deadline. Releases do not fall. */
+LX_INLINE u64 lx_history_push(struct lx_history *h, const struct lx_service *e, u64 release,
+			      u32 wire)
+{
+	lx_history_remember(h, e, release);
+	h->work += wire;
+	lx_history_advance(h, e);
+	return lx_history_deadline(h, e, release);
+}
+
+#endif

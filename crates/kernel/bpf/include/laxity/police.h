@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Policing: the exact state of the envelope with which a real-time flow was admitted. Token buckets
+ * (crates/link/src/police/buckets.rs), or one packet a period, each up to a jitter early
+ * (crates/link/src/police/periodic.rs).
+ */
+#ifndef LAXITY_POLICE_H
+#define LAXITY_POLICE_H
+
+#include "types.h"
+
+#define LX_BUCKETS 4
+
+struct lx_bucket {
+	/* Nanobits, bit/s, and ns in which an empty bucket fills. */
+	u64 burst;
+	u64 rate;
+	u64 fill;
+};
+
+struct lx_envelope {
+	struct lx_bucket bucket[LX_BUCKETS];
+	/* A period of 0 means buckets. */
+	u64 period;
+	u64 jitter;
+	u32 buckets;
+	/* Longer packets never conform; shorter than `smallest` count as that. */
+	u32 largest;
+	u32 smallest;
+	u32 padding;
+};
+
+struct lx_policer {
+	/* Nanobits at the instant `at`; for a periodic flow level[0] is the instant from which the
+	 * next packet is on its grid. */
+	u64 level[LX_BUCKETS];
+	u64 at;
+};
+
+LX_INLINE u64 lx_bucket_level(const struct lx_bucket *b, u64 level, u64 elapsed)
+{
+	if (elapsed >= b->fill)
+		return b->burst;
+	/* Below twice the burst. */
+	return lx_min(b->burst, level + elapsed * b->rate);
+}
+
+LX_INLINE void lx_policer_reset(struct lx_policer *p, const struct lx_envelope *e)
+{
+	u32 i;
+
+	for (i = 0; i < LX_BUCKETS; i++)
+		p->level[i] = e->period ? 0 : e->bucket[i].burst;
+	p->at = 0;
+}
+
+/* The earliest instant, not before now, at which a packet conforms; LX_NEVER when it never does. */
+LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelope *e, u64 now,
+			     u32 bytes)
+{
+	u64 start = lx_max(now, p->at);
+	u64 wait = 0;
+	u64 cost, elapsed;
+	u32 i;
+
+	if (bytes > e->largest)
+		return LX_NEVER;
+	if (e->period) {
+		u64 grid = p->level[0];
+
+		return lx_max(start, grid > e->jitter ? grid - e->jitter : 0);
+	}
+	cost = lx_max(bytes, e->smallest) * NANOBITS_PER_BYTE;
+	elapsed = start - p->at;
+	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++) {
+		const struct lx_bucket *b = &e->bucket[i];
+
+		if (lx_bucket_level(b, p->level[i], elapsed) >= cost)
+			continue;
+		if (cost > b->burst || !b->rate)
+			return LX_NEVER;
+		/* From the common instant, so that a division rounds up once only. */
+		wait = lx_max(wait, lx_div_ceil(cost - p->level[i], b->rate) - elapsed);
+	}
+	return start + wait;
+}
+
+/* Counts a packet let in at an answer of lx_conforms_at. */
+LX_INLINE void lx_policer_take(struct lx_policer *p, const struct lx_envelope *e, u64 at, u32 bytes)
+{
+	u64 cost, elapsed;
+	u32 i;
+
+	if (e->period) {
+		p->level[0] = lx_max(at, p->level[0]) + e->period;
+		p->at = at;
+		return;
+	}
+	cost = lx_max(bytes, e->smallest) * NANOBITS_PER_BYTE;
+	elapsed = at > p->at ? at - p->at : 0;
+	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++) {
+		u64 level = lx_bucket_level(&e->bucket[i], p->level[i], elapsed);
+
+		p->level[i] = level > cost ? level - cost : 0;
+	}
+	p->at = lx_max(p->at, at);
+}
+
+#endif

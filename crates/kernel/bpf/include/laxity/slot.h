@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/* A packet that waits. */
+#ifndef LAXITY_SLOT_H
+#define LAXITY_SLOT_H
+
+#include "types.h"
+
+struct lx_slot {
+	/* The kernel's packet, or the number that a test gave it. */
+	LX_PACKET packet;
+	/* Instant at which it conforms while it is shaped, then its deadline. */
+	u64 deadline;
+	u64 arrival;
+	/* Length, and what it occupies on the wire. */
+	u32 bytes;
+	u32 wire;
+	u16 flow;
+	/* Best effort, or a real-time packet beyond its envelope that travels as such. */
+	u8 best_effort;
+	u8 demoted;
+};
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * From a packet to the key that rules ask about: IPv4 and IPv6, behind VLAN tags or not. Nothing
+ * of the packet is read when no rule asks for it.
+ */
+#ifndef LAXITY_HEADERS_H
+#define LAXITY_HEADERS_H
+
+#include <laxity/classify.h>
+
+#include "kernel.h"
+
+#define LX_IN_HEADERS (LX_DSCP | LX_PROTOCOL | LX_SOURCE | LX_DESTINATION | LX_SPORT | LX_DPORT)
+
+enum {
+	ETH_P_IP = 0x0800,
+	ETH_P_IPV6 = 0x86dd,
+	ETH_P_8021Q = 0x8100,
+	ETH_P_8021AD = 0x88a8,
+	/* Extension headers of IPv6. */
+	HOP_BY_HOP = 0,
+	ROUTING = 43,
+	FRAGMENT = 44,
+	DESTINATION_OPTIONS = 60,
+	TCP = 6,
+	UDP = 17,
+	DCCP = 33,
+	SCTP = 132,
+	UDP_LITE = 136,
+};
+
+#define IPV4_LENGTH 20
+#define IPV6_LENGTH 40
+#define MOST_EXTENSIONS 6
+#define MOST_TAGS 2
+
+LX_INLINE u16 lx_u16(const u8 *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+LX_INLINE u32 lx_copy32(const u8 *p)
+{
+	return *(const u32 *)p;
+}
+
+LX_INLINE u64 lx_copy64(const u8 *p)
+{
+	return (u64)lx_copy32(p + 4) << 32 | lx_copy32(p);
+}
+
+LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
+{
+	u8 buffer[4];
+	const u8 *p;
+
+	switch (k->protocol) {
+	case TCP:
+	case UDP:
+	case DCCP:
+	case SCTP:
+	case UDP_LITE:
+		break;
+	default:
+		return;
+	}
+	p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
+	if (!p)
+		return;
+	k->sport = lx_u16(p);
+	k->dport = lx_u16(p + 2);
+	k->fields |= LX_SPORT | LX_DPORT;
+}
+
+LX_INLINE void lx_ipv4(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+{
+	u8 buffer[IPV4_LENGTH];
+	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
+
+	if (!p || p[0] >> 4 != 4)
+		return;
+	k->dscp = p[1] >> 2;
+	k->protocol = p[9];
+	k->source.half[0] = lx_copy32(p + 12);
+	k->destination.half[0] = lx_copy32(p + 16);
+	k->fields |= LX_DSCP | LX_PROTOCOL | LX_SOURCE | LX_DESTINATION;
+	/* Only the first fragment has ports. */
+	if ((wanted & (LX_SPORT | LX_DPORT)) && !(lx_u16(p + 6) & 0x1fff))
+		lx_ports(k, packet, at + (p[0] & 15) * 4);
+}
+
+LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+{
+	u8 buffer[IPV6_LENGTH];
+	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
+	u32 i;
+	u8 next;
+
+	if (!p || p[0] >> 4 != 6)
+		return;
+	k->dscp = (p[0] & 15) << 2 | p[1] >> 6;
+	k->source.half[0] = lx_copy64(p + 8);
+	k->source.half[1] = lx_copy64(p + 16);
+	k->destination.half[0] = lx_copy64(p + 24);
+	k->destination.half[1] = lx_copy64(p + 32);
+	k->fields |= LX_DSCP | LX_SOURCE | LX_DESTINATION | LX_IPV6;
+	if (!(wanted & (LX_PROTOCOL | LX_SPORT | LX_DPORT)))
+		return;
+	next = p[6];
+	at += IPV6_LENGTH;
+	for (i = 0; i < MOST_EXTENSIONS; i++) {
+		u8 extension[8];
+		const u8 *e;
+
+		if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT &&
+		    next != DESTINATION_OPTIONS)
+			break;
+		e = bpf_dynptr_slice(packet, at, extension, sizeof(extension));
+		if (!e)
+			return;
+		if (next == FRAGMENT && (lx_u16(e + 2) & 0xfff8)) {
+			k->protocol = e[0];
+			k->fields |= LX_PROTOCOL;
+			return;
+		}
+		at += next == FRAGMENT ? 8 : (e[1] + 1) * 8;
+		next = e[0];
+	}
+	k->protocol = next;
+	k->fields |= LX_PROTOCOL;
+	if (wanted & (LX_SPORT | LX_DPORT))
+		lx_ports(k, packet, at);
+}
+
+LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
+{
+	struct lx_key key = {};
+	struct bpf_dynptr packet;
+	u16 type = __builtin_bswap16(skb->protocol);
+	u32 at, i;
+
+	key.mark = skb->mark;
+	key.priority = skb->priority;
+	key.fields = LX_MARK | LX_PRIORITY;
+	if (!(rules->fields & LX_IN_HEADERS))
+		return lx_classify(rules, &key);
+	at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
+	if (bpf_dynptr_from_skb(skb, 0, &packet))
+		return lx_classify(rules, &key);
+	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {
+		u8 buffer[4];
+		const u8 *tag = bpf_dynptr_slice(&packet, at, buffer, sizeof(buffer));
+
+		if (!tag)
+			break;
+		type = lx_u16(tag + 2);
+		at += 4;
+	}
+	if (type == ETH_P_IP)
+		lx_ipv4(&key, &packet, at, rules->fields);
+	else if (type == ETH_P_IPV6)
+		lx_ipv6(&key, &packet, at, rules->fields);
+	return lx_classify(rules, &key);
+}
+
+#endif

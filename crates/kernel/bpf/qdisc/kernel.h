@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * What the programs use of the kernel: the fields they touch, found at load time by their names in
+ * the running kernel's type information, so no header of a certain kernel is needed.
+ */
+#ifndef LAXITY_KERNEL_H
+#define LAXITY_KERNEL_H
+
+#include <laxity/types.h>
+
+#define SEC(name) __attribute__((section(name), used))
+#define __ksym __attribute__((section(".ksyms")))
+#define __kptr __attribute__((btf_type_tag("kptr")))
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+#define NULL ((void *)0)
+
+enum {
+	NET_XMIT_SUCCESS = 0,
+	NET_XMIT_DROP = 1,
+	EBUSY = 16,
+	EINVAL = 22,
+};
+
+/* Maps are described by the types of the fields; this is the number of the array type. */
+enum { MAP_ARRAY = 2 };
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static void *(*const bpf_kptr_xchg)(void *at, void *pointer) = (void *)194;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	u32 inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
+};
+
+struct netdev_queue {
+	struct net_device *dev;
+};
+
+struct sk_buff {
+	char cb[48];
+	u32 len;
+	u32 priority;
+	u32 mark;
+	u16 vlan_tci;
+	u16 protocol;
+	u16 network_header;
+	unsigned char *head;
+	unsigned char *data;
+};
+
+struct qdisc_skb_head {
+	u32 qlen;
+};
+
+struct gnet_stats_queue {
+	u32 backlog;
+	u32 drops;
+	u32 overlimits;
+};
+
+struct Qdisc {
+	u32 limit;
+	u32 handle;
+	u32 parent;
+	struct netdev_queue *dev_queue;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+};
+
+struct qdisc_skb_cb {
+	u32 pkt_len;
+};
+
+struct bpf_sk_buff_ptr {
+	struct sk_buff *skb;
+};
+
+struct nlattr;
+struct netlink_ext_ack;
+
+struct Qdisc_ops {
+	char id[16];
+	int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
+	struct sk_buff *(*dequeue)(struct Qdisc *sch);
+	int (*init)(struct Qdisc *sch, struct nlattr *arg, struct netlink_ext_ack *extack);
+	void (*reset)(struct Qdisc *sch);
+	void (*destroy)(struct Qdisc *sch);
+};
+
+#pragma clang attribute pop
+
+/* On the stack, opaque to programs. */
+struct bpf_dynptr {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
+void bpf_kfree_skb(struct sk_buff *p) __ksym;
+void bpf_qdisc_skb_drop(struct sk_buff *p, struct bpf_sk_buff_ptr *to_free) __ksym;
+void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns) __ksym;
+void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym;
+int bpf_dynptr_from_skb(struct sk_buff *skb, u64 flags, struct bpf_dynptr *ptr) __ksym;
+void *bpf_dynptr_slice(const struct bpf_dynptr *p, u32 offset, void *buffer, u32 size) __ksym;
+
+static inline u32 qdisc_pkt_len(const struct sk_buff *skb)
+{
+	return ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
+}
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
+/*
+ * The link's scheduler as a queueing discipline. What it decides is in <laxity/pipeline.h>; here
+ * are the kernel's packets, the pace of the link, and the counts.
+ *
+ * The loader opens one copy of this object for each interface and gives it a name of its own, so
+ * parameters need no lookup and nobody else can change them. `init` refuses an interface for
+ * which the copy was not made.
+ */
+#include "kernel.h"
+
+#define LX_PACKET struct sk_buff __kptr *
+#include <laxity/slot.h>
+
+/* The loader sets the lengths of both. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} places SEC(".maps");
+
+/* Text of the loader's, so that all there is to know of an instance goes when it does. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u64));
+} about SEC(".maps");
+
+LX_INLINE struct lx_slot *lx_slot(u32 i)
+{
+	return bpf_map_lookup_elem(&slots, &i);
+}
+
+LX_INLINE u32 *lx_place(u32 i)
+{
+	return bpf_map_lookup_elem(&places, &i);
+}
+
+/* Constants: the verifier leaves out what other policies need. */
+const volatile struct {
+	u32 policy;
+	/* The interface this copy is for, by network namespace and number, and its handle there. */
+	u32 net;
+	u32 ifindex;
+	u32 handle;
+} own SEC(".rodata.own");
+
+#define LX_POLICY own.policy
+
+#include <laxity/counts.h>
+
+LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
+
+#include <laxity/pipeline.h>
+
+#include "headers.h"
+
+struct lx_config config SEC(".data.config");
+struct lx_rules rules SEC(".data.rules");
+struct lx_counts counts[128] SEC(".data.counts");
+struct lx_pipeline pipeline SEC(".data.pipeline");
+
+struct {
+	struct lx_clock clock;
+	/* The wire has been idle since the last transmission. */
+	u32 idle;
+	u32 attached;
+} link SEC(".data.link");
+
+struct lx_arrival {
+	struct Qdisc *sch;
+	struct bpf_sk_buff_ptr *to_free;
+};
+
+/* Only packets that wait are dropped here, and only on arrival of another one. */
+LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
+{
+	struct lx_arrival *arrival = ctx;
+	struct sk_buff *skb = bpf_kptr_xchg(&slot->packet, NULL);
+
+	(*lx_at(lx_at(counts, slot->flow)->dropped, reason))++;
+	arrival->sch->q.qlen--;
+	arrival->sch->qstats.backlog -= slot->bytes;
+	arrival->sch->qstats.drops++;
+	if (skb)
+		bpf_qdisc_skb_drop(skb, arrival->to_free);
+}
+
+SEC("struct_ops/enqueue")
+int laxity_enqueue(u64 *ctx)
+{
+	struct sk_buff *skb = (void *)ctx[0];
+	struct Qdisc *sch = (void *)ctx[1];
+	struct bpf_sk_buff_ptr *to_free = (void *)ctx[2];
+	struct lx_arrival arrival = { .sch = sch, .to_free = to_free };
+	u64 now = bpf_ktime_get_ns();
+	u32 bytes = qdisc_pkt_len(skb);
+	u32 flow = lx_flow_of(&rules, skb);
+	struct lx_slot *packet;
+	u32 reason, slot;
+
+	if (!pipeline.waiting && now > link.clock.free) {
+		link.idle = 1;
+		lx_idle(&pipeline, &config);
+	}
+	slot = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &reason);
+	packet = lx_slot(slot);
+	if (!packet) {
+		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;
+		sch->qstats.drops++;
+		bpf_qdisc_skb_drop(skb, to_free);
+		return NET_XMIT_DROP;
+	}
+	lx_at(counts, flow)->demoted += packet->demoted;
+	sch->q.qlen++;
+	sch->qstats.backlog += bytes;
+	skb = bpf_kptr_xchg(&packet->packet, skb);
+	/* A slot that was given away is empty. */
+	if (skb)
+		bpf_qdisc_skb_drop(skb, to_free);
+	return NET_XMIT_SUCCESS;
+}
+
+SEC("struct_ops/dequeue")
+struct sk_buff *laxity_dequeue(u64 *ctx)
+{
+	struct Qdisc *sch = (void *)ctx[0];
+	struct lx_slot *packet;
+	struct sk_buff *skb;
+	u64 now, start, end;
+	u32 slot;
+
+	if (!pipeline.waiting)
+		return NULL;
+	now = bpf_ktime_get_ns();
+	if (link.clock.free > now) {
+		sch->qstats.overlimits++;
+		bpf_qdisc_watchdog_schedule(sch, link.clock.free, 0);
+		return NULL;
+	}
+	slot = lx_dequeue(&pipeline, &config, now);
+	packet = lx_slot(slot);
+	if (!packet) {
+		/* All that waits is held back by its policer. */
+		link.idle = 1;
+		lx_idle(&pipeline, &config);
+		bpf_qdisc_watchdog_schedule(sch, lx_next_event(&pipeline, &config), 0);
+		return NULL;
+	}
+	end = now;
+	if (config.rate) {
+		/* A late timer may catch up, within the credit that admission counted with. */
+		start = link.idle ? now : lx_max(link.clock.free, now - config.credit);
+		end = now + lx_clock_transmit(&link.clock, config.rate, start, packet->wire) - start;
+	}
+	link.idle = 0;
+	lx_count_sent(lx_at(counts, packet->flow), packet->bytes, end - packet->arrival,
+		      !packet->best_effort && end > packet->deadline);
+	sch->q.qlen--;
+	sch->qstats.backlog -= packet->bytes;
+	skb = bpf_kptr_xchg(&packet->packet, NULL);
+	lx_left(&pipeline, &config, slot, packet);
+	if (skb)
+		bpf_qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+SEC("struct_ops/init")
+int laxity_init(u64 *ctx)
+{
+	struct Qdisc *sch = (void *)ctx[0];
+	struct net_device *dev = sch->dev_queue->dev;
+
+	if (sch->handle != own.handle || dev->ifindex != own.ifindex ||
+	    dev->nd_net.net->ns.inum != own.net)
+		return -EINVAL;
+	if (link.attached)
+		return -EBUSY;
+	link.attached = 1;
+	link.idle = 1;
+	sch->limit = config.slots;
+	lx_pipeline_start(&pipeline, &config);
+	lx_pipeline_reset(&pipeline, &config);
+	return 0;
+}
+
+/* The interface goes down, or the discipline is taken away. */
+SEC("struct_ops/reset")
+void laxity_reset(u64 *ctx)
+{
+	u32 i;
+
+	for (i = lx_zero; i < config.slots && lx_may_loop; i++) {
+		struct lx_slot *packet = lx_slot(i);
+		struct sk_buff *skb;
+
+		if (!packet)
+			break;
+		skb = bpf_kptr_xchg(&packet->packet, NULL);
+		if (!skb)
+			continue;
+		lx_at(counts, packet->flow)->dropped[LX_FLUSHED]++;
+		bpf_kfree_skb(skb);
+	}
+	link.idle = 1;
+	lx_pipeline_reset(&pipeline, &config);
+}
+
+SEC("struct_ops/destroy")
+void laxity_destroy(u64 *ctx)
+{
+	link.attached = 0;
+}
+
+SEC(".struct_ops.link")
+struct Qdisc_ops laxity = {
+	.enqueue = (void *)laxity_enqueue,
+	.dequeue = (void *)laxity_dequeue,
+	.init = (void *)laxity_init,
+	.reset = (void *)laxity_reset,
+	.destroy = (void *)laxity_destroy,
+	.id = "laxity",
+};
+
+char licence[] SEC("license") = "Dual MIT/GPL";

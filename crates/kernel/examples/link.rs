@@ -1,0 +1,67 @@
+//! Puts a scenario on an interface, shows what it does, takes it away: what the tests of the
+//! qdisc run in the virtual machine.
+//!
+//! ```text
+//! link verify SCENARIO | up SCENARIO DEVICE [POLICY] | status DEVICE | down DEVICE
+//! ```
+
+use laxity_kernel::{Plan, qdisc};
+use laxity_scenario::model::Scenario;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Err(error) = run(&arguments) {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+    let read = |path: &str| Scenario::read(path);
+    match arguments {
+        ["verify", path, policies @ ..] => {
+            for policy in policies {
+                let plan = Plan::with_policy(&read(path)?, policy)?;
+                for (program, instructions) in qdisc::verify(&plan)? {
+                    println!("{policy} {program} {instructions}");
+                }
+            }
+        }
+        ["up", path, device, policy @ ..] => {
+            let scenario = read(path)?;
+            let policy = policy.first().copied().unwrap_or(&scenario.policy.use_);
+            let plan = Plan::with_policy(&scenario, policy)?;
+            for notice in &plan.notices {
+                eprintln!("note: {notice}");
+            }
+            qdisc::up(&plan, policy, &scenario.to_toml(), device)?;
+        }
+        ["status", device] => {
+            let status = qdisc::status(device)?;
+            let scenario = Scenario::parse(&status.scenario, "")?;
+            println!("policy {} attached {}", status.policy, status.attached);
+            for (name, n) in scenario.flow_names().zip(&status.counts) {
+                let mean = n.delay_sum.checked_div(n.packets).unwrap_or(0);
+                println!(
+                    "{name} packets {} late {} dropped {} demoted {} mean_us {} p99_us {} max_us {}",
+                    n.packets,
+                    n.late,
+                    n.all_dropped(),
+                    n.demoted,
+                    mean / 1000,
+                    n.quantile(990).unwrap_or(0) / 1000,
+                    n.delay_max / 1000,
+                );
+                for (reason, count) in laxity_link::buffer::DropReason::ALL.iter().zip(n.dropped) {
+                    if count > 0 {
+                        println!("  {reason} {count}");
+                    }
+                }
+            }
+        }
+        ["down", device] => qdisc::down(device)?,
+        _ => return Err("link verify|up|status|down ...".into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What the programs count for each flow and class.
+
+use laxity_link::buffer::DropReason;
+
+/// Buckets of delay, `LX_DELAYS`.
+const DELAYS: usize = 128;
+/// `LX_DELAY_SHIFT`.
+const SHIFT: u32 = 10;
+/// Reasons of [`DropReason`], and `flushed`.
+const REASONS: usize = DropReason::ALL.len() + 1;
+/// Bytes of `struct lx_counts`.
+pub const SIZE: usize = (6 + REASONS + DELAYS) * 8;
+
+/// Counts of one flow or class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sent.
+    pub packets: u64,
+    /// Sent, in bytes of length.
+    pub bytes: u64,
+    /// Real-time packets whose transmission ended after their deadline.
+    pub late: u64,
+    /// Real-time packets beyond their envelope that travelled as best effort.
+    pub demoted: u64,
+    /// Sum of all delays, from arrival to the end of transmission, in ns.
+    pub delay_sum: u64,
+    /// The longest, in ns.
+    pub delay_max: u64,
+    /// Dropped for each reason of [`DropReason::ALL`].
+    pub dropped: [u64; REASONS - 1],
+    /// Dropped because the queue was emptied: the interface went down, or the discipline was taken
+    /// away.
+    pub flushed: u64,
+    /// How many delays fell into each bucket.
+    delays: Vec<u64>,
+}
+
+impl Counts {
+    /// Reads `struct lx_counts`; `None` when the bytes are too few.
+    pub fn read(bytes: &[u8]) -> Option<Counts> {
+        let bytes = bytes.get(..SIZE)?;
+        let mut words = bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_ne_bytes));
+        let mut next = || words.next().unwrap_or(0);
+        Some(Counts {
+            packets: next(),
+            bytes: next(),
+            late: next(),
+            demoted: next(),
+            delay_sum: next(),
+            delay_max: next(),
+            dropped: std::array::from_fn(|_| next()),
+            flushed: next(),
+            delays: (0..DELAYS).map(|_| next()).collect(),
+        })
+    }
+
+    /// Dropped, for whatever reason.
+    pub fn all_dropped(&self) -> u64 {
+        self.dropped.iter().sum::<u64>() + self.flushed
+    }
+
+    /// The least bound, in ns, that at least `per_mille / 1000` of the delays do not exceed; right
+    /// to 25 %. `None` when nothing was sent.
+    pub fn quantile(&self, per_mille: u32) -> Option<u64> {
+        let all: u64 = self.delays.iter().sum();
+        let rank = (u128::from(all) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;
+        let mut seen = 0;
+        let bucket = self.delays.iter().position(|n| {
+            seen += n;
+            seen >= rank
+        })?;
+        Some(upper(bucket).min(self.delay_max))
+    }
+}
+
+/// The longest delay that a bucket counts.
+fn upper(bucket: usize) -> u64 {
+    let next = bucket as u64 + 1;
+    let bound = if next <= 4 { next } else { (4 + next % 4) << (next / 4 - 1) };
+    (bound << SHIFT) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_adjoin_and_are_at_most_a_quarter_wide() {
+        let mut below = 0;
+        for bucket in 0..DELAYS {
+            let bound = upper(bucket) + 1;
+            assert!(bound > below && (bucket < 4 || (bound - below) * 4 <= below.max(1)));
+            below = bound;
+        }
+        assert!(Counts::read(&[0; SIZE - 1]).is_none());
+        assert_eq!(Counts::read(&[0; SIZE]).and_then(|c| c.quantile(500)), None);
+    }
+}

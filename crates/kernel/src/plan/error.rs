@@ -1,0 +1,132 @@
+//! Why a scenario cannot run in the kernel, and what runs other than it says.
+
+use std::fmt;
+
+use laxity_curve::{CurveError, Verdict};
+use laxity_link::registry::BuildError;
+use laxity_link::setup::SetupError;
+
+/// Why a scenario cannot run in the kernel as it stands.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Some deadline could be missed.
+    NotAdmitted(Box<Verdict>),
+    /// No such policy, or none that the programs know.
+    NotLive {
+        /// The policy asked for.
+        policy: String,
+    },
+    /// More than the programs have room for.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The flow whose they are.
+        of: Option<String>,
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A number that the programs, which count in 64 bits, cannot hold.
+    OutOfRange {
+        /// Which.
+        what: String,
+        /// How to come into range.
+        remedy: String,
+    },
+    /// The policy could not be built.
+    Build(BuildError),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::NotAdmitted(verdict) if verdict.overload => write!(
+                f,
+                "not admitted: the real-time flows ask for {} in the long run, the link has {}; \
+                 `laxity check` says what would be admitted",
+                verdict.load, verdict.capacity
+            ),
+            PlanError::NotAdmitted(verdict) => write!(
+                f,
+                "not admitted: {} B are lacking in the interval that binds; `laxity check` says \
+                 which flows ask for them and what would be admitted",
+                verdict.slack_bytes.unsigned_abs()
+            ),
+            PlanError::NotLive { policy } => {
+                write!(f, "policy `{policy}` does not run in the kernel; these do:")?;
+                super::POLICIES.iter().try_for_each(|name| write!(f, " {name}"))
+            }
+            PlanError::TooMany { what, of, found, most } => {
+                let of = of.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));
+                write!(f, "{found} {what}{of}: the kernel's programs hold at most {most}")
+            }
+            PlanError::OutOfRange { what, remedy } => {
+                write!(f, "{what} is beyond the range of the kernel's programs: {remedy}")
+            }
+            PlanError::Build(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<BuildError> for PlanError {
+    fn from(error: BuildError) -> Self {
+        PlanError::Build(error)
+    }
+}
+
+impl From<CurveError> for PlanError {
+    fn from(error: CurveError) -> Self {
+        PlanError::Build(error.into())
+    }
+}
+
+impl From<SetupError> for PlanError {
+    fn from(error: SetupError) -> Self {
+        PlanError::Build(error.into())
+    }
+}
+
+/// What the kernel does other than the scenario says; none of it touches a deadline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// WF2Q+ orders the best-effort classes instead of packetised GPS: the same delay bound, and
+    /// no class ahead of its share.
+    Wf2qPlusForWfq,
+    /// Weights without a common multiple in range: shares are exact to the part that is named.
+    RoundedShares {
+        /// One in so many.
+        parts: u64,
+    },
+    /// Fewer packets may wait than the buffer's bytes would allow.
+    FewerSlots {
+        /// Best effort or real time.
+        best_effort: bool,
+        /// How many may wait.
+        packets: u64,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Wf2qPlusForWfq => write!(
+                f,
+                "wf2q+ orders the best-effort classes in the kernel, in place of wfq; \
+                 `fair_queue = \"wf2q+\"` says so in the scenario"
+            ),
+            Notice::RoundedShares { parts } => {
+                write!(f, "weights have no small common multiple; shares are exact to 1/{parts}")
+            }
+            Notice::FewerSlots { best_effort, packets } => write!(
+                f,
+                "at most {packets} {} packets wait in the kernel, however small they are",
+                if *best_effort { "best-effort" } else { "real-time" }
+            ),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a byte costs each best-effort class.
+
+use laxity_link::buffer::FlowLimit;
+use laxity_link::setup::{FairQueue, Setup};
+
+use super::queues::Queues;
+use super::{MOST_BEST_EFFORT, Notice};
+use crate::image::Image;
+
+/// Costs stay below this, so that tags of some hundred packets stay below 2^62.
+const LARGEST_SCALE: u64 = 1 << 40;
+
+#[derive(Clone, Debug)]
+pub(super) struct Shares {
+    /// Cost and weight of each class.
+    classes: Vec<(u64, u64)>,
+    common: u64,
+    kind: u32,
+}
+
+impl Shares {
+    pub(super) fn new(setup: &Setup, notices: &mut Vec<Notice>) -> Shares {
+        let weights: Vec<u64> =
+            setup.best_effort.iter().map(|c| c.weight.0.max(1).into()).collect();
+        let divisor = weights.iter().fold(0, |d, w| gcd(d, *w)).max(1);
+        let weights: Vec<u64> = weights.iter().map(|w| w / divisor).collect();
+        let sum = weights.iter().sum::<u64>().max(1);
+        let multiple =
+            weights.iter().copied().chain([sum]).try_fold(1u64, |m, w| {
+                (m / gcd(m, w)).checked_mul(w).filter(|m| *m <= LARGEST_SCALE)
+            });
+        let scale = multiple.unwrap_or(LARGEST_SCALE);
+        if multiple.is_none() && weights.len() > 1 {
+            let parts = LARGEST_SCALE / sum;
+            notices.push(Notice::RoundedShares { parts });
+        }
+        if setup.fair_queue == FairQueue::Wfq && weights.len() > 1 {
+            notices.push(Notice::Wf2qPlusForWfq);
+        }
+        let kind = if setup.fair_queue == FairQueue::Scfq { 0 } else { 1 };
+        let classes = weights.iter().map(|w| (scale / w, *w)).collect();
+        Shares { classes, common: scale / sum, kind }
+    }
+
+    /// `struct lx_shares`.
+    pub(super) fn write(&self, image: &mut Image, queues: &Queues) {
+        let size = 32 + 8 + 8 + 8;
+        image.array(MOST_BEST_EFFORT, size, self.classes.iter().enumerate(), |i, (k, class)| {
+            queues.best_effort[k].write(i);
+            queues.fair[k].write(i);
+            i.u64(class.0).u64(class.1);
+        });
+        let classes = self.classes.len();
+        image.u64(self.common).u32(self.kind);
+        image.u32(classes as u32).u32(classes.next_power_of_two() as u32).u32(0);
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// `struct lx_limit`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit(pub(super) FlowLimit);
+
+impl Limit {
+    pub(super) fn reserved_packets(&self) -> u64 {
+        self.0.reserved.0 / self.0.smallest.0.max(1)
+    }
+
+    pub(super) fn write(&self, image: &mut Image) {
+        image.u64(self.0.limit.map_or(u64::MAX, |b| b.0)).u64(self.0.reserved.0);
+        image.u64(self.reserved_packets()).u64(self.0.smallest.0.max(1));
+    }
+}

@@ -1,0 +1,186 @@
+//! The few requests to the kernel about interfaces and their queueing disciplines
+//! (rtnetlink(7)), as bytes over a socket.
+
+use std::io;
+
+use rustix::fd::OwnedFd;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketType};
+
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
+const NEW_QDISC: u16 = 36;
+const DEL_QDISC: u16 = 37;
+const GET_QDISC: u16 = 38;
+
+const REQUEST: u16 = 1;
+const ACK: u16 = 4;
+const EXCLUSIVE: u16 = 0x200;
+const CREATE: u16 = 0x400;
+const DUMP: u16 = 0x300;
+
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+
+/// The parent of a root qdisc.
+const ROOT: u32 = u32::MAX;
+const KIND: u16 = 1;
+const GSO_MAX_SEGMENTS: u16 = 40;
+
+const HEADER: usize = 16;
+/// Of `ifinfomsg`, and of `tcmsg`.
+const LINK_HEADER: usize = 16;
+const QDISC_HEADER: usize = 20;
+
+/// The root qdisc of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) kind: String,
+    /// 0 for the kernel's own default.
+    pub(super) handle: u32,
+}
+
+/// A socket to the kernel.
+#[derive(Debug)]
+pub(super) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    pub(super) fn open() -> io::Result<Netlink> {
+        let socket = net::socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// The number of an interface.
+    pub(super) fn index(&self, device: &str) -> io::Result<u32> {
+        Ok(net::netdevice::name_to_index(&self.socket, device)?)
+    }
+
+    pub(super) fn root(&mut self, index: u32) -> io::Result<Option<Root>> {
+        let mut root = None;
+        self.ask(GET_QDISC, DUMP, &qdisc(index, 0, 0), |kind, body| {
+            if kind != NEW_QDISC || body.len() < QDISC_HEADER {
+                return;
+            }
+            // The kernel sends those of all interfaces.
+            if (word(body, 4), word(body, 12)) == (index, ROOT) {
+                let kind = attributes(&body[QDISC_HEADER..]).find(|(id, _)| *id == KIND);
+                let name = kind.map_or(&[][..], |(_, name)| name);
+                let name = name.strip_suffix(&[0]).unwrap_or(name);
+                let kind = String::from_utf8_lossy(name).into_owned();
+                root = Some(Root { kind, handle: word(body, 8) });
+            }
+        })?;
+        Ok(root)
+    }
+
+    pub(super) fn add_root(&mut self, index: u32, handle: u32, kind: &str) -> io::Result<()> {
+        let mut body = qdisc(index, handle, ROOT);
+        attribute(&mut body, KIND, &[kind.as_bytes(), &[0]].concat());
+        self.ask(NEW_QDISC, ACK | CREATE | EXCLUSIVE, &body, |_, _| ())
+    }
+
+    pub(super) fn delete_root(&mut self, index: u32) -> io::Result<()> {
+        self.ask(DEL_QDISC, ACK, &qdisc(index, 0, ROOT), |_, _| ())
+    }
+
+    /// The most segments that the interface takes as one packet.
+    pub(super) fn segments(&mut self, index: u32) -> io::Result<Option<u32>> {
+        let mut segments = None;
+        self.ask(GET_LINK, ACK, &link(index), |kind, body| {
+            if kind == NEW_LINK && body.len() >= LINK_HEADER {
+                let found =
+                    attributes(&body[LINK_HEADER..]).find(|(id, _)| *id == GSO_MAX_SEGMENTS);
+                segments = found.map(|(_, value)| word(value, 0));
+            }
+        })?;
+        Ok(segments)
+    }
+
+    pub(super) fn set_segments(&mut self, index: u32, segments: u32) -> io::Result<()> {
+        let mut body = link(index);
+        attribute(&mut body, GSO_MAX_SEGMENTS, &segments.to_ne_bytes());
+        self.ask(NEW_LINK, ACK, &body, |_, _| ())
+    }
+
+    /// Sends a request and hands over the answers, by type, up to the last.
+    fn ask(
+        &mut self,
+        kind: u16,
+        flags: u16,
+        body: &[u8],
+        mut answer: impl FnMut(u16, &[u8]),
+    ) -> io::Result<()> {
+        self.sequence += 1;
+        let mut message = Vec::with_capacity(HEADER + body.len());
+        message.extend_from_slice(&((HEADER + body.len()) as u32).to_ne_bytes());
+        message.extend_from_slice(&kind.to_ne_bytes());
+        message.extend_from_slice(&(REQUEST | flags).to_ne_bytes());
+        message.extend_from_slice(&self.sequence.to_ne_bytes());
+        message.extend_from_slice(&0u32.to_ne_bytes());
+        message.extend_from_slice(body);
+        net::send(&self.socket, &message, SendFlags::empty())?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let (length, _) = net::recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
+            let mut rest = &buffer[..length];
+            while rest.len() >= HEADER {
+                let length = (word(rest, 0) as usize).clamp(HEADER, rest.len());
+                let (kind, sequence) = ((word(rest, 4) & 0xffff) as u16, word(rest, 8));
+                let body = &rest[HEADER..length];
+                rest = &rest[length.next_multiple_of(4).min(rest.len())..];
+                if sequence != self.sequence {
+                    continue;
+                }
+                match kind {
+                    DONE => return Ok(()),
+                    ERROR => {
+                        let code = word(body, 0) as i32;
+                        if code == 0 {
+                            return Ok(());
+                        }
+                        return Err(io::Error::from_raw_os_error(-code));
+                    }
+                    _ => answer(kind, body),
+                }
+            }
+        }
+    }
+}
+
+/// `struct tcmsg`.
+fn qdisc(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+    [0, index, handle, parent, 0].iter().flat_map(|x| x.to_ne_bytes()).collect()
+}
+
+/// `struct ifinfomsg`.
+fn link(index: u32) -> Vec<u8> {
+    [0, index, 0, 0].iter().flat_map(|x: &u32| x.to_ne_bytes()).collect()
+}
+
+fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
+    body.extend_from_slice(&(4 + value.len() as u16).to_ne_bytes());
+    body.extend_from_slice(&id.to_ne_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+/// Identities and values; what is malformed ends them.
+fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let head = rest.get(..4)?;
+        let (length, id) = (word(head, 0) & 0xffff, (word(head, 0) >> 16) as u16);
+        let (length, id) =
+            if cfg!(target_endian = "big") { (u32::from(id), length as u16) } else { (length, id) };
+        let value = rest.get(4..length as usize)?;
+        rest = rest.get((length as usize).next_multiple_of(4)..).unwrap_or(&[]);
+        Some((id, value))
+    })
+}
+
+/// The 32-bit number at a place; 0 beyond the end.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok());
+    word.map_or(0, u32::from_ne_bytes)
+}

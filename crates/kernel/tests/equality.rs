@@ -1,0 +1,226 @@
+//! The C headers and the Rust policies decide the same, packet by packet.
+
+mod support;
+
+use laxity_core::{Bytes, LinkClock, Rate, Span, Time, Weight};
+use laxity_curve::{Blocking, Bucket, Envelope, Guarantee};
+use laxity_kernel::{Plan, PlanError};
+use laxity_link::assign::{Background, Exact};
+use laxity_link::buffer::DropReason;
+use laxity_link::pipeline::{ByDeadline, Pipeline};
+use laxity_link::registry;
+use laxity_link::setup::{
+    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
+};
+use laxity_link::{LinkPolicy, Packet, Wire};
+use support::Step;
+
+/// As `LX_REMEMBERED`.
+const REMEMBERED: usize = 1024;
+
+/// A small counter-based generator: the same packets on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+fn bucket(burst: u64, rate: u64) -> Bucket {
+    Bucket { burst: Bytes(burst), rate: Rate::bytes_per_second(rate) }
+}
+
+/// A link with up to five flows of a few deadlines and up to four best-effort classes.
+fn setup(random: &mut Random) -> Setup {
+    let rate = random.of(&[1_000_000u64, 10_000_000, 100_000_000, 1_000_000_000, 7_654_321]);
+    let per_ms = rate / 8 / 1000;
+    let flows = random.below(6);
+    let realtime = (0..flows).map(|_| {
+        let size = 40 + random.below(400);
+        let share = per_ms * 1000 / 8;
+        let envelope = match random.below(4) {
+            0 => {
+                let period = Span(1_000_000 + random.below(20_000_000));
+                Envelope::periodic(period, Bytes(size), Span(random.below(3_000_000)))
+            }
+            1 => Envelope::leaky_bucket(Bytes(size * (1 + random.below(6))), Rate(share * 4)),
+            2 => Envelope::buckets(
+                &[bucket(size, share), bucket(size * 4, share / 3), bucket(size * 9, share / 5)],
+                Bytes(size),
+            ),
+            _ => {
+                Envelope::buckets(&[bucket(size, share), bucket(size * 8, share / 4)], Bytes(size))
+            }
+        };
+        let deadline = random.of(&[5u64, 8, 8, 20, 20, 60, 200]) * 1_000_000;
+        let slow = 3 * 1536 * 8_000_000_000 / rate;
+        RealtimeFlow {
+            envelope: envelope.expect("an envelope"),
+            deadline: Span(deadline + slow),
+            excess: random.of(&[Excess::Delay, Excess::Demote, Excess::Drop]),
+            buffer: None,
+        }
+    });
+    let realtime = realtime.collect();
+    let classes = 1 + random.below(4);
+    let weight = |random: &mut Random| random.of(&[200_000u32, 500_000, 1_000_000, 3_000_000]);
+    let best_effort = (0..classes)
+        .map(|_| BestEffortClass {
+            weight: Weight(weight(random)),
+            buffer: random.of(&[None, None, Some(Bytes(20_000))]),
+        })
+        .collect();
+    Setup {
+        rate: Rate(rate),
+        max_packet: Bytes(1200),
+        wire: random.of(&[Wire::default(), Wire { overhead: 24, min_frame: 84 }]),
+        below: Bytes(0),
+        realtime,
+        best_effort,
+        buffer: Some(Buffer { total: Bytes(400_000), best_effort: Bytes(60_000) }),
+        fair_queue: random.of(&[FairQueue::Scfq, FairQueue::Wf2qPlus]),
+        blocking: random.of(&[Blocking::Paper, Blocking::Exact]),
+        guarantee: random.of(&[Guarantee::Realtime, Guarantee::All]),
+        release: random.of(&[Release::Arrival, Release::HeadOfLine]),
+        options: Options::default(),
+    }
+}
+
+fn policy(name: &str, setup: &Setup) -> Box<dyn LinkPolicy> {
+    // The kernel remembers fewer packets than the default.
+    match registry::curve(name, setup).expect("a curve") {
+        Some(curve) => {
+            let exact = Exact::new(&curve, REMEMBERED);
+            Box::new(Pipeline::new(setup, ByDeadline(exact)).expect("a pipeline"))
+        }
+        None => Box::new(Pipeline::new(setup, ByDeadline(Background)).expect("a pipeline")),
+    }
+}
+
+/// Drives the Rust policy as a link would, and notes its answers as the driver prints them.
+fn drive(
+    random: &mut Random,
+    setup: &Setup,
+    policy: &mut dyn LinkPolicy,
+) -> (Vec<Step>, Vec<String>) {
+    let flows = (setup.realtime.len() + setup.best_effort.len()) as u64;
+    let mut clock = LinkClock::new(setup.rate).expect("a rate");
+    let (mut steps, mut lines) = (Vec::new(), Vec::new());
+    let mut now = 1_000_000_000 + random.below(1 << 40);
+    let mut next_arrival = now;
+    let per_packet = 700 * 8 * 1_000_000_000 / setup.rate.0;
+    let mut burst = 0;
+    for seq in 0..900u64 {
+        // Up to the next arrival the link sends what it can.
+        loop {
+            let free = clock.free_at().0.max(now);
+            if free >= next_arrival {
+                break;
+            }
+            now = free;
+            steps.push(Step::Free { now });
+            match policy.dequeue(Time(now)) {
+                Some(gone) => {
+                    lines.push(format!("d {} {}", gone.packet.seq, gone.deadline.0));
+                    let end = clock.transmit(Time(now), Bytes(gone.packet.wire.into()));
+                    steps.push(Step::Transmit { start: now, wire: gone.packet.wire });
+                    lines.push(format!("c {}", end.0));
+                }
+                None => {
+                    let event = policy.next_event().map_or(u64::MAX, |t| t.0);
+                    lines.push(format!("n {event}"));
+                    now = event.min(next_arrival);
+                    if now == next_arrival {
+                        break;
+                    }
+                }
+            }
+        }
+        now = next_arrival;
+        let flow = random.below(flows) as u32;
+        let range = if random.below(40) == 0 { 1400 } else { 450 };
+        let bytes = 20 + random.below(range) as u32;
+        steps.push(Step::Arrival { now, flow, bytes });
+        let packet = Packet {
+            seq,
+            arrival: Time(now),
+            flow: laxity_core::FlowId(flow),
+            bytes,
+            wire: setup.wire.of(bytes),
+            demoted: false,
+        };
+        let mut accepted = true;
+        policy.enqueue(Time(now), packet, &mut |_, dropped: &Packet, reason: DropReason| {
+            if dropped.seq == seq {
+                accepted = false;
+                lines.push(format!("e {seq} {}", reason.index()));
+            } else {
+                lines.push(format!("p {}", dropped.seq));
+            }
+        });
+        if accepted {
+            lines.push(format!("e {seq} 99"));
+        }
+        burst = if burst > 0 { burst - 1 } else { random.below(30) };
+        if burst == 0 {
+            // Sometimes long enough for the wire to become idle.
+            let pause = per_packet * random.of(&[1, 4, 60, 900]);
+            next_arrival += random.below(pause);
+        } else {
+            next_arrival += random.below(per_packet / 2 + 1);
+        }
+    }
+    (steps, lines)
+}
+
+/// Every policy, fair queue, policer, limit and release over random links: the same packets go in
+/// the same order, with the same deadlines, and are dropped for the same reasons.
+///
+/// Fails when a window's entry is compared with `>=`, when `lx_fair_promote` leaves virtual time
+/// behind the least start tag, when a token bucket rounds its wait down, when the pipeline commits
+/// the next head before it gives the slot back, or when a demoted packet counts with its flow.
+#[test]
+fn headers_decide_as_the_policies() {
+    let (mut admitted, mut compared, mut packets) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut random = Random(seed);
+        let setup = setup(&mut random);
+        for name in laxity_kernel::plan::POLICIES {
+            let plan = match Plan::of_setup(&setup, name, &[], 0) {
+                Ok(plan) => plan,
+                Err(PlanError::NotAdmitted(_) | PlanError::Build(_)) => continue,
+                // Periodic flows have many corners.
+                Err(PlanError::TooMany { .. }) => continue,
+                Err(error) => panic!("seed {seed}, {name}: {error}"),
+            };
+            admitted += 1;
+            let mut policy = policy(name, &setup);
+            let (steps, expected) = drive(&mut random, &setup, &mut *policy);
+            let Some(answers) = support::answers(&plan, &steps) else { return };
+            for (i, (answer, wanted)) in answers.iter().zip(&expected).enumerate() {
+                assert_eq!(answer, wanted, "seed {seed}, {name}, answer {i}, {setup:?}");
+            }
+            assert_eq!(answers.len(), expected.len(), "seed {seed}, {name}");
+            compared += answers.len();
+            packets += answers.iter().filter(|a| a.starts_with('d')).count();
+        }
+        if admitted > 160 {
+            break;
+        }
+    }
+    assert!(admitted > 100, "only {admitted} links were admitted");
+    eprintln!("{admitted} links, {compared} answers, {packets} departures");
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * The headers in user space: reads a plan and a script, prints what was decided. A program of its
+ * own, so that the test needs no unsafe code and sanitizers watch the headers.
+ *
+ * Input: u32 policy, u32 slots, u32 places, struct lx_config, then steps of three u64:
+ *   0 now flow<<32|bytes    a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted
+ *   1 now 0                 the link is free; prints `d NUMBER DEADLINE` or `n NEXT_EVENT`
+ *   2 start wire            the link's clock sends; prints `c END`
+ *   3 0 0                   all queues are emptied
+ * A packet pushed out prints `p NUMBER`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LX_PACKET unsigned long long
+#include <laxity/slot.h>
+
+static struct lx_slot *slots;
+static unsigned *places;
+static unsigned slot_count, place_count, policy;
+
+static struct lx_slot *lx_slot(unsigned i)
+{
+	return i < slot_count ? &slots[i] : NULL;
+}
+
+static unsigned *lx_place(unsigned i)
+{
+	return i < place_count ? &places[i] : NULL;
+}
+
+#define LX_POLICY policy
+
+static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
+{
+	(void)ctx;
+	(void)reason;
+	printf("p %llu\n", slot->packet);
+	slot->packet = ~0ULL;
+}
+
+#include <laxity/classify.h>
+#include <laxity/counts.h>
+#include <laxity/pipeline.h>
+
+static struct lx_config config;
+static struct lx_pipeline pipeline;
+static struct lx_clock link_clock;
+
+static void must(size_t got, size_t wanted)
+{
+	if (got != wanted) {
+		fprintf(stderr, "input ends early\n");
+		exit(2);
+	}
+}
+
+int main(void)
+{
+	unsigned head[3];
+	u64 step[3], number = 0;
+
+	must(fread(head, sizeof(head), 1, stdin), 1);
+	must(fread(&config, sizeof(config), 1, stdin), 1);
+	policy = head[0];
+	slot_count = head[1];
+	place_count = head[2];
+	slots = calloc(slot_count, sizeof(*slots));
+	places = calloc(place_count, sizeof(*places));
+	must(slots && places, 1);
+	lx_pipeline_start(&pipeline, &config);
+	lx_pipeline_reset(&pipeline, &config);
+	while (fread(step, sizeof(step), 1, stdin) == 1) {
+		u64 now = step[1];
+		u32 reason = 0, slot;
+
+		switch (step[0]) {
+		case 0:
+			slot = lx_enqueue(&pipeline, &config, NULL, now, step[2] >> 32, step[2],
+					  &reason);
+			if (slot == LX_NONE) {
+				printf("e %llu %u\n", number, reason);
+			} else {
+				slots[slot].packet = number;
+				printf("e %llu 99\n", number);
+			}
+			number++;
+			break;
+		case 1:
+			slot = lx_dequeue(&pipeline, &config, now);
+			if (slot == LX_NONE) {
+				if (pipeline.head == LX_NONE)
+					lx_idle(&pipeline, &config);
+				printf("n %llu\n", lx_next_event(&pipeline, &config));
+				break;
+			}
+			printf("d %llu %llu\n", slots[slot].packet, slots[slot].deadline);
+			lx_left(&pipeline, &config, slot, &slots[slot]);
+			break;
+		case 2:
+			printf("c %llu\n",
+			       lx_clock_transmit(&link_clock, config.rate, now, step[2]));
+			break;
+		case 3:
+			lx_pipeline_reset(&pipeline, &config);
+			break;
+		default:
+			fprintf(stderr, "no such step\n");
+			return 2;
+		}
+	}
+	return 0;
+}
