@@ -18,7 +18,10 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Reservations by earliest deadline, throttled when used up unless others leave \
               bandwidth; the rest below them.",
     source: "Linux SCHED_DEADLINE; Abeni, Lelli, Scordino, Palopoli 2014 (GRUB)",
-    keeps_deadlines: true,
+    // It does without `reclaim`, and for tasks that stay within their budgets. What one reclaims
+    // beyond its own is not there for another that wakes or joins before its period is over, least
+    // of all when deadlines are shorter than periods; the kernel does not promise more.
+    keeps_deadlines: false,
     options: &[
         OptionInfo {
             name: "reclaim",
@@ -30,8 +33,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// Reservations may take so much of a CPU.
-const MOST: Share = Share::per_mille(950);
+/// Reservations may take so much of a CPU: 95 %, rounded up, so that exactly as much fits.
+const MOST: Share = Share::ONE.minus(Share::per_mille(50));
 
 /// Reservations on one CPU.
 #[derive(Clone, Debug)]

@@ -5,10 +5,18 @@ mod cpu_common;
 
 use cpu_common::systems::{Mix, judge};
 use laxity_core::Span;
+use laxity_cpu::layered::Layered;
+use laxity_cpu::registry::{Options, build};
+use laxity_cpu::round_robin::RoundRobin;
+use laxity_cpu::sched_deadline::SchedDeadline;
 use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
 use laxity_cpu::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
 
-type Build = Box<dyn Fn() -> Box<dyn Policy>>;
+type Build = Box<dyn Fn() -> Box<dyn Policy + Send>>;
+
+fn reserved(reclaim: bool) -> impl Policy + Send {
+    Layered::new(SchedDeadline::new(reclaim), RoundRobin::new(Span::from_millis(10)))
+}
 
 fn main() {
     let mut args = std::env::args().skip(1).filter_map(|a| a.parse().ok());
@@ -37,21 +45,19 @@ fn main() {
         ),
         ("bebs period=average", bebs(bebs::Options { adaptation: average, ..plain })),
         ("bebs-credit", Box::new(|| Box::new(bebs_credit::new(&Default::default())))),
-        (
-            "sched-deadline",
-            Box::new(|| {
-                laxity_cpu::registry::build("sched-deadline", &Default::default()).unwrap()
-            }),
-        ),
-        ("posix", Box::new(|| laxity_cpu::registry::build("posix", &Default::default()).unwrap())),
+        ("sched-deadline", Box::new(|| Box::new(reserved(true)))),
+        ("sched-deadline, reclaim=false", Box::new(|| Box::new(reserved(false)))),
+        ("posix", Box::new(|| build("posix", &Options::default()).expect("a name"))),
         ("cbs", Box::new(move || Box::new(cbs::new(&equal)))),
         ("iris", Box::new(move || Box::new(iris::new(&equal)))),
         ("iris-naive", Box::new(move || Box::new(iris_naive::new(&equal)))),
         ("edf", Box::new(move || Box::new(edf::new(&equal)))),
     ];
-    for constrained in [false, true] {
-        let mix = Mix { soft: true, constrained, length };
-        println!("{systems} systems of {length}, shorter deadlines: {constrained}");
+    for (constrained, greedy) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mix = Mix { soft: true, constrained, greedy, length };
+        println!(
+            "{systems} systems of {length}, shorter deadlines: {constrained}, greedy: {greedy}"
+        );
         for (name, build) in &policies {
             let start = std::time::Instant::now();
             let v = judge(build, 0..systems, mix);

@@ -5,14 +5,17 @@ mod cpu_common;
 
 use cpu_common::ms;
 use cpu_common::systems::{Mix, Verdict, judge};
+use laxity_cpu::layered::Layered;
 use laxity_cpu::registry::{Options, POLICIES, build};
+use laxity_cpu::round_robin::RoundRobin;
+use laxity_cpu::sched_deadline::SchedDeadline;
 use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
 use laxity_cpu::{Policy, bebs, bebs_credit};
 
 const SYSTEMS: u64 = 10_000;
 
-const IMPLICIT: Mix = Mix { soft: true, constrained: false, length: ms(2000) };
-const CONSTRAINED: Mix = Mix { soft: true, constrained: true, length: ms(2000) };
+const IMPLICIT: Mix = Mix { soft: true, constrained: false, greedy: false, length: ms(2000) };
+const CONSTRAINED: Mix = Mix { soft: true, constrained: true, greedy: true, length: ms(2000) };
 
 fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
     for mix in [IMPLICIT, CONSTRAINED] {
@@ -20,7 +23,7 @@ fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
         println!("{name}: {} of {} late, {} refused", v.late, v.jobs, v.refused);
         assert_eq!(v.late, 0, "{name}: systems {:?}, worst {} ns", v.broken, v.worst);
         // The systems must be full enough to mean something.
-        assert!(v.jobs > 50 * SYSTEMS && v.refused > SYSTEMS / 10, "{v:?}");
+        assert!(v.jobs > 30 * SYSTEMS && v.refused > SYSTEMS / 10, "{v:?}");
     }
 }
 
@@ -35,7 +38,7 @@ fn admitted_deadlines_are_kept() {
     for p in POLICIES.iter().filter(|p| p.keeps_deadlines) {
         none_late(p.name, || build(p.name, &Options::default()).expect("a name of the registry"));
     }
-    assert!(POLICIES.iter().filter(|p| p.keeps_deadlines).count() >= 7);
+    assert!(POLICIES.iter().filter(|p| p.keeps_deadlines).count() >= 6);
 }
 
 /// Sharing among unblocked tasks only is safe when shares change hands at zero-lag times, and so
@@ -83,4 +86,17 @@ fn stretching_and_waiting_break_rarely() {
         let options = bebs::Options { transition, ..Default::default() };
         assert!(!broken(options, SYSTEMS).broken.is_empty());
     }
+}
+
+/// `SCHED_DEADLINE` keeps deadlines without reclaiming; with it, tasks that use more than they
+/// reserved make others late.
+///
+/// Fails when the rule at wake-ups looks at deadlines that have passed only.
+#[test]
+fn sched_deadline_keeps_deadlines_unless_it_reclaims() {
+    let reserved = |reclaim| Layered::new(SchedDeadline::new(reclaim), RoundRobin::new(ms(10)));
+    none_late("sched-deadline, reclaim=false", || reserved(false));
+    let v = judge(|| reserved(true), 0..1000, CONSTRAINED);
+    println!("sched-deadline, reclaim=true: {} of {} late", v.late, v.jobs);
+    assert!(v.broken.len() > 10);
 }

@@ -15,7 +15,7 @@ use laxity_cpu::{
 use laxity_sim::Control;
 use laxity_sim::cpu::{Machine, Observer, Recording, Step, Task, Workload, run};
 
-const MIX: Mix = Mix { soft: true, constrained: true, length: ms(2000) };
+const MIX: Mix = Mix { soft: true, constrained: true, greedy: true, length: ms(2000) };
 
 /// Counts idle time beside runnable best-effort tasks.
 struct Idle {

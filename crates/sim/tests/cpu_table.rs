@@ -50,7 +50,7 @@ fn other_readings_of_berate_do_not_give_table_1() {
 /// What the improved rule is for: under 1 % where BEBS as written misses a quarter, at both
 /// variabilities, and an interactive task beside four hard ones waits no longer than under BEBS.
 ///
-/// Fails with samples by state, with suspension instead of recharging, and with a limit of 50 ms.
+/// Fails with suspension instead of recharging, and with a limit of 50 ms.
 #[test]
 fn bebs_credit_meets_deadlines_at_the_full_share() {
     let credit = || bebs_credit::new(&bebs_credit::Options::default());
@@ -76,7 +76,7 @@ fn bebs_credit_meets_deadlines_at_the_full_share() {
 /// good, the CPU-bound one beside it waits about as long as under BEBS. Plain CBS makes it wait for
 /// seconds, as does BeRate.
 ///
-/// Fails when deadlines run ahead without limit.
+/// Fails when deadlines run ahead without limit, and with samples by state.
 #[test]
 fn credit_starves_nobody() {
     let tasks = [waking_for_good(ms(10_000)), cpu_bound("cpu-bound")];

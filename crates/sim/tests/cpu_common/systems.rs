@@ -12,6 +12,8 @@ pub struct Mix {
     pub soft: bool,
     /// Whether hard deadlines may be shorter than periods.
     pub constrained: bool,
+    /// Whether some hard tasks ask for more than they reserved, or sleep when they like.
+    pub greedy: bool,
     /// How long each runs.
     pub length: Span,
 }
@@ -62,11 +64,21 @@ fn hard(r: &mut Random, mix: Mix, end: u64) -> Task {
     // Some come less often than they may.
     let most = if r.uniform(0, 2) == 0 { 15 } else { 10 };
     let distance = reservation.period.0 * r.uniform(10, most) / 10;
-    let workload = Workload::Frames {
-        period: Span(distance),
-        deadline: reservation.deadline,
-        cost,
-        late: Late::Grid,
+    let manner = if mix.greedy { r.uniform(0, 7) } else { 7 };
+    let workload = match manner {
+        // Those that ask for more than they reserved, or sleep when they like, have no deadlines
+        // themselves, and must not cost others theirs.
+        0 => Workload::CpuBound,
+        1 => Workload::Interactive {
+            sleep: Gap::Exponential(Span(r.uniform(100_000, period))),
+            burst: Cost::Uniform(Span(1_000), Span(budget + r.uniform(1, period))),
+        },
+        _ => Workload::Frames {
+            period: Span(distance),
+            deadline: reservation.deadline,
+            cost,
+            late: Late::Grid,
+        },
     };
     let mut task = Task::new("hard", workload).with(Attributes::hard(reservation));
     // More than it needs, for a while.
@@ -145,7 +157,7 @@ impl Observer for HardJobs {
     }
 
     fn ended(&mut self, task: TaskId, job: &Job) {
-        if self.hard[task.index()] {
+        if self.hard[task.index()] && job.deadline.is_some() {
             self.jobs += 1;
             self.late += u64::from(job.tardiness() > Span::ZERO);
             self.worst = self.worst.max(job.tardiness().0);
