@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use common::{Endless, Random, backlogged, priority, sent_late, stream};
 use laxity_core::Time;
-use laxity_stream::structure::{Heaps, List, Structure};
+use laxity_stream::structure::{Fastest, Heaps, List, Structure};
 use laxity_stream::{Decision, Ledger, Options, RuleC};
 
 struct Counting;
@@ -111,6 +111,7 @@ fn nothing_allocates_after_joining() {
     for options in [Options::default(), Options::tolerance_first(), Options::paper(), widening] {
         play::<List>(&options);
         play::<Heaps>(&options);
+        play::<Fastest>(&options);
     }
     // The counter itself works.
     let before = CALLS.get();

@@ -5,10 +5,11 @@ mod play;
 
 use std::num::NonZeroU32;
 
+use laxity_core::Span;
 use laxity_stream::structure::{Buckets, Structure};
-use laxity_stream::{Options, Order, ZeroTie};
+use laxity_stream::{Attributes, Options, Order, Tolerance, ZeroTie};
 use play::long::{Gaps, History};
-use play::{agrees, events, options};
+use play::{Event, agrees, events, options};
 use proptest::prelude::*;
 
 proptest! {
@@ -63,4 +64,21 @@ fn only_tolerances_first() {
     assert!(refused.to_string().contains("tolerances first"), "{refused}");
     let refused = Buckets::new(Options::paper().rank()).expect_err("not its ties");
     assert!(refused.to_string().contains("by deadline"), "{refused}");
+}
+
+/// More tolerances than there are buckets.
+#[test]
+fn each_stream_has_its_own_tolerance() {
+    let mut random = common::Random(5);
+    let mut events = vec![];
+    for i in 0..1500 {
+        let y = 2000 + 37 * i as u64;
+        let tolerance = Tolerance::new(1 + random.below(y), y).expect("x is at most y");
+        events.push(Event::Join(Attributes::new(tolerance, Span(1_000_000 + random.below(1000)))));
+        events.push(Event::Arrive(i, 200));
+    }
+    for _ in 0..1500 {
+        events.push(Event::Next(400 + random.below(400), 3));
+    }
+    agrees::<Buckets>(&Options::tolerance_first(), &events);
 }

@@ -145,11 +145,11 @@ impl Ready for ByTolerance {
         }
         let Some(number) = self.table.find(urgency(record.window)) else { return };
         let bucket = &mut self.buckets[number as usize];
-        if bucket.head.slot != slot || !streams.is_live(&bucket.head) {
+        if bucket.head.slot != slot {
             streams.ghosts += 1;
             return;
         }
-        bucket.pop(&self.rank, streams, &mut self.chunks, &mut self.scratch);
+        bucket.pop(&self.rank, streams, &mut self.chunks, &mut self.scratch, self.tick);
         if bucket.is_empty() {
             self.by_urgency.set(number, NEVER);
             self.by_deadline.set(number, NEVER);

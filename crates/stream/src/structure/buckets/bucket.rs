@@ -17,10 +17,17 @@ pub(super) struct Bucket {
     first: u64,
     /// Which ticks have lists, by their numbers modulo 64.
     used: u64,
-    /// The first tick's list is in falling order.
-    sorted: bool,
     pub(super) head: Entry,
     lists: [List; TICKS as usize],
+    /// The first tick's list is in falling order from the key `greatest`.
+    sorted: bool,
+    greatest: u64,
+    /// Streams of the first tick that came since, with keys beyond `greatest`: where gaps are
+    /// equal, all that come do.
+    late: List,
+    /// How many streams the list had when it was put in order, and how many left it since.
+    arranged: usize,
+    popped: usize,
 }
 
 impl Bucket {
@@ -29,9 +36,13 @@ impl Bucket {
             urgency,
             first: 0,
             used: 0,
-            sorted: false,
             head: Entry::default(),
             lists: [List::EMPTY; TICKS as usize],
+            sorted: false,
+            greatest: 0,
+            late: List::EMPTY,
+            arranged: 0,
+            popped: 0,
         }
     }
 
@@ -56,7 +67,8 @@ impl Bucket {
         self.used.rotate_right((self.first % TICKS) as u32)
     }
 
-    /// Adds a stream; answers whether it is the head now, or `None` when there is no chunk for it.
+    /// Adds a stream; answers whether it is the head now, or `None` when there is no place for it:
+    /// no chunk is left, or a long list would have to be put in order again and again.
     #[inline]
     pub(super) fn insert(
         &mut self,
@@ -65,23 +77,55 @@ impl Bucket {
         entry: Entry,
         precedes: impl FnOnce(&Entry, &Entry) -> bool,
     ) -> Option<bool> {
-        let list = &mut self.lists[(tick % TICKS) as usize];
-        let foremost = self.used == 0 || tick < self.first;
-        let becomes_head = foremost || tick == self.first && precedes(&entry, &self.head);
-        chunks.try_push(list, entry)?;
-        if becomes_head {
-            self.sorted |= foremost;
-            self.first = tick;
-            self.head = entry;
-        } else if tick == self.first {
-            chunks.replace_last(*list, entry, self.head);
-            self.sorted = false;
+        if self.used == 0 || tick < self.first {
+            let list = &mut self.lists[(tick % TICKS) as usize];
+            chunks.try_push(list, entry)?;
+            if !self.late.is_empty() && !chunks.has_spare() {
+                chunks.pop(list);
+                return None;
+            }
+            self.join_late(chunks);
+            (self.first, self.head) = (tick, entry);
+            (self.sorted, self.greatest) = (true, entry.key);
+            (self.arranged, self.popped) = (1, 1);
+            self.used |= 1 << (tick % TICKS);
+            return Some(true);
         }
-        self.used |= 1 << (tick % TICKS);
-        Some(becomes_head)
+        let list = &mut self.lists[(tick % TICKS) as usize];
+        if tick > self.first {
+            chunks.try_push(list, entry)?;
+            self.used |= 1 << (tick % TICKS);
+            return Some(false);
+        }
+        if precedes(&entry, &self.head) {
+            chunks.try_push(list, entry)?;
+            self.head = entry;
+            return Some(true);
+        }
+        // The list gets no key beyond those that came late, in order or not.
+        if entry.key > self.greatest && (self.sorted || !self.late.is_empty()) {
+            chunks.try_push(&mut self.late, entry)?;
+            return Some(false);
+        }
+        if self.sorted && self.popped < self.arranged / 4 {
+            return None;
+        }
+        chunks.try_push(list, entry)?;
+        chunks.replace_last(*list, entry, self.head);
+        self.sorted = false;
+        Some(false)
     }
 
-    /// Takes out the head and finds the next one.
+    /// Puts those that came late to the others of the first tick. There must be a spare chunk:
+    /// more are not needed, since theirs become free.
+    fn join_late(&mut self, chunks: &mut Chunks) {
+        let list = &mut self.lists[(self.first % TICKS) as usize];
+        while let Some(entry) = chunks.pop(&mut self.late) {
+            chunks.push(list, entry);
+        }
+    }
+
+    /// Takes out the head and finds the next one. Keys of a tick differ in so many `bits`.
     #[inline]
     pub(super) fn pop(
         &mut self,
@@ -89,13 +133,24 @@ impl Bucket {
         streams: &mut Streams,
         chunks: &mut Chunks,
         scratch: &mut Run,
+        bits: u32,
     ) {
         chunks.pop(&mut self.lists[(self.first % TICKS) as usize]);
+        self.popped += 1;
         while self.used != 0 {
             let list = &mut self.lists[(self.first % TICKS) as usize];
-            if !self.sorted {
-                arrange(rank, streams, chunks, scratch, list);
+            if self.sorted && list.is_empty() && !self.late.is_empty() {
+                *list = core::mem::replace(&mut self.late, List::EMPTY);
+                self.sorted = false;
+            }
+            if !self.sorted && !list.is_empty() {
+                arrange(rank, streams, chunks, scratch, list, bits);
+                let order = scratch.rest();
                 self.sorted = true;
+                if self.late.is_empty() {
+                    self.greatest = order.last().map_or(0, |entry| entry.key);
+                }
+                (self.arranged, self.popped) = (order.len(), 0);
             }
             if let Some(last) = chunks.last(*list) {
                 if streams.is_live(&last) {
@@ -103,10 +158,15 @@ impl Bucket {
                     if let Some(next) = chunks.near_last(*list, AHEAD) {
                         streams.prefetch(next.slot);
                     }
+                    streams.prefetch(last.slot);
                     return;
                 }
                 chunks.pop(list);
                 streams.ghosts -= 1;
+                continue;
+            }
+            if !self.late.is_empty() {
+                self.sorted = true;
                 continue;
             }
             self.used &= !(1 << (self.first % TICKS));
@@ -123,11 +183,15 @@ fn arrange(
     chunks: &mut Chunks,
     scratch: &mut Run,
     list: &mut List,
+    bits: u32,
 ) {
-    scratch.load(chunks, core::mem::replace(list, List::EMPTY));
+    scratch.load(chunks, core::mem::replace(list, List::EMPTY), bits);
     scratch.settle_ties(rank, &streams.records);
+    for entry in scratch.rest().iter().take(AHEAD) {
+        streams.prefetch(entry.slot);
+    }
     for entry in scratch.rest().iter().rev() {
-        // It has just given up a chunk for each that it needs.
-        let _ = chunks.try_push(list, *entry);
+        // There is room: the list has just given up its chunks.
+        chunks.push(list, *entry);
     }
 }

@@ -6,23 +6,25 @@ use alloc::vec::Vec;
 /// A key that does not take part.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A tournament: winners of pairs, of pairs of pairs, and so on. One cache line holds two levels
-/// of the top, and changing a key looks at one place a level, whatever the keys are.
-#[derive(Clone, Debug, Default)]
+/// A tournament: winners of pairs, of pairs of pairs, and so on, over as many keys as were set so
+/// far. Changing one looks at a place a level, whatever the keys are.
+#[derive(Clone, Debug)]
 pub(super) struct Tournament {
     /// Winner at 1; those of the pair below `node` at `2 node` and `2 node + 1`.
     nodes: Vec<(u64, u32)>,
+    leaves: usize,
 }
 
 impl Tournament {
     /// Keys of the numbers below `count`, none of which takes part.
     pub(super) fn new(count: usize) -> Tournament {
-        let leaves = count.next_power_of_two();
-        Tournament { nodes: vec![(NEVER, 0); 2 * leaves] }
+        let most = count.next_power_of_two();
+        Tournament { nodes: vec![(NEVER, 0); 2 * most], leaves: 1 }
     }
 
     pub(super) fn clear(&mut self) {
         self.nodes.fill((NEVER, 0));
+        self.leaves = 1;
     }
 
     /// The least key and whose it is; unspecified whose when none takes part.
@@ -33,17 +35,34 @@ impl Tournament {
 
     #[inline]
     pub(super) fn set(&mut self, number: u32, key: u64) {
-        let mut node = self.nodes.len() / 2 + number as usize;
-        self.nodes[node] = (key, number);
+        while number as usize >= self.leaves {
+            self.double();
+        }
+        let mut node = self.leaves + number as usize;
+        let mut winner = (key, number);
+        self.nodes[node] = winner;
         while node > 1 {
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
-            let winner = if right.0 < left.0 { right } else { left };
+            let other = self.nodes[node ^ 1];
+            // The lesser, without a branch that is often guessed wrong.
+            winner = if other.0 < winner.0 { other } else { winner };
             node /= 2;
             if self.nodes[node] == winner {
                 return;
             }
             self.nodes[node] = winner;
         }
+    }
+
+    /// All levels move down by one, below a new one.
+    #[cold]
+    fn double(&mut self) {
+        let mut level = self.leaves;
+        while level > 0 {
+            self.nodes.copy_within(level..2 * level, 2 * level);
+            self.nodes[3 * level..4 * level].fill((NEVER, 0));
+            level /= 2;
+        }
+        self.leaves *= 2;
     }
 }
 

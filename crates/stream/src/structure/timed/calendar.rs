@@ -70,6 +70,12 @@ impl Calendar {
         self.hint = (self.last - 1) << self.block;
     }
 
+    /// Keys of a tick differ in so many bits.
+    #[inline]
+    pub(crate) fn bits(&self) -> u32 {
+        self.tick
+    }
+
     /// The first instant of a tick.
     #[inline]
     pub(crate) fn start_of(&self, tick: u64) -> u64 {

@@ -94,18 +94,28 @@ impl Chunks {
         Some(())
     }
 
+    /// Whether any chunk is free.
+    #[inline]
+    pub(crate) fn has_spare(&self) -> bool {
+        self.free != NONE
+    }
+
     /// The entry that came last.
     #[inline]
     pub(crate) fn last(&self, list: List) -> Option<Entry> {
         self.near_last(list, 0)
     }
 
-    /// The entry that came `count` before the last, if it is in the same chunk.
+    /// The entry that came `count` before the last, at most a chunk away.
     #[inline]
     pub(crate) fn near_last(&self, list: List, count: usize) -> Option<Entry> {
         let chunk = self.chunks.get(list.chunk as usize)?;
-        let place = (list.count as usize).checked_sub(count + 1)?;
-        chunk.entries.get(place).copied()
+        let place = list.count as usize;
+        if count < place {
+            return chunk.entries.get(place - 1 - count).copied();
+        }
+        let next = self.chunks.get(chunk.next as usize)?;
+        next.entries.get(ENTRIES + place - 1 - count).copied()
     }
 
     /// Makes `last` and `before` the two that came last, in place of those that did.
@@ -142,15 +152,35 @@ impl Chunks {
         Some(entry)
     }
 
-    /// Moves all entries of a list to the end of a vector, the one that came last first.
+    /// How many entries a list has.
     #[inline]
-    pub(crate) fn move_to(&mut self, mut list: List, entries: &mut Vec<Entry>) {
-        while let Some(chunk) = self.chunks.get_mut(list.chunk as usize) {
-            entries.extend(chunk.entries[..list.count as usize].iter().rev());
+    pub(crate) fn count(&self, list: List) -> usize {
+        let (mut count, mut at) = (list.count as usize, list.chunk);
+        while let Some(chunk) = self.chunks.get(at as usize).filter(|chunk| chunk.next != NONE) {
+            count += ENTRIES;
+            at = chunk.next;
+        }
+        count
+    }
+
+    /// Shows all entries of a list.
+    #[inline]
+    pub(crate) fn visit(&self, mut list: List, mut visitor: impl FnMut(&Entry)) {
+        while let Some(chunk) = self.chunks.get(list.chunk as usize) {
+            self.prefetch(chunk.next);
+            chunk.entries[..list.count as usize].iter().for_each(&mut visitor);
+            list = List { chunk: chunk.next, count: ENTRIES as u32 };
+        }
+    }
+
+    /// Frees the chunks of a list.
+    #[inline]
+    pub(crate) fn free(&mut self, list: List) {
+        let mut at = list.chunk;
+        while let Some(chunk) = self.chunks.get_mut(at as usize) {
             let next = core::mem::replace(&mut chunk.next, self.free);
-            self.free = list.chunk;
-            list = List { chunk: next, count: ENTRIES as u32 };
-            self.prefetch(next);
+            self.free = at;
+            at = next;
         }
     }
 

@@ -47,7 +47,8 @@ impl Queue {
     /// Empties the run in favour of a tick's list.
     #[inline]
     pub(crate) fn load(&mut self, streams: &mut Streams, tick: u64) {
-        self.run.load(&mut streams.chunks, self.calendar.take(tick));
+        let list = self.calendar.take(tick);
+        self.run.load(&mut streams.chunks, list, self.calendar.bits());
         for entry in self.run.rest().iter().take(AHEAD) {
             streams.prefetch(entry.slot);
         }

@@ -10,18 +10,25 @@ use crate::{Rank, Record};
 /// Ties among more streams than this are not settled by looking at records again and again.
 const FEW: usize = 32;
 
+/// Lists beyond this are distributed by the leading bits of their keys before they are sorted.
+const FEW_ENTRIES: usize = 15;
+const MOST_BINS: usize = 1 << 11;
+
 /// Entries in order, taken from the front; a few more may come in between.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     entries: Vec<Entry>,
     /// Those before are gone.
     front: usize,
+    /// Scratch.
+    places: Vec<u32>,
 }
 
 impl Run {
     /// Makes room for `count` entries.
     pub(crate) fn grow(&mut self, count: usize) {
         self.entries.reserve(count.saturating_sub(self.entries.len()));
+        self.places.reserve(MOST_BINS);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -63,13 +70,39 @@ impl Run {
         &mut self.entries[self.front..]
     }
 
-    /// Replaces what there is by a list, in order of keys.
+    /// Replaces what there is by a list, in order of keys. They differ in the lowest `bits` only.
     #[inline]
-    pub(crate) fn load(&mut self, chunks: &mut Chunks, list: List) {
+    pub(crate) fn load(&mut self, chunks: &mut Chunks, list: List, bits: u32) {
         self.clear();
-        chunks.move_to(list, &mut self.entries);
-        self.entries.reverse();
+        let count = chunks.count(list);
+        if count > FEW_ENTRIES {
+            self.distribute(chunks, list, count, bits);
+        } else {
+            chunks.visit(list, |entry| self.entries.push(*entry));
+        }
+        chunks.free(list);
         sort(&mut self.entries);
+    }
+
+    /// Brings a list into the order of its keys' leading bits: about one entry has the same.
+    fn distribute(&mut self, chunks: &Chunks, list: List, count: usize, bits: u32) {
+        let leading = count.ilog2().min(MOST_BINS.ilog2());
+        let (shift, bins) = (bits.saturating_sub(leading), 1 << leading);
+        let bin = |entry: &Entry| (entry.key >> shift) as usize % bins;
+        self.places.clear();
+        self.places.resize(bins, 0);
+        let places = self.places.as_mut_slice();
+        chunks.visit(list, |entry| places[bin(entry)] += 1);
+        let mut before = 0;
+        for place in &mut *places {
+            before += core::mem::replace(place, before);
+        }
+        self.entries.resize(count, Entry::default());
+        chunks.visit(list, |entry| {
+            let place = &mut places[bin(entry)];
+            self.entries[*place as usize] = *entry;
+            *place += 1;
+        });
     }
 
     /// Puts streams of equal keys in the order of streams, keys being deadlines.
@@ -139,10 +172,10 @@ fn settle_many(ties: &mut [Entry], records: &[Record]) {
     ties.iter_mut().for_each(|entry| entry.key = key);
 }
 
-/// Sorts by keys. Streams of equal gaps come in order but for few exceptions.
+/// Sorts by keys that are nearly in order.
 #[inline]
 fn sort(entries: &mut [Entry]) {
-    let mut moves = 2 * entries.len();
+    let mut moves = 4 * entries.len();
     for place in 1..entries.len() {
         let entry = entries[place];
         let mut at = place;
