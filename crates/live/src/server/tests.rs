@@ -162,8 +162,8 @@ fn what_is_left_of_a_lost_frame_is_abandoned() {
     assert_eq!(bench.row(id).waiting, 1);
 }
 
-/// Fails when more is sent than the rate allows, or late waking costs rate: tried without the
-/// credit, and with a clock that starts each packet now.
+/// Fails when more is sent than the rate allows, or late waking costs rate: tried with 5 ms of
+/// leeway, and with each packet started now.
 #[test]
 fn the_rate_is_kept_and_used() {
     // 1000 B take 1 ms.

@@ -103,7 +103,7 @@ fn a_refused_packet_is_the_only_one() {
     assert_eq!(fates, expected);
 }
 
-/// Fails when a run that is refused is lost, or sent as a run again: tried with `singly_to` unset.
+/// Fails when a run that is refused is lost, or sent as a run again: tried with the run given up.
 #[test]
 fn a_refused_run_goes_out_singly() {
     let mut channel = channel(true, &[(1, 10), (1, 10), (2, 20)]);
