@@ -47,7 +47,18 @@ fn sample() -> Page {
 
 fn all_pages() -> Vec<Page> {
     let refused = check_page("refused", &data::check(false), None, &data::meta());
-    vec![sample(), refused, reproduction_page(&[data::reproduction()], &[], &data::meta())]
+    let reproduction = reproduction_page(&[data::reproduction()], &[], &data::meta());
+    vec![sample(), refused, reproduction, streams(), streams_refused()]
+}
+
+fn streams() -> Page {
+    let (result, details) = data::streams::simulation(&["fifo", "edf", "dwcs"], 1);
+    let check = data::streams::check(true);
+    stream_simulation_page(StreamOutcome::One(&result), &details, Some(&check), &data::meta())
+}
+
+fn streams_refused() -> Page {
+    stream_check_page("media", &data::streams::check(false), &data::meta())
 }
 
 // Fails when an end tag is left out or one panel's id is given twice.
@@ -144,6 +155,7 @@ fn figures_stand_alone() {
 fn same_input_same_bytes() {
     assert_eq!(sample().html(), sample().html());
     assert_eq!(sample().svgs(), sample().svgs());
+    assert_eq!(streams().html(), streams().html());
 }
 
 #[test]

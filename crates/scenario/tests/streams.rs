@@ -83,6 +83,8 @@ fn every_key_arrives() {
     assert_eq!(s.policy.options("dwcs-tolerance-first"), Some(&tolerance_first));
     let paper = Options { ahead: NonZeroU32::new(2), rule_c: RuleC::Tag, ..Options::paper() };
     assert_eq!(s.policy.options("dwcs-paper"), Some(&paper));
+    let structure = |policy| s.policy.tuning(policy).unwrap().structure;
+    assert_eq!((structure("dwcs"), structure("dwcs-paper")), ("fastest", "heaps"));
 
     let audio = &s.streams[0];
     assert_eq!((audio.name.as_str(), audio.count), ("audio \"b\"", 1000));

@@ -1,6 +1,8 @@
 //! Made-up data of the size and shape of a real run of the access-link scenario.
 #![allow(dead_code)]
 
+pub mod streams;
+
 use laxity_core::Histogram;
 use laxity_report::{FlowDetail, Kind, Meta, PolicyDetail, ResidualPlot};
 use laxity_scenario::result::*;

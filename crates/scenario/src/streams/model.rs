@@ -73,7 +73,22 @@ pub struct StreamPolicyChoice {
     /// Further policies that a simulation runs beside it.
     pub compare: Vec<String>,
     /// The readings of DWCS, in the order of [`policies::DWCS`].
-    pub tuning: [Options; policies::DWCS.len()],
+    pub tuning: [Tuning; policies::DWCS.len()],
+}
+
+/// How one reading of DWCS runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Its options.
+    pub options: Options,
+    /// Where it keeps streams: one of [`policies::STRUCTURES`].
+    pub structure: &'static str,
+}
+
+impl From<Options> for Tuning {
+    fn from(options: Options) -> Tuning {
+        Tuning { options, structure: policies::STRUCTURES[0] }
+    }
 }
 
 /// What holds without the section.
@@ -82,16 +97,21 @@ impl Default for StreamPolicyChoice {
         StreamPolicyChoice {
             use_: policies::DEFAULT_POLICY.into(),
             compare: Vec::new(),
-            tuning: policies::DWCS.map(|variant| (variant.options)()),
+            tuning: policies::DWCS.map(|variant| (variant.options)().into()),
         }
     }
 }
 
 impl StreamPolicyChoice {
-    /// The options of a policy that is a reading of DWCS; `None` for the others.
-    pub fn options(&self, policy: &str) -> Option<&Options> {
+    /// How a policy that is a reading of DWCS runs; `None` for the others.
+    pub fn tuning(&self, policy: &str) -> Option<&Tuning> {
         let place = policies::DWCS.iter().position(|v| v.info.name == policy)?;
         self.tuning.get(place)
+    }
+
+    /// The options of a policy that is a reading of DWCS; `None` for the others.
+    pub fn options(&self, policy: &str) -> Option<&Options> {
+        self.tuning(policy).map(|tuning| &tuning.options)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Every policy for streams by its one name.
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo};
-use laxity_stream::{Options, rivals};
+use laxity_stream::structure::{Buckets, Fastest, Heaps, List, Structure, Unsupported, Wheel};
+use laxity_stream::{Options, Rank, rivals};
 
 use crate::keys::Names;
 
@@ -12,6 +13,20 @@ pub struct Variant {
     pub info: PolicyInfo,
     /// Its options where a scenario says nothing.
     pub options: fn() -> Options,
+}
+
+/// Structures that keep streams in order, by their one names. All decide alike.
+pub const STRUCTURES: [&str; 5] =
+    [Fastest::NAME, List::NAME, <Heaps<Rank> as Structure>::NAME, Buckets::NAME, Wheel::NAME];
+
+/// Whether a structure of [`STRUCTURES`] keeps the order that the options ask for.
+pub(crate) fn keeps(structure: &str, options: &Options) -> Result<(), Unsupported> {
+    fn try_<S: Structure>(rank: Rank) -> Result<(), Unsupported> {
+        S::new(rank).map(drop)
+    }
+    let of = [try_::<Fastest>, try_::<List>, try_::<Heaps<Rank>>, try_::<Buckets>, try_::<Wheel>];
+    let found = STRUCTURES.iter().zip(of).find(|(name, _)| **name == structure);
+    found.map_or(Ok(()), |(_, keeps)| keeps(options.rank()))
 }
 
 const SOURCE: &str = "West, Schwan, Poellabauer, RTAS 1999";
@@ -71,6 +86,12 @@ const OPTIONS: &[OptionInfo] = &[
         kind: OptionKind::Bool,
         default: "false",
         summary: "let deadlines lie on multiples of the gap",
+    },
+    OptionInfo {
+        name: "structure",
+        kind: OptionKind::Choice(&STRUCTURES),
+        default: "fastest",
+        summary: "where streams are kept in order; all decide alike",
     },
     OptionInfo {
         name: "zero-tie",

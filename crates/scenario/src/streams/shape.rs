@@ -209,6 +209,14 @@ pub static DWCS: Table = Table {
              streams start together.",
         ),
         optional(
+            "structure",
+            Kind::Choice(&policies::STRUCTURES),
+            "\"fastest\"",
+            "\"heaps\"",
+            "Where streams are kept in order. All decide alike and differ in cost; `wheel` needs \
+             deadlines first, `buckets` tolerances first.",
+        ),
+        optional(
             "zero-tie",
             Kind::Choice(&["deadline", "first-come"]),
             "\"deadline\"; `dwcs-paper`: \"first-come\"",

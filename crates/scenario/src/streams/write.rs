@@ -6,7 +6,7 @@ use laxity_stream::{Check, Late, Options, Order, RuleA, RuleC, ZeroTie};
 use super::model::{
     Application, Frequency, Pace, QueueLimit, Share, StreamClass, StreamScenario, StreamSource,
 };
-use super::policies::DWCS;
+use super::policies::{DWCS, STRUCTURES};
 use crate::quantity::print_bit_rate;
 use crate::write::printer::{Printer, length, quoted, range, size, time};
 
@@ -48,8 +48,11 @@ impl Printer {
             let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
             self.key("compare", &format!("[{}]", names.join(", ")));
         }
-        for (variant, options) in DWCS.iter().zip(&policy.tuning) {
-            let fields = tuned(options, &(variant.options)());
+        for (variant, tuning) in DWCS.iter().zip(&policy.tuning) {
+            let mut fields = tuned(&tuning.options, &(variant.options)());
+            if tuning.structure != STRUCTURES[0] {
+                fields.push(format!("structure = {}", quoted(tuning.structure)));
+            }
             if !fields.is_empty() {
                 self.key(variant.info.name, &format!("{{ {} }}", fields.join(", ")));
             }

@@ -2,8 +2,10 @@
 
 use laxity_scenario::streams::model::StreamPolicyChoice;
 use laxity_stream::rivals::{self, Rival};
-use laxity_stream::structure::{Heaps, Precedence, Structure, Unsupported, Wheel};
-use laxity_stream::{Meter, Options, Order, Scheduler};
+use laxity_stream::structure::{
+    Buckets, Fastest, Heaps, List, Precedence, Structure, Unsupported, Wheel,
+};
+use laxity_stream::{Meter, Options, Scheduler};
 
 /// Takes a scheduler in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor<M> {
@@ -23,6 +25,9 @@ pub fn options(choice: &StreamPolicyChoice, policy: &str) -> Option<Options> {
     rival.then(|| Options { ahead: None, ..Options::default() })
 }
 
+/// The paper's, in the order of DWCS.
+const HEAPS: &str = <Heaps as Structure>::NAME;
+
 /// Hands a scheduler without streams to `visitor`; `None` for a name that is not a policy.
 ///
 /// # Errors
@@ -34,31 +39,36 @@ pub fn visit<M: Meter, V: Visitor<M>>(
     visitor: V,
 ) -> Option<Result<V::Output, Unsupported>> {
     let options = options(choice, policy)?;
-    if choice.options(policy).is_some() {
-        // The fastest for each order.
-        return Some(match options.order {
-            Order::DeadlineFirst => {
-                Scheduler::<Wheel, M>::with_meter(&options, meter).map(|s| visitor.visit(s))
-            }
-            Order::ToleranceFirst => {
-                Scheduler::<Heaps, M>::with_meter(&options, meter).map(|s| visitor.visit(s))
-            }
+    if let Some(tuning) = choice.tuning(policy) {
+        let of = OfStructure { options, meter, visitor };
+        return Some(match tuning.structure {
+            List::NAME => of.visit::<List>(),
+            HEAPS => of.visit::<Heaps>(),
+            Buckets::NAME => of.visit::<Buckets>(),
+            Wheel::NAME => of.visit::<Wheel>(),
+            _ => of.visit::<Fastest>(),
         });
     }
-    rivals::visit(policy, OfRival { options, meter, visitor })
+    rivals::visit(policy, OfStructure { options, meter, visitor })
 }
 
-struct OfRival<M, V> {
+struct OfStructure<M, V> {
     options: Options,
     meter: M,
     visitor: V,
 }
 
-impl<M: Meter, V: Visitor<M>> rivals::Visitor for OfRival<M, V> {
+impl<M: Meter, V: Visitor<M>> OfStructure<M, V> {
+    fn visit<S: Structure + Send>(self) -> Result<V::Output, Unsupported> {
+        let scheduler = Scheduler::<S, M>::with_meter(&self.options, self.meter)?;
+        Ok(self.visitor.visit(scheduler))
+    }
+}
+
+impl<M: Meter, V: Visitor<M>> rivals::Visitor for OfStructure<M, V> {
     type Output = Result<V::Output, Unsupported>;
 
     fn visit<P: Precedence + Send + 'static>(self) -> Self::Output {
-        let scheduler = Scheduler::<Rival<P>, M>::with_meter(&self.options, self.meter)?;
-        Ok(self.visitor.visit(scheduler))
+        OfStructure::visit::<Rival<P>>(self)
     }
 }

@@ -9,18 +9,28 @@ use crate::problem::Problems;
 use crate::read::values::{self, Or};
 use crate::read::walk::Section;
 use crate::read::{Context, policies};
-use crate::streams::model::StreamPolicyChoice;
-use crate::streams::policies::DWCS;
+use crate::streams::model::{StreamPolicyChoice, Tuning};
+use crate::streams::policies::{DWCS, STRUCTURES, keeps};
 
 pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> StreamPolicyChoice {
     let mut choice = StreamPolicyChoice::default();
     (choice.use_, choice.compare) = policies::read(section, &choice.use_, cx.out);
-    for (variant, options) in DWCS.iter().zip(&mut choice.tuning) {
+    for (variant, tuning) in DWCS.iter().zip(&mut choice.tuning) {
         if let Some(section) = section.table(variant.info.name, cx.out) {
-            tune(&section, options, cx.out);
+            tune(&section, &mut tuning.options, cx.out);
+            structure(&section, tuning, cx.out);
         }
     }
     choice
+}
+
+fn structure(section: &Section<'_>, tuning: &mut Tuning, out: &mut Problems<'_>) {
+    let Some(i) = section.choice("structure", out) else { return };
+    tuning.structure = STRUCTURES[i];
+    if let Err(error) = keeps(tuning.structure, &tuning.options) {
+        let what = format!("`{}` cannot keep this order", error.structure);
+        section.wrong("structure", out, what, error.remedy);
+    }
 }
 
 /// Time that a governed decision may take: about what one of a million streams costs.

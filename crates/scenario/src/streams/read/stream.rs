@@ -35,7 +35,8 @@ impl Classes {
         let widening = policy.and_then(|policy| {
             let runs = |name: &str| policy.use_ == name || policy.compare.iter().any(|n| n == name);
             let mut variants = DWCS.iter().zip(&policy.tuning);
-            let found = variants.find(|(v, o)| o.rule_c == RuleC::Widen && runs(v.info.name));
+            let found =
+                variants.find(|(v, t)| t.options.rule_c == RuleC::Widen && runs(v.info.name));
             found.map(|(v, _)| v.info.name)
         });
         Classes { done: Vec::new(), streams: 0, widening }
