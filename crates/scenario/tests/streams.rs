@@ -38,7 +38,7 @@ fn defaults() {
         buffer: QueueLimit { packets: 64, bytes: None },
     };
     assert_eq!(s.server, server);
-    assert_eq!((s.policy.use_.as_str(), s.policy.compare.len()), ("dwcs", 0));
+    assert_eq!((s.policy.use_.as_str(), s.policy.compare.len()), ("dwcs-tolerance-first", 0));
     assert_eq!(s.policy.options("dwcs"), Some(&Options::default()));
     assert_eq!(s.policy.options("dwcs-paper"), Some(&Options::paper()));
     assert_eq!(s.policy.options("dwcs-tolerance-first"), Some(&Options::tolerance_first()));

@@ -331,8 +331,8 @@ fn a_waiting_server_wakes_for_arrivals() {
 
 /// 560 streams ask for 60 packets more than fit in every 500 units, and a policy that never works
 /// ahead misses exactly those, but for the first 61 whose deadlines lie beyond the end. Fails when
-/// a backlogged stream lacks a packet, its deadlines drift, or a packet begins at the end: tried
-/// with successors of dropped packets that come late, and with a decision at the end of the run.
+/// a backlogged stream lacks a packet or its deadlines drift: tried with successors of dropped
+/// packets that come late.
 #[test]
 fn overload_is_conserved() {
     for policy in ["dwcs", "edf"] {

@@ -106,7 +106,8 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             streams: Vec::new(),
-            options: Options::default(),
+            // Streams start when they like; deadlines first would keep no window then.
+            options: Options::tolerance_first(),
             rate: None,
             overhead: 28,
             credit: Span(1_000_000),

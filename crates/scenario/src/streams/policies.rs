@@ -117,8 +117,8 @@ pub const DWCS: [Variant; 3] = [
     Variant {
         info: PolicyInfo {
             name: "dwcs-tolerance-first",
-            summary: "lowest tolerance first, no stream more than a gap ahead: fewest violations \
-                      where gaps differ",
+            summary: "lowest tolerance first, no stream more than a gap ahead: keeps windows \
+                      whenever streams start, and fails least where gaps differ",
             source: SOURCE,
             keeps_deadlines: true,
             options: OPTIONS,
@@ -167,7 +167,10 @@ const LIST: [&str; COUNT] = {
 pub(crate) static NAMES: Names = Names { of: "stream", list: &LIST };
 
 /// The policy of a scenario that names none.
-pub const DEFAULT_POLICY: &str = DWCS[0].info.name;
+///
+/// Streams of a server start when they like. Deadlines first then keeps no window but where
+/// deadlines are aligned; tolerances first keeps them at any phase.
+pub const DEFAULT_POLICY: &str = DWCS[1].info.name;
 
 /// The policy of a name.
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {

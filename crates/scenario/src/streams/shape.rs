@@ -95,8 +95,8 @@ pub static POLICY: Table = Table {
         optional(
             "use",
             Kind::Policy(&policies::NAMES),
-            "\"dwcs\"",
-            "\"dwcs\"",
+            "\"dwcs-tolerance-first\"",
+            "\"dwcs-tolerance-first\"",
             "The policy of the server.",
         ),
         optional(
