@@ -41,6 +41,9 @@ cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log"
 step "the virtual machine"
 vm/test.sh
 
+step "the link in the kernel"
+scripts/kernel.sh 2>&1 | tee -a "$log"
+
 step "the rings, in every order of events"
 scripts/loom.sh 2>&1 | tee -a "$log"
 

@@ -19,7 +19,9 @@ fn main() {
 }
 
 fn compile(out: &Path) -> Result<(), String> {
-    let clang = clang()?;
+    let (clang, version) = clang()?;
+    // The verifier's cost depends on it.
+    println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
     let status = Command::new(&clang)
         .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3"])
         .args(["-I", "bpf/include", "-c", SOURCE, "-o"])
@@ -33,7 +35,7 @@ fn compile(out: &Path) -> Result<(), String> {
 }
 
 /// The first clang that knows types of kernel pointers: 16 or newer.
-fn clang() -> Result<String, String> {
+fn clang() -> Result<(String, String), String> {
     let named = std::env::var("LAXITY_CLANG").ok();
     let usual = ["clang-19", "clang", "clang-18", "clang-17", "clang-16"].map(String::from);
     let candidates: Vec<String> = named.map_or(usual.to_vec(), |clang| vec![clang]);
@@ -42,7 +44,7 @@ fn clang() -> Result<String, String> {
         let version = String::from_utf8_lossy(&output.stdout);
         let major = version.split('.').next().and_then(|m| m.trim().parse::<u32>().ok());
         if output.status.success() && major.is_some_and(|m| m >= 16) {
-            return Ok(clang.clone());
+            return Ok((clang.clone(), version.trim().into()));
         }
     }
     Err(format!(

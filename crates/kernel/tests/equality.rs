@@ -80,7 +80,7 @@ fn setup(random: &mut Random) -> Setup {
     let best_effort = (0..classes)
         .map(|_| BestEffortClass {
             weight: Weight(weight(random)),
-            buffer: random.of(&[None, None, Some(Bytes(20_000))]),
+            buffer: random.of(&[None, None, Some(Bytes(3_000))]),
         })
         .collect();
     Setup {
@@ -90,7 +90,12 @@ fn setup(random: &mut Random) -> Setup {
         below: Bytes(0),
         realtime,
         best_effort,
-        buffer: Some(Buffer { total: Bytes(400_000), best_effort: Bytes(60_000) }),
+        // Best effort is often short of room, real time sometimes.
+        buffer: Some(random.of(&[
+            Buffer { total: Bytes(400_000), best_effort: Bytes(60_000) },
+            Buffer { total: Bytes(60_000), best_effort: Bytes(6_000) },
+            Buffer { total: Bytes(30_000), best_effort: Bytes(30_000) },
+        ])),
         fair_queue: random.of(&[FairQueue::Scfq, FairQueue::Wf2qPlus]),
         blocking: random.of(&[Blocking::Paper, Blocking::Exact]),
         guarantee: random.of(&[Guarantee::Realtime, Guarantee::All]),
@@ -121,9 +126,9 @@ fn drive(
     let (mut steps, mut lines) = (Vec::new(), Vec::new());
     let mut now = 1_000_000_000 + random.below(1 << 40);
     let mut next_arrival = now;
-    let per_packet = 700 * 8 * 1_000_000_000 / setup.rate.0;
+    let per_packet = 300 * 8 * 1_000_000_000 / setup.rate.0;
     let mut burst = 0;
-    for seq in 0..900u64 {
+    for seq in 0..700u64 {
         // Up to the next arrival the link sends what it can.
         loop {
             let free = clock.free_at().0.max(now);
@@ -151,7 +156,7 @@ fn drive(
         }
         now = next_arrival;
         let flow = random.below(flows) as u32;
-        let range = if random.below(40) == 0 { 1400 } else { 450 };
+        let range = if random.below(40) == 0 { 1400 } else { 200 };
         let bytes = 20 + random.below(range) as u32;
         steps.push(Step::Arrival { now, flow, bytes });
         let packet = Packet {
@@ -174,7 +179,7 @@ fn drive(
         if accepted {
             lines.push(format!("e {seq} 99"));
         }
-        burst = if burst > 0 { burst - 1 } else { random.below(30) };
+        burst = if burst > 0 { burst - 1 } else { random.below(120) };
         if burst == 0 {
             // Sometimes long enough for the wire to become idle.
             let pause = per_packet * random.of(&[1, 4, 60, 900]);
@@ -194,13 +199,15 @@ fn drive(
 /// the next head before it gives the slot back, or when a demoted packet counts with its flow.
 #[test]
 fn headers_decide_as_the_policies() {
-    let (mut admitted, mut compared, mut packets) = (0, 0, 0);
+    let (mut admitted, mut compared) = (0, 0);
+    let mut kinds = std::collections::BTreeMap::<String, usize>::new();
     for seed in 0..400 {
         let mut random = Random(seed);
         let setup = setup(&mut random);
         for name in laxity_kernel::plan::POLICIES {
             let plan = match Plan::of_setup(&setup, name, &[], 0) {
                 Ok(plan) => plan,
+                // The latter: real time alone may need more than the buffer.
                 Err(PlanError::NotAdmitted(_) | PlanError::Build(_)) => continue,
                 // Periodic flows have many corners.
                 Err(PlanError::TooMany { .. }) => continue,
@@ -215,12 +222,22 @@ fn headers_decide_as_the_policies() {
             }
             assert_eq!(answers.len(), expected.len(), "seed {seed}, {name}");
             compared += answers.len();
-            packets += answers.iter().filter(|a| a.starts_with('d')).count();
+            for answer in &answers {
+                // What was answered, and for refusals why.
+                let mut words = answer.split(' ');
+                let kind = words.next().unwrap_or_default();
+                let why = words.nth(1).filter(|_| kind == "e").unwrap_or_default();
+                *kinds.entry(format!("{kind}{why}")).or_default() += 1;
+            }
         }
-        if admitted > 160 {
+        if admitted > 130 {
             break;
         }
     }
     assert!(admitted > 100, "only {admitted} links were admitted");
-    eprintln!("{admitted} links, {compared} answers, {packets} departures");
+    eprintln!("{admitted} links, {compared} answers: {kinds:?}");
+    // Total, own limit, oversize, excess; accepted, pushed out, sent, nothing to send.
+    for kind in ["e0", "e2", "e4", "e5", "e99", "p", "d", "n"] {
+        assert!(kinds.get(kind).is_some_and(|n| *n > 20), "too few of {kind}: {kinds:?}");
+    }
 }

@@ -134,3 +134,13 @@ pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
     let cost = |id: u32| infos.iter().find(|i| i.id == id).map_or(0, |i| i.verified_insns);
     Ok(ids.into_iter().map(|(name, id)| (name, cost(id))).collect())
 }
+
+/// Nanoseconds and runs of each loaded program of ours, counted while `kernel.bpf_stats_enabled`
+/// is 1.
+pub fn profile() -> Vec<(String, u64, u64)> {
+    let ours = |name: &str| name.starts_with("laxity_");
+    ProgInfoIter::default()
+        .map(|i| (i.name.to_string_lossy().into_owned(), i.run_time_ns, i.run_cnt))
+        .filter(|(name, ..)| ours(name))
+        .collect()
+}

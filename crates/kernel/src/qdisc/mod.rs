@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 pub use error::LinkError;
-pub use load::{Programs, verify};
+pub use load::{Programs, profile, verify};
 
 use crate::counts::{self, Counts};
 use crate::plan::Plan;

@@ -2,7 +2,7 @@
 //! qdisc run in the virtual machine.
 //!
 //! ```text
-//! link verify SCENARIO | up SCENARIO DEVICE [POLICY] | status DEVICE | down DEVICE
+//! kernel-link verify SCENARIO | up SCENARIO DEVICE [POLICY] | status DEVICE | down DEVICE | profile
 //! ```
 
 use laxity_kernel::{Plan, qdisc};
@@ -58,10 +58,21 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
                         println!("  {reason} {count}");
                     }
                 }
+                if n.flushed > 0 {
+                    println!("  flushed {}", n.flushed);
+                }
+            }
+        }
+        ["profile"] => {
+            for (program, time, runs) in qdisc::profile() {
+                println!(
+                    "{program} {} ns in each of {runs} runs",
+                    time.checked_div(runs).unwrap_or(0)
+                );
             }
         }
         ["down", device] => qdisc::down(device)?,
-        _ => return Err("link verify|up|status|down ...".into()),
+        _ => return Err("kernel-link verify|up|status|down|profile ...".into()),
     }
     Ok(())
 }

@@ -1,0 +1,246 @@
+//! The qdisc in the virtual machine: what the verifier makes of it, and live traffic.
+//!
+//! Built with the feature `kernel` only. Skipped, with the reason, where the virtual machine
+//! cannot be had; `LAXITY_REQUIRE_ALL=1` makes that a failure.
+#![cfg(feature = "kernel")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit status of `vm/fetch`: this machine lacks something.
+const LACKS: i32 = 3;
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder of the virtual machine's scripts.
+fn vm(script: &str) -> PathBuf {
+    here().join("../../vm").join(script)
+}
+
+/// Whether the virtual machine can be had; says why not.
+fn available() -> bool {
+    let output = Command::new(vm("fetch")).args(["--for", "packets"]).output().expect("a script");
+    if output.status.success() {
+        return true;
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(LACKS), "vm/fetch: {why}");
+    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
+    assert!(!required, "LAXITY_REQUIRE_ALL=1, and there is no virtual machine: {why}");
+    eprintln!("skipped: there is no virtual machine: {why}");
+    false
+}
+
+/// Examples lie beside the folder of test programs.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    let target = test.parent().and_then(Path::parent).expect("a target folder");
+    let path = target.join("examples").join(name);
+    assert!(path.exists(), "{name} is not built; without `--test`, cargo builds it");
+    path
+}
+
+/// Runs a script of `tests/vm` in the virtual machine and returns what it printed.
+fn run(script: &str, files: &[PathBuf]) -> String {
+    let mut command = Command::new(vm("run"));
+    command.args(["--deterministic", "--for", "packets", "--timeout", "600"]);
+    for program in ["kernel-link", "traffic"] {
+        command.arg("--with").arg(example(program));
+    }
+    let own = ["family.toml", "tight.toml", script].map(|f| here().join("tests/vm").join(f));
+    for file in own.iter().chain(files) {
+        command.arg("--file").arg(file);
+    }
+    let output = command.args(["--", "sh", script]).output().expect("a script");
+    let (text, said) = (output.stdout, output.stderr);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{said}", output.status);
+    text
+}
+
+/// What the verifier processed is what the tree says, `bpf/verifier-cost.txt`, as far as kernel
+/// and compiler are the same; whatever they are it is below half of what the kernel allows.
+///
+/// Fails when the file says anything else, and for a loop whose counter starts from a known zero:
+/// then the verifier follows it round by round and gives up.
+#[test]
+fn the_verifier_is_content_at_the_recorded_cost() {
+    if !available() {
+        return;
+    }
+    let text = run("verify.sh", &[]);
+    let recorded = std::fs::read_to_string(here().join("bpf/verifier-cost.txt")).expect("a file");
+    let mut lines = text.lines();
+    let kernel = lines.next().expect("a release");
+    let same = recorded.contains(&format!("# {kernel}, clang {}\n", env!("LAXITY_CLANG_VERSION")));
+    let costs: Vec<&str> = lines.collect();
+    assert!(costs.len() >= 15, "{text}");
+    for line in &costs {
+        let cost: u32 = line.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+        assert!(cost < 500_000, "{line}: the kernel gives up at a million");
+    }
+    let kept: Vec<&str> = recorded.lines().filter(|l| !l.starts_with('#')).collect();
+    if same {
+        assert_eq!(costs, kept, "put these into bpf/verifier-cost.txt if that is meant");
+    } else {
+        eprintln!("not compared: Linux {kernel}, clang {}", env!("LAXITY_CLANG_VERSION"));
+    }
+}
+
+/// A small generator: the same traces on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// A packet every `period` ns in bursts of up to `burst`, for `seconds`.
+fn flow(
+    packets: &mut Vec<(u64, u32, &'static str)>,
+    name: &'static str,
+    seconds: u64,
+    period: impl FnMut() -> u64,
+    (least, most, bytes): (u64, u64, u32),
+    random: &mut Random,
+) {
+    let mut period = period;
+    let mut at = 0;
+    while at < seconds * 1_000_000_000 {
+        for i in 0..least + random.below(most - least + 1) {
+            packets.push((at + i * 1000, bytes, name));
+        }
+        at += period();
+    }
+}
+
+/// Voice every `voice` ns, video in frames, and best effort times `load`.
+fn trace(path: &Path, seconds: u64, voice: u64, load: u64) {
+    let mut random = Random(7);
+    let mut other = Random(11);
+    let mut packets = Vec::new();
+    flow(&mut packets, "voice", seconds, || voice, (1, 1, 200), &mut random);
+    flow(&mut packets, "video", seconds, || 100_000_000, (45, 45, 1400), &mut random);
+    let gap = |mean: u64| move |r: &mut Random| mean / 2 + r.below(mean);
+    let (http, bulk) = (gap(20_000_000 / load), gap(15_000_000 / load));
+    flow(&mut packets, "http", seconds, || http(&mut other), (1, 8, 1000), &mut random);
+    flow(&mut packets, "bulk", seconds, || bulk(&mut other), (2, 2, 1400), &mut random);
+    packets.sort();
+    let mut text = String::from("time_ns,bytes,flow\n");
+    for (time, bytes, name) in packets {
+        writeln!(text, "{time},{bytes},{name}").expect("memory");
+    }
+    std::fs::write(path, text).expect("a trace");
+}
+
+/// The part of the output below a heading.
+fn part<'a>(text: &'a str, heading: &str) -> &'a str {
+    let heading = format!("== {heading}\n");
+    let rest = text.split(&heading).nth(1).unwrap_or_else(|| panic!("no {heading}{text}"));
+    rest.split("== ").next().unwrap_or(rest)
+}
+
+/// The number after a word on the line that begins with `start`.
+fn number(part: &str, start: &str, word: &str) -> u64 {
+    let line = part.lines().find(|l| l.starts_with(start));
+    let line = line.unwrap_or_else(|| panic!("no `{start}` in {part}"));
+    let mut words = line.split(' ').skip_while(|w| *w != word);
+    let value = words.nth(1).and_then(|w| w.parse().ok());
+    value.unwrap_or_else(|| panic!("no number after `{word}` in `{line}`"))
+}
+
+/// Every packet that was sent is accounted for: counted as sent or as dropped with its reason.
+fn nothing_is_lost_silently(part: &str) {
+    for flow in ["voice", "video", "http", "bulk"] {
+        let sent = number(part, &format!("sent {flow}"), flow);
+        let start = format!("{flow} ");
+        let counted = number(part, &start, "packets") + number(part, &start, "dropped");
+        assert_eq!(sent, counted, "{flow}: {part}");
+        assert_eq!(number(part, &start, "packets"), number(part, &format!("got {flow}"), flow));
+    }
+}
+
+fn realtime_is_in_time(part: &str, flows: &[&str]) {
+    for flow in flows {
+        let got = format!("got {flow}");
+        assert_eq!(number(part, &got, "late"), 0, "{part}");
+        assert_eq!(number(part, &format!("{flow} "), "late"), 0, "{part}");
+        assert_eq!(number(part, &format!("{flow} "), "dropped"), 0, "{part}");
+        let sent = number(part, &format!("sent {flow}"), flow);
+        assert_eq!(number(part, &got, flow), sent, "{part}");
+    }
+}
+
+fn best_effort_mean(part: &str) -> u64 {
+    let weighted = ["http", "bulk"].map(|flow| {
+        let start = format!("got {flow}");
+        (number(part, &start, flow), number(part, &start, "mean_us"))
+    });
+    let packets: u64 = weighted.iter().map(|(n, _)| n).sum();
+    weighted.iter().map(|(n, mean)| n * mean).sum::<u64>() / packets
+}
+
+/// Live traffic over a link of 10 Mbit/s with a wire of that rate behind it: no real-time packet
+/// late or lost, each packet accounted for, the interface afterwards as it was found.
+///
+/// Fails when `lx_dequeue` compares deadlines the wrong way round, when policing is left out (the
+/// flow that lies then takes the others' time), when `laxity_reset` does not count, or when `down`
+/// leaves the segments of a packet at 1.
+#[test]
+fn live_traffic_keeps_its_deadlines() {
+    if !available() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let traces: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::from([
+        ("mixed.csv", (2, 5_000_000, 1)),
+        // Voice at five times its contract.
+        ("liar.csv", (1, 1_000_000, 1)),
+        // Best effort of some ten times the link.
+        ("flood.csv", (1, 5_000_000, 30)),
+    ]);
+    let mut files = Vec::new();
+    for (name, (seconds, voice, load)) in traces {
+        files.push(folder.join(name));
+        trace(&folder.join(name), seconds, voice, load);
+    }
+    let text = run("live.sh", &files);
+    eprintln!("{text}");
+
+    let (background, exact) = (part(&text, "background mixed.csv"), part(&text, "exact mixed.csv"));
+    for part in [background, exact] {
+        nothing_is_lost_silently(part);
+        realtime_is_in_time(part, &["voice", "video"]);
+    }
+    assert!(best_effort_mean(exact) < best_effort_mean(background), "{text}");
+
+    let liar = part(&text, "exact liar.csv");
+    nothing_is_lost_silently(liar);
+    realtime_is_in_time(liar, &["video"]);
+    assert_eq!(number(liar, "voice ", "late"), 0, "late from conformance: {liar}");
+    assert!(number(liar, "got voice", "late") > 100, "its own packets wait: {liar}");
+
+    let flood = part(&text, "exact flood.csv");
+    nothing_is_lost_silently(flood);
+    realtime_is_in_time(flood, &["voice", "video"]);
+    assert!(
+        number(flood, "http ", "dropped") + number(flood, "bulk ", "dropped") > 1000,
+        "{flood}"
+    );
+    assert!(flood.contains("pushed-out"), "{flood}");
+
+    let refusals = part(&text, "refusals");
+    assert!(!refusals.contains("let in") && !refusals.contains("stolen"), "{refusals}");
+    assert!(refusals.contains("pfifo") && refusals.contains("has a link already"), "{refusals}");
+    assert!(refusals.contains("700 0\n700 0\n"), "{refusals}");
+    assert!(number(part(&text, "flushed"), "  flushed", "flushed") > 10, "{text}");
+    assert!(text.ends_with("as found\nkernel content\n"), "{text}");
+}
