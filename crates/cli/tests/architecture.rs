@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "report",
             "bench",
             "experiments",
+            "live",
         ],
     ),
 ];
