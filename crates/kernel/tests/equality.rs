@@ -194,9 +194,11 @@ fn drive(
 /// Every policy, fair queue, policer, limit and release over random links: the same packets go in
 /// the same order, with the same deadlines, and are dropped for the same reasons.
 ///
-/// Fails when a window's entry is compared with `>=`, when `lx_fair_promote` leaves virtual time
-/// behind the least start tag, when a token bucket rounds its wait down, when the pipeline commits
-/// the next head before it gives the slot back, or when a demoted packet counts with its flow.
+/// Fails when a window keeps no entry that a newer one cannot overtake, or never lets go of those
+/// that have left its piece; when `lx_fair_promote` leaves virtual time behind the least start tag;
+/// when a token bucket rounds its wait down; when a demoted packet counts with the first class; when
+/// the clock forgets its remainder; when a tie in the tournament goes to the greater number. All
+/// tried.
 #[test]
 fn headers_decide_as_the_policies() {
     let (mut admitted, mut compared) = (0, 0);

@@ -66,8 +66,8 @@ fn run(script: &str, files: &[PathBuf]) -> String {
 /// What the verifier processed is what the tree says, `bpf/verifier-cost.txt`, as far as kernel
 /// and compiler are the same; whatever they are it is below half of what the kernel allows.
 ///
-/// Fails when the file says anything else, and for a loop whose counter starts from a known zero:
-/// then the verifier follows it round by round and gives up.
+/// Fails for loops whose counters start from a zero that the verifier knows: it then follows them
+/// round by round and gives up.
 #[test]
 fn the_verifier_is_content_at_the_recorded_cost() {
     if !available() {
@@ -191,9 +191,8 @@ fn best_effort_mean(part: &str) -> u64 {
 /// Live traffic over a link of 10 Mbit/s with a wire of that rate behind it: no real-time packet
 /// late or lost, each packet accounted for, the interface afterwards as it was found.
 ///
-/// Fails when `lx_dequeue` compares deadlines the wrong way round, when policing is left out (the
-/// flow that lies then takes the others' time), when `laxity_reset` does not count, or when `down`
-/// leaves the segments of a packet at 1.
+/// Fails when policing is left out, tried with `conforms = now` in `lx_enqueue`: the flow that lies
+/// then makes 34 of 450 video packets late.
 #[test]
 fn live_traffic_keeps_its_deadlines() {
     if !available() {
