@@ -192,7 +192,7 @@ impl Class<'_> {
         let mut note = |what: &str| plan.notes.push(format!("stream.{}: {what}", class.name));
         let mean = mean(&class.packet);
         if !matches!(class.packet, Length::Fixed(_)) && !self.plays() {
-            note(&format!("all its packets have the mean length, {mean} B"));
+            note(&format!("all its packets have the mean length, {mean}"));
         }
         match &class.source {
             StreamSource::File { path, repeat } => {
