@@ -270,7 +270,7 @@ pub static STREAM: Table = Table {
             Kind::Forms(&LENGTHS),
             "\"1200 B\"",
             "\"200 B\"",
-            "Lengths of packets: the payload of UDP. Normally distributed ones are kept within \
+            "Lengths of packets: the payload of RTP. Normally distributed ones are kept within \
              four deviations of the mean. Of a media file: the most that a packet may hold.",
         ),
         optional(
