@@ -11,7 +11,8 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Fails when an order gets a structure that keeps another.
+    /// Fails when an order gets a structure that cannot keep it: tried with buckets whatever the
+    /// ties.
     #[test]
     fn any_order_is_kept(options in options(), events in events()) {
         agrees::<Fastest>(&options, &events);

@@ -233,3 +233,60 @@ impl Chunks {
         self.prefetch(list.chunk);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a decision reads of a stream is its record of 40 bytes and one of these. Fails when a
+    /// field grows.
+    #[test]
+    fn an_entry_has_sixteen_bytes_and_a_chunk_four_lines() {
+        assert_eq!((size_of::<Entry>(), size_of::<Chunk>()), (16, 256));
+    }
+
+    fn entry(slot: u32) -> Entry {
+        Entry { key: u64::from(slot), slot, stamp: 0 }
+    }
+
+    /// Fails when a chunk is lost or used twice: tried without setting `free` in `free`, and with
+    /// one chunk too few in `new`.
+    #[test]
+    fn chunks_for_all_entries_suffice_and_go_round() {
+        let (entries, lists) = (100, 8);
+        let mut chunks = Chunks::new(entries, lists);
+        let mut real = [List::EMPTY; 8];
+        let mut slow: [Vec<Entry>; 8] = Default::default();
+        let mut state = 1u64;
+        let mut below = |bound: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % bound
+        };
+        for round in 0..20_000u32 {
+            let at = below(lists);
+            match below(40) {
+                0 => {
+                    let mut all = vec![];
+                    chunks.visit(real[at], |entry| all.push(*entry));
+                    all.sort_by_key(|entry| entry.slot);
+                    assert_eq!((all.len(), all), (chunks.count(real[at]), slow[at].clone()));
+                    chunks.free(core::mem::replace(&mut real[at], List::EMPTY));
+                    slow[at].clear();
+                }
+                1..15 => assert_eq!(chunks.pop(&mut real[at]), slow[at].pop()),
+                _ if slow.iter().map(Vec::len).sum::<usize>() < entries => {
+                    assert!(chunks.try_push(&mut real[at], entry(round)).is_some());
+                    slow[at].push(entry(round));
+                }
+                _ => {}
+            }
+            let back = below(15);
+            let near = slow[at].len().checked_sub(back + 1).map(|place| slow[at][place]);
+            assert_eq!(chunks.near_last(real[at], back), near);
+            assert_eq!(chunks.exceeds(real[at], back), slow[at].len() > back);
+        }
+        // Without room it says so.
+        while chunks.try_push(&mut real[0], entry(0)).is_some() {}
+        assert!(!chunks.has_spare());
+    }
+}
