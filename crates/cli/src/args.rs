@@ -218,7 +218,7 @@ pub enum StreamCommand {
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The scenario file, with [server] and [[stream]].
+    /// The scenario file, with `[server]` and `[[stream]]`.
     pub scenario: PathBuf,
     /// A policy of DWCS, instead of the scenario's.
     #[arg(long, value_name = "P")]
