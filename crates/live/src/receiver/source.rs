@@ -3,7 +3,7 @@
 use laxity_core::Histogram;
 use laxity_stream::Tolerance;
 use rtp_types::RtpPacket;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Stamp;
 use super::sequence::{Place, Sequence};
@@ -89,8 +89,28 @@ pub struct SourceReport {
     /// Interarrival jitter, ns.
     pub jitter_ns: u64,
     /// From sending to arrival, ns; empty when packets do not tell and no sender report came.
-    #[serde(skip)]
+    #[serde(rename = "delay_ns", serialize_with = "summary")]
     pub delay: Histogram,
+}
+
+/// What is printed of a distribution; `null` of an empty one.
+fn summary<S: Serializer>(histogram: &Histogram, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Summary {
+        count: u64,
+        mean: f64,
+        p50: Option<u64>,
+        p99: Option<u64>,
+        max: Option<u64>,
+    }
+    let summary = histogram.mean().map(|mean| Summary {
+        count: histogram.count(),
+        mean,
+        p50: histogram.quantile(500),
+        p99: histogram.quantile(990),
+        max: histogram.max(),
+    });
+    summary.serialize(serializer)
 }
 
 impl SourceMeter {

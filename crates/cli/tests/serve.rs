@@ -1,0 +1,223 @@
+//! `laxity stream`: a server, a receiver and requests, as processes, over loopback.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use serde_json::Value;
+use support::{Folder, Ran, command, file, laxity};
+
+/// A command that runs until it is told to stop.
+struct Running {
+    child: Child,
+    words: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Running {
+        let mut command = command(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let words = BufReader::new(child.stderr.take().expect("it was asked for"));
+        Running { child, words }
+    }
+
+    /// Reads what it says up to the line that has `word`.
+    #[track_caller]
+    fn says(&mut self, word: &str) -> String {
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            let read = self.words.read_line(&mut line).expect("a line of text");
+            assert!(read > 0, "it ended without `{word}`: {seen}");
+            if line.contains(word) {
+                return line;
+            }
+            seen += &line;
+        }
+    }
+
+    fn interrupt(&self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
+        assert!(sent.success());
+    }
+
+    fn end(mut self) -> Ran {
+        let mut out = String::new();
+        let pipe = self.child.stdout.as_mut().expect("it was asked for");
+        pipe.read_to_string(&mut out).expect("standard output is UTF-8");
+        let mut err = String::new();
+        self.words.read_to_string(&mut err).expect("standard error is UTF-8");
+        Ran { code: self.child.wait().expect("it ends").code(), out, err }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An even port such that the next ones are free as well.
+fn free_ports(many: u16) -> u16 {
+    let free = |port| UdpSocket::bind(("127.0.0.1", port)).is_ok();
+    let first = 20_000 + (std::process::id() % 1000) as u16 * 32;
+    let mut ports = (first..u16::MAX - many).step_by(32);
+    ports.find(|port| (0..many).all(|more| free(port + more))).expect("free ports")
+}
+
+/// Speech and a video that together ask for more than the link has, and fit within tolerances.
+fn scenario(port: u16) -> String {
+    format!(
+        r#"
+[server]
+rate = "4 Mbit/s"
+overhead = "28 B"
+
+[[stream]]
+name = "speech"
+count = 2
+tolerance = "1/100"
+gap = "10 ms"
+packet = "160 B"
+destination = "127.0.0.1:{port}"
+
+[[stream]]
+name = "video"
+count = 3
+tolerance = "1/2"
+gap = "5 ms"
+packet = "1000 B"
+destination = "127.0.0.1:{}"
+"#,
+        port + 8
+    )
+}
+
+fn ask(socket: &str, request: &str) -> Value {
+    let answer = laxity(&["stream", "control", socket, request]).succeeds();
+    serde_json::from_str(&answer).unwrap()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a count"))
+}
+
+/// The whole path of a user: serve, receive, describe, ask, change, measure, stop.
+///
+/// Fails when the server ignores SIGINT, a stream added at run time is not sent, metrics and
+/// statistics disagree on streams, or the receiver's JSON leaves delay out.
+#[test]
+fn a_server_serves_answers_and_stops() {
+    let folder = Folder::new("serve");
+    let port = free_ports(32);
+    let file = folder.write("server.toml", scenario(port));
+    let (socket, sdp) = (folder.path("control"), folder.path("server.sdp"));
+    let speech = format!("127.0.0.1:{port}");
+    let arguments = ["stream", "receive", &speech, "--tolerance", "1/100", "--json"];
+    let mut receiver = Running::start(&arguments);
+    receiver.says("receiving at");
+
+    let mut server = Running::start(&[
+        "stream",
+        "serve",
+        &file,
+        "--sdp",
+        &sdp,
+        "--control",
+        &socket,
+        "--metrics",
+        "127.0.0.1:0",
+        "--rtcp",
+        "127.0.0.1:0",
+        "--json",
+    ]);
+    let words = server.says("serving 5 streams");
+    let metrics = words.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+
+    let described = std::fs::read_to_string(&sdp).unwrap();
+    assert_eq!(described.matches("\nm=").count(), 5, "{described}");
+    assert!(described.contains(&format!(" {port} RTP/AVP ")), "{described}");
+
+    let list = ask(&socket, r#"{"list": {}}"#);
+    assert_eq!(list.as_array().unwrap().len(), 5);
+    let add = format!(
+        r#"{{"add": {{"name": "more", "destination": "127.0.0.1:{}", "ssrc": 9, "tolerance":
+        "0/1", "gap_ns": 10000000, "source": {{"constant": {{"bytes": 100}}}}}}}}"#,
+        port + 30
+    );
+    let more = UdpSocket::bind(("127.0.0.1", port + 30)).unwrap();
+    more.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    ask(&socket, &add);
+    let mut packet = [0; 200];
+    for _ in 0..20 {
+        assert_eq!(more.recv(&mut packet).expect("the added stream is sent"), 100);
+    }
+    let change = r#"{"change": {"name": "more", "tolerance": "1/4", "gap_ns": 5000000}}"#;
+    ask(&socket, change);
+    let list = ask(&socket, r#"{"list": {}}"#);
+    assert_eq!((&list[5]["name"], &list[5]["tolerance"]), (&"more".into(), &"1/4".into()));
+
+    let mut page = String::new();
+    let mut connection = TcpStream::connect(&metrics).unwrap();
+    write!(connection, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    connection.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(page.contains(r#"stream="more""#) && page.contains(r#"stream="video-2""#), "{page}");
+
+    let dropped = ask(&socket, r#"{"drop": {"name": "more"}}"#);
+    assert!(number(&dropped["packets"]["sent"]) >= 20, "{dropped}");
+    let again = laxity(&["stream", "control", &socket, r#"{"drop": {"name": "more"}}"#]);
+    again.fails(1, &["more"]);
+
+    server.interrupt();
+    let ran = server.end();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let done: Value = serde_json::from_str(&ran.out).unwrap();
+    let streams = done["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 5);
+    let of = |name: &str| streams.iter().find(|s| s["name"] == name).unwrap();
+    assert!(number(&of("speech-1")["packets"]["sent"]) > 10);
+    let sent = number(&of("speech-0")["packets"]["sent"]);
+
+    receiver.interrupt();
+    let ran = receiver.end();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let source = &report["sources"][0];
+    assert_eq!(number(&source["received"]), sent, "loopback loses nothing: {report}");
+    assert_eq!(number(&source["delay_ns"]["count"]), sent, "{report}");
+    assert!(!std::path::Path::new(&socket).exists(), "the control socket was left behind");
+}
+
+/// Fails when a server starts on what it cannot serve, or does not say what to do.
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let folder = Folder::new("serve-refused");
+    let fine = scenario(free_ports(32));
+    let link = file("scenarios/access-link.toml");
+    laxity(&["stream", "serve", &link]).fails(2, &["[server]", "[[stream]]"]);
+
+    let media = fine.replace("packet = \"160 B\"", "source = { file = \"none.ogg\" }");
+    let media = folder.write("media.toml", media);
+    laxity(&["stream", "serve", &media]).fails(2, &["none.ogg"]);
+
+    let fine = folder.write("fine.toml", fine);
+    laxity(&["stream", "serve", &fine, "--policy", "wfq"]).fails(2, &["wfq", "dwcs"]);
+    laxity(&["stream", "serve", &fine, "--bind", "192.0.2.1:0"]).fails(2, &["192.0.2.1"]);
+    laxity(&["stream", "serve", &fine, "--quantum", "3"]).fails(2, &["--quantum", "3"]);
+    let here = folder.path("no/such/folder/socket");
+    laxity(&["stream", "serve", &fine, "--control", &here]).fails(2, &["no/such/folder"]);
+    let long = folder.path(&"long".repeat(40));
+    laxity(&["stream", "serve", &fine, "--control", &long]).fails(2, &["longlong"]);
+
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    laxity(&["stream", "receive", &taken]).fails(2, &[&taken, "choose another"]);
+    laxity(&["stream", "control", &folder.path("none"), "{}"]).fails(2, &["--control"]);
+    laxity(&["stream", "control", &folder.path("none"), "{"]).fails(2, &["not JSON"]);
+}
