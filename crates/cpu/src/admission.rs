@@ -126,6 +126,12 @@ fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// What reservations that make sense ([`Reservation::check`]) need of a CPU together, their
+/// deadlines included: best effort can have the rest. Rounded up.
+pub fn needed(reservations: &[Reservation]) -> Share {
+    need(reservations.iter())
+}
+
 /// The least share that bounds the demand, rounded up.
 fn need<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
     let fluid = utilisation(reservations.clone().filter(|r| !r.is_constrained()));

@@ -25,6 +25,7 @@ pub mod iris_naive;
 pub mod layered;
 pub mod linux_2_4;
 pub mod linux_2_6;
+mod options;
 mod order;
 mod policy;
 pub mod posix;
@@ -39,9 +40,11 @@ mod share;
 mod table;
 mod ticks;
 
+pub use admission::needed;
 pub use attributes::{
     Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,
 };
+pub use options::{OptionFault, Value};
 pub use policy::{Admitted, CpuId, Pick, Policy, TaskId};
 pub use refusal::Refusal;
 pub use servers::Sample;

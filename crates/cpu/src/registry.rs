@@ -35,14 +35,20 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
 }
 
 /// The options of all policies; the default is the default of each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Of `bebs`.
     pub bebs: bebs::Options,
     /// Of `bebs-credit`.
     pub bebs_credit: bebs_credit::Options,
-    /// Of `edf`, `cbs`, `iris` and `iris-naive`.
-    pub equal: cbs::Options,
+    /// Of `edf`.
+    pub edf: cbs::Options,
+    /// Of `cbs`.
+    pub cbs: cbs::Options,
+    /// Of `iris`.
+    pub iris: cbs::Options,
+    /// Of `iris-naive`.
+    pub iris_naive: cbs::Options,
     /// Of `berate`.
     pub berate: berate::Options,
     /// Of `best`.
@@ -64,7 +70,10 @@ impl Default for Options {
         Options {
             bebs: bebs::Options::default(),
             bebs_credit: bebs_credit::Options::default(),
-            equal: cbs::Options::default(),
+            edf: cbs::Options::default(),
+            cbs: cbs::Options::default(),
+            iris: cbs::Options::default(),
+            iris_naive: cbs::Options::default(),
             berate: berate::Options::default(),
             best: Clock::default(),
             linux_2_4: linux_2_4::Options::default(),
@@ -140,10 +149,10 @@ pub fn visit<V: Visitor>(name: &str, options: &Options, v: V) -> Result<V::Outpu
     Ok(match name {
         "bebs" => v.visit(bebs::new(&options.bebs)),
         "bebs-credit" => v.visit(bebs_credit::new(&options.bebs_credit)),
-        "edf" => v.visit(edf::new(&options.equal)),
-        "cbs" => v.visit(cbs::new(&options.equal)),
-        "iris" => v.visit(iris::new(&options.equal)),
-        "iris-naive" => v.visit(iris_naive::new(&options.equal)),
+        "edf" => v.visit(edf::new(&options.edf)),
+        "cbs" => v.visit(cbs::new(&options.cbs)),
+        "iris" => v.visit(iris::new(&options.iris)),
+        "iris-naive" => v.visit(iris_naive::new(&options.iris_naive)),
         "berate" => v.visit(berate::BeRate::new(&options.berate)),
         "best" => v.visit(best::Best::new(options.best)),
         "linux-2.4" => v.visit(linux_2_4::Linux24::new(&options.linux_2_4)),
