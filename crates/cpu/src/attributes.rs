@@ -4,6 +4,8 @@ use core::fmt;
 
 use laxity_core::Span;
 
+use crate::CpuSet;
+
 /// The user's wish for more or less of the CPU, from -20 (most) to 19 (least).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nice(i8);
@@ -138,12 +140,14 @@ pub struct Attributes {
     /// Tasks of one group share one server, with the attributes of the first that joins.
     /// Policies without servers ignore it.
     pub group: Option<GroupId>,
+    /// Where it may run. Policies for one CPU ignore it.
+    pub affinity: CpuSet,
 }
 
 impl Attributes {
     /// Best effort at a nice value.
     pub const fn best_effort(nice: Nice) -> Attributes {
-        Attributes { nice, service: Service::BestEffort, group: None }
+        Attributes { nice, service: Service::BestEffort, group: None, affinity: CpuSet::ALL }
     }
 
     /// A server of fixed budget and period.
@@ -159,6 +163,11 @@ impl Attributes {
     /// The same in a group.
     pub const fn in_group(self, group: GroupId) -> Attributes {
         Attributes { group: Some(group), ..self }
+    }
+
+    /// The same on these CPUs only.
+    pub const fn on(self, affinity: CpuSet) -> Attributes {
+        Attributes { affinity, ..self }
     }
 }
 

@@ -18,6 +18,7 @@ pub mod bebs_credit;
 pub mod berate;
 pub mod best;
 pub mod cbs;
+mod cpu_set;
 pub mod edf;
 pub mod eevdf;
 pub mod iris;
@@ -44,6 +45,7 @@ pub use admission::needed;
 pub use attributes::{
     Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,
 };
+pub use cpu_set::CpuSet;
 pub use options::{OptionFault, Value};
 pub use policy::{Admitted, CpuId, Pick, Policy, TaskId};
 pub use refusal::Refusal;

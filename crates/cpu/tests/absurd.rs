@@ -46,7 +46,7 @@ fn attributes() -> impl Strategy<Value = Attributes> {
     ];
     (service, -20..=19i8, proptest::option::of(0..3u32)).prop_map(|(service, nice, group)| {
         let nice = Nice::new(nice).expect("in range");
-        Attributes { nice, service, group: group.map(GroupId) }
+        Attributes { nice, service, group: group.map(GroupId), ..Attributes::default() }
     })
 }
 

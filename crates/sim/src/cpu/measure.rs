@@ -16,6 +16,8 @@ pub struct TaskMeasure {
     pub refused: Option<Refusal>,
     /// Times it got a CPU that another task had last.
     pub switches: u64,
+    /// Times it got another CPU than the one it had last.
+    pub migrations: u64,
     /// Jobs that ended.
     pub jobs: u64,
     /// Jobs that ended after their deadline.
@@ -33,6 +35,8 @@ pub struct TaskMeasure {
     waiting: Option<Time>,
     /// Woken and not yet served.
     woken: Option<Time>,
+    /// Where it ran last.
+    cpu: Option<CpuId>,
 }
 
 impl TaskMeasure {
@@ -42,6 +46,7 @@ impl TaskMeasure {
             joined: None,
             refused: None,
             switches: 0,
+            migrations: 0,
             jobs: 0,
             missed: 0,
             response: Histogram::new(),
@@ -50,6 +55,7 @@ impl TaskMeasure {
             longest_gap: Span::ZERO,
             waiting: None,
             woken: None,
+            cpu: None,
         }
     }
 
@@ -77,14 +83,24 @@ pub struct Measure {
     pub tasks: Vec<TaskMeasure>,
     /// Times a CPU went from one task to another; going idle and back to the same task is none.
     pub switches: u64,
-    /// Whether latencies are of events that pollers see, by task.
+    /// Times a task got another CPU than the one it had last.
+    pub migrations: u64,
+    /// Time that each CPU was not idle. CPUs that never ran anything may be missing at the end.
+    pub busy: Vec<Span>,
+    /// The task that each CPU had last.
     last: Vec<Option<TaskId>>,
 }
 
 impl Measure {
     /// Nothing seen yet of so many tasks.
     pub fn new(tasks: usize) -> Measure {
-        Measure { tasks: vec![TaskMeasure::new(); tasks], switches: 0, last: Vec::new() }
+        Measure {
+            tasks: vec![TaskMeasure::new(); tasks],
+            switches: 0,
+            migrations: 0,
+            busy: Vec::new(),
+            last: Vec::new(),
+        }
     }
 
     /// Ends gaps that were still open at the end of the run.
@@ -139,9 +155,17 @@ impl Observer for Measure {
             measure.switches += 1;
             self.switches += 1;
         }
+        if measure.cpu.replace(cpu).is_some_and(|before| before != cpu) {
+            measure.migrations += 1;
+            self.migrations += 1;
+        }
     }
 
-    fn ran(&mut self, from: Time, to: Time, _: CpuId, task: TaskId) {
+    fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
+        if self.busy.len() <= cpu.index() {
+            self.busy.resize(cpu.index() + 1, Span::ZERO);
+        }
+        self.busy[cpu.index()] = self.busy[cpu.index()] + to.since(from);
         let task = &mut self.tasks[task.index()];
         task.executed = task.executed + to.since(from);
         // Should the CPU go to another now, the wait begins here.
