@@ -35,7 +35,7 @@
 //!
 //! The margin matters little, the limit much: in experiment 1 of BeRate's table 1 at variability 0.2,
 //! deadlines missed are 8.4 % with a limit of 0, 3.0 % with 100 ms, 1.8 % with 200 ms, 0.76 % with
-//! 500 ms, 0.65 % without. `crates/sim/examples/cpu_table_1.rs` prints this policy beside all others.
+//! 500 ms, 0.65 % without. `laxity reproduce bebs --only credit` holds this policy beside others.
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span};
 

@@ -7,7 +7,7 @@ pub mod cpu;
 pub mod engine;
 pub mod fit;
 pub mod measure;
-mod parallel;
+pub mod parallel;
 pub mod random;
 pub mod replay;
 pub mod simulate;

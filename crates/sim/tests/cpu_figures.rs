@@ -2,17 +2,14 @@
 
 mod cpu_common;
 
-use cpu_common::{cpu_bound, ms, waking_for_good};
+use cpu_common::ms;
 use laxity_core::Time;
 use laxity_cpu::servers::Servers;
-use laxity_cpu::{Attributes, Policy, Reservation, Share, TaskId};
+use laxity_cpu::{Policy, Share, TaskId};
 use laxity_cpu::{bebs, cbs, iris};
 use laxity_sim::Control;
-use laxity_sim::cpu::{Machine, Measure, Recording, Step, Task, Workload, run};
-
-fn soft(budget: u64, period: u64) -> Attributes {
-    Attributes::soft(Reservation::new(ms(budget), ms(period)))
-}
+use laxity_sim::cpu::papers::bebs::{figure_1, figure_2};
+use laxity_sim::cpu::{Machine, Measure, Recording, Task, run};
 
 /// (task, from, to) in ms.
 fn slices(policy: &mut impl Policy, tasks: &[Task], until: u64) -> Vec<(u32, u64, u64)> {
@@ -30,15 +27,6 @@ fn bebs() -> Servers {
     bebs::new(&bebs::Options { least_best_effort: Share::ZERO, ..Default::default() })
 }
 
-fn figure_2_tasks() -> Vec<Task> {
-    let steps = vec![Step::Run(ms(5)), Step::SleepUntil(ms(26)), Step::Run(ms(1000))];
-    let first = Workload::Script { steps, repeat: false };
-    [first, Workload::CpuBound, Workload::CpuBound]
-        .into_iter()
-        .map(|w| Task::new("t", w).with(soft(10, 30)))
-        .collect()
-}
-
 /// Figure 2: at 25 ms idle time releases tasks 2 and 3 early; at 26 ms task 1 wakes.
 ///
 /// Fails when an early release takes `r + p` as its deadline (tried: BEBS turns into IRIS), when
@@ -46,9 +34,9 @@ fn figure_2_tasks() -> Vec<Task> {
 #[test]
 fn figure_2_is_exact() {
     let begin = [(1, 0, 5), (2, 5, 15), (3, 15, 25)];
-    let bebs = slices(&mut bebs(), &figure_2_tasks(), 55);
+    let bebs = slices(&mut bebs(), &figure_2(), 55);
     assert_eq!(bebs, [&begin[..], &[(2, 25, 26), (1, 26, 36), (2, 36, 45), (3, 45, 55)]].concat());
-    let iris = slices(&mut iris::new(&cbs::Options::default()), &figure_2_tasks(), 55);
+    let iris = slices(&mut iris::new(&cbs::Options::default()), &figure_2(), 55);
     assert_eq!(iris, [&begin[..], &[(2, 25, 35), (3, 35, 45), (1, 45, 55)]].concat());
 }
 
@@ -57,7 +45,7 @@ fn figure_2_is_exact() {
 fn figure_2_deadlines_are_exact() {
     let deadlines = |mut policy: Servers| {
         let machine = Machine::single(Time::ZERO + ms(27), 1);
-        run(&mut policy, &figure_2_tasks(), machine, &mut (), &Control::default()).unwrap();
+        run(&mut policy, &figure_2(), machine, &mut (), &Control::default()).unwrap();
         [0, 1, 2].map(|t| policy.server_of(TaskId(t)).unwrap().2.0 / 1_000_000)
     };
     assert_eq!(deadlines(bebs()), [56, 60, 60]);
@@ -71,7 +59,7 @@ fn figure_2_deadlines_are_exact() {
 /// Fails when an exhausted CBS server waits for its period, or a BEBS server does not.
 #[test]
 fn figure_1_gap_is_170_ms() {
-    let tasks = [waking_for_good(ms(400)), cpu_bound("task 2")].map(|t| t.with(soft(10, 20)));
+    let tasks = figure_1();
     let gap = |mut policy: Servers| {
         let mut observer = (Measure::new(2), Recording::new());
         let end = Time::ZERO + ms(600);

@@ -2,11 +2,13 @@
 
 mod cpu_common;
 
-use cpu_common::{Variability, cpu_bound, figure_7b, measure, missed, ms, waking_for_good};
+use cpu_common::{Srtsim, cpu_bound, measure, missed, ms};
 use laxity_core::Span;
 use laxity_cpu::{Policy, bebs, bebs_credit, berate, cbs, linux_2_4};
+use laxity_sim::cpu::papers::bebs::{interactive, waking_for_good};
+use laxity_sim::cpu::papers::berate::Shape;
 
-const STATED: Variability = Variability { cv: 0.2, scale: 1000 };
+const STATED: Srtsim = Srtsim::STATED;
 const SEEDS: u64 = 10;
 
 fn within<P: Policy>(policy: impl Fn() -> P, number: u32, published: &[f64], tolerance: f64) {
@@ -55,7 +57,7 @@ fn other_readings_of_berate_do_not_give_table_1() {
 fn bebs_credit_meets_deadlines_at_the_full_share() {
     let credit = || bebs_credit::new(&bebs_credit::Options::default());
     for cv in [0.1, 0.2] {
-        let v = Variability { cv, ..STATED };
+        let v = Srtsim { shape: Shape::Gauss(cv), ..STATED };
         for number in [1, 2, 3] {
             let measured = missed(credit, number, v, ms(300_000), SEEDS);
             println!("experiment {number}, variability {cv}: {measured:?}");
@@ -64,7 +66,7 @@ fn bebs_credit_meets_deadlines_at_the_full_share() {
     }
     let plain = missed(|| bebs::new(&bebs::Options::default()), 1, STATED, ms(300_000), 2);
     assert!((20.0..35.0).contains(&plain[0]), "{plain:?}");
-    let tasks = figure_7b(1, 4, Span(50_000));
+    let tasks = interactive(1, 4, Span(50_000));
     let m = measure(&mut credit(), &tasks, ms(600_000), 1);
     let latency = m.tasks[tasks.len() - 1].latency.mean().expect("wake-ups");
     println!("figure 7(b), four hard tasks: {} us", latency / 1000.0);

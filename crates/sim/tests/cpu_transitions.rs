@@ -2,35 +2,20 @@
 
 mod cpu_common;
 
-use cpu_common::{cpu_bound, ms};
+use cpu_common::ms;
 use laxity_core::{Span, Time};
+use laxity_cpu::bebs;
 use laxity_cpu::servers::{Adaptation, Transition};
-use laxity_cpu::{Attributes, Nice, Reservation, bebs};
 use laxity_sim::Control;
-use laxity_sim::cpu::{Cost, Machine, Recording, Step, Task, Workload, run};
-
-/// Half of the CPU is reserved: 12 ms in every 24 ms. Task A of nice 19 has the other half, and uses
-/// its first budget, 7.5 ms, at once. Then B of nice -20 comes.
-///
-/// Stretched, A is due half a second later, but what it used ahead of its share is gone: B starts
-/// with 7.5 ms due by 22.9 ms, and the hard job, due at 24 ms, ends at 27 ms. At zero-lag times B's
-/// share begins when A has been paid for, and the hard job ends at 19.5 ms.
-fn tasks(first: Workload) -> Vec<Task> {
-    let nice = |n| Attributes::best_effort(Nice::new(n).expect("in range"));
-    let reservation = Reservation::new(ms(12), ms(24));
-    vec![
-        Task::new("A", first).with(nice(19)),
-        Task::hard("hard", reservation, Cost::Fixed(ms(12))),
-        cpu_bound("B").with(nice(-20)).joining(Time(7_500_000)),
-    ]
-}
+use laxity_sim::cpu::papers::bebs::newcomer;
+use laxity_sim::cpu::{Machine, Recording, Step, Workload, run};
 
 fn end_of_first_hard_job(transition: Transition, first: Workload) -> Span {
     let adaptation = Adaptation { first: ms(5), ..Adaptation::PAPER };
     let options = bebs::Options { transition, adaptation, ..Default::default() };
     let mut recording = Recording::new();
     let machine = Machine::single(Time(40_000_000), 1);
-    run(&mut bebs::new(&options), &tasks(first), machine, &mut recording, &Control::default())
+    run(&mut bebs::new(&options), &newcomer(first), machine, &mut recording, &Control::default())
         .expect("a run to its end");
     recording.jobs[0].1.end.since(Time::ZERO)
 }

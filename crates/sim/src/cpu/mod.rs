@@ -9,6 +9,7 @@ mod engine;
 mod measure;
 mod model;
 mod observe;
+pub mod papers;
 mod record;
 mod task;
 
