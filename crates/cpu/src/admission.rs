@@ -6,6 +6,7 @@ use core::cmp::Reverse;
 
 use laxity_core::Span;
 
+use crate::gfb::{self, Reserved};
 use crate::{Refusal, Reservation, Share};
 
 /// Deadlines looked at before the demand is bounded by a line instead.
@@ -21,13 +22,27 @@ const MOST_POINTS: usize = 1 << 12;
 /// its share of any interval, and no more. One with a shorter deadline demands whole jobs, a period
 /// apart. Without such ones the need is the utilisation, and the rule is the paper's
 /// `u + U_RT + U_BE,min <= 1`.
+///
+/// On several CPUs that share a queue another test decides ([`gfb`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
+    /// Zero and one are the same.
+    cpus: u32,
     rows: Vec<(u32, Reservation)>,
     need: Share,
+    reserved: Reserved,
 }
 
 impl Ledger {
+    pub(crate) fn new(cpus: u32) -> Ledger {
+        Ledger { cpus, ..Ledger::default() }
+    }
+
+    /// What is reserved of several CPUs.
+    pub(crate) fn reserved(&self) -> Reserved {
+        self.reserved
+    }
+
     /// What the reservations need together, rounded up.
     pub(crate) fn need(&self) -> Share {
         self.need
@@ -42,6 +57,9 @@ impl Ledger {
     ) -> Result<(), Refusal> {
         asked.check()?;
         let others = self.others(holder);
+        if self.cpus > 1 {
+            return self.admit_on_several(&others, asked, kept);
+        }
         let limit = Share::ONE.minus(kept);
         let fits = |budget| fits(&others, Reservation { budget, ..asked }, limit);
         if fits(asked.budget) {
@@ -61,11 +79,32 @@ impl Ledger {
         Err(Refusal::Overload { asked, needs, free: limit.minus(before), fits: Span(least) })
     }
 
+    fn admit_on_several(
+        &self,
+        others: &[Reservation],
+        asked: Reservation,
+        kept: Share,
+    ) -> Result<(), Refusal> {
+        let reserved = Reserved::of(others.iter());
+        let needs = gfb::density(&asked);
+        let kept = gfb::times(kept, self.cpus);
+        if reserved.fits(needs, kept, self.cpus) {
+            return Ok(());
+        }
+        let free = reserved.room(kept, self.cpus);
+        Err(Refusal::Overload { asked, needs, free, fits: gfb::budget(free, asked.deadline) })
+    }
+
     /// Enters or replaces the reservation of `holder`; `None` removes it.
     pub(crate) fn set(&mut self, holder: u32, reservation: Option<Reservation>) {
         self.rows.retain(|(h, _)| *h != holder);
         self.rows.extend(reservation.map(|r| (holder, r)));
-        self.need = need(self.rows.iter().map(|(_, r)| r));
+        let rows = self.rows.iter().map(|(_, r)| r);
+        if self.cpus > 1 {
+            self.reserved = Reserved::of(rows);
+        } else {
+            self.need = need(rows);
+        }
     }
 
     /// Whether any deadline is shorter than its period.
@@ -81,7 +120,8 @@ impl Ledger {
     /// They ask for at most `sum(budgets) + utilisation t` in any `t`, so after
     /// `sum(budgets) / (need - utilisation)` what is too much has been worked off.
     pub(crate) fn settling(&self, holder: u32) -> Span {
-        if !self.is_constrained() {
+        // On several CPUs each has its density at all times: nothing is pending beyond it.
+        if self.cpus > 1 || !self.is_constrained() {
             return Span::ZERO;
         }
         let others = self.others(Some(holder));

@@ -2,10 +2,10 @@
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
-use crate::order::Order;
 use crate::quantum::{CLOCK, Clock};
+use crate::several::Ready;
 use crate::table::Table;
-use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
+use crate::{Admitted, Attributes, CpuId, CpuSet, Pick, Policy, Refusal, TaskId};
 
 /// How the policy describes itself.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -63,12 +63,14 @@ pub struct Options {
     pub clock: Clock,
 }
 
-/// BeRate for one CPU.
+/// BeRate for one CPU, or several that share one queue: each task's fair share then is of all of
+/// them.
 #[derive(Clone, Debug)]
 pub struct BeRate {
     options: Options,
     tasks: Table<Rate>,
-    order: Order,
+    order: Ready,
+    cpus: u32,
     /// Sum of the quanta that count, in ns.
     load: u64,
 }
@@ -101,12 +103,14 @@ impl Rate {
     }
 
     /// A new deadline, `executed L / q` on average after `base`.
-    fn set_deadline(&mut self, base: u64, load: u64) {
+    fn set_deadline(&mut self, base: u64, load: u64, cpus: u32) {
         if !core::mem::take(&mut self.fresh) {
             self.average = self.average.saturating_mul(3).saturating_add(self.executed) / 4;
         }
         self.executed = 0;
         self.left = self.quantum;
+        // Nobody's share is more than one CPU.
+        let load = (load / u64::from(cpus)).max(self.quantum);
         let relative = u128::from(self.average) * u128::from(load) / u128::from(self.quantum);
         self.deadline = base.saturating_add(u64::try_from(relative).unwrap_or(u64::MAX));
     }
@@ -115,11 +119,18 @@ impl Rate {
 impl BeRate {
     /// No tasks yet.
     pub fn new(options: &Options) -> BeRate {
-        BeRate { options: *options, tasks: Table::new(), order: Order::default(), load: 0 }
+        BeRate::on_several(options, 1)
+    }
+
+    /// No tasks yet, on so many CPUs.
+    pub fn on_several(options: &Options, cpus: u32) -> BeRate {
+        let cpus = cpus.clamp(1, CpuSet::MOST);
+        let order = Ready::new(cpus);
+        BeRate { options: *options, tasks: Table::new(), order, cpus, load: 0 }
     }
 
     fn account(&mut self, now: Time, task: TaskId, ran: Span) {
-        let (base, load) = (self.options.base, self.load);
+        let (base, load, cpus) = (self.options.base, self.load, self.cpus);
         let Some(rate) = self.tasks.get_mut(task) else { return };
         rate.executed = rate.executed.saturating_add(ran.0);
         rate.left = rate.left.saturating_sub(ran.0);
@@ -128,7 +139,7 @@ impl BeRate {
                 Base::OldDeadline => rate.deadline,
                 Base::Now => now.0,
             };
-            rate.set_deadline(base, load);
+            rate.set_deadline(base, load, cpus);
             self.order.rekey(task.0, rate.deadline);
         }
     }
@@ -179,7 +190,7 @@ impl Policy for BeRate {
         if self.options.load == LoadOf::Runnable {
             self.load += rate.quantum;
         }
-        rate.set_deadline(now.0, self.load);
+        rate.set_deadline(now.0, self.load, self.cpus);
         self.order.enter(task.0, rate.deadline);
     }
 
@@ -198,9 +209,19 @@ impl Policy for BeRate {
         None
     }
 
-    fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
-        let task = TaskId(self.order.choose()?);
+    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        let task = TaskId(self.order.pick(cpu).1?);
         let left = self.tasks.get(task).map_or(0, |r| r.left);
         Some(Pick { task, until: now + Span(left) })
+    }
+
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        self.tasks.get(task).filter(|rate| !rate.fresh).map(|rate| Span(rate.average))
+    }
+
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        if let Some(rate) = self.tasks.get_mut(task) {
+            rate.average = learnt.0;
+        }
     }
 }

@@ -22,5 +22,11 @@ const QUANTUM: Span = Span::from_millis(100);
 
 /// The core of BEBS without its servers for best effort.
 pub fn new(options: &cbs::Options) -> Layered<Servers, RoundRobin> {
-    Layered::new(cbs::new(options), RoundRobin::new(QUANTUM))
+    on_several(options, 1)
+}
+
+/// The same on several CPUs that share one queue.
+pub fn on_several(options: &cbs::Options, cpus: u32) -> Layered<Servers, RoundRobin> {
+    let servers = Servers::on_several(*cbs::new(options).rules(), cpus);
+    Layered::new(servers, RoundRobin::new(QUANTUM))
 }

@@ -158,4 +158,28 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
             self.below.displace(now, cpu);
         }
     }
+
+    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
+        match self.places.get(task.index()) {
+            Some(Place::Above { .. }) => self.above.lent(now, task, ran),
+            Some(Place::Below { .. }) => self.below.lent(now, task, ran),
+            _ => {}
+        }
+    }
+
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        match self.places.get(task.index())? {
+            Place::Above { .. } => self.above.learnt(task),
+            Place::Below { .. } => self.below.learnt(task),
+            Place::Nowhere => None,
+        }
+    }
+
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        match self.places.get(task.index()) {
+            Some(Place::Above { .. }) => self.above.recall(task, learnt),
+            Some(Place::Below { .. }) => self.below.recall(task, learnt),
+            _ => {}
+        }
+    }
 }

@@ -111,6 +111,23 @@ pub trait Policy {
     fn displace(&mut self, now: Time, cpu: CpuId) {
         let _ = (now, cpu);
     }
+
+    /// A task ran for `ran` on time that this policy did not give: no budget is charged. It stays
+    /// runnable.
+    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
+        let _ = (now, task, ran);
+    }
+
+    /// What was learnt of a task's executions, for a policy of the same kind that it moves to.
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        let _ = task;
+        None
+    }
+
+    /// Takes over what another policy of the same kind has learnt of a task.
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        let _ = (task, learnt);
+    }
 }
 
 impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
@@ -143,5 +160,14 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     }
     fn displace(&mut self, now: Time, cpu: CpuId) {
         (**self).displace(now, cpu);
+    }
+    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
+        (**self).lent(now, task, ran);
+    }
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        (**self).learnt(task)
+    }
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        (**self).recall(task, learnt);
     }
 }

@@ -46,6 +46,14 @@ impl Queue {
         (place != ABSENT).then(|| (self.heap[place as usize].rank >> 64) as u64)
     }
 
+    /// The turn of an entry, zero for those not in the queue.
+    pub(crate) fn turn(&self, entry: u32) -> u64 {
+        match self.places.get(entry as usize) {
+            Some(&place) if place != ABSENT => self.heap[place as usize].rank as u64,
+            _ => 0,
+        }
+    }
+
     /// Enters, or moves what is there.
     #[inline]
     pub(crate) fn set(&mut self, entry: u32, key: u64, turn: u64) {

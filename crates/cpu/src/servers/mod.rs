@@ -23,6 +23,10 @@
 //! Stretching alone, as the paper may be read, lets the newcomer use `u - v` during `[now, z]` a
 //! second time; `crates/sim/tests/cpu_transitions.rs` shows a deadline missed for it.
 //!
+//! On several CPUs that share one queue another sum must stay within its bound, and idle time is used
+//! from outside (`gfb`, [`crate::clusters`]): that a CPU idles does not mean that nothing is
+//! pending, so releases are not advanced.
+//!
 //! Nothing here allocates except joining and changing; a decision costs O(log n).
 
 mod bandwidth;
@@ -41,24 +45,28 @@ use laxity_core::Span;
 pub use rules::{Adaptation, Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
 
 use crate::admission::Ledger;
-use crate::order::Order;
 use crate::queue::Queue;
-use crate::{GroupId, Reservation, Share};
+use crate::several::Ready;
+use crate::{CpuSet, GroupId, Reservation, Share};
 use bandwidth::Bandwidth;
 use members::Member;
 use server::{Kind, Server, State};
 
-/// EDF over servers, under the rules of one policy. For one CPU.
+/// The greatest weight that a nice value gives.
+const HEAVIEST: usize = 40;
+
+/// EDF over servers, under the rules of one policy. For one CPU, or several that share a queue.
 #[derive(Clone, Debug)]
 pub struct Servers {
     rules: Rules,
+    cpus: u32,
     /// By task.
     members: Vec<Member>,
     servers: Vec<Server>,
     vacant: Vec<u32>,
     groups: Vec<(GroupId, u32)>,
     /// Ready servers by deadline.
-    ready: Order,
+    ready: Ready,
     /// Expired servers that may use slack, by next release plus `advanced` as it was then.
     expired: Queue,
     /// By how much idle time has advanced all releases so far.
@@ -69,6 +77,8 @@ pub struct Servers {
     returns: Queue,
     ledger: Ledger,
     bandwidth: Bandwidth,
+    /// How many servers count with each weight.
+    weights: [u32; HEAVIEST + 1],
     /// When all shares given away are free.
     settled: u64,
     /// When it was last looked how far deadlines ran ahead.
@@ -79,19 +89,27 @@ pub struct Servers {
 impl Servers {
     /// No tasks yet.
     pub fn new(rules: Rules) -> Servers {
+        Servers::on_several(rules, 1)
+    }
+
+    /// No tasks yet, on so many CPUs that share one queue: global EDF.
+    pub fn on_several(rules: Rules, cpus: u32) -> Servers {
+        let cpus = cpus.clamp(1, CpuSet::MOST);
         Servers {
             rules,
+            cpus,
             members: Vec::new(),
             servers: Vec::new(),
             vacant: Vec::new(),
             groups: Vec::new(),
-            ready: Order::default(),
+            ready: Ready::new(cpus),
             expired: Queue::default(),
             advanced: 0,
             suspended: Queue::default(),
             returns: Queue::default(),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(cpus),
             bandwidth: Bandwidth::new(),
+            weights: [0; HEAVIEST + 1],
             settled: 0,
             looked: 0,
             turns: 0,
@@ -305,7 +323,8 @@ impl Servers {
     fn catch_up(&mut self, now: u64) {
         while let Some((_, s)) = self.returns.first().filter(|(at, _)| *at <= now) {
             let shared = self.servers[s as usize].kind == Kind::Shared;
-            if !shared && self.ledger.is_constrained() && !self.is_clean(now) {
+            let one = self.cpus == 1;
+            if one && !shared && self.ledger.is_constrained() && !self.is_clean(now) {
                 // Shares that come back later stand behind it; they are free a little later.
                 break;
             }
@@ -327,9 +346,35 @@ impl Servers {
         })
     }
 
-    /// The share that best effort divides at present.
+    /// The share that best effort divides at present; more than one CPU on several.
     pub fn best_effort(&self) -> Share {
-        Share::ONE.minus(self.ledger.need())
+        if self.cpus == 1 {
+            return Share::ONE.minus(self.ledger.need());
+        }
+        let heaviest = self.weights.iter().rposition(|count| *count > 0).unwrap_or(0);
+        let load = self.bandwidth.load();
+        self.ledger.reserved().best_effort(self.cpus, load, heaviest as u32)
+    }
+
+    /// Another load, of which a server has more or less.
+    fn set_counted(&mut self, s: u32, counted: u32) {
+        let server = &mut self.servers[s as usize];
+        let before = core::mem::replace(&mut server.counted, counted);
+        if before > 0 {
+            self.weights[(before as usize).min(HEAVIEST)] -= 1;
+        }
+        if counted > 0 {
+            self.weights[(counted as usize).min(HEAVIEST)] += 1;
+        }
+        let load = self.bandwidth.load() - u64::from(before) + u64::from(counted);
+        self.bandwidth.set_load(load);
+        if self.cpus > 1 {
+            self.divide();
+        }
+    }
+
+    fn divide(&mut self) {
+        self.bandwidth.set_best_effort(self.best_effort());
     }
 }
 

@@ -309,13 +309,13 @@ impl Policy for Servers {
         }
     }
 
-    fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
-        if self.ready.is_empty() {
+    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        if self.cpus == 1 && self.ready.is_empty() {
             self.catch_up(now.0);
             self.use_slack(now.0);
         }
-        let before = self.ready.running();
-        let s = self.ready.choose()?;
+        let (before, first) = self.ready.pick(cpu);
+        let s = first?;
         if self.sample() == Some(Sample::Switch) {
             if let Some(server) = before.filter(|b| *b != s).map(|b| &mut self.servers[b as usize])
             {
@@ -326,5 +326,26 @@ impl Policy for Servers {
         }
         let server = &self.servers[s as usize];
         Some(Pick { task: TaskId(server.head), until: now + Span(server.left) })
+    }
+
+    fn lent(&mut self, _: Time, task: TaskId, ran: Span) {
+        let Some(s) = self.server(task) else { return };
+        // What counts as one execution from wake-up to sleep includes it.
+        if self.sample() == Some(Sample::Job) {
+            let left = self.servers[s as usize].left;
+            self.account(s, ran.0);
+            self.servers[s as usize].left = left;
+        }
+    }
+
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        let average = self.servers[self.server(task)? as usize].average;
+        (average > 0).then_some(Span(average))
+    }
+
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        if let Some(s) = self.server(task) {
+            self.servers[s as usize].average = learnt.0;
+        }
     }
 }

@@ -86,15 +86,16 @@ impl Servers {
         let before = self.bandwidth;
         let server = &self.servers[s as usize];
         let held = self.entitled(now, server, &before);
-        let more = u64::from(server.weight - server.counted.min(server.weight));
-        self.servers[s as usize].counted = server.weight;
-        self.bandwidth.set_load(before.load() + more);
+        let more = server.weight.max(server.counted);
+        self.set_counted(s, more);
         let freed = self.shrink(now, Some(s), &before);
         let server = &mut self.servers[s as usize];
         match self.rules.transition {
             Transition::ZeroLag => {
                 server.limited_until = freed.settled;
-                server.limited_rate = held.plus(freed.spare);
+                // On several CPUs the greatest share matters too, so nothing is free at once.
+                let spare = if self.cpus == 1 { freed.spare } else { Share::ZERO };
+                server.limited_rate = held.plus(spare);
             }
             t if t.waits() && server.period == 0 => server.end = freed.settled,
             _ => {}
@@ -137,14 +138,12 @@ impl Servers {
         let gone = server.state == State::Leaving;
         if server.kind == Kind::Shared {
             let target = if asleep || gone { 0 } else { server.weight };
-            let load = self.bandwidth.load() - u64::from(server.counted) + u64::from(target);
-            server.counted = target;
-            self.bandwidth.set_load(load);
+            self.set_counted(s, target);
         } else {
             server.held = server.declared;
             let reservation = (!gone).then_some(server.declared);
             self.ledger.set(s, reservation);
-            self.bandwidth.set_best_effort(Share::ONE.minus(self.ledger.need()));
+            self.divide();
         }
         if gone {
             self.servers[s as usize].state = State::Vacant;
@@ -156,7 +155,7 @@ impl Servers {
     /// answers from when on it is free.
     pub(super) fn take(&mut self, now: u64) -> u64 {
         let before = self.bandwidth;
-        self.bandwidth.set_best_effort(Share::ONE.minus(self.ledger.need()));
+        self.divide();
         self.shrink(now, None, &before).settled
     }
 }
