@@ -220,7 +220,7 @@ pub enum StreamCommand {
 pub struct ServeArgs {
     /// The scenario file, with `[server]` and `[[stream]]`.
     pub scenario: PathBuf,
-    /// A policy of DWCS, instead of the scenario's.
+    /// A policy for streams, instead of the scenario's.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
     /// How long to serve, such as `10s`; until Ctrl-C when absent.

@@ -8,18 +8,20 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use laxity_core::{Bytes, Span};
 use laxity_scenario::streams::StreamScenario;
 use laxity_scenario::streams::model::{
-    Destination, Frequency, Length, Pace, StreamClass, StreamSource,
+    Destination, Frequency, Length, Pace, StreamClass, StreamPolicyChoice, StreamSource,
 };
+use laxity_scenario::streams::policies::{POLICIES, STRUCTURES};
 
 use crate::media::{FrameRate, Media, MediaError};
 use crate::rtp;
-use crate::server::{Config, Source, StreamConfig};
+use crate::server::{Config, Policy, Source, StreamConfig};
 
 /// A server as a scenario describes it.
 #[derive(Debug)]
@@ -33,7 +35,7 @@ pub struct Plan {
 /// Why a scenario cannot be served.
 #[derive(Debug)]
 pub enum PlanError {
-    /// The policy is not a reading of DWCS.
+    /// No policy has this name.
     Policy(String),
     /// Packets take a fixed time; a live link has a rate.
     Service,
@@ -58,8 +60,8 @@ impl fmt::Display for PlanError {
         match self {
             PlanError::Policy(name) => write!(
                 f,
-                "policy.use = {name:?}: a live server paces by DWCS; take one of the policies \
-                 whose names begin with dwcs"
+                "there is no policy {name:?} for streams; there are {}",
+                POLICIES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
             ),
             PlanError::Service => write!(
                 f,
@@ -79,19 +81,19 @@ impl std::error::Error for PlanError {}
 /// # Errors
 /// What the scenario asks for cannot be had live.
 pub fn plan(scenario: &StreamScenario, policy: &str) -> Result<Plan, PlanError> {
-    let options = scenario.policy.options(policy);
-    let options = options.ok_or_else(|| PlanError::Policy(policy.to_owned()))?;
+    let mut notes = Vec::new();
+    let policy = of_name(&scenario.policy, policy, &mut notes)?;
     let Pace::Rate(rate) = scenario.server.pace else { return Err(PlanError::Service) };
     let mut plan = Plan {
         config: Config {
-            options: *options,
+            policy,
             rate: Some(rate),
             // The scenario counts from the RTP payload, the server from that of UDP.
             overhead: scenario.server.overhead.0.saturating_sub(rtp::HEADER as u64),
             cname: scenario.name.clone(),
             ..Config::default()
         },
-        notes: Vec::new(),
+        notes,
     };
     let mut files = HashMap::new();
     let ssrc = base_ssrc(&scenario.name);
@@ -112,6 +114,32 @@ pub fn plan(scenario: &StreamScenario, policy: &str) -> Result<Plan, PlanError> 
     let bind = any.iter().flat_map(|ip| std::iter::repeat_n(SocketAddr::new(*ip, 0), sockets));
     plan.config.bind = bind.collect();
     Ok(plan)
+}
+
+fn of_name(
+    choice: &StreamPolicyChoice,
+    name: &str,
+    notes: &mut Vec<String>,
+) -> Result<Policy, PlanError> {
+    let Some(tuning) = choice.tuning(name) else {
+        return Policy::rival(name).ok_or_else(|| PlanError::Policy(name.to_owned()));
+    };
+    let mut options = tuning.options;
+    if options.ahead.is_none() {
+        // Media would leave as fast as the link takes them, long before anybody can play them.
+        options.ahead = Some(NonZeroU32::MIN);
+        notes.push(format!(
+            "policy.{name}: a live server does not work ahead without bound; it sends each stream \
+             a packet a gap at most, as with ahead = 1"
+        ));
+    }
+    if tuning.structure != STRUCTURES[0] {
+        notes.push(format!(
+            "policy.{name}: streams are kept in the structure {}, which decides like {}",
+            STRUCTURES[0], tuning.structure
+        ));
+    }
+    Ok(Policy::Dwcs(options))
 }
 
 /// The same name gives the same synchronisation sources, and another name others (FNV-1a).

@@ -1,3 +1,5 @@
+use laxity_stream::Options;
+
 use super::*;
 
 const HEAD: &str = "[server]\nrate = \"10 Mbit/s\"\noverhead = \"78 B\"\nsockets = 2\n";
@@ -69,13 +71,43 @@ fn what_cannot_be_had_is_refused() {
     assert!(refused(&format!("{to}{pausing}")).contains("pauses"));
 
     let scenario = scenario(&format!("{class}{to}"));
-    assert!(plan(&scenario, "fifo").unwrap_err().to_string().contains("dwcs"));
+    assert!(plan(&scenario, "best").unwrap_err().to_string().contains("dwcs, "));
     let mut many = scenario.clone();
     many.streams[0].count = 300;
     assert!(plan(&many, "dwcs").unwrap_err().to_string().contains("port 65536"));
     let mut fixed = scenario.clone();
     fixed.server.pace = Pace::Service(Span(1_000));
     assert!(plan(&fixed, "dwcs").unwrap_err().to_string().contains("server.rate"));
+}
+
+/// Fails when a name leads to another policy, or a reading of DWCS is changed in silence: tried
+/// with the first rival for each, and without the notes.
+#[test]
+fn every_policy_of_a_scenario_can_be_served() {
+    let mut scenario = scenario(
+        "[policy]\ncompare = [\"fifo\", \"dwcs\"]\n[policy.dwcs]\nstructure = \"list\"\n\
+         [[stream]]\nname = \"a\"\ntolerance = \"1/2\"\ngap = \"20 ms\"\npacket = \"100 B\"\n\
+         destination = \"127.0.0.1:5004\"\n",
+    );
+    let of = |scenario: &StreamScenario, name: &str| {
+        let plan = plan(scenario, name).expect("can be served");
+        (plan.config.policy, plan.notes.join("\n"))
+    };
+    for policy in POLICIES {
+        let (served, notes) = of(&scenario, policy.name);
+        match served {
+            Policy::Rival(name) => assert_eq!((name, notes.as_str()), (policy.name, "")),
+            Policy::Dwcs(options) => {
+                let own = scenario.policy.options(policy.name).expect("a reading of DWCS");
+                let ahead = own.ahead.or(NonZeroU32::new(1));
+                assert_eq!(options, Options { ahead, ..*own });
+                assert_eq!(notes.contains("ahead = 1"), own.ahead.is_none(), "{notes}");
+                assert_eq!(notes.contains("decides like list"), policy.name == "dwcs", "{notes}");
+            }
+        }
+    }
+    scenario.policy.use_ = "edf".into();
+    assert_eq!(of(&scenario, &scenario.policy.use_).0, Policy::Rival("edf"));
 }
 
 #[test]

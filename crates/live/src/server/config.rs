@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use laxity_core::{Rate, Span};
-use laxity_stream::{Attributes, JoinError, Options};
+use laxity_stream::{Attributes, JoinError, Options, rivals};
 
 use crate::media::{Codec, FrameRate, Media};
 use crate::rtp;
@@ -15,8 +15,8 @@ use crate::rtp;
 pub struct Config {
     /// The streams that it starts with; more may come while it runs.
     pub streams: Vec<StreamConfig>,
-    /// How DWCS is read.
-    pub options: Options,
+    /// Who goes first.
+    pub policy: Policy,
     /// What may be sent in all; packets then wait for the link as for a service. Without it a
     /// packet waits for its time only, and for the socket when its buffer is full.
     pub rate: Option<Rate>,
@@ -42,6 +42,34 @@ pub struct Config {
     pub rtcp: Option<SocketAddr>,
     /// Canonical name in RTCP and SDP.
     pub cname: String,
+}
+
+/// Who goes first of the streams whose heads may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// A reading of DWCS.
+    Dwcs(Options),
+    /// Another order, by its name in [`rivals::POLICIES`], for comparison. Deadlines, drops,
+    /// counters and the pace of a packet each gap at most stay as they are. `static-priority` takes
+    /// tolerances for priorities: whoever tolerates least goes first, always.
+    Rival(&'static str),
+}
+
+impl Policy {
+    /// The rival of that name.
+    pub fn rival(name: &str) -> Option<Policy> {
+        let found = rivals::POLICIES.iter().find(|p| p.name == name)?;
+        Some(Policy::Rival(found.name))
+    }
+
+    pub(super) fn options(&self) -> Options {
+        match self {
+            Policy::Dwcs(options) => *options,
+            // Media have no pace but the server's, so under rivals too a stream goes no faster than
+            // its gaps. Order and ties are the rival's own.
+            Policy::Rival(_) => Options::default(),
+        }
+    }
 }
 
 /// One stream.
@@ -107,7 +135,7 @@ impl Default for Config {
         Config {
             streams: Vec::new(),
             // Streams start when they like; deadlines first would keep no window then.
-            options: Options::tolerance_first(),
+            policy: Policy::Dwcs(Options::tolerance_first()),
             rate: None,
             overhead: 28,
             credit: Span(1_000_000),
@@ -248,6 +276,8 @@ pub enum ServerError {
     },
     /// The server stops or has stopped.
     Stopped,
+    /// There is no rival of this name.
+    NoPolicy(&'static str),
     /// The structure of the scheduler cannot keep the order asked for.
     Options(laxity_stream::structure::Unsupported),
     /// The system refuses.
@@ -281,6 +311,10 @@ impl fmt::Display for ServerError {
                 "stream {name:?}: no socket for {destination}; bind an address of its family"
             ),
             ServerError::Stopped => write!(f, "the server has stopped"),
+            ServerError::NoPolicy(name) => {
+                let names: Vec<&str> = rivals::POLICIES.iter().map(|p| p.name).collect();
+                write!(f, "no policy {name:?} besides DWCS; there are {}", names.join(", "))
+            }
             ServerError::Options(unsupported) => unsupported.fmt(f),
             ServerError::System { what, source } => write!(f, "{what}: {source}"),
         }

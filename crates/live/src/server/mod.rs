@@ -25,10 +25,9 @@ use std::thread::JoinHandle;
 
 use laxity_core::Span;
 use laxity_ring::spsc;
-use laxity_stream::structure::Fastest;
 
 pub use clock::{monotonic, thread_cpu, wall};
-pub use config::{Config, ServerError, Source, StreamConfig};
+pub use config::{Config, Policy, ServerError, Source, StreamConfig};
 pub use counts::{Counter, Counts, Made, Row, Timing};
 pub(crate) use handle::Registered;
 pub use handle::{Handle, Snapshot, StreamSnapshot};
@@ -84,14 +83,13 @@ impl Server {
         let parts = Parts { clock, sleeper, messages, quantum: config.quantum, cpu };
         let (ready, is_ready) = mpsc::channel();
         let plan = Plan {
-            options: config.options,
+            policy: config.policy,
             sockets: sockets.clone(),
             segment: config.segment,
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
         // What a batch is made of belongs to one thread, so it is made there.
-        let scheduler =
-            spawn("scheduler", move || thread::run::<Fastest>(&plan, to_pools, parts, &ready))?;
+        let scheduler = spawn("scheduler", move || thread::run(&plan, to_pools, parts, &ready))?;
         is_ready.recv().unwrap_or(Err(ServerError::Stopped))?;
 
         let mut producers = Vec::new();

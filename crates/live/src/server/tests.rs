@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use laxity_core::{Rate, Span, Time};
-use laxity_stream::structure::Wheel;
+use laxity_stream::rivals::{self, Edf, Fifo, Rival, StaticPriority};
+use laxity_stream::structure::{Precedence, Structure, Wheel};
 use laxity_stream::{Attributes, Late, Options, StreamId, Tolerance};
 use rtp_types::RtpPacket;
 
@@ -36,8 +37,8 @@ fn attributes(x: u64, y: u64, gap: u64, late: Late) -> Attributes {
 }
 
 /// A pacer whose time the test decides.
-struct Bench {
-    pacer: Pacer<Wheel>,
+struct Bench<S = Wheel> {
+    pacer: Pacer<S>,
     feeds: BTreeMap<StreamId, Feed>,
     receiver: UdpSocket,
     to: SocketAddr,
@@ -45,9 +46,15 @@ struct Bench {
 
 impl Bench {
     fn new(rate: Option<Rate>) -> Bench {
+        Bench::under(&Options::default(), rate)
+    }
+}
+
+impl<S: Structure> Bench<S> {
+    fn under(options: &Options, rate: Option<Rate>) -> Bench<S> {
         let (receiver, to) = receiver();
         let channel = AnyChannel::new(socket::open(ANY, None).unwrap(), true).unwrap();
-        let mut pacer = Pacer::new(&Options::default(), vec![channel], Vec::new()).unwrap();
+        let mut pacer = Pacer::new(options, vec![channel], Vec::new()).unwrap();
         if let Some(rate) = rate {
             pacer.limit(rate, 0, Span(MS));
         }
@@ -207,6 +214,47 @@ fn overload_costs_those_that_tolerate_it() {
         assert!(row.counts.late > 200, "{row:?}");
         assert_eq!(row.measures.tumbling, 0, "{row:?}");
     }
+}
+
+/// The slots that are served under a rival, a packet a millisecond, and until when it waits then.
+fn order<P: Precedence>() -> (Vec<u8>, Turn) {
+    let options = Policy::rival(P::NAME).unwrap().options();
+    let mut bench: Bench<Rival<P>> = Bench::under(&options, Some(Rate(8_000_000)));
+    for (x, gap, arrival) in [(5, 5, 2), (2, 9, 1), (1, 9, 3)] {
+        let id = bench.join(0, attributes(x, 10, gap * MS, Late::Drop), false);
+        (0..4).for_each(|frame| bench.push(id, arrival, frame, 1000));
+    }
+    let turns = [3, MS, 2 * MS, 3 * MS].map(|now| bench.turn(now));
+    (turns.iter().flat_map(|t| t.0.clone()).collect(), turns[3].1)
+}
+
+/// Fails when a rival does not follow its own order, or sends a packet before its time: tried with
+/// DWCS in place of each, and with `ahead: None`.
+#[test]
+fn rivals_differ_in_order_alone() {
+    // All three have sent one; the next may go a gap of 5 ms after the first.
+    let rest = Turn::Wait(Time(5 * MS + 2));
+    assert_eq!(order::<Fifo>(), (vec![1, 0, 2], rest));
+    assert_eq!(order::<Edf>(), (vec![0, 1, 2], rest));
+    assert_eq!(order::<StaticPriority>(), (vec![2, 1, 0], rest));
+}
+
+/// Fails when a server of some name does not start, or one without a policy does.
+#[test]
+fn every_policy_serves() {
+    let (socket, to) = receiver();
+    for policy in rivals::POLICIES {
+        let policy = Policy::rival(policy.name).unwrap();
+        let streams = vec![constant("a", to, 1)];
+        let server = Server::start(Config { policy, streams, ..Config::default() }).unwrap();
+        until(server.handle(), "packets", |s| s.total().sent > 2);
+        balanced(&server.stop(Stop::Drop));
+        assert!(!received(&socket).is_empty(), "{policy:?}");
+    }
+    let none = Config { policy: Policy::Rival("none"), ..Config::default() };
+    let error = Server::start(none).unwrap_err().to_string();
+    assert!(error.contains("\"none\"") && error.contains("fifo"), "{error}");
+    assert_eq!(Policy::rival("none"), None);
 }
 
 /// Fails when a stream that leaves takes packets of others with it, or its own are lost uncounted.

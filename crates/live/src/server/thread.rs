@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use laxity_core::{Rate, Span, Time};
-use laxity_stream::structure::Structure;
-use laxity_stream::{Attributes, JoinError, Options, StreamId, UnknownStream};
+use laxity_stream::rivals::{self, Rival};
+use laxity_stream::structure::{Fastest, Precedence, Structure};
+use laxity_stream::{Attributes, JoinError, StreamId, UnknownStream};
 
 use super::clock::{Clock, Sleeper, Waker, thread_cpu};
-use super::config::ServerError;
+use super::config::{Policy, ServerError};
 use super::counts::{Counter, Row, Timing};
 use super::pacer::{Pacer, Turn};
 use super::table::{Entry, Pools};
@@ -93,7 +94,7 @@ impl Post {
 /// What the pacer is made of.
 #[derive(Debug)]
 pub struct Plan {
-    pub options: Options,
+    pub policy: Policy,
     pub sockets: Vec<Arc<UdpSocket>>,
     pub segment: bool,
     /// Rate, overhead, credit.
@@ -111,7 +112,7 @@ pub struct Parts {
 }
 
 /// What is left at the end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Finished {
     pub timing: Timing,
     pub rows: HashMap<StreamId, Row>,
@@ -122,7 +123,8 @@ impl Plan {
         let channel = |socket: &Arc<UdpSocket>| AnyChannel::new(Arc::clone(socket), self.segment);
         let channels = self.sockets.iter().map(channel).collect::<Result<_, _>>();
         let channels = channels.map_err(ServerError::system("UDP socket"))?;
-        let mut pacer = Pacer::new(&self.options, channels, pools).map_err(ServerError::Options)?;
+        let mut pacer =
+            Pacer::new(&self.policy.options(), channels, pools).map_err(ServerError::Options)?;
         if let Some((rate, overhead, credit)) = self.limit {
             pacer.limit(rate, overhead, credit);
         }
@@ -131,20 +133,49 @@ impl Plan {
 }
 
 /// The thread: says whether it could begin, then runs until told to stop.
-pub fn run<S: Structure>(
+pub fn run(
     plan: &Plan,
     pools: Pools,
     parts: Parts,
     ready: &Sender<Result<(), ServerError>>,
 ) -> Finished {
-    let none = || Finished { timing: Timing::default(), rows: HashMap::new() };
-    match plan.pacer::<S>(pools) {
-        Ok(pacer) if ready.send(Ok(())).is_ok() => Machine { pacer, parts, early: None }.run(),
-        Ok(_) => none(),
-        Err(error) => {
-            let _ = ready.send(Err(error));
-            none()
+    let begin = Begin { plan, pools, parts, ready };
+    match plan.policy {
+        Policy::Dwcs(_) => begin.run::<Fastest>(),
+        Policy::Rival(name) => rivals::visit(name, begin).unwrap_or_else(|| {
+            let _ = ready.send(Err(ServerError::NoPolicy(name)));
+            Finished::default()
+        }),
+    }
+}
+
+/// All that the thread needs but the policy in its own type: decisions are not dispatched.
+struct Begin<'a> {
+    plan: &'a Plan,
+    pools: Pools,
+    parts: Parts,
+    ready: &'a Sender<Result<(), ServerError>>,
+}
+
+impl Begin<'_> {
+    fn run<S: Structure>(self) -> Finished {
+        let Begin { plan, pools, parts, ready } = self;
+        match plan.pacer::<S>(pools) {
+            Ok(pacer) if ready.send(Ok(())).is_ok() => Machine { pacer, parts, early: None }.run(),
+            Ok(_) => Finished::default(),
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                Finished::default()
+            }
         }
+    }
+}
+
+impl rivals::Visitor for Begin<'_> {
+    type Output = Finished;
+
+    fn visit<P: Precedence + Send + 'static>(self) -> Finished {
+        self.run::<Rival<P>>()
     }
 }
 
