@@ -18,6 +18,7 @@ pub mod bebs_credit;
 pub mod berate;
 pub mod best;
 pub mod cbs;
+pub mod clusters;
 mod cpu_set;
 pub mod edf;
 pub mod eevdf;

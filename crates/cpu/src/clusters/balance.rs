@@ -1,0 +1,177 @@
+//! Best-effort tasks move to where they get more.
+//!
+//! Now and then the clusters with most and least to do for what they have are paired. A task moves
+//! if the busier of the two then has less to do. Where nothing evens out, as with three tasks on two
+//! CPUs, the task that had most CPU time for its weight changes sides if that leaves the busier one
+//! no worse: those that it leaves have the better place from then on, so all have their turn, and in
+//! the long run equal service.
+//!
+//! What a task has to do is its weight times the part of the time in which it was runnable lately.
+//! Members of groups stay with their server, reservations where they were admitted.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use laxity_core::Time;
+
+use super::place::compare;
+use super::{Clusters, Row};
+use crate::{CpuSet, Policy, Service, TaskId};
+
+/// The part of its time that a task is runnable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demand {
+    /// Runnable since, if it is; within the current interval.
+    since: Option<u64>,
+    /// Time runnable in the current interval before that.
+    time: u64,
+    level: u64,
+}
+
+impl Demand {
+    /// All the time.
+    pub(super) const FULL: u64 = 1 << 10;
+
+    /// Nothing is known; the worst is expected.
+    pub(super) fn new() -> Demand {
+        Demand { since: None, time: 0, level: Demand::FULL }
+    }
+
+    pub(super) fn wakes(&mut self, now: Time) {
+        self.since.get_or_insert(now.0);
+    }
+
+    pub(super) fn sleeps(&mut self, now: Time) {
+        if let Some(since) = self.since.take() {
+            self.time += now.0.saturating_sub(since);
+        }
+    }
+
+    /// An interval of this length ends.
+    fn renew(&mut self, now: Time, length: u64) {
+        let awake = self.since.is_some();
+        self.sleeps(now);
+        if awake {
+            self.wakes(now);
+        }
+        let time = u128::from(core::mem::take(&mut self.time).min(length));
+        let level = (time * u128::from(Demand::FULL) / u128::from(length.max(1))) as u64;
+        self.level = (self.level + level).div_ceil(2);
+    }
+}
+
+impl Row {
+    /// What it asks for of a cluster, besides reservations.
+    pub(super) fn load(&self) -> u64 {
+        if self.helped { self.weight() * self.demand.level } else { 0 }
+    }
+}
+
+impl<P: Policy> Clusters<P> {
+    /// Whether there is anything to balance, ever.
+    pub(super) fn balances(&self) -> bool {
+        self.options.balance.0 > 0 && self.clusters.len() > 1
+    }
+
+    pub(super) fn balance(&mut self, now: Time) {
+        let length = self.options.balance.0;
+        // Balances may have been missed where nothing else happened.
+        let missed = now.0.saturating_sub(self.next_balance) / length;
+        self.next_balance = self.next_balance.saturating_add(length.saturating_mul(missed + 1));
+        self.measure(now, length);
+        let mut even = CpuSet::NONE;
+        for _ in 0..2 * self.clusters.len() {
+            let rest = || {
+                let all = 0..self.clusters.len() as u32;
+                all.filter(|k| !even.contains(crate::CpuId(*k)))
+            };
+            // The last of the busiest and the first of the idlest: they differ unless one is left.
+            let by_load = |a: &u32, b: &u32| compare(self.part(*a), self.part(*b));
+            let (Some(busy), Some(idle)) = (rest().max_by(by_load), rest().min_by(by_load)) else {
+                return;
+            };
+            if compare(self.part(busy), self.part(idle)) == Ordering::Equal {
+                return;
+            }
+            let Some((task, evens)) = self.mover(busy, idle) else {
+                even = even.or(CpuSet::one(crate::CpuId(idle)));
+                continue;
+            };
+            let Some(attributes) = self.row(task).map(|row| row.attributes) else { return };
+            let moved = self.relocate(now, task, idle, &attributes).is_ok();
+            if !evens || !moved {
+                let both = [busy, idle].map(crate::CpuId).into_iter().collect();
+                even = even.or(both);
+            }
+        }
+    }
+
+    /// What each cluster and each task had to do lately.
+    fn measure(&mut self, now: Time, length: u64) {
+        for cluster in &mut self.clusters {
+            cluster.load = 0;
+        }
+        let mut least = u64::MAX;
+        for row in self.rows.iter_mut().flatten() {
+            row.demand.renew(now, length);
+            self.clusters[row.cluster as usize].load += row.load();
+            if row.helped && row.is_runnable() {
+                least = least.min(row.service);
+            }
+        }
+        if least < u64::MAX {
+            self.floor = self.floor.max(least);
+        }
+    }
+
+    /// Load for capacity.
+    fn part(&self, k: u32) -> (u64, u64) {
+        let cluster = &self.clusters[k as usize];
+        (cluster.load, cluster.capacity())
+    }
+
+    /// Who moves from a busy cluster to a less busy one, and whether that makes them more even.
+    fn mover(&self, busy: u32, idle: u32) -> Option<(TaskId, bool)> {
+        let (from, to) = (&self.clusters[busy as usize], &self.clusters[idle as usize]);
+        let rows = |k: u32| {
+            let tasks = self.clusters[k as usize].tasks.iter().map(|task| TaskId(*task));
+            tasks.filter_map(|task| Some((task, self.row(task)?)))
+        };
+        let movable = |row: &Row| {
+            row.load() > 0
+                && row.attributes.group.is_none()
+                && row.attributes.service == Service::BestEffort
+                && row.attributes.affinity.includes(to.set)
+        };
+        let mut candidates: Vec<(TaskId, u64, u64)> = rows(busy)
+            .filter(|(_, row)| movable(row))
+            .map(|(task, row)| (task, row.load(), row.service))
+            .collect();
+        // Most service first; then by number.
+        candidates.sort_by_key(|(task, _, service)| (core::cmp::Reverse(*service), *task));
+        let after = |load: u64| {
+            let (a, b) = ((from.load - load, from.capacity()), (to.load + load, to.capacity()));
+            if compare(a, b) == Ordering::Less { b } else { a }
+        };
+        let mut best: Option<(TaskId, (u64, u64))> = None;
+        for (task, load, _) in &candidates {
+            let part = after(*load);
+            if best.is_none_or(|(_, least)| compare(part, least) == Ordering::Less) {
+                best = Some((*task, part));
+            }
+        }
+        let (task, part) = best?;
+        if compare(part, self.part(busy)) == Ordering::Less {
+            return Some((task, true));
+        }
+        let poorest = candidates.iter().map(|(.., service)| *service).min()?;
+        let richest =
+            rows(idle).filter(|(_, row)| row.load() > 0).map(|(_, row)| row.service).max()?;
+        if richest <= poorest {
+            return None;
+        }
+        let no_worse = |load: u64| compare(after(load), self.part(busy)) != Ordering::Greater;
+        let turn = candidates.iter().find(|(_, load, _)| no_worse(*load));
+        turn.map(|(task, ..)| (*task, false))
+    }
+}

@@ -1,0 +1,113 @@
+//! Policies by name on several CPUs.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+
+use super::{Clusters, Layout, Options};
+use crate::berate::BeRate;
+use crate::registry::{self, UnknownPolicy};
+use crate::servers::Servers;
+use crate::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
+
+/// Why a policy cannot be had on these CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// No policy has this name.
+    Unknown(UnknownPolicy),
+    /// The policy decides for one CPU, and a cluster has more.
+    OneCpu {
+        /// The policy.
+        policy: String,
+        /// The first such cluster.
+        cluster: u32,
+        /// How many CPUs it has.
+        cpus: u32,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Unknown(unknown) => unknown.fmt(f),
+            BuildError::OneCpu { policy, cluster, cpus } => write!(
+                f,
+                "`{policy}` decides for one CPU, and cluster {cluster} has {cpus}: make clusters of \
+                 one CPU, or use one of {}",
+                SHARED.join(" ")
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BuildError {}
+
+impl From<UnknownPolicy> for BuildError {
+    fn from(unknown: UnknownPolicy) -> BuildError {
+        BuildError::Unknown(unknown)
+    }
+}
+
+type Boxed = Box<dyn Policy + Send>;
+
+/// Policies that can share one queue among several CPUs.
+const SHARED: &[&str] = &["bebs", "bebs-credit", "cbs", "iris", "iris-naive", "edf", "berate"];
+
+/// A policy by name for each cluster. On clusters of one CPU that can be any policy of the
+/// [`registry`].
+///
+/// # Errors
+/// When there is none of this name, or it cannot share a queue among the CPUs of a cluster.
+pub fn build(
+    name: &str,
+    policy: &registry::Options,
+    layout: &Layout,
+    options: Options,
+) -> Result<Clusters<Boxed>, BuildError> {
+    let info = registry::find(name).ok_or_else(|| UnknownPolicy(name.into()))?;
+    let shared = layout.clusters().iter().position(|set| set.len() > 1);
+    if let Some(cluster) = shared.filter(|_| !SHARED.contains(&name)) {
+        let (policy, cpus) = (name.into(), layout.clusters()[cluster].len());
+        return Err(BuildError::OneCpu { policy, cluster: cluster as u32, cpus });
+    }
+    let options = Options { reservations: options.reservations && info.keeps_deadlines, ..options };
+    let one = || registry::build(name, policy).ok();
+    Ok(Clusters::new(layout, options, |cpus| {
+        let servers = |one: Servers| -> Boxed { Box::new(Servers::on_several(*one.rules(), cpus)) };
+        match name {
+            _ if cpus == 1 => one().unwrap_or_else(|| servers(bebs::new(&policy.bebs))),
+            "bebs-credit" => servers(bebs_credit::new(&policy.bebs_credit)),
+            "cbs" => servers(cbs::new(&policy.cbs)),
+            "iris" => servers(iris::new(&policy.iris)),
+            "iris-naive" => servers(iris_naive::new(&policy.iris_naive)),
+            "edf" => Box::new(edf::on_several(&policy.edf, cpus)),
+            "berate" => Box::new(BeRate::on_several(&policy.berate, cpus)),
+            _ => servers(bebs::new(&policy.bebs)),
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::POLICIES;
+    use alloc::string::ToString;
+
+    #[test]
+    fn any_policy_is_partitioned_and_some_share_a_queue() {
+        let partitioned = Layout::partitioned(4).expect("four");
+        let pairs = Layout::clustered(4, 2).expect("four");
+        let (policy, options) = (registry::Options::default(), Options::default());
+        for p in POLICIES {
+            assert!(build(p.name, &policy, &partitioned, options).is_ok(), "{}", p.name);
+            let shared = build(p.name, &policy, &pairs, options);
+            assert_eq!(shared.is_ok(), SHARED.contains(&p.name), "{}", p.name);
+        }
+        let error = build("linux-2.4", &policy, &pairs, options).err().expect("it cannot");
+        assert!(
+            error.to_string().starts_with("`linux-2.4` decides for one CPU, and cluster 0 has 2")
+        );
+        assert!(build("cfs", &policy, &pairs, options).is_err());
+        assert!(SHARED.iter().all(|name| registry::find(name).is_some()));
+    }
+}

@@ -1,0 +1,110 @@
+//! Reports go to the cluster of the task, in the numbers that it has there.
+
+use laxity_core::{Span, Time};
+
+use super::{Clusters, Given, State};
+use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
+
+impl<P: Policy> Policy for Clusters<P> {
+    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.settle(now, task, a)
+    }
+
+    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some((k, local)) = self.row(task).map(|row| (row.cluster, row.local)) else { return };
+        let ran = self.halt(now, task, ran);
+        self.touch(now, k);
+        self.clusters[k as usize].policy.leave(now, TaskId(local), ran);
+        self.forget(task);
+    }
+
+    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.resettle(now, task, a)
+    }
+
+    fn wake(&mut self, now: Time, task: TaskId) {
+        let floor = self.floor;
+        let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) else { return };
+        if row.is_runnable() {
+            return;
+        }
+        row.service = row.service.max(floor);
+        row.demand.wakes(now);
+        let (k, local) = (row.cluster, row.local);
+        self.touch(now, k);
+        self.clusters[k as usize].policy.wake(now, TaskId(local));
+        self.waits(task);
+    }
+
+    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some((k, local)) = self.row(task).map(|row| (row.cluster, row.local)) else { return };
+        let ran = self.halt(now, task, ran);
+        self.touch(now, k);
+        self.clusters[k as usize].policy.block(now, TaskId(local), ran);
+    }
+
+    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) else { return };
+        row.serve(ran);
+        let (k, local) = (row.cluster, TaskId(row.local));
+        let (State::Home(cpu) | State::Lent(cpu)) = row.state else { return };
+        match self.cpus[cpu.index()].given {
+            Given::Home(pick) => {
+                row.untold = row.untold.saturating_add(ran.0);
+                if now >= pick.until {
+                    self.touch(now, k);
+                }
+            }
+            Given::Lent(pick) => {
+                self.clusters[k as usize].policy.lent(now, local, ran);
+                self.stale |= now >= pick.until;
+            }
+            Given::Idle => {}
+        }
+    }
+
+    fn timer(&mut self, now: Time) {
+        for at in 0..self.dirty.len() {
+            let k = self.dirty[at];
+            let policy = &self.clusters[k as usize].policy;
+            if policy.next_event().is_some_and(|event| event <= now) {
+                self.touch(now, k);
+                self.clusters[k as usize].policy.timer(now);
+            }
+        }
+        while let Some((_, k)) = self.events.first().filter(|(at, _)| *at <= now.0) {
+            self.touch(now, k);
+            self.clusters[k as usize].policy.timer(now);
+        }
+        if self.balances() && now.0 >= self.next_balance {
+            self.balance(now);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let told = self.events.first().map(|(at, _)| Time(at));
+        let policies = self.dirty.iter().map(|k| &self.clusters[*k as usize].policy);
+        let live = policies.filter_map(Policy::next_event).min();
+        let balance = self.balances().then_some(Time(self.next_balance));
+        [told, live, balance].into_iter().flatten().min()
+    }
+
+    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        if self.stale {
+            self.decide(now);
+        }
+        match self.cpus.get(cpu.index())?.given {
+            Given::Home(pick) | Given::Lent(pick) => Some(pick),
+            Given::Idle => None,
+        }
+    }
+
+    fn displace(&mut self, now: Time, cpu: CpuId) {
+        let Some(k) = self.cpus.get(cpu.index()).map(|c| c.cluster) else { return };
+        let cluster = &mut self.clusters[k as usize];
+        if let Some(slot) = cluster.cpus.iter().position(|c| *c == cpu) {
+            cluster.policy.displace(now, CpuId(slot as u32));
+        }
+        self.touch(now, k);
+    }
+}

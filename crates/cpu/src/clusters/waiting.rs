@@ -1,0 +1,56 @@
+//! Best-effort tasks that could run and have no CPU, by who had least of the machine so far.
+
+use alloc::vec::Vec;
+
+use crate::queue::Queue;
+use crate::{CpuId, CpuSet};
+
+/// A queue for each affinity that some task has, so that a CPU finds the first that may run there
+/// without passing over others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    classes: Vec<(CpuSet, Queue)>,
+    turns: u64,
+    waiting: usize,
+}
+
+impl Waiting {
+    /// The class of an affinity, with room for tasks numbered below `tasks`.
+    pub(super) fn class(&mut self, affinity: CpuSet, tasks: usize) -> u32 {
+        let found = self.classes.iter().position(|(set, _)| *set == affinity);
+        let class = found.unwrap_or_else(|| {
+            self.classes.push((affinity, Queue::default()));
+            self.classes.len() - 1
+        });
+        self.classes[class].1.reserve(tasks);
+        class as u32
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// A task waits; answers its turn.
+    pub(super) fn enter(&mut self, class: u32, task: u32, service: u64) -> u64 {
+        self.turns += 1;
+        self.waiting += 1;
+        self.classes[class as usize].1.set(task, service, self.turns);
+        self.turns
+    }
+
+    pub(super) fn leave(&mut self, class: u32, task: u32) {
+        let queue = &mut self.classes[class as usize].1;
+        self.waiting -= usize::from(queue.key(task).is_some());
+        queue.remove(task);
+    }
+
+    /// Who had least of those that may run on `cpu`; on equal terms who waits longest.
+    pub(super) fn first(&self, cpu: CpuId) -> Option<(u64, u32)> {
+        let there = self.classes.iter().filter(|(set, _)| set.contains(cpu));
+        let firsts = there.filter_map(|(_, queue)| {
+            let (service, task) = queue.first()?;
+            Some((service, queue.turn(task), task))
+        });
+        firsts.min().map(|(service, _, task)| (service, task))
+    }
+}
