@@ -27,7 +27,8 @@ pub struct Laxity {
 pub enum Command {
     /// Say whether every real-time deadline of a scenario is kept, why, and how far it could go.
     Check(CheckArgs),
-    /// Run a scenario's traffic, or a recorded one, through policies and compare them (simulated).
+    /// Run a scenario's traffic or tasks, or recorded ones, through policies and compare them
+    /// (simulated).
     Simulate(Box<SimulateArgs>),
     /// Fit a scenario to a capture: who sends, and the smallest envelopes that hold it.
     Fit(FitArgs),
@@ -100,7 +101,8 @@ pub struct SimulateArgs {
     /// Several seeds, both ends included.
     #[arg(long, value_name = "A..B", value_parser = parse_seeds)]
     pub seeds: Option<Seeds>,
-    /// How long packets arrive, such as `360s`; the default is 60 s.
+    /// How long packets arrive or tasks run, such as `360s`; the default is 60 s for links, 10 s
+    /// for streams and CPUs.
     #[arg(long, conflicts_with = "trace")]
     pub duration: Option<String>,
     /// Replay a CSV trace or a capture instead of the scenario's sources.
@@ -115,6 +117,15 @@ pub struct SimulateArgs {
     /// Write the departures of the first policy as a capture with frames made for the purpose.
     #[arg(long, value_name = "OUT.pcapng")]
     pub pcap_out: Option<PathBuf>,
+    /// Write the schedule of CPUs as trace events, for Perfetto and chrome://tracing.
+    #[arg(long, value_name = "OUT.json")]
+    pub trace_out: Option<PathBuf>,
+    /// Write a line for each time that a task had a CPU.
+    #[arg(long, value_name = "OUT.csv")]
+    pub slices: Option<PathBuf>,
+    /// Write a line for each job of a task.
+    #[arg(long, value_name = "OUT.csv")]
+    pub jobs: Option<PathBuf>,
     /// Write a page with plots.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,

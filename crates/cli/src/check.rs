@@ -8,7 +8,7 @@ use laxity_scenario::model::Scenario;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};
-use crate::{analysis, output, streams};
+use crate::{analysis, cpus, output, streams};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
@@ -20,6 +20,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             link(args, &scenario)
         }
         Document::Streams(scenario) => streams::check::run(args, &scenario),
+        Document::Cpus(scenario) => cpus::check::run(args, &scenario),
     }
 }
 

@@ -6,6 +6,7 @@ mod analysis;
 mod args;
 mod bench;
 mod check;
+mod cpus;
 mod failure;
 mod fit;
 mod interrupt;

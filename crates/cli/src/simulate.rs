@@ -20,7 +20,7 @@ use crate::args::{Seeds, SimulateArgs};
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::{analysis, check, interrupt, output, streams, warning};
+use crate::{analysis, check, cpus, interrupt, output, streams, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(60_000);
@@ -35,10 +35,24 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             link(args, &scenario)
         }
         Document::Streams(scenario) => streams::simulate::run(args, &scenario),
+        Document::Cpus(scenario) => cpus::simulate::run(args, &scenario),
+    }
+}
+
+/// Refuses what is about tasks where there are packets.
+pub fn refuse_cpu_options(args: &SimulateArgs) -> Result<(), Failure> {
+    let given =
+        [("--trace-out", &args.trace_out), ("--slices", &args.slices), ("--jobs", &args.jobs)];
+    match given.iter().find(|(_, path)| path.is_some()) {
+        Some((option, _)) => {
+            Err(Failure::input(format!("{option} has no meaning for packets: it is about tasks")))
+        }
+        None => Ok(()),
     }
 }
 
 fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
+    refuse_cpu_options(args)?;
     let own = &scenario.policy;
     let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
     let traffic = traffic(args, scenario)?;

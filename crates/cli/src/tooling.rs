@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use laxity_core::{OptionInfo, PolicyInfo};
+use laxity_cpu::registry as cpus;
 use laxity_link::registry as links;
 use laxity_scenario::streams::policies as streams;
 
@@ -14,7 +15,7 @@ use crate::output;
 
 /// `laxity policies`
 pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
-    let kinds = [("link", links::POLICIES), ("stream", streams::POLICIES)];
+    let kinds = [("link", links::POLICIES), ("stream", streams::POLICIES), ("CPU", cpus::POLICIES)];
     if args.json {
         let row = |of: &str, p: &PolicyInfo| {
             let options = p.options.iter().map(|o| {

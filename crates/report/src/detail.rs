@@ -134,7 +134,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
+pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let (mut n, mut sum, mut min, mut max) = (0u32, 0.0, f64::INFINITY, f64::NEG_INFINITY);
     for v in values.filter(|v| v.is_finite()) {
         (n, sum, min, max) = (n + 1, sum + v, min.min(v), max.max(v));

@@ -17,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cpus;
 pub mod curves;
 mod delays;
 mod detail;
@@ -36,6 +37,7 @@ pub mod ticks;
 mod timeline;
 mod verdict;
 
+pub use cpus::*;
 pub use delays::{delay_tables, drop_table, loss_table, margin_table, policy_table};
 pub use detail::{FlowDetail, Outcome, PolicyDetail};
 pub use figure::{Figure, Key};

@@ -33,7 +33,8 @@ impl Kind {
     pub fn sentence(self) -> &'static str {
         match self {
             Kind::Simulated => {
-                "All delays on this page were simulated; no packet was sent on a network."
+                "All times on this page were simulated; no packet was sent on a network, and no \
+                 kernel ran a task."
             }
             Kind::Live => "All delays on this page were measured on a running system.",
             Kind::Analysed => {

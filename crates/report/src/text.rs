@@ -1,5 +1,6 @@
 //! Tables and verdicts for a terminal or a file.
 
+use crate::cpus::{self, CpuOutcome};
 use crate::delays;
 use crate::detail::Outcome;
 use crate::escape::terminal;
@@ -7,7 +8,7 @@ use crate::page::Mood;
 use crate::streams::{self, StreamOutcome};
 use crate::table::{Cell, Group, Table, Tone};
 use crate::{reproduction, simulation, verdict};
-use laxity_scenario::result::{CheckResult, Reproduction, StreamCheckResult};
+use laxity_scenario::result::{CheckResult, CpuCheckResult, Reproduction, StreamCheckResult};
 use unicode_width::UnicodeWidthStr;
 
 /// How text is written.
@@ -80,6 +81,33 @@ pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
     out.push('\n');
     push(&mut out, &streams::stream_check_table(check), style);
     out.pop();
+    out
+}
+
+/// What `laxity simulate` prints for CPUs: the tables of shares, misses, times and switches, and a
+/// sentence.
+pub fn cpu_simulation(outcome: CpuOutcome<'_>, policy: Option<&str>, style: Style) -> String {
+    let mut out = String::new();
+    for t in cpus::cpu_tables(outcome) {
+        push(&mut out, &t, style);
+    }
+    let (mood, word, text) = cpus::cpu_words(outcome, policy);
+    out.push_str(&statement(mood, &word, &text, style));
+    out
+}
+
+/// What `laxity check` prints for CPUs.
+pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
+    let (mood, word, text) = cpus::cpu_verdict(check);
+    let mut out = statement(mood, word, &text, style);
+    for reason in cpus::cpu_reasons(check) {
+        out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
+    }
+    if !check.requests.is_empty() {
+        out.push('\n');
+        push(&mut out, &cpus::cpu_check_table(check), style);
+        out.pop();
+    }
     out
 }
 

@@ -22,12 +22,14 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod cpus;
 mod streams;
 
 use std::io::{self, Write};
 
 use laxity_core::{Bytes, Time};
 
+pub use cpus::{JOB_HEADER, JobOutcome, JobRow, JobWriter, SLICE_HEADER, SliceRow, SliceWriter};
 pub use streams::{STREAM_COLUMNS, StreamPacketRow, StreamPacketWriter};
 
 /// The first line.
@@ -97,13 +99,13 @@ impl<W: Write> PacketWriter<W> {
     /// # Errors
     /// None yet; the header waits with the first rows.
     pub fn new(to: W) -> io::Result<PacketWriter<W>> {
-        Ok(PacketWriter::with_columns(to, ""))
+        Ok(PacketWriter::with_header(to, [HEADER, ""]))
     }
 
-    /// A writer whose header goes on with further columns.
-    fn with_columns(to: W, columns: &str) -> PacketWriter<W> {
+    /// A writer of other rows, or of rows that go on.
+    fn with_header(to: W, header: [&str; 2]) -> PacketWriter<W> {
         let mut buffer = Vec::with_capacity(FLUSH + 4096);
-        for part in [HEADER, columns, "\n"] {
+        for part in [header[0], header[1], "\n"] {
             buffer.extend_from_slice(part.as_bytes());
         }
         PacketWriter { to, buffer }

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use crate::cpus::CpuScenario;
 use crate::keys::{Table, nearest};
 use crate::model::Scenario;
 use crate::problem::{Problems, ScenarioError};
 use crate::read::walk::Section;
 use crate::read::{self, Context, TraceLoader};
 use crate::streams::StreamScenario;
-use crate::{shape, streams};
+use crate::{cpus, shape, streams};
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub enum Document {
     Link(Scenario),
     /// `[server]`: a media server and its streams.
     Streams(StreamScenario),
+    /// `[cpu]`: CPUs and their tasks.
+    Cpus(CpuScenario),
 }
 
 /// What a scenario file describes.
@@ -28,17 +31,21 @@ pub enum DocumentKind {
     Link,
     /// A media server.
     Streams,
+    /// CPUs.
+    Cpus,
 }
 
 impl DocumentKind {
     /// Every kind.
-    pub const ALL: [DocumentKind; 2] = [DocumentKind::Link, DocumentKind::Streams];
+    pub const ALL: [DocumentKind; 3] =
+        [DocumentKind::Link, DocumentKind::Streams, DocumentKind::Cpus];
 
     /// The section that only files of this kind have, and all of them.
     pub const fn section(self) -> &'static str {
         match self {
             DocumentKind::Link => "link",
             DocumentKind::Streams => "server",
+            DocumentKind::Cpus => "cpu",
         }
     }
 
@@ -47,6 +54,7 @@ impl DocumentKind {
         match self {
             DocumentKind::Link => "a link scenario",
             DocumentKind::Streams => "a stream scenario",
+            DocumentKind::Cpus => "a CPU scenario",
         }
     }
 
@@ -55,6 +63,7 @@ impl DocumentKind {
         match self {
             DocumentKind::Link => &shape::SCENARIO,
             DocumentKind::Streams => &streams::shape::SCENARIO,
+            DocumentKind::Cpus => &cpus::shape::SCENARIO,
         }
     }
 }
@@ -97,6 +106,7 @@ impl Document {
                 DocumentKind::Streams => {
                     Document::Streams(streams::read::scenario(&root, path, cx)?)
                 }
+                DocumentKind::Cpus => Document::Cpus(cpus::read::scenario(&root, path, cx)?),
             })
         })
     }
@@ -106,6 +116,7 @@ impl Document {
         match self {
             Document::Link(_) => DocumentKind::Link,
             Document::Streams(_) => DocumentKind::Streams,
+            Document::Cpus(_) => DocumentKind::Cpus,
         }
     }
 
@@ -114,6 +125,7 @@ impl Document {
         match self {
             Document::Link(scenario) => scenario.to_toml(),
             Document::Streams(scenario) => scenario.to_toml(),
+            Document::Cpus(scenario) => scenario.to_toml(),
         }
     }
 }

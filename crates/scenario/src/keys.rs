@@ -74,6 +74,10 @@ pub enum Kind {
     Frequency,
     /// A share of a hundred, such as `1 %`.
     Percent,
+    /// A nice value, from -20 to 19.
+    Nice,
+    /// A list of steps of a script, such as `run 5 ms`.
+    Steps,
     /// A host and a port, `host:port`.
     Address,
     /// A table.
@@ -117,6 +121,10 @@ pub enum Plain {
     No,
     /// A size.
     Size,
+    /// A time.
+    Time,
+    /// A name.
+    Text,
     /// One of the names given.
     Names(&'static [&'static str]),
 }
@@ -164,6 +172,8 @@ impl Kind {
             Kind::Tolerance => "a tolerance x/y".into(),
             Kind::Frequency => "a frequency".into(),
             Kind::Percent => "a percentage".into(),
+            Kind::Nice => "a nice value".into(),
+            Kind::Steps => "a list of steps".into(),
             Kind::Address => "a host and port".into(),
             Kind::Table(_) => "a table".into(),
             Kind::Tables(table) => format!("a list of tables [[{}]]", table.name),
@@ -206,6 +216,8 @@ impl Forms {
         match self.plain {
             Plain::No => {}
             Plain::Size => forms.push("\"1536 B\"".into()),
+            Plain::Time => forms.push("\"10 ms\"".into()),
+            Plain::Text => forms.push("\"a name\"".into()),
             Plain::Names(names) => forms.extend(names.iter().map(|n| format!("\"{n}\""))),
         }
         for table in self.tables {

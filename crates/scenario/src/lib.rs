@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod cpus;
 pub mod csv;
 mod document;
 #[doc(hidden)]

@@ -14,11 +14,13 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod cpus;
 mod streams;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+pub use cpus::*;
 pub use streams::*;
 
 /// `laxity simulate --json` for one seed.

@@ -163,6 +163,12 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Tolerance => text(r"^\s*[0-9]+\s*/\s*[0-9]+\s*$"),
         Kind::Frequency => text(r"^\s*[0-9]+(\.[0-9]+)?\s*/s\s*$"),
         Kind::Percent => text(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"),
+        Kind::Nice => json!({ "type": "integer", "minimum": -20, "maximum": 19 }),
+        Kind::Steps => json!({
+            "type": "array",
+            "minItems": 1,
+            "items": { "type": "string", "pattern": r"^\s*(run|sleep|until)\s" },
+        }),
         Kind::Address => text(r"^(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+):[0-9]+$"),
         Kind::Table(table) => {
             define(table.name, definitions, |d| Value::Object(object(table, d)));
@@ -184,6 +190,8 @@ fn any_form(forms: &Forms, definitions: &mut Map<String, Value>) -> Value {
     match forms.plain {
         Plain::No => {}
         Plain::Size => any.push(defined("size")),
+        Plain::Time => any.push(defined("time")),
+        Plain::Text => any.push(json!({ "type": "string", "minLength": 1 })),
         Plain::Names(names) => any.push(json!({ "enum": names })),
     }
     for table in forms.tables {
@@ -248,6 +256,8 @@ fn below(table: &'static Table, path: &str, seen: &mut Vec<&'static str>, out: &
                 let plain = match forms.plain {
                     Plain::No => String::new(),
                     Plain::Size => " A plain size, or:".into(),
+                    Plain::Time => " A plain time, or:".into(),
+                    Plain::Text => " A name, or:".into(),
                     Plain::Names(names) => format!(" {}, or:", crate::keys::strings(names)),
                 };
                 let _ = write!(out, "\n## `{}`\n\n{}{plain}\n", key.name, forms.doc);

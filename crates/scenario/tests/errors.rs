@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use laxity_cpu::registry;
 use laxity_scenario::Document;
 use laxity_scenario::policies::POLICIES;
 use laxity_scenario::streams::policies;
@@ -23,6 +24,7 @@ fn cases() -> Vec<PathBuf> {
 #[test]
 fn messages_are_as_reviewed() {
     let stream_policies: Vec<&str> = policies::POLICIES.iter().map(|p| p.name).collect();
+    let cpu_policies: Vec<&str> = registry::POLICIES.iter().map(|p| p.name).collect();
     let bless = std::env::var_os("LAXITY_BLESS").is_some();
     let cases = cases();
     assert!(cases.len() >= 30);
@@ -33,7 +35,8 @@ fn messages_are_as_reviewed() {
             // A new policy changes no message here.
             Err(error) => format!("{error}\n")
                 .replace(&POLICIES.join(" "), "{policies}")
-                .replace(&stream_policies.join(" "), "{stream policies}"),
+                .replace(&stream_policies.join(" "), "{stream policies}")
+                .replace(&cpu_policies.join(" "), "{cpu policies}"),
         };
         let expected = path.with_extension("txt");
         if bless {

@@ -23,7 +23,7 @@ fn all() -> Vec<Document> {
 fn links() -> Vec<Scenario> {
     let link = |document| match document {
         Document::Link(scenario) => Some(scenario),
-        Document::Streams(_) => None,
+        Document::Streams(_) | Document::Cpus(_) => None,
     };
     all().into_iter().filter_map(link).collect()
 }
@@ -131,12 +131,13 @@ fn the_greedy_flows_leave_room() {
 #[test]
 fn what_is_printed_reads_back_equal() {
     let scenarios = all();
-    assert_eq!((scenarios.len(), links().len()), (9, 7));
+    assert_eq!((scenarios.len(), links().len()), (11, 7));
     for scenario in scenarios {
         let text = scenario.to_toml();
         let path = match &scenario {
             Document::Link(scenario) => &scenario.path,
             Document::Streams(scenario) => &scenario.path,
+            Document::Cpus(scenario) => &scenario.path,
         };
         let again = Document::parse(&text, path).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(again, scenario, "{text}");

@@ -121,7 +121,14 @@ fn committed_scenarios_are_valid() {
     let schema = schema::schema();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut paths = toml_files(&root().join("scenarios"));
-    paths.extend(["least.toml", "streams-least.toml", "streams-full.toml"].map(|f| corpus.join(f)));
+    let files = [
+        "least.toml",
+        "streams-least.toml",
+        "streams-full.toml",
+        "cpus-least.toml",
+        "cpus-full.toml",
+    ];
+    paths.extend(files.map(|f| corpus.join(f)));
     assert!(paths.len() > 6);
     for path in paths {
         assert!(valid(&schema, &document(&path).unwrap(), &schema), "{}", path.display());
@@ -133,9 +140,11 @@ fn committed_scenarios_are_valid() {
 fn malformed_scenarios_are_not_valid() {
     let schema = schema::schema();
     // Patterns of quantities and addresses (08 to 11, 33, 45) are not tried here; what one value
-    // says of another (12 to 15, 21, 23, 28, 46) only the reader knows.
-    let beyond =
-        ["08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46", "61"];
+    // says of another (12 to 15, 21, 23, 28, 46, 73, 75) only the reader knows.
+    let beyond = [
+        "08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46", "61",
+        "73", "75",
+    ];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let accepted = toml_files(&folder).into_iter().filter_map(|path| {
         let name = path.file_name()?.to_string_lossy()[..2].to_owned();

@@ -4,6 +4,7 @@
 
 pub mod arrivals;
 pub mod cpu;
+pub mod cpus;
 pub mod engine;
 pub mod fit;
 pub mod measure;

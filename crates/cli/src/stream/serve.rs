@@ -22,9 +22,11 @@ const LOOK: Duration = Duration::from_millis(20);
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let scenario = match Document::read(&args.scenario).map_err(Failure::input)? {
         Document::Streams(scenario) => scenario,
-        Document::Link(_) => {
-            let what = "this scenario describes a link; a media server has sections [server] and \
-                        [[stream]]";
+        other => {
+            let what = format!(
+                "this is {}; a media server has sections [server] and [[stream]]",
+                other.kind().noun()
+            );
             return Err(Failure::input(format!("{}: {what}", args.scenario.display())));
         }
     };

@@ -20,7 +20,7 @@ use super::{analysis, check};
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
-use crate::simulate::{chosen, duration, seeds, write_page};
+use crate::simulate::{chosen, duration, refuse_cpu_options, seeds, write_page};
 use crate::{interrupt, output, warning};
 
 /// Simulated unless told otherwise.
@@ -29,6 +29,7 @@ const DURATION: Span = Span::from_millis(10_000);
 /// Runs the command.
 pub fn run(args: &SimulateArgs, scenario: &StreamScenario) -> Result<ExitCode, Failure> {
     refuse_link_options(args)?;
+    refuse_cpu_options(args)?;
     let own = &scenario.policy;
     let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
     let duration = duration(args, DURATION)?;

@@ -4,7 +4,7 @@ mod delay;
 mod figures;
 mod outcome;
 mod page;
-mod tables;
+pub(crate) mod tables;
 mod verdict;
 
 pub use outcome::{StreamClassDetail, StreamOutcome, StreamPolicyDetail};

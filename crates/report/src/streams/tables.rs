@@ -97,7 +97,7 @@ fn missed(outcome: &StreamOutcome<'_>) -> Table {
 }
 
 /// Enough digits to tell a small share from none.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = match percent {
         p if p >= 10.0 || p == 0.0 => 1,
@@ -164,7 +164,8 @@ pub fn stream_delay_table(outcome: StreamOutcome<'_>) -> Table {
     )
 }
 
-fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
+/// A mean, and half the range where there is one.
+pub(crate) fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
     match spread {
         None => Cell::none(),
         Some(s) if s.max > s.min => {

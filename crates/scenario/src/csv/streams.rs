@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use laxity_core::Time;
 
-use super::{PacketRow, PacketWriter};
+use super::{HEADER, PacketRow, PacketWriter};
 
 /// What follows the columns of links: what `deadline_ns` is for, when sending began, and the
 /// stream within its class, counted from 0.
@@ -30,7 +30,7 @@ pub struct StreamPacketWriter<W: Write> {
 impl<W: Write> StreamPacketWriter<W> {
     /// A writer that begins with the header.
     pub fn new(to: W) -> StreamPacketWriter<W> {
-        StreamPacketWriter { rows: PacketWriter::with_columns(to, STREAM_COLUMNS) }
+        StreamPacketWriter { rows: PacketWriter::with_header(to, [HEADER, STREAM_COLUMNS]) }
     }
 
     /// Adds one row.

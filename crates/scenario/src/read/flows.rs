@@ -14,11 +14,26 @@ pub(crate) const OTHER: &str = "other";
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
 
-/// The names so far, with the lines on which they stand.
-#[derive(Default)]
-pub(crate) struct Names(HashMap<String, usize>);
+/// The names so far.
+pub(crate) struct Names {
+    /// Whose names they are.
+    of: &'static str,
+    /// With the lines on which they stand.
+    lines: HashMap<String, usize>,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names::of("flow")
+    }
+}
 
 impl Names {
+    /// None yet.
+    pub(crate) fn of(of: &'static str) -> Names {
+        Names { of, lines: HashMap::new() }
+    }
+
     /// Reads and claims the name of a flow.
     pub(crate) fn claim(
         &mut self,
@@ -41,9 +56,10 @@ impl Names {
             return None;
         }
         let line = out.line(section.span_of("name").start);
-        if let Some(first) = self.0.insert(name.to_owned(), line) {
+        if let Some(first) = self.lines.insert(name.to_owned(), line) {
             let what = format!("the name \"{}\" is taken on line {first}", shown(name));
-            section.wrong("name", out, what, "every flow needs a name of its own");
+            let remedy = format!("every {} needs a name of its own", self.of);
+            section.wrong("name", out, what, remedy);
             return None;
         }
         Some(name.to_owned())

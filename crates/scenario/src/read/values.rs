@@ -2,13 +2,15 @@
 //! numbers, tolerances, frequencies, percentages, addresses.
 
 use laxity_core::Span;
+use laxity_cpu::Nice;
 use laxity_stream::{Tolerance, ToleranceError};
 use toml::de::DeValue;
 
 use super::walk::{self, Section, shown};
+use crate::cpus::model::Step;
 use crate::keys::{Kind, nearest};
 use crate::problem::Problems;
-use crate::quantity::{Inexact, exact, print_span, split_decimal};
+use crate::quantity::{self, Inexact, exact, print_span, split_decimal};
 use crate::streams::model::{Frequency, Share};
 
 /// A range of times, both ends included.
@@ -189,6 +191,75 @@ pub(crate) fn percent(section: &Section<'_>, name: &str, out: &mut Problems<'_>)
     };
     section.wrong(name, out, what, remedy);
     None
+}
+
+/// A nice value ([`Kind::Nice`]).
+pub(crate) fn nice(section: &Section<'_>, name: &str, out: &mut Problems<'_>) -> Option<Nice> {
+    let (_, value) = section.get(name)?;
+    let remedy = "write a number from -20 (most of the CPU) to 19 (least)";
+    let DeValue::Integer(number) = value.get_ref() else {
+        section.wrong(name, out, "this is not a whole number", remedy);
+        return None;
+    };
+    let parsed = i8::from_str_radix(number.as_str(), number.radix()).ok().and_then(Nice::new);
+    if parsed.is_none() {
+        let what = format!("{} is out of range", shown(&number.to_string()));
+        section.wrong(name, out, what, remedy);
+    }
+    parsed
+}
+
+/// The most steps of a script.
+const MOST_STEPS: usize = 100_000;
+
+/// Steps of a script ([`Kind::Steps`]): a verb and a time each.
+pub(crate) fn steps(
+    section: &Section<'_>,
+    name: &str,
+    out: &mut Problems<'_>,
+) -> Option<Vec<Step>> {
+    let (key, value) = section.get(name)?;
+    let DeValue::Array(array) = value.get_ref() else {
+        let remedy = format!("write it like {name} = {}", key.example);
+        section.wrong(name, out, "this is not a list of steps", remedy);
+        return None;
+    };
+    if array.is_empty() || array.len() > MOST_STEPS {
+        let what = format!("a script has from 1 to {MOST_STEPS} steps, this one {}", array.len());
+        section.wrong(name, out, what, format!("write it like {name} = {}", key.example));
+        return None;
+    }
+    let mut done = Vec::with_capacity(array.len());
+    for value in array.iter() {
+        let remedy = "write `run`, `sleep` or `until` and a time, like \"run 5 ms\"";
+        let Some(text) = value.get_ref().as_str() else {
+            out.value(value.span(), &section.key_path(name), "this is not a step", remedy);
+            continue;
+        };
+        let (verb, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text, ""));
+        let step = match verb {
+            "run" => Step::Run,
+            "sleep" => Step::Sleep,
+            "until" => Step::Until,
+            _ => {
+                let what = format!("\"{}\" is not a step", shown(text));
+                out.value(value.span(), &section.key_path(name), what, remedy);
+                continue;
+            }
+        };
+        match quantity::span(rest) {
+            Ok(span) if span <= walk::MAX_SPAN => done.push(step(span)),
+            Ok(_) => {
+                let what = format!("\"{}\" lasts more than 1000 h", shown(text));
+                out.value(value.span(), &section.key_path(name), what, "check the unit");
+            }
+            Err(error) => {
+                let what = format!("\"{}\" has no time: {}", shown(text), error.reason());
+                out.value(value.span(), &section.key_path(name), what, error.remedy());
+            }
+        }
+    }
+    (done.len() == array.len()).then_some(done)
 }
 
 /// A host and a port ([`Kind::Address`]): a name, an IPv4 address or an IPv6 one in brackets.

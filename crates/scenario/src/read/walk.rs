@@ -98,7 +98,9 @@ impl<'a> Section<'a> {
         };
         let (file, span) = (self.file, value.span());
         let mut section = Section { file, shape, table, span, path, meant: Vec::new() };
-        section.check(out, &|name| without_parameters(shape, name));
+        section.check(out, &|name| {
+            with_a_dot(shape, name).or_else(|| without_parameters(shape, name))
+        });
         Some(section)
     }
 
@@ -453,6 +455,14 @@ fn addition(key: &Key, top: bool) -> String {
         Kind::Tables(_) if top => format!("add a section [[{}]] with {keys}", key.name),
         _ => format!("add {} = {}", key.name, key.example),
     }
+}
+
+/// What to say of a name with a dot that stands without quotes.
+fn with_a_dot(shape: &Table, name: &str) -> Option<(String, String)> {
+    let first = |k: &&Key| k.name.split_once('.').is_some_and(|(first, _)| first == name);
+    let key = shape.keys.iter().find(first)?.name;
+    let what = format!("`{key}` is two keys without quotes");
+    Some((what, format!("write \"{key}\" = {{ ... }}, in quotes")))
 }
 
 /// What to say of a table for a policy that takes none, where policies are chosen.

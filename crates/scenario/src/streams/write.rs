@@ -8,7 +8,7 @@ use super::model::{
 };
 use super::policies::{DWCS, STRUCTURES};
 use crate::quantity::print_bit_rate;
-use crate::write::printer::{Printer, length, quoted, range, size, time};
+use crate::write::printer::{Printer, decimal, length, quoted, range, size, time};
 
 impl StreamScenario {
     /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the
@@ -131,16 +131,6 @@ fn application(needs: &Application) -> String {
     let loss = decimal(u64::from(*loss), 10_000);
     let burst = burst.map_or(String::new(), |burst| format!(", burst = {burst}"));
     format!("{{ frames = \"{frames}/s\", packets = {packets}, loss = \"{loss} %\"{burst} }}")
-}
-
-/// `n / unit` with as many decimals as it needs; `unit` is a power of ten.
-fn decimal(n: u64, unit: u64) -> String {
-    let (whole, part) = (n / unit, n % unit);
-    if part == 0 {
-        return whole.to_string();
-    }
-    let width = unit.ilog10() as usize;
-    format!("{whole}.{part:0width$}").trim_end_matches('0').to_owned()
 }
 
 /// The options that differ from a policy's own, as they are written.

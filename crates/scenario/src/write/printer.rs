@@ -112,3 +112,13 @@ pub(crate) fn length(length: &Length) -> String {
         }
     }
 }
+
+/// `n / unit` with as many decimals as it needs; `unit` is a power of ten.
+pub(crate) fn decimal(n: u64, unit: u64) -> String {
+    let (whole, part) = (n / unit, n % unit);
+    if part == 0 {
+        return whole.to_string();
+    }
+    let width = unit.ilog10() as usize;
+    format!("{whole}.{part:0width$}").trim_end_matches('0').to_owned()
+}

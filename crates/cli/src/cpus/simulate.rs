@@ -1,0 +1,211 @@
+//! `laxity simulate` of a CPU scenario.
+
+use std::process::ExitCode;
+
+use laxity_core::Span;
+use laxity_cpu::registry::POLICIES;
+use laxity_report::{
+    CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
+};
+use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpus::model::Work;
+use laxity_scenario::result::{CpuSimulationRuns, TaskKind};
+use laxity_sim::Control;
+use laxity_sim::cpus::{CpuRun, CpuSimulationError, result, simulate, simulate_all, summary};
+
+use super::files::Files;
+use super::schedule::Schedule;
+use super::{analysis, check};
+use crate::args::SimulateArgs;
+use crate::failure::{Failure, INTERRUPTED, NO};
+use crate::progress::Progress;
+use crate::simulate::{chosen, duration, seeds, write_page};
+use crate::{interrupt, output, warning};
+
+/// Simulated unless told otherwise.
+const DURATION: Span = Span::from_millis(10_000);
+
+/// Runs the command.
+pub fn run(args: &SimulateArgs, scenario: &CpuScenario) -> Result<ExitCode, Failure> {
+    refuse_link_options(args)?;
+    let own = &scenario.policy;
+    let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
+    let duration = duration(args, DURATION)?;
+    let seeds = seeds(args);
+    warn(scenario, &policies);
+
+    let control = interrupt::control();
+    let jobs = (seeds.len() * policies.len()) as u128;
+    let progress = Progress::watch(&control, u128::from(duration.0) * jobs);
+    let runs = runs(args, scenario, &policies, &seeds, duration, &control);
+    drop(progress);
+    let (runs, details) = runs?;
+    if runs.is_empty() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+
+    let results: Vec<_> = seeds
+        .iter()
+        .map(|seed| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>())
+        .zip(&seeds)
+        .filter(|(runs, _)| !runs.is_empty())
+        .map(|(runs, seed)| result(scenario, &runs, Some(*seed)))
+        .collect();
+    // The shape of the results follows the command line, not how much was finished.
+    if let ([one], None) = (&results[..], args.seeds) {
+        if args.json {
+            output::json(one)?;
+        }
+        report(args, scenario, CpuOutcome::One(one), &details, &seeds)?;
+    } else {
+        let all = CpuSimulationRuns { summary: summary::of(&results), runs: results };
+        if args.json {
+            output::json(&all)?;
+        }
+        report(args, scenario, CpuOutcome::Runs(&all), &details, &seeds)?;
+    }
+    Ok(exit_code(scenario, &runs, &control))
+}
+
+fn refuse_link_options(args: &SimulateArgs) -> Result<(), Failure> {
+    let given = [
+        ("--trace", args.trace.is_some()),
+        ("--blocking", args.blocking.is_some()),
+        ("--packets", args.packets.is_some()),
+        ("--pcap-out", args.pcap_out.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            Err(Failure::input(format!("{option} has no meaning for CPUs: it is about packets")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn of_scenario(scenario: &CpuScenario, error: &CpuSimulationError) -> Failure {
+    Failure::input(format!("{}: {error}", scenario.path.display()))
+}
+
+fn warn(scenario: &CpuScenario, policies: &[String]) {
+    for policy in policies {
+        let check = analysis::check(scenario, policy);
+        for request in check.requests.iter().filter(|r| !r.admitted) {
+            warning::say(format_args!(
+                "warning: {policy} refuses what {} asks for; `laxity check` says what would fit",
+                request.task
+            ));
+        }
+    }
+}
+
+/// All runs; the schedule is kept of the first seed, where something is made of it.
+fn runs(
+    args: &SimulateArgs,
+    scenario: &CpuScenario,
+    policies: &[String],
+    seeds: &[u64],
+    duration: Span,
+    control: &Control,
+) -> Result<(Vec<CpuRun>, Vec<CpuPolicyDetail>), Failure> {
+    let written =
+        [("--trace-out", &args.trace_out), ("--slices", &args.slices), ("--jobs", &args.jobs)];
+    let written = written.iter().find(|(_, path)| path.is_some());
+    if let (Some((option, _)), [_, _, ..]) = (written, seeds) {
+        return Err(Failure::input(format!("{option} takes one seed: rows do not name it")));
+    }
+    if written.is_none() && args.report.is_none() {
+        let runs = simulate_all(scenario, policies, seeds, duration, control);
+        return Ok((runs.map_err(|e| of_scenario(scenario, &e))?, Vec::new()));
+    }
+    let mut files = Files::create(args)?;
+    let tasks: Vec<String> = scenario.each().map(|(name, _)| name).collect();
+    let (mut all, mut details) = (Vec::new(), Vec::new());
+    let (first, others) = seeds.split_first().map_or((0, seeds), |(first, rest)| (*first, rest));
+    for policy in policies.iter().take_while(|_| !control.stopped()) {
+        let mut schedule = Schedule::new(tasks.len());
+        let run = simulate(scenario, policy, first, duration, &mut schedule, control);
+        let run = run.map_err(|e| of_scenario(scenario, &e))?;
+        schedule.finish(run.ending.time);
+        if schedule.left_out() > 0 {
+            warning::say(format_args!(
+                "warning: {policy}: the run is too long to keep all of it: {} slices, jobs and \
+                 waits at its end are in no plot or file; shorten --duration",
+                schedule.left_out()
+            ));
+        }
+        files.add(policy, scenario.cpu.cpus, &tasks, &schedule)?;
+        if args.report.is_some() {
+            details.push(detail(scenario, &run, &schedule));
+        }
+        all.push(run);
+    }
+    files.finish()?;
+    if !control.stopped() {
+        let others = simulate_all(scenario, policies, others, duration, control);
+        all.extend(others.map_err(|e| of_scenario(scenario, &e))?);
+    }
+    Ok((all, details))
+}
+
+/// A hard job that was promised and late makes the answer no.
+fn exit_code(scenario: &CpuScenario, runs: &[CpuRun], control: &Control) -> ExitCode {
+    if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
+        warning::say("interrupted; the results are those of what was finished");
+        return ExitCode::from(INTERRUPTED);
+    }
+    let broken = runs.iter().any(|run| {
+        let tasks = run.result(scenario).tasks;
+        let late = tasks.values().any(|t| t.kind == TaskKind::Hard && t.missed > 0);
+        late && analysis::check(scenario, &run.policy).promised
+    });
+    if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
+}
+
+/// The tables, unless JSON was asked for, and the page.
+fn report(
+    args: &SimulateArgs,
+    scenario: &CpuScenario,
+    outcome: CpuOutcome<'_>,
+    details: &[CpuPolicyDetail],
+    seeds: &[u64],
+) -> Result<(), Failure> {
+    let used = Some(scenario.policy.use_.as_str());
+    if !args.json {
+        output::print(&text::cpu_simulation(outcome, used, output::style()))?;
+    }
+    let Some(path) = &args.report else { return Ok(()) };
+    let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
+    let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
+    let meta = Meta { facts, ..check::meta(scenario) };
+    let check = analysis::check(scenario, &scenario.policy.use_);
+    let page = cpu_simulation_page(outcome, details, Some(&check), &meta);
+    write_page(path, args.svg.as_deref(), &page)
+}
+
+fn detail(scenario: &CpuScenario, run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {
+    let mut tasks: Vec<CpuTaskDetail> = scenario
+        .each()
+        .zip(&run.measure.tasks)
+        .map(|((task, class), measure)| CpuTaskDetail {
+            task,
+            deadline_ns: match class.work {
+                Work::Periodic { deadline, .. } => Some(deadline.0),
+                _ => None,
+            },
+            response: measure.response.iter().collect(),
+            tardiness: measure.tardiness.iter().collect(),
+            slices: Vec::new(),
+            jobs: Vec::new(),
+        })
+        .collect();
+    for slice in schedule.slices() {
+        let row = CpuSlice { cpu: slice.cpu.0, from: slice.from.0, to: slice.to.0 };
+        tasks[slice.task.index()].slices.push(row);
+    }
+    for (id, job) in schedule.jobs().iter().chain(&schedule.unfinished) {
+        let deadline = job.deadline.map(|deadline| deadline.0);
+        let row = CpuJob { release: job.release.0, deadline, end: job.end.0 };
+        tasks[id.index()].jobs.push(row);
+    }
+    CpuPolicyDetail { policy: run.policy.clone(), tasks, left_out: schedule.left_out() }
+}

@@ -1,0 +1,167 @@
+//! The pages of `laxity simulate --report` and `laxity check --report` for CPUs.
+
+use super::outcome::{CpuOutcome, CpuPolicyDetail, is_due};
+use super::{distributions, gantt, progress, tables, verdict};
+use crate::number::{count, span};
+use crate::page::{Block, Kind, Meta, Mood, Page, Section};
+use crate::simulation::footer;
+use crate::streams::tables::percent;
+use laxity_scenario::result::{CpuCheckResult, TaskKind};
+
+/// The page of a simulated run.
+pub fn cpu_simulation_page(
+    outcome: CpuOutcome<'_>,
+    details: &[CpuPolicyDetail],
+    check: Option<&CpuCheckResult>,
+    meta: &Meta,
+) -> Page {
+    let mut sections = vec![headline(&outcome, check, meta)];
+    let shown = match (outcome.is_many(), outcome.first().and_then(|r| r.seed)) {
+        (true, Some(seed)) => {
+            let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
+            Some(Block::Text(words))
+        }
+        _ => None,
+    };
+    let mut add = |title: &str, figures: Vec<Option<crate::Figure>>, once: Option<Block>| {
+        let mut blocks: Vec<Block> = figures.into_iter().flatten().map(Block::Figure).collect();
+        if !blocks.is_empty() {
+            blocks.splice(0..0, once);
+            sections.push(Section::new(title, blocks));
+        }
+    };
+    add("The schedule", vec![gantt::figure(&outcome, details)], shown);
+    add("Progress", vec![progress::figure(&outcome, details)], None);
+    let distributions = vec![
+        distributions::response(&outcome, details),
+        distributions::tardiness(&outcome, details),
+    ];
+    add("Response and tardiness", distributions, None);
+    let tables = tables::cpu_tables(outcome).into_iter().map(Block::Table).collect();
+    sections.push(Section::new("All numbers", tables));
+    let run = outcome.first();
+    let mut facts = Vec::new();
+    if let Some(run) = run {
+        facts.push(("Scenario".into(), run.scenario.clone()));
+        facts.push(("Duration".into(), span(run.duration_ns)));
+    }
+    let left_out: u64 = details.iter().map(|d| d.left_out).fold(0, u64::saturating_add);
+    if left_out > 0 {
+        let text = format!("{} slices and jobs at the end of the run", count(left_out));
+        facts.push(("Left out of the plots".into(), text));
+    }
+    Page {
+        title: run.map_or(String::new(), |r| r.scenario.clone()),
+        scenario: "report of simulated CPUs".into(),
+        kind: meta.kind,
+        sections,
+        provenance: footer(meta, facts),
+    }
+}
+
+/// The page of an analysis without a run.
+pub fn cpu_check_page(scenario: &str, check: &CpuCheckResult, meta: &Meta) -> Page {
+    let (mood, word, text) = verdict::cpu_verdict(check);
+    let mut blocks = vec![Block::Statement(mood, word.into(), text)];
+    blocks.extend(details(check));
+    Page {
+        title: scenario.into(),
+        scenario: "admission report".into(),
+        kind: Kind::Analysed,
+        sections: vec![Section::new("Verdict", blocks)],
+        provenance: footer(meta, Vec::new()),
+    }
+}
+
+fn details(check: &CpuCheckResult) -> Vec<Block> {
+    let mut blocks: Vec<Block> = verdict::cpu_reasons(check).into_iter().map(Block::Text).collect();
+    if !check.requests.is_empty() {
+        blocks.push(Block::Table(verdict::cpu_check_table(check)));
+    }
+    blocks
+}
+
+fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Meta) -> Section {
+    let mut blocks = Vec::new();
+    if let Some(check) = check {
+        let (mood, word, text) = verdict::cpu_verdict(check);
+        blocks.push(Block::Statement(mood, word.into(), text));
+    }
+    let (mood, word, text) = cpu_words(*outcome, meta.policy.as_deref());
+    blocks.push(Block::Statement(mood, word, text));
+    if let Some(run) = outcome.first() {
+        let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
+        let runs = match seeds[..] {
+            [] => "one".into(),
+            [one] => format!("one, seed {one}"),
+            [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
+        };
+        blocks.push(Block::Facts(vec![
+            ("CPUs".into(), count(run.cpus.into())),
+            ("Tasks".into(), count(outcome.tasks().len() as u64)),
+            ("Duration of a run".into(), span(run.duration_ns)),
+            ("Runs".into(), runs),
+        ]));
+    }
+    if let Some(check) = check {
+        let why = details(check);
+        if !why.is_empty() {
+            blocks.push(Block::More("What admission rests on".into(), why));
+        }
+    }
+    Section::new("In short", blocks)
+}
+
+/// What a run says, in a sentence: (mood, word, text). `policy` is the one that matters, the last
+/// when absent.
+pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String, String) {
+    let policies = outcome.policies();
+    let Some(last) = policies.last().copied() else {
+        return (Mood::Neutral, "Nothing was run.".into(), String::new());
+    };
+    let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
+    let missed = |policy| outcome.total(policy, |t| t.missed);
+    let hard =
+        |policy| outcome.total(policy, |t| if t.kind == TaskKind::Hard { t.missed } else { 0 });
+    let due = outcome.total(own, |t| if is_due(t) { t.jobs } else { 0 });
+    let refused = outcome.total(own, |t| u64::from(t.refused.is_some()));
+    if refused > 0 {
+        let text = format!("Under {own} {} were refused and did not run.", tasks(refused));
+        return (Mood::Bad, "Refused.".into(), text);
+    }
+    if due == 0 {
+        let text = "No task has deadlines; shares, response times and gaps are below.".into();
+        return (Mood::Neutral, "No deadlines.".into(), text);
+    }
+    let (mood, word) = match (hard(own), missed(own)) {
+        (0, 0) => (Mood::Good, "Every deadline met.".to_owned()),
+        (0, n) => (Mood::Neutral, format!("{} missed, none of a hard task.", deadlines(n))),
+        (n, _) => (Mood::Bad, format!("{} of hard tasks missed.", deadlines(n))),
+    };
+    let mut text = match missed(own) {
+        0 => format!("Under {own} all {} jobs with a deadline were in time.", count(due)),
+        n => format!(
+            "Under {own} {} of {} jobs with a deadline were late, {}%.",
+            count(n),
+            count(due),
+            percent(n as f64 / due as f64)
+        ),
+    };
+    let others: Vec<String> = policies
+        .iter()
+        .filter(|p| **p != own)
+        .map(|p| format!("{} under {p}", count(missed(p))))
+        .collect();
+    if !others.is_empty() {
+        text.push_str(&format!(" Missed with the others: {}.", others.join(", ")));
+    }
+    (mood, word, text)
+}
+
+fn deadlines(n: u64) -> String {
+    if n == 1 { "1 deadline".into() } else { format!("{} deadlines", count(n)) }
+}
+
+fn tasks(n: u64) -> String {
+    if n == 1 { "1 task".into() } else { format!("{} tasks", count(n)) }
+}

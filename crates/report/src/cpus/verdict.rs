@@ -1,0 +1,141 @@
+//! The answer of `laxity check` for CPUs, in sentences and a table.
+
+use crate::number::{fixed, span};
+use crate::page::Mood;
+use crate::streams::tables::percent;
+use crate::table::{Cell, Column, Table, Tone};
+use laxity_scenario::result::{CpuCheckResult, CpuRequest, TaskKind};
+
+/// The verdict in plain words: (how it is meant, its word, the sentence).
+pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
+    let policy = &check.policy;
+    let Some(left) = check.best_effort else {
+        let text = match check.requests.is_empty() {
+            true => "No task asks for a reservation; a simulation shows how each fares.".to_owned(),
+            false => format!("{policy} takes no reservations, so it promises nothing."),
+        };
+        return (Mood::Neutral, "Nothing is reserved.", text);
+    };
+    let needs = format!(
+        "At most {}% of the CPU are reserved at a time, and best effort keeps {}%.",
+        percent(check.demand),
+        percent(left)
+    );
+    let hard = check.requests.iter().any(|r| r.kind == TaskKind::Hard);
+    match (check.admitted, check.promised) {
+        _ if check.requests.is_empty() => {
+            let text = "No task asks for a reservation: best effort has the whole CPU.".to_owned();
+            (Mood::Neutral, "Nothing is reserved.", text)
+        }
+        (true, true) if hard => {
+            let text = format!("{needs} Under {policy} no job of a hard task is late.");
+            (Mood::Good, "Admitted, and promised.", text)
+        }
+        (true, true) => (Mood::Good, "Admitted.", needs),
+        (true, false) => {
+            let text = format!("{needs} But {policy} does not promise that no hard job is late.");
+            (Mood::Neutral, "Admitted without a promise.", text)
+        }
+        (false, _) => {
+            let n = check.requests.iter().filter(|r| !r.admitted).count();
+            let what = if n == 1 { "one request does".into() } else { format!("{n} requests do") };
+            (
+                Mood::Bad,
+                "Not admitted.",
+                format!("Of all that is asked for {what} not fit. {needs}"),
+            )
+        }
+    }
+}
+
+/// Why a request is refused or nothing is promised, a sentence each.
+pub fn cpu_reasons(check: &CpuCheckResult) -> Vec<String> {
+    let refused = check.requests.iter().filter(|r| !r.admitted).map(refusal);
+    let obstacles = check.obstacles.iter().map(|text| format!("{text}."));
+    refused.chain(obstacles).collect()
+}
+
+fn refusal(request: &CpuRequest) -> String {
+    let CpuRequest { task, at_ns, budget_ns, .. } = request;
+    let asked = format!("{task} asks for {} {}", wanted(request), at(*at_ns));
+    let (Some(needs), Some(free)) = (request.needs, request.free) else {
+        let why = request.refused.as_deref().unwrap_or("it is refused");
+        return format!("{asked}, in vain: {why}.");
+    };
+    let share = |share: f64| fixed(share * 100.0, 3);
+    let mut text = format!(
+        "{asked}. It needs {}% of the CPU beside what is reserved, {}% more than the {}% that are \
+         free.",
+        share(needs),
+        share((needs - free).max(0.0)),
+        share(free)
+    );
+    let budget = request.max_budget_ns.map(|ns| format!("{} in the same period", floor(ns)));
+    let period =
+        request.min_period_ns.map(|ns| format!("{} in every {}", span(*budget_ns), ceil(ns)));
+    match (budget, period) {
+        (None, None) => text.push_str(" Nothing would fit."),
+        (Some(one), None) | (None, Some(one)) => text.push_str(&format!(" What would fit: {one}.")),
+        (Some(one), Some(other)) => text.push_str(&format!(" What would fit: {one}, or {other}.")),
+    }
+    text
+}
+
+fn at(ns: u64) -> String {
+    if ns == 0 { "from the start".into() } else { format!("at {}", span(ns)) }
+}
+
+/// What is asked for: `1 ms in every 5 ms within 3 ms`.
+fn wanted(request: &CpuRequest) -> String {
+    let within = match request.deadline_ns < request.period_ns {
+        true => format!(" within {}", span(request.deadline_ns)),
+        false => String::new(),
+    };
+    format!("{} in every {}{within}", span(request.budget_ns), span(request.period_ns))
+}
+
+/// Everything asked for, and its fate.
+pub fn cpu_check_table(check: &CpuCheckResult) -> Table {
+    let columns = vec![
+        Column::words("Task"),
+        Column::words("from"),
+        Column::words("asks for"),
+        Column::number("share"),
+        Column::words("admitted"),
+    ];
+    let rows = check.requests.iter().map(|request| {
+        let fate = match (request.admitted, request.from_ns) {
+            (true, None) => Cell::new("\u{2713} at once"),
+            (true, Some(from)) => Cell::new(format!("\u{2713} in force at {}", span(from))),
+            (false, _) => Cell::toned("\u{2717} no", Tone::Bad),
+        };
+        let kind = if request.kind == TaskKind::Soft { " (soft)" } else { " (hard)" };
+        let cells = vec![
+            Cell::new(span(request.at_ns)),
+            Cell::new(wanted(request)),
+            Cell::new(format!("{}%", fixed(request.utilisation * 100.0, 2))),
+            fate,
+        ];
+        (format!("{}{kind}", request.task), cells)
+    });
+    Table::new("Reservations", columns).group("", rows.collect())
+}
+
+/// To a thousandth of its unit, so that what is printed fits.
+fn floor(ns: u64) -> String {
+    let unit = unit(ns);
+    span(ns / unit * unit)
+}
+
+fn ceil(ns: u64) -> String {
+    let unit = unit(ns);
+    span(ns.div_ceil(unit).saturating_mul(unit))
+}
+
+fn unit(ns: u64) -> u64 {
+    match ns {
+        1_000_000_000.. => 1_000_000,
+        1_000_000.. => 1_000,
+        _ => 1,
+    }
+}

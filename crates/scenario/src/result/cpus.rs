@@ -1,0 +1,185 @@
+//! Results of CPU scenarios.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::Spread;
+
+/// `laxity simulate --json` of a CPU scenario for one seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuSimulationResult {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Seed of what tasks draw.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<u64>,
+    /// Simulated time.
+    pub duration_ns: u64,
+    /// How many CPUs there are.
+    pub cpus: u32,
+    /// By policy, in the order in which they were asked for.
+    pub policies: IndexMap<String, CpuPolicyResult>,
+}
+
+/// What one policy did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuPolicyResult {
+    /// Every option of the policy with its value: which reading of its paper this is.
+    pub options: IndexMap<String, String>,
+    /// Busy time of the CPUs over simulated time.
+    pub utilisation: f64,
+    /// Times a CPU went from one task to another.
+    pub switches: u64,
+    /// By task name, in file order.
+    pub tasks: IndexMap<String, CpuTaskResult>,
+}
+
+/// What one task saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuTaskResult {
+    /// What it asks for at first.
+    pub kind: TaskKind,
+    /// CPU time over the time from its joining to its leaving or the end; above one it cannot be.
+    pub share: f64,
+    /// CPU time.
+    pub cpu_ms: f64,
+    /// Times it got a CPU that another task had last.
+    pub switches: u64,
+    /// Jobs that ended, or were late already at the end.
+    pub jobs: u64,
+    /// Jobs that ended after their deadline, or had not ended by it.
+    pub missed: u64,
+    /// Mean time from the release of a job to its end; null without any.
+    pub mean_response_ms: Option<f64>,
+    /// Median.
+    pub p50_response_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_response_ms: Option<f64>,
+    /// Largest.
+    pub max_response_ms: Option<f64>,
+    /// By how much jobs were late, mean over all jobs; null without jobs that have deadlines.
+    pub mean_tardiness_ms: Option<f64>,
+    /// 99th percentile over the late jobs alone; null when none was.
+    pub p99_tardiness_ms: Option<f64>,
+    /// Largest; null without jobs that have deadlines.
+    pub max_tardiness_ms: Option<f64>,
+    /// Mean time from a wake-up to the CPU, or of a poller from an event to seeing it.
+    pub mean_latency_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_latency_ms: Option<f64>,
+    /// The longest time that it was runnable and did not run.
+    pub longest_gap_ms: f64,
+    /// Why it was not admitted, or a change was not: the last refusal.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub refused: Option<String>,
+}
+
+/// What a task asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// A guarantee, held to its budget.
+    Hard,
+    /// A server of fixed budget and period.
+    Soft,
+    /// What is left.
+    BestEffort,
+}
+
+/// `laxity simulate --json` of a CPU scenario for several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuSimulationRuns {
+    /// One result a seed, in rising order of seed.
+    pub runs: Vec<CpuSimulationResult>,
+    /// By policy and task: mean over seeds and its spread.
+    pub summary: IndexMap<String, CpuPolicySummary>,
+}
+
+/// One policy over several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuPolicySummary {
+    /// Of context switches.
+    pub switches: Option<Spread>,
+    /// By task name.
+    pub tasks: IndexMap<String, CpuTaskSummary>,
+}
+
+/// One task over several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuTaskSummary {
+    /// Of the share.
+    pub share: Option<Spread>,
+    /// Of deadlines missed.
+    pub missed: Option<Spread>,
+    /// Of the mean response time.
+    pub mean_response_ms: Option<Spread>,
+    /// Of the largest tardiness.
+    pub max_tardiness_ms: Option<Spread>,
+    /// Of the longest time runnable without running.
+    pub longest_gap_ms: Option<Spread>,
+}
+
+/// `laxity check --json` of a CPU scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuCheckResult {
+    /// The policy that was asked.
+    pub policy: String,
+    /// Every option of the policy with its value.
+    pub options: IndexMap<String, String>,
+    /// How many CPUs there are.
+    pub cpus: u32,
+    /// Whether every reservation is admitted whenever it is asked for.
+    pub admitted: bool,
+    /// Whether the policy promises that no job of a task with a hard reservation is late.
+    pub promised: bool,
+    /// The greatest sum of budgets over periods that is in force at any time.
+    pub utilisation: f64,
+    /// The greatest share of the CPU that reservations need, deadlines shorter than periods
+    /// included.
+    pub demand: f64,
+    /// The share that best effort has then; null where the policy reserves nothing.
+    pub best_effort: Option<f64>,
+    /// Why nothing is promised, a sentence each.
+    pub obstacles: Vec<String>,
+    /// Everything that is asked for, in order of time.
+    pub requests: Vec<CpuRequest>,
+}
+
+/// A reservation that a task asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuRequest {
+    /// The task.
+    pub task: String,
+    /// When.
+    pub at_ns: u64,
+    /// Hard or soft.
+    pub kind: TaskKind,
+    /// CPU time.
+    pub budget_ns: u64,
+    /// In every such time.
+    pub period_ns: u64,
+    /// From the start of a period to the latest instant by which it is given.
+    pub deadline_ns: u64,
+    /// Budget over period.
+    pub utilisation: f64,
+    /// Whether it is admitted.
+    pub admitted: bool,
+    /// From when on it is in force, when that is later.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from_ns: Option<u64>,
+    /// What it needs beside the reservations in force; null where it is admitted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub needs: Option<f64>,
+    /// What is free beside them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub free: Option<f64>,
+    /// The greatest budget that would fit with this period and deadline.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_budget_ns: Option<u64>,
+    /// The shortest period, with a deadline as long, in which this budget would fit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub min_period_ns: Option<u64>,
+    /// Why it is not admitted, in words.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub refused: Option<String>,
+}

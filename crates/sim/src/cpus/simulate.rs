@@ -1,0 +1,202 @@
+//! Runs of a CPU scenario: one policy and seed, or many in parallel.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use laxity_core::{Histogram, Span, Time};
+use laxity_cpu::registry::{self, Options};
+use laxity_cpu::{Policy, TaskId};
+use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpus::model::{TaskClass, Work};
+use laxity_scenario::result::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
+
+use super::tasks;
+use crate::cpu::{self, Ending, EngineError, Machine, Measure, Observer, Task};
+use crate::{Control, parallel};
+
+/// Why a run could not start or go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CpuSimulationError {
+    /// No policy has this name.
+    UnknownPolicy(String),
+    /// A task or the policy stopped making progress.
+    Engine {
+        /// The policy.
+        policy: String,
+        /// The task's name, where it is about one.
+        task: Option<String>,
+        /// What happened.
+        error: EngineError,
+    },
+}
+
+impl fmt::Display for CpuSimulationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CpuSimulationError::UnknownPolicy(name) => {
+                write!(f, "unknown policy `{name}`; `laxity policies` lists them")
+            }
+            CpuSimulationError::Engine { policy, task: None, error } => {
+                write!(f, "`{policy}`: {error}")
+            }
+            CpuSimulationError::Engine { policy, task: Some(task), error } => {
+                write!(f, "`{policy}`, task `{task}`: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CpuSimulationError {}
+
+/// One policy on one seed.
+#[derive(Clone, Debug)]
+pub struct CpuRun {
+    /// The policy's name.
+    pub policy: String,
+    /// Seed of what tasks draw.
+    pub seed: u64,
+    /// What became of each task, in the order of [`CpuScenario::each`].
+    pub measure: Measure,
+    /// How it ended.
+    pub ending: Ending,
+    /// Simulated time that was asked for.
+    pub duration: Span,
+}
+
+impl CpuRun {
+    /// The result to print.
+    pub fn result(&self, scenario: &CpuScenario) -> CpuPolicyResult {
+        let end = self.ending.time;
+        let tasks = scenario.each().enumerate();
+        let tasks = tasks.map(|(i, (name, class))| (name, self.task(scenario, class, i)));
+        let busy: u64 = self.measure.tasks.iter().map(|t| t.executed.0).sum();
+        CpuPolicyResult {
+            options: readings(&scenario.policy.options, &self.policy),
+            utilisation: busy as f64 / (end.0.max(1) as f64 * f64::from(scenario.cpu.cpus)),
+            switches: self.measure.switches,
+            tasks: tasks.collect(),
+        }
+    }
+
+    fn task(&self, scenario: &CpuScenario, class: &TaskClass, index: usize) -> CpuTaskResult {
+        let task = &self.measure.tasks[index];
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let mean = |h: &Histogram| h.mean().map(|ns| ns / 1e6);
+        let at = |h: &Histogram, per_mille| h.quantile(per_mille).map(ms);
+        let due = matches!(class.work, Work::Periodic { .. }) && task.jobs > 0;
+        let gone = class.leave.map_or(self.ending.time, |leave| leave.min(self.ending.time));
+        let there = task.joined.map_or(0, |joined| gone.since(joined).0);
+        CpuTaskResult {
+            kind: match scenario.reserved(&class.server) {
+                Some(reserved) if reserved.hard => TaskKind::Hard,
+                Some(_) => TaskKind::Soft,
+                None => TaskKind::BestEffort,
+            },
+            share: if there == 0 { 0.0 } else { task.executed.0 as f64 / there as f64 },
+            cpu_ms: ms(task.executed.0),
+            switches: task.switches,
+            jobs: task.jobs,
+            missed: task.missed,
+            mean_response_ms: mean(&task.response),
+            p50_response_ms: at(&task.response, 500),
+            p99_response_ms: at(&task.response, 990),
+            max_response_ms: task.response.max().map(ms),
+            mean_tardiness_ms: task.mean_tardiness().filter(|_| due).map(|ns| ns / 1e6),
+            p99_tardiness_ms: at(&task.tardiness, 990),
+            max_tardiness_ms: due.then(|| ms(task.tardiness.max().unwrap_or(0))),
+            mean_latency_ms: mean(&task.latency),
+            p99_latency_ms: at(&task.latency, 990),
+            longest_gap_ms: ms(task.longest_gap.0),
+            refused: task.refused.map(|refusal| refusal.to_string()),
+        }
+    }
+}
+
+/// Every option of a policy with its value: which reading of its paper runs.
+pub fn readings(options: &Options, policy: &str) -> IndexMap<String, String> {
+    let taken = registry::find(policy).map_or(&[][..], |p| p.options);
+    let value = |name| options.get(policy, name).map_or(String::new(), |v| v.to_string());
+    taken.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
+}
+
+/// Runs one policy on one seed; `observer` sees the schedule beside the measurement.
+///
+/// # Errors
+/// See [`CpuSimulationError`].
+pub fn simulate<O: Observer>(
+    scenario: &CpuScenario,
+    policy: &str,
+    seed: u64,
+    duration: Span,
+    observer: &mut O,
+    control: &Control,
+) -> Result<CpuRun, CpuSimulationError> {
+    let tasks = tasks(scenario);
+    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
+    let drive = Drive { tasks: &tasks, machine, observer, control };
+    let (measure, ending) = registry::visit(policy, &scenario.policy.options, drive)
+        .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?
+        .map_err(|error| {
+            let task = match error {
+                EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => {
+                    Some(task)
+                }
+                _ => None,
+            };
+            let name = |TaskId(i)| tasks.get(i as usize).map(|t| t.name.clone());
+            CpuSimulationError::Engine { policy: policy.into(), task: task.and_then(name), error }
+        })?;
+    control.advance(duration);
+    Ok(CpuRun { policy: policy.to_owned(), seed, measure, ending, duration })
+}
+
+struct Drive<'a, O> {
+    tasks: &'a [Task],
+    machine: Machine,
+    observer: &'a mut O,
+    control: &'a Control,
+}
+
+impl<O: Observer> registry::Visitor for Drive<'_, O> {
+    type Output = Result<(Measure, Ending), EngineError>;
+
+    fn visit<P: Policy + Send + 'static>(self, mut policy: P) -> Self::Output {
+        let Drive { tasks, machine, observer, control } = self;
+        let mut both = (Measure::new(tasks.len()), observer);
+        let ending = cpu::run(&mut policy, tasks, machine, &mut both, control)?;
+        let (mut measure, _) = both;
+        measure.finish(ending.time);
+        Ok((measure, ending))
+    }
+}
+
+/// Runs every policy on every seed on as many threads as there are processors; the results come
+/// by seed, then policy. A stopped run leaves what was done.
+///
+/// # Errors
+/// The first error by seed and policy.
+pub fn simulate_all(
+    scenario: &CpuScenario,
+    policies: &[String],
+    seeds: &[u64],
+    duration: Span,
+    control: &Control,
+) -> Result<Vec<CpuRun>, CpuSimulationError> {
+    let jobs: Vec<(u64, &String)> =
+        seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
+    parallel::all(&jobs, control, |(seed, policy)| {
+        simulate(scenario, policy, *seed, duration, &mut (), control)
+    })
+}
+
+/// The results of one seed, to print.
+pub fn result(scenario: &CpuScenario, runs: &[CpuRun], seed: Option<u64>) -> CpuSimulationResult {
+    CpuSimulationResult {
+        scenario: scenario.name.clone(),
+        seed,
+        duration_ns: runs.first().map_or(0, |r| r.duration.0),
+        cpus: scenario.cpu.cpus,
+        policies: runs.iter().map(|r| (r.policy.clone(), r.result(scenario))).collect(),
+    }
+}
