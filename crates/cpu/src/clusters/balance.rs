@@ -85,11 +85,15 @@ impl<P: Policy> Clusters<P> {
                 let all = 0..self.clusters.len() as u32;
                 all.filter(|k| !even.contains(crate::CpuId(*k)))
             };
-            // The last of the busiest and the first of the idlest: they differ unless one is left.
+            // Of equally busy clusters the one with whoever had least, of idle ones with who had most.
+            let (poorest, richest) = (
+                |k: u32| self.clusters[k as usize].poorest,
+                |k: u32| self.clusters[k as usize].richest,
+            );
             let by_load = |a: &u32, b: &u32| compare(self.part(*a), self.part(*b));
-            let (Some(busy), Some(idle)) = (rest().max_by(by_load), rest().min_by(by_load)) else {
-                return;
-            };
+            let busiest = rest().max_by(|a, b| by_load(a, b).then(poorest(*b).cmp(&poorest(*a))));
+            let idlest = rest().min_by(|a, b| by_load(a, b).then(richest(*b).cmp(&richest(*a))));
+            let (Some(busy), Some(idle)) = (busiest, idlest) else { return };
             if compare(self.part(busy), self.part(idle)) == Ordering::Equal {
                 return;
             }
@@ -109,12 +113,17 @@ impl<P: Policy> Clusters<P> {
     /// What each cluster and each task had to do lately.
     fn measure(&mut self, now: Time, length: u64) {
         for cluster in &mut self.clusters {
-            cluster.load = 0;
+            (cluster.load, cluster.poorest, cluster.richest) = (0, u64::MAX, 0);
         }
         let mut least = u64::MAX;
         for row in self.rows.iter_mut().flatten() {
             row.demand.renew(now, length);
-            self.clusters[row.cluster as usize].load += row.load();
+            let cluster = &mut self.clusters[row.cluster as usize];
+            cluster.load += row.load();
+            if row.load() > 0 {
+                cluster.poorest = cluster.poorest.min(row.service);
+                cluster.richest = cluster.richest.max(row.service);
+            }
             if row.helped && row.is_runnable() {
                 least = least.min(row.service);
             }

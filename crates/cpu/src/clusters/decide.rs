@@ -147,10 +147,10 @@ impl<P: Policy> Clusters<P> {
         if !row.helped {
             return;
         }
-        let turn = self.waiting.enter(row.class, task.0, row.service);
+        self.waiting.enter(row.class, task.0, row.service);
         let cluster = &mut self.clusters[row.cluster as usize];
         if cluster.cpus.len() > 1 {
-            cluster.waiting.set(row.local, row.service, turn);
+            cluster.waiting.set(row.local, row.service, u64::from(task.0));
         }
     }
 

@@ -3,7 +3,8 @@
 //! Every task lives in one cluster, whose policy schedules it as if there were no others. A cluster
 //! of one CPU takes any policy; one of several CPUs those that can share a queue ([`build`]). On top:
 //!
-//! - *Placement.* A reservation is admitted by a cluster, the one with least reserved that has room;
+//! - *Placement.* A reservation is admitted by a cluster, the one with least reserved that has room
+//!   (or with most, [`Options::pack`]);
 //!   best effort goes where its share of a CPU will be greatest, and moves when that has changed
 //!   (`balance`).
 //! - *Background.* A CPU that its own policy leaves idle runs best-effort tasks that have no CPU: of
@@ -58,6 +59,9 @@ pub struct Options {
     pub quantum: Span,
     /// How often best-effort tasks are moved to where they get more; zero for never.
     pub balance: Span,
+    /// Whether reservations fill one cluster before they go to the next, which keeps room for large
+    /// ones. If not, they are spread, which leaves best effort most everywhere.
+    pub pack: bool,
     /// Whether the policies keep reservations. If not, hard tasks are helped like all others.
     pub reservations: bool,
 }
@@ -67,7 +71,8 @@ impl Default for Options {
         Options {
             steal: true,
             quantum: Span::from_millis(10),
-            balance: Span::from_millis(200),
+            balance: Span::from_millis(1000),
+            pack: false,
             reservations: true,
         }
     }
@@ -112,6 +117,9 @@ struct Cluster<P> {
     reserved: Share,
     /// Weights of best-effort tasks, each times its demand.
     load: u64,
+    /// The least and the most service that its best-effort tasks had.
+    poorest: u64,
+    richest: u64,
     /// Own best-effort tasks without a CPU, where there are several CPUs.
     waiting: Queue,
 }
@@ -181,6 +189,8 @@ impl<P: Policy> Clusters<P> {
                     dirty: false,
                     reserved: Share::ZERO,
                     load: 0,
+                    poorest: 0,
+                    richest: 0,
                     waiting: Queue::default(),
                 }
             })

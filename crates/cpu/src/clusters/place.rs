@@ -81,8 +81,9 @@ impl<P: Policy> Clusters<P> {
             let (x, y) = (&self.clusters[*x as usize], &self.clusters[*y as usize]);
             let reserved = |c: &Cluster<P>| (c.reserved.0, c.cpus.len() as u64);
             let load = |c: &Cluster<P>| (c.load + weight, c.capacity());
+            let (first, second) = if self.options.pack { (y, x) } else { (x, y) };
             let by_room =
-                if reserves { compare(reserved(x), reserved(y)) } else { Ordering::Equal };
+                if reserves { compare(reserved(first), reserved(second)) } else { Ordering::Equal };
             by_room.then_with(|| compare(load(x), load(y)))
         });
         Ok(order)
@@ -190,7 +191,9 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    /// A task asks for something else, at home if that can be.
+    /// A task asks for something else, at home if that can be. A reservation moves only when its home
+    /// is no longer among the CPUs that it may use; what was promised of the job at hand ends then, as
+    /// if the task left and joined.
     pub(super) fn resettle(
         &mut self,
         now: Time,
@@ -205,7 +208,9 @@ impl<P: Policy> Clusters<P> {
             order.retain(|k| *k != home);
             self.touch(now, home);
             let answer = self.clusters[home as usize].policy.change(now, TaskId(local), a);
-            let stays = before.group.is_some() || reserved(a.service) == Share::ZERO;
+            // A reservation stays where it is: what is promised for the job at hand would be lost.
+            let promised = reserved(before.service) > Share::ZERO;
+            let stays = before.group.is_some() || promised || reserved(a.service) == Share::ZERO;
             match answer {
                 Ok(admitted) => {
                     self.redescribe(task, a);

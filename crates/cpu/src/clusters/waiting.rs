@@ -10,7 +10,6 @@ use crate::{CpuId, CpuSet};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     classes: Vec<(CpuSet, Queue)>,
-    turns: u64,
     waiting: usize,
 }
 
@@ -30,12 +29,10 @@ impl Waiting {
         self.waiting == 0
     }
 
-    /// A task waits; answers its turn.
-    pub(super) fn enter(&mut self, class: u32, task: u32, service: u64) -> u64 {
-        self.turns += 1;
+    /// A task waits.
+    pub(super) fn enter(&mut self, class: u32, task: u32, service: u64) {
         self.waiting += 1;
-        self.classes[class as usize].1.set(task, service, self.turns);
-        self.turns
+        self.classes[class as usize].1.set(task, service, u64::from(task));
     }
 
     pub(super) fn leave(&mut self, class: u32, task: u32) {
@@ -44,13 +41,9 @@ impl Waiting {
         queue.remove(task);
     }
 
-    /// Who had least of those that may run on `cpu`; on equal terms who waits longest.
+    /// Who had least of those that may run on `cpu`; the least number among equals.
     pub(super) fn first(&self, cpu: CpuId) -> Option<(u64, u32)> {
         let there = self.classes.iter().filter(|(set, _)| set.contains(cpu));
-        let firsts = there.filter_map(|(_, queue)| {
-            let (service, task) = queue.first()?;
-            Some((service, queue.turn(task), task))
-        });
-        firsts.min().map(|(service, _, task)| (service, task))
+        there.filter_map(|(_, queue)| queue.first()).min()
     }
 }

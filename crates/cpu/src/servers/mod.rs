@@ -52,6 +52,9 @@ use bandwidth::Bandwidth;
 use members::Member;
 use server::{Kind, Server, State};
 
+/// How far deadlines may run ahead on several CPUs where the rules give no limit.
+const AHEAD: Span = Span::from_millis(500);
+
 /// The greatest weight that a nice value gives.
 const HEAVIEST: usize = 40;
 
@@ -131,6 +134,12 @@ impl Servers {
     fn is_suspending(&self, s: u32) -> bool {
         let hard = self.servers[s as usize].kind == Kind::Hard;
         hard || self.rules.exhaustion == Exhaustion::Suspend
+    }
+
+    /// On several CPUs shares add up to less than all, so servers that recharge would run ahead of
+    /// time for ever, and would hold what they give up for as long. There they wait at some point.
+    fn is_too_far_ahead(&self, now: u64, end: u64) -> bool {
+        self.cpus > 1 && end > now.saturating_add(self.rules.ahead.unwrap_or(AHEAD).0)
     }
 
     /// Budget and period of a release at `release`, and the release itself, which is put off when
@@ -219,7 +228,7 @@ impl Servers {
             self.servers[s as usize].sample();
         }
         let Server { end, deadline, .. } = self.servers[s as usize];
-        if !self.is_suspending(s) || end <= now {
+        if !(self.is_suspending(s) || self.is_too_far_ahead(now, end)) || end <= now {
             // A period that is over already, after an early release, is followed by the one that
             // starts at its end, not now: the server had idle time, its share is not more. Dated
             // back like that, a release must not be due before the one that it follows: the two
@@ -305,14 +314,21 @@ impl Servers {
     /// Books execution of a server.
     fn account(&mut self, s: u32, ran: u64) {
         let most = match &self.rules.sizing {
-            Sizing::Adaptive(how) if how.sample == Sample::Job => how.most.0,
+            Sizing::Adaptive(how) if how.sample == Sample::Job => how.most.0.max(1),
             _ => u64::MAX,
         };
         let server = &mut self.servers[s as usize];
         server.left = server.left.saturating_sub(ran);
         server.execution = server.execution.saturating_add(ran);
         if server.execution >= most {
-            server.sample();
+            // As often as it was used up, however execution is cut into reports; after so many
+            // equal samples the average is theirs.
+            let (times, rest) = (server.execution / most, server.execution % most);
+            for _ in 0..times.min(64) {
+                server.execution = most;
+                server.sample();
+            }
+            server.execution = rest;
         }
     }
 

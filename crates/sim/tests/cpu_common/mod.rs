@@ -1,6 +1,7 @@
 //! What tests and examples on CPUs share.
 #![allow(dead_code, unused_imports)]
 
+pub mod machines;
 pub mod systems;
 
 use laxity_core::{Span, Time};

@@ -2,7 +2,9 @@
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Admitted, Attributes, Nice, Policy, Refusal, Reservation, Service, TaskId};
-use laxity_sim::cpu::{Change, Cost, Gap, Job, Late, Machine, Observer, Step, Task, Workload, run};
+use laxity_sim::cpu::{
+    Change, Cost, Ending, Gap, Job, Late, Machine, Observer, Step, Task, Workload, run,
+};
 use laxity_sim::{Control, Random};
 
 /// What the random systems of a test contain.
@@ -151,6 +153,13 @@ pub struct HardJobs {
     pub refused: u64,
 }
 
+impl HardJobs {
+    /// Nothing seen yet of tasks of which these are hard.
+    pub fn of(hard: Vec<bool>) -> HardJobs {
+        HardJobs { hard, ..HardJobs::default() }
+    }
+}
+
 impl Observer for HardJobs {
     fn asked(&mut self, _: Time, _: TaskId, answer: &Result<Admitted, Refusal>) {
         self.refused += u64::from(answer.is_err());
@@ -188,24 +197,31 @@ pub struct Verdict {
     pub decisions: u64,
 }
 
+impl Verdict {
+    /// Enters one system.
+    pub fn add(&mut self, seed: u64, jobs: &HardJobs, ending: Ending) {
+        self.jobs += jobs.jobs;
+        self.late += jobs.late;
+        self.worst = self.worst.max(jobs.worst);
+        self.refused += jobs.refused;
+        self.decisions += ending.decisions;
+        if jobs.late > 0 {
+            self.broken.push(seed);
+        }
+    }
+}
+
 /// Runs the systems of these seeds.
 pub fn judge<P: Policy>(policy: impl Fn() -> P, seeds: std::ops::Range<u64>, mix: Mix) -> Verdict {
     let mut verdict = Verdict::default();
     for seed in seeds {
         let tasks = system(seed, mix);
         let hard = |t: &Task| matches!(t.attributes.service, Service::Hard(_));
-        let mut jobs = HardJobs { hard: tasks.iter().map(hard).collect(), ..Default::default() };
+        let mut jobs = HardJobs::of(tasks.iter().map(hard).collect());
         let machine = Machine::single(Time::ZERO + mix.length, seed);
         let ending = run(&mut policy(), &tasks, machine, &mut jobs, &Control::default())
             .unwrap_or_else(|e| panic!("system {seed}: {e}"));
-        verdict.jobs += jobs.jobs;
-        verdict.late += jobs.late;
-        verdict.worst = verdict.worst.max(jobs.worst);
-        verdict.refused += jobs.refused;
-        verdict.decisions += ending.decisions;
-        if jobs.late > 0 {
-            verdict.broken.push(seed);
-        }
+        verdict.add(seed, &jobs, ending);
     }
     verdict
 }
