@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use read::{Claim, claims};
 pub use service::Service;
-pub use write::{Reception, receiver_report, sender_report};
+pub use write::{Reception, Sending, receiver_report, sender_report};
 
 /// What the receiver of a stream said last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

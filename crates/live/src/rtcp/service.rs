@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::read::Known;
-use super::{Claim, claims, middle, ntp, sender_report};
+use super::{Claim, Sending, claims, middle, ntp, sender_report};
 use crate::rtp::Numbering;
 use crate::server::{Handle, Registered, ServerError, monotonic, spawn, thread_cpu, wall};
 use crate::socket::complaints;
@@ -24,7 +24,7 @@ const NAP: u16 = 100;
 /// Work done for one socket before the others have their turn.
 const BURST: usize = 256;
 
-/// The running thread; dropping it ends it.
+/// The running thread; dropping it ends it, with a goodbye to whoever plays a stream.
 #[derive(Debug)]
 pub struct Service {
     stop: Arc<AtomicBool>,
@@ -92,13 +92,16 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
                 let Ok((bytes, from)) = socket.recv_from(&mut buffer) else { break };
                 take(handle, &buffer[..bytes], from);
             }
-            report(handle, socket);
+            report(handle, socket, false);
         }
         shared.set_cpu("rtcp", thread_cpu());
         if more {
             // A flood of complaints must not take a core.
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+    if let Some(socket) = rtcp {
+        report(handle, socket, true);
     }
 }
 
@@ -147,8 +150,8 @@ impl Registered {
     }
 }
 
-/// Sends the sender reports that are due.
-fn report(handle: &Handle, socket: &UdpSocket) {
+/// Sends the sender reports that are due; at the end one for each stream that has sent anything.
+fn report(handle: &Handle, socket: &UdpSocket, ends: bool) {
     let shared = handle.shared();
     let mut registry = shared.registry();
     let registry = &mut *registry;
@@ -157,7 +160,7 @@ fn report(handle: &Handle, socket: &UdpSocket) {
     for stream in registry.streams.values_mut() {
         let Some(reported) = &stream.reported else { continue };
         let at = reported.at.get();
-        if at == 0 || now < stream.next_report {
+        if at == 0 || (now < stream.next_report && !ends) {
             continue;
         }
         stream.next_report = now + INTERVAL;
@@ -166,8 +169,8 @@ fn report(handle: &Handle, socket: &UdpSocket) {
         let rtp = (reported.timestamp.get() as u32).wrapping_add(ticks as u32);
         let time = ntp(wall());
         let (packets, octets) = (reported.packets.get() as u32, reported.octets.get() as u32);
-        let ssrc = stream.config.ssrc;
-        let report = sender_report(ssrc, &shared.cname, time, rtp, packets, octets);
+        let sending = Sending { ntp: time, rtp, packets, octets, ends };
+        let report = sender_report(stream.config.ssrc, &shared.cname, &sending);
         let Some((report, to)) = report.ok().zip(stream.config.rtcp_destination()) else {
             continue;
         };

@@ -26,7 +26,9 @@ fn what_is_written_is_read() {
     assert_eq!((about, fraction_lost, lost, highest, jitter), (30, 3, -2, 1030, 17));
     assert!(receiver_report(99, "somebody", &[reception(1, 1); 32]).is_err());
 
-    let bytes = sender_report(7, &"ü".repeat(200), 0x1234_5678_9abc_def0, 42, 3, 4).unwrap();
+    let sending =
+        Sending { ntp: 0x1234_5678_9abc_def0, rtp: 42, packets: 3, octets: 4, ends: false };
+    let bytes = sender_report(7, &"ü".repeat(200), &sending).unwrap();
     let packets: Vec<Packet<'_>> =
         Compound::parse(&bytes).unwrap().map(|packet| packet.unwrap()).collect();
     let Packet::Sr(report) = &packets[0] else { panic!("{packets:?}") };
@@ -100,11 +102,14 @@ fn until(handle: &Handle, enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
 /// A receiver sees sender reports and answers; liars and strangers are counted.
 ///
 /// Fails when reports are not sent, a round trip is made up, or anybody may report: tried with
-/// round trips by the receiver's word alone, and without the check of the address.
+/// round trips by the receiver's word alone, and without the check of the address. Fails when
+/// players are not told that nothing more comes: tried without the goodbye, and with it sent before
+/// the scheduler's thread ends.
 #[test]
 fn reports_go_both_ways() {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let rtp = UdpSocket::bind(any).unwrap();
+    rtp.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let rtcp = UdpSocket::bind(any).unwrap();
     rtcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let attributes = Attributes::new(Tolerance::new(1, 10).unwrap(), Span(2_000_000));
@@ -162,4 +167,13 @@ fn reports_go_both_ways() {
     assert_eq!((heard.reports, heard.implausible, heard.fraction_lost), (2, 1, 0));
     assert!(heard.round_trip.is_some_and(|ns| ns < 20_000_000_000));
     server.stop(Stop::Drop);
+    let sent = std::iter::from_fn(|| rtp.recv(&mut [0; 1500]).ok()).count() + 1;
+    loop {
+        let (bytes, _) = rtcp.recv_from(&mut buffer).expect("a goodbye");
+        let packets: Vec<_> = Compound::parse(&buffer[..bytes]).unwrap().flatten().collect();
+        let [Packet::Sr(report), _, Packet::Bye(bye)] = &packets[..] else { continue };
+        assert_eq!(report.packet_count() as usize, sent, "it comes after the last packet");
+        assert!(bye.ssrcs().eq([77]));
+        break;
+    }
 }

@@ -1,8 +1,8 @@
 //! Reports that go out.
 
 use rtcp_types::{
-    Compound, ReceiverReport, ReportBlock, RtcpPacketWriter, RtcpPacketWriterExt, RtcpWriteError,
-    Sdes, SdesChunk, SdesItem, SenderReport,
+    Bye, Compound, ReceiverReport, ReportBlock, RtcpPacketWriter, RtcpPacketWriterExt,
+    RtcpWriteError, Sdes, SdesChunk, SdesItem, SenderReport,
 };
 
 /// What a receiver reports of a source.
@@ -39,24 +39,36 @@ fn write(compound: impl RtcpPacketWriter) -> Result<Vec<u8>, RtcpWriteError> {
     Ok(bytes)
 }
 
+/// What a sender reports of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// Wall time, see [`ntp`](super::ntp).
+    pub ntp: u64,
+    /// The same instant on the stream's clock.
+    pub rtp: u32,
+    /// Packets sent.
+    pub packets: u32,
+    /// Octets of payload sent.
+    pub octets: u32,
+    /// Nothing more will come: a goodbye follows the report (RFC 3550, section 6.6).
+    pub ends: bool,
+}
+
 /// A sender report with the source's name.
 ///
 /// # Errors
 /// The name cannot be written.
-pub fn sender_report(
-    ssrc: u32,
-    cname: &str,
-    ntp: u64,
-    rtp: u32,
-    packets: u32,
-    octets: u32,
-) -> Result<Vec<u8>, RtcpWriteError> {
+pub fn sender_report(ssrc: u32, cname: &str, sending: &Sending) -> Result<Vec<u8>, RtcpWriteError> {
     let report = SenderReport::builder(ssrc)
-        .ntp_timestamp(ntp)
-        .rtp_timestamp(rtp)
-        .packet_count(packets)
-        .octet_count(octets);
-    write(Compound::builder().add_packet(report).add_packet(name(ssrc, cname)))
+        .ntp_timestamp(sending.ntp)
+        .rtp_timestamp(sending.rtp)
+        .packet_count(sending.packets)
+        .octet_count(sending.octets);
+    let compound = Compound::builder().add_packet(report).add_packet(name(ssrc, cname));
+    match sending.ends {
+        true => write(compound.add_packet(Bye::builder().add_source(ssrc))),
+        false => write(compound),
+    }
 }
 
 /// A receiver report on up to 31 sources, with the receiver's name.

@@ -152,13 +152,15 @@ impl Server {
             // One that panicked has ended too.
             let _ = producer.join();
         }
-        drop(self.rtcp.take());
         let drain_until = match how {
             Stop::Drop => None,
             Stop::Drain(limit) => Some(shared.clock.now() + limit),
         };
         shared.post.send(Message::Stop { drain_until });
-        match scheduler.join() {
+        let finished = scheduler.join();
+        // Goodbyes come after the last packet.
+        drop(self.rtcp.take());
+        match finished {
             Ok(finished) => self.handle.final_snapshot(finished),
             Err(_) => Snapshot::default(),
         }
