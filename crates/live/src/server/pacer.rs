@@ -242,8 +242,14 @@ impl<S: Structure> Pacer<S> {
     }
 
     /// Sends what was decided. `absolute` turns an instant into one of the machine's monotonic
-    /// clock, `now` reads the server's clock.
-    pub fn flush(&mut self, absolute: impl Fn(Time) -> u64, now: impl Fn() -> Time) {
+    /// clock, `now` reads the server's clock, `wall` the one that is set now and then: it goes into
+    /// stamps and decides nothing.
+    pub fn flush(
+        &mut self,
+        absolute: impl Fn(Time) -> u64,
+        now: impl Fn() -> Time,
+        wall: impl Fn() -> u64,
+    ) {
         let Pacer { table, channels, timing, ends, .. } = self;
         for (channel, end) in channels.iter_mut().zip(ends) {
             *end = Flush::Done;
@@ -251,7 +257,7 @@ impl<S: Structure> Pacer<S> {
                 continue;
             }
             let start = now();
-            let stamp = Stamp { monotonic: absolute(start), wall: super::clock::wall() };
+            let stamp = Stamp { monotonic: absolute(start), wall: wall() };
             for datagram in channel.waiting().filter(|d| d.stamp != 0) {
                 stamp.write(&mut datagram.body, usize::from(datagram.stamp));
             }

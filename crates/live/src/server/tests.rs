@@ -13,6 +13,8 @@ use super::pacer::{Pacer, Turn};
 use super::table::{Entry, Feed, Packet};
 use super::*;
 use crate::media::{FrameRate, Media};
+use crate::receiver::Stamp;
+use crate::rtp::HEADER;
 use crate::socket::AnyChannel;
 
 const MS: u64 = 1_000_000;
@@ -94,7 +96,7 @@ impl<S: Structure> Bench<S> {
         let mut sent = Vec::new();
         loop {
             let turn = self.pacer.decide(Time(now));
-            self.pacer.flush(|t| t.0, || Time(now));
+            self.pacer.flush(|t| t.0, || Time(now), || 0);
             let before = sent.len();
             self.receiver.set_nonblocking(true).unwrap();
             sent.extend(received(&self.receiver).iter().map(|p| p[0]));
@@ -151,6 +153,33 @@ fn clock_jumps_make_no_burst() {
         sent += now_sent;
     }
     assert!((19..=20).contains(&sent), "{sent}");
+}
+
+/// Fails when somebody who sets the wall clock moves a packet, or its time of sending for receivers
+/// on this machine: tried with the wall clock in both places of the stamp, and as the pacer's time.
+#[test]
+fn the_wall_clock_decides_nothing() {
+    let mut bench = Bench::new(None);
+    let id = bench.join(0, attributes(1, 10, 10 * MS, Late::Drop), false);
+    let body = vec![0; HEADER + Stamp::BYTES];
+    for _ in 0..4 {
+        let (body, stamp) = (body.clone(), HEADER as u16);
+        let packet = Packet { body, arrival: Time::ZERO, frame: 0, stamp };
+        bench.feeds.get_mut(&id).unwrap().push(packet).unwrap();
+    }
+    bench.pacer.announce(Time::ZERO, id);
+    const HOUR: u64 = 3_600_000 * MS;
+    let mut buffer = [0; 100];
+    for (now, wall) in [(0, 10 * HOUR), (10, 9 * HOUR), (20, 0), (30, 11 * HOUR)] {
+        bench.pacer.decide(Time(now * MS));
+        bench.pacer.flush(|t| t.0, || Time(now * MS), || wall);
+        let bytes = bench.receiver.recv(&mut buffer).expect("a packet each gap");
+        let stamp = Stamp::read(&buffer[HEADER..bytes]);
+        assert_eq!(stamp, Some(Stamp { monotonic: now * MS, wall }));
+    }
+    let row = bench.row(id);
+    assert_eq!((row.counts.sent, row.measures.missed), (4, 0), "{row:?}");
+    assert_eq!(bench.pacer.timing.start_error.max(), Some(0));
 }
 
 /// Fails when fragments of a frame are sent that lost another one: tried with `lost_frame` unset.

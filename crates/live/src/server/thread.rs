@@ -11,7 +11,7 @@ use laxity_stream::rivals::{self, Rival};
 use laxity_stream::structure::{Fastest, Precedence, Structure};
 use laxity_stream::{Attributes, JoinError, StreamId, UnknownStream};
 
-use super::clock::{Clock, Sleeper, Waker, thread_cpu};
+use super::clock::{Clock, Sleeper, Waker, thread_cpu, wall};
 use super::config::{Policy, ServerError};
 use super::counts::{Counter, Row, Timing};
 use super::pacer::{Pacer, Turn};
@@ -253,7 +253,7 @@ impl<S: Structure> Machine<S> {
 
     fn flush(&mut self) {
         let clock = self.parts.clock;
-        self.pacer.flush(|at| clock.absolute(at), || clock.now());
+        self.pacer.flush(|at| clock.absolute(at), || clock.now(), wall);
     }
 
     fn rest(&mut self, until: Time) {
