@@ -28,7 +28,9 @@ pub fn describe(title: &str, from: IpAddr, streams: &[Described<'_>]) -> String 
     let title = one_line(title);
     let id = streams.first().map_or(0, |s| s.ssrc);
     // Writing into a string does not fail.
-    let _ = write!(sdp, "v=0\r\no=- {id} 1 {}\r\ns={title}\r\nt=0 0\r\n", address(from));
+    let _ = write!(sdp, "v=0\r\no=- {id} 1 {}\r\ns={title}\r\n", address(from));
+    // The last line tells whoever reads this what it is to do (RFC 8866, section 6.7.1).
+    sdp += "t=0 0\r\na=recvonly\r\n";
     for stream in streams {
         media(&mut sdp, stream);
     }
@@ -47,7 +49,7 @@ fn media(sdp: &mut String, stream: &Described<'_>) {
     let _ = write!(
         sdp,
         "m={kind} {port} RTP/AVP {payload_type}\r\nc={}\r\na=rtpmap:{payload_type} {mapping}\r\n",
-        address(destination.ip())
+        connection(destination.ip())
     );
     if let Some(parameters) = parameters(codec) {
         let _ = write!(sdp, "a=fmtp:{payload_type} {parameters}\r\n");
@@ -71,6 +73,13 @@ fn parameters(codec: &Codec) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// An IPv4 group has to have its time to live (RFC 8866, section 5.7), and sockets have 1 for it
+/// unless told otherwise.
+fn connection(ip: IpAddr) -> String {
+    let group = ip.is_ipv4() && ip.is_multicast();
+    address(ip) + if group { "/1" } else { "" }
 }
 
 fn address(ip: IpAddr) -> String {
@@ -122,8 +131,8 @@ mod tests {
         assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
     }
 
-    /// Fails when another parser does not read the description, or a name adds a line: tried with
-    /// names written as they are.
+    /// Fails when another parser does not read the description, a name adds a line, or a group has no
+    /// time to live: tried with names written as they are, and without it.
     #[test]
     fn another_parser_reads_it() {
         let video = Codec::H264 { sps: vec![0x67, 0x42, 0xc0, 0x1e, 9], pps: vec![0x68, 1] };
@@ -140,11 +149,12 @@ mod tests {
         let streams = [
             of(&audio, to("127.0.0.1:5000"), Some(to("127.0.0.1:5001"))),
             of(&video, to("[::1]:5002"), Some(to("[::1]:6000"))),
+            of(&Codec::Vp8, to("233.252.0.7:5004"), None),
         ];
         let text = describe("a\nv=1", "127.0.0.1".parse().unwrap(), &streams);
         let session = Session::parse(text.as_bytes()).unwrap();
         assert_eq!(session.session_name, "a v=1");
-        let [audio, video] = &session.medias[..] else { panic!("{text}") };
+        let [audio, video, group] = &session.medias[..] else { panic!("{text}") };
         assert_eq!((audio.media.as_str(), audio.port, audio.fmt.as_str()), ("audio", 5000, "96"));
         assert_eq!(video.connections[0].connection_address, "::1");
         let value = |m: &sdp_types::Media, name: &str| {
@@ -158,5 +168,8 @@ mod tests {
             "96 packetization-mode=1;profile-level-id=42C01E;sprop-parameter-sets=Z0LAHgk=,aAE="
         );
         assert!(!audio.has_attribute("evil"));
+        assert!(session.has_attribute("recvonly"));
+        assert_eq!(value(group, "rtpmap").unwrap(), "96 VP8/90000");
+        assert_eq!(group.connections[0].connection_address, "233.252.0.7/1");
     }
 }
