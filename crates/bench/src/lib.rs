@@ -17,6 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 mod admission;
 mod assign;
+pub mod cpu;
 mod dwcs;
 mod edf;
 mod fair;
@@ -75,6 +76,7 @@ pub fn groups() -> Vec<Group> {
     all.extend(admission::groups());
     all.extend(ring::groups());
     all.extend(dwcs::groups());
+    all.extend(cpu::groups());
     all
 }
 

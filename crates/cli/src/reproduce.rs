@@ -40,9 +40,10 @@ fn announce(job: &Job) {
     };
     let seconds = job.duration.0 as f64 / 1e9;
     eprintln!(
-        "laxity: {}: {}, {} of {seconds} s",
+        "laxity: {}: {}, {}{} of {seconds} s",
         job.paper.name,
         of(job.ids.len(), "experiment"),
+        if job.paper.until_known { "at most " } else { "" },
         of(job.seeds.len(), "seed"),
     );
 }

@@ -31,6 +31,32 @@ fn numbers_that_differ_are_a_result_and_alone_on_standard_output() {
     assert_eq!(all.as_array().map(Vec::len), Some(1));
 }
 
+// Fails when a paper is not on the list, a verdict becomes an exit status, or the page lacks a drawing:
+// tried with `bebs` left out of the papers.
+#[test]
+fn the_papers_on_tasks_are_rerun_and_drawn() {
+    let folder = std::env::temp_dir().join(format!("laxity-{}-tasks", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (paper, only, drawn) in [("bebs", "fig2,fig7", 2), ("berate", "fig4,accounting", 2)] {
+        let page = folder.join(format!("{paper}.html"));
+        let report = page.to_str().unwrap();
+        let arguments = ["reproduce", paper, "--quick", "--only", only, "--json"];
+        let out = laxity(&[&arguments[..], &["--report", report]].concat());
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("at most 10 seeds"), "{}", text(&out.stderr));
+        let result: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        let experiments = result["experiments"].as_array().unwrap();
+        assert_eq!((&result["paper"], experiments.len()), (&paper.into(), 2));
+        for row in experiments.iter().flat_map(|e| e["rows"].as_array().unwrap()) {
+            assert!(row["verdict"] != "differs" || row["why"] != "", "{row}");
+            assert!(row["label"].as_str().is_some_and(|l| l.split('/').count() == 3), "{row}");
+        }
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert!(page.matches("<figure ").count() >= drawn);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 // Fails when an unknown name is taken for all, or its message does not say what there is.
 #[test]
 fn unknown_names_exit_2_and_name_the_known_ones() {

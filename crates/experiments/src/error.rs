@@ -5,6 +5,7 @@ use std::fmt;
 use laxity_curve::{CurveError, FitError};
 use laxity_scenario::ScenarioError;
 use laxity_sim::SimulationError;
+use laxity_sim::cpu::EngineError;
 
 use crate::{MOST_SEEDS, PAPERS};
 
@@ -40,6 +41,8 @@ pub enum ExperimentError {
     Scenario(Box<ScenarioError>),
     /// A run could not start.
     Simulation(SimulationError),
+    /// Tasks could not be played to the end.
+    Tasks(EngineError),
     /// A curve could not be computed.
     Curve(CurveError),
     /// A line could not be fitted.
@@ -81,6 +84,7 @@ impl fmt::Display for ExperimentError {
             }
             ExperimentError::Scenario(e) => e.fmt(f),
             ExperimentError::Simulation(e) => e.fmt(f),
+            ExperimentError::Tasks(e) => e.fmt(f),
             ExperimentError::Curve(e) => e.fmt(f),
             ExperimentError::Fit(e) => e.fmt(f),
         }
@@ -98,6 +102,12 @@ impl From<ScenarioError> for ExperimentError {
 impl From<SimulationError> for ExperimentError {
     fn from(e: SimulationError) -> Self {
         ExperimentError::Simulation(e)
+    }
+}
+
+impl From<EngineError> for ExperimentError {
+    fn from(e: EngineError) -> Self {
+        ExperimentError::Tasks(e)
     }
 }
 

@@ -97,17 +97,15 @@ fn row(entry: &Entry, published: Option<&Published>, m: &Measured) -> Option<Rep
         measured: rounded(mean),
         spread: rounded((greatest - least) / 2.0),
         live: None,
-        tolerance: published.and_then(|p| p.tolerance).unwrap_or(0.0),
+        tolerance: published.and_then(Published::relative_tolerance).unwrap_or(0.0),
         verdict,
         why: why.join(" "),
     })
 }
 
 fn verdict(p: &Published, mean: f64) -> ReproductionVerdict {
-    let holds = match (p.published, p.tolerance, p.accept) {
-        (Some(published), Some(tolerance), _) => {
-            (mean - published).abs() <= tolerance * published.abs()
-        }
+    let holds = match (p.published, p.allowed(), p.accept) {
+        (Some(published), Some(allowed), _) => (mean - published).abs() <= allowed,
         (_, _, Some((low, high))) => (low..=high).contains(&mean),
         _ => return ReproductionVerdict::NotStated,
     };
@@ -134,6 +132,7 @@ mod tests {
             unit: "ms".into(),
             published,
             tolerance,
+            within: None,
             accept: None,
             claim: String::new(),
             differs: None,
@@ -155,6 +154,9 @@ mod tests {
         let none = published(Some(0.0), Some(0.0));
         assert_eq!(verdict(&none, 0.0), ReproductionVerdict::Reproduced);
         assert_eq!(verdict(&none, 0.2), ReproductionVerdict::Differs);
+        let near = Published { within: Some(0.5), ..published(Some(0.0), None) };
+        assert_eq!(verdict(&near, 0.5), ReproductionVerdict::Reproduced);
+        assert_eq!(verdict(&near, 0.6), ReproductionVerdict::Differs);
     }
 
     // Fails when the spread is the range, or a differing row has no reason; tried.

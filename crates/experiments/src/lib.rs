@@ -16,13 +16,17 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bebs;
+pub mod berate;
 pub mod diagrams;
+mod draw;
 pub mod dwcs;
 mod error;
 pub mod judge;
 pub mod low_delay;
 pub mod polyline;
 pub mod sheet;
+mod tasks;
 
 pub use error::ExperimentError;
 pub use judge::Measured;
@@ -35,7 +39,7 @@ use laxity_scenario::result::Reproduction;
 use laxity_sim::Control;
 
 /// All papers, in the order in which they are run.
-pub const PAPERS: &[Paper] = &[low_delay::PAPER, dwcs::PAPER];
+pub const PAPERS: &[Paper] = &[low_delay::PAPER, dwcs::PAPER, bebs::PAPER, berate::PAPER];
 
 /// A paper whose experiments can be rerun.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub struct Paper {
     pub title: &'static str,
     /// The text of its [`Sheet`].
     pub sheet: &'static str,
+    /// Whether runs end as soon as enough is known; seeds are then the most there may be.
+    pub until_known: bool,
     /// Simulated nanoseconds that a job takes, for progress.
     pub work: fn(&Job) -> u128,
     /// Measures what a job asks for. When stopped, over the seeds that were finished.

@@ -60,6 +60,9 @@ pub struct Published {
     pub published: Option<f64>,
     /// Relative difference up to which the number counts as reproduced; 0 means exactly.
     pub tolerance: Option<f64>,
+    /// Difference in the row's unit up to which the number counts as reproduced, where a relative
+    /// one makes no sense.
+    pub within: Option<f64>,
     /// A claim without a number holds when the measured value is in here, both ends included.
     pub accept: Option<(f64, f64)>,
     /// The claim in our words.
@@ -67,6 +70,28 @@ pub struct Published {
     pub claim: String,
     /// Why it differs, where it does.
     pub differs: Option<String>,
+}
+
+impl Published {
+    /// How far from the published number a measured one may lie, in the row's unit.
+    pub fn allowed(&self) -> Option<f64> {
+        match (self.within, self.tolerance) {
+            (Some(within), _) => Some(within),
+            (None, Some(tolerance)) => Some(tolerance * self.published?.abs()),
+            (None, None) => None,
+        }
+    }
+
+    /// The same as a fraction of the published number; zero where that is zero.
+    pub fn relative_tolerance(&self) -> Option<f64> {
+        match (self.within, self.tolerance) {
+            (Some(within), _) => {
+                let published = self.published?.abs();
+                Some(if published > 0.0 { within / published } else { 0.0 })
+            }
+            (None, tolerance) => tolerance,
+        }
+    }
 }
 
 impl Sheet {
@@ -94,7 +119,7 @@ impl Sheet {
                 if e.rows[..k].iter().any(|o| o.label == row.label) {
                     return Err(format!("{}: `{}` stands twice", e.id, row.label));
                 }
-                let sound = match (row.published, row.tolerance, row.accept) {
+                let sound = match (row.published, row.tolerance.xor(row.within), row.accept) {
                     (Some(p), Some(t), None) => p.is_finite() && t.is_finite() && t >= 0.0,
                     (None, None, Some((low, high))) => low <= high,
                     (None, None, None) => !row.claim.is_empty(),
@@ -102,7 +127,7 @@ impl Sheet {
                 };
                 if !sound {
                     return Err(format!(
-                        "{}: `{}` needs `published` and `tolerance`, or `accept`, or a `claim`",
+                        "{}: `{}` needs `published` and `tolerance` or `within`, or `accept`, or a `claim`",
                         e.id, row.label
                     ));
                 }
@@ -137,6 +162,7 @@ mod tests {
         let slips = [
             ("tolerance = 0.1", "tolerance = -0.1"),
             (", tolerance = 0.1", ""),
+            ("tolerance = 0.1", "tolerance = 0.1, within = 1"),
             ("published = 1,", ""),
             ("published = 1,", "published = 1, accept = [0, 1],"),
             ("id = \"p.a\"", "id = \"q.a\""),

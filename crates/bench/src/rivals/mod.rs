@@ -2,6 +2,7 @@
 
 pub mod channels;
 pub mod deadline_queues;
+pub mod heap_edf;
 pub mod quadratic;
 pub mod slack_anew;
 pub mod wfq_btree;

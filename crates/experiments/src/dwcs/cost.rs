@@ -12,13 +12,13 @@ use laxity_sim::Control;
 use laxity_stream::structure::{Heaps, List, Structure, Wheel};
 use laxity_stream::{Attributes, Decision, Late, Options, Queues, Scheduler, StreamId};
 
-use super::draw::{Line, Panel, figure};
 use super::play::joined;
 use super::runs::GAP;
 use super::seldom::{GAPS, PERIODS};
 use super::variants::check;
 use super::workload::{Backlog, SERVICE, streams};
 use crate::Measured;
+use crate::draw::{Line, Panel, figure};
 
 /// Numbers and their drawing.
 pub type Timing = (Vec<Measured>, Figure);

@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
-use super::draw::{Line, Panel, figure};
 use super::play::{Counts, Played, Setting};
 use super::runs::{GAP, Runs, Scale};
 use super::variants::{DEFAULT, FIFOS, PACED, PAPER, RIVALS, TOLERANCE_FIRST, Variant};
 use super::workload::{CLASSES, class_name, window};
 use crate::Measured;
+use crate::draw::{Line, Panel, figure};
 
 /// The paper's range. 496 and 504 stand on both sides of the server's rate.
 const COUNTS: [usize; 20] = [

@@ -3,13 +3,13 @@
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
-use super::draw::{Line, Panel, figure};
 use super::fig2::off_proportion;
 use super::play::{INTERVAL, Played, Setting};
 use super::runs::{Runs, Scale};
 use super::variants::{DEFAULT, PAPER, ROLLING, Variant};
 use super::workload::{CLASSES, class_name, window};
 use crate::Measured;
+use crate::draw::{Line, Panel, figure};
 
 /// Streams of the two parts.
 const UNDER: usize = 480;

@@ -3,11 +3,11 @@
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
-use super::draw::{Line, Panel, figure};
 use super::play::{Played, Setting};
 use super::runs::{GAP, Runs, Scale};
 use super::variants::{DEFAULT, PAPER, SETTLED, Variant};
 use crate::Measured;
+use crate::draw::{Line, Panel, figure};
 
 /// Streams, from light load to overload.
 const COUNTS: [usize; 4] = [80, 240, 480, 760];

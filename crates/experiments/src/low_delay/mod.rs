@@ -21,6 +21,7 @@ pub const PAPER: Paper = Paper {
     name: "low-delay",
     title: "low-delay best effort beside real-time flows on a link",
     sheet: include_str!("../../../../experiments/low-delay/published.toml"),
+    until_known: false,
     work: runs::work,
     measure,
 };

@@ -1,0 +1,11 @@
+//! What the papers on tasks share: contenders, repetition until enough is known, drawings.
+
+pub mod contenders;
+pub mod numbers;
+pub mod progress;
+pub mod repeat;
+pub mod runs;
+
+pub use contenders::Contender;
+pub use repeat::{Repeated, Rule, Trial};
+pub use runs::{Part, Runs, Scale};
