@@ -207,7 +207,7 @@ fn what_cannot_be_served_is_refused() {
     laxity(&["stream", "serve", &media]).fails(2, &["none.ogg"]);
 
     let fine = folder.write("fine.toml", fine);
-    laxity(&["stream", "serve", &fine, "--policy", "wfq"]).fails(2, &["wfq", "dwcs"]);
+    laxity(&["stream", "serve", &fine, "--policy", "best"]).fails(2, &["best", "dwcs", "fifo"]);
     laxity(&["stream", "serve", &fine, "--bind", "192.0.2.1:0"]).fails(2, &["192.0.2.1"]);
     laxity(&["stream", "serve", &fine, "--quantum", "3"]).fails(2, &["--quantum", "3"]);
     let here = folder.path("no/such/folder/socket");
@@ -220,4 +220,22 @@ fn what_cannot_be_served_is_refused() {
     laxity(&["stream", "receive", &taken]).fails(2, &[&taken, "choose another"]);
     laxity(&["stream", "control", &folder.path("none"), "{}"]).fails(2, &["--control"]);
     laxity(&["stream", "control", &folder.path("none"), "{"]).fails(2, &["not JSON"]);
+}
+
+/// The scenario that comes with the command is served as it is, under each kind of policy.
+///
+/// Fails when a stream of it has no destination, or a policy that can be simulated cannot be served.
+#[test]
+fn the_example_is_served() {
+    let example = file("scenarios/media-server.toml");
+    for policy in ["dwcs-tolerance-first", "fifo", "static-priority", "edf"] {
+        let arguments =
+            ["stream", "serve", &example, "--policy", policy, "--duration", "300ms", "--json"];
+        let done: Value = serde_json::from_str(&laxity(&arguments).succeeds()).unwrap();
+        let streams = done["streams"].as_array().unwrap();
+        assert_eq!(streams.len(), 270);
+        let alarms = streams.iter().filter(|s| s["name"].as_str().unwrap().starts_with("alarm"));
+        let sent: u64 = alarms.map(|s| number(&s["packets"]["sent"])).sum();
+        assert!(policy == "fifo" || sent > 50, "{policy}: {sent}");
+    }
 }
