@@ -76,6 +76,8 @@ pub enum Kind {
     Percent,
     /// A nice value, from -20 to 19.
     Nice,
+    /// Numbers of CPUs and ranges of them, such as `0,2-3`.
+    Cpus,
     /// A list of steps of a script, such as `run 5 ms`.
     Steps,
     /// A host and a port, `host:port`.
@@ -173,6 +175,7 @@ impl Kind {
             Kind::Frequency => "a frequency".into(),
             Kind::Percent => "a percentage".into(),
             Kind::Nice => "a nice value".into(),
+            Kind::Cpus => "a list of CPUs".into(),
             Kind::Steps => "a list of steps".into(),
             Kind::Address => "a host and port".into(),
             Kind::Table(_) => "a table".into(),

@@ -164,6 +164,7 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::Frequency => text(r"^\s*[0-9]+(\.[0-9]+)?\s*/s\s*$"),
         Kind::Percent => text(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"),
         Kind::Nice => json!({ "type": "integer", "minimum": -20, "maximum": 19 }),
+        Kind::Cpus => text(r"^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$"),
         Kind::Steps => json!({
             "type": "array",
             "minItems": 1,

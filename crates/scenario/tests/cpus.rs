@@ -2,7 +2,7 @@
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
-use laxity_cpu::{Nice, Reservation, Value};
+use laxity_cpu::{CpuSet, Nice, Reservation, Value};
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::*;
 use laxity_scenario::{Document, DocumentKind};
@@ -27,7 +27,8 @@ fn at(n: u64) -> Time {
 fn defaults() {
     let s = good(LEAST);
     assert_eq!((s.name.as_str(), s.path.to_str()), ("desk", Some("folder/desk.toml")));
-    assert_eq!(s.cpu, Cpu { cpus: 1 });
+    assert_eq!(s.cpu, Cpu { cpus: 1, cluster: 1, steal: true, balance: ms(1000) });
+    assert!(s.cpu.layout().unwrap().is_none());
     assert_eq!((s.policy.use_.as_str(), s.policy.compare.len()), ("bebs", 0));
     assert_eq!(s.policy.options, Options::default());
     let class = TaskClass {
@@ -35,6 +36,7 @@ fn defaults() {
         count: 1,
         nice: Nice::default(),
         server: TaskServer::BestEffort,
+        affinity: CpuSet::ALL,
         work: Work::CpuBound,
         join: Time::ZERO,
         phase: Span::ZERO,
@@ -103,7 +105,6 @@ fn every_key_arrives() {
     };
     assert_eq!(audio.work, work);
 
-    let own = Reservation::new(ms(2), ms(20)).within(ms(10));
     let own = |reservation| TaskServer::Own(Reserved { reservation, hard: true });
     assert_eq!(controller.server, own(Reservation::new(ms(2), ms(20)).within(ms(10))));
     assert_eq!((controller.join, controller.phase), (at(1000), ms(3)));
@@ -144,6 +145,23 @@ fn every_key_arrives() {
 
     let names: Vec<String> = s.each().map(|(name, _)| name).collect();
     assert_eq!((names.len(), names[2].as_str(), names[7].as_str()), (13, "player-1", "page-1"));
+}
+
+// Fails when what stands under [cpu] is not what policies run on.
+#[test]
+fn cpus_are_divided_into_clusters() {
+    let several = "[cpu]\ncpus = 6\ncluster = 4\nsteal = false\nbalance = \"0 s\"\n\
+                   [[task]]\nname = \"a\"\nwork = \"cpu-bound\"\naffinity = \" 0, 4-5\"\n";
+    let s = good(several);
+    let sizes: Vec<u32> =
+        s.cpu.layout().unwrap().unwrap().clusters().iter().map(|c| c.len()).collect();
+    assert_eq!(sizes, [4, 2]);
+    let options = s.cpu.options();
+    assert!(!options.steal && options.balance == Span::ZERO && options.reservations);
+    let cpus: Vec<u32> = s.tasks[0].affinity.iter().map(|c| c.0).collect();
+    assert_eq!(cpus, [0, 4, 5]);
+    let printed = s.to_toml();
+    assert_eq!(good(&printed), s, "{printed}");
 }
 
 // Fails when the printer forgets a key or prints it in a way that reads differently.

@@ -96,3 +96,23 @@ fn counts_are_exact() {
     let result: CheckResult = round_trip(&text);
     assert_eq!(result.binding_interval_ns, Some(u64::MAX));
 }
+
+#[test]
+fn cpu_simulate() {
+    let result: CpuSimulationResult = round_trip(&example("cpu-simulate.json"));
+    let tasks = &result.policies["bebs"].tasks;
+    let kinds: Vec<TaskKind> = tasks.values().map(|t| t.kind).collect();
+    assert_eq!(kinds, [TaskKind::Hard, TaskKind::BestEffort, TaskKind::Soft]);
+    assert_eq!((tasks["compile"].max_tardiness_ms, tasks["sound"].refused.as_ref()), (None, None));
+    let runs: CpuSimulationRuns = round_trip(&example("cpu-simulate-seeds.json"));
+    assert_eq!(runs.runs[0].policies["eevdf"].migrations, Some(1));
+    assert_eq!(runs.summary["eevdf"].tasks["editor"].share.map(|s| s.max), Some(0.6));
+}
+
+#[test]
+fn cpu_check() {
+    let result: CpuCheckResult = round_trip(&example("cpu-check.json"));
+    let admitted: Vec<bool> = result.requests.iter().map(|r| r.admitted).collect();
+    assert_eq!((admitted, result.best_effort), (vec![true, false], Some(0.6)));
+    assert_eq!(result.requests[1].max_budget_ns, Some(55_000_000));
+}

@@ -2,6 +2,7 @@
 //! in order of time, and nothing runs.
 
 use laxity_core::{Span, Time};
+use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{
     Attributes, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId, Value, needed,
@@ -38,24 +39,40 @@ pub fn check(scenario: &CpuScenario, policy: &str) -> CpuCheckResult {
     let options = &scenario.policy.options;
     let reserves = reserves(policy);
     let counts = matches!(reserves, Reserves::Servers | Reserves::Hard);
-    let mut replay = Replay { scenario, reserves, rows: Vec::new(), peak: Peak::default() };
-    let requests = match registry::build(policy, options) {
-        Ok(mut policy) if counts => replay.play(&mut *policy),
+    let peak = Peak::default();
+    let mut replay = Replay { scenario, reserves, rows: Vec::new(), peak, refused: Vec::new() };
+    let requests = match build(scenario, policy) {
+        Some(mut policy) if counts => replay.play(&mut *policy),
         _ => all_requests(scenario),
     };
-    let obstacles = obstacles(scenario, policy, reserves, options);
-    let admitted = requests.iter().all(|r| r.admitted);
+    let mut obstacles = obstacles(scenario, policy, reserves, options);
+    let admitted = requests.iter().all(|r| r.admitted) && replay.refused.is_empty();
+    obstacles.append(&mut replay.refused);
+    let cpus = f64::from(scenario.cpu.cpus);
+    let demand = (replay.peak.need / cpus).min(1.0);
     CpuCheckResult {
         policy: policy.to_owned(),
         options: readings(options, policy),
         cpus: scenario.cpu.cpus,
         admitted,
         promised: admitted && obstacles.is_empty(),
-        utilisation: replay.peak.utilisation,
-        demand: fraction(replay.peak.need),
-        best_effort: counts.then(|| fraction(Share::ONE.minus(replay.peak.need))),
+        utilisation: replay.peak.utilisation / cpus,
+        demand,
+        best_effort: counts.then_some(1.0 - demand),
         obstacles,
         requests,
+    }
+}
+
+/// The policy as it runs on the CPUs of the scenario.
+fn build(scenario: &CpuScenario, policy: &str) -> Option<Box<dyn Policy + Send>> {
+    let options = &scenario.policy.options;
+    match scenario.cpu.layout().ok()? {
+        None => registry::build(policy, options).ok(),
+        Some(layout) => {
+            let built = clusters::build(policy, options, &layout, scenario.cpu.options()).ok()?;
+            Some(Box::new(built))
+        }
     }
 }
 
@@ -109,7 +126,7 @@ struct Row {
 #[derive(Default)]
 struct Peak {
     utilisation: f64,
-    need: Share,
+    need: f64,
 }
 
 struct Replay<'a> {
@@ -118,6 +135,8 @@ struct Replay<'a> {
     /// In force.
     rows: Vec<Row>,
     peak: Peak,
+    /// Why tasks that reserve nothing are refused.
+    refused: Vec<String>,
 }
 
 impl Replay<'_> {
@@ -143,12 +162,12 @@ impl Replay<'_> {
                 absent.push(task);
             }
             let refused = answer.as_ref().err().copied();
-            if let Some((kind, reservation)) = self.counted(&wanted) {
-                if !shared {
+            match self.counted(&wanted) {
+                Some((kind, reservation)) if !shared || refused.is_some() => {
                     let from = answer.ok().map(|a| a.from).filter(|from| *from > now);
-                    let others = self.others(task);
-                    requests.push(request(&name, now, kind, reservation, refused, from, &others));
+                    requests.push(request(&name, now, kind, reservation, refused, from));
                 }
+                _ => self.refused.extend(refused.map(|why| format!("{name} is refused: {why}"))),
             }
             if refused.is_none() {
                 self.enter(task, &wanted);
@@ -174,17 +193,18 @@ impl Replay<'_> {
         group.is_some() && self.rows.iter().any(|r| r.group == group)
     }
 
-    fn others(&self, task: TaskId) -> Vec<Reservation> {
-        self.rows.iter().filter(|r| r.task != task).map(|r| r.reservation).collect()
-    }
-
     fn enter(&mut self, task: TaskId, wanted: &Attributes) {
         self.rows.retain(|r| r.task != task);
         if let (Some((_, reservation)), false) = (self.counted(wanted), self.is_shared(wanted)) {
             self.rows.push(Row { task, group: wanted.group, reservation });
         }
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
-        self.peak.need = self.peak.need.max(needed(&all));
+        // Which cluster has which the policy knows; each by itself needs no more than this.
+        let need = match self.scenario.cpu.cpus {
+            1 => fraction(needed(&all)),
+            _ => all.iter().map(|r| fraction(needed(&[*r]))).sum(),
+        };
+        self.peak.need = self.peak.need.max(need);
         self.peak.utilisation = self.peak.utilisation.max(all.iter().map(utilisation).sum());
     }
 }
@@ -208,7 +228,7 @@ fn all_requests(scenario: &CpuScenario) -> Vec<CpuRequest> {
             Service::Soft(reservation) => (TaskKind::Soft, reservation),
             Service::BestEffort => return None,
         };
-        Some(request(&name, at, kind, reservation, None, None, &[]))
+        Some(request(&name, at, kind, reservation, None, None))
     };
     script(scenario).into_iter().filter_map(wanted).collect()
 }
@@ -220,7 +240,6 @@ fn request(
     asked: Reservation,
     refused: Option<Refusal>,
     from: Option<Time>,
-    others: &[Reservation],
 ) -> CpuRequest {
     let mut request = CpuRequest {
         task: task.to_owned(),
@@ -238,36 +257,23 @@ fn request(
         min_period_ns: None,
         refused: refused.map(|r| r.to_string()),
     };
-    if let Some(Refusal::Overload { needs, free, fits, .. }) = refused {
+    if let Some(
+        Refusal::Overload { needs, free, fits, .. } | Refusal::NoCluster { needs, free, fits, .. },
+    ) = refused
+    {
         request.needs = Some(fraction(needs));
         request.free = Some(fraction(free));
         request.max_budget_ns = Some(fits.0).filter(|ns| *ns > 0);
-        request.min_period_ns = shortest_period(asked.budget, free, others).map(|p| p.0);
+        request.min_period_ns = shortest_period(asked.budget, free).map(|p| p.0);
     }
     request
 }
 
-/// The shortest period, with a deadline as long, in which a budget fits beside others.
-fn shortest_period(budget: Span, free: Share, others: &[Reservation]) -> Option<Span> {
-    let limit = needed(others).plus(free);
-    let fits = |period: u64| {
-        let mut all = others.to_vec();
-        all.push(Reservation::new(budget, Span(period)));
-        needed(&all) <= limit
-    };
-    let (mut least, mut most) = (budget.0.saturating_sub(1), LONGEST_PERIOD.0);
-    if budget > LONGEST_PERIOD || !fits(most) {
-        return None;
-    }
-    while least + 1 < most {
-        let middle = least + (most - least) / 2;
-        if fits(middle) {
-            most = middle;
-        } else {
-            least = middle;
-        }
-    }
-    Some(Span(most))
+/// The shortest period, with a deadline as long, in which a budget fits into a free share: such a
+/// reservation needs just its utilisation beside others.
+fn shortest_period(budget: Span, free: Share) -> Option<Span> {
+    let period = free.time_for(budget);
+    (free > Share::ZERO && period <= LONGEST_PERIOD).then(|| period.max(budget))
 }
 
 /// Why a policy does not promise that no hard job is late.

@@ -7,37 +7,42 @@ use crate::plot::{Axis, Body, Dash, Hue, Ink, Mark, Marker, Plot, Unit};
 
 /// Rows beyond this are left out, and the caption says so.
 const MOST_ROWS: usize = 16;
+/// CPUs beyond this are left out.
+const MOST_CPUS: u32 = 16;
 /// A panel shows so many slices at most: more are a grey band.
 const MOST_SLICES: usize = 240;
 
 /// One panel for each policy, over a window in which something happens.
 pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
-    let duration = outcome.first()?.duration_ns;
-    let (window, why) = window(details, duration)?;
-    let panels: Vec<Plot> = details.iter().map(|policy| panel(policy, window)).collect();
+    let run = outcome.first()?;
+    let (window, why) = window(details, run.duration_ns)?;
+    // On one CPU the rows of tasks say all.
+    let cpus = if run.cpus > 1 { run.cpus.min(MOST_CPUS) } else { 0 };
+    let panels: Vec<Plot> = details.iter().map(|policy| panel(policy, cpus, window)).collect();
     let rows = details.first()?.tasks.len();
     let (from, to) = window;
-    let mut caption = match to - from == duration {
+    let mut caption = match to - from == run.duration_ns {
         true => "The whole run.".to_owned(),
-        false => format!("{} of {}, {why}.", span(to - from), span(duration)),
+        false => format!("{} of {}, {why}.", span(to - from), span(run.duration_ns)),
     };
-    caption.push_str(
-        " A bar is a task on the CPU. Triangles are releases of jobs, lines their deadlines, \
-         crosses deadlines that were missed.",
-    );
+    caption.push_str(" A bar is a task on a CPU.");
+    let mut figure = Figure::new("gantt", "Who runs when", 1);
+    let shown = |t: &CpuTaskDetail| t.jobs.iter().any(|j| j.release <= to && j.end >= from);
+    if details.iter().any(|p| p.tasks.iter().any(shown)) {
+        caption.push_str(
+            " Triangles are releases of jobs or wake-ups, lines deadlines, crosses deadlines that \
+             were missed.",
+        );
+        figure = figure.keyed(vec![
+            Key::line("release", release()),
+            Key::line("deadline", deadline()),
+            Key::line("missed", missed()),
+        ]);
+    }
     if rows > MOST_ROWS {
         caption.push_str(&format!(" The first {MOST_ROWS} of {} tasks.", count(rows as u64)));
     }
-    Some(
-        Figure::new("gantt", "Who runs when", 1)
-            .keyed(vec![
-                Key::line("release", release()),
-                Key::line("deadline", deadline()),
-                Key::line("missed", missed()),
-            ])
-            .with(panels)
-            .captioned(caption),
-    )
+    Some(figure.with(panels).captioned(caption))
 }
 
 fn release() -> Ink {
@@ -122,25 +127,23 @@ fn centre(details: &[CpuPolicyDetail], duration: u64) -> (u64, String) {
     }
 }
 
-fn panel(policy: &CpuPolicyDetail, (from, to): (u64, u64)) -> Plot {
+fn panel(policy: &CpuPolicyDetail, cpus: u32, (from, to): (u64, u64)) -> Plot {
     let rows = &policy.tasks[..policy.tasks.len().min(MOST_ROWS)];
     let mut marks = Vec::new();
     let (mut late, mut due) = (0u64, 0u64);
     let clip = |ns: u64| ns.clamp(from, to) as f64;
     let inside = |ns: u64| ns >= from && ns <= to;
     for (i, task) in rows.iter().enumerate() {
-        let y = -(i as f64);
+        let y = -(i as f64) - f64::from(cpus);
         let first = task.slices.partition_point(|s| s.to <= from);
         let shown = task.slices[first..].iter().take_while(|s| s.from < to);
         for slice in shown.take(4 * MOST_SLICES) {
             let (hue, body) = (Hue::Series(i + 1), Body::Solid);
-            marks.push(Mark::Bar {
-                y,
-                x: (clip(slice.from), clip(slice.to)),
-                thick: 13.0,
-                hue,
-                body,
-            });
+            let x = (clip(slice.from), clip(slice.to));
+            marks.push(Mark::Bar { y, x, thick: 13.0, hue, body });
+            if slice.cpu < cpus {
+                marks.push(Mark::Bar { y: -f64::from(slice.cpu), x, thick: 13.0, hue, body });
+            }
         }
         let jobs = || task.jobs.iter().take(1 << 20);
         let releases: Vec<_> = jobs().map(|j| j.release).filter(|r| inside(*r)).collect();
@@ -166,8 +169,10 @@ fn panel(policy: &CpuPolicyDetail, (from, to): (u64, u64)) -> Plot {
     let desc =
         format!("Which task runs under {} from {} to {}.", policy.policy, span(from), span(to));
     let x = Axis::linear("time", Unit::Time, from as f64, to as f64);
-    Plot::new(&policy.policy, x, Axis::names(rows.iter().map(|t| t.task.as_str())))
-        .sized(1140.0, 74.0 + 24.0 * rows.len() as f64)
+    let cpus: Vec<String> = (0..cpus).map(|cpu| format!("CPU {cpu}")).collect();
+    let names = cpus.iter().map(String::as_str).chain(rows.iter().map(|t| t.task.as_str()));
+    Plot::new(&policy.policy, x, Axis::names(names))
+        .sized(1140.0, 74.0 + 24.0 * (cpus.len() + rows.len()) as f64)
         .noted(note)
         .described(desc)
         .with_all(marks)

@@ -126,7 +126,8 @@ pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String
     let due = outcome.total(own, |t| if is_due(t) { t.jobs } else { 0 });
     let refused = outcome.total(own, |t| u64::from(t.refused.is_some()));
     if refused > 0 {
-        let text = format!("Under {own} {} were refused and did not run.", tasks(refused));
+        let text =
+            format!("Under {own} {} refused, and did not run or not as asked.", tasks(refused));
         return (Mood::Bad, "Refused.".into(), text);
     }
     if due == 0 {
@@ -163,5 +164,5 @@ fn deadlines(n: u64) -> String {
 }
 
 fn tasks(n: u64) -> String {
-    if n == 1 { "1 task".into() } else { format!("{} tasks", count(n)) }
+    if n == 1 { "1 task was".into() } else { format!("{} tasks were", count(n)) }
 }

@@ -141,13 +141,17 @@ fn times(outcome: &CpuOutcome<'_>, title: &str, groups: &[(&str, Of)]) -> Table 
 
 /// Context switches and readings of each policy.
 fn switches(outcome: &CpuOutcome<'_>) -> Table {
-    let columns = vec![
+    let mut columns = vec![
         Column::words("Policy"),
         Column::number("switches"),
         Column::number("a second"),
         Column::number("CPU busy"),
-        Column::words("Options"),
     ];
+    let several = outcome.first().is_some_and(|r| r.cpus > 1);
+    if several {
+        columns.insert(2, Column::number("migrations"));
+    }
+    columns.push(Column::words("Options"));
     let row = |policy: &&str| {
         let each = || outcome.runs().iter().filter_map(|r| Some((r, r.policies.get(*policy)?)));
         let total: u64 = each().map(|(_, p)| p.switches).fold(0, u64::saturating_add);
@@ -159,12 +163,16 @@ fn switches(outcome: &CpuOutcome<'_>) -> Table {
             let options = p.options.iter().map(|(name, value)| format!("{name} {value}"));
             options.collect::<Vec<_>>().join(", ")
         });
-        let cells = vec![
+        let mut cells = vec![
             Cell::new(count(total)),
             Cell::new(rate),
             Cell::new(format!("{}%", fixed(busy / runs * 100.0, 1))),
             Cell::new(options),
         ];
+        if several {
+            let moved = each().filter_map(|(_, p)| p.migrations).fold(0, u64::saturating_add);
+            cells.insert(1, Cell::new(count(moved)));
+        }
         (policy.to_string(), cells)
     };
     let seeds = if outcome.is_many() { ", summed over all seeds" } else { "" };

@@ -16,15 +16,19 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
         };
         return (Mood::Neutral, "Nothing is reserved.", text);
     };
+    let cpus = match check.cpus {
+        1 => "the CPU is".to_owned(),
+        n => format!("the {n} CPUs is"),
+    };
     let needs = format!(
-        "At most {}% of the CPU are reserved at a time, and best effort keeps {}%.",
+        "At most {}% of {cpus} reserved at a time, and best effort keeps {}%.",
         percent(check.demand),
         percent(left)
     );
     let hard = check.requests.iter().any(|r| r.kind == TaskKind::Hard);
     match (check.admitted, check.promised) {
-        _ if check.requests.is_empty() => {
-            let text = "No task asks for a reservation: best effort has the whole CPU.".to_owned();
+        (true, _) if check.requests.is_empty() => {
+            let text = "No task asks for a reservation: best effort has everything.".to_owned();
             (Mood::Neutral, "Nothing is reserved.", text)
         }
         (true, true) if hard => {
@@ -38,7 +42,11 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
         }
         (false, _) => {
             let n = check.requests.iter().filter(|r| !r.admitted).count();
-            let what = if n == 1 { "one request does".into() } else { format!("{n} requests do") };
+            let what = match n {
+                0 => "one task or more do".to_owned(),
+                1 => "one request does".to_owned(),
+                n => format!("{n} requests do"),
+            };
             (
                 Mood::Bad,
                 "Not admitted.",

@@ -1,6 +1,7 @@
 //! Made-up data of the size and shape of a real run of the access-link scenario.
 #![allow(dead_code)]
 
+pub mod cpus;
 pub mod streams;
 
 use laxity_core::Histogram;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use laxity_core::{Span, Time};
+use laxity_cpu::clusters::{self, Layout, LayoutError};
 use laxity_cpu::registry::Options;
-use laxity_cpu::{Nice, Reservation, Service};
+use laxity_cpu::{CpuSet, Nice, Reservation, Service};
 
 use super::policies;
 pub use crate::streams::model::Share;
@@ -36,6 +37,38 @@ pub struct CpuScenario {
 pub struct Cpu {
     /// How many CPUs.
     pub cpus: u32,
+    /// How many of them share one queue; the last such cluster may be smaller.
+    pub cluster: u32,
+    /// Whether idle CPUs run best-effort tasks of other clusters.
+    pub steal: bool,
+    /// How often best-effort tasks move to where they get more; zero for never.
+    pub balance: Span,
+}
+
+impl Default for Cpu {
+    fn default() -> Cpu {
+        let clusters::Options { steal, balance, .. } = clusters::Options::default();
+        Cpu { cpus: 1, cluster: 1, steal, balance }
+    }
+}
+
+impl Cpu {
+    /// Which CPUs share a queue; `None` for one CPU, where there is nothing to divide.
+    ///
+    /// # Errors
+    /// When there are none, or too many.
+    pub fn layout(&self) -> Result<Option<Layout>, LayoutError> {
+        match self.cpus {
+            1 => Ok(None),
+            _ => Layout::clustered(self.cpus, self.cluster.min(self.cpus)).map(Some),
+        }
+    }
+
+    /// What clusters do for each other.
+    pub fn options(&self) -> clusters::Options {
+        let (steal, balance) = (self.steal, self.balance);
+        clusters::Options { steal, balance, ..clusters::Options::default() }
+    }
 }
 
 /// `[policy]`
@@ -99,6 +132,8 @@ pub struct TaskClass {
     pub nice: Nice,
     /// By which server they are served.
     pub server: TaskServer,
+    /// Where they may run.
+    pub affinity: CpuSet,
     /// What each of them does.
     pub work: Work,
     /// When they appear.

@@ -1,5 +1,7 @@
 //! What a scenario of CPUs may hold: every table, every key.
 
+use laxity_cpu::CpuSet;
+
 use super::model::MAX_TASKS;
 use super::{options, policies};
 use crate::keys::{Forms, Key, Kind, Plain, Table};
@@ -38,7 +40,31 @@ pub static SCENARIO: Table = Table {
 pub static CPU: Table = Table {
     name: "cpu",
     doc: "The machine. Switching from task to task takes no time.",
-    keys: &[optional("cpus", Kind::Whole(1, 1024), "1", "1", "How many CPUs.")],
+    keys: &[
+        optional("cpus", Kind::Whole(1, CpuSet::MOST), "1", "4", "How many CPUs."),
+        optional(
+            "cluster",
+            Kind::Whole(1, CpuSet::MOST),
+            "1",
+            "2",
+            "How many of them share one queue, as many as share a cache, say. Every task belongs \
+             to one such cluster, which admits its reservation.",
+        ),
+        optional(
+            "steal",
+            Kind::Bool,
+            "true",
+            "false",
+            "Whether a CPU without work runs best-effort tasks of other clusters that have none.",
+        ),
+        optional(
+            "balance",
+            Kind::Time,
+            "\"1 s\"",
+            "\"100 ms\"",
+            "How often best-effort tasks move to clusters where they get more; \"0 s\" for never.",
+        ),
+    ],
 };
 
 const fn of_policy(name: &'static str, table: &'static Table, example: &'static str) -> Key {
@@ -170,6 +196,13 @@ pub static TASK: Table = Table {
             "\"browser\"",
             "Best-effort tasks of one group share one server, as the threads of a process may, \
              under policies that have servers; others treat each by itself.",
+        ),
+        optional(
+            "affinity",
+            Kind::Cpus,
+            "all CPUs",
+            "\"0-1\"",
+            "The CPUs on which it may run; all of at least one cluster must be among them.",
         ),
         optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "When it appears."),
         optional(

@@ -2,10 +2,10 @@
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
-use laxity_cpu::{Nice, Value};
+use laxity_cpu::{CpuSet, Nice, Value};
 
 use super::model::{
-    Cost, CpuScenario, Gap, Late, Reserved, Step, TaskChange, TaskClass, TaskServer, Work,
+    Cost, Cpu, CpuScenario, Gap, Late, Reserved, Step, TaskChange, TaskClass, TaskServer, Work,
 };
 use super::read::reservation::NONE;
 use crate::streams::model::Share;
@@ -18,7 +18,11 @@ impl CpuScenario {
         let mut out = Printer::new(&self.path);
         out.line("# A scenario for Laxity: a CPU, its tasks, and how they are scheduled.");
         out.line("\n[cpu]");
-        out.unless("cpus", self.cpu.cpus, 1, u32::to_string);
+        let own = Cpu::default();
+        out.unless("cpus", self.cpu.cpus, own.cpus, u32::to_string);
+        out.unless("cluster", self.cpu.cluster, own.cluster, u32::to_string);
+        out.unless("steal", self.cpu.steal, own.steal, bool::to_string);
+        out.unless("balance", self.cpu.balance, own.balance, time);
         out.cpu_policy(self);
         if !self.reservations.is_empty() {
             out.line("\n# Servers that the tasks which name them share.");
@@ -70,6 +74,7 @@ impl Printer {
             other => self.key("reservation", &server(scenario, other)),
         }
         self.unless("nice", class.nice, Nice::default(), |nice| nice.to_string());
+        self.unless("affinity", class.affinity, CpuSet::ALL, cpus);
         self.unless("join", class.join, Time::ZERO, at);
         self.unless("phase", class.phase, Span::ZERO, time);
         if let Some(leave) = class.leave {
@@ -98,6 +103,11 @@ fn set<'a>(options: &'a Options, policy: &'static str) -> impl Iterator<Item = S
         };
         Some(format!("{} = {value}", option.name))
     })
+}
+
+fn cpus(set: &CpuSet) -> String {
+    let numbers: Vec<String> = set.iter().map(|cpu| cpu.0.to_string()).collect();
+    quoted(&numbers.join(","))
 }
 
 fn at(instant: &Time) -> String {

@@ -2,7 +2,7 @@
 //! numbers, tolerances, frequencies, percentages, addresses.
 
 use laxity_core::Span;
-use laxity_cpu::Nice;
+use laxity_cpu::{CpuSet, Nice};
 use laxity_stream::{Tolerance, ToleranceError};
 use toml::de::DeValue;
 
@@ -207,6 +207,38 @@ pub(crate) fn nice(section: &Section<'_>, name: &str, out: &mut Problems<'_>) ->
         section.wrong(name, out, what, remedy);
     }
     parsed
+}
+
+/// CPUs ([`Kind::Cpus`]) of so many.
+pub(crate) fn cpus(
+    section: &Section<'_>,
+    name: &str,
+    count: u32,
+    out: &mut Problems<'_>,
+) -> Option<CpuSet> {
+    let text = section.text(name, out)?;
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |s: &str| s.trim().parse::<u32>().ok().filter(|n| *n < CpuSet::MOST);
+        let (first, last) = (number(first)?, number(last)?);
+        (first <= last).then(|| CpuSet::range(first, last - first + 1))
+    };
+    let set = text.split(',').try_fold(CpuSet::NONE, |all, p| Some(all.or(part(p)?)));
+    let Some(set) = set else {
+        let what = format!("\"{}\" is not a list of CPUs", shown(text));
+        section.wrong(name, out, what, "write numbers and ranges from 0 on, like \"0,2-3\"");
+        return None;
+    };
+    if let Some(cpu) = set.without(CpuSet::range(0, count)).first() {
+        let what = format!("there is no CPU {}", cpu.0);
+        let remedy = match count {
+            1 => "there is one CPU, 0: remove the line, or raise `cpus` in [cpu]".to_owned(),
+            n => format!("they are numbered from 0 to {}", n - 1),
+        };
+        section.wrong(name, out, what, remedy);
+        return None;
+    }
+    Some(set)
 }
 
 /// The most steps of a script.

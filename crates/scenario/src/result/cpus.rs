@@ -30,6 +30,9 @@ pub struct CpuPolicyResult {
     pub utilisation: f64,
     /// Times a CPU went from one task to another.
     pub switches: u64,
+    /// Times a task got another CPU than the one it had last; absent on one CPU.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub migrations: Option<u64>,
     /// By task name, in file order.
     pub tasks: IndexMap<String, CpuTaskResult>,
 }
@@ -39,7 +42,7 @@ pub struct CpuPolicyResult {
 pub struct CpuTaskResult {
     /// What it asks for at first.
     pub kind: TaskKind,
-    /// CPU time over the time from its joining to its leaving or the end; above one it cannot be.
+    /// CPU time over the time from its joining to its leaving or the end.
     pub share: f64,
     /// CPU time.
     pub cpu_ms: f64,
@@ -132,12 +135,12 @@ pub struct CpuCheckResult {
     pub admitted: bool,
     /// Whether the policy promises that no job of a task with a hard reservation is late.
     pub promised: bool,
-    /// The greatest sum of budgets over periods that is in force at any time.
+    /// The greatest sum of budgets over periods that is in force at any time, of all CPUs.
     pub utilisation: f64,
-    /// The greatest share of the CPU that reservations need, deadlines shorter than periods
+    /// The greatest share of all CPUs that reservations need, deadlines shorter than periods
     /// included.
     pub demand: f64,
-    /// The share that best effort has then; null where the policy reserves nothing.
+    /// The share of all CPUs that best effort has then; null where the policy reserves nothing.
     pub best_effort: Option<f64>,
     /// Why nothing is promised, a sentence each.
     pub obstacles: Vec<String>,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use indexmap::IndexMap;
 use laxity_core::{Histogram, Span, Time};
+use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Policy, TaskId};
 use laxity_scenario::cpus::CpuScenario;
@@ -20,6 +21,10 @@ use crate::{Control, parallel};
 pub enum CpuSimulationError {
     /// No policy has this name.
     UnknownPolicy(String),
+    /// The policy cannot run on these CPUs.
+    Clusters(BuildError),
+    /// There cannot be so many CPUs.
+    Layout(LayoutError),
     /// A task or the policy stopped making progress.
     Engine {
         /// The policy.
@@ -37,6 +42,8 @@ impl fmt::Display for CpuSimulationError {
             CpuSimulationError::UnknownPolicy(name) => {
                 write!(f, "unknown policy `{name}`; `laxity policies` lists them")
             }
+            CpuSimulationError::Clusters(error) => error.fmt(f),
+            CpuSimulationError::Layout(error) => error.fmt(f),
             CpuSimulationError::Engine { policy, task: None, error } => {
                 write!(f, "`{policy}`: {error}")
             }
@@ -72,6 +79,7 @@ impl CpuRun {
         let tasks = tasks.map(|(i, (name, class))| (name, self.task(scenario, class, i)));
         let busy: u64 = self.measure.tasks.iter().map(|t| t.executed.0).sum();
         CpuPolicyResult {
+            migrations: (scenario.cpu.cpus > 1).then_some(self.measure.migrations),
             options: readings(&scenario.policy.options, &self.policy),
             utilisation: busy as f64 / (end.0.max(1) as f64 * f64::from(scenario.cpu.cpus)),
             switches: self.measure.switches,
@@ -135,9 +143,17 @@ pub fn simulate<O: Observer>(
     let tasks = tasks(scenario);
     let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
     let drive = Drive { tasks: &tasks, machine, observer, control };
-    let (measure, ending) = registry::visit(policy, &scenario.policy.options, drive)
-        .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?
-        .map_err(|error| {
+    let options = &scenario.policy.options;
+    let (measure, ending) = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
+        // On one CPU the policy runs in its own type.
+        None => registry::visit(policy, options, drive)
+            .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?,
+        Some(layout) => {
+            let built = clusters::build(policy, options, &layout, scenario.cpu.options());
+            registry::Visitor::visit(drive, built.map_err(CpuSimulationError::Clusters)?)
+        }
+    }
+    .map_err(|error| {
             let task = match error {
                 EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => {
                     Some(task)

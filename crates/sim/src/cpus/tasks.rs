@@ -1,7 +1,7 @@
 //! Tasks of a scenario in the terms of the engine.
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Attributes, GroupId, Service};
+use laxity_cpu::{Attributes, GroupId, Nice, Service};
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::{self, Share, TaskClass, TaskServer, Work};
 
@@ -30,18 +30,18 @@ fn task(scenario: &CpuScenario, name: String, class: &TaskClass) -> Task {
 /// What a task of a class asks for, and from when on: at its joining, then with each change.
 pub fn attributes(scenario: &CpuScenario, class: &TaskClass) -> Vec<(Time, Attributes)> {
     let (mut nice, mut server) = (class.nice, &class.server);
-    let mut all = vec![(class.join, of(scenario, nice, server))];
+    let mut all = vec![(class.join, of(scenario, class, nice, server))];
     for change in &class.changes {
         nice = change.nice.unwrap_or(nice);
         server = change.server.as_ref().unwrap_or(server);
-        all.push((change.at, of(scenario, nice, server)));
+        all.push((change.at, of(scenario, class, nice, server)));
     }
     all
 }
 
-fn of(scenario: &CpuScenario, nice: laxity_cpu::Nice, server: &TaskServer) -> Attributes {
+fn of(scenario: &CpuScenario, class: &TaskClass, nice: Nice, server: &TaskServer) -> Attributes {
     let service = scenario.reserved(server).map_or(Service::BestEffort, |r| r.service());
-    let plain = Attributes { nice, service, ..Attributes::default() };
+    let plain = Attributes { nice, service, group: None, affinity: class.affinity };
     match server {
         TaskServer::BestEffort | TaskServer::Own(_) => plain,
         TaskServer::Shared(place) => plain.in_group(GroupId(*place as u32)),

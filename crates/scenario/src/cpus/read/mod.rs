@@ -8,6 +8,8 @@ mod work;
 use std::collections::HashMap;
 use std::path::Path;
 
+use laxity_cpu::CpuSet;
+
 use super::model::{Cpu, CpuPolicyChoice, CpuScenario, MAX_TASKS};
 use crate::document::{self, DocumentKind};
 use crate::problem::{Problems, ScenarioError};
@@ -44,11 +46,12 @@ pub(crate) fn scenario(
 ) -> Option<CpuScenario> {
     let cpu = root.table("cpu", cx.out).and_then(|s| cpu(&s, cx.out));
     let policy = match root.has("policy") {
-        true => root.table("policy", cx.out).map(|s| policy::read(&s, cx.out)),
+        true => root.table("policy", cx.out).map(|s| policy::read(&s, cpu, cx.out)),
         false => Some(CpuPolicyChoice::default()),
     };
     let mut reservations = reservation::Names::read(root, cx.out);
-    let tasks = task::read(root, &mut reservations, cx.out);
+    let cpus = cpu.map_or(CpuSet::MOST, |cpu| cpu.cpus);
+    let tasks = task::read(root, cpus, &mut reservations, cx.out);
     let reservations = reservations.finish(cx.out);
     let scenario = CpuScenario {
         name: file::stem(path),
@@ -63,16 +66,22 @@ pub(crate) fn scenario(
 }
 
 fn cpu(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Cpu> {
-    let cpus = match section.has("cpus") {
-        true => values::whole(section, "cpus", out)?,
-        false => 1,
+    let own = Cpu::default();
+    let whole = |name, own, out: &mut Problems<'_>| match section.has(name) {
+        true => values::whole(section, name, out),
+        false => Some(own),
     };
-    if cpus > 1 {
-        let what = format!("{cpus} CPUs: the policies here schedule one");
-        section.wrong("cpus", out, what, "write cpus = 1, or leave it out");
+    let cpus = whole("cpus", own.cpus, out);
+    let cluster = whole("cluster", own.cluster, out);
+    let steal = section.boolean("steal", out).unwrap_or(own.steal);
+    let balance = section.time("balance", out).unwrap_or(own.balance);
+    let (cpus, cluster) = (cpus?, cluster?);
+    if cluster > cpus {
+        let what = format!("{cluster} CPUs to a cluster, and there are {cpus}");
+        section.wrong("cluster", out, what, format!("give at most {cpus}, or raise `cpus`"));
         return None;
     }
-    Some(Cpu { cpus })
+    Some(Cpu { cpus, cluster, steal, balance })
 }
 
 /// What only all tasks together show.

@@ -1,17 +1,22 @@
 //! `[policy]` of a CPU scenario.
 
 use laxity_core::OptionKind;
+use laxity_cpu::clusters::{self, Layout};
 use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{OptionFault, Value};
 
-use crate::cpus::model::CpuPolicyChoice;
+use crate::cpus::model::{Cpu, CpuPolicyChoice};
 use crate::problem::Problems;
 use crate::quantity::print_span;
 use crate::read::policies;
 use crate::read::values;
 use crate::read::walk::Section;
 
-pub(super) fn read(section: &Section<'_>, out: &mut Problems<'_>) -> CpuPolicyChoice {
+pub(super) fn read(
+    section: &Section<'_>,
+    cpu: Option<Cpu>,
+    out: &mut Problems<'_>,
+) -> CpuPolicyChoice {
     let mut choice = CpuPolicyChoice::default();
     (choice.use_, choice.compare) = policies::read(section, &choice.use_, out);
     for policy in POLICIES.iter().filter(|p| section.known(p.name)) {
@@ -19,7 +24,28 @@ pub(super) fn read(section: &Section<'_>, out: &mut Problems<'_>) -> CpuPolicyCh
             options(&section, policy.name, &mut choice.options, out);
         }
     }
+    if let Some(Ok(Some(layout))) = cpu.map(|cpu| cpu.layout()) {
+        can_run(section, &choice, &layout, out);
+    }
     choice
+}
+
+/// Whether every policy can run on CPUs divided so.
+fn can_run(
+    section: &Section<'_>,
+    choice: &CpuPolicyChoice,
+    layout: &Layout,
+    out: &mut Problems<'_>,
+) {
+    let compared = choice.compare.iter().map(|name| ("compare", name));
+    for (key, name) in std::iter::once(("use", &choice.use_)).chain(compared) {
+        let built = clusters::build(name, &choice.options, layout, clusters::Options::default());
+        if let Err(error) = built {
+            let text = error.to_string();
+            let (what, remedy) = text.split_once(": ").unwrap_or((&text, ""));
+            section.wrong(key, out, what, remedy);
+        }
+    }
 }
 
 fn options(section: &Section<'_>, policy: &str, options: &mut Options, out: &mut Problems<'_>) {

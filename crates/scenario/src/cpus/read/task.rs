@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::Nice;
+use laxity_cpu::{CpuSet, Nice};
 
 use super::{reservation, sections, work};
 use crate::cpus::model::{TaskChange, TaskClass, TaskServer};
@@ -16,6 +16,7 @@ use crate::read::walk::{Section, shown};
 /// Reads every `[[task]]`.
 pub(super) fn read(
     root: &Section<'_>,
+    cpus: u32,
     reservations: &mut reservation::Names<'_>,
     out: &mut Problems<'_>,
 ) -> Vec<TaskClass> {
@@ -27,13 +28,14 @@ pub(super) fn read(
     }
     let mut done = Vec::new();
     for section in sections.into_iter().flatten() {
-        done.extend(task(&section, &mut names, &mut groups, reservations, out));
+        done.extend(task(&section, cpus, &mut names, &mut groups, reservations, out));
     }
     done
 }
 
 fn task(
     section: &Section<'_>,
+    cpus: u32,
     names: &mut Names,
     groups: &mut HashMap<String, (Nice, usize)>,
     reservations: &mut reservation::Names<'_>,
@@ -61,6 +63,10 @@ fn task(
             None
         }),
     };
+    let affinity = match section.has("affinity") {
+        true => values::cpus(section, "affinity", cpus, out),
+        false => Some(CpuSet::ALL),
+    };
     let join = section.time("join", out).unwrap_or(Span::ZERO);
     let phase = section.time("phase", out).unwrap_or(Span::ZERO);
     let leave = section.time("leave", out);
@@ -76,6 +82,7 @@ fn task(
         count: count?,
         nice: nice?,
         server: server?,
+        affinity: affinity?,
         work: work?,
         join: Time(join.0),
         phase,
