@@ -1,4 +1,4 @@
-//! Packet captures and packet traces: read, decoded, written.
+//! Packet captures, packet traces and recordings of schedulers: read, decoded, written.
 //!
 //! - [`Capture`] reads classic pcap and pcapng from any [`std::io::Read`] in bounded memory. What
 //!   is wrong with a file is collected as [`Fault`]s with byte offsets; the rest of it is used.
@@ -7,6 +7,8 @@
 //! - [`PcapngWriter`] and [`PcapWriter`] write captures whose bytes depend on nothing but their
 //!   input; [`SimPacket`] makes frames for packets that were only simulated.
 //! - [`CsvTrace`] reads `time_ns,bytes,flow` packet traces.
+//! - [`sched`] reads what `perf sched script` and `trace-cmd report` print, [`rt_app`] workloads of
+//!   rt-app.
 //!
 //! ```
 //! use laxity_trace::{Capture, LinkType, PcapngWriter, SimPacket, decode};
@@ -38,6 +40,8 @@ mod frame;
 pub mod fuzz;
 mod pcap;
 mod pcapng;
+pub mod rt_app;
+pub mod sched;
 mod synth;
 mod window;
 mod write;

@@ -121,3 +121,35 @@ pub fn peak_memory() -> Option<usize> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<usize>().ok().map(|kib| kib << 10)
 }
+
+/// Hands over so many changed copies of a text, the same in every run: bytes flipped or replaced by
+/// ones that mean something, pieces cut, doubled and moved.
+pub fn mutate(text: &[u8], copies: u64, mut take: impl FnMut(&[u8])) {
+    const MEANING: &[u8] = b"0123456789.:-=[]/{}\",\\ \n\xff";
+    for copy in 0..copies {
+        let mut state = copy.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % n.max(1) as u64) as usize
+        };
+        let mut changed = text.to_vec();
+        for _ in 0..1 + below(3) {
+            let (a, b) = (below(changed.len()), below(changed.len()));
+            let (a, b) = (a.min(b), a.max(b).min(a.min(b) + 200));
+            match below(5) {
+                0 if !changed.is_empty() => changed[a] ^= 1 << below(8),
+                1 if !changed.is_empty() => changed[a] = MEANING[below(MEANING.len())],
+                2 => drop(changed.drain(a..b)),
+                3 => changed.extend_from_within(a..b),
+                _ => {
+                    let piece = changed[a..b].to_vec();
+                    let at = below(changed.len());
+                    changed.splice(at..at, piece);
+                }
+            }
+        }
+        take(&changed);
+    }
+}
