@@ -117,6 +117,10 @@ struct Actor {
     /// Of the current computation.
     remaining: u64,
     cpu: Option<u32>,
+    /// Wake-ups by others that it has not slept for yet.
+    wakeups: u64,
+    /// Whether it sleeps until another wakes it.
+    awaits: bool,
     /// An event that a poller has not seen.
     unseen: Option<Time>,
     model: Model,
@@ -158,6 +162,8 @@ pub fn run<P: Policy, O: Observer>(
         presence: Presence::Absent,
         remaining: 0,
         cpu: None,
+        wakeups: 0,
+        awaits: false,
         unseen: None,
         model: Model::new(machine.seed, i as u32),
     };
@@ -249,12 +255,16 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             return Ok(());
         }
         match self.step(now, task)? {
-            Action::Run(_) => self.policy.ran(now, id, ran),
             Action::Sleep(until) => {
                 self.policy.block(now, id, ran);
                 self.stop(now, task, Presence::Asleep);
                 self.post(until, Event::Wake(task));
             }
+            Action::Await => {
+                self.policy.block(now, id, ran);
+                self.stop(now, task, Presence::Asleep);
+            }
+            Action::Run(_) | Action::Wake(_) => self.policy.ran(now, id, ran),
             Action::Exit => {
                 self.policy.leave(now, id, ran);
                 self.stop(now, task, Presence::Absent);
@@ -265,15 +275,21 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
 
     /// What a task does next; an answer `Run` has been entered.
     fn step(&mut self, now: Time, task: u32) -> Result<Action, EngineError> {
-        let actor = &mut self.actors[task as usize];
-        let observer = &mut *self.observer;
         for _ in 0..MOST_STEPS {
+            let actor = &mut self.actors[task as usize];
+            let observer = &mut *self.observer;
             let action = actor.model.next(now, &self.tasks[task as usize], |job| {
                 observer.ended(TaskId(task), &job);
             });
             match action {
                 Action::Run(0) => {}
                 Action::Sleep(until) if until <= now => {}
+                Action::Await if actor.wakeups > 0 => actor.wakeups -= 1,
+                Action::Await => {
+                    actor.awaits = true;
+                    return Ok(action);
+                }
+                Action::Wake(other) => self.rouse(now, other),
                 Action::Run(length) => {
                     actor.remaining = length;
                     return Ok(action);
@@ -282,6 +298,16 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             }
         }
         Err(EngineError::NoProgress { task: TaskId(task), at: now })
+    }
+
+    /// A task wakes another, now or for its next sleep of that kind.
+    fn rouse(&mut self, now: Time, other: TaskId) {
+        let Some(actor) = self.actors.get_mut(other.index()) else { return };
+        if std::mem::take(&mut actor.awaits) {
+            self.post(now, Event::Wake(other.0));
+        } else {
+            actor.wakeups += 1;
+        }
     }
 
     /// What a task was doing when it left or the run ended.
@@ -352,7 +378,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             return Ok(());
         }
         match self.step(now, task)? {
-            Action::Run(_) => {
+            Action::Run(_) | Action::Wake(_) => {
                 self.actors[task as usize].presence = Presence::Runnable;
                 self.observer.woke(now, TaskId(task));
                 self.policy.wake(now, TaskId(task));
@@ -362,6 +388,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
                 }
             }
             Action::Sleep(until) => self.post(until, Event::Wake(task)),
+            Action::Await => {}
             Action::Exit => {
                 self.policy.leave(now, TaskId(task), Span::ZERO);
                 self.stop(now, task, Presence::Absent);

@@ -1,6 +1,7 @@
 //! What a task does next: the workloads as state machines.
 
 use laxity_core::{Span, Time};
+use laxity_cpu::TaskId;
 
 use super::cost::CostState;
 use super::task::{Late, Step, Workload};
@@ -14,9 +15,16 @@ pub(super) enum Action {
     Run(u64),
     /// Sleeps until an instant.
     Sleep(Time),
+    /// Sleeps until woken.
+    Await,
+    /// Wakes another and goes on.
+    Wake(TaskId),
     /// Ends.
     Exit,
 }
+
+/// Timers of a task beyond this are one.
+const MOST_TIMERS: usize = 1 << 16;
 
 /// Longer than any run.
 const FOR_EVER: u64 = u64::MAX / 4;
@@ -31,6 +39,8 @@ pub(super) struct Model {
     release: Time,
     first: Option<Time>,
     step: usize,
+    /// When each timer was due last.
+    timers: Vec<Time>,
 }
 
 impl Model {
@@ -42,6 +52,7 @@ impl Model {
             release: Time::ZERO,
             first: None,
             step: 0,
+            timers: Vec::new(),
         }
     }
 
@@ -96,9 +107,25 @@ impl Model {
                     Step::Run(length) => Action::Run(length.0),
                     Step::Sleep(length) => Action::Sleep(now + length),
                     Step::SleepUntil(offset) => Action::Sleep(first + offset),
+                    Step::Timer { timer, period, relative } => {
+                        Action::Sleep(self.due(now, first, timer, period, relative))
+                    }
+                    Step::Await => Action::Await,
+                    Step::Wake(other) => Action::Wake(other),
                 }
             }
         }
+    }
+
+    /// When a timer is due next.
+    fn due(&mut self, now: Time, first: Time, timer: u32, period: Span, relative: bool) -> Time {
+        let timer = (timer as usize).min(MOST_TIMERS);
+        if self.timers.len() <= timer {
+            self.timers.resize(timer + 1, first);
+        }
+        let due = self.timers[timer] + period;
+        self.timers[timer] = if relative { due.max(now) } else { due };
+        due
     }
 
     /// The release due now or next; `release` was planned.

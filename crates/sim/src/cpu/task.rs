@@ -1,7 +1,7 @@
 //! What tasks do, as data.
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Attributes, Reservation};
+use laxity_cpu::{Attributes, Reservation, TaskId};
 
 use super::Cost;
 
@@ -80,6 +80,20 @@ pub enum Step {
     Sleep(Span),
     /// Sleep until so long after the task's first wake-up; no sleep if that has passed.
     SleepUntil(Span),
+    /// Sleep until a period after the timer was due last, or after the task's first wake-up; no sleep
+    /// if that has passed.
+    Timer {
+        /// One of the task's timers, counted from zero; few, as there is a place for each.
+        timer: u32,
+        /// From one time to the next.
+        period: Span,
+        /// Whether a timer whose time had passed counts from then on.
+        relative: bool,
+    },
+    /// Sleep until another task wakes this one; no sleep for each time that it did so before.
+    Await,
+    /// Wake a task that waits in [`Step::Await`], or will.
+    Wake(TaskId),
 }
 
 /// A random length of time.
