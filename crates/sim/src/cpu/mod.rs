@@ -11,6 +11,7 @@ mod model;
 mod observe;
 pub mod papers;
 mod record;
+pub mod recorded;
 mod task;
 
 pub use cost::Cost;
