@@ -231,7 +231,9 @@ fn the_example_is_served() {
     for policy in ["dwcs-tolerance-first", "fifo", "static-priority", "edf"] {
         let arguments =
             ["stream", "serve", &example, "--policy", policy, "--duration", "300ms", "--json"];
-        let done: Value = serde_json::from_str(&laxity(&arguments).succeeds()).unwrap();
+        let ran = laxity(&arguments);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let done: Value = serde_json::from_str(&ran.out).unwrap();
         let streams = done["streams"].as_array().unwrap();
         assert_eq!(streams.len(), 270);
         let alarms = streams.iter().filter(|s| s["name"].as_str().unwrap().starts_with("alarm"));
