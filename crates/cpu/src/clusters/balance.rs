@@ -6,6 +6,9 @@
 //! no worse: those that it leaves have the better place from then on, so all have their turn, and in
 //! the long run equal service.
 //!
+//! Who moves joins anew, and may wait until others have made room, so nothing moves for less than a
+//! sixteenth.
+//!
 //! What a task has to do is its weight times the part of the time in which it was runnable lately.
 //! Members of groups stay with their server, reservations where they were admitted.
 
@@ -60,6 +63,11 @@ impl Demand {
     }
 }
 
+/// Whether the first is greater by more than a sixteenth.
+fn is_much((a, b): (u64, u64), (c, d): (u64, u64)) -> bool {
+    compare((a.saturating_mul(16), b), (c.saturating_mul(17), d)) == Ordering::Greater
+}
+
 impl Row {
     /// What it asks for of a cluster, besides reservations.
     pub(super) fn load(&self) -> u64 {
@@ -94,7 +102,7 @@ impl<P: Policy> Clusters<P> {
             let busiest = rest().max_by(|a, b| by_load(a, b).then(poorest(*b).cmp(&poorest(*a))));
             let idlest = rest().min_by(|a, b| by_load(a, b).then(richest(*b).cmp(&richest(*a))));
             let (Some(busy), Some(idle)) = (busiest, idlest) else { return };
-            if compare(self.part(busy), self.part(idle)) == Ordering::Equal {
+            if !is_much(self.part(busy), self.part(idle)) {
                 return;
             }
             let Some((task, evens)) = self.mover(busy, idle) else {
@@ -170,7 +178,7 @@ impl<P: Policy> Clusters<P> {
             }
         }
         let (task, part) = best?;
-        if compare(part, self.part(busy)) == Ordering::Less {
+        if is_much(self.part(busy), part) {
             return Some((task, true));
         }
         let poorest = candidates.iter().map(|(.., service)| *service).min()?;
