@@ -42,6 +42,8 @@ pub enum Kind {
     TimePair,
     /// A name.
     Text,
+    /// A list of names.
+    Texts,
     /// A file, relative to the scenario's folder.
     Path,
     /// `true` or `false`.
@@ -158,6 +160,7 @@ impl Kind {
             Kind::SizePair => "a list of two sizes".into(),
             Kind::TimePair => "a list of two times".into(),
             Kind::Text => "a name".into(),
+            Kind::Texts => "a list of names".into(),
             Kind::Path => "the name of a file".into(),
             Kind::Bool => "`true` or `false`".into(),
             Kind::Weight => "a positive number".into(),

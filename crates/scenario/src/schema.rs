@@ -53,8 +53,13 @@ pub fn schema_text() -> String {
 fn file(kind: DocumentKind, definitions: &mut Map<String, Value>) -> Value {
     let table = kind.shape();
     let mut schema = object(table, definitions);
-    if kind == DocumentKind::Link {
-        let some = json!([{ "required": ["realtime"] }, { "required": ["best_effort"] }]);
+    let some = match kind {
+        DocumentKind::Link => Some(["realtime", "best_effort"]),
+        DocumentKind::Streams => None,
+        DocumentKind::Cpus => Some(["task", "recording"]),
+    };
+    if let Some([one, other]) = some {
+        let some = json!([{ "required": [one] }, { "required": [other] }]);
         schema.insert("anyOf".into(), some);
     }
     definitions.insert(table.name.into(), Value::Object(schema));
@@ -140,6 +145,10 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Value>) -> Value {
         Kind::SizePair => pair("size"),
         Kind::TimePair => pair("time"),
         Kind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 64 }),
+        Kind::Texts => {
+            let name = json!({ "type": "string", "minLength": 1 });
+            json!({ "type": "array", "items": name, "minItems": 1 })
+        }
         Kind::Path => json!({ "type": "string", "minLength": 1 }),
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Weight => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 4294.967295 }),

@@ -143,6 +143,14 @@ fn every_key_arrives() {
     assert_eq!(script.work, Work::Script { steps, repeat: true });
     assert_eq!((compile.nice.get(), &compile.work), (19, &Work::CpuBound));
 
+    let recording = RecordedTasks {
+        path: "folder/captures/sched.txt".into(),
+        sleeps: RecordedSleeps::Wakers,
+        only: vec!["firefox".into(), "pipe \"w\"".into()],
+        join: at(2000),
+    };
+    assert_eq!(s.recordings, [recording]);
+
     let names: Vec<String> = s.each().map(|(name, _)| name).collect();
     assert_eq!((names.len(), names[2].as_str(), names[7].as_str()), (13, "player-1", "page-1"));
 }
@@ -181,4 +189,6 @@ fn sections_tell_the_kind() {
     assert_eq!(kind(LEAST).unwrap(), DocumentKind::Cpus);
     let lost = kind("[[task]]\nname = \"a\"\nwork = \"cpu-bound\"\n").unwrap_err();
     assert_eq!(lost.problems()[0].what, "`cpu` is missing");
+    let recorded = kind("[cpu]\n[[recording]]\nfile = \"a.txt\"\n");
+    assert_eq!(recorded.unwrap(), DocumentKind::Cpus);
 }

@@ -10,6 +10,7 @@ use laxity_cpu::{
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::{TaskClass, TaskServer, Work};
 use laxity_scenario::result::{CpuCheckResult, CpuRequest, TaskKind};
+use laxity_sim::cpu::Task;
 use laxity_sim::cpus::{attributes, readings};
 
 /// What a policy does about reservations.
@@ -34,18 +35,19 @@ fn reserves(policy: &str) -> Reserves {
     }
 }
 
-/// The admission test of a scenario under a policy, with what would fit.
-pub fn check(scenario: &CpuScenario, policy: &str) -> CpuCheckResult {
+/// The admission test of a scenario under a policy, with what would fit. `tasks` are those of the
+/// scenario and of the files that it names.
+pub fn check(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheckResult {
     let options = &scenario.policy.options;
     let reserves = reserves(policy);
     let counts = matches!(reserves, Reserves::Servers | Reserves::Hard);
     let peak = Peak::default();
     let mut replay = Replay { scenario, reserves, rows: Vec::new(), peak, refused: Vec::new() };
     let requests = match build(scenario, policy) {
-        Some(mut policy) if counts => replay.play(&mut *policy),
-        _ => all_requests(scenario),
+        Some(mut policy) if counts => replay.play(tasks, &mut *policy),
+        _ => all_requests(tasks),
     };
-    let mut obstacles = obstacles(scenario, policy, reserves, options);
+    let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
     let admitted = requests.iter().all(|r| r.admitted) && replay.refused.is_empty();
     obstacles.append(&mut replay.refused);
     let cpus = f64::from(scenario.cpu.cpus);
@@ -101,14 +103,13 @@ struct Event {
 }
 
 /// Everything that is asked, in the order in which an engine asks it.
-fn script(scenario: &CpuScenario) -> Vec<Event> {
+fn script(tasks: &[Task]) -> Vec<Event> {
     let mut script = Vec::new();
-    for (task, (name, class)) in (0..).map(TaskId).zip(scenario.each()) {
-        for (i, (at, wanted)) in attributes(scenario, class).into_iter().enumerate() {
-            let ask = if i == 0 { Ask::Join(wanted) } else { Ask::Change(wanted) };
-            script.push(Event { at, name: name.clone(), task, ask });
-        }
-        script.extend(class.leave.map(|at| Event { at, name, task, ask: Ask::Leave }));
+    for (id, task) in (0..).map(TaskId).zip(tasks) {
+        let event = |at, ask| Event { at, name: task.name.clone(), task: id, ask };
+        script.push(event(task.joins, Ask::Join(task.attributes)));
+        script.extend(task.changes.iter().map(|c| event(c.at, Ask::Change(c.attributes))));
+        script.extend(task.leaves.map(|at| event(at, Ask::Leave)));
     }
     // Joins come first at an instant; they were known first.
     script.sort_by_key(|event| (event.at, !matches!(event.ask, Ask::Join(_))));
@@ -140,10 +141,10 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn play(&mut self, policy: &mut dyn Policy) -> Vec<CpuRequest> {
+    fn play(&mut self, tasks: &[Task], policy: &mut dyn Policy) -> Vec<CpuRequest> {
         let mut requests = Vec::new();
         let mut absent = Vec::new();
-        for Event { at: now, name, task, ask } in script(self.scenario) {
+        for Event { at: now, name, task, ask } in script(tasks) {
             settle(policy, now);
             if absent.contains(&task) {
                 continue;
@@ -220,7 +221,7 @@ fn settle(policy: &mut dyn Policy, now: Time) {
 }
 
 /// The reservations of a policy that admits everything, or nothing: none is refused.
-fn all_requests(scenario: &CpuScenario) -> Vec<CpuRequest> {
+fn all_requests(tasks: &[Task]) -> Vec<CpuRequest> {
     let wanted = |Event { at, name, ask, .. }: Event| {
         let (Ask::Join(wanted) | Ask::Change(wanted)) = ask else { return None };
         let (kind, reservation) = match wanted.service {
@@ -230,7 +231,7 @@ fn all_requests(scenario: &CpuScenario) -> Vec<CpuRequest> {
         };
         Some(request(&name, at, kind, reservation, None, None))
     };
-    script(scenario).into_iter().filter_map(wanted).collect()
+    script(tasks).into_iter().filter_map(wanted).collect()
 }
 
 fn request(
@@ -279,6 +280,7 @@ fn shortest_period(budget: Span, free: Share) -> Option<Span> {
 /// Why a policy does not promise that no hard job is late.
 fn obstacles(
     scenario: &CpuScenario,
+    tasks: &[Task],
     policy: &str,
     reserves: Reserves,
     options: &Options,
@@ -287,7 +289,8 @@ fn obstacles(
         attributes(scenario, class).iter().any(|(_, a)| matches!(a.service, Service::Hard(_)))
     };
     let classes: Vec<&TaskClass> = scenario.tasks.iter().filter(hard).collect();
-    if classes.is_empty() {
+    if tasks.iter().all(|t| !matches!(t.attributes.service, Service::Hard(_))) && classes.is_empty()
+    {
         return Vec::new();
     }
     let mut all = Vec::new();

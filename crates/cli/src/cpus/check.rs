@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use laxity_report::{Kind, Meta, cpu_check_page, text};
 use laxity_scenario::cpus::CpuScenario;
+use laxity_sim::cpus::tasks;
 
 use super::analysis;
 use crate::args::CheckArgs;
@@ -15,7 +16,8 @@ pub fn run(args: &CheckArgs, scenario: &CpuScenario) -> Result<ExitCode, Failure
     if args.blocking.is_some() {
         return Err(Failure::input("--blocking has no meaning for CPUs: it is about links"));
     }
-    let result = analysis::check(scenario, &scenario.policy.use_);
+    let tasks = tasks(scenario).map_err(Failure::input)?;
+    let result = analysis::check(scenario, &tasks, &scenario.policy.use_);
     if let Some(path) = &args.report {
         let meta = Meta { kind: Kind::Analysed, ..meta(scenario) };
         output::file(path, &cpu_check_page(&scenario.name, &result, &meta).html())?;

@@ -8,10 +8,12 @@ use laxity_report::{
     CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
 };
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::cpus::model::Work;
 use laxity_scenario::result::{CpuSimulationRuns, TaskKind};
 use laxity_sim::Control;
-use laxity_sim::cpus::{CpuRun, CpuSimulationError, result, simulate, simulate_all, summary};
+use laxity_sim::cpu::{Task, Workload};
+use laxity_sim::cpus::{
+    CpuRun, CpuSimulationError, result, simulate, simulate_all, summary, tasks,
+};
 
 use super::files::Files;
 use super::schedule::Schedule;
@@ -30,14 +32,15 @@ pub fn run(args: &SimulateArgs, scenario: &CpuScenario) -> Result<ExitCode, Fail
     refuse_link_options(args)?;
     let own = &scenario.policy;
     let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
+    let tasks = tasks(scenario).map_err(Failure::input)?;
     let duration = duration(args, DURATION)?;
     let seeds = seeds(args);
-    warn(scenario, &policies);
+    warn(scenario, &tasks, &policies);
 
     let control = interrupt::control();
     let jobs = (seeds.len() * policies.len()) as u128;
     let progress = Progress::watch(&control, u128::from(duration.0) * jobs);
-    let runs = runs(args, scenario, &policies, &seeds, duration, &control);
+    let runs = runs(args, scenario, &tasks, &policies, &seeds, duration, &control);
     drop(progress);
     let (runs, details) = runs?;
     if runs.is_empty() {
@@ -49,22 +52,22 @@ pub fn run(args: &SimulateArgs, scenario: &CpuScenario) -> Result<ExitCode, Fail
         .map(|seed| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>())
         .zip(&seeds)
         .filter(|(runs, _)| !runs.is_empty())
-        .map(|(runs, seed)| result(scenario, &runs, Some(*seed)))
+        .map(|(runs, seed)| result(scenario, &tasks, &runs, Some(*seed)))
         .collect();
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
             output::json(one)?;
         }
-        report(args, scenario, CpuOutcome::One(one), &details, &seeds)?;
+        report(args, scenario, &tasks, CpuOutcome::One(one), &details, &seeds)?;
     } else {
         let all = CpuSimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
             output::json(&all)?;
         }
-        report(args, scenario, CpuOutcome::Runs(&all), &details, &seeds)?;
+        report(args, scenario, &tasks, CpuOutcome::Runs(&all), &details, &seeds)?;
     }
-    Ok(exit_code(scenario, &runs, &control))
+    Ok(exit_code(scenario, &tasks, &runs, &control))
 }
 
 fn refuse_link_options(args: &SimulateArgs) -> Result<(), Failure> {
@@ -86,9 +89,9 @@ fn of_scenario(scenario: &CpuScenario, error: &CpuSimulationError) -> Failure {
     Failure::input(format!("{}: {error}", scenario.path.display()))
 }
 
-fn warn(scenario: &CpuScenario, policies: &[String]) {
+fn warn(scenario: &CpuScenario, tasks: &[Task], policies: &[String]) {
     for policy in policies {
-        let check = analysis::check(scenario, policy);
+        let check = analysis::check(scenario, tasks, policy);
         for request in check.requests.iter().filter(|r| !r.admitted) {
             warning::say(format_args!(
                 "warning: {policy} refuses what {} asks for; `laxity check` says what would fit",
@@ -102,6 +105,7 @@ fn warn(scenario: &CpuScenario, policies: &[String]) {
 fn runs(
     args: &SimulateArgs,
     scenario: &CpuScenario,
+    tasks: &[Task],
     policies: &[String],
     seeds: &[u64],
     duration: Span,
@@ -114,16 +118,16 @@ fn runs(
         return Err(Failure::input(format!("{option} takes one seed: rows do not name it")));
     }
     if written.is_none() && args.report.is_none() {
-        let runs = simulate_all(scenario, policies, seeds, duration, control);
+        let runs = simulate_all(scenario, tasks, policies, seeds, duration, control);
         return Ok((runs.map_err(|e| of_scenario(scenario, &e))?, Vec::new()));
     }
     let mut files = Files::create(args)?;
-    let tasks: Vec<String> = scenario.each().map(|(name, _)| name).collect();
+    let names: Vec<String> = tasks.iter().map(|t| t.name.clone()).collect();
     let (mut all, mut details) = (Vec::new(), Vec::new());
     let (first, others) = seeds.split_first().map_or((0, seeds), |(first, rest)| (*first, rest));
     for policy in policies.iter().take_while(|_| !control.stopped()) {
-        let mut schedule = Schedule::new(tasks.len());
-        let run = simulate(scenario, policy, first, duration, &mut schedule, control);
+        let mut schedule = Schedule::new(names.len());
+        let run = simulate(scenario, tasks, policy, first, duration, &mut schedule, control);
         let run = run.map_err(|e| of_scenario(scenario, &e))?;
         schedule.finish(run.ending.time);
         if schedule.left_out() > 0 {
@@ -133,30 +137,35 @@ fn runs(
                 schedule.left_out()
             ));
         }
-        files.add(policy, scenario.cpu.cpus, &tasks, &schedule)?;
+        files.add(policy, scenario.cpu.cpus, &names, &schedule)?;
         if args.report.is_some() {
-            details.push(detail(scenario, &run, &schedule));
+            details.push(detail(tasks, &run, &schedule));
         }
         all.push(run);
     }
     files.finish()?;
     if !control.stopped() {
-        let others = simulate_all(scenario, policies, others, duration, control);
+        let others = simulate_all(scenario, tasks, policies, others, duration, control);
         all.extend(others.map_err(|e| of_scenario(scenario, &e))?);
     }
     Ok((all, details))
 }
 
 /// A hard job that was promised and late makes the answer no.
-fn exit_code(scenario: &CpuScenario, runs: &[CpuRun], control: &Control) -> ExitCode {
+fn exit_code(
+    scenario: &CpuScenario,
+    tasks: &[Task],
+    runs: &[CpuRun],
+    control: &Control,
+) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
         warning::say("interrupted; the results are those of what was finished");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|run| {
-        let tasks = run.result(scenario).tasks;
-        let late = tasks.values().any(|t| t.kind == TaskKind::Hard && t.missed > 0);
-        late && analysis::check(scenario, &run.policy).promised
+        let results = run.result(scenario, tasks).tasks;
+        let late = results.values().any(|t| t.kind == TaskKind::Hard && t.missed > 0);
+        late && analysis::check(scenario, tasks, &run.policy).promised
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
@@ -165,6 +174,7 @@ fn exit_code(scenario: &CpuScenario, runs: &[CpuRun], control: &Control) -> Exit
 fn report(
     args: &SimulateArgs,
     scenario: &CpuScenario,
+    tasks: &[Task],
     outcome: CpuOutcome<'_>,
     details: &[CpuPolicyDetail],
     seeds: &[u64],
@@ -177,19 +187,19 @@ fn report(
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
     let meta = Meta { facts, ..check::meta(scenario) };
-    let check = analysis::check(scenario, &scenario.policy.use_);
+    let check = analysis::check(scenario, tasks, &scenario.policy.use_);
     let page = cpu_simulation_page(outcome, details, Some(&check), &meta);
     write_page(path, args.svg.as_deref(), &page)
 }
 
-fn detail(scenario: &CpuScenario, run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {
-    let mut tasks: Vec<CpuTaskDetail> = scenario
-        .each()
+fn detail(tasks: &[Task], run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {
+    let mut tasks: Vec<CpuTaskDetail> = tasks
+        .iter()
         .zip(&run.measure.tasks)
-        .map(|((task, class), measure)| CpuTaskDetail {
-            task,
-            deadline_ns: match class.work {
-                Work::Periodic { deadline, .. } => Some(deadline.0),
+        .map(|(task, measure)| CpuTaskDetail {
+            task: task.name.clone(),
+            deadline_ns: match task.workload {
+                Workload::Frames { deadline, .. } => Some(deadline.0),
                 _ => None,
             },
             response: measure.response.iter().collect(),

@@ -30,6 +30,8 @@ pub struct CpuScenario {
     pub reservations: Vec<NamedReservation>,
     /// Classes of like tasks in file order; task numbers follow this order.
     pub tasks: Vec<TaskClass>,
+    /// Files of tasks, whose numbers follow.
+    pub recordings: Vec<RecordedTasks>,
 }
 
 /// `[cpu]`
@@ -144,6 +146,31 @@ pub struct TaskClass {
     pub leave: Option<Time>,
     /// What they ask for later on, in order of time.
     pub changes: Vec<TaskChange>,
+}
+
+/// `[[recording]]`: the threads of a recorded schedule, or of a workload of rt-app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedTasks {
+    /// The file; absolute or relative to the working directory.
+    pub path: PathBuf,
+    /// What recorded sleeps are when they are played again.
+    pub sleeps: RecordedSleeps,
+    /// Only threads whose names begin with one of these; all where none is given.
+    pub only: Vec<String>,
+    /// When it begins.
+    pub join: Time,
+}
+
+/// What ends a recorded sleep when it is played again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordedSleeps {
+    /// Each is as long as it was.
+    #[default]
+    Lengths,
+    /// Each ends when it did, unless the thread is still busy then.
+    Instants,
+    /// Those that another thread ended wait for that thread to get as far again.
+    Wakers,
 }
 
 /// Whose server a task is served by.

@@ -27,12 +27,47 @@ pub static SCENARIO: Table = Table {
             "[{ name = \"sound\", budget = \"1 ms\", period = \"5 ms\" }]",
             "Reservations that tasks refer to by name. Tasks that name the same one share it.",
         ),
-        required(
+        optional(
             "task",
             Kind::Tables(&TASK),
+            "none; a task or a recording is needed",
             "[{ name = \"compile\", work = \"cpu-bound\" }]",
             "Classes of like tasks.",
         ),
+        optional(
+            "recording",
+            Kind::Tables(&RECORDING),
+            "none",
+            "[{ file = \"sched.txt\" }]",
+            "Files whose threads are tasks too.",
+        ),
+    ],
+};
+
+/// `[[recording]]`
+pub static RECORDING: Table = Table {
+    name: "recording",
+    doc: "The threads of a recorded schedule, as `perf sched script` or `trace-cmd report` print \
+          it, or of a workload of rt-app in JSON: they do again what they did.",
+    keys: &[
+        required("file", Kind::Path, "\"sched.txt\"", "Relative to this file's folder."),
+        optional(
+            "sleeps",
+            Kind::Choice(&["lengths", "instants", "wakers"]),
+            "\"lengths\"",
+            "\"wakers\"",
+            "What a recorded sleep is. `lengths`: as long as it was. `instants`: it ends when it \
+             did, unless the thread is still busy. `wakers`: it ends when the thread that ended it \
+             gets as far again. No matter for rt-app, which says what its threads wait for.",
+        ),
+        optional(
+            "only",
+            Kind::Texts,
+            "all threads",
+            "[\"firefox\", \"pipewire\"]",
+            "Only threads whose names begin with one of these.",
+        ),
+        optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "When the recording begins."),
     ],
 };
 

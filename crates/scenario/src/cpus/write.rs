@@ -5,7 +5,8 @@ use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{CpuSet, Nice, Value};
 
 use super::model::{
-    Cost, Cpu, CpuScenario, Gap, Late, Reserved, Step, TaskChange, TaskClass, TaskServer, Work,
+    Cost, Cpu, CpuScenario, Gap, Late, RecordedSleeps, RecordedTasks, Reserved, Step, TaskChange,
+    TaskClass, TaskServer, Work,
 };
 use super::read::reservation::NONE;
 use crate::streams::model::Share;
@@ -34,7 +35,13 @@ impl CpuScenario {
                 out.key(key, &value);
             }
         }
-        out.line("\n# Classes of like tasks.");
+        for recording in &self.recordings {
+            out.line("\n[[recording]]");
+            out.recording(recording);
+        }
+        if !self.tasks.is_empty() {
+            out.line("\n# Classes of like tasks.");
+        }
         for (i, class) in self.tasks.iter().enumerate() {
             out.line(if i == 0 { "[[task]]" } else { "\n[[task]]" });
             out.task(self, class);
@@ -61,6 +68,23 @@ impl Printer {
                 self.key(&name, &format!("{{ {} }}", set.join(", ")));
             }
         }
+    }
+
+    fn recording(&mut self, recording: &RecordedTasks) {
+        let path = self.path(&recording.path);
+        self.key("file", &path);
+        self.unless("sleeps", recording.sleeps, RecordedSleeps::default(), |sleeps| {
+            quoted(match sleeps {
+                RecordedSleeps::Lengths => "lengths",
+                RecordedSleeps::Instants => "instants",
+                RecordedSleeps::Wakers => "wakers",
+            })
+        });
+        if !recording.only.is_empty() {
+            let names: Vec<String> = recording.only.iter().map(|n| quoted(n)).collect();
+            self.key("only", &format!("[{}]", names.join(", ")));
+        }
+        self.unless("join", recording.join, Time::ZERO, at);
     }
 
     fn task(&mut self, scenario: &CpuScenario, class: &TaskClass) {

@@ -6,13 +6,13 @@ use indexmap::IndexMap;
 use laxity_core::{Histogram, Span, Time};
 use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
-use laxity_cpu::{Policy, TaskId};
+use laxity_cpu::{Policy, Service, TaskId};
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::cpus::model::{TaskClass, Work};
 use laxity_scenario::result::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
 
-use super::tasks;
-use crate::cpu::{self, Ending, EngineError, Machine, Measure, Observer, Task};
+use crate::cpu::{
+    self, Ending, EngineError, Machine, Measure, Observer, Task, TaskMeasure, Workload,
+};
 use crate::{Control, parallel};
 
 /// Why a run could not start or go on.
@@ -63,7 +63,7 @@ pub struct CpuRun {
     pub policy: String,
     /// Seed of what tasks draw.
     pub seed: u64,
-    /// What became of each task, in the order of [`CpuScenario::each`].
+    /// What became of each task.
     pub measure: Measure,
     /// How it ended.
     pub ending: Ending,
@@ -73,10 +73,10 @@ pub struct CpuRun {
 
 impl CpuRun {
     /// The result to print.
-    pub fn result(&self, scenario: &CpuScenario) -> CpuPolicyResult {
+    pub fn result(&self, scenario: &CpuScenario, tasks: &[Task]) -> CpuPolicyResult {
         let end = self.ending.time;
-        let tasks = scenario.each().enumerate();
-        let tasks = tasks.map(|(i, (name, class))| (name, self.task(scenario, class, i)));
+        let tasks = tasks.iter().zip(&self.measure.tasks);
+        let tasks = tasks.map(|(task, measure)| (task.name.clone(), self.task(task, measure)));
         let busy: u64 = self.measure.tasks.iter().map(|t| t.executed.0).sum();
         CpuPolicyResult {
             migrations: (scenario.cpu.cpus > 1).then_some(self.measure.migrations),
@@ -87,19 +87,18 @@ impl CpuRun {
         }
     }
 
-    fn task(&self, scenario: &CpuScenario, class: &TaskClass, index: usize) -> CpuTaskResult {
-        let task = &self.measure.tasks[index];
+    fn task(&self, of: &Task, task: &TaskMeasure) -> CpuTaskResult {
         let ms = |ns: u64| ns as f64 / 1e6;
         let mean = |h: &Histogram| h.mean().map(|ns| ns / 1e6);
         let at = |h: &Histogram, per_mille| h.quantile(per_mille).map(ms);
-        let due = matches!(class.work, Work::Periodic { .. }) && task.jobs > 0;
-        let gone = class.leave.map_or(self.ending.time, |leave| leave.min(self.ending.time));
+        let due = matches!(of.workload, Workload::Frames { .. }) && task.jobs > 0;
+        let gone = of.leaves.map_or(self.ending.time, |leave| leave.min(self.ending.time));
         let there = task.joined.map_or(0, |joined| gone.since(joined).0);
         CpuTaskResult {
-            kind: match scenario.reserved(&class.server) {
-                Some(reserved) if reserved.hard => TaskKind::Hard,
-                Some(_) => TaskKind::Soft,
-                None => TaskKind::BestEffort,
+            kind: match of.attributes.service {
+                Service::Hard(_) => TaskKind::Hard,
+                Service::Soft(_) => TaskKind::Soft,
+                Service::BestEffort => TaskKind::BestEffort,
             },
             share: if there == 0 { 0.0 } else { task.executed.0 as f64 / there as f64 },
             cpu_ms: ms(task.executed.0),
@@ -128,21 +127,21 @@ pub fn readings(options: &Options, policy: &str) -> IndexMap<String, String> {
     taken.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
 }
 
-/// Runs one policy on one seed; `observer` sees the schedule beside the measurement.
+/// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer` sees the schedule beside the measurement.
 ///
 /// # Errors
 /// See [`CpuSimulationError`].
 pub fn simulate<O: Observer>(
     scenario: &CpuScenario,
+    tasks: &[Task],
     policy: &str,
     seed: u64,
     duration: Span,
     observer: &mut O,
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
-    let tasks = tasks(scenario);
     let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
-    let drive = Drive { tasks: &tasks, machine, observer, control };
+    let drive = Drive { tasks, machine, observer, control };
     let options = &scenario.policy.options;
     let (measure, ending) = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
         // On one CPU the policy runs in its own type.
@@ -154,15 +153,13 @@ pub fn simulate<O: Observer>(
         }
     }
     .map_err(|error| {
-            let task = match error {
-                EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => {
-                    Some(task)
-                }
-                _ => None,
-            };
-            let name = |TaskId(i)| tasks.get(i as usize).map(|t| t.name.clone());
-            CpuSimulationError::Engine { policy: policy.into(), task: task.and_then(name), error }
-        })?;
+        let task = match error {
+            EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => Some(task),
+            _ => None,
+        };
+        let name = |TaskId(i)| tasks.get(i as usize).map(|t| t.name.clone());
+        CpuSimulationError::Engine { policy: policy.into(), task: task.and_then(name), error }
+    })?;
     control.advance(duration);
     Ok(CpuRun { policy: policy.to_owned(), seed, measure, ending, duration })
 }
@@ -194,6 +191,7 @@ impl<O: Observer> registry::Visitor for Drive<'_, O> {
 /// The first error by seed and policy.
 pub fn simulate_all(
     scenario: &CpuScenario,
+    tasks: &[Task],
     policies: &[String],
     seeds: &[u64],
     duration: Span,
@@ -202,17 +200,22 @@ pub fn simulate_all(
     let jobs: Vec<(u64, &String)> =
         seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
     parallel::all(&jobs, control, |(seed, policy)| {
-        simulate(scenario, policy, *seed, duration, &mut (), control)
+        simulate(scenario, tasks, policy, *seed, duration, &mut (), control)
     })
 }
 
 /// The results of one seed, to print.
-pub fn result(scenario: &CpuScenario, runs: &[CpuRun], seed: Option<u64>) -> CpuSimulationResult {
+pub fn result(
+    scenario: &CpuScenario,
+    tasks: &[Task],
+    runs: &[CpuRun],
+    seed: Option<u64>,
+) -> CpuSimulationResult {
     CpuSimulationResult {
         scenario: scenario.name.clone(),
         seed,
         duration_ns: runs.first().map_or(0, |r| r.duration.0),
         cpus: scenario.cpu.cpus,
-        policies: runs.iter().map(|r| (r.policy.clone(), r.result(scenario))).collect(),
+        policies: runs.iter().map(|r| (r.policy.clone(), r.result(scenario, tasks))).collect(),
     }
 }

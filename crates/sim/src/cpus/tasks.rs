@@ -1,15 +1,36 @@
 //! Tasks of a scenario in the terms of the engine.
 
+use std::collections::HashSet;
+
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, GroupId, Nice, Service};
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::{self, Share, TaskClass, TaskServer, Work};
 
+use super::recording::{self, RecordingError};
 use crate::cpu::{Change, Cost, Gap, Late, Step, Task, Workload};
 
-/// Every task of the scenario, in the order of [`CpuScenario::each`].
-pub fn tasks(scenario: &CpuScenario) -> Vec<Task> {
-    scenario.each().map(|(name, class)| task(scenario, name, class)).collect()
+/// Every task of the scenario: those of [`CpuScenario::each`] in their order, then those of the files
+/// that it names. Names are unique.
+///
+/// # Errors
+/// When a file cannot be read or played.
+pub fn tasks(scenario: &CpuScenario) -> Result<Vec<Task>, RecordingError> {
+    let mut all: Vec<Task> =
+        scenario.each().map(|(name, class)| task(scenario, name, class)).collect();
+    for recording in &scenario.recordings {
+        all.extend(recording::load(recording, all.len())?);
+    }
+    let mut names = HashSet::new();
+    for task in &mut all {
+        let name = task.name.clone();
+        let mut n = 2;
+        while !names.insert(task.name.clone()) {
+            task.name = format!("{name} ({n})");
+            n += 1;
+        }
+    }
+    Ok(all)
 }
 
 fn task(scenario: &CpuScenario, name: String, class: &TaskClass) -> Task {

@@ -1,6 +1,7 @@
 //! Reads a CPU scenario, one file here for each section there.
 
 mod policy;
+mod recording;
 pub(crate) mod reservation;
 mod task;
 mod work;
@@ -53,6 +54,11 @@ pub(crate) fn scenario(
     let cpus = cpu.map_or(CpuSet::MOST, |cpu| cpu.cpus);
     let tasks = task::read(root, cpus, &mut reservations, cx.out);
     let reservations = reservations.finish(cx.out);
+    let recordings = recording::read(root, cx);
+    if !root.has("task") && !root.has("recording") && !root.misspelt("task") {
+        let remedy = "add a section [[task]] with name = \"compile\", work = \"cpu-bound\"";
+        cx.out.structure(root.span.clone(), "task", "the scenario has no task", remedy);
+    }
     let scenario = CpuScenario {
         name: file::stem(path),
         path: path.to_owned(),
@@ -60,6 +66,7 @@ pub(crate) fn scenario(
         policy: policy?,
         reservations,
         tasks,
+        recordings,
     };
     whole(root, &scenario, cx.out);
     Some(scenario)
