@@ -54,7 +54,7 @@ pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
             .jobs
             .iter()
             .filter(|(task, job)| task.index() == SOFT && job.tardiness() > Span::ZERO);
-        let last = missed.map(|(_, job)| job.end.since(late).0 as f64 / 1e9).last();
+        let last = missed.map(|(_, job)| job.end.since(late).0 as f64 / 1e9).next_back();
         add("soft/last-miss-after", "s", last.unwrap_or(0.0));
         let rest = GREEDY.map(|t| run.executed(t, late, run.end) as f64);
         let (least, most) = extremes(&rest);

@@ -26,7 +26,7 @@ const READINGS: [(&str, Srtsim); 7] = [
 ];
 
 /// There are so many trials that each gets a part of the runs.
-const PART: u64 = 8;
+const PART: u64 = 3;
 
 /// All of them.
 pub fn trials(scale: Scale) -> Vec<Trial> {

@@ -1,13 +1,16 @@
 //! Policies under the readings that are compared, by the names that they have in labels.
 
 use laxity_core::Span;
+use laxity_cpu::eevdf::{self as eevdf_policy, Eevdf};
+use laxity_cpu::layered::Layered;
+use laxity_cpu::linux_2_6::Linux26;
+use laxity_cpu::posix::FixedPriority;
 use laxity_cpu::quantum::Clock;
-use laxity_cpu::registry::{Below, Options};
+use laxity_cpu::sched_deadline::SchedDeadline;
 use laxity_cpu::servers::{Adaptation, Basis, Transition};
 use laxity_cpu::{
     Policy, Sample, Share, bebs as bebs_policy, bebs_credit, berate as berate_policy,
-    best as best_policy, cbs as cbs_policy, eevdf as eevdf_policy, iris as iris_policy, iris_naive,
-    linux_2_4, registry,
+    best as best_policy, cbs as cbs_policy, iris as iris_policy, iris_naive, linux_2_4,
 };
 
 /// A policy in the form in which engines take it.
@@ -55,9 +58,13 @@ fn berate_with(options: berate_policy::Options) -> Boxed {
     Box::new(berate_policy::BeRate::new(&options))
 }
 
-fn named(name: &str, options: &Options) -> Boxed {
-    // A name that is not there would stop the tests of this crate.
-    registry::build(name, options).unwrap_or_else(|_| adapted(Adaptation::PAPER))
+/// Real-time tasks by fixed priority above another policy.
+fn below_fifo(below: impl Policy + Send + 'static) -> Boxed {
+    Box::new(Layered::new(FixedPriority::new(), below))
+}
+
+fn eevdf() -> Eevdf {
+    Eevdf::new(&eevdf_policy::Options::default())
 }
 
 /// BEBS as written.
@@ -117,24 +124,20 @@ pub const NAIVE_40: Contender = contender("iris-naive-40", "naive IRIS, 40 ms", 
 pub const NAIVE_100: Contender = contender("iris-naive-100", "naive IRIS, 100 ms", || naive(100));
 
 /// Linux 2.6, real-time tasks above the others by fixed priorities.
-pub const LINUX_26: Contender =
-    contender("linux-2.6", "Linux 2.6", || named("posix", &Options::default()));
+pub const LINUX_26: Contender = contender("linux-2.6", "Linux 2.6", || below_fifo(Linux26::new()));
 
 /// EEVDF, real-time tasks above the others by fixed priorities.
-pub const EEVDF_BELOW: Contender = contender("eevdf-below-fifo", "EEVDF below FIFO", || {
-    named("posix", &Options { below_posix: Below::Eevdf, ..Options::default() })
-});
+pub const EEVDF_BELOW: Contender =
+    contender("eevdf-below-fifo", "EEVDF below FIFO", || below_fifo(eevdf()));
 
 /// SCHED_DEADLINE above EEVDF.
 pub const SCHED_DEADLINE: Contender =
     contender("sched-deadline", "EEVDF below SCHED_DEADLINE", || {
-        named("sched-deadline", &Options::default())
+        Box::new(Layered::new(SchedDeadline::new(true), eevdf()))
     });
 
 /// EEVDF alone.
-pub const EEVDF: Contender = contender("eevdf", "EEVDF", || {
-    Box::new(eevdf_policy::Eevdf::new(&eevdf_policy::Options::default()))
-});
+pub const EEVDF: Contender = contender("eevdf", "EEVDF", || Box::new(eevdf()));
 
 /// Linux 2.4 at 800 Hz with quanta of 60 ms (A12).
 pub const LINUX_24: Contender = contender("linux-2.4", "Linux 2.4", || clocked(Clock::Hz800Times8));
@@ -178,16 +181,3 @@ pub const BERATE_800: Contender = contender("berate-51ms", "BeRate, 51 ms", || {
 /// BEST as BeRate describes it: the reading is uncertain.
 pub const BEST: Contender =
     contender("best", "BEST", || Box::new(best_policy::Best::new(Clock::default())));
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // Fails when `named` is given a name that the registry lacks; tried.
-    #[test]
-    fn names_are_of_the_registry() {
-        for name in ["posix", "sched-deadline"] {
-            assert!(registry::find(name).is_some(), "{name}");
-        }
-    }
-}
