@@ -25,7 +25,8 @@
 //!
 //! A report touches one cluster only. What others have executed in the meantime is told them when
 //! something happens there, so a decision does not depend on how many CPUs there are, except that
-//! CPUs without work are looked at while some task waits.
+//! CPUs without work are looked at while some task waits. Besides joining and changing only moves
+//! between clusters allocate, which are joins.
 
 mod balance;
 mod build;
