@@ -2,9 +2,10 @@
 //! virtual machine, where both ends share one clock.
 //!
 //! ```text
-//! traffic send TRACE ADDRESS FLOW=PORT:DSCP[:BYTES]...   a packet trace, its lengths with headers
+//! traffic send TRACE ADDRESS FLOW=PORT:DSCP... [LOG]     a packet trace, its lengths with headers
 //! traffic receive SECONDS FLOW=PORT:DEADLINE_US...       one-way delays
-//! traffic flood ADDRESS:PORT DSCP BYTES PACKETS ROUNDS BURST PAUSE_US   as fast as it goes
+//! traffic flood ADDRESS:PORT DSCP BYTES PACKETS ROUNDS BURST PAUSE_US   as fast as it goes, with a
+//!     pause after each burst; prints the ns that a packet took, pauses left out
 //! ```
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
@@ -60,6 +61,10 @@ fn socket(dscp: u64) -> Result<UdpSocket, Failure> {
 
 fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
     let address: Ipv4Addr = address.parse()?;
+    let (flows, log) = match flows {
+        [flows @ .., log] if !log.contains('=') => (flows, Some(*log)),
+        _ => (flows, None),
+    };
     let mut outlets = Vec::new();
     for text in flows {
         let (name, numbers) = flow(text)?;
@@ -79,10 +84,14 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
     let mut payload = [0u8; 1500];
     let begin = now() + 100_000_000;
     let (mut behind, mut blocked) = (0, 0);
+    // How much later than the trace has it each packet was sent, in ns.
+    let mut late = Vec::with_capacity(packets.len() * 4);
     for (time, bytes, outlet) in packets {
         sleep_until(begin + time);
         let (_, to, socket, sent) = &mut outlets[outlet];
-        payload[..8].copy_from_slice(&now().to_ne_bytes());
+        let at = now();
+        late.extend_from_slice(&(at.saturating_sub(begin + time) as u32).to_ne_bytes());
+        payload[..8].copy_from_slice(&at.to_ne_bytes());
         payload[8..16].copy_from_slice(&sent.to_ne_bytes());
         // What the qdisc drops counts as sent, what the socket has no memory for does not.
         match socket.send_to(&payload[..bytes], *to) {
@@ -95,6 +104,9 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
         println!("sent {name} {sent}");
     }
     println!("behind_us {} blocked {blocked}", behind / 1000);
+    if let Some(log) = log {
+        std::fs::write(log, late)?;
+    }
     Ok(())
 }
 
@@ -133,11 +145,21 @@ fn receive(seconds: &str, flows: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ticks of a hundredth of a second that the processors have been idle.
-fn idle() -> u64 {
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let fields = stat.lines().next().unwrap_or_default().split_whitespace();
-    fields.skip(4).take(2).filter_map(|f| f.parse::<u64>().ok()).sum()
+/// Watches the clock for a time; returns the part of it that nothing else took. What interrupts the
+/// watch, timers and the transmissions that they start, shows as a gap between two looks.
+fn watch(time: u64) -> u64 {
+    let (begin, mut least, mut idle) = (now(), u64::MAX, 0);
+    let mut last = begin;
+    while last < begin + time {
+        let at = now();
+        let gap = at - last;
+        least = least.min(gap.max(1));
+        if gap <= least + least / 2 {
+            idle += gap;
+        }
+        last = at;
+    }
+    idle
 }
 
 fn flood(to: &str, numbers: &[&str]) -> Result<(), Failure> {
@@ -149,14 +171,14 @@ fn flood(to: &str, numbers: &[&str]) -> Result<(), Failure> {
     let payload = vec![0; (bytes as usize).saturating_sub(HEADERS)];
     let socket = socket(dscp)?;
     for _ in 0..rounds {
-        let (begin, before) = (now(), idle());
+        let (begin, mut idle) = (now(), 0);
         for i in 0..packets {
             let _ = socket.send_to(&payload, to);
             if burst > 0 && i % burst == burst - 1 {
-                std::thread::sleep(Duration::from_micros(pause));
+                idle += watch(pause * 1000);
             }
         }
-        let busy = (now() - begin).saturating_sub((idle() - before) * 10_000_000);
+        let busy = (now() - begin).saturating_sub(idle);
         println!("{}", busy / packets);
     }
     Ok(())

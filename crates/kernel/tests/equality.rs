@@ -106,6 +106,10 @@ fn setup(random: &mut Random) -> Setup {
 
 fn policy(name: &str, setup: &Setup) -> Box<dyn LinkPolicy> {
     // The kernel remembers fewer packets than the default.
+    if name == "slack" {
+        let slack = support::bounded_slack::BoundedSlack::new(setup);
+        return Box::new(Pipeline::new(setup, slack).expect("a pipeline"));
+    }
     match registry::curve(name, setup).expect("a curve") {
         Some(curve) => {
             let exact = Exact::new(&curve, REMEMBERED);
@@ -141,6 +145,7 @@ fn drive(
                 Some(gone) => {
                     lines.push(format!("d {} {}", gone.packet.seq, gone.deadline.0));
                     let end = clock.transmit(Time(now), Bytes(gone.packet.wire.into()));
+                    assert!(!gone.realtime || end <= gone.deadline, "{gone:?} ends at {end:?}");
                     steps.push(Step::Transmit { start: now, wire: gone.packet.wire });
                     lines.push(format!("c {}", end.0));
                 }

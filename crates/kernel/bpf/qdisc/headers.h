@@ -49,21 +49,19 @@ LX_INLINE u64 lx_copy64(const u8 *p)
 	return (u64)lx_copy32(p + 4) << 32 | lx_copy32(p);
 }
 
+LX_INLINE u8 lx_has_ports(u8 protocol)
+{
+	return protocol == UDP || protocol == TCP || protocol == DCCP || protocol == SCTP ||
+	       protocol == UDP_LITE;
+}
+
 LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
 {
 	u8 buffer[4];
 	const u8 *p;
 
-	switch (k->protocol) {
-	case TCP:
-	case UDP:
-	case DCCP:
-	case SCTP:
-	case UDP_LITE:
-		break;
-	default:
+	if (!lx_has_ports(k->protocol))
 		return;
-	}
 	p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
 	if (!p)
 		return;
@@ -132,6 +130,44 @@ LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 
 		lx_ports(k, packet, at);
 }
 
+/* Reads what lies in one piece at `at` bytes from skb->data, as packets that are sent have it. */
+LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wanted)
+{
+	u32 end = skb->len - skb->data_len;
+	const unsigned char *start = skb->data + at;
+	const struct iphdr *ip;
+	const struct udphdr *ports;
+	u8 first;
+	u32 length;
+
+	if (at + IPV4_LENGTH > end)
+		return 0;
+	ip = bpf_rdonly_cast(start, lx_kernel_type(struct iphdr));
+	first = *(const volatile u8 *)ip;
+	if (first >> 4 != 4)
+		return 1;
+	k->dscp = ip->tos >> 2;
+	k->fields |= LX_DSCP;
+	if (!(wanted & (LX_IN_HEADERS & ~LX_DSCP)))
+		return 1;
+	k->protocol = ip->protocol;
+	k->source.half[0] = ip->saddr;
+	k->destination.half[0] = ip->daddr;
+	k->fields |= LX_PROTOCOL | LX_SOURCE | LX_DESTINATION;
+	/* Only the first fragment has ports. */
+	if (!(wanted & (LX_SPORT | LX_DPORT)) || !lx_has_ports(k->protocol) ||
+	    (ip->frag_off & __builtin_bswap16(0x1fff)))
+		return 1;
+	length = (first & 15) * 4;
+	if (at + length + sizeof(u32) > end)
+		return 0;
+	ports = bpf_rdonly_cast(start + length, lx_kernel_type(struct udphdr));
+	k->sport = __builtin_bswap16(ports->source);
+	k->dport = __builtin_bswap16(ports->dest);
+	k->fields |= LX_SPORT | LX_DPORT;
+	return 1;
+}
+
 LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
 {
 	struct lx_key key = {};
@@ -145,6 +181,8 @@ LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
 	if (!(rules->fields & LX_IN_HEADERS))
 		return lx_classify(rules, &key);
 	at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
+	if (type == ETH_P_IP && lx_plain_ipv4(&key, skb, at, rules->fields))
+		return lx_classify(rules, &key);
 	if (bpf_dynptr_from_skb(skb, 0, &packet))
 		return lx_classify(rules, &key);
 	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {

@@ -14,8 +14,6 @@
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
-#define NULL ((void *)0)
-
 enum {
 	NET_XMIT_SUCCESS = 0,
 	NET_XMIT_DROP = 1,
@@ -56,6 +54,7 @@ struct netdev_queue {
 struct sk_buff {
 	char cb[48];
 	u32 len;
+	u32 data_len;
 	u32 priority;
 	u32 mark;
 	u16 vlan_tci;
@@ -63,6 +62,20 @@ struct sk_buff {
 	u16 network_header;
 	unsigned char *head;
 	unsigned char *data;
+};
+
+/* Headers of packets. Of the first byte of each only the high half is used. */
+struct iphdr {
+	u8 tos;
+	u16 frag_off;
+	u8 protocol;
+	u32 saddr;
+	u32 daddr;
+};
+
+struct udphdr {
+	u16 source;
+	u16 dest;
 };
 
 struct qdisc_skb_head {
@@ -116,7 +129,11 @@ void bpf_qdisc_skb_drop(struct sk_buff *p, struct bpf_sk_buff_ptr *to_free) __ks
 void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns) __ksym;
 void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym;
 int bpf_dynptr_from_skb(struct sk_buff *skb, u64 flags, struct bpf_dynptr *ptr) __ksym;
+void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 void *bpf_dynptr_slice(const struct bpf_dynptr *p, u32 offset, void *buffer, u32 size) __ksym;
+
+/* The number of a type in the running kernel. */
+#define lx_kernel_type(type) __builtin_btf_type_id(*(type *)0, 1)
 
 static inline u32 qdisc_pkt_len(const struct sk_buff *skb)
 {

@@ -12,20 +12,13 @@
 #define LX_PACKET struct sk_buff __kptr *
 #include <laxity/slot.h>
 
-/* The loader sets the lengths of both. */
+/* The loader sets the length. */
 struct {
 	__uint(type, MAP_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct lx_slot);
 } slots SEC(".maps");
-
-struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} places SEC(".maps");
 
 /* Text of the loader's, so that all there is to know of an instance goes when it does. */
 struct {
@@ -38,11 +31,6 @@ struct {
 LX_INLINE struct lx_slot *lx_slot(u32 i)
 {
 	return bpf_map_lookup_elem(&slots, &i);
-}
-
-LX_INLINE u32 *lx_place(u32 i)
-{
-	return bpf_map_lookup_elem(&places, &i);
 }
 
 /* Constants: the verifier leaves out what other policies need. */
@@ -71,6 +59,10 @@ struct lx_pipeline pipeline SEC(".data.pipeline");
 
 struct {
 	struct lx_clock clock;
+	/* When the watchdog will call, if it has been told. */
+	u64 armed;
+	/* How long the last packet occupies the link. */
+	u64 lasted;
 	/* The wire has been idle since the last transmission. */
 	u32 idle;
 	u32 attached;
@@ -108,19 +100,19 @@ int laxity_enqueue(u64 *ctx)
 	struct lx_slot *packet;
 	u32 reason, slot;
 
-	if (!pipeline.waiting && now > link.clock.free) {
+	if (!sch->q.qlen && now > link.clock.free) {
 		link.idle = 1;
 		lx_idle(&pipeline, &config);
 	}
-	slot = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &reason);
-	packet = lx_slot(slot);
+	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
 	if (!packet) {
 		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;
 		sch->qstats.drops++;
 		bpf_qdisc_skb_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
-	lx_at(counts, flow)->demoted += packet->demoted;
+	if (packet->demoted)
+		lx_at(counts, flow)->demoted++;
 	sch->q.qlen++;
 	sch->qstats.backlog += bytes;
 	skb = bpf_kptr_xchg(&packet->packet, skb);
@@ -130,6 +122,23 @@ int laxity_enqueue(u64 *ctx)
 	return NET_XMIT_SUCCESS;
 }
 
+/* The watchdog calls once; what it has been told already it need not be told again. */
+LX_INLINE void lx_call_at(struct Qdisc *sch, u64 at)
+{
+	if (link.armed == at)
+		return;
+	link.armed = at;
+	bpf_qdisc_watchdog_schedule(sch, at, 0);
+}
+
+/* When to go on after a packet that occupies the link until `link.clock.free`. Timers cost more
+ * than all else, so where several packets fit into half the credit they go together; the other
+ * half is for timers that are late. */
+LX_INLINE u64 lx_resume_at(void)
+{
+	return link.clock.free + (link.lasted < config.credit / 2 ? config.credit / 2 : 0);
+}
+
 SEC("struct_ops/dequeue")
 struct sk_buff *laxity_dequeue(u64 *ctx)
 {
@@ -137,36 +146,37 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	struct lx_slot *packet;
 	struct sk_buff *skb;
 	u64 now, start, end;
-	u32 slot;
+	u32 slot, bytes;
 
-	if (!pipeline.waiting)
+	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
 	if (link.clock.free > now) {
 		sch->qstats.overlimits++;
-		bpf_qdisc_watchdog_schedule(sch, link.clock.free, 0);
+		lx_call_at(sch, lx_resume_at());
 		return NULL;
 	}
-	slot = lx_dequeue(&pipeline, &config, now);
-	packet = lx_slot(slot);
+	packet = lx_dequeue(&pipeline, &config, now, &slot);
 	if (!packet) {
 		/* All that waits is held back by its policer. */
 		link.idle = 1;
 		lx_idle(&pipeline, &config);
-		bpf_qdisc_watchdog_schedule(sch, lx_next_event(&pipeline, &config), 0);
+		lx_call_at(sch, lx_next_event(&pipeline, &config));
 		return NULL;
 	}
 	end = now;
 	if (config.rate) {
 		/* A late timer may catch up, within the credit that admission counted with. */
 		start = link.idle ? now : lx_max(link.clock.free, now - config.credit);
-		end = now + lx_clock_transmit(&link.clock, config.rate, start, packet->wire) - start;
+		link.lasted = lx_clock_transmit(&link.clock, config.rate, start, packet->wire) - start;
+		end = now + link.lasted;
 	}
 	link.idle = 0;
-	lx_count_sent(lx_at(counts, packet->flow), packet->bytes, end - packet->arrival,
+	bytes = packet->bytes;
+	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
 		      !packet->best_effort && end > packet->deadline);
 	sch->q.qlen--;
-	sch->qstats.backlog -= packet->bytes;
+	sch->qstats.backlog -= bytes;
 	skb = bpf_kptr_xchg(&packet->packet, NULL);
 	lx_left(&pipeline, &config, slot, packet);
 	if (skb)
@@ -212,6 +222,8 @@ void laxity_reset(u64 *ctx)
 		bpf_kfree_skb(skb);
 	}
 	link.idle = 1;
+	/* The watchdog was called off. */
+	link.armed = 0;
 	lx_pipeline_reset(&pipeline, &config);
 }
 

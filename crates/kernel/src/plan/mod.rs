@@ -6,6 +6,7 @@ mod queues;
 mod rules;
 mod service;
 mod shares;
+mod slack;
 
 pub use error::{Notice, PlanError};
 
@@ -19,6 +20,7 @@ use crate::image::Image;
 use queues::Queues;
 use service::Service;
 use shares::Shares;
+use slack::Slack;
 
 /// Real-time flows of one link, `LX_FLOWS`.
 pub const MOST_FLOWS: usize = 64;
@@ -33,7 +35,8 @@ pub const MOST_BUCKETS: usize = 4;
 const TERM: i128 = 1 << 60;
 
 /// Policies that run in the kernel.
-pub const POLICIES: &[&str] = &["background", "tbs", "shifted-line", "two-segment", "exact"];
+pub const POLICIES: &[&str] =
+    &["background", "tbs", "shifted-line", "two-segment", "exact", "slack"];
 
 /// `enum lx_policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub enum Rule {
     Line,
     /// Deadlines from all pieces of a curve.
     History,
+    /// No deadlines: best effort goes when no real-time deadline could suffer.
+    Slack,
 }
 
 impl Rule {
@@ -64,8 +69,6 @@ pub struct Plan {
     pub rules: Vec<u8>,
     /// Packets that can wait.
     pub slots: u32,
-    /// Places of all rings.
-    pub places: u32,
     /// What the kernel does other than the scenario says.
     pub notices: Vec<Notice>,
 }
@@ -121,14 +124,18 @@ impl Plan {
         let service = Service::new(policy, curve.as_ref())?;
         let mut notices = Vec::new();
         let shares = Shares::new(setup, &mut notices);
-        let queues = Queues::new(setup, deadlines.len(), &mut notices)?;
-        let config = config(setup, names, credit, &deadlines, &service, &shares, &queues)?;
+        let queues = Queues::new(setup, &mut notices)?;
+        let slack = match service.rule() {
+            Rule::Slack => Slack::new(setup, &deadlines)?,
+            _ => Slack::default(),
+        };
+        let parts = Parts { service: &service, shares: &shares, queues: &queues, slack: &slack };
+        let config = config(setup, names, credit, &deadlines, &parts)?;
         Ok(Plan {
             rule: service.rule(),
             config: config.into_bytes(),
             rules: Vec::new(),
             slots: queues.slots,
-            places: queues.places,
             notices,
         })
     }
@@ -141,23 +148,27 @@ fn limit(what: &'static str, found: usize, most: usize) -> Result<(), PlanError>
     Ok(())
 }
 
+struct Parts<'a> {
+    service: &'a Service,
+    shares: &'a Shares,
+    queues: &'a Queues,
+    slack: &'a Slack,
+}
+
 fn config(
     setup: &Setup,
     names: &[&str],
     credit: u64,
     deadlines: &[u64],
-    service: &Service,
-    shares: &Shares,
-    queues: &Queues,
+    Parts { service, shares, queues, slack }: &Parts<'_>,
 ) -> Result<Image, PlanError> {
     let mut image = Image::default();
     image.u64(setup.rate.0).u64(credit);
     queues.write_limits(&mut image);
     service.write(&mut image);
     shares.write(&mut image, queues);
-    image.array(MOST_CLASSES, 8, &queues.classes, |i, span| span.write(i));
     let mut wrong = None;
-    let size = MOST_BUCKETS * 24 + 32 + 32 + 8 + 8 + 8;
+    let size = MOST_BUCKETS * 24 + 32 + 32 + 8 + 8;
     image.array(MOST_FLOWS, size, setup.realtime.iter().enumerate(), |i, (k, flow)| {
         let name = names.get(k).copied().unwrap_or_default();
         if let Err(error) = envelope(i, &flow.envelope, name) {
@@ -165,7 +176,6 @@ fn config(
         }
         queues.realtime[k].write(i);
         i.u64(flow.deadline.0);
-        queues.shaped[k].write(i);
         let class = deadlines.partition_point(|d| *d < flow.deadline.0);
         let excess = match flow.excess {
             Excess::Delay => 0,
@@ -177,6 +187,7 @@ fn config(
     if let Some(error) = wrong {
         return Err(error);
     }
+    slack.write(&mut image);
     let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
     image
         .u32(setup.realtime.len() as u32)

@@ -1,4 +1,4 @@
-//! Limits on what waits, and where the rings lie.
+//! Limits on what waits.
 
 use laxity_link::buffer::{BufferLimits, Buffers};
 use laxity_link::setup::Setup;
@@ -11,23 +11,10 @@ use crate::image::Image;
 pub const MOST_BEST_EFFORT_SLOTS: u64 = 16_384;
 /// Real-time packets that wait there at most beyond those that conform.
 pub const MOST_SHAPED_SLOTS: u64 = 4_096;
-/// Rings of all queues together.
-const MOST_PLACES: u64 = 1 << 24;
+/// Packets that wait altogether.
+const MOST_SLOTS: u64 = 1 << 22;
 
-/// `struct lx_span`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    offset: u32,
-    mask: u32,
-}
-
-impl Span {
-    pub(super) fn write(self, image: &mut Image) {
-        image.u32(self.offset).u32(self.mask);
-    }
-}
-
-/// All limits and all rings.
+/// All limits.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     total: u64,
@@ -39,20 +26,11 @@ pub(super) struct Queues {
     /// Limits of real-time flows and of best-effort classes.
     pub(super) realtime: Vec<Limit>,
     pub(super) best_effort: Vec<Limit>,
-    /// Rings of shaped packets by flow, of due packets by class, of best effort by class.
-    pub(super) shaped: Vec<Span>,
-    pub(super) classes: Vec<Span>,
-    pub(super) fair: Vec<Span>,
     pub(super) slots: u32,
-    pub(super) places: u32,
 }
 
 impl Queues {
-    pub(super) fn new(
-        setup: &Setup,
-        classes: usize,
-        notices: &mut Vec<Notice>,
-    ) -> Result<Queues, PlanError> {
+    pub(super) fn new(setup: &Setup, notices: &mut Vec<Notice>) -> Result<Queues, PlanError> {
         let limits = BufferLimits::of(setup)?;
         let buffers = Buffers::with_limits(&limits)?;
         let all: Vec<Limit> = limits.per_flow.iter().map(|l| Limit(*l)).collect();
@@ -70,20 +48,9 @@ impl Queues {
         let realtime_slots = fewer(buffers.realtime_slots(), most, false);
         let best_effort_slots = fewer(buffers.best_effort_slots(), MOST_BEST_EFFORT_SLOTS, true);
         let slots = realtime_slots + best_effort_slots;
-        // The stack of spare slots comes first.
-        let mut places = slots;
-        let mut ring = |packets: u64| {
-            let length = packets.next_power_of_two();
-            let offset = places;
-            places = places.saturating_add(length);
-            Span { offset: offset as u32, mask: (length - 1) as u32 }
-        };
-        let shaped = realtime.iter().map(|_| ring(realtime_slots)).collect();
-        let rings = (0..classes).map(|_| ring(realtime_slots)).collect();
-        let fair = best_effort.iter().map(|_| ring(best_effort_slots)).collect();
-        if places > MOST_PLACES {
+        if slots > MOST_SLOTS {
             return Err(PlanError::OutOfRange {
-                what: format!("{slots} packets that may wait, in each of many queues,"),
+                what: format!("{slots} packets that may wait"),
                 remedy: "lower link.buffer or raise min_packet of the flows".into(),
             });
         }
@@ -96,11 +63,7 @@ impl Queues {
             committed_packets,
             realtime: realtime.to_vec(),
             best_effort: best_effort.to_vec(),
-            shaped,
-            classes: rings,
-            fair,
             slots: slots as u32,
-            places: places as u32,
         })
     }
 

@@ -26,7 +26,8 @@ impl Service {
         curve: Option<&InverseCurve>,
     ) -> Result<Service, PlanError> {
         let Some(curve) = curve else {
-            return Ok(Service { pieces: Vec::new(), saturated: 0, rule: Rule::Background });
+            let rule = if policy == "slack" { Rule::Slack } else { Rule::Background };
+            return Ok(Service { pieces: Vec::new(), saturated: 0, rule });
         };
         let given = curve.pieces();
         if given.len() > MOST_PIECES {

@@ -44,10 +44,9 @@ impl Shares {
 
     /// `struct lx_shares`.
     pub(super) fn write(&self, image: &mut Image, queues: &Queues) {
-        let size = 32 + 8 + 8 + 8;
+        let size = 32 + 8 + 8;
         image.array(MOST_BEST_EFFORT, size, self.classes.iter().enumerate(), |i, (k, class)| {
             queues.best_effort[k].write(i);
-            queues.fair[k].write(i);
             i.u64(class.0).u64(class.1);
         });
         let classes = self.classes.len();

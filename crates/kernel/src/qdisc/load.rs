@@ -66,7 +66,6 @@ fn prepare(
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
             "slots" => map.set_max_entries(plan.slots.max(1)).map_err(refused)?,
-            "places" => map.set_max_entries(plan.places.max(1)).map_err(refused)?,
             "about" => map.set_value_size(about.len().max(8) as u32).map_err(refused)?,
             ".data.config" => fill(map.initial_value_mut(), &plan.config, "config")?,
             ".data.rules" => fill(map.initial_value_mut(), &plan.rules, "rules")?,

@@ -3,7 +3,7 @@
  * The headers in user space: reads a plan and a script, prints what was decided. A program of its
  * own, so that the test needs no unsafe code and sanitizers watch the headers.
  *
- * Input: u32 policy, u32 slots, u32 places, struct lx_config, then steps of three u64:
+ * Input: u32 policy, u32 slots, struct lx_config, then steps of three u64:
  *   0 now flow<<32|bytes    a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted
  *   1 now 0                 the link is free; prints `d NUMBER DEADLINE` or `n NEXT_EVENT`
  *   2 start wire            the link's clock sends; prints `c END`
@@ -17,17 +17,11 @@
 #include <laxity/slot.h>
 
 static struct lx_slot *slots;
-static unsigned *places;
-static unsigned slot_count, place_count, policy;
+static unsigned slot_count, policy;
 
 static struct lx_slot *lx_slot(unsigned i)
 {
 	return i < slot_count ? &slots[i] : NULL;
-}
-
-static unsigned *lx_place(unsigned i)
-{
-	return i < place_count ? &places[i] : NULL;
 }
 
 #define LX_POLICY policy
@@ -58,17 +52,16 @@ static void must(size_t got, size_t wanted)
 
 int main(void)
 {
-	unsigned head[3];
+	struct lx_slot *packet;
+	unsigned head[2];
 	u64 step[3], number = 0;
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
 	must(fread(&config, sizeof(config), 1, stdin), 1);
 	policy = head[0];
 	slot_count = head[1];
-	place_count = head[2];
 	slots = calloc(slot_count, sizeof(*slots));
-	places = calloc(place_count, sizeof(*places));
-	must(slots && places, 1);
+	must(slots != NULL, 1);
 	lx_pipeline_start(&pipeline, &config);
 	lx_pipeline_reset(&pipeline, &config);
 	while (fread(step, sizeof(step), 1, stdin) == 1) {
@@ -77,26 +70,26 @@ int main(void)
 
 		switch (step[0]) {
 		case 0:
-			slot = lx_enqueue(&pipeline, &config, NULL, now, step[2] >> 32, step[2],
-					  &reason);
-			if (slot == LX_NONE) {
+			packet = lx_enqueue(&pipeline, &config, NULL, now, step[2] >> 32, step[2],
+					    &slot, &reason);
+			if (!packet) {
 				printf("e %llu %u\n", number, reason);
 			} else {
-				slots[slot].packet = number;
+				packet->packet = number;
 				printf("e %llu 99\n", number);
 			}
 			number++;
 			break;
 		case 1:
-			slot = lx_dequeue(&pipeline, &config, now);
-			if (slot == LX_NONE) {
+			packet = lx_dequeue(&pipeline, &config, now, &slot);
+			if (!packet) {
 				if (pipeline.head == LX_NONE)
 					lx_idle(&pipeline, &config);
 				printf("n %llu\n", lx_next_event(&pipeline, &config));
 				break;
 			}
-			printf("d %llu %llu\n", slots[slot].packet, slots[slot].deadline);
-			lx_left(&pipeline, &config, slot, &slots[slot]);
+			printf("d %llu %llu\n", packet->packet, packet->deadline);
+			lx_left(&pipeline, &config, slot, packet);
 			break;
 		case 2:
 			printf("c %llu\n",

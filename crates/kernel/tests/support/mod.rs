@@ -1,6 +1,8 @@
 //! The C headers as a program of their own, compiled with sanitizers, spoken to through pipes: no
 //! unsafe code is needed to compare them with the Rust policies.
 
+pub mod bounded_slack;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -67,7 +69,7 @@ pub fn answers(plan: &Plan, steps: &[Step]) -> Option<Vec<String>> {
         return None;
     };
     let mut input = Vec::with_capacity(plan.config.len() + steps.len() * 24 + 12);
-    for word in [plan.rule.number(), plan.slots, plan.places] {
+    for word in [plan.rule.number(), plan.slots] {
         input.extend_from_slice(&word.to_ne_bytes());
     }
     input.extend_from_slice(&plan.config);

@@ -1,4 +1,4 @@
 # shellcheck shell=sh
 # Runs in the virtual machine: what the verifier processes for each program.
 uname -r
-exec kernel-link verify family.toml background shifted-line exact
+exec kernel-link verify family.toml background shifted-line exact slack

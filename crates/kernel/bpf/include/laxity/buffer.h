@@ -50,7 +50,8 @@ struct lx_account {
 };
 
 struct lx_buffer {
-	u64 realtime_used;
+	/* By all, real time and best effort. */
+	u64 used;
 	u64 committed;
 	u64 committed_packets;
 	u64 best_effort_used;
@@ -59,7 +60,7 @@ struct lx_buffer {
 
 LX_INLINE void lx_buffer_reset(struct lx_buffer *b, const struct lx_limits *l)
 {
-	b->realtime_used = 0;
+	b->used = 0;
 	b->committed = l->committed;
 	b->committed_packets = l->committed_packets;
 	b->best_effort_used = 0;
@@ -71,24 +72,30 @@ LX_INLINE u32 lx_buffer_realtime(struct lx_buffer *b, const struct lx_limits *l,
 {
 	u64 size = lx_max(bytes, own->smallest);
 	u64 used = a->used + size;
-	/* Only what exceeds the flow's reservation needs more of the whole. */
-	u64 committed = b->committed + lx_max(used, own->reserved) - lx_max(a->used, own->reserved);
-	u64 beyond = a->packets >= own->reserved_packets;
+	u64 more = 0;
+	u64 beyond;
 
 	if (used > own->limit)
 		return LX_BUFFER_FLOW;
-	if (committed > l->total)
-		return LX_BUFFER_TOTAL;
-	if (b->committed_packets + beyond > l->realtime_slots)
+	/* Only what exceeds the flow's reservation needs more of the whole. */
+	if (used > own->reserved) {
+		more = used - lx_max(a->used, own->reserved);
+		if (b->committed + more > l->total)
+			return LX_BUFFER_TOTAL;
+	}
+	beyond = a->packets >= own->reserved_packets;
+	if (beyond && b->committed_packets >= l->realtime_slots)
 		return LX_BUFFER_SLOTS;
 	/* Real time alone is within the total now, so best effort can always make room. */
-	if (b->realtime_used + size + b->best_effort_used > l->total)
+	if (b->used + size > l->total)
 		return LX_PUSH_OUT;
 	a->used = used;
 	a->packets++;
-	b->realtime_used += size;
-	b->committed = committed;
-	b->committed_packets += beyond;
+	b->used += size;
+	if (more)
+		b->committed += more;
+	if (beyond)
+		b->committed_packets++;
 	return LX_ACCEPTED;
 }
 
@@ -102,12 +109,13 @@ LX_INLINE u32 lx_buffer_best_effort(struct lx_buffer *b, const struct lx_limits 
 		return LX_BUFFER_FLOW;
 	if (all > l->best_effort)
 		return LX_BUFFER_BEST_EFFORT;
-	if (b->realtime_used + all > l->total)
+	if (b->used + size > l->total)
 		return LX_BUFFER_TOTAL;
 	if (b->best_effort_packets >= l->best_effort_slots)
 		return LX_BUFFER_SLOTS;
 	a->used += size;
 	a->packets++;
+	b->used += size;
 	b->best_effort_used = all;
 	b->best_effort_packets++;
 	return LX_ACCEPTED;
@@ -119,11 +127,13 @@ LX_INLINE void lx_buffer_leave_realtime(struct lx_buffer *b, struct lx_account *
 	u64 size = lx_max(bytes, own->smallest);
 	u64 before = a->used;
 
-	a->used = before > size ? before - size : 0;
+	a->used = before - size;
 	a->packets--;
-	b->realtime_used -= size;
-	b->committed -= lx_max(before, own->reserved) - lx_max(a->used, own->reserved);
-	b->committed_packets -= a->packets >= own->reserved_packets;
+	b->used -= size;
+	if (before > own->reserved)
+		b->committed -= before - lx_max(a->used, own->reserved);
+	if (a->packets >= own->reserved_packets)
+		b->committed_packets--;
 }
 
 LX_INLINE void lx_buffer_leave_best_effort(struct lx_buffer *b, struct lx_account *a,
@@ -131,8 +141,9 @@ LX_INLINE void lx_buffer_leave_best_effort(struct lx_buffer *b, struct lx_accoun
 {
 	u64 size = lx_max(bytes, own->smallest);
 
-	a->used = a->used > size ? a->used - size : 0;
+	a->used -= size;
 	a->packets--;
+	b->used -= size;
 	b->best_effort_used -= size;
 	b->best_effort_packets--;
 }

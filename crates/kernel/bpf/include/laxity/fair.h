@@ -9,8 +9,7 @@
 #define LAXITY_FAIR_H
 
 #include "buffer.h"
-#include "ring.h"
-#include "slot.h"
+#include "queue.h"
 #include "tournament.h"
 
 #define LX_BEST 16
@@ -19,13 +18,13 @@ enum lx_fair_kind { LX_SCFQ, LX_WF2Q_PLUS };
 
 struct lx_share {
 	struct lx_limit limit;
-	struct lx_span span;
 	u64 cost;
 	u64 weight;
 };
 
 struct lx_best_class {
-	struct lx_ring ring;
+	struct lx_queue queue;
+	struct lx_account account;
 	/* Wire bytes that wait. */
 	u64 bytes;
 	/* Tags of the head, or of the last packet served when the class is empty. */
@@ -65,8 +64,9 @@ LX_INLINE void lx_fair_reset(struct lx_fair *f, const struct lx_shares *s)
 	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
 		struct lx_best_class *c = lx_at(f->class, i);
 
-		c->ring.head = 0;
-		c->ring.tail = 0;
+		lx_queue_clear(&c->queue);
+		c->account.used = 0;
+		c->account.packets = 0;
 		c->bytes = 0;
 		c->start = 0;
 		c->finish = 0;
@@ -145,12 +145,12 @@ LX_INLINE void lx_fair_promote(struct lx_fair *f, const struct lx_shares *s)
 }
 
 LX_INLINE void lx_fair_enqueue(struct lx_fair *f, const struct lx_shares *s, u32 class, u32 slot,
-			       u32 wire)
+			       struct lx_slot *packet)
 {
 	struct lx_best_class *c = lx_at(f->class, class);
-	u8 first = c->ring.head == c->ring.tail;
+	u8 first = lx_queue_push(&c->queue, slot, packet);
+	u32 wire = packet->wire;
 
-	lx_ring_push(&c->ring, &lx_at(s->class, class)->span, slot);
 	c->bytes += wire;
 	f->packets++;
 	if (first) {
@@ -170,25 +170,23 @@ LX_INLINE u32 lx_fair_dequeue(struct lx_fair *f, const struct lx_shares *s)
 	u32 class = lx_tournament_winner(&f->eligible, s->size);
 	u64 finish = *lx_at(f->eligible.key, class);
 	struct lx_best_class *c = lx_at(f->class, class);
-	const struct lx_span *span = &lx_at(s->class, class)->span;
 	struct lx_slot *packet;
-	u32 slot, next;
+	u32 slot;
 
 	if (finish == LX_NEVER)
 		return LX_NONE;
-	slot = lx_ring_oldest(&c->ring, span);
+	slot = c->queue.head;
 	packet = lx_slot(slot);
 	if (!packet)
 		return LX_NONE;
-	c->ring.head++;
+	lx_queue_pop(&c->queue, packet);
 	c->bytes -= packet->wire;
 	f->packets--;
 	if (s->kind == LX_SCFQ)
 		f->virtual_time = finish;
 	else
 		f->virtual_time += s->common * packet->wire;
-	next = lx_ring_oldest(&c->ring, span);
-	packet = lx_slot(next);
+	packet = lx_slot(c->queue.head);
 	if (packet && (s->kind == LX_SCFQ || finish <= f->virtual_time)) {
 		lx_fair_enter(f, s, class, finish, packet->wire);
 	} else {
@@ -213,7 +211,7 @@ LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 		u64 own = lx_at(s->class, i)->weight;
 
 		c = lx_at(f->class, i);
-		if (c->ring.head != c->ring.tail && c->bytes * weight > bytes * own) {
+		if (c->queue.head != LX_NONE && c->bytes * weight > bytes * own) {
 			bytes = c->bytes;
 			weight = own;
 			class = i;
@@ -222,14 +220,14 @@ LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 	if (class == LX_NONE)
 		return LX_NONE;
 	c = lx_at(f->class, class);
-	slot = lx_ring_at(&lx_at(s->class, class)->span, c->ring.tail - 1);
+	slot = c->queue.tail;
 	packet = lx_slot(slot);
 	if (!packet)
 		return LX_NONE;
-	c->ring.tail--;
+	lx_queue_pop_newest(&c->queue, packet);
 	c->bytes -= packet->wire;
 	f->packets--;
-	if (c->ring.head == c->ring.tail) {
+	if (c->queue.head == LX_NONE) {
 		/* The head itself, never served: its cost is taken back. */
 		c->finish = c->start;
 		lx_tournament_set(&f->eligible, s->size, class, LX_NEVER);

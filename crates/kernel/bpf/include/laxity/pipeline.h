@@ -3,7 +3,7 @@
  * From arrival to departure: police, order best effort, assign, serve by deadline. The same
  * decisions as Pipeline in crates/link/src/pipeline.rs, packet by packet.
  *
- * Whoever includes this file provides the memory (ring.h) and
+ * Whoever includes this file provides the memory (queue.h) and
  *
  *   LX_POLICY                          the policy, best a constant
  *   void lx_drop(ctx, slot, reason)    a packet that waited will not be sent
@@ -14,12 +14,9 @@
 #include "clock.h"
 #include "fair.h"
 #include "history.h"
-#include "police.h"
+#include "slack.h"
 
-#define LX_FLOWS 64
-#define LX_CLASSES 32
-
-enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY };
+enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };
 enum lx_release { LX_ARRIVAL, LX_HEAD_OF_LINE };
 
@@ -27,8 +24,6 @@ struct lx_flow {
 	struct lx_envelope envelope;
 	struct lx_limit limit;
 	u64 deadline;
-	/* Its ring while it is shaped. */
-	struct lx_span span;
 	u32 class;
 	u32 excess;
 };
@@ -42,8 +37,8 @@ struct lx_config {
 	/* LX_LINE has one piece from 0 on, whose intercept is not positive. */
 	struct lx_service service;
 	struct lx_shares shares;
-	struct lx_span class[LX_CLASSES];
 	struct lx_flow flow[LX_FLOWS];
+	struct lx_slack_config slack;
 	u32 flows;
 	/* Flows and classes, each up to a power of two. */
 	u32 flows_size;
@@ -58,52 +53,36 @@ struct lx_config {
 LX_TOURNAMENT(lx_flow_heads, LX_FLOWS);
 LX_TOURNAMENT(lx_class_heads, LX_CLASSES);
 
+struct lx_flow_state {
+	struct lx_policer policer;
+	struct lx_account account;
+	/* Packets that do not conform yet. */
+	struct lx_queue shaped;
+};
+
 struct lx_pipeline {
-	struct lx_policer policer[LX_FLOWS];
-	struct lx_account account[LX_FLOWS];
-	struct lx_account best_account[LX_BEST];
+	struct lx_flow_state flow[LX_FLOWS];
 	struct lx_buffer buffer;
-	struct lx_ring shaped[LX_FLOWS];
-	struct lx_ring class[LX_CLASSES];
+	/* Packets that conform, by relative deadline. */
+	struct lx_queue class[LX_CLASSES];
 	/* Flows by the instant at which their oldest shaped packet conforms; classes by deadline. */
 	struct lx_flow_heads conforming;
 	struct lx_class_heads due;
 	struct lx_fair fair;
 	struct lx_line line;
 	struct lx_history history;
+	struct lx_slack slack;
 	/* Latest release of the aggregate so far. */
 	u64 released;
 	/* The best-effort packet next in fair order, committed with its deadline. */
 	u64 head_deadline;
 	u32 head;
-	/* Slots never used yet begin here; those given back are a stack in the rings' memory. */
+	/* Slots never used yet begin here; those given back are a list. */
 	u32 fresh;
 	u32 spare;
-	/* Packets that wait. */
-	u32 waiting;
+	/* Packets that are shaped. */
+	u32 shaped;
 };
-
-/* A free slot; there is one for each packet that the buffers accept. The stack of spare slots has
- * the first places of the rings' memory. */
-LX_INLINE u32 lx_take_slot(struct lx_pipeline *q)
-{
-	u32 *place;
-
-	if (!q->spare)
-		return q->fresh++;
-	q->spare--;
-	place = lx_place(q->spare);
-	return place ? *place : LX_NONE;
-}
-
-LX_INLINE void lx_give_slot(struct lx_pipeline *q, u32 slot)
-{
-	u32 *place = lx_place(q->spare);
-
-	if (place)
-		*place = slot;
-	q->spare++;
-}
 
 /* Before the first packet. */
 LX_INLINE void lx_pipeline_start(struct lx_pipeline *q, const struct lx_config *c)
@@ -111,7 +90,8 @@ LX_INLINE void lx_pipeline_start(struct lx_pipeline *q, const struct lx_config *
 	u32 i;
 
 	for (i = lx_zero; i < LX_FLOWS && lx_may_loop; i++)
-		lx_policer_reset(lx_at(q->policer, i), &lx_at(c->flow, i)->envelope);
+		lx_policer_reset(&lx_at(q->flow, i)->policer, &lx_at(c->flow, i)->envelope);
+	lx_slack_start(&q->slack, &c->slack);
 }
 
 /* Empties all queues. What the flows have sent stays known, or each interruption of the link would
@@ -121,30 +101,26 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	u32 i;
 
 	for (i = lx_zero; i < LX_FLOWS && lx_may_loop; i++) {
-		lx_at(q->account, i)->used = 0;
-		lx_at(q->account, i)->packets = 0;
-		lx_at(q->shaped, i)->head = 0;
-		lx_at(q->shaped, i)->tail = 0;
+		struct lx_flow_state *flow = lx_at(q->flow, i);
+
+		flow->account.used = 0;
+		flow->account.packets = 0;
+		lx_queue_clear(&flow->shaped);
 	}
-	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
-		lx_at(q->best_account, i)->used = 0;
-		lx_at(q->best_account, i)->packets = 0;
-	}
-	for (i = lx_zero; i < LX_CLASSES && lx_may_loop; i++) {
-		lx_at(q->class, i)->head = 0;
-		lx_at(q->class, i)->tail = 0;
-	}
+	for (i = lx_zero; i < LX_CLASSES && lx_may_loop; i++)
+		lx_queue_clear(lx_at(q->class, i));
 	lx_buffer_reset(&q->buffer, &c->limits);
 	lx_tournament_clear(&q->conforming, c->flows_size);
 	lx_tournament_clear(&q->due, c->classes_size);
 	lx_fair_reset(&q->fair, &c->shares);
 	lx_line_reset(&q->line);
 	lx_history_reset(&q->history, &c->service);
+	lx_slack_reset(&q->slack);
 	q->released = 0;
 	q->head = LX_NONE;
 	q->fresh = 0;
-	q->spare = 0;
-	q->waiting = 0;
+	q->spare = LX_NONE;
+	q->shaped = 0;
 }
 
 /* Nothing waits and the wire is idle: deadlines begin anew. */
@@ -152,8 +128,10 @@ LX_INLINE void lx_idle(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
 		lx_line_reset(&q->line);
-	if (LX_POLICY == LX_HISTORY)
+	if (LX_POLICY == LX_HISTORY && q->history.work)
 		lx_history_reset(&q->history, &c->service);
+	if (LX_POLICY == LX_SLACK)
+		lx_slack_forget(&q->slack);
 }
 
 LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 release, u32 wire)
@@ -181,17 +159,17 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 }
 
 /* A real-time packet conforms and waits for its turn. */
-LX_INLINE void lx_insert(struct lx_pipeline *q, const struct lx_config *c, u32 slot,
-			 struct lx_slot *packet, u64 conformance)
+LX_INLINE void lx_insert(struct lx_pipeline *q, const struct lx_config *c,
+			 const struct lx_flow *flow, u32 slot, struct lx_slot *packet,
+			 u64 conformance)
 {
-	const struct lx_flow *flow = lx_at(c->flow, packet->flow);
 	u32 class = flow->class;
-	struct lx_ring *ring = lx_at(q->class, class);
-	u8 first = ring->head == ring->tail;
 
 	packet->deadline = conformance + flow->deadline;
-	lx_ring_push(ring, lx_at(c->class, class), slot);
-	if (first)
+	if (LX_POLICY == LX_SLACK)
+		lx_slack_queued(&q->slack, &c->slack, packet->flow, conformance, packet->deadline,
+				packet->bytes, packet->wire);
+	if (lx_queue_push(lx_at(q->class, class), slot, packet))
 		lx_tournament_set(&q->due, c->classes_size, class, packet->deadline);
 }
 
@@ -199,23 +177,23 @@ LX_INLINE void lx_insert(struct lx_pipeline *q, const struct lx_config *c, u32 s
  * within a class never fall. */
 LX_INLINE void lx_release_shaped(struct lx_pipeline *q, const struct lx_config *c, u64 now)
 {
-	while (lx_may_loop) {
+	while (q->shaped && lx_may_loop) {
 		u32 flow = lx_tournament_winner(&q->conforming, c->flows_size);
 		u64 conformance = *lx_at(q->conforming.key, flow);
-		struct lx_ring *ring = lx_at(q->shaped, flow);
-		const struct lx_span *span = &lx_at(c->flow, flow)->span;
+		struct lx_queue *queue = &lx_at(q->flow, flow)->shaped;
 		struct lx_slot *packet;
 		u32 slot;
 
 		if (conformance > now)
 			return;
-		slot = lx_ring_oldest(ring, span);
+		slot = queue->head;
 		packet = lx_slot(slot);
 		if (!packet)
 			return;
-		ring->head++;
-		lx_insert(q, c, slot, packet, conformance);
-		packet = lx_slot(lx_ring_oldest(ring, span));
+		lx_queue_pop(queue, packet);
+		q->shaped--;
+		lx_insert(q, c, lx_at(c->flow, flow), slot, packet, conformance);
+		packet = lx_slot(queue->head);
 		lx_tournament_set(&q->conforming, c->flows_size, flow,
 				  packet ? packet->deadline : LX_NEVER);
 	}
@@ -227,15 +205,11 @@ LX_INLINE u64 lx_next_event(const struct lx_pipeline *q, const struct lx_config 
 	return *lx_at(q->conforming.key, lx_tournament_winner(&q->conforming, c->flows_size));
 }
 
-/* Takes the next best-effort packet in fair order and gives it its deadline. */
-LX_INLINE void lx_commit(struct lx_pipeline *q, const struct lx_config *c, u64 now)
+/* A best-effort packet is next in fair order, and gets its deadline. */
+LX_INLINE void lx_commit(struct lx_pipeline *q, const struct lx_config *c, u64 now, u32 slot,
+			 const struct lx_slot *packet)
 {
-	struct lx_slot *packet;
-
-	q->head = lx_fair_dequeue(&q->fair, &c->shares);
-	packet = lx_slot(q->head);
-	if (!packet)
-		return;
+	q->head = slot;
 	if (c->release == LX_ARRIVAL)
 		q->released = lx_max(q->released, packet->arrival);
 	else
@@ -260,148 +234,215 @@ LX_INLINE void lx_left(struct lx_pipeline *q, const struct lx_config *c, u32 slo
 	if (packet->best_effort) {
 		u32 class = lx_best_class_of(c, flow);
 
-		lx_buffer_leave_best_effort(&q->buffer, lx_at(q->best_account, class),
+		lx_buffer_leave_best_effort(&q->buffer, &lx_at(q->fair.class, class)->account,
 					    &lx_at(c->shares.class, class)->limit, packet->bytes);
 	} else {
-		lx_buffer_leave_realtime(&q->buffer, lx_at(q->account, flow),
+		lx_buffer_leave_realtime(&q->buffer, &lx_at(q->flow, flow)->account,
 					 &lx_at(c->flow, flow)->limit, packet->bytes);
 	}
-	q->waiting--;
-	lx_give_slot(q, slot);
+	packet->next = q->spare;
+	q->spare = slot;
 }
 
-/*
- * A packet of a flow arrives: its slot, or LX_NONE and why it has none. Flows count from the
- * real-time ones on; what is beyond them is best effort.
- */
-LX_INLINE u32 lx_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx, u64 now,
-			 u32 flow, u32 bytes, u32 *reason)
+/* Drops the best-effort packet that is furthest above its share; returns whether there was one. */
+LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx)
 {
-	u8 best_effort = flow >= c->flows;
-	u64 conforms = now;
+	u32 victim = lx_fair_push_out(&q->fair, &c->shares);
+	struct lx_slot *packet = lx_slot(victim);
+
+	if (!packet)
+		return 0;
+	lx_drop(ctx, packet, LX_PUSHED_OUT);
+	lx_left(q, c, victim, packet);
+	return 1;
+}
+
+/* A free slot; there is one for each packet that the buffers accept. */
+LX_INLINE struct lx_slot *lx_take_slot(struct lx_pipeline *q, u32 *slot)
+{
 	struct lx_slot *packet;
-	u32 slot, class = 0;
 
-	*reason = LX_BUFFER_SLOTS;
-	lx_release_shaped(q, c, now);
-	if (!best_effort) {
-		const struct lx_flow *f = lx_at(c->flow, flow);
-
-		conforms = lx_conforms_at(lx_at(q->policer, flow), &f->envelope, now, bytes);
-		if (conforms == LX_NEVER) {
-			*reason = LX_OVERSIZE;
-			return LX_NONE;
-		}
-		if (conforms > now && f->excess == LX_DROP) {
-			*reason = LX_EXCESS;
-			return LX_NONE;
-		}
-		best_effort = conforms > now && f->excess == LX_DEMOTE;
+	*slot = q->spare;
+	if (*slot == LX_NONE) {
+		*slot = q->fresh++;
+		return lx_slot(*slot);
 	}
-	if (best_effort) {
-		class = lx_best_class_of(c, flow);
-		/* A larger one would block for longer than admission counted with. */
-		if (bytes > c->largest_best_effort) {
-			*reason = LX_OVERSIZE;
-			return LX_NONE;
-		}
-	}
+	packet = lx_slot(*slot);
+	if (packet)
+		q->spare = packet->next;
+	return packet;
+}
 
-	/* What is short of room is taken from the best-effort class that is furthest above its
-	 * share, so a flood pays for itself. */
-	while (lx_may_loop) {
-		u32 victim;
+LX_INLINE struct lx_slot *lx_fill_slot(struct lx_pipeline *q, const struct lx_config *c, u64 now,
+				       u32 flow, u32 bytes, u8 best_effort, u32 *slot)
+{
+	struct lx_slot *packet = lx_take_slot(q, slot);
 
-		if (best_effort)
-			*reason = lx_buffer_best_effort(&q->buffer, &c->limits,
-							lx_at(q->best_account, class),
-							&lx_at(c->shares.class, class)->limit,
-							bytes);
-		else
-			*reason = lx_buffer_realtime(&q->buffer, &c->limits, lx_at(q->account, flow),
-						     &lx_at(c->flow, flow)->limit, bytes);
-		if (*reason == LX_ACCEPTED)
-			break;
-		if (*reason == LX_PUSH_OUT)
-			*reason = LX_BUFFER_TOTAL;
-		else if (!best_effort || *reason == LX_BUFFER_FLOW)
-			return LX_NONE;
-		victim = lx_fair_push_out(&q->fair, &c->shares);
-		packet = lx_slot(victim);
-		if (!packet)
-			return LX_NONE;
-		lx_drop(ctx, packet, LX_PUSHED_OUT);
-		lx_left(q, c, victim, packet);
-	}
-	if (*reason != LX_ACCEPTED)
-		return LX_NONE;
-
-	slot = lx_take_slot(q);
-	packet = lx_slot(slot);
-	if (!packet) {
-		*reason = LX_BUFFER_SLOTS;
-		return LX_NONE;
-	}
-	q->waiting++;
+	if (!packet)
+		return packet;
 	packet->arrival = now;
 	packet->bytes = bytes;
 	packet->wire = lx_max(bytes + c->overhead, c->min_frame);
 	packet->flow = flow;
 	packet->best_effort = best_effort;
 	packet->demoted = best_effort && flow < c->flows;
-	if (best_effort) {
-		lx_fair_enqueue(&q->fair, &c->shares, class, slot, packet->wire);
-		if (q->head == LX_NONE)
-			lx_commit(q, c, now);
-		return slot;
-	}
-	lx_policer_take(lx_at(q->policer, flow), &lx_at(c->flow, flow)->envelope, conforms, bytes);
-	if (conforms <= now) {
-		lx_insert(q, c, slot, packet, now);
-	} else {
-		struct lx_ring *ring = lx_at(q->shaped, flow);
-		u8 first = ring->head == ring->tail;
+	return packet;
+}
 
-		packet->deadline = conforms;
-		lx_ring_push(ring, &lx_at(c->flow, flow)->span, slot);
-		if (first)
-			lx_tournament_set(&q->conforming, c->flows_size, flow, conforms);
+/* What is short of room is taken from the best-effort class that is furthest above its share, so a
+ * flood pays for itself. */
+LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const struct lx_config *c,
+						 void *ctx, u64 now, u32 flow, u32 bytes,
+						 u32 *slot, u32 *reason)
+{
+	u32 class = lx_best_class_of(c, flow);
+	struct lx_account *account = &lx_at(q->fair.class, class)->account;
+	const struct lx_limit *limit = &lx_at(c->shares.class, class)->limit;
+	struct lx_slot *packet;
+
+	/* A larger one would block for longer than admission counted with. */
+	if (bytes > c->largest_best_effort) {
+		*reason = LX_OVERSIZE;
+		return NULL;
 	}
-	return slot;
+	while (lx_may_loop) {
+		*reason = lx_buffer_best_effort(&q->buffer, &c->limits, account, limit, bytes);
+		if (*reason == LX_ACCEPTED)
+			break;
+		if (*reason == LX_BUFFER_FLOW || !lx_push_out(q, c, ctx))
+			return NULL;
+	}
+	if (*reason != LX_ACCEPTED)
+		return NULL;
+	packet = lx_fill_slot(q, c, now, flow, bytes, 1, slot);
+	if (!packet) {
+		*reason = LX_BUFFER_SLOTS;
+		return NULL;
+	}
+	/* Alone it need not take part in the order. */
+	if (q->head == LX_NONE)
+		lx_commit(q, c, now, *slot, packet);
+	else
+		lx_fair_enqueue(&q->fair, &c->shares, class, *slot, packet);
+	return packet;
 }
 
 /*
- * The slot of the packet that goes now, its deadline filled in, or LX_NONE. The caller takes the
+ * A packet of a flow arrives: its slot, or NULL and why it has none. Flows count from the
+ * real-time ones on; what is beyond them is best effort.
+ */
+LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
+				     u64 now, u32 flow, u32 bytes, u32 *slot, u32 *reason)
+{
+	const struct lx_flow *f = lx_at(c->flow, flow & (LX_FLOWS - 1));
+	struct lx_flow_state *state = lx_at(q->flow, flow & (LX_FLOWS - 1));
+	struct lx_policer after = {};
+	struct lx_slot *packet;
+	u64 conforms;
+
+	if (q->shaped)
+		lx_release_shaped(q, c, now);
+	if (flow >= c->flows)
+		return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, slot, reason);
+	conforms = lx_conforms_at(&state->policer, &f->envelope, now, bytes, &after);
+	if (conforms > now) {
+		if (conforms == LX_NEVER) {
+			*reason = LX_OVERSIZE;
+			return NULL;
+		}
+		if (f->excess == LX_DROP) {
+			*reason = LX_EXCESS;
+			return NULL;
+		}
+		if (f->excess == LX_DEMOTE)
+			return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, slot, reason);
+	}
+	*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit, bytes);
+	while (*reason == LX_PUSH_OUT && lx_may_loop) {
+		if (!lx_push_out(q, c, ctx)) {
+			*reason = LX_BUFFER_TOTAL;
+			return NULL;
+		}
+		*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit,
+					     bytes);
+	}
+	if (*reason != LX_ACCEPTED)
+		return NULL;
+	packet = lx_fill_slot(q, c, now, flow, bytes, 0, slot);
+	if (!packet) {
+		*reason = LX_BUFFER_SLOTS;
+		return NULL;
+	}
+	lx_policer_take(&state->policer, &f->envelope, &after);
+	if (conforms <= now) {
+		lx_insert(q, c, f, *slot, packet, now);
+	} else {
+		packet->deadline = conforms;
+		q->shaped++;
+		if (lx_queue_push(&state->shaped, *slot, packet))
+			lx_tournament_set(&q->conforming, c->flows_size, flow, conforms);
+	}
+	return packet;
+}
+
+/* Whether the best-effort head goes before the first real-time packet, due then. Without one even
+ * a packet without deadline goes. */
+LX_INLINE u8 lx_best_effort_goes(struct lx_pipeline *q, const struct lx_config *c, u64 now,
+				 const struct lx_slot *packet, u64 due)
+{
+	if (LX_POLICY != LX_SLACK)
+		return q->head_deadline <= due;
+	if (due != LX_NEVER &&
+	    !lx_slack_allows(&q->slack, &c->slack, c->rate, c->flows, now, packet->wire))
+		return 0;
+	lx_slack_spend(&q->slack, packet->wire);
+	return 1;
+}
+
+/*
+ * The slot of the packet that goes now, its deadline filled in, or NULL. The caller takes the
  * packet out and calls lx_left.
  */
-LX_INLINE u32 lx_dequeue(struct lx_pipeline *q, const struct lx_config *c, u64 now)
+LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_config *c, u64 now,
+				     u32 *slot)
 {
-	struct lx_slot *packet;
-	struct lx_ring *ring;
-	u32 class, slot;
+	struct lx_slot *packet, *next;
+	struct lx_queue *queue;
+	u32 class;
 	u64 due;
 
-	lx_release_shaped(q, c, now);
+	if (q->shaped)
+		lx_release_shaped(q, c, now);
 	class = lx_tournament_winner(&q->due, c->classes_size);
 	due = *lx_at(q->due.key, class);
-	slot = q->head;
-	/* Without a real-time packet even a best-effort one without deadline goes. */
-	if (slot != LX_NONE && q->head_deadline <= due) {
-		packet = lx_slot(slot);
-		if (!packet)
-			return LX_NONE;
+	*slot = q->head;
+	packet = lx_slot(*slot);
+	if (packet && lx_best_effort_goes(q, c, now, packet, due)) {
+		u32 head = LX_NONE;
+
 		packet->deadline = q->head_deadline;
-		lx_commit(q, c, now);
-		return slot;
+		if (q->fair.packets)
+			head = lx_fair_dequeue(&q->fair, &c->shares);
+		next = lx_slot(head);
+		if (next)
+			lx_commit(q, c, now, head, next);
+		else
+			q->head = LX_NONE;
+		return packet;
 	}
 	if (due == LX_NEVER)
-		return LX_NONE;
-	ring = lx_at(q->class, class);
-	slot = lx_ring_oldest(ring, lx_at(c->class, class));
-	ring->head++;
-	packet = lx_slot(lx_ring_oldest(ring, lx_at(c->class, class)));
-	lx_tournament_set(&q->due, c->classes_size, class, packet ? packet->deadline : LX_NEVER);
-	return slot;
+		return NULL;
+	queue = lx_at(q->class, class);
+	*slot = queue->head;
+	packet = lx_slot(*slot);
+	if (!packet)
+		return NULL;
+	lx_queue_pop(queue, packet);
+	if (LX_POLICY == LX_SLACK)
+		lx_slack_left(&q->slack, &c->slack, now, due, packet->wire);
+	next = lx_slot(queue->head);
+	lx_tournament_set(&q->due, c->classes_size, class, next ? next->deadline : LX_NEVER);
+	return packet;
 }
 
 #endif

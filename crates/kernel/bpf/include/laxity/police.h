@@ -10,6 +10,9 @@
 #include "types.h"
 
 #define LX_BUCKETS 4
+#define LX_FLOWS 64
+/* Different relative deadlines. */
+#define LX_CLASSES 32
 
 struct lx_bucket {
 	/* Nanobits, bit/s, and ns in which an empty bucket fills. */
@@ -54,11 +57,14 @@ LX_INLINE void lx_policer_reset(struct lx_policer *p, const struct lx_envelope *
 	p->at = 0;
 }
 
-/* The earliest instant, not before now, at which a packet conforms; LX_NEVER when it never does. */
+/*
+ * The earliest instant, not before now, at which a packet conforms; LX_NEVER when it never does.
+ * `after` is the state once it has been let in then.
+ */
 LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelope *e, u64 now,
-			     u32 bytes)
+			     u32 bytes, struct lx_policer *after)
 {
-	u64 start = lx_max(now, p->at);
+	u64 at = lx_max(now, p->at);
 	u64 wait = 0;
 	u64 cost, elapsed;
 	u32 i;
@@ -68,42 +74,55 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 	if (e->period) {
 		u64 grid = p->level[0];
 
-		return lx_max(start, grid > e->jitter ? grid - e->jitter : 0);
+		at = lx_max(at, grid > e->jitter ? grid - e->jitter : 0);
+		after->level[0] = lx_max(at, grid) + e->period;
+		after->at = at;
+		return at;
 	}
 	cost = lx_max(bytes, e->smallest) * NANOBITS_PER_BYTE;
-	elapsed = start - p->at;
-	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++) {
+	elapsed = at - p->at;
+	after->at = at;
+	for (i = 0; i < LX_BUCKETS; i++) {
 		const struct lx_bucket *b = &e->bucket[i];
+		u64 level;
 
-		if (lx_bucket_level(b, p->level[i], elapsed) >= cost)
+		if (i >= e->buckets)
+			break;
+		level = lx_bucket_level(b, p->level[i], elapsed);
+		if (level >= cost) {
+			after->level[i] = level - cost;
 			continue;
+		}
 		if (cost > b->burst || !b->rate)
 			return LX_NEVER;
 		/* From the common instant, so that a division rounds up once only. */
 		wait = lx_max(wait, lx_div_ceil(cost - p->level[i], b->rate) - elapsed);
 	}
-	return start + wait;
+	if (!wait)
+		return at;
+	elapsed += wait;
+	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++)
+		after->level[i] = lx_bucket_level(&e->bucket[i], p->level[i], elapsed) - cost;
+	after->at = at + wait;
+	return at + wait;
 }
 
-/* Counts a packet let in at an answer of lx_conforms_at. */
-LX_INLINE void lx_policer_take(struct lx_policer *p, const struct lx_envelope *e, u64 at, u32 bytes)
+/* Counts a packet let in: the state that lx_conforms_at foresaw. */
+LX_INLINE void lx_policer_take(struct lx_policer *p, const struct lx_envelope *e,
+			       const struct lx_policer *after)
 {
-	u64 cost, elapsed;
 	u32 i;
 
+	p->at = after->at;
 	if (e->period) {
-		p->level[0] = lx_max(at, p->level[0]) + e->period;
-		p->at = at;
+		p->level[0] = after->level[0];
 		return;
 	}
-	cost = lx_max(bytes, e->smallest) * NANOBITS_PER_BYTE;
-	elapsed = at > p->at ? at - p->at : 0;
-	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++) {
-		u64 level = lx_bucket_level(&e->bucket[i], p->level[i], elapsed);
-
-		p->level[i] = level > cost ? level - cost : 0;
+	for (i = 0; i < LX_BUCKETS; i++) {
+		if (i >= e->buckets)
+			break;
+		p->level[i] = after->level[i];
 	}
-	p->at = lx_max(p->at, at);
 }
 
 #endif

@@ -14,6 +14,9 @@ struct lx_slot {
 	/* Length, and what it occupies on the wire. */
 	u32 bytes;
 	u32 wire;
+	/* Neighbours in a queue; `next` also in the list of free slots. */
+	u32 next;
+	u32 prev;
 	u16 flow;
 	/* Best effort, or a real-time packet beyond its envelope that travels as such. */
 	u8 best_effort;

@@ -15,6 +15,10 @@ typedef unsigned long long u64;
 typedef signed long long s64;
 
 #define LX_INLINE static inline __attribute__((always_inline))
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
 #define LX_NEVER (~0ULL)
 #define LX_NONE (~0U)
 
@@ -70,10 +74,11 @@ LX_INLINE u64 lx_min(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
+/* Both are below LX_RANGE, or little above. */
 LX_INLINE u64 lx_div_ceil(u64 n, u64 d)
 {
 	/* The kernel defines x / 0 as 0; nothing here divides by it. */
-	return d ? n / d + (n % d != 0) : LX_NEVER;
+	return d ? (n + d - 1) / d : LX_NEVER;
 }
 
 #endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Packets wait in slots; queues are lists of slots by number, so that a packet moves from queue to
+ * queue without being copied. The memory belongs to whoever includes this file, which defines
+ * before it
+ *
+ *   struct lx_slot *lx_slot(u32 i)     slot i, or NULL beyond the last
+ */
+#ifndef LAXITY_QUEUE_H
+#define LAXITY_QUEUE_H
+
+#include "slot.h"
+
+/* Oldest and newest; empty when the oldest is LX_NONE. */
+struct lx_queue {
+	u32 head;
+	u32 tail;
+};
+
+LX_INLINE void lx_queue_clear(struct lx_queue *q)
+{
+	q->head = LX_NONE;
+	q->tail = LX_NONE;
+}
+
+/* Returns whether the queue was empty. */
+LX_INLINE u8 lx_queue_push(struct lx_queue *q, u32 slot, struct lx_slot *packet)
+{
+	u32 tail = q->tail;
+	struct lx_slot *last;
+
+	packet->next = LX_NONE;
+	q->tail = slot;
+	if (q->head == LX_NONE) {
+		q->head = slot;
+		return 1;
+	}
+	packet->prev = tail;
+	last = lx_slot(tail);
+	if (last)
+		last->next = slot;
+	return 0;
+}
+
+/* Removes the oldest, which is `packet`. */
+LX_INLINE void lx_queue_pop(struct lx_queue *q, const struct lx_slot *packet)
+{
+	q->head = packet->next;
+}
+
+/* Removes the newest, which is `packet`. */
+LX_INLINE void lx_queue_pop_newest(struct lx_queue *q, const struct lx_slot *packet)
+{
+	struct lx_slot *last;
+
+	if (q->head == q->tail) {
+		q->head = LX_NONE;
+		return;
+	}
+	q->tail = packet->prev;
+	last = lx_slot(q->tail);
+	if (last)
+		last->next = LX_NONE;
+}
+
+#endif

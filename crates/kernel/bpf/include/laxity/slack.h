@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * `slack`: best effort goes whenever no real-time deadline could suffer from it now, that is, when
+ * its work w <= C x - B(x) - F(x) for every interval x from now, with B the queued work due by its
+ * end and F the most that the flows can still send that is due by then.
+ * crates/link/src/slack/mod.rs says why that is safe.
+ *
+ * Here B and F are bounded from above, so that a search is bounded whatever waits. Queued work is
+ * kept in 64 buckets of absolute time, each due when its earliest packet ever was. The flows of one
+ * deadline may together send the lesser of two lines: the sums of their fastest, and of their
+ * slowest token buckets. What is left then is made of straight pieces that bend down only where
+ * work is due or a class begins, and up only where its two lines cross, so it is least at one of
+ * these points. More is refused than need be, never less.
+ *
+ * Between searches a lower bound of what is left falls with each best-effort byte sent, and with
+ * each real-time packet started that is due later than the least relative deadline from now.
+ */
+#ifndef LAXITY_SLACK_H
+#define LAXITY_SLACK_H
+
+#include "police.h"
+
+#define LX_DUE 64
+/* All points of a search: where work is due, and two for each class. */
+#define LX_POINTS 128
+
+struct lx_slack_flow {
+	/* Its fastest and its slowest bucket, as the policer counts. */
+	struct lx_bucket line[2];
+	/* Bytes on the wire for counted ones, at most. */
+	u64 wire;
+	u64 counted;
+	u64 period;
+	u64 jitter;
+	u32 smallest;
+	u32 class;
+};
+
+struct lx_slack_class {
+	u64 deadline;
+	/* Of all its flows, on the wire. */
+	u64 rate[2];
+};
+
+struct lx_slack_config {
+	struct lx_slack_flow flow[LX_FLOWS];
+	struct lx_slack_class class[LX_CLASSES];
+	u64 least_deadline;
+	/* Intervals that the arithmetic can hold. */
+	u64 horizon;
+	/* bit/s by which F can change at most. */
+	u64 fastest;
+	/* Nanobits on the way below the scheduler. */
+	u64 below;
+	/* A bucket of time is 1 << shift ns. */
+	u32 shift;
+	u32 classes;
+};
+
+struct lx_slack {
+	struct {
+		u64 first;
+		u64 work;
+	} due[LX_DUE];
+	/* What each flow may still send: nanobits, or the place on its grid. */
+	struct {
+		u64 level[2];
+		u64 at;
+	} flow[LX_FLOWS];
+	/* A search: lines of each class, points, and work due by each instant. */
+	struct {
+		u64 level[2];
+		u64 knee;
+	} class[LX_CLASSES];
+	struct {
+		u64 least;
+		u64 most;
+	} point[LX_POINTS];
+	struct {
+		u64 at;
+		u64 sum;
+	} waiting[LX_DUE];
+	/* At least this is left, in nanobits, if `known`. */
+	s64 lower;
+	/* A need of this much is refused until then. */
+	s64 refused;
+	u64 refused_until;
+	u64 known;
+};
+
+LX_INLINE void lx_slack_start(struct lx_slack *s, const struct lx_slack_config *c)
+{
+	u32 i;
+
+	for (i = lx_zero; i < LX_FLOWS && lx_may_loop; i++) {
+		const struct lx_slack_flow *f = lx_at(c->flow, i);
+
+		lx_at(s->flow, i)->level[0] = f->period ? 0 : f->line[0].burst;
+		lx_at(s->flow, i)->level[1] = f->line[1].burst;
+		lx_at(s->flow, i)->at = 0;
+	}
+}
+
+LX_INLINE void lx_slack_forget(struct lx_slack *s)
+{
+	s->known = 0;
+	s->refused_until = 0;
+}
+
+LX_INLINE void lx_slack_reset(struct lx_slack *s)
+{
+	u32 i;
+
+	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++)
+		lx_at(s->due, i)->work = 0;
+	lx_slack_forget(s);
+}
+
+/* A real-time packet conformed at an instant and waits. */
+LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u32 flow,
+			       u64 at, u64 deadline, u32 bytes, u32 wire)
+{
+	const struct lx_slack_flow *f = lx_at(c->flow, flow);
+	u64 *level = lx_at(s->flow, flow)->level;
+	u64 elapsed = at - lx_at(s->flow, flow)->at;
+	u32 i = (deadline >> c->shift) & (LX_DUE - 1);
+
+	if (f->period) {
+		level[0] = lx_max(at, level[0]) + f->period;
+	} else {
+		u64 cost = lx_max(bytes, f->smallest) * NANOBITS_PER_BYTE;
+		u64 fast = lx_bucket_level(&f->line[0], level[0], elapsed);
+		u64 slow = lx_bucket_level(&f->line[1], level[1], elapsed);
+
+		level[0] = fast > cost ? fast - cost : 0;
+		level[1] = slow > cost ? slow - cost : 0;
+	}
+	lx_at(s->flow, flow)->at = at;
+	if (!lx_at(s->due, i)->work || deadline < lx_at(s->due, i)->first)
+		lx_at(s->due, i)->first = deadline;
+	lx_at(s->due, i)->work += wire;
+}
+
+LX_INLINE void lx_slack_spend(struct lx_slack *s, u32 wire)
+{
+	s->lower -= wire * NANOBITS_PER_BYTE;
+}
+
+/* A real-time packet starts. */
+LX_INLINE void lx_slack_left(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
+			     u64 deadline, u32 wire)
+{
+	lx_at(s->due, (deadline >> c->shift) & (LX_DUE - 1))->work -= wire;
+	if (deadline > now + c->least_deadline)
+		lx_slack_spend(s, wire);
+}
+
+LX_INLINE u64 lx_on_wire(const struct lx_slack_flow *f, u64 counted)
+{
+	if (f->wire == f->counted)
+		return counted;
+	return counted / f->counted * f->wire +
+	       lx_div_ceil(counted % f->counted * f->wire, f->counted);
+}
+
+/* The lines of all classes, from the present state of the policers. */
+LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *c, u32 flows,
+			      u64 now)
+{
+	u32 i;
+
+	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+		lx_at(s->class, i)->level[0] = 0;
+		lx_at(s->class, i)->level[1] = 0;
+	}
+	for (i = lx_zero; i < flows && lx_may_loop; i++) {
+		const struct lx_slack_flow *f = lx_at(c->flow, i);
+		const u64 *level = lx_at(s->flow, i)->level;
+		u64 *sum = lx_at(s->class, f->class)->level;
+		u64 elapsed = now - lx_at(s->flow, i)->at;
+		u64 fast, slow;
+
+		if (f->period) {
+			/* The staircase of places that are free, bounded by a line through it. */
+			u64 base = lx_max(now, level[0]);
+			u64 early = now + f->jitter;
+			u64 shift = (early > base ? early - base : base - early) * f->line[0].rate;
+
+			fast = f->line[0].burst;
+			if (early >= base)
+				fast += shift;
+			else
+				fast = fast > shift ? fast - shift : 0;
+			slow = fast;
+		} else {
+			fast = lx_bucket_level(&f->line[0], level[0], elapsed);
+			slow = lx_bucket_level(&f->line[1], level[1], elapsed);
+		}
+		sum[0] += lx_on_wire(f, fast);
+		sum[1] += lx_on_wire(f, slow);
+	}
+	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+		u64 *level = lx_at(s->class, i)->level;
+		const u64 *rate = lx_at(c->class, i)->rate;
+		u64 knee = 0;
+
+		if (level[1] > level[0]) {
+			if (rate[0] > rate[1])
+				knee = lx_div_ceil(level[1] - level[0], rate[0] - rate[1]);
+			else
+				level[1] = level[0];
+			/* Beyond what can be held the slow line alone bounds it too. */
+			if (knee > c->horizon)
+				knee = 0;
+		}
+		lx_at(s->class, i)->knee = knee;
+	}
+}
+
+/* Notes all points at which what is left could be least; returns how many. */
+LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
+			      u32 *waiting)
+{
+	u64 sum = 0;
+	u32 points = lx_zero, n = lx_zero;
+	u32 i;
+
+	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++) {
+		u32 bucket = ((now >> c->shift) + i) & (LX_DUE - 1);
+		u64 work = lx_at(s->due, bucket)->work;
+		u64 first = lx_at(s->due, bucket)->first;
+		u64 x = first > now ? first - now : 0;
+
+		if (!work)
+			continue;
+		sum += work;
+		lx_at(s->waiting, n & (LX_DUE - 1))->at = x;
+		lx_at(s->waiting, n & (LX_DUE - 1))->sum = sum;
+		n++;
+		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		points++;
+	}
+	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+		u64 x = lx_at(c->class, i)->deadline;
+		u64 knee = lx_at(s->class, i)->knee;
+
+		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		points++;
+		if (!knee)
+			continue;
+		/* They cross within the nanosecond before. */
+		lx_at(s->point, points & (LX_POINTS - 1))->least = x + knee - 1;
+		lx_at(s->point, points & (LX_POINTS - 1))->most = x + knee;
+		points++;
+	}
+	*waiting = n;
+	return points;
+}
+
+/* Work due by x and still to come by then, in nanobits. */
+LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_config *c,
+			      u32 waiting, u64 x)
+{
+	u64 sum = 0, due = 0;
+	u32 i;
+
+	for (i = lx_zero; i < waiting && lx_may_loop; i++) {
+		if (lx_at(s->waiting, i & (LX_DUE - 1))->at <= x)
+			due = lx_at(s->waiting, i & (LX_DUE - 1))->sum;
+	}
+	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+		const struct lx_slack_class *class = lx_at(c->class, i);
+		u64 y = x - class->deadline;
+
+		if (class->deadline > x)
+			break;
+		if (y < lx_at(s->class, i)->knee)
+			sum += lx_at(s->class, i)->level[0] + class->rate[0] * y;
+		else
+			sum += lx_at(s->class, i)->level[1] + class->rate[1] * y;
+	}
+	return sum + due * NANOBITS_PER_BYTE;
+}
+
+/* How long a refusal stands: what is left grows as the flows let chances pass, no faster than they
+ * can send, and at once when the interval gets shorter than a deadline. */
+LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
+			       u64 x, s64 need, s64 least)
+{
+	u64 stands = (u64)(need - least) / c->fastest;
+	u32 i;
+
+	stands = lx_min(stands, x);
+	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+		u64 deadline = lx_at(c->class, i)->deadline;
+
+		if (deadline > x)
+			break;
+		stands = lx_min(stands, x - deadline);
+	}
+	s->known = 0;
+	s->refused = need;
+	s->refused_until = now + stands;
+}
+
+/* Whether a best-effort packet may go before the real-time packets that wait. */
+LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c, u64 rate,
+			     u32 flows, u64 now, u32 wire)
+{
+	s64 work = wire * NANOBITS_PER_BYTE;
+	s64 need = work + c->below;
+	s64 least = LX_RANGE;
+	u64 where = 0;
+	u32 points, waiting, i;
+
+	if (s->known && work <= s->lower)
+		return 1;
+	if (now < s->refused_until && need >= s->refused)
+		return 0;
+	lx_slack_lines(s, c, flows, now);
+	points = lx_slack_points(s, c, now, &waiting);
+	for (i = lx_zero; i < points && lx_may_loop; i++) {
+		u64 x = lx_at(s->point, i & (LX_POINTS - 1))->most;
+		s64 left = rate * lx_at(s->point, i & (LX_POINTS - 1))->least;
+
+		left -= lx_slack_demand(s, c, waiting, x);
+		if (left < least) {
+			least = left;
+			where = x;
+		}
+	}
+	if (least < need) {
+		lx_slack_refuse(s, c, now, where, need, least);
+		return 0;
+	}
+	s->known = 1;
+	s->lower = least - (s64)c->below;
+	s->refused_until = 0;
+	return 1;
+}
+
+#endif
