@@ -3,10 +3,10 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test bench docs install uninstall clean
+.PHONY: help demo quick build test bench compare-link docs install uninstall clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## the main job: check a link, compare policies, replay a capture, write two pages
 	@scripts/demo.sh
@@ -22,6 +22,9 @@ test: ## format, lints, all tests, documentation: what .ci/run calls
 
 bench: ## the hot paths beside their rivals
 	@scripts/bench.sh
+
+compare-link: ## the live link beside the kernel's disciplines, in the virtual machine
+	@scripts/compare-link.sh
 
 docs: ## the documentation of the library, as pages
 	@scripts/docs.sh

@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ring", &["core"]),
     ("link", &["core", "curve", "ring"]),
     ("stream", &["core", "ring"]),
-    ("cpu", &["core"]),
+    ("cpu", &["core", "stream"]),
     ("scenario", &["core", "curve", "link", "stream", "cpu"]),
     ("trace", &["core"]),
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "experiments",
         &["core", "curve", "link", "stream", "cpu", "scenario", "trace", "sim", "report", "bench"],
     ),
+    ("compare-link", &["core", "kernel", "scenario", "sim", "report"]),
     (
         "cli",
         &[
