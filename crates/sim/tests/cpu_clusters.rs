@@ -58,6 +58,8 @@ fn deadlines_are_kept_on_shared_queues() {
 }
 
 /// Nobody waits beside a CPU that it may use.
+///
+/// Fails when only the first of several idle CPUs looks for work.
 #[test]
 fn no_cpu_idles_beside_best_effort_work() {
     for p in POLICIES {
@@ -84,6 +86,8 @@ fn no_cpu_idles_beside_best_effort_work() {
 
 /// Tasks that are bound to one CPU each are scheduled as on a machine of their own, whatever others
 /// do at other instants.
+///
+/// Fails when a cluster is not told what it executed before other reports.
 #[test]
 fn bound_tasks_are_scheduled_as_if_alone() {
     let alone = Options { steal: false, balance: Span::ZERO, ..Options::default() };

@@ -43,7 +43,8 @@ fn attributes(r: &mut Random) -> Attributes {
     Attributes { nice, service, group, affinity }
 }
 
-/// Fails when a move forgets that a task had a CPU: tried without `take_away` in `relocate`.
+/// Fails when a move forgets that a task had a CPU (tried without `take_away` in `relocate`), and when a
+/// changed affinity does not end background work outside of it.
 #[test]
 fn nothing_panics_on_several_cpus() {
     let options = Options { balance: Span::from_millis(5), quantum: Span(1), ..Options::default() };

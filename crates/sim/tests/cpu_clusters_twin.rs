@@ -429,7 +429,8 @@ fn system(seed: u64) -> (Layout, Vec<Task>) {
 }
 
 /// Fails with nearly any change of a rule: tried with stolen work that is not pre-empted, without the
-/// heaviest weight in what best effort divides, and with slack advanced when one of several CPUs idles.
+/// heaviest weight in what best effort divides, with slack advanced when one of several CPUs idles, with
+/// stolen work charged at home, with others' work before the cluster's own.
 #[test]
 fn clusters_do_what_the_rules_say() {
     let options = Options { balance: Span::ZERO, ..Options::default() };

@@ -33,9 +33,7 @@ fn play(tasks: &[Task], cpus: u32, length: Span) -> (Measure, Recording) {
     observers
 }
 
-/// Replayed with CPUs to spare, threads execute exactly what they did, and are as long asleep.
-///
-/// Fails when waiting for a CPU counts as execution or sleep: tried with bursts from wake-up on.
+/// Replayed with CPUs to spare, threads execute exactly what they did.
 #[test]
 fn a_recording_is_played_again() {
     for name in ["sched-perf.txt", "sched-ftrace.txt"] {
@@ -99,7 +97,9 @@ fn who_is_woken_waits_for_the_waker() {
     assert_eq!(starts(Sleeps::Wakers), Time(19_000_000));
 }
 
-/// Timers keep their grid or start anew, loops and instances are played, semaphores remember.
+/// Timers start anew when they were missed, loops and instances are played, semaphores remember.
+///
+/// Fails when relative timers keep their grid, and when wake-ups before the sleep are forgotten.
 #[test]
 fn workloads_of_rt_app_are_played() {
     let text = r#"{ "tasks" : {

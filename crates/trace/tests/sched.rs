@@ -60,6 +60,8 @@ const FTRACE: &[(u32, &str, u64, usize)] = &[
     (107, "sleep", 1_240_000, 1),
 ];
 
+/// Fails when wake-ups by interrupts count as those of the thread that was interrupted.
+///
 /// The same switch as perf of several versions, trace-cmd with and without its plugins, and the
 /// kernel print it.
 #[test]
@@ -153,6 +155,8 @@ fn wake(time: &str, by: u32, whom: u32) -> String {
 }
 
 /// Pre-emption is no sleep and not in the CPU time; wakers are known, and who wakes each other.
+///
+/// Fails when pre-emption counts as sleep, and when waiting for a CPU counts as execution.
 #[test]
 fn events_become_bursts_and_sleeps() {
     let text = [
@@ -236,6 +240,8 @@ fn malformed_lines_are_named() {
 
 /// Bytes changed, cut, doubled and moved about in real recordings never panic, and an error has a
 /// line within the file.
+///
+/// Fails when a thread's number that is used again takes its former owner's last burst away.
 #[test]
 fn mutations_are_survived() {
     for name in ["sched-perf.txt", "sched-ftrace.txt"] {
