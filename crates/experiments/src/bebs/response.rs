@@ -4,7 +4,7 @@ use laxity_core::Span;
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 use laxity_sim::cpu::Task;
-use laxity_sim::cpu::papers::bebs::{compute, interactive};
+use laxity_sim::cpu::papers::bebs::{ANY_TIME, SOON, compute, interactive};
 
 use crate::draw::{Line, Panel, figure};
 use crate::tasks::contenders::{
@@ -33,7 +33,12 @@ const BESIDE_HARD: [Contender; 7] =
     [BEBS, BEBS_100, BEBS_SWITCH, LINUX_26, BEBS_CREDIT, EEVDF_BELOW, SCHED_DEADLINE];
 
 fn compute_system(extra: usize, hard: u64) -> (String, Vec<Task>) {
-    (format!("compute-{extra}-extra-{hard}-hard"), compute(extra, hard))
+    (format!("compute-{extra}-extra-{hard}-hard"), compute(extra, hard, ANY_TIME))
+}
+
+/// The same with events so close that many come within the budget in which the last was seen.
+fn soon_system(extra: usize) -> (String, Vec<Task>) {
+    (format!("compute-soon-{extra}-extra"), compute(extra, 0, SOON))
 }
 
 fn interactive_system(extra: usize, hard: u64) -> (String, Vec<Task>) {
@@ -59,7 +64,9 @@ fn systems_7() -> Systems {
 
 /// Trials of Figure 6.
 pub fn trials_6(scale: Scale) -> Vec<Trial> {
-    trials(scale, &SHARING, systems_6())
+    let mut systems = systems_6();
+    systems.extend(EXTRA.into_iter().skip(1).map(soon_system));
+    trials(scale, &SHARING, systems)
 }
 
 /// Trials of Figure 7.
@@ -96,6 +103,13 @@ pub fn rows_6(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         for extra in EXTRA.into_iter().skip(1) {
             let (system, _) = compute_system(extra, 0);
             let label = format!("{}/compute-{extra}-extra/over-linux", policy.name);
+            rows.push(over(runs, label, &system, policy, LINUX_26));
+        }
+    }
+    for policy in [BEBS, BEBS_100] {
+        for extra in EXTRA.into_iter().skip(1) {
+            let (system, _) = soon_system(extra);
+            let label = format!("{}/compute-soon-{extra}-extra/over-linux", policy.name);
             rows.push(over(runs, label, &system, policy, LINUX_26));
         }
     }

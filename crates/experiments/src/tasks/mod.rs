@@ -5,6 +5,7 @@ pub mod numbers;
 pub mod progress;
 pub mod repeat;
 pub mod runs;
+mod settled;
 
 pub use contenders::Contender;
 pub use repeat::{Repeated, Rule, Trial};

@@ -33,7 +33,8 @@ pub fn response(measure: &Measure, _: &[Task], _: Time) -> Vec<f64> {
 }
 
 fn switches_a_second(measure: &Measure, end: Time) -> f64 {
-    measure.switches as f64 * 1e9 / end.0 as f64
+    let from = measure.tasks.iter().filter_map(|t| t.joined).min().unwrap_or(Time::ZERO);
+    measure.switches as f64 * 1e9 / end.since(from).0.max(1) as f64
 }
 
 /// Mean tardiness in ms of the last task, context switches a second.

@@ -6,6 +6,7 @@ use laxity_sim::cpu::{Machine, Measure, Task, run};
 
 use super::Contender;
 use super::numbers::Numbers;
+use super::settled::Settled;
 use crate::{ExperimentError, Measured};
 
 /// When a mean is known well enough: its 95 % confidence interval reaches no further than the
@@ -32,6 +33,10 @@ impl Rule {
 
 /// Fewer runs than this tell nothing of their own scatter.
 const LEAST_RUNS: u64 = 8;
+
+/// The first part of a run, one of so many, is not counted: adaptive servers need some 25 periods to
+/// learn, and the papers ask how things are in the long run.
+const WARM_UP: u64 = 5;
 
 /// One system under one policy, run under one seed after the other.
 #[derive(Clone, Debug)]
@@ -88,14 +93,16 @@ impl Trial {
     }
 
     fn once(&self, seed: u64, control: &Control) -> Result<Option<Vec<f64>>, ExperimentError> {
-        let mut measure = Measure::new(self.tasks.len());
         let end = Time::ZERO + self.length;
+        let from = Time(end.0 / WARM_UP);
+        let mut settled = Settled { from, measure: Measure::new(self.tasks.len()) };
         let machine = Machine::single(end, seed);
         let mut policy = (self.policy.build)();
-        let ending = run(&mut policy, &self.tasks, machine, &mut measure, control)?;
+        let ending = run(&mut policy, &self.tasks, machine, &mut settled, control)?;
         if !ending.complete || control.stopped() {
             return Ok(None);
         }
+        let mut measure = settled.measure;
         measure.finish(end);
         Ok(Some((self.numbers)(&measure, &self.tasks, end)))
     }

@@ -97,20 +97,24 @@ fn competitors(extra: usize, count: u64) -> Vec<Task> {
     tasks
 }
 
-/// From one event to the next in figures 6 to 8; the paper says that it is random.
-const BETWEEN_EVENTS: Gap = Gap::Uniform(ms(10), ms(200));
+/// From seeing an event to the next, of which the paper says that it is random: long enough to hit
+/// any phase of what the scheduler does.
+pub const ANY_TIME: Gap = Gap::Uniform(ms(10), ms(2000));
+
+/// The same, often within the budget in which the last event was seen.
+pub const SOON: Gap = Gap::Uniform(ms(10), ms(200));
 
 /// Figures 6(a), 7(a), 8(a): the last task computes for ever and polls for events.
-pub fn compute(extra: usize, hard_tasks: u64) -> Vec<Task> {
+pub fn compute(extra: usize, hard_tasks: u64, gap: Gap) -> Vec<Task> {
     let mut tasks = competitors(extra, hard_tasks);
-    tasks.push(Task::new("poller", Workload::Poller { gap: BETWEEN_EVENTS }));
+    tasks.push(Task::new("poller", Workload::Poller { gap }));
     tasks
 }
 
 /// Figures 6(b), 7(b), 8(b): the last task sleeps until an event comes, then computes for `burst`.
 pub fn interactive(extra: usize, hard_tasks: u64, burst: Span) -> Vec<Task> {
     let mut tasks = competitors(extra, hard_tasks);
-    let workload = Workload::Interactive { sleep: BETWEEN_EVENTS, burst: Cost::Fixed(burst) };
+    let workload = Workload::Interactive { sleep: SOON, burst: Cost::Fixed(burst) };
     tasks.push(Task::new("interactive", workload));
     tasks
 }
