@@ -20,6 +20,7 @@ pub mod best;
 pub mod cbs;
 pub mod clusters;
 mod cpu_set;
+pub mod dwcs;
 pub mod edf;
 pub mod eevdf;
 mod gfb;

@@ -8,7 +8,7 @@ use laxity_core::PolicyInfo;
 
 use crate::layered::Layered;
 use crate::{
-    Policy, bebs, bebs_credit, berate, best, cbs, edf, eevdf, iris, iris_naive, linux_2_4,
+    Policy, bebs, bebs_credit, berate, best, cbs, dwcs, edf, eevdf, iris, iris_naive, linux_2_4,
     linux_2_6, posix, quantum::Clock, sched_deadline,
 };
 
@@ -27,6 +27,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     eevdf::INFO,
     posix::INFO,
     sched_deadline::INFO,
+    dwcs::INFO,
 ];
 
 /// The policy of a name.
@@ -165,6 +166,7 @@ pub fn visit<V: Visitor>(name: &str, options: &Options, v: V) -> Result<V::Outpu
             let above = sched_deadline::SchedDeadline::new(options.reclaim);
             v.visit(Layered::new(above, options.below(options.below_sched_deadline)))
         }
+        "dwcs" => v.visit(Layered::new(dwcs::Dwcs::new(), eevdf::Eevdf::new(&options.eevdf))),
         _ => return Err(UnknownPolicy(name.to_string())),
     })
 }
