@@ -78,7 +78,7 @@ all "${folders[@]}"
 if [ ! -e "$results/cost" ]; then
     say "what a packet costs"
     in_vm --file compare/link/cost.toml --file compare/link/cost.sh -- \
-        sh cost.sh background shifted-line exact >"$results/cost.part"
+        sh cost.sh background shifted-line exact slack >"$results/cost.part"
     mv "$results/cost.part" "$results/cost"
 fi
 "$compare" read "$results"

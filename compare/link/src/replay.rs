@@ -10,9 +10,10 @@ use laxity_sim::{Arrival, Control, Traffic, simulate, simulate::Unobserved};
 use crate::family::Packet;
 use crate::runs::Run;
 
-/// How far a mean may be from the simulator's, in per cent and in us, whichever allows more: what
-/// receivers take to wake up is in no simulation.
-pub const TOLERANCE: (u64, u64) = (10, 50);
+/// How far a mean may be from the simulator's, in per cent.
+const TOLERANCE: u64 = 10;
+/// What sockets, sender and receiver may add, in us, which is in no simulation.
+const SOCKETS: u64 = 100;
 
 /// A mean that is beyond the tolerance.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +65,12 @@ pub fn apart(run: &Run, simulated: &BTreeMap<String, u64>) -> Vec<Apart> {
     let mut apart = Vec::new();
     for (name, flow) in run.flows.iter().filter(|(_, f)| f.got > 0) {
         let expected = simulated.get(name).copied().unwrap_or(0);
-        let allowed = (expected * TOLERANCE.0 / 100).max(TOLERANCE.1);
-        if flow.mean_us.abs_diff(expected) > allowed {
+        let allowed = expected * TOLERANCE / 100;
+        let counted = flow.counted_us.unwrap_or(0);
+        if counted.abs_diff(expected) > allowed {
+            apart.push(Apart { flow: name.clone(), live: counted, simulated: expected });
+        }
+        if flow.mean_us.abs_diff(expected) > allowed.max(SOCKETS) {
             apart.push(Apart { flow: name.clone(), live: flow.mean_us, simulated: expected });
         }
     }

@@ -8,7 +8,7 @@ pub const REALTIME: [&str; 2] = ["voice", "video"];
 /// What came of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
-    /// Packets sent and received.
+    /// Packets sent.
     pub sent: u64,
     /// Received.
     pub got: u64,
@@ -16,6 +16,8 @@ pub struct Flow {
     pub late: u64,
     /// Mean one-way delay in us.
     pub mean_us: u64,
+    /// The same as our qdisc counts it, from its arrival there to the end of its transmission.
+    pub counted_us: Option<u64>,
 }
 
 /// One discipline on one trace.
@@ -80,6 +82,11 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Run>, String> {
             ["got", name, packets, "late", late, "mean_us", mean, ..] => {
                 let flow = run.flows.entry(name.into()).or_default();
                 (flow.got, flow.late, flow.mean_us) = (value(packets)?, value(late)?, value(mean)?);
+            }
+            [name, "packets", _, "late", _, "dropped", _, "demoted", _, "mean_us", mean, ..] => {
+                if let Some(flow) = run.flows.get_mut(name) {
+                    flow.counted_us = Some(value(mean)?);
+                }
             }
             ["behind_us", behind, ..] => run.behind_us = value(behind)?,
             ["refused", ..] => run.refused = Some(line["refused ".len()..].into()),

@@ -11,7 +11,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::net::sockopt::set_ip_tos;
+use rustix::net::sockopt::{set_ip_tos, set_ipv6_tclass};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -51,9 +51,16 @@ fn flow(text: &str) -> Result<(&str, Vec<u64>), Failure> {
     Ok((name, numbers))
 }
 
-fn socket(dscp: u64) -> Result<UdpSocket, Failure> {
-    let socket = UdpSocket::bind("0.0.0.0:0")?;
-    set_ip_tos(&socket, (dscp << 2) as u8)?;
+fn socket(to: &SocketAddr, dscp: u64) -> Result<UdpSocket, Failure> {
+    let socket = if to.is_ipv6() {
+        let socket = UdpSocket::bind("[::]:0")?;
+        set_ipv6_tclass(&socket, (dscp << 2) as u32)?;
+        socket
+    } else {
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        set_ip_tos(&socket, (dscp << 2) as u8)?;
+        socket
+    };
     // A flow that waits must not hold up the others.
     socket.set_nonblocking(true)?;
     Ok(socket)
@@ -70,7 +77,7 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
         let (name, numbers) = flow(text)?;
         let [port, dscp, ..] = numbers[..] else { return Err("a port and a code point".into()) };
         let to = SocketAddr::V4(SocketAddrV4::new(address, port as u16));
-        outlets.push((name, to, socket(dscp)?, 0u64));
+        outlets.push((name, to, socket(&to, dscp)?, 0u64));
     }
     let text = std::fs::read_to_string(trace)?;
     let mut packets = Vec::new();
@@ -169,7 +176,7 @@ fn flood(to: &str, numbers: &[&str]) -> Result<(), Failure> {
     };
     let to: SocketAddr = to.parse()?;
     let payload = vec![0; (bytes as usize).saturating_sub(HEADERS)];
-    let socket = socket(dscp)?;
+    let socket = socket(&to, dscp)?;
     for _ in 0..rounds {
         let (begin, mut idle) = (now(), 0);
         for i in 0..packets {

@@ -51,7 +51,8 @@ fn run(script: &str, files: &[PathBuf]) -> String {
     for program in ["kernel-link", "traffic"] {
         command.arg("--with").arg(example(program));
     }
-    let own = ["family.toml", "tight.toml", script].map(|f| here().join("tests/vm").join(f));
+    let own = ["family.toml", "rules.toml", "tight.toml", script]
+        .map(|f| here().join("tests/vm").join(f));
     for file in own.iter().chain(files) {
         command.arg("--file").arg(file);
     }
@@ -242,4 +243,40 @@ fn live_traffic_keeps_its_deadlines() {
     assert!(refusals.contains("700 0\n700 0\n"), "{refusals}");
     assert!(number(part(&text, "flushed"), "  flushed", "flushed") > 10, "{text}");
     assert!(text.ends_with("as found\nkernel content\n"), "{text}");
+}
+
+/// Ten packets of each kind end up with the class whose rule asks for them, whatever carries them:
+/// IPv4, IPv6, one VLAN tag or two.
+#[test]
+fn packets_are_told_apart() {
+    if !available() {
+        return;
+    }
+    let text = run("classes.sh", &[]);
+    eprintln!("{text}");
+    let classes = [
+        ("mark", "mark"),
+        ("priority", "priority"),
+        ("dscp", "dscp"),
+        ("dscp6", "dscp"),
+        ("ports", "ports"),
+        ("ports6", "ports"),
+        ("beyond", "other"),
+        ("six", "six"),
+        ("prefix", "prefix"),
+        ("vlan", "ports"),
+        ("vlan6", "ports"),
+        ("stacked", "ports"),
+        ("stacked-dscp", "dscp"),
+        ("ping", "ping"),
+    ];
+    for (sent, class) in classes {
+        let start = format!("{sent}: ");
+        let line = text.lines().find(|l| l.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("no {sent} in {text}"));
+        // The kernel may have had questions of its own meanwhile.
+        let packets = number(line, &start, class);
+        assert!(packets == 10 || (class == "other" && packets > 10), "{line}");
+    }
+    assert!(text.contains("segments: gso_max_segs 1\n"), "{text}");
 }

@@ -29,6 +29,7 @@ enum {
 	UDP_LITE = 136,
 };
 
+#define ETHERNET_LENGTH 14
 #define IPV4_LENGTH 20
 #define IPV6_LENGTH 40
 #define MOST_EXTENSIONS 6
@@ -185,6 +186,9 @@ LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
 		return lx_classify(rules, &key);
 	if (bpf_dynptr_from_skb(skb, 0, &packet))
 		return lx_classify(rules, &key);
+	/* Tags lie before what the kernel calls the network header. */
+	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
+		at = ETHERNET_LENGTH;
 	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {
 		u8 buffer[4];
 		const u8 *tag = bpf_dynptr_slice(&packet, at, buffer, sizeof(buffer));

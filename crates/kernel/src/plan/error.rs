@@ -102,6 +102,14 @@ pub enum Notice {
         /// One in so many.
         parts: u64,
     },
+    /// The residual capacity has more corners than the programs hold: its inverse runs a little above
+    /// it between some of them, so deadlines of best effort come later there.
+    FewerCorners {
+        /// How many it has.
+        found: usize,
+        /// How many are left.
+        kept: usize,
+    },
     /// Fewer packets may wait than the buffer's bytes would allow.
     FewerSlots {
         /// Best effort or real time.
@@ -122,6 +130,11 @@ impl fmt::Display for Notice {
             Notice::RoundedShares { parts } => {
                 write!(f, "weights have no small common multiple; shares are exact to 1/{parts}")
             }
+            Notice::FewerCorners { found, kept } => write!(
+                f,
+                "the residual capacity has {found} corners, {kept} of them in the kernel; \
+                 best-effort deadlines come a little later between the others"
+            ),
             Notice::FewerSlots { best_effort, packets } => write!(
                 f,
                 "at most {packets} {} packets wait in the kernel, however small they are",

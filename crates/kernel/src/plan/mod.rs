@@ -1,6 +1,7 @@
 //! From a scenario to the parameters of one interface: admission, then everything the programs
 //! read, in their own layout.
 
+mod corners;
 mod error;
 mod queues;
 mod rules;
@@ -121,8 +122,8 @@ impl Plan {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
         let curve = registry::curve(policy, setup)?;
-        let service = Service::new(policy, curve.as_ref())?;
         let mut notices = Vec::new();
+        let service = Service::new(policy, curve.as_ref(), &mut notices)?;
         let shares = Shares::new(setup, &mut notices);
         let queues = Queues::new(setup, &mut notices)?;
         let slack = match service.rule() {

@@ -2,7 +2,7 @@
 
 use laxity_curve::{InverseCurve, InversePiece};
 
-use super::{PlanError, Rule, TERM};
+use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::image::Image;
 
 /// `LX_PIECES`.
@@ -24,12 +24,17 @@ impl Service {
     pub(super) fn new(
         policy: &'static str,
         curve: Option<&InverseCurve>,
+        notices: &mut Vec<Notice>,
     ) -> Result<Service, PlanError> {
         let Some(curve) = curve else {
             let rule = if policy == "slack" { Rule::Slack } else { Rule::Background };
             return Ok(Service { pieces: Vec::new(), saturated: 0, rule });
         };
-        let given = curve.pieces();
+        let given = corners::at_most(MOST_PIECES, curve.pieces());
+        if given.len() < curve.pieces().len() {
+            let (found, kept) = (curve.pieces().len(), given.len());
+            notices.push(Notice::FewerCorners { found, kept });
+        }
         if given.len() > MOST_PIECES {
             return Err(PlanError::TooMany {
                 what: "corners of the residual capacity, where `two-segment` has two",
@@ -45,7 +50,7 @@ impl Service {
                 .into(),
         };
         let mut pieces = Vec::with_capacity(given.len());
-        for piece in given {
+        for piece in &given {
             let above = i128::from(piece.above) * laxity_core::NANOBITS_PER_BYTE;
             if above >= TERM || piece.intercept.abs() >= TERM {
                 return Err(out_of_range());

@@ -60,6 +60,9 @@ struct lx_history {
 	u64 work;
 	u64 latest;
 	u32 next;
+	/* Wire bytes of a first packet that is not put down yet, and its release. */
+	u32 first;
+	u64 first_release;
 };
 
 LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e)
@@ -75,6 +78,7 @@ LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e
 	}
 	lx_line_reset(&h->last);
 	h->last_before = 0;
+	h->first = 0;
 	h->work = 0;
 	h->latest = 0;
 	h->next = 0;
@@ -230,13 +234,49 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 	return lx_max(h->latest, release + relative);
 }
 
-/* Takes the next packet and returns its deadline. Releases do not fall. */
+/* The first packet after a reset: nothing to compare it with. */
+LX_INLINE u64 lx_history_alone(const struct lx_service *e, u64 release, u32 wire)
+{
+	u32 k = e->pieces;
+
+	if (wire > e->saturated)
+		return LX_NEVER;
+	while (k > 0 && lx_may_loop) {
+		const struct lx_piece *p;
+		s64 ahead;
+
+		k--;
+		p = lx_at(e->piece, k);
+		if (p->above >= wire)
+			continue;
+		ahead = (s64)(wire * NANOBITS_PER_BYTE) - p->intercept;
+		return ahead > 0 ? release + lx_div_ceil(ahead, p->slope) : release;
+	}
+	return release;
+}
+
+/* Takes the next packet and returns its deadline. Releases do not fall. Most first packets stay the
+ * only one, so they are put down only when a second one comes. */
 LX_INLINE u64 lx_history_push(struct lx_history *h, const struct lx_service *e, u64 release,
 			      u32 wire)
 {
-	lx_history_remember(h, e, release);
-	h->work += wire;
-	lx_history_advance(h, e);
+	u32 rounds = h->first ? 2 : 1;
+
+	if (!h->work && !h->first) {
+		h->first = wire;
+		h->first_release = release;
+		return lx_history_alone(e, release, wire);
+	}
+	while (rounds > 0 && lx_may_loop) {
+		u64 now = rounds == 2 ? h->first_release : release;
+		u32 more = rounds == 2 ? h->first : wire;
+
+		lx_history_remember(h, e, now);
+		h->work += more;
+		lx_history_advance(h, e);
+		rounds--;
+	}
+	h->first = 0;
 	return lx_history_deadline(h, e, release);
 }
 

@@ -128,8 +128,11 @@ LX_INLINE void lx_idle(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
 		lx_line_reset(&q->line);
-	if (LX_POLICY == LX_HISTORY && q->history.work)
-		lx_history_reset(&q->history, &c->service);
+	if (LX_POLICY == LX_HISTORY) {
+		q->history.first = 0;
+		if (q->history.work)
+			lx_history_reset(&q->history, &c->service);
+	}
 	if (LX_POLICY == LX_SLACK)
 		lx_slack_forget(&q->slack);
 }
