@@ -247,6 +247,8 @@ fn live_traffic_keeps_its_deadlines() {
 
 /// Ten packets of each kind end up with the class whose rule asks for them, whatever carries them:
 /// IPv4, IPv6, one VLAN tag or two.
+///
+/// Fails when the first of two tags is looked for at the network header, which is what it was.
 #[test]
 fn packets_are_told_apart() {
     if !available() {
