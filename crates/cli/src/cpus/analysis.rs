@@ -5,7 +5,8 @@ use laxity_core::{Span, Time};
 use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{
-    Attributes, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId, Value, needed,
+    Attributes, GroupId, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId,
+    Value, needed,
 };
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::{TaskClass, TaskServer, Work};
@@ -13,25 +14,34 @@ use laxity_scenario::result::{CpuCheckResult, CpuRequest, TaskKind};
 use laxity_sim::cpu::Task;
 use laxity_sim::cpus::{attributes, readings};
 
-/// What a policy does about reservations.
+/// What a policy does about reservations, as it shows when it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reserves {
-    /// It has servers, hard and soft ones, and groups share them.
-    Servers,
-    /// It admits hard ones, a task each.
-    Hard,
-    /// It knows of hard ones and admits all.
-    Priorities,
-    /// Every task is best effort.
-    Nothing,
+struct Reserves {
+    /// It refuses hard ones that do not fit.
+    hard: bool,
+    /// And soft ones.
+    soft: bool,
+    /// Tasks of a group share one.
+    groups: bool,
 }
 
-fn reserves(policy: &str) -> Reserves {
-    match policy {
-        "bebs" | "bebs-credit" | "edf" | "cbs" | "iris" | "iris-naive" => Reserves::Servers,
-        "sched-deadline" => Reserves::Hard,
-        "posix" => Reserves::Priorities,
-        _ => Reserves::Nothing,
+impl Reserves {
+    fn of(policy: &str, options: &Options) -> Reserves {
+        // Two of this do not fit a CPU.
+        let most = Reservation::new(Span::from_millis(6), Span::from_millis(10));
+        let takes_two = |wanted: Attributes| {
+            let Ok(mut policy) = registry::build(policy, options) else { return true };
+            let mut join = |task| policy.join(Time::ZERO, TaskId(task), &wanted).is_ok();
+            join(0) && join(1)
+        };
+        let together = Attributes::hard(most).in_group(GroupId(0));
+        let hard = !takes_two(Attributes::hard(most));
+        let soft = !takes_two(Attributes::soft(most));
+        Reserves { hard, soft, groups: takes_two(together) }
+    }
+
+    fn any(self) -> bool {
+        self.hard || self.soft
     }
 }
 
@@ -39,8 +49,8 @@ fn reserves(policy: &str) -> Reserves {
 /// scenario and of the files that it names.
 pub fn check(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheckResult {
     let options = &scenario.policy.options;
-    let reserves = reserves(policy);
-    let counts = matches!(reserves, Reserves::Servers | Reserves::Hard);
+    let reserves = Reserves::of(policy, options);
+    let counts = reserves.any();
     let peak = Peak::default();
     let mut replay = Replay { scenario, reserves, rows: Vec::new(), peak, refused: Vec::new() };
     let requests = match build(scenario, policy) {
@@ -180,17 +190,15 @@ impl Replay<'_> {
     /// What a policy counts of what a task asks for.
     fn counted(&self, wanted: &Attributes) -> Option<(TaskKind, Reservation)> {
         match wanted.service {
-            Service::Hard(reservation) => Some((TaskKind::Hard, reservation)),
-            Service::Soft(reservation) if self.reserves == Reserves::Servers => {
-                Some((TaskKind::Soft, reservation))
-            }
+            Service::Hard(reservation) if self.reserves.hard => Some((TaskKind::Hard, reservation)),
+            Service::Soft(reservation) if self.reserves.soft => Some((TaskKind::Soft, reservation)),
             _ => None,
         }
     }
 
     /// Whether another member of the group has the server already.
     fn is_shared(&self, wanted: &Attributes) -> bool {
-        let group = wanted.group.filter(|_| self.reserves == Reserves::Servers);
+        let group = wanted.group.filter(|_| self.reserves.groups);
         group.is_some() && self.rows.iter().any(|r| r.group == group)
     }
 
@@ -294,18 +302,17 @@ fn obstacles(
         return Vec::new();
     }
     let mut all = Vec::new();
-    match reserves {
-        Reserves::Servers => {}
-        Reserves::Hard => all.push(format!(
+    let keeps = registry::find(policy).is_some_and(|p| p.keeps_deadlines);
+    match (reserves.hard, keeps) {
+        (true, true) => {}
+        (true, false) => all.push(format!(
             "{policy} keeps budgets; it does not promise that a job which may need reclaimed \
              bandwidth, or is due before its period ends, is in time"
         )),
-        Reserves::Priorities => {
-            all.push(format!("{policy} neither admits hard tasks nor holds them to their budgets"));
-        }
-        Reserves::Nothing => {
-            all.push(format!("{policy} takes no reservations: every task is best effort there"));
-        }
+        (false, _) => all.push(format!(
+            "{policy} takes no reservations: it neither admits hard tasks nor holds them to their \
+             budgets"
+        )),
     }
     let is = |option, name| options.get(policy, option) == Some(Value::Choice(name));
     for (option, name) in
