@@ -14,13 +14,16 @@ need_rust
 cargo build --release --locked -p laxity-kernel --features kernel --examples
 cargo build --release --locked -p laxity-compare-link
 compare=$target/release/laxity-compare-link
-results=$target/compare-link
+case ${1:-} in
+    --short | --tune) results=$target/compare-link-${1#--} ;;
+    *) results=$target/compare-link ;;
+esac
 mkdir -p "$results"
 
-# Another program or script means other results. $1: words that matter besides.
+# Another program or script means other results.
 inputs() {
-    cat compare/link/* "$compare" "$target"/release/examples/{kernel-link,traffic} 2>/dev/null |
-        sha256sum | cut -c 1-16
+    cat compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$compare" \
+        "$target"/release/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
 if [ "$(cat "$results/stamp" 2>/dev/null)" != "$stamp" ]; then

@@ -10,6 +10,7 @@
 //!
 //! Exit status of `read`: 1 when a real-time packet of ours was late or lost, or a live mean is not
 //! the simulator's.
+#![forbid(unsafe_code)]
 
 mod family;
 mod grid;

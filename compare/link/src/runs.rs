@@ -89,7 +89,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Run>, String> {
                 }
             }
             ["behind_us", behind, ..] => run.behind_us = value(behind)?,
-            ["refused", ..] => run.refused = Some(line["refused ".len()..].into()),
+            ["refused", ref why @ ..] => run.refused = Some(why.join(" ")),
             // What the qdisc says of itself, and the kernel.
             _ => {}
         }
