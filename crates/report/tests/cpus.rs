@@ -30,7 +30,8 @@ fn the_page_shows_every_task_and_policy() {
     assert!(svgs[2].1.contains("deadline 40 ms"));
 }
 
-// Fails when the schedule is not drawn where it happened: every slice of the window is a bar.
+// Fails when the schedule is not drawn where it happened: every slice of the window is a bar
+// (tried: without the first of each task).
 #[test]
 fn every_slice_of_the_window_is_a_bar() {
     let (mut result, mut details) = simulation(&["bebs"], 1);
@@ -79,7 +80,8 @@ fn a_miss_cannot_be_overlooked() {
     assert!(refused.contains("\u{2717} refused") && refused.contains("too much"), "{refused}");
 }
 
-// Fails when results do not say which reading of a policy they are of.
+// Fails when results do not say which reading of a policy they are of: tried with names of options
+// alone.
 #[test]
 fn readings_are_printed_with_each_result() {
     let (result, details) = simulation(&POLICIES, 1);
@@ -105,7 +107,8 @@ fn several_seeds_are_summed_and_spread() {
     assert!(html.contains("Of 3 seeds, seed 1 is shown."));
 }
 
-// Fails when the answers read alike, or a refusal does not say by how much and what would fit.
+// Fails when the answers read alike, or a refusal does not say by how much (tried: what it needs
+// instead) and what would fit.
 #[test]
 fn verdicts_differ() {
     let words = |check: &CpuCheckResult| text::cpu_check(check, Style::PLAIN);
