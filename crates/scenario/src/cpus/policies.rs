@@ -1,6 +1,6 @@
 //! The names of the CPU policies, from their registry.
 
-use laxity_cpu::registry::POLICIES;
+pub use laxity_cpu::registry::POLICIES;
 
 use crate::keys::Names;
 
