@@ -34,8 +34,7 @@ pub fn replay(recorded: &Recorded, sleeps: Sleeps) -> Vec<Task> {
             play(burst, thread.appears_ns, sleeps, &mut steps);
         }
         let name = format!("{}:{}", thread.name, thread.tid);
-        Task::new(name, Workload::Script { steps, repeat: false })
-            .joining(Time(thread.appears_ns))
+        Task::new(name, Workload::Script { steps, repeat: false }).joining(Time(thread.appears_ns))
     };
     recorded.threads.iter().map(task).collect()
 }
