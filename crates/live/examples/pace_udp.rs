@@ -18,6 +18,11 @@ use laxity_core::{Rate, Span};
 use laxity_live::server::{Config, Inlet, Server, Source, Stop, StreamConfig};
 use laxity_stream::{Attributes, Tolerance};
 
+/// Serves two listeners for a moment and says what they got.
+///
+/// # Errors
+///
+/// A socket or stream that was refused.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let listener = UdpSocket::bind("127.0.0.1:0")?;
     let to = listener.local_addr()?;

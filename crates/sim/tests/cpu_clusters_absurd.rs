@@ -92,7 +92,7 @@ fn nothing_panics_on_several_cpus() {
                     }
                 }
                 if r.uniform(0, 2) == 0 {
-                    now = now + Span(length(&mut r).0.min(u64::MAX / 100_000));
+                    now += Span(length(&mut r).0.min(u64::MAX / 100_000));
                 }
                 if policy.next_event().is_some_and(|at| at <= now) {
                     policy.timer(now);
