@@ -232,12 +232,13 @@ fn jobs_are_rows() {
     }
 }
 
-/// Trace events as the format has them: complete events with times in us that do not overlap on
-/// their row, thread-scoped instants, names for every row; and as many as there are slices and
+/// Trace events as the format has them: beginnings and ends with times in us, of which a row has one
+/// after the other, thread-scoped instants, names for every row; and as many as there are slices and
 /// jobs.
 ///
 /// Fails when a slice is cut off or doubled, a release (tried: those without deadlines) or miss is not
-/// marked, or a row has no name.
+/// marked, a row has no name, or a row has a beginning before the end of what was there (tried:
+/// waits written after all slices).
 #[test]
 fn trace_events_are_what_viewers_read() {
     let folder = Folder::new("cpu-trace");
@@ -259,15 +260,18 @@ fn trace_events_are_what_viewers_read() {
     let row = |e: &Value| (e["pid"].as_u64().unwrap(), e["tid"].as_u64().unwrap_or(0));
     let ns = |e: &Value, key: &str| (e[key].as_f64().unwrap() * 1000.0).round() as u64;
     let mut spans: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
+    let mut begun: BTreeMap<(u64, u64), (u64, &str)> = BTreeMap::new();
     let mut named = BTreeSet::new();
     let (mut releases, mut missed) = (0, 0);
     for event in events {
         let name = event["name"].as_str().unwrap();
         match event["ph"].as_str().unwrap() {
-            "X" => {
-                let (ts, dur) = (ns(event, "ts"), ns(event, "dur"));
-                assert!(dur > 0 && ts + dur <= 3_000_000_000);
-                spans.entry(row(event)).or_default().push((ts, ts + dur));
+            "B" => assert_eq!(begun.insert(row(event), (ns(event, "ts"), name)), None),
+            "E" => {
+                let (from, what) = begun.remove(&row(event)).expect("a beginning");
+                let to = ns(event, "ts");
+                assert!(what == name && from < to && to <= 3_000_000_000);
+                spans.entry(row(event)).or_default().push((from, to));
             }
             "i" => {
                 assert_eq!(event["s"], "t");
@@ -291,8 +295,8 @@ fn trace_events_are_what_viewers_read() {
     // Two policies of one CPU and ten tasks.
     assert_eq!(named.len(), 22);
     assert!(spans.keys().all(|row| named.contains(row)));
-    for spans in spans.values_mut() {
-        spans.sort_unstable();
+    assert_eq!(begun, BTreeMap::new());
+    for spans in spans.values() {
         assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0));
     }
     let lines = |path: &str| std::fs::read_to_string(path).unwrap().lines().skip(1).count();

@@ -1,10 +1,15 @@
-//! A schedule as trace events: JSON that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+//! A schedule as trace events: JSON that Perfetto (ui.perfetto.dev), speedscope and
+//! chrome://tracing open.
 //!
 //! The format is the "Trace Event Format" of Chromium's trace viewer, JSON object form. Times are
 //! microseconds; decimals keep the nanoseconds. Each policy is two processes: its CPUs, with a
-//! complete event (`X`) for each slice, and its tasks, with complete events while they run or wait
-//! and thread-scoped instants (`i`) for releases, deadlines and misses. Metadata events (`M`) name
-//! and sort them.
+//! beginning and an end (`B`, `E`) for each slice, and its tasks, with the same while they run or
+//! wait and thread-scoped instants (`i`) for releases, deadlines and misses. Metadata events (`M`)
+//! name and sort them.
+//!
+//! Beginnings and ends rather than complete events (`X`): viewers that compute with floating point
+//! would find the end of a slice, begin plus duration, a little after the beginning of the next one,
+//! and draw the one inside the other.
 
 use std::io::{self, Write};
 
@@ -54,14 +59,18 @@ impl<W: Write> TraceEvents<W> {
             self.thread(Track { pid: task, tid }, name)?;
         }
         let of = |id: laxity_cpu::TaskId| Track { pid: task, tid: id.0 };
+        let mut of_tasks = Vec::with_capacity(schedule.slices().len() + schedule.waits.len());
         for slice in schedule.slices() {
             let name = tasks.get(slice.task.index()).map_or("", String::as_str);
             let on = Track { pid: cpu, tid: slice.cpu.0 };
             self.span(name, on, slice.from, slice.to)?;
-            self.span("running", of(slice.task), slice.from, slice.to)?;
+            of_tasks.push((slice.task.0, slice.from, slice.to, "running"));
         }
-        for wait in &schedule.waits {
-            self.span("waiting", of(wait.task), wait.from, wait.to)?;
+        of_tasks.extend(schedule.waits.iter().map(|w| (w.task.0, w.from, w.to, "waiting")));
+        // At one instant a viewer takes events as the file has them: ends before beginnings.
+        of_tasks.sort_unstable();
+        for (tid, from, to, what) in of_tasks {
+            self.span(what, Track { pid: task, tid }, from, to)?;
         }
         for (id, job) in schedule.jobs().iter().chain(&schedule.unfinished) {
             self.job(of(*id), job)?;
@@ -119,11 +128,13 @@ impl<W: Write> TraceEvents<W> {
 
     fn span(&mut self, name: &str, track: Track, from: Time, to: Time) -> io::Result<()> {
         let Track { pid, tid } = track;
-        let (name, ts) = (serde_json::to_string(name)?, micros(from.0));
-        let dur = micros(to.since(from).0);
-        self.event(format_args!(
-            "\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid},\"ts\":{ts},\"dur\":{dur},\"name\":{name}"
-        ))
+        let name = serde_json::to_string(name)?;
+        [("B", from), ("E", to)].into_iter().try_for_each(|(phase, at)| {
+            let ts = micros(at.0);
+            self.event(format_args!(
+                "\"ph\":\"{phase}\",\"pid\":{pid},\"tid\":{tid},\"ts\":{ts},\"name\":{name}"
+            ))
+        })
     }
 
     fn instant(&mut self, name: &str, track: Track, at: Time, args: &str) -> io::Result<()> {
