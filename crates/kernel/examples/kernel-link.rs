@@ -35,7 +35,7 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
             for notice in &plan.notices {
                 eprintln!("note: {notice}");
             }
-            qdisc::up(&plan, policy, &scenario.to_toml(), device)?;
+            qdisc::up(&qdisc::Wish { plan: &plan, policy, scenario: &scenario }, device, false)?;
         }
         ["status", device] => {
             let status = qdisc::status(device)?;

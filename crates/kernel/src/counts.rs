@@ -59,6 +59,11 @@ impl Counts {
         self.dropped.iter().sum::<u64>() + self.flushed
     }
 
+    /// Delays, as upper ends of buckets in ns, each with how many there are in it.
+    pub fn delays(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.delays.iter().enumerate().map(|(i, n)| (upper(i), *n)).filter(|(_, n)| *n > 0)
+    }
+
     /// The least bound, in ns, that at least `per_mille / 1000` of the delays do not exceed; right
     /// to 25 %. `None` when nothing was sent.
     pub fn quantile(&self, per_mille: u32) -> Option<u64> {

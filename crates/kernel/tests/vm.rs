@@ -4,64 +4,21 @@
 //! cannot be had; `LAXITY_REQUIRE_ALL=1` makes that a failure.
 #![cfg(feature = "kernel")]
 
+mod machine;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// Exit status of `vm/fetch`: this machine lacks something.
-const LACKS: i32 = 3;
+use machine::{available, example, number, part};
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder of the virtual machine's scripts.
-fn vm(script: &str) -> PathBuf {
-    here().join("../../vm").join(script)
-}
-
-/// Whether the virtual machine can be had; says why not.
-fn available() -> bool {
-    let output = Command::new(vm("fetch")).args(["--for", "packets"]).output().expect("a script");
-    if output.status.success() {
-        return true;
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(LACKS), "vm/fetch: {why}");
-    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
-    assert!(!required, "LAXITY_REQUIRE_ALL=1, and there is no virtual machine: {why}");
-    eprintln!("skipped: there is no virtual machine: {why}");
-    false
-}
-
-/// Examples lie beside the folder of test programs.
-fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    let target = test.parent().and_then(Path::parent).expect("a target folder");
-    let path = target.join("examples").join(name);
-    assert!(path.exists(), "{name} is not built; without `--test`, cargo builds it");
-    path
-}
-
-/// Runs a script of `tests/vm` in the virtual machine and returns what it printed.
+/// Runs a script of `tests/vm` with the examples of this crate.
 fn run(script: &str, files: &[PathBuf]) -> String {
-    let mut command = Command::new(vm("run"));
-    command.args(["--deterministic", "--for", "packets", "--timeout", "600"]);
-    for program in ["kernel-link", "traffic"] {
-        command.arg("--with").arg(example(program));
-    }
-    let own = ["family.toml", "rules.toml", "tight.toml", script]
-        .map(|f| here().join("tests/vm").join(f));
-    for file in own.iter().chain(files) {
-        command.arg("--file").arg(file);
-    }
-    let output = command.args(["--", "sh", script]).output().expect("a script");
-    let (text, said) = (output.stdout, output.stderr);
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let said = String::from_utf8_lossy(&said);
-    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{said}", output.status);
-    text
+    machine::run(script, &["kernel-link", "traffic"].map(example), files)
 }
 
 /// What the verifier processed is what the tree says, `bpf/verifier-cost.txt`, as far as kernel
@@ -140,22 +97,6 @@ fn trace(path: &Path, seconds: u64, voice: u64, load: u64) {
         writeln!(text, "{time},{bytes},{name}").expect("memory");
     }
     std::fs::write(path, text).expect("a trace");
-}
-
-/// The part of the output below a heading.
-fn part<'a>(text: &'a str, heading: &str) -> &'a str {
-    let heading = format!("== {heading}\n");
-    let rest = text.split(&heading).nth(1).unwrap_or_else(|| panic!("no {heading}{text}"));
-    rest.split("== ").next().unwrap_or(rest)
-}
-
-/// The number after a word on the line that begins with `start`.
-fn number(part: &str, start: &str, word: &str) -> u64 {
-    let line = part.lines().find(|l| l.starts_with(start));
-    let line = line.unwrap_or_else(|| panic!("no `{start}` in {part}"));
-    let mut words = line.split(' ').skip_while(|w| *w != word);
-    let value = words.nth(1).and_then(|w| w.parse().ok());
-    value.unwrap_or_else(|| panic!("no number after `{word}` in `{line}`"))
 }
 
 /// Every packet that was sent is accounted for: counted as sent or as dropped with its reason.
@@ -254,7 +195,7 @@ fn packets_are_told_apart() {
     if !available() {
         return;
     }
-    let text = run("classes.sh", &[]);
+    let text = run("classes.sh", &[here().join("tests/vm/rules.toml")]);
     eprintln!("{text}");
     let classes = [
         ("mark", "mark"),

@@ -40,6 +40,8 @@ const volatile struct {
 	u32 net;
 	u32 ifindex;
 	u32 handle;
+	/* Packets that can wait under any plan. */
+	u32 slots;
 } own SEC(".rodata.own");
 
 #define LX_POLICY own.policy
@@ -65,8 +67,16 @@ struct {
 	u64 lasted;
 	/* The wire has been idle since the last transmission. */
 	u32 idle;
-	u32 attached;
 } link SEC(".data.link");
+
+/* What the loader asks about. */
+struct {
+	u32 attached;
+	/* The number of the plan in force. */
+	u32 applied;
+} state SEC(".data.state");
+
+#include "change.h"
 
 struct lx_arrival {
 	struct Qdisc *sch;
@@ -96,10 +106,12 @@ int laxity_enqueue(u64 *ctx)
 	struct lx_arrival arrival = { .sch = sch, .to_free = to_free };
 	u64 now = bpf_ktime_get_ns();
 	u32 bytes = qdisc_pkt_len(skb);
-	u32 flow = lx_flow_of(&rules, skb);
 	struct lx_slot *packet;
-	u32 reason, slot;
+	u32 flow, reason, slot;
 
+	if (lx_change_waits())
+		lx_take_over(now);
+	flow = lx_flow_of(&rules, skb);
 	if (!sch->q.qlen && now > link.clock.free) {
 		link.idle = 1;
 		lx_idle(&pipeline, &config);
@@ -151,6 +163,8 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
+	if (lx_change_waits() && !lx_take_over(now))
+		lx_best_effort_yields(now);
 	if (link.clock.free > now) {
 		sch->qstats.overlimits++;
 		lx_call_at(sch, lx_resume_at());
@@ -189,16 +203,24 @@ int laxity_init(u64 *ctx)
 {
 	struct Qdisc *sch = (void *)ctx[0];
 	struct net_device *dev = sch->dev_queue->dev;
+	struct lx_change *change;
+	u32 plan, entry;
 
 	if (sch->handle != own.handle || dev->ifindex != own.ifindex ||
 	    dev->nd_net.net->ns.inum != own.net)
 		return -EINVAL;
-	if (link.attached)
+	if (state.attached)
 		return -EBUSY;
-	link.attached = 1;
+	plan = wanted;
+	entry = plan % LX_CHANGES;
+	change = bpf_map_lookup_elem(&changes, &entry);
+	if (!change)
+		return -EINVAL;
+	state.attached = 1;
 	link.idle = 1;
-	sch->limit = config.slots;
-	lx_pipeline_start(&pipeline, &config);
+	state.applied = plan;
+	sch->limit = own.slots;
+	lx_adopt(change);
 	lx_pipeline_reset(&pipeline, &config);
 	return 0;
 }
@@ -230,7 +252,7 @@ void laxity_reset(u64 *ctx)
 SEC("struct_ops/destroy")
 void laxity_destroy(u64 *ctx)
 {
-	link.attached = 0;
+	state.attached = 0;
 }
 
 SEC(".struct_ops.link")

@@ -10,6 +10,7 @@ mod shares;
 mod slack;
 
 pub use error::{Notice, PlanError};
+pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::Bytes;
 use laxity_curve::{Envelope, check};
@@ -70,6 +71,8 @@ pub struct Plan {
     pub rules: Vec<u8>,
     /// Packets that can wait.
     pub slots: u32,
+    /// Real-time packets among them.
+    pub realtime_slots: u32,
     /// What the kernel does other than the scenario says.
     pub notices: Vec<Notice>,
 }
@@ -137,6 +140,7 @@ impl Plan {
             config: config.into_bytes(),
             rules: Vec::new(),
             slots: queues.slots,
+            realtime_slots: queues.realtime_slots as u32,
             notices,
         })
     }

@@ -19,7 +19,7 @@ const MOST_SLOTS: u64 = 1 << 22;
 pub(super) struct Queues {
     total: u64,
     best_effort_bytes: u64,
-    realtime_slots: u64,
+    pub(super) realtime_slots: u64,
     best_effort_slots: u64,
     committed: u64,
     committed_packets: u64,

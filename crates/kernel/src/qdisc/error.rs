@@ -1,4 +1,4 @@
-//! Why a link could not be brought up, looked at or taken down.
+//! Why a link could not be brought up, looked at, changed or taken down.
 
 use std::fmt;
 use std::io;
@@ -12,12 +12,14 @@ pub enum LinkError {
         /// The interface.
         device: String,
     },
-    /// Somebody has configured a root qdisc, which could not be put back.
+    /// Somebody has configured a root qdisc.
     Occupied {
         /// The interface.
         device: String,
         /// Its root qdisc.
         kind: String,
+        /// Whether it could be put back later, so that it may be replaced.
+        replaceable: bool,
     },
     /// The interface has a link of ours already.
     Up {
@@ -30,11 +32,35 @@ pub enum LinkError {
         device: String,
     },
     /// The kernel has no BPF qdiscs.
-    NoKernel,
+    NoKernel {
+        /// Its release.
+        release: String,
+        /// What it lacks.
+        lacks: &'static str,
+    },
+    /// No BPF file system is mounted where it belongs.
+    NoFileSystem,
     /// The caller may not do this.
     NotPermitted {
         /// What it tried.
         what: &'static str,
+    },
+    /// The folder of pins belongs to somebody else, or others may enter it.
+    Exposed {
+        /// The folder.
+        path: String,
+    },
+    /// The programs that run cannot hold another plan.
+    DoesNotFit {
+        /// The interface.
+        device: String,
+        /// What they lack.
+        what: &'static str,
+    },
+    /// Real-time packets waited all the time, so another plan could not take over.
+    Busy {
+        /// The interface.
+        device: String,
     },
     /// The kernel refused.
     Kernel {
@@ -55,27 +81,57 @@ pub enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::NoDevice { device } => {
-                write!(f, "there is no interface {device} in this network namespace")
-            }
-            LinkError::Occupied { device, kind } => write!(
+            LinkError::NoDevice { device } => write!(
+                f,
+                "there is no interface {device} in this network namespace; `ip link` lists them"
+            ),
+            LinkError::Occupied { device, kind, replaceable: true } => write!(
+                f,
+                "{device} has a root qdisc, {kind}, that somebody configured; --replace puts it \
+                 aside until the link goes down"
+            ),
+            LinkError::Occupied { device, kind, replaceable: false } => write!(
                 f,
                 "{device} has a root qdisc, {kind}, that somebody configured and that could not \
-                 be put back later; remove it first: tc qdisc del dev {device} root"
+                 be put back later with all that belongs to it; remove it first: tc qdisc del dev \
+                 {device} root"
             ),
-            LinkError::Up { device } => {
-                write!(f, "{device} has a link already; take it down first")
-            }
-            LinkError::Down { device } => write!(f, "{device} has no link of Laxity"),
-            LinkError::NoKernel => write!(
+            LinkError::Up { device } => write!(
                 f,
-                "this kernel has no BPF qdiscs: Linux 6.16 or later with CONFIG_NET_SCH_BPF and \
-                 CONFIG_DEBUG_INFO_BTF has them"
+                "{device} has a link already; `laxity link set` changes it, `laxity link down` \
+                 takes it away"
             ),
+            LinkError::Down { device } => {
+                write!(f, "{device} has no link of Laxity; `laxity link up` brings one up")
+            }
+            LinkError::NoKernel { release, lacks } => write!(
+                f,
+                "this kernel, {release}, has no BPF qdiscs: it lacks {lacks}; Linux 6.16 or later \
+                 with CONFIG_NET_SCH_BPF and CONFIG_DEBUG_INFO_BTF has them"
+            ),
+            LinkError::NoFileSystem => {
+                write!(f, "there is no BPF file system; mount it: mount -t bpf bpf /sys/fs/bpf")
+            }
             LinkError::NotPermitted { what } => write!(
                 f,
                 "not permitted to {what}: it takes root, or the capabilities CAP_NET_ADMIN, \
-                 CAP_BPF and CAP_PERFMON"
+                 CAP_BPF and CAP_PERFMON and write access to /sys/fs/bpf"
+            ),
+            LinkError::Exposed { path } => write!(
+                f,
+                "{path} belongs to another user or others may enter it; remove it, or make it \
+                 yours with mode 0700"
+            ),
+            LinkError::DoesNotFit { device, what } => write!(
+                f,
+                "the link on {device} runs on as it was: {what}; take it down and bring it up \
+                 with this scenario"
+            ),
+            LinkError::Busy { device } => write!(
+                f,
+                "the link on {device} runs on as it was: real-time packets waited all the time, \
+                 most likely of a flow that sends more than its envelope; find it with `laxity \
+                 link status` and try again when it keeps to it"
             ),
             LinkError::Kernel { what, why } => write!(f, "the kernel does not {what}: {why}"),
             LinkError::Io { path, error } => write!(f, "{path}: {error}"),
@@ -90,5 +146,16 @@ pub(super) fn kernel(what: &'static str) -> impl FnOnce(io::Error) -> LinkError 
     move |error| match error.kind() {
         io::ErrorKind::PermissionDenied => LinkError::NotPermitted { what },
         _ => LinkError::Kernel { what, why: error.to_string() },
+    }
+}
+
+/// A file of ours.
+pub(super) fn io_error(path: &std::path::Path) -> impl FnOnce(io::Error) -> LinkError {
+    let path = path.display().to_string();
+    move |error| match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            LinkError::NotPermitted { what: "use the files of links in the BPF file system" }
+        }
+        _ => LinkError::Io { path, error },
     }
 }

@@ -3,11 +3,20 @@
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{MapCore as _, MapFlags, Object, ObjectBuilder, OpenObject};
 
+use super::LinkError;
+use super::error::io_error;
 use super::pins::Pins;
-use super::{LinkError, io_error};
-use crate::plan::Plan;
+use super::record::Record;
+use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
+
+/// Texts and plans are kept for as many changes, `LX_CHANGES`.
+pub(super) const CHANGES: u32 = 4;
+/// Numbers of flows and classes in a change.
+const NUMBERS: usize = 128;
+/// A scenario may be so long, or twice as long as the first one.
+const TEXT: usize = 64 << 10;
 
 /// For which interface a copy is made.
 pub(super) struct Own<'a> {
@@ -17,20 +26,80 @@ pub(super) struct Own<'a> {
     pub(super) handle: u32,
 }
 
+/// What a copy has room for, so that other plans can take over from the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    pub(super) rule: Rule,
+    pub(super) slots: u32,
+}
+
+impl Room {
+    /// For a plan and those that may follow it.
+    pub(super) fn of(plan: &Plan, policy: &str) -> Room {
+        let realtime = u64::from(plan.realtime_slots).max(2 * MOST_SHAPED_SLOTS);
+        let slots = (MOST_BEST_EFFORT_SLOTS + realtime) as u32;
+        // Curves of these two have several pieces but under few flows.
+        let rule = match (plan.rule, policy) {
+            (Rule::Line, "exact" | "two-segment") => Rule::History,
+            (rule, _) => rule,
+        };
+        Room { rule, slots }
+    }
+
+    /// What it lacks for a plan.
+    pub(super) fn lacks(self, plan: &Plan) -> Option<&'static str> {
+        match (self.rule, plan.rule) {
+            (Rule::History, Rule::Line) => {}
+            (runs, asked) if runs == asked => {}
+            _ => return Some("its programs do not hold this policy"),
+        }
+        // Best effort that waits is taken along, however much it is.
+        if MOST_BEST_EFFORT_SLOTS + u64::from(plan.realtime_slots) > u64::from(self.slots) {
+            return Some("more packets may wait in this scenario than it has room for");
+        }
+        None
+    }
+}
+
+/// `struct lx_change`: a plan, and the new numbers of the old flows.
+pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
+    let mut bytes = [&plan.config[..], &plan.rules[..]].concat();
+    let numbers = to.iter().copied().chain(std::iter::repeat(0)).take(NUMBERS);
+    numbers.for_each(|n| bytes.extend_from_slice(&n.to_ne_bytes()));
+    bytes
+}
+
 /// A loaded copy.
 pub struct Programs {
     object: Object,
 }
 
 impl Programs {
-    pub(super) fn load(plan: &Plan, own: &Own<'_>, about: &str) -> Result<Programs, LinkError> {
+    pub(super) fn load(
+        plan: &Plan,
+        own: &Own<'_>,
+        room: Room,
+        record: &Record,
+    ) -> Result<Programs, LinkError> {
+        let text = record.to_text();
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
-        prepare(&mut open, plan, own, about)?;
-        let object = open.load().map_err(refused)?;
-        for map in object.maps().filter(|m| m.name() == "about") {
-            let mut text = about.as_bytes().to_vec();
-            text.resize(map.value_size() as usize, 0);
-            map.update(&0u32.to_ne_bytes(), &text, MapFlags::ANY).map_err(refused)?;
+        prepare(&mut open, own, room, text.len())?;
+        // A kernel without qdiscs in BPF says many things, and none of them is this.
+        let object =
+            open.load().map_err(|error| supported().err().unwrap_or_else(|| refused(error)))?;
+        for map in object.maps() {
+            let first = match map.name().to_str() {
+                Some("about") => text.clone().into_bytes(),
+                Some("changes") => {
+                    let change = change(plan, &[]);
+                    same_length("a plan", change.len(), map.value_size() as usize)?;
+                    change
+                }
+                _ => continue,
+            };
+            let mut value = first;
+            value.resize(map.value_size() as usize, 0);
+            map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(refused)?;
         }
         Ok(Programs { object })
     }
@@ -40,8 +109,11 @@ impl Programs {
         pins.make()?;
         for mut map in self.object.maps_mut() {
             let name = match map.name().to_str() {
-                Some("about") => "about",
-                Some(".data.counts") => "counts",
+                Some(name @ ("about" | "changes")) => name.to_owned(),
+                Some(".data.counts") => "counts".to_owned(),
+                Some(".data.earlier") => "earlier".to_owned(),
+                Some(".data.state") => "state".to_owned(),
+                Some(".data.wanted") => "wanted".to_owned(),
                 Some("laxity") => {
                     let mut link = map.attach_struct_ops().map_err(refused)?;
                     link.pin(pins.path("qdisc")).map_err(refused)?;
@@ -49,30 +121,29 @@ impl Programs {
                 }
                 _ => continue,
             };
-            let path = pins.path(name);
+            let path = pins.path(&name);
             map.pin(&path).map_err(|e| io_error(&path)(std::io::Error::other(e.to_string())))?;
         }
         Ok(())
     }
 }
 
-fn prepare(
-    open: &mut OpenObject,
-    plan: &Plan,
-    own: &Own<'_>,
-    about: &str,
-) -> Result<(), LinkError> {
+fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Result<(), LinkError> {
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
-            "slots" => map.set_max_entries(plan.slots.max(1)).map_err(refused)?,
-            "about" => map.set_value_size(about.len().max(8) as u32).map_err(refused)?,
-            ".data.config" => fill(map.initial_value_mut(), &plan.config, "config")?,
-            ".data.rules" => fill(map.initial_value_mut(), &plan.rules, "rules")?,
+            "slots" => map.set_max_entries(room.slots.max(1)).map_err(refused)?,
+            "about" => {
+                map.set_max_entries(CHANGES).map_err(refused)?;
+                map.set_value_size(TEXT.max(2 * text) as u32).map_err(refused)?;
+            }
             ".rodata.own" => {
-                let words = [plan.rule.number(), own.net, own.ifindex, own.handle];
+                let rule = room.rule.number();
+                let words = [rule, own.net, own.ifindex, own.handle, room.slots];
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-                fill(map.initial_value_mut(), &bytes, "own")?;
+                let value = map.initial_value_mut().unwrap_or_default();
+                same_length("what it is for", bytes.len(), value.len())?;
+                value.copy_from_slice(&bytes);
             }
             "laxity" => {
                 // The name comes first in Qdisc_ops.
@@ -91,17 +162,26 @@ fn prepare(
     Ok(())
 }
 
-fn fill(value: Option<&mut [u8]>, bytes: &[u8], what: &'static str) -> Result<(), LinkError> {
-    match value {
-        Some(value) if value.len() == bytes.len() => {
-            value.copy_from_slice(bytes);
-            Ok(())
-        }
-        value => Err(LinkError::Kernel {
-            what: "take parameters of this length",
-            why: format!("{what}: {} B for {} B", bytes.len(), value.map_or(0, |v| v.len())),
-        }),
+fn same_length(what: &'static str, bytes: usize, place: usize) -> Result<(), LinkError> {
+    if bytes == place {
+        return Ok(());
     }
+    let why = format!("{what}: {bytes} B for {place} B");
+    Err(LinkError::Kernel { what: "take parameters of this length", why })
+}
+
+/// Whether the kernel has what the programs stand on.
+pub(super) fn supported() -> Result<(), LinkError> {
+    const TYPES: &str = "/sys/kernel/btf/vmlinux";
+    let release = || rustix::system::uname().release().to_string_lossy().into_owned();
+    let no_kernel = |lacks| LinkError::NoKernel { release: release(), lacks };
+    let types = std::fs::read(TYPES)
+        .map_err(|_| no_kernel("its own type information (CONFIG_DEBUG_INFO_BTF)"))?;
+    let name = b"bpf_struct_ops_Qdisc_ops\0";
+    if types.windows(name.len()).any(|w| w == name) {
+        return Ok(());
+    }
+    Err(no_kernel("CONFIG_NET_SCH_BPF"))
 }
 
 fn refused(error: libbpf_rs::Error) -> LinkError {
@@ -110,7 +190,6 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
         libbpf_rs::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
             LinkError::NotPermitted { what: "load BPF programs" }
         }
-        libbpf_rs::ErrorKind::NotFound => LinkError::NoKernel,
         _ => LinkError::Kernel { what: "take the programs", why: format!("{error:#}") },
     }
 }
@@ -122,7 +201,8 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
 /// When they do not load.
 pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
     let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0 };
-    let programs = Programs::load(plan, &own, "")?;
+    let room = Room { rule: plan.rule, slots: plan.slots };
+    let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();
     for program in programs.object.progs() {
         use std::os::fd::AsFd as _;

@@ -1,45 +1,79 @@
-//! The link's scheduler on an interface: brought up, looked at, taken down.
+//! The link's scheduler on an interface: brought up, looked at, changed, taken down.
 //!
 //! One copy of the programs is loaded for each interface and registered as a qdisc of its own
 //! name. What keeps it alive and tells about it is pinned in a folder of the BPF file system that
-//! only its owner can enter; the qdisc itself lives as long as the interface has it.
+//! only its owner can enter; the qdisc itself lives as long as the interface has it. Whoever
+//! brought it up may go, or be killed: all that later commands need is in that folder.
 
+mod change;
 mod error;
+mod lifecycle;
 mod load;
 mod netlink;
 mod pins;
+mod record;
+mod stale;
 
-use std::io;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
+use laxity_scenario::model::Scenario;
+
+pub use change::{Change, set};
 pub use error::LinkError;
+pub use lifecycle::{down, up};
 pub use load::{Programs, profile, verify};
+pub use netlink::Queue;
 
 use crate::counts::{self, Counts};
 use crate::plan::Plan;
 use error::kernel;
-use netlink::Netlink;
-use pins::Pins;
+use load::CHANGES;
+use netlink::{Netlink, word};
+use pins::{Folder, Pins};
+use record::Record;
 
 /// Major number of the qdisc's handle, as `tc` shows it: `1ac5:`.
 const HANDLE: u32 = 0x1ac5_0000;
+
+/// What an interface is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// The scenario's plan under a policy.
+    pub plan: &'a Plan,
+    /// That policy.
+    pub policy: &'a str,
+    /// The scenario.
+    pub scenario: &'a Scenario,
+}
 
 /// What is known of a link that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The policy it runs.
     pub policy: String,
-    /// The scenario's file as it was brought up with.
+    /// The file of the scenario in force.
     pub scenario: String,
     /// Whether the interface still has the qdisc: false after somebody else removed it.
     pub attached: bool,
-    /// By flow, real-time flows first.
+    /// How often another scenario has taken over.
+    pub changes: u32,
+    /// Another scenario takes over with the next packet.
+    pub pending: bool,
+    /// The root qdisc that was put aside.
+    pub replaced: Option<String>,
+    /// Since this scenario took over, by flow, real-time flows first.
     pub counts: Vec<Counts>,
+    /// Under scenarios before, all flows together.
+    pub earlier: Counts,
+    /// What waits now, while attached.
+    pub queue: Queue,
 }
 
 /// An interface, in the network namespace of the calling thread.
 struct Place {
     netlink: Netlink,
+    folder: Folder,
     device: String,
     index: u32,
     net: u32,
@@ -50,62 +84,75 @@ impl Place {
         let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
         let no_device = |_| LinkError::NoDevice { device: device.into() };
         let index = netlink.index(device).map_err(no_device)?;
-        let path = "/proc/thread-self/ns/net";
-        let net = std::fs::metadata(path)
-            .map_err(|error| LinkError::Io { path: path.into(), error })?
-            .ino() as u32;
-        Ok(Place { netlink, device: device.into(), index, net })
+        Ok(Place { netlink, folder: Folder::find()?, device: device.into(), index, net: net()? })
     }
 
-    /// Unique over the machine, as names of qdiscs must be; the kernel allows 15 characters. Numbers
-    /// of namespaces begin a little below 0xf0000000. Pins may not have dots.
     fn kind(&self) -> String {
-        format!("laxity{:x}_{:x}", self.net.wrapping_sub(0xefff_fff0), self.index)
+        kind(self.net, self.index)
     }
 
     fn pins(&self) -> Pins {
-        Pins::new(&self.kind())
+        self.folder.pins(&self.kind())
+    }
+
+    fn root(&mut self) -> Result<Option<netlink::Root>, LinkError> {
+        self.netlink.root(self.index).map_err(kernel("list qdiscs"))
+    }
+
+    fn attached(&mut self) -> Result<bool, LinkError> {
+        let kind = self.kind();
+        Ok(self.root()?.is_some_and(|root| root.found.kind == kind))
+    }
+
+    fn is_down(&self) -> LinkError {
+        LinkError::Down { device: self.device.clone() }
     }
 }
 
-/// Puts a plan on an interface. `about` is the text that [`status`] gives back.
-///
-/// # Errors
-/// See [`LinkError`]; the interface is then as it was.
-pub fn up(plan: &Plan, policy: &str, about: &str, device: &str) -> Result<(), LinkError> {
-    let mut place = Place::new(device)?;
-    let kind = place.kind();
-    let root = place.netlink.root(place.index).map_err(kernel("list qdiscs"))?;
-    if let Some(root) = root {
-        if root.kind == kind {
-            return Err(LinkError::Up { device: device.into() });
-        }
-        if root.handle != 0 {
-            return Err(LinkError::Occupied { device: device.into(), kind: root.kind });
-        }
-    }
-    // Of a link that somebody else took away.
-    place.pins().remove()?;
-
-    let segments = place.netlink.segments(place.index).map_err(kernel("describe the interface"))?;
-    let header = format!("{policy} {}\n", segments.unwrap_or(0));
-    let own = load::Own { kind: &kind, net: place.net, ifindex: place.index, handle: HANDLE };
-    let mut programs = Programs::load(plan, &own, &(header + about))?;
-    programs.register(&place.pins())?;
-    let attached = attach(&mut place, &kind);
-    if attached.is_err() {
-        place.pins().remove()?;
-    }
-    attached
+/// The number of this thread's network namespace.
+fn net() -> Result<u32, LinkError> {
+    let path = "/proc/thread-self/ns/net";
+    let found = fs::metadata(path).map_err(|error| LinkError::Io { path: path.into(), error })?;
+    Ok(found.ino() as u32)
 }
 
-fn attach(place: &mut Place, kind: &str) -> Result<(), LinkError> {
-    // A packet of many segments would hold the link for longer than admission counted with.
-    place
-        .netlink
-        .set_segments(place.index, 1)
-        .map_err(kernel("limit the interface to one segment a packet"))?;
-    place.netlink.add_root(place.index, HANDLE, kind).map_err(kernel("attach the qdisc"))
+/// The name of a qdisc is unique over the machine; the kernel allows 15 characters. Numbers of
+/// namespaces begin a little below 0xf0000000. Pins may not have dots.
+fn kind(net: u32, index: u32) -> String {
+    format!("laxity{:x}_{index:x}", net.wrapping_sub(0xefff_fff0))
+}
+
+/// The namespace and the interface of a kind.
+fn place_of(kind: &str) -> Option<(u32, u32)> {
+    let (net, index) = kind.strip_prefix("laxity")?.split_once('_')?;
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    Some((number(net)?.wrapping_add(0xefff_fff0), number(index)?))
+}
+
+/// `.data.state`.
+struct State {
+    attached: bool,
+    applied: u32,
+}
+
+impl State {
+    fn read(pins: &Pins) -> Result<Option<State>, LinkError> {
+        let Some(bytes) = pins.read("state", 0)? else { return Ok(None) };
+        Ok(Some(State { attached: word(&bytes, 0) != 0, applied: word(&bytes, 4) }))
+    }
+}
+
+/// The plan that was asked for last.
+fn wanted(pins: &Pins) -> Result<u32, LinkError> {
+    let bytes = pins.read("wanted", 0)?.unwrap_or_default();
+    Ok(word(&bytes, 0))
+}
+
+/// The record of the plan in force.
+fn record(pins: &Pins) -> Result<Option<Record>, LinkError> {
+    let Some(state) = State::read(pins)? else { return Ok(None) };
+    let text = pins.read("about", state.applied % CHANGES)?;
+    Ok(text.as_deref().and_then(Record::read))
 }
 
 /// What a link has done so far.
@@ -115,53 +162,35 @@ fn attach(place: &mut Place, kind: &str) -> Result<(), LinkError> {
 pub fn status(device: &str) -> Result<Status, LinkError> {
     let mut place = Place::new(device)?;
     let pins = place.pins();
-    let down = || LinkError::Down { device: device.into() };
-    let about = pins.read("about")?.ok_or_else(down)?;
-    let bytes = pins.read("counts")?.ok_or_else(down)?;
-    let about = String::from_utf8_lossy(&about);
-    let about = about.trim_end_matches('\0');
-    let (header, scenario) = about.split_once('\n').unwrap_or((about, ""));
-    let policy = header.split(' ').next().unwrap_or_default();
-    let root = place.netlink.root(place.index).map_err(kernel("list qdiscs"))?;
+    let state = State::read(&pins)?.ok_or_else(|| place.is_down())?;
+    let record = record(&pins)?.ok_or_else(|| place.is_down())?;
+    let bytes = pins.read("counts", 0)?.ok_or_else(|| place.is_down())?;
+    let earlier = pins.read("earlier", 0)?.ok_or_else(|| place.is_down())?;
+    let attached = place.attached()?;
+    let queue = place.root()?.filter(|_| attached).map(|root| root.queue);
     Ok(Status {
-        policy: policy.into(),
-        scenario: scenario.into(),
-        attached: root.is_some_and(|root| root.kind == place.kind()),
+        policy: record.policy,
+        scenario: record.scenario,
+        attached,
+        changes: state.applied,
+        pending: wanted(&pins)? != state.applied,
+        replaced: record.replaced.map(|found| found.kind),
         counts: bytes.chunks_exact(counts::SIZE).filter_map(Counts::read).collect(),
+        earlier: Counts::read(&earlier).unwrap_or_default(),
+        queue: queue.unwrap_or_default(),
     })
 }
 
-/// Takes a link away and leaves the interface as it was found.
+/// The interfaces of this network namespace that have a link.
 ///
 /// # Errors
-/// When the interface has none, or the kernel refuses.
-pub fn down(device: &str) -> Result<(), LinkError> {
-    let mut place = Place::new(device)?;
-    let pins = place.pins();
-    let about = pins.read("about")?;
-    let root = place.netlink.root(place.index).map_err(kernel("list qdiscs"))?;
-    let attached = root.is_some_and(|root| root.kind == place.kind());
-    if about.is_none() && !attached {
-        return Err(LinkError::Down { device: place.device });
-    }
-    if attached {
-        place.netlink.delete_root(place.index).map_err(kernel("remove the qdisc"))?;
-    }
-    if let Some(segments) = about.as_deref().and_then(segments_of) {
-        let restored = place.netlink.set_segments(place.index, segments);
-        restored.map_err(kernel("restore the segments of a packet"))?;
-    }
-    pins.remove()
-}
-
-/// The interface's segments before, from the first line of `about`.
-fn segments_of(about: &[u8]) -> Option<u32> {
-    let line = about.split(|b| *b == b'\n').next()?;
-    let words = std::str::from_utf8(line).ok()?;
-    words.split(' ').nth(1)?.parse().ok().filter(|n| *n > 0)
-}
-
-fn io_error(path: &std::path::Path) -> impl FnOnce(io::Error) -> LinkError {
-    let path = path.display().to_string();
-    move |error| LinkError::Io { path, error }
+/// When the links cannot be listed.
+pub fn devices() -> Result<Vec<String>, LinkError> {
+    let (folder, here) = (Folder::find()?, net()?);
+    let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
+    let places = folder.kinds()?;
+    let own = places.iter().filter_map(|kind| place_of(kind)).filter(|(net, _)| *net == here);
+    let mut devices: Vec<String> = own.filter_map(|(_, i)| netlink.name(i).ok()).collect();
+    devices.sort();
+    Ok(devices)
 }

@@ -11,9 +11,12 @@ const GET_LINK: u16 = 18;
 const NEW_QDISC: u16 = 36;
 const DEL_QDISC: u16 = 37;
 const GET_QDISC: u16 = 38;
+const NEW_FILTER: u16 = 44;
+const GET_FILTER: u16 = 46;
 
 const REQUEST: u16 = 1;
 const ACK: u16 = 4;
+const REPLACE: u16 = 0x100;
 const EXCLUSIVE: u16 = 0x200;
 const CREATE: u16 = 0x400;
 const DUMP: u16 = 0x300;
@@ -24,6 +27,10 @@ const DONE: u16 = 3;
 /// The parent of a root qdisc.
 const ROOT: u32 = u32::MAX;
 const KIND: u16 = 1;
+const OPTIONS: u16 = 2;
+const STATISTICS: u16 = 7;
+/// Within the statistics.
+const QUEUE: u16 = 3;
 const GSO_MAX_SEGMENTS: u16 = 40;
 
 const HEADER: usize = 16;
@@ -31,12 +38,39 @@ const HEADER: usize = 16;
 const LINK_HEADER: usize = 16;
 const QDISC_HEADER: usize = 20;
 
-/// The root qdisc of an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Root {
+/// The root qdisc of an interface, with all that is needed to make it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
     pub(super) kind: String,
     /// 0 for the kernel's own default.
     pub(super) handle: u32,
+    /// As the kernel tells them and takes them.
+    pub(super) options: Vec<u8>,
+}
+
+/// Qdiscs without classes whose options the kernel takes as it tells them; those of fq_pie it
+/// refuses.
+const CAN_BE_MADE_AGAIN: [&str; 8] =
+    ["bfifo", "cake", "codel", "fq", "fq_codel", "pfifo", "pie", "sfq"];
+
+/// The root qdisc of an interface as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Root {
+    pub(super) found: Found,
+    pub(super) queue: Queue,
+    /// Other qdiscs, made by somebody, hang below it.
+    children: bool,
+}
+
+/// What the kernel counts for a qdisc.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Packets that wait.
+    pub waiting_packets: u32,
+    /// Bytes that wait.
+    pub waiting_bytes: u32,
+    /// Packets dropped since the link came up, for whatever reason.
+    pub dropped: u32,
 }
 
 /// A socket to the kernel.
@@ -57,22 +91,51 @@ impl Netlink {
         Ok(net::netdevice::name_to_index(&self.socket, device)?)
     }
 
+    /// The name of an interface.
+    pub(super) fn name(&self, index: u32) -> io::Result<String> {
+        Ok(net::netdevice::index_to_name(&self.socket, index)?)
+    }
+
     pub(super) fn root(&mut self, index: u32) -> io::Result<Option<Root>> {
-        let mut root = None;
+        let mut root: Option<Root> = None;
+        let mut parents = Vec::new();
         self.ask(GET_QDISC, DUMP, &qdisc(index, 0, 0), |kind, body| {
-            if kind != NEW_QDISC || body.len() < QDISC_HEADER {
+            // The kernel sends those of all interfaces.
+            if kind != NEW_QDISC || body.len() < QDISC_HEADER || word(body, 4) != index {
                 return;
             }
-            // The kernel sends those of all interfaces.
-            if (word(body, 4), word(body, 12)) == (index, ROOT) {
-                let kind = attributes(&body[QDISC_HEADER..]).find(|(id, _)| *id == KIND);
-                let name = kind.map_or(&[][..], |(_, name)| name);
-                let name = name.strip_suffix(&[0]).unwrap_or(name);
-                let kind = String::from_utf8_lossy(name).into_owned();
-                root = Some(Root { kind, handle: word(body, 8) });
+            let (handle, parent) = (word(body, 8), word(body, 12));
+            if parent == ROOT {
+                root = Some(read_root(handle, &body[QDISC_HEADER..]));
+            } else if handle != 0 {
+                parents.push(parent);
             }
         })?;
+        if let Some(root) = &mut root {
+            root.children = parents.iter().any(|parent| parent >> 16 == root.found.handle >> 16);
+        }
         Ok(root)
+    }
+
+    /// Whether a root qdisc could be made again with all that belongs to it.
+    pub(super) fn replaceable(&mut self, index: u32, root: &Root) -> io::Result<bool> {
+        let mut filters = false;
+        let parent = root.found.handle;
+        self.ask(GET_FILTER, DUMP, &qdisc(index, 0, parent), |kind, _| {
+            filters |= kind == NEW_FILTER;
+        })?;
+        let known = CAN_BE_MADE_AGAIN.contains(&root.found.kind.as_str());
+        Ok(known && !root.children && !filters)
+    }
+
+    /// Puts a root qdisc in the place of the one that is there.
+    pub(super) fn set_root(&mut self, index: u32, root: &Found) -> io::Result<()> {
+        let mut body = qdisc(index, root.handle, ROOT);
+        attribute(&mut body, KIND, &[root.kind.as_bytes(), &[0]].concat());
+        if !root.options.is_empty() {
+            attribute(&mut body, OPTIONS, &root.options);
+        }
+        self.ask(NEW_QDISC, ACK | CREATE | REPLACE, &body, |_, _| ())
     }
 
     pub(super) fn add_root(&mut self, index: u32, handle: u32, kind: &str) -> io::Result<()> {
@@ -149,6 +212,31 @@ impl Netlink {
     }
 }
 
+fn read_root(handle: u32, body: &[u8]) -> Root {
+    let mut root = Root::default();
+    root.found.handle = handle;
+    for (id, value) in attributes(body) {
+        match id {
+            KIND => {
+                let name = value.strip_suffix(&[0]).unwrap_or(value);
+                root.found.kind = String::from_utf8_lossy(name).into_owned();
+            }
+            OPTIONS => root.found.options = value.to_vec(),
+            STATISTICS => {
+                for (_, value) in attributes(value).filter(|(id, _)| *id == QUEUE) {
+                    root.queue = Queue {
+                        waiting_packets: word(value, 0),
+                        waiting_bytes: word(value, 4),
+                        dropped: word(value, 8),
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+    root
+}
+
 /// `struct tcmsg`.
 fn qdisc(index: u32, handle: u32, parent: u32) -> Vec<u8> {
     [0, index, handle, parent, 0].iter().flat_map(|x| x.to_ne_bytes()).collect()
@@ -170,9 +258,10 @@ fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let head = rest.get(..4)?;
-        let (length, id) = (word(head, 0) & 0xffff, (word(head, 0) >> 16) as u16);
-        let (length, id) =
-            if cfg!(target_endian = "big") { (u32::from(id), length as u16) } else { (length, id) };
+        let half = |at| head.get(at..at + 2).and_then(|h| h.try_into().ok());
+        let (length, id) = (half(0).map_or(0, u16::from_ne_bytes), half(2)?);
+        // Flags about the value stand in the upper bits.
+        let id = u16::from_ne_bytes(id) & 0x3fff;
         let value = rest.get(4..length as usize)?;
         rest = rest.get((length as usize).next_multiple_of(4)..).unwrap_or(&[]);
         Some((id, value))
@@ -180,7 +269,7 @@ fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// The 32-bit number at a place; 0 beyond the end.
-fn word(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok());
     word.map_or(0, u32::from_ne_bytes)
 }

@@ -2,50 +2,138 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
+use rustix::fs::{FlockOperation, flock, statfs};
 
-use super::{LinkError, io_error};
+use super::LinkError;
+use super::error::io_error;
 
-const ROOT: &str = "/sys/fs/bpf/laxity";
+/// `ip netns exec` and service managers hide the mounts of /sys; the first process sees them.
+const MOUNTS: [&str; 2] = ["/sys/fs/bpf", "/proc/1/root/sys/fs/bpf"];
+const FOLDER: &str = "laxity";
+const BPF_FILE_SYSTEM: u64 = 0xcafe_4a11;
+
+/// Says what was before; removed last, so that a removal that is cut short can be taken up again.
+const RECORD: &str = "about";
+
+/// The folder of all instances.
+#[derive(Clone, Debug)]
+pub(super) struct Folder(PathBuf);
+
+/// Keeps other commands away until it is dropped, by a kill too.
+#[derive(Debug)]
+pub(super) struct Lock(#[allow(dead_code)] OwnedFd);
+
+impl Folder {
+    pub(super) fn find() -> Result<Folder, LinkError> {
+        let is_one = |path: &str| statfs(path).is_ok_and(|s| s.f_type as u64 == BPF_FILE_SYSTEM);
+        let mount = MOUNTS.iter().find(|path| is_one(path)).ok_or(LinkError::NoFileSystem)?;
+        Ok(Folder(Path::new(mount).join(FOLDER)))
+    }
+
+    /// Makes the folder, for its owner only, and keeps other commands away.
+    pub(super) fn lock(&self) -> Result<Lock, LinkError> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
+        made.map_err(io_error(&self.0))?;
+        let found = fs::metadata(&self.0).map_err(io_error(&self.0))?;
+        let own = rustix::process::geteuid();
+        if found.uid() != own.as_raw() && !own.is_root() {
+            return Err(LinkError::NotPermitted { what: "change links of another user" });
+        }
+        if found.uid() != own.as_raw() || found.mode() & 0o077 != 0 {
+            return Err(LinkError::Exposed { path: self.0.display().to_string() });
+        }
+        let file = fs::File::open(&self.0).map_err(io_error(&self.0))?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|e| io_error(&self.0)(e.into()))?;
+        Ok(Lock(file.into()))
+    }
+
+    pub(super) fn pins(&self, kind: &str) -> Pins {
+        Pins(self.0.join(kind))
+    }
+
+    /// The names of all instances.
+    pub(super) fn kinds(&self) -> Result<Vec<String>, LinkError> {
+        let entries = match fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io_error(&self.0))?,
+        };
+        let mut kinds: Vec<String> =
+            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        kinds.sort();
+        Ok(kinds)
+    }
+}
 
 /// The folder of one instance.
 #[derive(Clone, Debug)]
 pub(super) struct Pins(PathBuf);
 
 impl Pins {
-    pub(super) fn new(kind: &str) -> Pins {
-        Pins(Path::new(ROOT).join(kind))
-    }
-
     /// Makes the folder, for its owner only.
     pub(super) fn make(&self) -> Result<(), LinkError> {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
-        made.map_err(io_error(&self.0))
+        fs::DirBuilder::new().mode(0o700).create(&self.0).map_err(io_error(&self.0))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// The only value of a map; `None` without an instance.
-    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, LinkError> {
+    pub(super) fn exist(&self) -> Result<bool, LinkError> {
+        self.0.try_exists().map_err(io_error(&self.0))
+    }
+
+    /// The value of a map at a place; `None` without the map.
+    pub(super) fn read(&self, name: &str, at: u32) -> Result<Option<Vec<u8>>, LinkError> {
         let path = self.path(name);
-        if !path.try_exists().map_err(io_error(&path))? {
-            return Ok(None);
-        }
-        let broken = |e: libbpf_rs::Error| io_error(&path)(io::Error::other(e.to_string()));
-        let map = MapHandle::from_pinned_path(&path).map_err(broken)?;
-        map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(broken)
+        let map = match MapHandle::from_pinned_path(&path) {
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => return Ok(None),
+            map => map.map_err(broken(&path))?,
+        };
+        map.lookup(&at.to_ne_bytes(), MapFlags::ANY).map_err(broken(&path))
+    }
+
+    /// Whether a map takes values of so many bytes, and a zero behind them.
+    pub(super) fn holds(&self, name: &str, bytes: usize) -> Result<bool, LinkError> {
+        let path = self.path(name);
+        let map = MapHandle::from_pinned_path(&path).map_err(broken(&path))?;
+        Ok(bytes < map.value_size() as usize)
+    }
+
+    /// Writes a value, zeros behind it.
+    pub(super) fn write(&self, name: &str, at: u32, value: &[u8]) -> Result<(), LinkError> {
+        let path = self.path(name);
+        let map = MapHandle::from_pinned_path(&path).map_err(broken(&path))?;
+        let mut value = value.to_vec();
+        value.resize(map.value_size() as usize, 0);
+        map.update(&at.to_ne_bytes(), &value, MapFlags::ANY).map_err(broken(&path))
     }
 
     /// Removes the folder, if there is one. A qdisc in use is not touched.
     pub(super) fn remove(&self) -> Result<(), LinkError> {
-        match fs::remove_dir_all(&self.0) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&self.0)(error)),
-            _ => Ok(()),
+        let entries = match fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(io_error(&self.0))?,
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+        paths.sort_by_key(|path| path.ends_with(RECORD));
+        for path in &paths {
+            fs::remove_file(path).map_err(io_error(path))?;
         }
+        fs::remove_dir(&self.0).map_err(io_error(&self.0))
+    }
+}
+
+fn broken(path: &Path) -> impl FnOnce(libbpf_rs::Error) -> LinkError {
+    let path = path.to_path_buf();
+    move |error| match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            LinkError::NotPermitted { what: "read what the kernel keeps of the link" }
+        }
+        _ => io_error(&path)(io::Error::other(error.to_string())),
     }
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Another plan takes over while packets flow.
+ *
+ * It does so in a program that holds the discipline's lock, at an instant at which no real-time
+ * packet waits and the link is free. So each real-time packet is served under the plan that let it
+ * in, and the new plan begins as at the start of a busy period, for which it was admitted; a packet
+ * still on its way, of the old size at the old rate, could block for longer than that. Until then
+ * real time goes before best effort, so that the instant comes soon, however much best effort
+ * waits. What waits is taken along; nothing is dropped.
+ */
+#ifndef LAXITY_CHANGE_H
+#define LAXITY_CHANGE_H
+
+#define LX_CHANGES 4
+#define LX_COUNTS (sizeof(struct lx_counts) / sizeof(u64))
+
+struct lx_change {
+	struct lx_config config;
+	struct lx_rules rules;
+	/* The new number of each old flow or class. */
+	u16 to[128];
+};
+
+/* Plan n is at n % LX_CHANGES, so that the loader writes one that nobody reads. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, LX_CHANGES);
+	__type(key, u32);
+	__type(value, struct lx_change);
+} changes SEC(".maps");
+
+/* The plan that the loader wants, written by it alone; an older one than the present is none. */
+volatile u32 wanted SEC(".data.wanted");
+
+/* Of plans before the present one, all flows together. */
+struct lx_counts earlier SEC(".data.earlier");
+
+LX_INLINE u8 lx_change_waits(void)
+{
+	return (int)(wanted - state.applied) > 0;
+}
+
+/* Word i of some that are no power of two; a counted pointer the verifier could not follow. */
+#define lx_word(words, i, n)                                                                       \
+	({                                                                                         \
+		u32 at = (i);                                                                      \
+		lx_opaque(at);                                                                     \
+		&(words)[at < (n) ? at : 0];                                                       \
+	})
+
+LX_INLINE void lx_copy(u64 *to, const u64 *from, u32 words)
+{
+	u32 i;
+
+	for (i = lx_zero; i < words && lx_may_loop; i++)
+		*lx_word(to, i, words) = *lx_word(from, i, words);
+}
+
+LX_INLINE void lx_add_to_earlier(void)
+{
+	u64 *sum = (u64 *)&earlier;
+	u32 flow, i;
+
+	for (flow = lx_zero; flow < config.flows + config.shares.classes && lx_may_loop; flow++) {
+		struct lx_counts *n = lx_at(counts, flow);
+		u64 longest = lx_max(earlier.delay_max, n->delay_max);
+
+		for (i = lx_zero; i < LX_COUNTS && lx_may_loop; i++) {
+			u64 *word = lx_word((u64 *)n, i, LX_COUNTS);
+
+			*lx_word(sum, i, LX_COUNTS) += *word;
+			*word = 0;
+		}
+		earlier.delay_max = longest;
+	}
+}
+
+/* Makes a plan the present one. Slots in use may be beyond those that it needs. */
+LX_INLINE void lx_adopt(const struct lx_change *change)
+{
+	lx_copy((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
+	lx_copy((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
+	config.slots = own.slots;
+	lx_pipeline_start(&pipeline, &config);
+}
+
+/* Best effort waits until real time is through, whatever the policy says. */
+LX_INLINE void lx_best_effort_yields(u64 now)
+{
+	pipeline.head_deadline = LX_NEVER;
+	if (LX_POLICY == LX_SLACK) {
+		pipeline.slack.refused = 0;
+		pipeline.slack.refused_until = now + 1;
+	}
+}
+
+/* Puts a waiting packet aside. */
+LX_INLINE void lx_put_aside(struct lx_queue *aside, u32 slot)
+{
+	struct lx_slot *packet = lx_slot(slot);
+
+	if (packet)
+		lx_queue_push(aside, slot, packet);
+}
+
+/* Takes a best-effort packet along that was accepted before, whatever the limits are now. */
+LX_INLINE void lx_take_along(const struct lx_change *change, u32 slot, struct lx_slot *packet)
+{
+	struct lx_account *account;
+	u32 class;
+	u64 size;
+
+	packet->flow = *lx_at(change->to, packet->flow);
+	packet->wire = lx_max(packet->bytes + config.overhead, config.min_frame);
+	class = lx_best_class_of(&config, packet->flow);
+	size = lx_max(packet->bytes, lx_at(config.shares.class, class)->limit.smallest);
+	account = &lx_at(pipeline.fair.class, class)->account;
+	account->used += size;
+	account->packets++;
+	pipeline.buffer.used += size;
+	pipeline.buffer.best_effort_used += size;
+	pipeline.buffer.best_effort_packets++;
+	lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
+}
+
+/* Returns 0 while real-time packets wait or one is on its way. A function of its own: it is verified once. */
+__attribute__((noinline)) int lx_take_over(u64 now)
+{
+	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
+	u32 plan = wanted, entry = plan % LX_CHANGES;
+	u32 fresh = pipeline.fresh, spare = pipeline.spare;
+	struct lx_queue aside;
+	struct lx_change *change;
+	u32 i;
+
+	if (link.clock.free > now || pipeline.shaped ||
+	    *lx_at(pipeline.due.key, due) != LX_NEVER)
+		return 0;
+	change = bpf_map_lookup_elem(&changes, &entry);
+	if (!change)
+		return 0;
+	lx_queue_clear(&aside);
+	lx_put_aside(&aside, pipeline.head);
+	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
+		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
+
+		while (queue->head != LX_NONE && lx_may_loop) {
+			u32 slot = queue->head;
+			struct lx_slot *packet = lx_slot(slot);
+
+			if (!packet)
+				break;
+			lx_queue_pop(queue, packet);
+			lx_queue_push(&aside, slot, packet);
+		}
+	}
+	lx_add_to_earlier();
+	lx_adopt(change);
+	lx_pipeline_reset(&pipeline, &config);
+	pipeline.fresh = fresh;
+	pipeline.spare = spare;
+	/* As if it had all arrived now. */
+	pipeline.released = now;
+	while (aside.head != LX_NONE && lx_may_loop) {
+		u32 slot = aside.head;
+		struct lx_slot *packet = lx_slot(slot);
+
+		if (!packet)
+			break;
+		lx_queue_pop(&aside, packet);
+		lx_take_along(change, slot, packet);
+	}
+	if (pipeline.fair.packets) {
+		u32 head = lx_fair_dequeue(&pipeline.fair, &config.shares);
+		struct lx_slot *packet = lx_slot(head);
+
+		if (packet)
+			lx_commit(&pipeline, &config, now, head, packet);
+	}
+	state.applied = plan;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,131 @@
+//! Up and down.
+//!
+//! The record of how the interface was is pinned before anything is changed and unpinned after
+//! everything is restored, so a command that was killed in between can be followed by another.
+
+use super::error::kernel;
+use super::load::{Own, Programs, Room, supported};
+use super::netlink::{Found, Root};
+use super::record::Record;
+use super::{HANDLE, LinkError, Place, State, Wish, record, stale};
+
+/// Puts a scenario on an interface, in the place of a root qdisc that somebody configured only if
+/// `replace` says so and it can be put back.
+///
+/// # Errors
+/// See [`LinkError`]; the interface is then as it was.
+pub fn up(wish: &Wish<'_>, device: &str, replace: bool) -> Result<(), LinkError> {
+    let mut place = Place::new(device).map_err(|error| match error {
+        // The first of two reasons.
+        LinkError::NoFileSystem => supported().err().unwrap_or(error),
+        _ => error,
+    })?;
+    let _lock = place.folder.lock()?;
+    if place.attached()? {
+        return Err(LinkError::Up { device: device.into() });
+    }
+    // Of a link that was brought up by half or that somebody else took away.
+    restore(&mut place)?;
+    stale::remove(&place.folder, &place.netlink, place.net)?;
+
+    let replaced = aside(&mut place, replace)?;
+    let segments = place.netlink.segments(place.index).map_err(kernel("describe the interface"))?;
+    let room = Room::of(wish.plan, wish.policy);
+    let record = Record {
+        policy: wish.policy.into(),
+        rule: room.rule.number(),
+        slots: room.slots,
+        longest: wish.scenario.link.max_packet.0,
+        segments: segments.unwrap_or(0),
+        replaced,
+        scenario: wish.scenario.to_toml(),
+    };
+    let own = Own { kind: &place.kind(), net: place.net, ifindex: place.index, handle: HANDLE };
+    let mut programs = Programs::load(wish.plan, &own, room, &record)?;
+    let done = programs.register(&place.pins()).and_then(|()| attach(&mut place, &record));
+    if done.is_err() {
+        restore(&mut place)?;
+    }
+    done
+}
+
+/// The root qdisc that is to be put aside; none when the kernel's default is there.
+fn aside(place: &mut Place, replace: bool) -> Result<Option<Found>, LinkError> {
+    let Some(root) = place.root()?.filter(|root: &Root| root.found.handle != 0) else {
+        return Ok(None);
+    };
+    let replaceable = place.netlink.replaceable(place.index, &root);
+    let replaceable = replaceable.map_err(kernel("list filters"))?;
+    if replace && replaceable {
+        return Ok(Some(root.found));
+    }
+    let (device, kind) = (place.device.clone(), root.found.kind);
+    Err(LinkError::Occupied { device, kind, replaceable })
+}
+
+fn attach(place: &mut Place, record: &Record) -> Result<(), LinkError> {
+    // A packet of many segments would hold the link for longer than admission counted with.
+    set_segments(place, 1)?;
+    let kind = place.kind();
+    let attached = if record.replaced.is_some() {
+        let ours = Found { kind, handle: HANDLE, options: Vec::new() };
+        place.netlink.set_root(place.index, &ours)
+    } else {
+        place.netlink.add_root(place.index, HANDLE, &kind)
+    };
+    attached.map_err(kernel("attach the qdisc"))
+}
+
+fn set_segments(place: &mut Place, segments: u32) -> Result<(), LinkError> {
+    let set = place.netlink.set_segments(place.index, segments);
+    set.map_err(kernel("set the segments that the interface takes as a packet"))?;
+    // Connections ask the interface when they look for their route, so they are made to look.
+    for family in ["ipv4", "ipv6"] {
+        let _ = std::fs::write(format!("/proc/sys/net/{family}/route/flush"), "1");
+    }
+    Ok(())
+}
+
+/// Takes a link away and leaves the interface as it was found.
+///
+/// # Errors
+/// When the interface has none, or the kernel refuses.
+pub fn down(device: &str) -> Result<(), LinkError> {
+    let mut place = Place::new(device)?;
+    let _lock = place.folder.lock()?;
+    let was_there = place.attached()? || place.pins().exist()?;
+    restore(&mut place)?;
+    stale::remove(&place.folder, &place.netlink, place.net)?;
+    if was_there { Ok(()) } else { Err(place.is_down()) }
+}
+
+/// Undoes as much of a link as was done.
+fn restore(place: &mut Place) -> Result<(), LinkError> {
+    let pins = place.pins();
+    let record = match State::read(&pins)? {
+        Some(_) => record(&pins)?,
+        // Cut short while it was unpinned: what was pinned first goes last.
+        None => pins.read("about", 0)?.as_deref().and_then(Record::read),
+    };
+    if place.attached()? {
+        place.netlink.delete_root(place.index).map_err(kernel("remove the qdisc"))?;
+    }
+    let mut put = Ok(());
+    if let Some(record) = record {
+        let root = place.root()?;
+        let default = root.is_none_or(|root| root.found.handle == 0);
+        if let Some(replaced) = record.replaced.filter(|_| default) {
+            put = place.netlink.set_root(place.index, &replaced).map_err(|error| {
+                let why = format!("{}: {error}", replaced.kind);
+                LinkError::Kernel { what: "put the qdisc back that was there", why }
+            });
+        }
+        let now = place.netlink.segments(place.index).map_err(kernel("describe the interface"))?;
+        if now == Some(1) && record.segments > 1 {
+            set_segments(place, record.segments)?;
+        }
+    }
+    pins.remove()?;
+    // Said once all else is undone: trying again would not help.
+    put
+}

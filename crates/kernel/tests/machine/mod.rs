@@ -1,0 +1,77 @@
+//! Running scripts in the virtual machine and reading what they print.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Exit status of `vm/fetch`: this machine lacks something.
+const LACKS: i32 = 3;
+
+/// A file of the repository.
+pub fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Whether the virtual machine can be had; says why not.
+pub fn available() -> bool {
+    let fetch = Command::new(file("vm/fetch")).args(["--for", "packets"]).output();
+    let output = fetch.expect("a script");
+    if output.status.success() {
+        return true;
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(LACKS), "vm/fetch: {why}");
+    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
+    assert!(!required, "LAXITY_REQUIRE_ALL=1, and there is no virtual machine: {why}");
+    eprintln!("skipped: there is no virtual machine: {why}");
+    false
+}
+
+/// Examples lie beside the folder of test programs.
+pub fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    let target = test.parent().and_then(Path::parent).expect("a target folder");
+    let path = target.join("examples").join(name);
+    assert!(
+        path.exists(),
+        "{name} is not built: cargo build -p laxity-kernel --features kernel --examples"
+    );
+    path
+}
+
+/// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
+/// beside it, and returns what it printed.
+pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
+    let mut command = Command::new(file("vm/run"));
+    command.args(["--deterministic", "--for", "packets", "--timeout", "900"]);
+    for program in programs {
+        command.arg("--with").arg(program);
+    }
+    let own = ["family.toml", "tight.toml", "wire.sh", script];
+    let own = own.map(|name| file("crates/kernel/tests/vm").join(name));
+    for path in own.iter().chain(files) {
+        command.arg("--file").arg(path);
+    }
+    let output = command.args(["--", "sh", script]).output().expect("a script");
+    let (text, said) = (output.stdout, output.stderr);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{said}", output.status);
+    text
+}
+
+/// The part of the output below a heading.
+pub fn part<'a>(text: &'a str, heading: &str) -> &'a str {
+    let heading = format!("== {heading}\n");
+    let rest = text.split(&heading).nth(1).unwrap_or_else(|| panic!("no {heading}{text}"));
+    rest.split("== ").next().unwrap_or(rest)
+}
+
+/// The number after a word on the line that begins with `start`.
+pub fn number(part: &str, start: &str, word: &str) -> u64 {
+    let line = part.lines().find(|l| l.starts_with(start));
+    let line = line.unwrap_or_else(|| panic!("no `{start}` in {part}"));
+    let mut words = line.split(' ').skip_while(|w| *w != word);
+    let value = words.nth(1).and_then(|w| w.parse().ok());
+    value.unwrap_or_else(|| panic!("no number after `{word}` in `{line}`"))
+}
