@@ -112,12 +112,37 @@ no_rust() {
     exit "$lacks"
 }
 
+# Clang 16 or newer; older ones lose the types of the kernel's pointers.
+has_bpf_clang() {
+    local clang version
+    for clang in ${LAXITY_CLANG:-clang-19 clang clang-18 clang-17 clang-16}; do
+        version=$("$clang" -dumpversion 2>/dev/null) && at_least "$version" 16 && return
+    done
+    return 1
+}
+has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
+# Whether the kernel's part can be built here.
+has_kernel_parts() { has_bpf_clang && has_header libelf.h && has_header zlib.h; }
+install_kernel_parts() {
+    install_packages "clang 16 or newer, libelf and zlib, for the kernel's part" \
+        "clang-19 libelf-dev zlib1g-dev" "clang elfutils-libelf-devel zlib-devel" \
+        "clang libelf zlib" "clang libelf-devel zlib-devel" "clang elfutils-dev zlib-dev"
+}
+
+# With the kernel's part where that can be built; KERNEL=1 insists on it, KERNEL=0 leaves it out.
 build_laxity() {
+    local features=()
     need_rust
+    if [ "${KERNEL:-}" = 1 ] && ! has_kernel_parts; then install_kernel_parts; fi
+    if [ "${KERNEL:-}" != 0 ] && has_kernel_parts; then
+        features=(--features kernel)
+    elif [ "${KERNEL:-}" != 0 ]; then
+        say "without the kernel's part (laxity link); make build KERNEL=1 says what it needs"
+    fi
     if [ ! -x "$laxity" ]; then
         say "building laxity in release mode; the first time takes some minutes"
     fi
-    cargo build --release --locked --package laxity-cli --bin laxity
+    cargo build --release --locked --package laxity-cli --bin laxity "${features[@]}"
 }
 
 # Shows a command of the tour and runs it.

@@ -51,6 +51,9 @@ put 644 share/zsh/site-functions "$made/_laxity"
 put 644 share/fish/vendor_completions.d "$made/laxity.fish"
 put 644 share/laxity "$made/scenario.schema.json"
 put 644 share/laxity/scenarios scenarios/*.toml
+# Where systemd looks for units under /usr/local and /usr.
+sed "s|/usr/local/bin/|$PREFIX/bin/|" packaging/laxity-link@.service >"$made/laxity-link@.service"
+put 644 lib/systemd/system "$made/laxity-link@.service"
 put 644 share/doc/laxity README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 printf 'share/laxity/installed\n' >>"$list"
 install -m 644 "$list" "$to/share/laxity/"

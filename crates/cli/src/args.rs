@@ -9,6 +9,8 @@ use laxity_curve::Rational;
 use laxity_experiments::PAPERS;
 use laxity_stream::Tolerance;
 
+use crate::link::args::{LinkCommand, WatchArgs};
+
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
 /// best effort gets the lowest delay that this permits.
 #[derive(Debug, Parser)]
@@ -37,6 +39,11 @@ pub enum Command {
     /// Send media streams, each packet when DWCS says; receive and measure them (live).
     #[command(subcommand)]
     Stream(StreamCommand),
+    /// Schedule an interface of this machine in its kernel: up, set, status, watch, export, down (live).
+    #[command(subcommand)]
+    Link(LinkCommand),
+    /// Watch the delays of links against their bounds, and what is dropped and why (live).
+    Top(WatchArgs),
     /// Measure the hot paths beside their rivals.
     Bench(BenchArgs),
     /// List the policies with their options.

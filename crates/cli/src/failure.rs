@@ -16,6 +16,8 @@ pub const INTERRUPTED: u8 = 130;
 /// Why the command could not do its work.
 #[derive(Debug)]
 pub enum Failure {
+    /// The answer is no.
+    Refused(String),
     /// Bad usage or input.
     Input(String),
     /// This machine lacks something: a privilege, a kernel, a tool.
@@ -45,19 +47,28 @@ impl Failure {
         }
     }
 
+    /// What went wrong; nothing where nobody is left to hear it.
+    pub fn text(&self) -> &str {
+        match self {
+            Failure::Refused(text)
+            | Failure::Input(text)
+            | Failure::Lacking(text)
+            | Failure::Internal(text) => text,
+            Failure::Closed => "",
+        }
+    }
+
     /// Says it on standard error.
     pub fn print(&self) {
-        match self {
-            Failure::Input(text) | Failure::Lacking(text) | Failure::Internal(text) => {
-                warning::say(text)
-            }
-            Failure::Closed => {}
+        if !self.text().is_empty() {
+            warning::say(self.text());
         }
     }
 
     /// The exit status.
     pub fn code(&self) -> ExitCode {
         match self {
+            Failure::Refused(_) => ExitCode::from(NO),
             Failure::Input(_) => ExitCode::from(2),
             Failure::Lacking(_) => ExitCode::from(3),
             Failure::Internal(_) => ExitCode::from(4),

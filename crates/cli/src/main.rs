@@ -10,6 +10,7 @@ mod cpus;
 mod failure;
 mod fit;
 mod interrupt;
+mod link;
 mod output;
 mod progress;
 mod recorder;
@@ -35,6 +36,8 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Stream(command) => stream::run(command),
+        Command::Link(command) => link::run(command),
+        Command::Top(args) => link::top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

@@ -42,6 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "bench",
             "experiments",
             "live",
+            "kernel",
         ],
     ),
 ];

@@ -1,0 +1,136 @@
+//! What a link has done, as its JSON: made from the kernel's counts, read back by tests.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// All links of a network namespace.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Links {
+    pub links: Vec<Link>,
+}
+
+/// The link of one interface.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Link {
+    pub device: String,
+    pub policy: String,
+    pub rate_bit_s: u64,
+    /// False after somebody else removed its qdisc.
+    pub attached: bool,
+    /// How often another scenario has taken over.
+    pub changes: u32,
+    /// Another scenario takes over with the next packet.
+    pub pending: bool,
+    /// The root qdisc that was put aside.
+    pub replaced: Option<String>,
+    pub waiting: Waiting,
+    /// Since the present scenario took over; real-time flows first.
+    pub flows: IndexMap<String, Flow>,
+    /// Under scenarios before, all flows together.
+    pub earlier: Flow,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    pub packets: u32,
+    pub bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Realtime,
+    BestEffort,
+    Mixed,
+}
+
+/// One flow or class. Delays run from arrival to the end of transmission.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Flow {
+    pub kind: Kind,
+    pub deadline_ms: Option<f64>,
+    pub packets: u64,
+    pub bytes: u64,
+    pub mean_ms: Option<f64>,
+    pub p50_ms: Option<f64>,
+    pub p99_ms: Option<f64>,
+    pub max_ms: Option<f64>,
+    pub missed: u64,
+    pub demoted: u64,
+    pub dropped: u64,
+    /// Dropped, by reason; those that did not occur are left out.
+    pub reasons: IndexMap<String, u64>,
+    /// For metrics: upper ends of delays in ns, each with how many there are, and their sum.
+    #[serde(skip)]
+    #[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+    pub delays: (Vec<(u64, u64)>, u64),
+}
+
+#[cfg(feature = "kernel")]
+mod of_kernel {
+    use laxity_kernel::counts::Counts;
+    use laxity_kernel::qdisc::Status;
+    use laxity_link::buffer::DropReason;
+    use laxity_scenario::model::Scenario;
+
+    use super::{Flow, Kind, Link, Waiting};
+    use crate::failure::Failure;
+
+    impl Link {
+        pub fn new(device: String, status: Status) -> Result<Link, Failure> {
+            let scenario = Scenario::parse(&status.scenario, "").map_err(|_| {
+                Failure::Lacking(format!(
+                    "the link on {device} was brought up by another version of laxity, which can \
+                     also take it down"
+                ))
+            })?;
+            let deadlines = scenario.realtime.iter().map(|flow| Some(flow.deadline.0));
+            let all = deadlines.chain(std::iter::repeat(None));
+            let flows = scenario.flow_names().zip(all).zip(&status.counts);
+            let flows = flows.map(|((name, deadline), counts)| {
+                let kind = if deadline.is_some() { Kind::Realtime } else { Kind::BestEffort };
+                (name.to_owned(), Flow::new(kind, deadline, counts))
+            });
+            Ok(Link {
+                device,
+                policy: status.policy,
+                rate_bit_s: scenario.link.rate.0,
+                attached: status.attached,
+                changes: status.changes,
+                pending: status.pending,
+                replaced: status.replaced,
+                waiting: Waiting {
+                    packets: status.queue.waiting_packets,
+                    bytes: status.queue.waiting_bytes,
+                },
+                flows: flows.collect(),
+                earlier: Flow::new(Kind::Mixed, None, &status.earlier),
+            })
+        }
+    }
+
+    impl Flow {
+        fn new(kind: Kind, deadline: Option<u64>, counts: &Counts) -> Flow {
+            let ms = |ns: u64| ns as f64 / 1e6;
+            let mean = counts.delay_sum.checked_div(counts.packets);
+            let names = DropReason::ALL.iter().map(|reason| reason.name());
+            let reasons = names.zip(counts.dropped).chain([("flushed", counts.flushed)]);
+            let reasons = reasons.filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n));
+            Flow {
+                kind,
+                deadline_ms: deadline.map(ms),
+                packets: counts.packets,
+                bytes: counts.bytes,
+                mean_ms: mean.map(ms),
+                p50_ms: counts.quantile(500).map(ms),
+                p99_ms: counts.quantile(990).map(ms),
+                max_ms: mean.map(|_| ms(counts.delay_max)),
+                missed: counts.late,
+                demoted: counts.demoted,
+                dropped: counts.all_dropped(),
+                reasons: reasons.collect(),
+                delays: (counts.delays().collect(), counts.delay_sum),
+            }
+        }
+    }
+}

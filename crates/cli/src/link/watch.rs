@@ -1,0 +1,50 @@
+//! `laxity link watch`
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::args::WatchArgs;
+use super::{backend, duration, table};
+use crate::failure::Failure;
+use crate::{interrupt, output};
+
+/// How often it looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+/// Moves to the corner of the terminal and clears it.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Runs the command.
+pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let interval = duration("--interval", &args.interval)?;
+    let clear = if std::io::stdout().is_terminal() { CLEAR } else { "" };
+    repeat(interval, args.count, || {
+        let links = backend::status(args.dev.as_deref())?;
+        output::print(&format!("{clear}{}", table::links(&links, output::style())))
+    })
+}
+
+/// Does something at once and then after each interval, until Ctrl-C or as often as said.
+pub fn repeat(
+    interval: Duration,
+    count: Option<u64>,
+    mut act: impl FnMut() -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
+    let interrupted = interrupt::control();
+    let mut left = count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let began = Instant::now();
+        act()?;
+        left -= 1;
+        while left > 0 && began.elapsed() < interval {
+            if interrupted.stopped() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            std::thread::sleep(LOOK.min(interval));
+        }
+        if interrupted.stopped() {
+            break;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
