@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
-    ("kernel", &["core", "curve", "link", "scenario"]),
+    ("kernel", &["core", "curve", "link", "cpu", "scenario"]),
+    ("wire", &["core", "curve", "link", "scenario", "trace", "sim"]),
     ("bench", &["core", "curve", "ring", "link", "stream", "cpu", "scenario", "trace", "sim"]),
     (
         "experiments",

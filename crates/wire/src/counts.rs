@@ -1,0 +1,82 @@
+//! What a direction has done, counted by class and by reason.
+
+use laxity_core::{Histogram, Span};
+use laxity_link::buffer::DropReason;
+
+/// One class: a real-time flow or a best-effort class.
+#[derive(Clone, Debug, Default)]
+pub struct ClassCounts {
+    /// Frames that arrived.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// From arrival at the interface to the end of transmission on a wire of the scenario's rate,
+    /// in ns; over frames sent.
+    pub delay: Histogram,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Sent after their deadline.
+    pub late: u64,
+    /// The largest lateness, in ns.
+    pub most_late: u64,
+    /// Sent as best effort, being beyond the envelope.
+    pub demoted: u64,
+    /// Dropped by the policy; see [`DropReason::index`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Longer than the interface sends.
+    pub too_long: u64,
+}
+
+/// Frames that the interface would not take for their length.
+pub const TOO_LONG: &str = "too-long";
+
+impl ClassCounts {
+    /// How many were dropped and why; reasons that did not occur are left out.
+    pub fn drops(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let policy = DropReason::ALL.iter().map(|r| (r.name(), self.dropped[r.index()]));
+        policy.chain([(TOO_LONG, self.too_long)]).filter(|(_, n)| *n > 0)
+    }
+
+    /// How many were sent.
+    pub fn sent(&self) -> u64 {
+        self.delay.count()
+    }
+
+    /// How many wait: neither sent nor dropped.
+    pub fn waiting(&self) -> u64 {
+        let dropped: u64 = self.drops().map(|(_, n)| n).sum();
+        self.packets.saturating_sub(self.sent() + dropped)
+    }
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// By flow.
+    pub classes: Vec<ClassCounts>,
+    /// Time by which the link began later than its credit makes good, with frames waiting.
+    pub stalled: Span,
+    /// The longest of these times.
+    pub longest_stall: Span,
+    /// How late the thread woke after the instant it asked for, in ns.
+    pub wakes: Histogram,
+    /// How often the interface had no room and frames waited for it.
+    pub blocked: u64,
+    /// How often a frame could not be sent because the interface was down.
+    pub down: u64,
+    /// Frames lost before they could be read: the socket's buffer was full.
+    pub overflow: u64,
+    /// Frames that carried several packets and were cut into them, as interfaces do.
+    pub segmented: u64,
+    /// Checksums that were completed, as interfaces do.
+    pub checksums: u64,
+    /// Frames that could not be cut: their headers contradict what the kernel says of them.
+    pub malformed: u64,
+}
+
+impl Counts {
+    /// Nothing yet, for so many flows.
+    pub fn new(flows: usize) -> Counts {
+        Counts { classes: vec![ClassCounts::default(); flows], ..Counts::default() }
+    }
+}

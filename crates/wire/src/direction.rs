@@ -1,0 +1,205 @@
+//! One direction: a thread that receives, asks the scheduler, sends, and sleeps until there is
+//! something to do.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use laxity_core::{Span, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::WireError;
+use crate::forwarder::{BATCH, Forwarder, Outgoing};
+use crate::pool::Slot;
+use crate::port::{self, Obstacle, Receive, Transmit};
+
+/// How soon an interface without room is asked again.
+const FULL: Span = Span(50_000);
+
+/// How soon an interface that is down is asked again.
+const DOWN: Span = Span(5_000_000);
+
+/// The longest sleep: so often is looked what the kernel lost, and whether the interfaces are there.
+const LONGEST: Span = Span(500_000_000);
+
+/// A scheduler between two interfaces.
+#[derive(Debug)]
+pub struct Direction<R, T> {
+    forwarder: Forwarder,
+    receive: R,
+    transmit: T,
+    arrived: Vec<Slot>,
+    /// Chosen, but not yet taken by the interface.
+    chosen: VecDeque<Outgoing>,
+    slots: Vec<Slot>,
+    /// When the interface is asked again.
+    again: Option<Time>,
+    /// How long before an event the thread no longer sleeps.
+    spin: Span,
+    /// When the interfaces were last looked at.
+    asked: Time,
+}
+
+/// What there is to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing: there is more to do.
+    No,
+    /// Frames that come in, or this instant.
+    Until(Option<Time>),
+}
+
+impl<R: Receive, T: Transmit> Direction<R, T> {
+    /// Joins a scheduler to its interfaces.
+    pub fn new(forwarder: Forwarder, receive: R, transmit: T, spin: Span) -> Direction<R, T> {
+        Direction {
+            forwarder,
+            receive,
+            transmit,
+            arrived: Vec::with_capacity(2 * BATCH),
+            chosen: VecDeque::with_capacity(BATCH),
+            slots: Vec::with_capacity(BATCH),
+            again: None,
+            spin,
+            asked: Time::ZERO,
+        }
+    }
+
+    /// The scheduler.
+    pub fn forwarder(&mut self) -> &mut Forwarder {
+        &mut self.forwarder
+    }
+
+    /// One round: receives what waits, decides what was to start until now, hands it over.
+    ///
+    /// # Errors
+    /// An interface was removed, or the system refuses.
+    pub fn round(&mut self, now: Time) -> Result<Wait, WireError> {
+        self.forwarder.now(now);
+        if now.since(self.asked) >= LONGEST {
+            self.asked = now;
+            self.check()?;
+        }
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let received = self.forwarder.receive(&mut self.receive, &mut arrived);
+        let many = arrived.len();
+        for slot in arrived.drain(..) {
+            let stamp = self.forwarder.frames().stamp(slot);
+            self.decide(now, Time(stamp.0.saturating_sub(1)))?;
+            self.forwarder.arrive(slot);
+        }
+        self.arrived = arrived;
+        received?;
+        self.decide(now, now)?;
+        self.hand_over(now)?;
+        if many > 0 || self.again.is_none() && !self.chosen.is_empty() {
+            return Ok(Wait::No);
+        }
+        Ok(Wait::Until(if self.chosen.is_empty() {
+            self.forwarder.next_event()
+        } else {
+            self.again
+        }))
+    }
+
+    fn check(&mut self) -> Result<(), WireError> {
+        self.receive.check(self.forwarder.counts_mut())?;
+        self.transmit.check()
+    }
+
+    /// Takes the decisions until an instant, as long as the interface takes frames.
+    fn decide(&mut self, now: Time, until: Time) -> Result<(), WireError> {
+        loop {
+            if self.chosen.len() == BATCH {
+                self.hand_over(now)?;
+                if self.chosen.len() == BATCH {
+                    return Ok(());
+                }
+            }
+            match self.forwarder.depart(until) {
+                Some(outgoing) => self.chosen.push_back(outgoing),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Hands over what was chosen, unless it is too early to ask again.
+    fn hand_over(&mut self, now: Time) -> Result<(), WireError> {
+        if self.chosen.is_empty() || self.again.is_some_and(|again| now < again) {
+            return Ok(());
+        }
+        self.again = None;
+        self.slots.clear();
+        self.slots.extend(self.chosen.iter().map(Outgoing::slot));
+        let taken = self.transmit.transmit(self.forwarder.frames(), &self.slots);
+        let taken = taken?;
+        let now = port::now();
+        for outgoing in self.chosen.drain(..taken.frames) {
+            self.forwarder.sent(&outgoing, now);
+        }
+        let counts = self.forwarder.counts_mut();
+        match taken.obstacle {
+            None => {}
+            Some(Obstacle::Full) => {
+                counts.blocked += 1;
+                self.again = Some(now + FULL);
+            }
+            Some(Obstacle::Down) => {
+                counts.down += 1;
+                self.again = Some(now + DOWN);
+            }
+            Some(Obstacle::TooLong) => {
+                if let Some(outgoing) = self.chosen.pop_front() {
+                    self.forwarder.refused(&outgoing);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until `stop` says so; `waker` wakes it for that.
+    ///
+    /// # Errors
+    /// An interface was removed, or the system refuses.
+    pub fn run(
+        &mut self,
+        waker: BorrowedFd<'_>,
+        mut stop: impl FnMut(&mut Forwarder) -> bool,
+    ) -> Result<(), WireError> {
+        // By default the system adds up to 50 us to each sleep.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut woken_for = None;
+        loop {
+            let now = port::now();
+            if let Some(wanted) = woken_for.take().filter(|wanted| *wanted <= now) {
+                self.forwarder.counts_mut().wakes.record(now.since(wanted).0);
+            }
+            let wait = self.round(now)?;
+            if stop(&mut self.forwarder) {
+                // What was lost counts to the end; that an interface is gone no longer matters.
+                let _ = self.check();
+                return Ok(());
+            }
+            if let Wait::Until(event) = wait {
+                woken_for = event;
+                self.sleep(now, event, waker);
+            }
+        }
+    }
+
+    fn sleep(&self, now: Time, event: Option<Time>, waker: BorrowedFd<'_>) {
+        let sleep = event.map_or(LONGEST, |event| event.since(now).min(LONGEST));
+        let nanoseconds = sleep.0.saturating_sub(self.spin.0);
+        if event.is_some() && nanoseconds == 0 {
+            return;
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: nanoseconds as _ };
+        let fd = self.receive.fd();
+        let mut fds = [
+            PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(waker, PollFlags::IN),
+        ];
+        // Interrupted or not: the next round sees what there is.
+        let _ = poll(&mut fds, Some(&timeout));
+    }
+}

@@ -1,0 +1,129 @@
+//! Why a link in user space cannot run, or goes on no longer.
+
+use std::fmt;
+use std::io;
+
+use laxity_link::registry::BuildError;
+
+/// Why a link in user space cannot run, or goes on no longer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The link has a rate of zero.
+    NoRate,
+    /// The policy cannot be built.
+    Policy(BuildError),
+    /// What may wait does not fit into memory.
+    PoolTooLarge {
+        /// Frames that may wait.
+        slots: usize,
+        /// Bytes of the largest.
+        largest: usize,
+    },
+    /// There is no such interface.
+    NoDevice {
+        /// Its name.
+        device: String,
+    },
+    /// The interface does not carry Ethernet frames.
+    NotEthernet {
+        /// Its name.
+        device: String,
+    },
+    /// The interface was removed while the link ran.
+    Gone {
+        /// Its name.
+        device: String,
+    },
+    /// This needs a privilege.
+    NotPermitted {
+        /// What was tried.
+        what: &'static str,
+    },
+    /// The interface or the kernel cannot do this.
+    NotSupported {
+        /// The interface.
+        device: String,
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A system call failed.
+    Io {
+        /// The interface.
+        device: String,
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A thread of the link broke down.
+    Thread,
+}
+
+impl WireError {
+    /// A failed call on an interface, by what the kernel answered.
+    pub(crate) fn io(device: &str, what: &'static str, source: io::Error) -> WireError {
+        let device = device.to_owned();
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => WireError::NotPermitted { what },
+            Some(libc::ENODEV | libc::ENXIO) => WireError::NoDevice { device },
+            Some(
+                libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::ENOPROTOOPT,
+            ) => WireError::NotSupported { device, what, source },
+            _ => WireError::Io { device, what, source },
+        }
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WireError::NoRate => write!(f, "link.rate is zero; say what the link carries"),
+            WireError::Policy(e) => e.fmt(f),
+            WireError::PoolTooLarge { slots, largest } => write!(
+                f,
+                "{slots} frames of up to {largest} B may wait, more than 1 GiB in all; lower \
+                 link.buffer"
+            ),
+            WireError::NoDevice { device } => {
+                write!(f, "there is no interface {device} here; `ip link` lists them")
+            }
+            WireError::NotEthernet { device } => write!(
+                f,
+                "{device} does not carry Ethernet frames; a bridge joins Ethernet interfaces"
+            ),
+            WireError::Gone { device } => write!(
+                f,
+                "the interface {device} was removed; start the link again when it is back"
+            ),
+            WireError::NotPermitted { what } => write!(
+                f,
+                "{what} is not permitted; run as root, or with the capabilities CAP_NET_RAW and \
+                 CAP_NET_ADMIN (for --io xdp also CAP_BPF)"
+            ),
+            WireError::NotSupported { device, what, source } => {
+                write!(f, "{device}: {what} is not supported: {source}; try --io packet")
+            }
+            WireError::Io { device, what, source } => write!(f, "{device}: {what}: {source}"),
+            WireError::Thread => write!(f, "a thread of the link broke down"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            WireError::NotSupported { source, .. } | WireError::Io { source, .. } => Some(source),
+            WireError::Policy(e) => Some(e),
+            _ => None,
+        }
+    }
+}
+
+impl From<BuildError> for WireError {
+    fn from(e: BuildError) -> Self {
+        WireError::Policy(e)
+    }
+}

@@ -1,0 +1,270 @@
+//! The scheduler of one direction, sans-io: frames and the time in, frames to send out.
+
+use laxity_core::{Bytes, FlowId, LinkClock, Span, Time};
+use laxity_curve::Envelope;
+use laxity_link::buffer::{Buffers, DropReason};
+use laxity_link::classify::Classifier;
+use laxity_link::registry;
+use laxity_link::{Departure, LinkPolicy, Packet, Wire};
+use laxity_scenario::model::Scenario;
+use laxity_sim::{Arrival, replay};
+use laxity_trace::{LinkType, decode};
+
+use crate::counts::Counts;
+use crate::error::WireError;
+use crate::pool::{Pool, Slot};
+use crate::port::Receive;
+
+/// Frames that may be between the interfaces and the queues.
+pub const BATCH: usize = 512;
+
+/// Packets that a policy may hold beside its queues while it looks for the next one.
+const AHEAD: usize = 64;
+
+/// The largest frame where a scenario names none that is larger.
+const ETHERNET: usize = 1518;
+
+/// A frame that was chosen, until the interface has taken it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// What the policy said.
+    pub departure: Departure,
+    /// When it was to start.
+    pub start: Time,
+}
+
+impl Outgoing {
+    /// The frame's buffer.
+    #[inline]
+    pub fn slot(&self) -> Slot {
+        Slot::of_number(self.departure.packet.seq)
+    }
+}
+
+/// Classifies frames, polices and queues them, and says which goes when.
+///
+/// It plays the same game as the engine of the simulator, with the arrivals that the interface
+/// stamped: decisions fall on the instants at which a wire of the scenario's rate is free, however
+/// late somebody asks. Whoever asks late gets the frames that should have gone by then, but never
+/// more than the scenario's `credit` catches up: an instant before `now - credit` is moved there.
+/// As admission counts the credit as work below the scheduler, deadlines are kept as long as the
+/// frames are handed over at most that much late.
+pub struct Forwarder {
+    policy: Box<dyn LinkPolicy + Send>,
+    classifier: Classifier,
+    link_type: LinkType,
+    wire: Wire,
+    pool: Pool,
+    counts: Counts,
+    /// When the next frame may start.
+    clock: LinkClock,
+    /// When a wire of this rate has sent all that was handed over.
+    handed: LinkClock,
+    credit: Span,
+    /// No decision falls before this.
+    floor: Time,
+    /// The latest instant that the policy has heard of.
+    now: Time,
+    /// The next decision: when the link is free, or when an idle policy wakes.
+    decision: Option<Time>,
+    record: Option<Vec<Arrival>>,
+}
+
+impl std::fmt::Debug for Forwarder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forwarder")
+            .field("now", &self.now)
+            .field("decision", &self.decision)
+            .field("waiting", &self.policy.waiting())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Forwarder {
+    /// A scheduler for frames of `link_type` with a scenario's flows under a policy.
+    ///
+    /// # Errors
+    /// When the policy cannot be built, or its limits ask for more memory than
+    /// [`MOST_BYTES`](crate::pool::MOST_BYTES).
+    pub fn new(
+        scenario: &Scenario,
+        policy: &str,
+        link_type: LinkType,
+    ) -> Result<Forwarder, WireError> {
+        let setup = scenario.setup();
+        let clock = LinkClock::new(setup.rate).ok_or(WireError::NoRate)?;
+        let buffers = Buffers::new(&setup).map_err(registry::BuildError::from)?;
+        let waiting = buffers.realtime_slots() + buffers.best_effort_slots();
+        let realtime = scenario.realtime.iter().map(|f| Envelope::max_packet(&f.envelope));
+        let largest = realtime.chain([scenario.link.max_packet]).max().unwrap_or(Bytes(0));
+        let largest = usize::try_from(largest.0).unwrap_or(usize::MAX).max(ETHERNET);
+        let slots = waiting + AHEAD + 3 * BATCH;
+        let pool = Pool::new(slots, largest).ok_or(WireError::PoolTooLarge { slots, largest })?;
+        Ok(Forwarder {
+            policy: registry::build(policy, &setup)?,
+            classifier: replay::classifier(scenario),
+            link_type,
+            wire: setup.wire,
+            pool,
+            counts: Counts::new(scenario.flow_count()),
+            handed: clock.clone(),
+            clock,
+            credit: scenario.link.credit,
+            floor: Time::ZERO,
+            now: Time::ZERO,
+            decision: Some(Time::ZERO),
+            record: None,
+        })
+    }
+
+    /// Keeps the arrivals from now on, at most `most` of them.
+    pub fn record(&mut self, most: usize) {
+        self.record = Some(Vec::with_capacity(most));
+    }
+
+    /// The arrivals that were kept, and whether that is all of them.
+    pub fn recorded(&mut self) -> Option<(Vec<Arrival>, bool)> {
+        self.record.take().map(|list| {
+            let complete = list.len() < list.capacity();
+            (list, complete)
+        })
+    }
+
+    /// The buffers.
+    pub fn pool(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    /// Receives frames into the buffers; see [`Receive::receive`].
+    ///
+    /// # Errors
+    /// As the way in says.
+    pub fn receive(
+        &mut self,
+        from: &mut impl Receive,
+        arrived: &mut Vec<Slot>,
+    ) -> Result<(), WireError> {
+        from.receive(&mut self.pool, arrived, &mut self.counts)
+    }
+
+    /// The buffers, to read.
+    pub fn frames(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What was counted, for who drives this to add what it sees.
+    pub fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    /// Packets that wait.
+    pub fn waiting(&self) -> usize {
+        self.policy.waiting()
+    }
+
+    /// The flow of a frame.
+    pub fn classify(&self, frame: &[u8]) -> FlowId {
+        self.classifier.classify(&replay::key(&decode(self.link_type, frame)))
+    }
+
+    /// Says what time it is: decisions more than the credit ago come now.
+    #[inline]
+    pub fn now(&mut self, now: Time) {
+        self.floor = self.floor.max(Time(now.0.saturating_sub(self.credit.0)));
+    }
+
+    /// Takes a frame that was received into a buffer. Decisions before its arrival must have been
+    /// taken: `depart` until a nanosecond before it.
+    pub fn arrive(&mut self, slot: Slot) {
+        let stamp = self.pool.stamp(slot);
+        // Stamps of several processors are only nearly in order.
+        let now = stamp.max(self.now);
+        self.now = now;
+        let bytes = self.pool.len(slot);
+        let flow = self.classify(self.pool.frame(slot));
+        let class = &mut self.counts.classes[flow.index()];
+        class.packets += 1;
+        class.bytes += u64::from(bytes);
+        if let Some(record) = self.record.as_mut().filter(|r| r.len() < r.capacity()) {
+            record.push(Arrival { time: stamp, flow, bytes });
+        }
+        if self.pool.is_cut(slot) {
+            class.dropped[DropReason::Oversize.index()] += 1;
+            self.pool.give(slot);
+            return;
+        }
+        let wire = self.wire.of(bytes);
+        let packet = Packet { seq: slot.number(), arrival: now, flow, bytes, wire, demoted: false };
+        let (pool, counts) = (&mut self.pool, &mut self.counts);
+        let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
+            counts.classes[packet.flow.index()].dropped[reason.index()] += 1;
+            pool.give(Slot::of_number(packet.seq));
+        };
+        self.policy.enqueue(now, packet, &mut dropped);
+        if self.decision.is_none() || now >= self.clock.free_at() {
+            self.decision = Some(now);
+        }
+    }
+
+    /// The next frame whose turn comes at `until` or before.
+    #[inline]
+    pub fn depart(&mut self, until: Time) -> Option<Outgoing> {
+        loop {
+            let wanted = self.decision?;
+            let at = wanted.max(self.floor).max(self.now);
+            if at > until {
+                return None;
+            }
+            self.now = at;
+            match self.policy.dequeue(at) {
+                Some(departure) => {
+                    let stall = self.floor.since(wanted);
+                    if stall > Span(0) {
+                        self.counts.stalled.0 += stall.0;
+                        self.counts.longest_stall = self.counts.longest_stall.max(stall);
+                    }
+                    let wire = Bytes(u64::from(departure.packet.wire));
+                    self.decision = Some(self.clock.transmit(at, wire));
+                    return Some(Outgoing { departure, start: at });
+                }
+                None => self.decision = self.policy.next_event().filter(|next| *next > at),
+            }
+        }
+    }
+
+    /// When the next frame may go, if no other arrives.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        let decision = self.decision?;
+        // After the last frame the link's end is a decision too, at which there is nothing to do.
+        (self.policy.waiting() > 0).then(|| decision.max(self.now))
+    }
+
+    /// The interface has taken the frame at `now`.
+    pub fn sent(&mut self, outgoing: &Outgoing, now: Time) {
+        let Departure { packet, deadline, realtime } = outgoing.departure;
+        let start = now.max(outgoing.start).max(self.handed.free_at());
+        let end = self.handed.transmit(start, Bytes(u64::from(packet.wire)));
+        let slot = outgoing.slot();
+        let class = &mut self.counts.classes[packet.flow.index()];
+        class.delay.record(end.since(self.pool.stamp(slot)).0);
+        class.sent_bytes += u64::from(packet.bytes);
+        class.demoted += u64::from(packet.demoted);
+        if realtime && end > deadline {
+            class.late += 1;
+            class.most_late = class.most_late.max(end.since(deadline).0);
+        }
+        self.pool.give(slot);
+    }
+
+    /// The interface will never take the frame: it is too long.
+    pub fn refused(&mut self, outgoing: &Outgoing) {
+        self.counts.classes[outgoing.departure.packet.flow.index()].too_long += 1;
+        self.pool.give(outgoing.slot());
+    }
+}

@@ -1,0 +1,134 @@
+//! What an interface joins on its own account, switched off while a link reads from it.
+//!
+//! A link schedules packets as they came over the wire. Interfaces that join several into one
+//! (GRO, LRO) are told not to; how they were set before is written down, so that a link that was
+//! killed leaves a record from which the next one restores it.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::PathBuf;
+
+use crate::device::{Device, control};
+use crate::error::WireError;
+use crate::sys::ethtool;
+
+/// Features that join packets.
+const JOINING: &[&str] = &["rx-gro", "rx-lro", "rx-gro-hw", "rx-gro-list", "rx-udp-gro-forwarding"];
+
+/// Features that take VLAN tags out of packets; XDP would not see them.
+const TAGS: &[&str] = &["rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"];
+
+/// Where records are kept.
+const RECORDS: &str = "/run/laxity";
+
+/// Features of one interface that are off as long as this lives.
+#[derive(Debug)]
+pub struct Offload {
+    device: Device,
+    /// For each 32 features, which were changed and how they were.
+    before: Vec<(u32, u32)>,
+    record: Option<PathBuf>,
+}
+
+impl Offload {
+    /// Switches off what joins packets, and with `tags` what takes their tags out. Interfaces
+    /// that know nothing of features are left alone.
+    ///
+    /// # Errors
+    /// This is not permitted, or the system refuses.
+    pub fn off(device: &Device, tags: bool) -> Result<Offload, WireError> {
+        let failed = |e| WireError::io(device.name(), "switching joined packets off", e);
+        let socket = control().map_err(failed)?;
+        let (fd, name) = (socket.as_fd(), device.name());
+        let names = match ethtool::names(fd, name) {
+            Ok(names) => names,
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Vec::new(),
+            Err(e) => return Err(failed(e)),
+        };
+        let now = ethtool::features(fd, name, names.len().div_ceil(32)).map_err(failed)?;
+        let mut wanted = vec![0; now.len()];
+        for (number, feature) in names.iter().enumerate() {
+            let taken = tags && TAGS.contains(&feature.as_str());
+            if JOINING.contains(&feature.as_str()) || taken {
+                wanted[number / 32] |= 1 << (number % 32);
+            }
+        }
+        let present = now.iter().zip(&wanted).map(|(block, wanted)| {
+            let valid = block.available & wanted;
+            (valid, block.requested & valid)
+        });
+        let mut before: Vec<(u32, u32)> = present.collect();
+        let record = path(device);
+        // A link that was killed has left them off; what counts is how they were before it.
+        if let Some(earlier) = record.as_deref().and_then(|path| read(path, before.len())) {
+            for (block, earlier) in before.iter_mut().zip(earlier) {
+                block.1 = (block.1 & !earlier.0 | earlier.1) & block.0;
+            }
+        }
+        let mut offload = Offload { device: device.clone(), before, record };
+        if offload.before.iter().all(|(_, requested)| *requested == 0) {
+            offload.before.clear();
+            offload.record = None;
+            return Ok(offload);
+        }
+        offload.write_record();
+        let off: Vec<(u32, u32)> = offload.before.iter().map(|(valid, _)| (*valid, 0)).collect();
+        ethtool::request(fd, name, &off).map_err(failed)?;
+        Ok(offload)
+    }
+
+    /// How many features are off that were on.
+    pub fn changed(&self) -> u32 {
+        self.before.iter().map(|(_, requested)| requested.count_ones()).sum()
+    }
+
+    /// Without a place for records (no `/run`) a link that is killed leaves them off for good.
+    fn write_record(&self) {
+        let Some(path) = &self.record else { return };
+        let lines: String = self.before.iter().map(|(v, r)| format!("{v:08x} {r:08x}\n")).collect();
+        let write = || -> io::Result<()> {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(RECORDS)?;
+            let new = path.with_extension("new");
+            fs::File::create(&new)?.write_all(lines.as_bytes())?;
+            fs::rename(new, path)
+        };
+        let _ = write();
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        if self.before.is_empty() {
+            return;
+        }
+        // An interface that was removed has nothing to be restored.
+        if let Ok(socket) = control() {
+            if self.device.is_there() {
+                let _ = ethtool::request(socket.as_fd(), self.device.name(), &self.before);
+            }
+        }
+        if let Some(path) = &self.record {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The record of an interface: numbers are unique within a network namespace as long as it lives.
+fn path(device: &Device) -> Option<PathBuf> {
+    let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
+    let name = format!("{namespace}-{}-{}.features", device.index(), device.name());
+    Some(PathBuf::from(RECORDS).join(name))
+}
+
+fn read(path: &std::path::Path, blocks: usize) -> Option<Vec<(u32, u32)>> {
+    let text = fs::read_to_string(path).ok()?;
+    let word = |word: Option<&str>| u32::from_str_radix(word?, 16).ok();
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        Some((word(words.next())?, word(words.next())?))
+    };
+    let lines: Option<Vec<(u32, u32)>> = text.lines().map(line).collect();
+    lines.filter(|lines| lines.len() == blocks)
+}

@@ -1,0 +1,198 @@
+//! Input and output by packet sockets: any interface, no preparation.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use laxity_core::Time;
+
+use crate::counts::Counts;
+use crate::device::Device;
+use crate::error::WireError;
+use crate::pool::{Pool, Slot};
+use crate::port::{self, Obstacle, Receive, Taken, Transmit};
+use crate::segment::{self, Malformed, Packets, Todo};
+use crate::sys::packet::{BATCH, Inbox, Outbox, PacketSocket, SPILL};
+
+/// Packets of one large frame that are waiting for buffers at most; a frame has up to 64 KiB, and
+/// packets of real traffic some 1400 B.
+const MOST_CUTS: usize = 128;
+
+/// Frames of an interface.
+#[derive(Debug)]
+pub struct PacketReceiver {
+    device: Device,
+    socket: PacketSocket,
+    inbox: Inbox,
+    /// Where a large frame is put together.
+    whole: Vec<u8>,
+}
+
+impl PacketReceiver {
+    /// Listens to an interface.
+    ///
+    /// # Errors
+    /// There is no such interface, or this is not permitted.
+    pub fn open(device: &Device) -> Result<PacketReceiver, WireError> {
+        let socket = PacketSocket::receiver(device.index())
+            .map_err(|e| WireError::io(device.name(), "listening with a packet socket", e))?;
+        let whole = Vec::with_capacity(2 * SPILL);
+        Ok(PacketReceiver { device: device.clone(), socket, inbox: Inbox::new(), whole })
+    }
+
+    /// One frame, with all that is left to do to it.
+    fn take(
+        &mut self,
+        i: usize,
+        (now, wall): (Time, Time),
+        pool: &mut Pool,
+        arrived: &mut Vec<Slot>,
+        counts: &mut Counts,
+    ) {
+        let (slot, len, beside) = self.inbox.frame(i);
+        let age = if beside.wall == 0 { 0 } else { wall.0.saturating_sub(beside.wall) };
+        let stamp = Time(now.0.saturating_sub(age));
+        pool.received(slot, len, stamp);
+        let done = match Todo::read(self.inbox.prefix(i)) {
+            Ok(Todo { cut: None, checksum: None }) => Ok(false),
+            Ok(Todo { cut: None, checksum: Some(places) }) => {
+                counts.checksums += 1;
+                segment::complete(pool.frame_mut(slot), places).map(|()| false)
+            }
+            Ok(Todo { cut: Some(cut), .. }) => {
+                counts.segmented += 1;
+                let whole = &mut self.whole;
+                whole.clear();
+                whole.extend_from_slice(pool.frame(slot));
+                let rest = len.saturating_sub(whole.len()).min(SPILL);
+                whole.extend_from_slice(&self.inbox.spilt(i)[..rest]);
+                cut_up(whole, cut, stamp, beside.tag, pool, arrived, counts).map(|()| true)
+            }
+            Err(Malformed) => Err(Malformed),
+        };
+        match done {
+            Ok(false) => {
+                if let Some((protocol, tag)) = beside.tag {
+                    pool.insert_tag(slot, protocol, tag);
+                }
+                arrived.push(slot);
+            }
+            Ok(true) => pool.give(slot),
+            // A cut frame has no complete checksum, and is counted for its length.
+            Err(Malformed) if pool.is_cut(slot) => arrived.push(slot),
+            Err(Malformed) => {
+                counts.malformed += 1;
+                pool.give(slot);
+            }
+        }
+    }
+}
+
+/// Puts the packets of a large frame into buffers of their own.
+fn cut_up(
+    whole: &[u8],
+    cut: segment::Cut,
+    stamp: Time,
+    tag: Option<(u16, u16)>,
+    pool: &mut Pool,
+    arrived: &mut Vec<Slot>,
+    counts: &mut Counts,
+) -> Result<(), Malformed> {
+    let mut packets = Packets::of(whole, cut)?;
+    for _ in 0..MOST_CUTS {
+        let Some(slot) = pool.take() else { break };
+        let Some(len) = packets.next_into(pool.buffer(slot)) else {
+            pool.give(slot);
+            return Ok(());
+        };
+        pool.received(slot, len, stamp);
+        if let Some((protocol, tag)) = tag {
+            pool.insert_tag(slot, protocol, tag);
+        }
+        arrived.push(slot);
+    }
+    // What found no buffer is lost, and said to be.
+    counts.overflow += std::iter::from_fn(|| packets.next_into(&mut [])).count() as u64;
+    Ok(())
+}
+
+impl Receive for PacketReceiver {
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        arrived: &mut Vec<Slot>,
+        counts: &mut Counts,
+    ) -> Result<(), WireError> {
+        let received = match self.inbox.receive(&self.socket, pool) {
+            Ok(n) => n,
+            Err(e) => return self.device.excuse(e, "receiving"),
+        };
+        // Stamps are of the wall clock, which may jump; ages are not affected by that.
+        let clocks = (port::now(), port::wall());
+        for i in 0..received {
+            self.take(i, clocks, pool, arrived, counts);
+        }
+        self.inbox.release(received);
+        Ok(())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn check(&mut self, counts: &mut Counts) -> Result<(), WireError> {
+        counts.overflow += self.socket.lost();
+        self.device.check()
+    }
+}
+
+/// Frames to an interface.
+#[derive(Debug)]
+pub struct PacketTransmitter {
+    device: Device,
+    socket: PacketSocket,
+    outbox: Outbox,
+}
+
+impl PacketTransmitter {
+    /// Sends to an interface.
+    ///
+    /// # Errors
+    /// There is no such interface, or this is not permitted.
+    pub fn open(device: &Device) -> Result<PacketTransmitter, WireError> {
+        let socket = PacketSocket::sender(device.index())
+            .map_err(|e| WireError::io(device.name(), "sending with a packet socket", e))?;
+        Ok(PacketTransmitter { device: device.clone(), socket, outbox: Outbox::new() })
+    }
+}
+
+impl Transmit for PacketTransmitter {
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+        let mut taken = Taken { frames: 0, obstacle: None };
+        while taken.frames < frames.len() {
+            let rest = &frames[taken.frames..];
+            match self.outbox.send(&self.socket, pool, &rest[..rest.len().min(BATCH)]) {
+                Ok(n) => taken.frames += n,
+                Err(e) => {
+                    taken.obstacle = Some(obstacle(&self.device, e)?);
+                    break;
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn check(&mut self) -> Result<(), WireError> {
+        self.device.check()
+    }
+}
+
+/// What an error of sending means.
+pub(crate) fn obstacle(device: &Device, error: io::Error) -> Result<Obstacle, WireError> {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EBUSY | libc::EINTR) => {
+            Ok(Obstacle::Full)
+        }
+        Some(libc::EMSGSIZE) => Ok(Obstacle::TooLong),
+        _ => device.excuse(error, "sending").map(|()| Obstacle::Down),
+    }
+}

@@ -1,0 +1,93 @@
+//! Where frames come from and go to: what a way of input and output has to do.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use laxity_core::Time;
+
+use crate::counts::Counts;
+use crate::error::WireError;
+use crate::pool::{Pool, Slot};
+
+/// Frames in.
+pub trait Receive: Send {
+    /// Receives what waits, in order of arrival, each frame into a buffer of the pool with its
+    /// length and stamp, and appends them to `arrived`. Does not wait. Where the interface is
+    /// down or gone for now there is just nothing.
+    ///
+    /// # Errors
+    /// The interface was removed, or the system refuses.
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        arrived: &mut Vec<Slot>,
+        counts: &mut Counts,
+    ) -> Result<(), WireError>;
+
+    /// Becomes readable when there is something to receive.
+    fn fd(&self) -> BorrowedFd<'_>;
+
+    /// Looks whether the interface is still there, and adds what was lost since the last time
+    /// because nobody read it in time. Called now and then.
+    ///
+    /// # Errors
+    /// The interface was removed.
+    fn check(&mut self, counts: &mut Counts) -> Result<(), WireError>;
+}
+
+/// Frames out.
+pub trait Transmit: Send {
+    /// Hands frames to the interface, in order, as far as it takes them. Does not wait.
+    ///
+    /// # Errors
+    /// The interface was removed, or the system refuses. Frames it has not taken stay with the
+    /// caller, in any case.
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError>;
+
+    /// Looks whether the interface is still there. Called now and then.
+    ///
+    /// # Errors
+    /// The interface was removed.
+    fn check(&mut self) -> Result<(), WireError>;
+}
+
+/// How far the interface went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// So many frames, the first ones, are out of our hands.
+    pub frames: usize,
+    /// Why the next one is not.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// Why the interface does not take a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It has no room now.
+    Full,
+    /// It is down.
+    Down,
+    /// It never will: the frame is too long.
+    TooLong,
+}
+
+/// The monotonic clock.
+pub fn now() -> Time {
+    nanoseconds(ClockId::Monotonic)
+}
+
+/// The wall clock, which the kernel's stamps are read from.
+pub(crate) fn wall() -> Time {
+    nanoseconds(ClockId::Realtime)
+}
+
+/// Processor time of the calling thread, the kernel's part included, in ns.
+pub fn thread_time() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime).0
+}
+
+fn nanoseconds(clock: ClockId) -> Time {
+    let time = clock_gettime(clock);
+    Time(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
+}

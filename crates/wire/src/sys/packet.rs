@@ -1,0 +1,327 @@
+//! Packet sockets: frames of an interface, read and sent many to a call.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{null_mut, read_unaligned};
+
+use libc::{c_int, c_uint, c_void, cmsghdr, iovec, mmsghdr};
+
+use crate::pool::{Pool, Slot};
+
+/// Frames to a call.
+pub const BATCH: usize = 256;
+
+/// Bytes of `struct virtio_net_hdr`, which the kernel puts before a frame.
+pub const PREFIX: usize = 10;
+
+/// Bytes of a frame beyond its buffer that are kept for cutting it up.
+pub const SPILL: usize = 66_000;
+
+const CONTROL: usize = 128;
+
+/// A tag without its protocol is of this one.
+const DOT1Q: u16 = libc::ETH_P_8021Q as u16;
+
+/// A raw packet socket of one interface.
+#[derive(Debug)]
+pub struct PacketSocket {
+    fd: OwnedFd,
+}
+
+impl PacketSocket {
+    /// A socket that receives every frame which comes in from the interface, with stamps, VLAN
+    /// tags and what is left to do to the frame beside it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn receiver(ifindex: u32) -> io::Result<PacketSocket> {
+        let socket = PacketSocket::open()?;
+        socket.option(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
+        socket.option(libc::SOL_PACKET, libc::PACKET_AUXDATA, &1)?;
+        socket.option(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
+        socket.option(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
+        socket.room(libc::SO_RCVBUFFORCE, 64 << 20)?;
+        socket.bind(ifindex, libc::ETH_P_ALL as u16)?;
+        let promiscuous = libc::packet_mreq {
+            mr_ifindex: ifindex as c_int,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        socket.option(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)?;
+        Ok(socket)
+    }
+
+    /// A socket that sends past the interface's queueing discipline.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sender(ifindex: u32) -> io::Result<PacketSocket> {
+        let socket = PacketSocket::open()?;
+        socket.option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
+        socket.room(libc::SO_SNDBUFFORCE, 4 << 20)?;
+        socket.bind(ifindex, 0)?;
+        Ok(socket)
+    }
+
+    fn open() -> io::Result<PacketSocket> {
+        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: takes no pointers. Protocol 0 receives nothing before `bind`.
+        let fd = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        // SAFETY: the call above has made the descriptor, nobody else has it.
+        Ok(PacketSocket { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    fn bind(&self, ifindex: u32, protocol: u16) -> io::Result<()> {
+        // SAFETY: all zeroes is a valid address structure.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = protocol.to_be();
+        address.sll_ifindex = ifindex as c_int;
+        let len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        let pointer = (&raw const address).cast();
+        // SAFETY: the pointer leads to `len` bytes that outlive the call.
+        checked(unsafe { libc::bind(self.fd.as_raw_fd(), pointer, len) }).map(drop)
+    }
+
+    fn option<T>(&self, level: c_int, name: c_int, value: &T) -> io::Result<()> {
+        let (pointer, len) = ((&raw const *value).cast(), size_of::<T>() as libc::socklen_t);
+        // SAFETY: the pointer leads to `len` bytes that outlive the call.
+        checked(unsafe { libc::setsockopt(self.fd.as_raw_fd(), level, name, pointer, len) })
+            .map(drop)
+    }
+
+    /// Room in the socket. Without CAP_NET_ADMIN in the first namespace the usual room must do.
+    fn room(&self, name: c_int, bytes: c_int) -> io::Result<()> {
+        match self.option(libc::SOL_SOCKET, name, &bytes) {
+            Err(e) if e.raw_os_error() == Some(libc::EPERM) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Frames that were lost since the last call because the socket had no room for them.
+    pub fn lost(&self) -> u64 {
+        let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        let pointer = (&raw mut statistics).cast();
+        // SAFETY: the kernel writes at most `len` bytes, which is what there is room for.
+        let done = unsafe {
+            let fd = self.fd.as_raw_fd();
+            libc::getsockopt(fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, pointer, &raw mut len)
+        };
+        if done == 0 { u64::from(statistics.tp_drops) } else { 0 }
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// What the kernel says beside a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// When it arrived, by the wall clock, in ns; zero when it was not stamped.
+    pub wall: u64,
+    /// Protocol and tag of the VLAN tag that was taken out of it.
+    pub tag: Option<(u16, u16)>,
+}
+
+/// Memory for receiving: headers, and buffers of the pool for frames to come.
+#[derive(Debug)]
+pub struct Inbox {
+    headers: Box<[mmsghdr]>,
+    iovecs: Box<[[iovec; 3]]>,
+    control: Box<[Control]>,
+    prefixes: Box<[[u8; PREFIX]]>,
+    spill: Box<[u8]>,
+    held: Vec<Slot>,
+}
+
+/// Aligned as control messages must be.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
+struct Control([u8; CONTROL]);
+
+// SAFETY: the pointers lead into memory that the structure owns, or are set anew before each call.
+unsafe impl Send for Inbox {}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Inbox::new()
+    }
+}
+
+impl Inbox {
+    /// For up to [`BATCH`] frames.
+    pub fn new() -> Inbox {
+        // SAFETY: all zeroes are valid headers and vectors: null pointers and lengths of zero.
+        let (header, empty) = unsafe { (zeroed::<mmsghdr>(), zeroed::<iovec>()) };
+        Inbox {
+            headers: vec![header; BATCH].into_boxed_slice(),
+            iovecs: vec![[empty; 3]; BATCH].into_boxed_slice(),
+            control: vec![Control([0; CONTROL]); BATCH].into_boxed_slice(),
+            prefixes: vec![[0; PREFIX]; BATCH].into_boxed_slice(),
+            // Pages that no long frame touches take no memory.
+            spill: vec![0; BATCH * SPILL].into_boxed_slice(),
+            held: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// Receives frames into buffers of the pool, as many as wait and find a buffer. Says how many;
+    /// they are asked for by [`frame`](Self::frame) then.
+    ///
+    /// # Errors
+    /// What the system says; `WouldBlock` when nothing waits.
+    pub fn receive(&mut self, socket: &PacketSocket, pool: &mut Pool) -> io::Result<usize> {
+        while self.held.len() < BATCH {
+            let Some(slot) = pool.take() else { break };
+            self.held.push(slot);
+        }
+        for i in 0..self.held.len() {
+            let buffer = pool.buffer(self.held[i]);
+            let (prefix, spill) = (&mut self.prefixes[i], &mut self.spill[i * SPILL..][..SPILL]);
+            self.iovecs[i] = [prefix.as_mut_slice(), buffer, spill]
+                .map(|part| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
+            let header = &mut self.headers[i].msg_hdr;
+            header.msg_iov = self.iovecs[i].as_mut_ptr();
+            header.msg_iovlen = 3;
+            header.msg_control = self.control[i].0.as_mut_ptr().cast();
+            header.msg_controllen = CONTROL;
+        }
+        let (fd, many) = (socket.fd.as_raw_fd(), self.held.len() as c_uint);
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: `many` headers were just set up with pointers into memory that is borrowed
+        // mutably by this function, each with its true length.
+        let done =
+            unsafe { libc::recvmmsg(fd, self.headers.as_mut_ptr(), many, flags as _, null_mut()) };
+        checked(done).map(|n| n as usize)
+    }
+
+    /// The frame received as number `i` of the last call: its buffer, its length on the wire, and
+    /// what the kernel says of it.
+    pub fn frame(&self, i: usize) -> (Slot, usize, Beside) {
+        let len = (self.headers[i].msg_len as usize).saturating_sub(PREFIX);
+        (self.held[i], len, self.beside(i))
+    }
+
+    /// `struct virtio_net_hdr` of frame `i`.
+    pub fn prefix(&self, i: usize) -> &[u8; PREFIX] {
+        &self.prefixes[i]
+    }
+
+    /// What of frame `i` had no room in its buffer.
+    pub fn spilt(&self, i: usize) -> &[u8] {
+        &self.spill[i * SPILL..][..SPILL]
+    }
+
+    /// The buffers of the first `n` frames now belong to the caller.
+    pub fn release(&mut self, n: usize) {
+        self.held.drain(..n);
+    }
+
+    fn beside(&self, i: usize) -> Beside {
+        let mut beside = Beside::default();
+        let control = &self.control[i].0;
+        let filled = self.headers[i].msg_hdr.msg_controllen.min(CONTROL);
+        let mut at = 0;
+        // Read as bytes, so that no length given by anybody leads outside.
+        while at + size_of::<cmsghdr>() <= filled {
+            // SAFETY: there are as many bytes from `at` on, and any bytes are a header.
+            let header: cmsghdr = unsafe { read_unaligned(control[at..].as_ptr().cast()) };
+            let len = header.cmsg_len as usize;
+            let Some(data) = control.get(at + size_of::<cmsghdr>()..(at + len).min(filled)) else {
+                break;
+            };
+            match (header.cmsg_level, header.cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    beside.wall = value::<libc::timespec>(data).map_or(0, |t| {
+                        t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
+                    });
+                }
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                    beside.tag =
+                        value::<libc::tpacket_auxdata>(data).and_then(|auxiliary| tag(&auxiliary));
+                }
+                _ => {}
+            }
+            at += len.max(size_of::<cmsghdr>()).next_multiple_of(size_of::<usize>());
+        }
+        beside
+    }
+}
+
+fn tag(auxiliary: &libc::tpacket_auxdata) -> Option<(u16, u16)> {
+    let says = |bit| auxiliary.tp_status & bit != 0;
+    let known = says(libc::TP_STATUS_VLAN_TPID_VALID);
+    let protocol = if known { auxiliary.tp_vlan_tpid } else { DOT1Q };
+    says(libc::TP_STATUS_VLAN_VALID).then_some((protocol, auxiliary.tp_vlan_tci))
+}
+
+/// A plain value at the start of some bytes.
+fn value<T: Copy>(data: &[u8]) -> Option<T> {
+    // SAFETY: there are enough bytes, and callers ask for structures of integers only, which any
+    // bytes are.
+    (data.len() >= size_of::<T>()).then(|| unsafe { read_unaligned(data.as_ptr().cast()) })
+}
+
+/// Memory for sending.
+#[derive(Debug)]
+pub struct Outbox {
+    headers: Box<[mmsghdr]>,
+    iovecs: Box<[iovec]>,
+}
+
+// SAFETY: the pointers lead into memory that the structure owns, or are set anew before each call.
+unsafe impl Send for Outbox {}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Outbox::new()
+    }
+}
+
+impl Outbox {
+    /// For up to [`BATCH`] frames.
+    pub fn new() -> Outbox {
+        // SAFETY: all zeroes are valid headers and vectors: null pointers and lengths of zero.
+        let (header, empty) = unsafe { (zeroed::<mmsghdr>(), zeroed::<iovec>()) };
+        Outbox {
+            headers: vec![header; BATCH].into_boxed_slice(),
+            iovecs: vec![empty; BATCH].into_boxed_slice(),
+        }
+    }
+
+    /// Sends frames in order, at most [`BATCH`] of them; says how many were taken.
+    ///
+    /// # Errors
+    /// What the system says of the first frame, when none was taken.
+    pub fn send(
+        &mut self,
+        socket: &PacketSocket,
+        pool: &Pool,
+        frames: &[Slot],
+    ) -> io::Result<usize> {
+        let many = frames.len().min(BATCH);
+        for (i, slot) in frames[..many].iter().enumerate() {
+            let frame = pool.frame(*slot);
+            // The kernel only reads from it.
+            let base = frame.as_ptr().cast_mut().cast::<c_void>();
+            self.iovecs[i] = iovec { iov_base: base, iov_len: frame.len() };
+            self.headers[i].msg_hdr.msg_iov = &raw mut self.iovecs[i];
+            self.headers[i].msg_hdr.msg_iovlen = 1;
+        }
+        let (fd, flags) = (socket.fd.as_raw_fd(), libc::MSG_DONTWAIT);
+        // SAFETY: `many` headers were just set up with pointers to frames that are borrowed for
+        // the call, each with its true length; the kernel writes nothing but message lengths.
+        let done =
+            unsafe { libc::sendmmsg(fd, self.headers.as_mut_ptr(), many as c_uint, flags as _) };
+        checked(done).map(|n| n as usize)
+    }
+}
+
+fn checked(done: c_int) -> io::Result<c_int> {
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+}
