@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod counts;
+pub mod cpu;
 mod image;
 pub mod plan;
 #[cfg(feature = "kernel")]

@@ -18,12 +18,13 @@ pub(super) struct Freed {
 
 impl Servers {
     /// Makes every shared server but `except` fit its present share, which `before` was not yet.
+    /// One that is not counted has none, and nothing to leave.
     pub(super) fn shrink(&mut self, now: u64, except: Option<u32>, before: &Bandwidth) -> Freed {
         let mut freed = Freed { settled: now, spare: Share::ZERO };
         for s in 0..self.servers.len() as u32 {
             let server = &self.servers[s as usize];
             let there = !matches!(server.state, State::Leaving | State::Vacant);
-            if there && server.kind == Kind::Shared && Some(s) != except {
+            if there && server.counted > 0 && Some(s) != except {
                 self.shrink_one(now, s, before, &mut freed);
             }
         }

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * One server: budget, period, and where it stands in its current period
+ * (crates/cpu/src/servers/server.rs), and the tasks that it serves (members.rs beside it).
+ */
+#ifndef LAXITY_SERVER_H
+#define LAXITY_SERVER_H
+
+#include "heap.h"
+
+enum lx_state {
+	/* The place may be given away. */
+	LX_VACANT,
+	/* No member is runnable. */
+	LX_BLOCKED,
+	/* Competes with its deadline. */
+	LX_READY,
+	/* Runnable members wait for the next release. */
+	LX_EXPIRED,
+	/* All members left; its share is not free before its zero-lag time. */
+	LX_LEAVING,
+};
+
+enum lx_kind {
+	/* Of a share of what best effort has. */
+	LX_SHARED,
+	/* Guaranteed, held to its budget, never given slack. */
+	LX_HARD,
+};
+
+struct lx_server {
+	u64 budget;
+	u64 period;
+	u64 left;
+	/* Current release plus period. */
+	u64 end;
+	u64 deadline;
+	/* The next release before idle time advanced it. */
+	u64 original;
+	/* Execution since the last sample began. */
+	u64 execution;
+	u64 average;
+	u64 average_used;
+	/* Before `limited_until` the share is `limited_rate`. */
+	u64 limited_until;
+	u64 limited_rate;
+	/* Of a reservation, and the share that it needs. */
+	u64 declared_budget;
+	u64 declared_period;
+	u64 reserved;
+	/* Reservations only: periods in which the budget was used up after the deadline, and by how
+	 * much at most. Nothing is decided by these. */
+	u64 late;
+	u64 latest;
+	u32 state;
+	u32 kind;
+	u32 weight;
+	/* What of the weight is in the load. */
+	u32 counted;
+	/* Place among those counted, from one. */
+	u32 active;
+	/* First and last runnable member. */
+	u32 head;
+	u32 tail;
+	u32 members;
+	/* The next vacant place. */
+	u32 next;
+	u32 padding;
+};
+
+/* A task and its place in the list of its server's runnable members. */
+struct lx_member {
+	/* LX_NONE without one. */
+	u32 server;
+	u32 runnable;
+	u32 next;
+	/* For whoever moves tasks: this one may not. */
+	u32 pinned;
+};
+
+/* Provided by whoever includes this. */
+LX_INLINE struct lx_member *lx_member(u32 task);
+
+LX_INLINE void lx_append(struct lx_server *s, u32 task)
+{
+	struct lx_member *m = lx_member(task);
+	u32 last = s->tail;
+
+	m->runnable = 1;
+	m->next = LX_NONE;
+	s->tail = task;
+	if (last == LX_NONE)
+		s->head = task;
+	else
+		lx_member(last)->next = task;
+}
+
+/* The one that runs stands first, so this is a step as a rule. */
+LX_CALLED void lx_unlink(struct lx_server *s, u32 task)
+{
+	struct lx_member *m = lx_member(task);
+	u32 before = LX_NONE, at = s->head;
+
+	m->runnable = 0;
+	while (at != task && at != LX_NONE && lx_may_loop) {
+		before = at;
+		at = lx_member(at)->next;
+	}
+	if (before == LX_NONE)
+		s->head = m->next;
+	else
+		lx_member(before)->next = m->next;
+	if (s->tail == task)
+		s->tail = before;
+}
+
+/* Whether the current release is void at a wake-up: the period is over, or no more was used than
+ * the share since the release (BEBS section 4.1, rule 4). */
+LX_INLINE int lx_starts_afresh(const struct lx_server *s, u64 now)
+{
+	if (now >= s->end)
+		return 1;
+	if (now + s->period < s->end)
+		return 0;
+	return lx_at_most(lx_mul(s->budget - s->left, s->period),
+			  lx_mul(now + s->period - s->end, s->budget));
+}
+
+/* When the share since the release comes to what was used, or now if it has. */
+LX_INLINE u64 lx_zero_lag(const struct lx_server *s, u64 now)
+{
+	u64 unused = lx_mul_div(s->left, s->period, lx_max(s->budget, 1), 0);
+
+	return lx_max(s->end - lx_min(unused, s->end), now);
+}
+
+/* From `from` on, up to which the server's share was the old one, it has the share of `period`. */
+LX_INLINE void lx_stretch_from(struct lx_server *s, u64 from, u64 period)
+{
+	if (s->end > from) {
+		u64 rest = s->end - from;
+		u64 later = lx_mul_div(rest, period, s->period, 1) - rest;
+
+		s->end += later;
+		s->deadline += later;
+	}
+	s->period = period;
+}
+
+/* The average weighs three times as much as what is new. */
+LX_INLINE void lx_sample(struct lx_server *s)
+{
+	s->average = (s->average * 3 + s->execution) / 4;
+	s->execution = 0;
+}
+
+#endif

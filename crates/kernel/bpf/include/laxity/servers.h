@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * EDF over servers on one CPU: the integer part of crates/cpu/src/servers, where it is proved why
+ * no deadline of a reservation is missed. Bandwidth changes hands at zero-lag times; deadlines of
+ * reservations are their periods.
+ *
+ * Nothing here knows of a kernel: time is an argument, tasks are numbers. In BPF all of it runs
+ * under the lock of the CPU's servers.
+ */
+#ifndef LAXITY_SERVERS_H
+#define LAXITY_SERVERS_H
+
+#include "bandwidth.h"
+#include "server.h"
+
+/* What policies made of servers differ in (rules.rs). */
+struct lx_rules {
+	/* Budgets: the average before anything was sampled, bounds, and in thousandths of the
+	 * average the margin and the drift below which it is not taken over. */
+	u64 first;
+	u64 least;
+	u64 most;
+	u64 margin;
+	u64 lazy;
+	/* Budgets are cut so that no period is longer. Not a rule of the papers: the kernel takes
+	 * a scheduler away that lets a task wait for too long. LX_NEVER for no limit. */
+	u64 longest;
+	/* How far deadlines may run ahead; LX_NEVER for no limit. */
+	u64 ahead;
+	/* A budget used up comes back at once (CBS) instead of at the next release (BEBS). */
+	u32 recharge;
+	/* Idle time advances releases, under the deadlines they would have had. */
+	u32 slack;
+	/* A sample is what is executed from wake-up to sleep, instead of until blocked or expired. */
+	u32 job;
+	/* Servers that sleep do not divide the bandwidth. */
+	u32 unblocked;
+};
+
+struct lx_servers {
+	struct lx_rules rules;
+	struct lx_bandwidth bandwidth;
+	/* What reservations need together. */
+	u64 need;
+	/* By how much idle time has advanced all releases so far. */
+	u64 advanced;
+	/* When all shares given away are free. */
+	u64 settled;
+	/* When it was last looked how far deadlines ran ahead. */
+	u64 looked;
+	/* Of those who became ready, and of those who began to wait. */
+	u64 turns;
+	u64 waits;
+	/* Chosen last, if it still competes. */
+	u32 running;
+	/* Places ever used, the first vacant one, those in use. */
+	u32 used;
+	u32 vacant;
+	u32 living;
+	u32 actives;
+	u32 padding;
+	/* Those that count in the load. */
+	u32 active[LX_SERVERS];
+	struct lx_heap ready;
+	/* By next release plus `advanced` as it was then. */
+	struct lx_heap expired;
+	/* Reservations that wait for their next release. */
+	struct lx_heap suspended;
+	/* Shares that come back later. */
+	struct lx_heap returns;
+	struct lx_server server[LX_SERVERS];
+};
+
+LX_INLINE struct lx_server *lx_server(struct lx_servers *q, u32 s)
+{
+	return lx_at(q->server, s);
+}
+
+LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lx_rules *rules)
+{
+	q->rules = *rules;
+	q->running = LX_NONE;
+	q->vacant = LX_NONE;
+	lx_bandwidth_set(&q->bandwidth, LX_ONE, 0);
+}
+
+#include "transition.h"
+
+/* The next budget (rules.rs, `Adaptation::budget`). */
+LX_INLINE u64 lx_budget(const struct lx_rules *r, struct lx_server *s)
+{
+	u64 used = s->average_used;
+	u64 drift = (s->average > used ? s->average - used : used - s->average) * 1000;
+
+	if (!used || drift > used * r->lazy)
+		s->average_used = s->average;
+	used = s->average_used + s->average_used * r->margin / 1000;
+	return lx_min(lx_max(used, r->least), r->most);
+}
+
+/* A new period begins at `release`; `original` is when it would have begun without slack. */
+LX_CALLED void lx_renew(struct lx_servers *q, u32 i, u64 release, u64 original)
+{
+	struct lx_server *s = lx_server(q, i);
+	u64 budget = s->declared_budget, period = s->declared_period;
+
+	if (s->kind == LX_SHARED) {
+		budget = lx_budget(&q->rules, s);
+		period = lx_period(&q->bandwidth, budget, s->weight);
+		if (period > q->rules.longest) {
+			budget = lx_max(lx_mul_div(budget, q->rules.longest, period, 0), 1);
+			period = lx_period(&q->bandwidth, budget, s->weight);
+		}
+		if (release < s->limited_until) {
+			/* Waiting for the full share may give the earlier deadline. */
+			u64 slower = lx_max(lx_time_for(s->limited_rate, budget), period);
+
+			if (slower < LX_NEVER - release &&
+			    release + slower <= s->limited_until + period)
+				period = slower;
+			else
+				release = s->limited_until;
+		}
+	}
+	s->budget = budget;
+	s->left = budget;
+	s->period = period;
+	s->end = release + period;
+	s->deadline = (q->rules.slack ? lx_max(original, release) : release) + period;
+	/* Members take turns, a budget each. */
+	if (s->head != s->tail) {
+		u32 first = s->head;
+
+		lx_unlink(s, first);
+		lx_append(s, first);
+	}
+}
+
+LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	if (s->state != LX_READY) {
+		s->state = LX_READY;
+		if (!q->rules.job)
+			s->execution = 0;
+	}
+	if (lx_heap_has(&q->ready, i))
+		lx_heap_rekey(&q->ready, i, s->deadline);
+	else
+		lx_heap_set(&q->ready, i, s->deadline, ++q->turns);
+}
+
+LX_INLINE void lx_leave_ready(struct lx_servers *q, u32 i)
+{
+	lx_heap_remove(&q->ready, i);
+	if (q->running == i)
+		q->running = LX_NONE;
+}
+
+LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	lx_leave_ready(q, i);
+	s->state = LX_EXPIRED;
+	s->original = release;
+	if (s->kind == LX_HARD)
+		lx_heap_set(&q->suspended, i, release, ++q->waits);
+	else
+		lx_heap_set(&q->expired, i, release + q->advanced, ++q->waits);
+}
+
+/* The budget is used up. */
+LX_CALLED void lx_exhaust(struct lx_servers *q, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+	u64 end = s->end, deadline = s->deadline;
+
+	if (s->kind == LX_HARD && now > deadline) {
+		s->late++;
+		s->latest = lx_max(s->latest, now - deadline);
+	}
+	if (!q->rules.job)
+		lx_sample(s);
+	if ((s->kind == LX_HARD || !q->rules.recharge) && end > now) {
+		lx_enter_expired(q, i, end);
+		return;
+	}
+	/* A period that is over already is followed by the one that starts at its end, not now, and
+	 * must not be due before it. */
+	lx_renew(q, i, end, end);
+	s->deadline = lx_max(s->deadline, deadline);
+	lx_enter_ready(q, i);
+}
+
+/* A server has something to run again. */
+LX_CALLED void lx_activate(struct lx_servers *q, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	if (s->kind == LX_SHARED && s->counted < s->weight)
+		lx_count(q, now, i);
+	if (q->rules.unblocked)
+		lx_heap_remove(&q->returns, i);
+	s->execution = 0;
+	if (lx_starts_afresh(s, now)) {
+		lx_renew(q, i, now, now);
+		lx_enter_ready(q, i);
+	} else if (!s->left) {
+		lx_enter_expired(q, i, s->end);
+	} else {
+		lx_enter_ready(q, i);
+	}
+}
+
+/* Nothing of a server is runnable any more. */
+LX_CALLED void lx_deactivate(struct lx_servers *q, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	if (s->state == LX_READY) {
+		lx_sample(s);
+		if (s->kind == LX_HARD && now > s->deadline) {
+			s->late++;
+			s->latest = lx_max(s->latest, now - s->deadline);
+		}
+	}
+	s->state = LX_BLOCKED;
+	lx_leave_ready(q, i);
+	lx_heap_remove(&q->expired, i);
+	lx_heap_remove(&q->suspended, i);
+	if (q->rules.unblocked && s->kind == LX_SHARED)
+		lx_uncount(q, now, i);
+}
+
+LX_CALLED void lx_release_due(struct lx_servers *q, u64 now)
+{
+	u32 i;
+
+	while (lx_heap_least(&q->suspended) <= now && lx_may_loop) {
+		u64 at = lx_heap_least(&q->suspended);
+
+		i = lx_heap_first(&q->suspended);
+		lx_heap_remove(&q->suspended, i);
+		lx_renew(q, i, at, at);
+		lx_enter_ready(q, i);
+	}
+	while (q->expired.count && lx_may_loop) {
+		u64 at = lx_heap_least(&q->expired) - q->advanced;
+
+		if (at > now)
+			break;
+		i = lx_heap_first(&q->expired);
+		lx_heap_remove(&q->expired, i);
+		lx_renew(q, i, at, lx_server(q, i)->original);
+		lx_enter_ready(q, i);
+	}
+}
+
+/* Books execution of a server. */
+LX_CALLED void lx_account(struct lx_servers *q, u32 i, u64 ran)
+{
+	struct lx_server *s = lx_server(q, i);
+	u64 most = lx_max(q->rules.most, 1);
+
+	s->left -= lx_min(ran, s->left);
+	s->execution += ran;
+	if (q->rules.job && s->execution >= most) {
+		u64 rest = s->execution % most;
+		u64 times = lx_min(s->execution / most, 64);
+
+		while (times && lx_may_loop) {
+			s->execution = most;
+			lx_sample(s);
+			times--;
+		}
+		s->execution = rest;
+	}
+}
+
+/* When all that is pending ran ahead of its share by more than the limit, all deadlines move back
+ * by the excess of the one least ahead (crates/cpu/src/servers/reanchor.rs). */
+LX_CALLED void lx_limit_ahead(struct lx_servers *q, u64 now)
+{
+	u64 excess = LX_NEVER, latest = now + q->rules.ahead;
+	u32 i;
+
+	if (q->rules.ahead == LX_NEVER || now < q->looked + q->rules.ahead / 16)
+		return;
+	if (!q->ready.count || lx_zero_lag(lx_server(q, lx_heap_first(&q->ready)), now) <= latest)
+		return;
+	q->looked = now;
+	for (i = lx_zero; i < q->ready.count && lx_may_loop; i++) {
+		const struct lx_server *s = lx_server(q, lx_at(q->ready.node, i)->entry);
+		u64 zero_lag = lx_zero_lag(s, now);
+
+		if (s->kind == LX_HARD)
+			return;
+		excess = lx_min(excess, zero_lag > latest ? zero_lag - latest : 0);
+	}
+	if (!excess)
+		return;
+	for (i = lx_zero; i < q->used && lx_may_loop; i++) {
+		struct lx_server *s = lx_server(q, i);
+
+		if (s->kind == LX_HARD || s->state == LX_VACANT)
+			continue;
+		s->end -= lx_min(s->end, excess);
+		s->deadline -= lx_min(s->deadline, excess);
+		lx_heap_rekey(&q->ready, i, s->deadline);
+	}
+}
+
+/* --- What is reported, in the words of crates/cpu/src/policy.rs --- */
+
+/* A server without members; LX_NONE when there is no place. A reservation is taken from best effort
+ * now and first released when it is free; whether it fits was asked before. */
+LX_CALLED u32 lx_found(struct lx_servers *q, u64 now, u32 weight, u64 budget, u64 period)
+{
+	struct lx_server *s;
+	u32 i;
+
+	lx_catch_up(q, now);
+	i = q->vacant;
+	if (i != LX_NONE)
+		q->vacant = lx_server(q, i)->next;
+	else if (q->used < LX_SERVERS)
+		i = q->used++;
+	else
+		return LX_NONE;
+	q->living++;
+	s = lx_server(q, i);
+	__builtin_memset(s, 0, sizeof(*s));
+	s->state = LX_BLOCKED;
+	s->head = LX_NONE;
+	s->tail = LX_NONE;
+	s->weight = weight;
+	s->average = q->rules.first;
+	if (!period) {
+		s->kind = LX_SHARED;
+		if (!q->rules.unblocked)
+			lx_count(q, now, i);
+		return i;
+	}
+	s->kind = LX_HARD;
+	s->declared_budget = budget;
+	s->declared_period = period;
+	lx_reserve(q, s, lx_share(budget, period, 1));
+	s->end = lx_take(q, now);
+	if (s->end <= now)
+		s->end = 0;
+	return i;
+}
+
+LX_INLINE void lx_attach(struct lx_servers *q, u32 i, u32 task)
+{
+	struct lx_member *m = lx_member(task);
+
+	m->server = i;
+	m->runnable = 0;
+	m->next = LX_NONE;
+	lx_server(q, i)->members++;
+}
+
+/* A server goes when its last member does. */
+LX_CALLED void lx_dissolve(struct lx_servers *q, u64 now, u32 i)
+{
+	lx_server(q, i)->state = LX_LEAVING;
+	lx_uncount(q, now, i);
+}
+
+/* A task is gone, after running for `ran` since the last report. */
+LX_CALLED void lx_leave(struct lx_servers *q, u64 now, u32 task, u64 ran)
+{
+	struct lx_member *m = lx_member(task);
+	struct lx_server *s;
+	u32 i = m->server;
+
+	if (i == LX_NONE)
+		return;
+	s = lx_server(q, i);
+	lx_catch_up(q, now);
+	lx_account(q, i, ran);
+	if (m->runnable)
+		lx_unlink(s, task);
+	m->server = LX_NONE;
+	s->members--;
+	if (s->head == LX_NONE && s->state != LX_BLOCKED)
+		lx_deactivate(q, now, i);
+	if (!s->members)
+		lx_dissolve(q, now, i);
+	if (s->state == LX_READY && !s->left)
+		lx_exhaust(q, now, i);
+}
+
+LX_CALLED void lx_wake(struct lx_servers *q, u64 now, u32 task)
+{
+	struct lx_member *m = lx_member(task);
+	struct lx_server *s;
+
+	if (m->server == LX_NONE || m->runnable)
+		return;
+	s = lx_server(q, m->server);
+	lx_catch_up(q, now);
+	lx_append(s, task);
+	if (s->state == LX_BLOCKED) {
+		lx_limit_ahead(q, now);
+		lx_activate(q, now, m->server);
+	}
+}
+
+LX_CALLED void lx_block(struct lx_servers *q, u64 now, u32 task, u64 ran)
+{
+	struct lx_member *m = lx_member(task);
+	struct lx_server *s;
+	u32 i = m->server;
+
+	if (i == LX_NONE)
+		return;
+	s = lx_server(q, i);
+	lx_account(q, i, ran);
+	if (!m->runnable)
+		return;
+	lx_catch_up(q, now);
+	lx_unlink(s, task);
+	if (s->head == LX_NONE)
+		lx_deactivate(q, now, i);
+	else if (s->state == LX_READY && !s->left)
+		lx_exhaust(q, now, i);
+}
+
+LX_CALLED void lx_ran(struct lx_servers *q, u64 now, u32 task, u64 ran)
+{
+	u32 i = lx_member(task)->server;
+	struct lx_server *s;
+
+	if (i == LX_NONE)
+		return;
+	s = lx_server(q, i);
+	lx_account(q, i, ran);
+	if (s->state == LX_READY && !s->left) {
+		lx_catch_up(q, now);
+		lx_exhaust(q, now, i);
+	}
+}
+
+LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
+{
+	lx_catch_up(q, now);
+	lx_release_due(q, now);
+}
+
+/* When lx_timer wants to be called, at the latest. */
+LX_INLINE u64 lx_due(const struct lx_servers *q)
+{
+	u64 suspended = lx_heap_least(&q->suspended);
+	u64 expired = q->expired.count ? lx_heap_least(&q->expired) - q->advanced : LX_NEVER;
+
+	return lx_min(suspended, expired);
+}
+
+/* The server that runs from now on; LX_NONE when there is none. */
+LX_CALLED u32 lx_pick(struct lx_servers *q, u64 now)
+{
+	if (!q->ready.count) {
+		lx_catch_up(q, now);
+		if (q->rules.slack && q->expired.count) {
+			u64 at = lx_heap_least(&q->expired) - q->advanced;
+
+			q->advanced += at > now ? at - now : 0;
+			lx_release_due(q, now);
+		}
+		if (!q->ready.count)
+			return LX_NONE;
+	}
+	/* Among equals whoever runs goes on. */
+	if (q->running == LX_NONE ||
+	    lx_heap_key(&q->ready, q->running) != lx_heap_least(&q->ready))
+		q->running = lx_heap_first(&q->ready);
+	return q->running;
+}
+
+#endif

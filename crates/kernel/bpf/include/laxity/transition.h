@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Bandwidth changes hands at zero-lag times (crates/cpu/src/servers/transition.rs). Part of
+ * servers.h.
+ */
+#ifndef LAXITY_TRANSITION_H
+#define LAXITY_TRANSITION_H
+
+struct lx_freed {
+	/* When all of it is free, and what is at once. */
+	u64 settled;
+	u64 spare;
+};
+
+/* Every shared server but `except` fits its present share, which `before` was not yet. Only those
+ * that count have something to give. */
+LX_CALLED void lx_shrink(struct lx_servers *q, u64 now, u32 except,
+			 const struct lx_bandwidth *before, struct lx_freed *freed)
+{
+	u32 i;
+
+	freed->settled = now;
+	freed->spare = 0;
+	for (i = lx_zero; i < q->actives && lx_may_loop; i++) {
+		u32 id = *lx_at(q->active, i);
+		struct lx_server *s = lx_server(q, id);
+		u64 period, from;
+
+		if (id == except || s->state == LX_LEAVING)
+			continue;
+		if (!s->period || (s->state == LX_BLOCKED && now >= s->end)) {
+			/* Its period is over: the next one has the new share. */
+			if (now >= s->limited_until) {
+				u64 had = lx_share_of(before, s->weight);
+				u64 has = lx_share_of(&q->bandwidth, s->weight);
+
+				freed->spare += had > has ? had - has : 0;
+			}
+			continue;
+		}
+		period = lx_period(&q->bandwidth, s->budget, s->weight);
+		if (period <= s->period)
+			continue;
+		from = lx_zero_lag(s, now);
+		if (from > now) {
+			freed->settled = lx_max(freed->settled, from);
+		} else {
+			u64 had = lx_share(s->budget, s->period, 0);
+			u64 has = lx_share(s->budget, period, 1);
+
+			freed->spare += had > has ? had - has : 0;
+		}
+		lx_stretch_from(s, from, period);
+		lx_heap_rekey(&q->ready, id, s->deadline);
+	}
+	q->settled = lx_max(q->settled, freed->settled);
+	freed->settled = q->settled;
+}
+
+/* Another load, of which a server has more or less. */
+LX_CALLED void lx_set_counted(struct lx_servers *q, u32 i, u32 counted)
+{
+	struct lx_server *s = lx_server(q, i);
+	u32 before = s->counted;
+
+	s->counted = counted;
+	if (!before && counted) {
+		*lx_at(q->active, q->actives) = i;
+		s->active = ++q->actives;
+	} else if (before && !counted) {
+		u32 last = *lx_at(q->active, --q->actives);
+
+		*lx_at(q->active, s->active - 1) = last;
+		lx_server(q, last)->active = s->active;
+		s->active = 0;
+	}
+	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort,
+			 q->bandwidth.load - before + counted);
+}
+
+/* The share that a server may use now. */
+LX_INLINE u64 lx_entitled(const struct lx_bandwidth *b, u64 now, const struct lx_server *s)
+{
+	if (!s->counted)
+		return 0;
+	if (now < s->limited_until)
+		return s->limited_rate;
+	if (s->period && now < s->end)
+		return lx_share(s->budget, s->period, 0);
+	return lx_share_of(b, s->counted);
+}
+
+/* A shared server joins those that divide, with all of its weight. */
+LX_CALLED void lx_count(struct lx_servers *q, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+	struct lx_bandwidth before = q->bandwidth;
+	u64 held = lx_entitled(&before, now, s);
+	struct lx_freed freed;
+
+	lx_set_counted(q, i, s->weight > s->counted ? s->weight : s->counted);
+	lx_shrink(q, now, i, &before, &freed);
+	s->limited_until = freed.settled;
+	s->limited_rate = held + freed.spare;
+}
+
+/* What a reservation needs from now on. */
+LX_INLINE void lx_reserve(struct lx_servers *q, struct lx_server *s, u64 share)
+{
+	q->need += share - s->reserved;
+	s->reserved = share;
+}
+
+LX_INLINE void lx_divide(struct lx_servers *q)
+{
+	lx_bandwidth_set(&q->bandwidth, q->need < LX_ONE ? LX_ONE - q->need : 0, q->bandwidth.load);
+}
+
+/* What was to come back at this time does. */
+LX_CALLED void lx_settle(struct lx_servers *q, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+	int gone = s->state == LX_LEAVING;
+
+	lx_heap_remove(&q->returns, i);
+	if (s->kind == LX_SHARED) {
+		int asleep = s->state == LX_BLOCKED && q->rules.unblocked;
+
+		lx_set_counted(q, i, gone || asleep ? 0 : s->weight);
+	} else if (gone) {
+		lx_reserve(q, s, 0);
+		lx_divide(q);
+	}
+	if (gone) {
+		s->state = LX_VACANT;
+		s->next = q->vacant;
+		q->vacant = i;
+		q->living--;
+	}
+}
+
+/* Lowers what is counted of a server to its weight, or to nothing, when that is safe. */
+LX_CALLED void lx_uncount(struct lx_servers *q, u64 now, u32 i)
+{
+	u64 at = lx_zero_lag(lx_server(q, i), now);
+
+	if (at > now)
+		lx_heap_set(&q->returns, i, at, 0);
+	else
+		lx_settle(q, i);
+}
+
+LX_CALLED void lx_catch_up(struct lx_servers *q, u64 now)
+{
+	while (lx_heap_least(&q->returns) <= now && lx_may_loop)
+		lx_settle(q, lx_heap_first(&q->returns));
+}
+
+/* The share of a reservation is taken from best effort; from when on it is free. */
+LX_CALLED u64 lx_take(struct lx_servers *q, u64 now)
+{
+	struct lx_bandwidth before = q->bandwidth;
+	struct lx_freed freed;
+
+	lx_divide(q);
+	lx_shrink(q, now, LX_NONE, &before, &freed);
+	return freed.settled;
+}
+
+/* Another weight (crates/cpu/src/servers/policy.rs, `renice`). */
+LX_CALLED void lx_renice(struct lx_servers *q, u64 now, u32 i, u32 weight)
+{
+	struct lx_server *s = lx_server(q, i);
+	u32 old = s->weight;
+	u64 period;
+
+	lx_catch_up(q, now);
+	s->weight = weight;
+	if (!s->counted || weight == old || s->kind != LX_SHARED)
+		return;
+	if (weight > s->counted) {
+		lx_heap_remove(&q->returns, i);
+		lx_count(q, now, i);
+		return;
+	}
+	period = lx_period(&q->bandwidth, s->budget, weight);
+	if (s->period && period > s->period) {
+		lx_stretch_from(s, lx_zero_lag(s, now), period);
+		if (s->state == LX_EXPIRED)
+			lx_heap_rekey(&q->expired, i, s->end + q->advanced);
+		lx_heap_rekey(&q->ready, i, s->deadline);
+	}
+	lx_uncount(q, now, i);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * The headers of CPUs in user space: reads rules and a script, prints what was decided.
+ *
+ * Input: struct lx_rules, then steps of six u64, `what now a b c d`:
+ *   0  task a joins with a server of its own: weight b, or c in every d
+ *   1  task a joins the server of task b, or is refused (b = LX_NONE)
+ *   2  task a leaves after running for b
+ *   3  the server of task a has weight b
+ *   4  task a wakes    5  it blocks after running for b    6  it ran for b
+ *   7  the timer       8  who runs: `p TASK UNTIL` or `p idle`
+ * After each step but 8 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
+ * period and deadline.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <laxity/server.h>
+
+#define TASKS 32
+
+static struct lx_member members[TASKS];
+
+LX_INLINE struct lx_member *lx_member(u32 task)
+{
+	return lx_at(members, task);
+}
+
+#include <laxity/servers.h>
+
+static struct lx_servers servers;
+
+static void show(void)
+{
+	u32 task;
+
+	printf("s %llu %llu", servers.bandwidth.best_effort, lx_due(&servers));
+	for (task = 0; task < TASKS; task++) {
+		const struct lx_server *s;
+
+		if (members[task].server == LX_NONE)
+			continue;
+		s = lx_server(&servers, members[task].server);
+		printf(" %llu %llu %llu", s->budget, s->period, s->deadline);
+	}
+	printf("\n");
+}
+
+int main(void)
+{
+	struct lx_rules rules;
+	u64 step[6];
+	u32 i;
+
+	if (fread(&rules, sizeof(rules), 1, stdin) != 1)
+		return 2;
+	for (i = 0; i < TASKS; i++)
+		members[i].server = LX_NONE;
+	lx_servers_start(&servers, &rules);
+	while (fread(step, sizeof(step), 1, stdin) == 1) {
+		u64 now = step[1], b = step[3];
+		u32 task = step[2];
+
+		switch (step[0]) {
+		case 0:
+			lx_attach(&servers, lx_found(&servers, now, b, step[4], step[5]), task);
+			break;
+		case 1:
+			lx_catch_up(&servers, now);
+			if (b != LX_NONE)
+				lx_attach(&servers, lx_member(b)->server, task);
+			break;
+		case 2:
+			lx_leave(&servers, now, task, b);
+			break;
+		case 3:
+			lx_renice(&servers, now, lx_member(task)->server, b);
+			break;
+		case 4:
+			lx_wake(&servers, now, task);
+			break;
+		case 5:
+			lx_block(&servers, now, task, b);
+			break;
+		case 6:
+			lx_ran(&servers, now, task, b);
+			break;
+		case 7:
+			lx_timer(&servers, now);
+			break;
+		case 8:
+			i = lx_pick(&servers, now);
+			if (i == LX_NONE)
+				printf("p idle\n");
+			else
+				printf("p %u %llu\n", lx_server(&servers, i)->head,
+				       now + lx_server(&servers, i)->left);
+			continue;
+		default:
+			fprintf(stderr, "no such step\n");
+			return 2;
+		}
+		show();
+	}
+	return 0;
+}

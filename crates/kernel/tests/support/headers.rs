@@ -1,0 +1,69 @@
+//! Compiles a driver of `tests/headers`, with sanitizers where there are any, and speaks to it
+//! through pipes.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// Compiles the driver once a test program; `None` where there is no C compiler.
+fn compiled(source: &str) -> Option<&'static Path> {
+    static DRIVER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    DRIVER
+        .get_or_init(|| {
+            let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let name = format!("laxity-{source}-{}", std::process::id());
+            let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let compile = |sanitize: &[&str]| {
+                Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+                    .args(["-O1", "-g", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror"])
+                    .arg("-I")
+                    .arg(here.join("bpf/include"))
+                    .args(sanitize)
+                    .arg(here.join("tests/headers").join(source))
+                    .arg("-o")
+                    .arg(&out)
+                    .output()
+            };
+            let strict = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+            for sanitize in [&strict[..], &[]] {
+                match compile(sanitize) {
+                    Err(_) => return None,
+                    Ok(output) if output.status.success() => return Some(out),
+                    Ok(output) if sanitize.is_empty() => {
+                        panic!("{}", String::from_utf8_lossy(&output.stderr))
+                    }
+                    // Libraries of the sanitizers may be lacking.
+                    Ok(_) => {}
+                }
+            }
+            None
+        })
+        .as_deref()
+}
+
+/// What a driver answers, by lines; `None`, with the reason printed, where it cannot be compiled.
+pub fn ask(source: &str, input: Vec<u8>) -> Option<Vec<String>> {
+    let Some(driver) = compiled(source) else {
+        assert!(
+            std::env::var_os("LAXITY_REQUIRE_ALL").is_none_or(|v| v != "1"),
+            "LAXITY_REQUIRE_ALL=1, and there is no C compiler"
+        );
+        eprintln!("skipped: there is no C compiler");
+        return None;
+    };
+    let mut child = Command::new(driver)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the driver starts");
+    let mut to = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || to.write_all(&input));
+    let output = child.wait_with_output().expect("the driver ends");
+    let _ = writer.join();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the driver ended with {}: {said}", output.status);
+    let text = String::from_utf8(output.stdout).expect("text");
+    Some(text.lines().map(String::from).collect())
+}
