@@ -1,10 +1,12 @@
 //! A network interface by name.
 
 use std::io;
+use std::os::fd::AsFd as _;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
 use crate::error::WireError;
+use crate::sys::ethtool;
 
 /// A network interface of this namespace.
 #[derive(Clone, Debug)]
@@ -35,6 +37,16 @@ impl Device {
     /// Its number.
     pub fn index(&self) -> u32 {
         self.index
+    }
+
+    /// Whether it carries Ethernet frames.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn is_ethernet(&self) -> Result<bool, WireError> {
+        let failed = |e| WireError::io(&self.name, "asking for its kind", e);
+        let socket = control().map_err(failed)?;
+        ethtool::is_ethernet(socket.as_fd(), &self.name).map_err(failed)
     }
 
     /// Whether it is still there.

@@ -23,11 +23,10 @@ const DOWN: Span = Span(5_000_000);
 const LONGEST: Span = Span(500_000_000);
 
 /// A scheduler between two interfaces.
-#[derive(Debug)]
-pub struct Direction<R, T> {
+pub struct Direction {
     forwarder: Forwarder,
-    receive: R,
-    transmit: T,
+    receive: Box<dyn Receive>,
+    transmit: Box<dyn Transmit>,
     arrived: Vec<Slot>,
     /// Chosen, but not yet taken by the interface.
     chosen: VecDeque<Outgoing>,
@@ -49,9 +48,20 @@ pub enum Wait {
     Until(Option<Time>),
 }
 
-impl<R: Receive, T: Transmit> Direction<R, T> {
+impl std::fmt::Debug for Direction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Direction").field("forwarder", &self.forwarder).finish_non_exhaustive()
+    }
+}
+
+impl Direction {
     /// Joins a scheduler to its interfaces.
-    pub fn new(forwarder: Forwarder, receive: R, transmit: T, spin: Span) -> Direction<R, T> {
+    pub fn new(
+        forwarder: Forwarder,
+        receive: Box<dyn Receive>,
+        transmit: Box<dyn Transmit>,
+        spin: Span,
+    ) -> Direction {
         Direction {
             forwarder,
             receive,
@@ -81,7 +91,7 @@ impl<R: Receive, T: Transmit> Direction<R, T> {
             self.check()?;
         }
         let mut arrived = std::mem::take(&mut self.arrived);
-        let received = self.forwarder.receive(&mut self.receive, &mut arrived);
+        let received = self.forwarder.receive(&mut *self.receive, &mut arrived);
         let many = arrived.len();
         for slot in arrived.drain(..) {
             let stamp = self.forwarder.frames().stamp(slot);
@@ -92,14 +102,11 @@ impl<R: Receive, T: Transmit> Direction<R, T> {
         received?;
         self.decide(now, now)?;
         self.hand_over(now)?;
-        if many > 0 || self.again.is_none() && !self.chosen.is_empty() {
+        if many > 0 || (self.again.is_none() && !self.chosen.is_empty()) {
             return Ok(Wait::No);
         }
-        Ok(Wait::Until(if self.chosen.is_empty() {
-            self.forwarder.next_event()
-        } else {
-            self.again
-        }))
+        let event = if self.chosen.is_empty() { self.forwarder.next_event() } else { None };
+        Ok(Wait::Until([event, self.again].into_iter().flatten().min()))
     }
 
     fn check(&mut self) -> Result<(), WireError> {
@@ -125,10 +132,10 @@ impl<R: Receive, T: Transmit> Direction<R, T> {
 
     /// Hands over what was chosen, unless it is too early to ask again.
     fn hand_over(&mut self, now: Time) -> Result<(), WireError> {
-        if self.chosen.is_empty() || self.again.is_some_and(|again| now < again) {
+        let again = self.again.take_if(|again| *again <= now);
+        if self.again.is_some() || self.chosen.is_empty() && again.is_none() {
             return Ok(());
         }
-        self.again = None;
         self.slots.clear();
         self.slots.extend(self.chosen.iter().map(Outgoing::slot));
         let taken = self.transmit.transmit(self.forwarder.frames(), &self.slots);

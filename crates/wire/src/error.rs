@@ -30,6 +30,20 @@ pub enum WireError {
         /// Its name.
         device: String,
     },
+    /// XDP needs an interface with one queue.
+    Queues {
+        /// Its name.
+        device: String,
+        /// How many it has.
+        queues: u32,
+    },
+    /// Frames are too long for XDP.
+    Jumbo {
+        /// The interface.
+        device: String,
+        /// Its MTU.
+        mtu: u32,
+    },
     /// The interface was removed while the link ran.
     Gone {
         /// Its name.
@@ -93,6 +107,15 @@ impl fmt::Display for WireError {
             WireError::NotEthernet { device } => write!(
                 f,
                 "{device} does not carry Ethernet frames; a bridge joins Ethernet interfaces"
+            ),
+            WireError::Queues { device, queues } => write!(
+                f,
+                "{device} has {queues} queues, XDP needs one: `ethtool -L {device} combined 1`, or \
+                 --io packet"
+            ),
+            WireError::Jumbo { device, mtu } => write!(
+                f,
+                "the MTU of {device} is {mtu}, too long for XDP; lower it, or use --io packet"
             ),
             WireError::Gone { device } => write!(
                 f,

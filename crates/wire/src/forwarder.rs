@@ -141,7 +141,7 @@ impl Forwarder {
     /// As the way in says.
     pub fn receive(
         &mut self,
-        from: &mut impl Receive,
+        from: &mut dyn Receive,
         arrived: &mut Vec<Slot>,
     ) -> Result<(), WireError> {
         from.receive(&mut self.pool, arrived, &mut self.counts)

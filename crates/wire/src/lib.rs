@@ -8,6 +8,7 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 #![cfg(target_os = "linux")]
 
+pub mod bridge;
 pub mod counts;
 pub mod device;
 pub mod direction;
@@ -19,6 +20,7 @@ pub mod pool;
 pub mod port;
 pub mod segment;
 mod sys;
+pub mod xdp;
 
 pub use direction::Direction;
 pub use error::WireError;

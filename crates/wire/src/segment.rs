@@ -4,7 +4,7 @@
 //! A neighbour in the same machine (a container, a virtual machine) leaves this to the interface,
 //! and says so beside the frame (`struct virtio_net_hdr`, in the manner of virtio 1.2, 5.1.6).
 
-use laxity_trace::{LinkType, decode};
+use laxity_trace::{Fragment, LinkType, decode};
 
 const NEEDS_CHECKSUM: u8 = 1;
 const TCP_V4: u8 = 1;
@@ -70,6 +70,33 @@ pub fn complete(frame: &mut [u8], (start, offset): (usize, usize)) -> Result<(),
     }
     put_sum(frame, at, sum(&frame[start..], 0));
     Ok(())
+}
+
+/// Where the checksum of a frame is to be completed, told by its holding no more than the sum of
+/// the pseudo header. Of a frame whose true checksum happens to be that, completing changes
+/// nothing.
+pub fn unfinished(link_type: LinkType, frame: &[u8]) -> Option<(usize, usize)> {
+    let headers = decode(link_type, frame);
+    let offset = match headers.protocol {
+        Some(6) => 16,
+        Some(17) => 6,
+        _ => return None,
+    };
+    if headers.fragment != Fragment::Whole {
+        return None;
+    }
+    let network = headers.network_offset? as usize;
+    let transport = headers.transport_offset? as usize;
+    let addresses = if headers.ip_version? == 4 { 12..20 } else { 8..40 };
+    let end = network + headers.ip_len? as usize;
+    // Padding after the packet is not covered by its checksum, which cannot be completed then.
+    if end != frame.len() {
+        return None;
+    }
+    let there = frame.get(transport + offset..transport + offset + 2)?;
+    let length = (frame.len() - transport) as u64;
+    let pseudo = sum(frame.get(network..)?.get(addresses)?, u64::from(headers.protocol?) + length);
+    (there == fold(pseudo).to_be_bytes()).then_some((transport, offset))
 }
 
 /// Writes a sum, complemented. Zero, which says "none" in UDP, is written as its other form.

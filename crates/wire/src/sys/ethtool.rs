@@ -9,6 +9,7 @@ const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
 const SFEATURES: u32 = 0x3b;
+const GCHANNELS: u32 = 0x3c;
 const SS_FEATURES: u32 = 4;
 /// Bytes of a name.
 const NAME: usize = 32;
@@ -81,14 +82,62 @@ pub fn request(control: BorrowedFd<'_>, device: &str, blocks: &[(u32, u32)]) -> 
     unsafe { call(control, device, &mut words) }
 }
 
-/// # Safety
-/// The command in `words` must not write beyond them.
-unsafe fn call(control: BorrowedFd<'_>, device: &str, words: &mut [u32]) -> io::Result<()> {
+/// How many queues an interface receives by.
+///
+/// # Errors
+/// What the system says; many interfaces with one queue do not say.
+pub fn queues(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
+    // struct ethtool_channels: command, four maxima, then what there is: to receive, to send,
+    // others, both.
+    let mut words = [0u32; 9];
+    words[0] = GCHANNELS;
+    // SAFETY: the kernel writes these nine words.
+    unsafe { call(control, device, &mut words) }?;
+    Ok((words[5].saturating_add(words[8])).max(1))
+}
+
+/// The longest packet that an interface sends, its link header not counted.
+///
+/// # Errors
+/// What the system says.
+pub fn mtu(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
+    let mut request = request_for(device);
+    // SAFETY: the request names an interface and ends with a zero; the kernel writes into it only.
+    let done = unsafe { libc::ioctl(control.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request) };
+    // SAFETY: any bytes are a number, and the kernel has written one.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(mtu.unsigned_abs()) }
+}
+
+/// Whether an interface carries Ethernet frames.
+///
+/// # Errors
+/// What the system says.
+pub fn is_ethernet(control: BorrowedFd<'_>, device: &str) -> io::Result<bool> {
+    let mut request = request_for(device);
+    // SAFETY: the request names an interface and ends with a zero; the kernel writes into it only.
+    let done =
+        unsafe { libc::ioctl(control.as_raw_fd(), libc::SIOCGIFHWADDR as _, &raw mut request) };
+    // SAFETY: the kernel has written an address, and any bytes are one.
+    let kind = unsafe { request.ifr_ifru.ifru_hwaddr.sa_family };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(kind == libc::ARPHRD_ETHER) }
+}
+
+/// A request that names an interface.
+fn request_for(device: &str) -> libc::ifreq {
     // SAFETY: all zeroes is a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let name = device.bytes().map(|b| b as c_char);
+    // The last byte stays zero.
     let room = request.ifr_name.len() - 1;
     request.ifr_name[..room].iter_mut().zip(name).for_each(|(to, from)| *to = from);
+    request
+}
+
+/// # Safety
+/// The command in `words` must not write beyond them.
+unsafe fn call(control: BorrowedFd<'_>, device: &str, words: &mut [u32]) -> io::Result<()> {
+    let mut request = request_for(device);
     request.ifr_ifru.ifru_data = words.as_mut_ptr().cast::<c_void>().cast();
     let fd = control.as_raw_fd();
     // SAFETY: the request names an interface, ends with a zero, and leads to `words`, of which the

@@ -2,6 +2,10 @@
 //! files in safe terms.
 
 #[allow(unsafe_code)]
+pub mod bpf;
+#[allow(unsafe_code)]
 pub mod ethtool;
 #[allow(unsafe_code)]
 pub mod packet;
+#[allow(unsafe_code)]
+pub mod xsk;

@@ -1,0 +1,123 @@
+//! How many packets a forwarding thread moves for each second of processor time, the kernel's part
+//! included.
+//!
+//! It makes network namespaces of its own in which a sender, the link and a receiver are joined by
+//! veth pairs, and removes them in the end. What the receiver's kernel does with a packet is part
+//! of the figure: on veth it happens where the packet is sent from. As root:
+//!
+//! `cargo run --release -p laxity-wire --example bench_bridge -- [BYTES [SECONDS]]`
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use laxity_core::Time;
+use laxity_scenario::model::Scenario;
+use laxity_trace::{LinkType, SimPacket};
+use laxity_wire::bridge::{Attached, Io, Report, Running, Schedule};
+use laxity_wire::device::Device;
+use laxity_wire::packet::PacketTransmitter;
+use laxity_wire::pool::{Pool, Slot};
+use laxity_wire::port::Transmit as _;
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+const SCENARIO: &str = r#"
+[link]
+rate = "40 Gbit/s"
+max_packet = "1514 B"
+credit = "1 ms"
+buffer = { total = "8 MB", best_effort = "4 MB" }
+[[realtime]]
+name = "voice"
+deadline = "4 ms"
+envelope = { packet = "1514 B", peak = "4 GB/s", burst = "500 kB", rate = "500 MB/s" }
+match = { dscp = "EF" }
+[[best_effort]]
+name = "web"
+match = { dport = 49153 }
+[[best_effort]]
+name = "bulk"
+match = { dport = 49154 }
+"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let bytes: u32 = arguments.next().map_or(Ok(200), |n| n.parse())?;
+    let seconds: u64 = arguments.next().map_or(Ok(3), |n| n.parse())?;
+    for (name, io) in [("packet", Io::Packet), ("xdp", Io::Xdp)] {
+        for policy in ["fifo", "exact", "slack"] {
+            let mut all: Vec<f64> = Vec::new();
+            for _ in 0..3 {
+                all.push(run(io, policy, bytes, seconds)?);
+            }
+            all.sort_by(f64::total_cmp);
+            let [least, middle, most] = all[..] else { continue };
+            println!(
+                "{name:6} {policy:6} {bytes} B: {middle:.0} packets/CPU-second ({least:.0} to {most:.0})"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn run(io: Io, policy: &str, bytes: u32, seconds: u64) -> Result<f64, Box<dyn Error>> {
+    let network = support::Network::new()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (from, asked) = (network.name(support::SENDER).to_owned(), Arc::clone(&stop));
+    let flood = std::thread::spawn(move || {
+        support::enter(&from);
+        flood(bytes, &asked).expect("the sender sends");
+    });
+    network.enter(support::LINK);
+    let scenario = Scenario::parse(SCENARIO, "bench.toml")?;
+    let schedule = Schedule { policy: policy.to_owned(), ..Schedule::of(scenario) };
+    let (input, output) = (Attached::to("in", io)?, Attached::to("out", io)?);
+    let link = Running::start("in", &schedule, LinkType::ETHERNET, input.receive, output.transmit)?;
+    std::thread::sleep(Duration::from_millis(500));
+    let ask = || link.report().ok_or("the link ended");
+    let (before, began) = (ask()?, Instant::now());
+    std::thread::sleep(Duration::from_secs(seconds));
+    let (after, took) = (ask()?, began.elapsed());
+    stop.store(true, Ordering::Relaxed);
+    flood.join().map_err(|_| "the sender broke down")?;
+    let ended = link.stop()?;
+    if let Some(error) = ended.error {
+        return Err(error.into());
+    }
+    let sent = |r: &Report| r.counts.classes.iter().map(|c| c.sent()).sum::<u64>();
+    let (packets, cpu) = (sent(&after) - sent(&before), after.cpu_ns - before.cpu_ns);
+    let rate = packets as f64 * 1e9 / cpu as f64;
+    eprintln!(
+        "{policy}: {packets} packets in {took:?} and {} ms of CPU: {rate:.0}/CPU-second; lost before \
+         the link {}, blocked {}",
+        cpu / 1_000_000,
+        after.counts.overflow,
+        after.counts.blocked
+    );
+    Ok(rate)
+}
+
+/// Sends frames of all classes as fast as it can.
+fn flood(bytes: u32, stop: &AtomicBool) -> Result<(), Box<dyn Error>> {
+    let mut transmit = PacketTransmitter::open(&Device::find("a0")?)?;
+    let mut pool = Pool::new(256, bytes as usize).ok_or("too many bytes")?;
+    let mut slots: Vec<Slot> = Vec::new();
+    while let Some(slot) = pool.take() {
+        let flow = slot.number() as u32 % 3;
+        let dscp = if flow == 0 { 46 } else { 0 };
+        let packet = SimPacket { flow, bytes, dscp, sequence: slot.number() };
+        pool.buffer(slot)[..42].copy_from_slice(packet.frame()?.bytes());
+        pool.received(slot, bytes as usize, Time(0));
+        slots.push(slot);
+    }
+    while !stop.load(Ordering::Relaxed) {
+        let taken = transmit.transmit(&pool, &slots)?;
+        if taken.frames == 0 {
+            std::thread::yield_now();
+        }
+    }
+    Ok(())
+}
