@@ -150,7 +150,8 @@ mod live {
     ///
     /// Fails when a change leaves something behind: tried without `buffer.used` in
     /// `lx_take_along`, which then loses 1606 of 8918 packets to limits that are not reached; when
-    /// the new plan begins behind a packet of the old one, tried without `link.clock.free`.
+    /// the new plan begins behind a packet of the old one, tried without `link.clock.free` in
+    /// `lx_take_over`: 14 of 200 voice packets are then late.
     #[test]
     fn link_changes_lose_no_packet() {
         if !available() {
@@ -160,8 +161,8 @@ mod live {
         let bulk = ("bulk", 19_000_000, 2, 1400);
         let calls = trace("calls.csv", 2, &[VOICE, VIDEO]);
         let load = trace("load.csv", 9, &[VOICE, VIDEO, http, bulk]);
-        let slow_bulk = ("bulk", 20_000_000, 2, 1400);
-        let rates = trace("rates.csv", 3, &[VOICE, slow_bulk]);
+        let slow = [("voice", 30_000_000, 1, 200), ("bulk", 20_000_000, 1, 1400)];
+        let rates = trace("rates.csv", 4, &slow);
         let text = run("change.sh", &[calls, load, rates]);
 
         let changed = part(&text, "changed under load");
@@ -182,10 +183,10 @@ mod live {
         );
 
         let rate = part(&text, "another rate");
-        assert_eq!(rate.lines().filter(|l| l.starts_with("set 0")).count(), 12, "{rate}");
+        assert_eq!(rate.lines().filter(|l| l.starts_with("set 0")).count(), 16, "{rate}");
         says(rate, &["set 1 laxity: the link on near runs on as it was: best-effort packets"]);
         let status = self::status(rate);
-        assert_eq!(status["changes"], 12);
+        assert!(count(&status["changes"]) > 8, "{status}");
         for flow in [&status["earlier"], &status["flows"]["voice"]] {
             assert_eq!((&flow["missed"], &flow["dropped"]), (&0.into(), &0.into()), "{status}");
         }

@@ -37,18 +37,18 @@ as_found
 
 echo "== another rate"
 # A deadline that is shorter than a packet takes at the rate before.
-sed -e 's/"1 Mbit/"10 Mbit/' -e 's/60 ms/4 ms/' slow.toml >quick.toml
+sed -e 's/200 kbit/10 Mbit/' -e 's/300 ms/4 ms/' slow.toml >quick.toml
 # One that waiting packets of 1400 B would break.
 sed -e 's/4 ms/1200 us/' -e 's/1400 B/400 B/' quick.toml >short.toml
 tell up slow.toml --dev near
 in_tx traffic send rates.csv 10.9.0.2 voice=5001:46 bulk=5004:1 >/tmp/tx &
 sender=$!
 sleep 0.3
-for i in 1 2 3 4 5 6; do
+for i in $(seq 8); do
     tell set quick.toml --dev near
-    sleep 0.1
+    sleep 0.05
     tell set slow.toml --dev near
-    sleep 0.2
+    sleep 0.15
 done
 tell set short.toml --dev near
 wait $sender
