@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-const SOURCE: &str = "bpf/qdisc/laxity.bpf.c";
+/// What is compiled, and where the loaders find it.
+const SOURCES: [(&str, &str); 2] =
+    [("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"), ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o")];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
@@ -11,20 +13,22 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_KERNEL").is_none() {
         return;
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("laxity.bpf.o");
-    if let Err(error) = compile(&out) {
-        eprintln!("the BPF programs do not compile: {error}");
-        exit(1);
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    for (source, object) in SOURCES {
+        if let Err(error) = compile(source, &out.join(object)) {
+            eprintln!("the BPF programs do not compile: {source}: {error}");
+            exit(1);
+        }
     }
 }
 
-fn compile(out: &Path) -> Result<(), String> {
+fn compile(source: &str, out: &Path) -> Result<(), String> {
     let (clang, version) = clang()?;
     // The verifier's cost depends on it.
     println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
     let status = Command::new(&clang)
         .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3"])
-        .args(["-I", "bpf/include", "-c", SOURCE, "-o"])
+        .args(["-I", "bpf/include", "-c", source, "-o"])
         .arg(out)
         .status()
         .map_err(|e| format!("{clang}: {e}"))?;

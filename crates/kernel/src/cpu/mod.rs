@@ -1,8 +1,26 @@
 //! The CPUs' scheduler in the kernel: sched_ext with the servers of [`laxity_cpu::servers`].
 //!
 //! `bpf/include/laxity/servers.h` decides as they do, each CPU for itself; `bpf/scx` tells it what
-//! happens.
+//! happens. The scheduler is pinned in the BPF file system, so it outlives whoever loaded it and is
+//! gone when its pins are.
 
+mod error;
+#[cfg(feature = "kernel")]
+mod load;
+mod policy;
+#[cfg(feature = "kernel")]
+mod requests;
+mod reservations;
 pub mod rules;
+#[cfg(feature = "kernel")]
+mod system;
 
+pub use error::CpuError;
+pub use policy::{POLICIES, Policy};
+pub use reservations::{Held, place};
 pub use rules::CpuRules;
+
+#[cfg(feature = "kernel")]
+mod live;
+#[cfg(feature = "kernel")]
+pub use live::{CpuStatus, Reserved, Status, down, release, reserve, status, up, verify};

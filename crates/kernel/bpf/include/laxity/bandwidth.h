@@ -20,7 +20,7 @@ struct lx_bandwidth {
 	struct lx_wide pace;
 };
 
-LX_CALLED void lx_bandwidth_set(struct lx_bandwidth *b, u64 best_effort, u64 load)
+LX_CALLED u32 lx_bandwidth_set(struct lx_bandwidth *b LX_GIVEN, u64 best_effort, u64 load)
 {
 	u64 share = lx_max(best_effort, LX_LEAST_SHARE);
 	/* load << 72 divided by the share, in two halves; weights add up to less than 2^32. */
@@ -35,10 +35,11 @@ LX_CALLED void lx_bandwidth_set(struct lx_bandwidth *b, u64 best_effort, u64 loa
 		b->pace.high++;
 		b->pace.low = 0;
 	}
+	return 0;
 }
 
 /* The period that makes `budget` the share of weight q, rounded up. */
-LX_CALLED u64 lx_period(const struct lx_bandwidth *b, u64 budget, u32 q)
+LX_CALLED u64 lx_period(const struct lx_bandwidth *b LX_GIVEN, u64 budget, u32 q)
 {
 	struct lx_wide low = lx_mul(budget, b->pace.low);
 	struct lx_wide high = lx_mul(budget, b->pace.high);

@@ -64,7 +64,7 @@ LX_INLINE void lx_heap_put(struct lx_heap *h, u32 at, u64 key, u64 turn, u32 ent
 }
 
 /* Enters, or moves what is there. */
-LX_CALLED void lx_heap_set(struct lx_heap *h, u32 entry, u64 key, u64 turn)
+LX_CALLED u32 lx_heap_set(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 turn)
 {
 	u32 count, at = *lx_at(h->place, entry);
 
@@ -73,10 +73,10 @@ LX_CALLED void lx_heap_set(struct lx_heap *h, u32 entry, u64 key, u64 turn)
 	else if (h->count < LX_SERVERS)
 		at = h->count++;
 	else
-		return;
+		return 0;
 	count = h->count;
 	while (at && lx_may_loop) {
-		u32 up = (at - 1) / 2;
+		u32 up = (at - 1) / 2 + lx_zero;
 		const struct lx_node *n = lx_at(h->node, up);
 
 		if (!lx_earlier(key, turn, n))
@@ -84,8 +84,10 @@ LX_CALLED void lx_heap_set(struct lx_heap *h, u32 entry, u64 key, u64 turn)
 		lx_heap_put(h, at, n->key, n->turn, n->entry);
 		at = up;
 	}
+	/* The verifier shall not know where it begins. */
+	at += lx_zero;
 	while (lx_may_loop) {
-		u32 down = 2 * at + 1;
+		u32 down = 2 * at + 1 + lx_zero;
 		const struct lx_node *n;
 
 		if (down >= count)
@@ -105,6 +107,7 @@ LX_CALLED void lx_heap_set(struct lx_heap *h, u32 entry, u64 key, u64 turn)
 		at = down;
 	}
 	lx_heap_put(h, at, key, turn, entry);
+	return 0;
 }
 
 /* Another key for what is there, with its turn; nothing for others. */
@@ -116,19 +119,20 @@ LX_INLINE void lx_heap_rekey(struct lx_heap *h, u32 entry, u64 key)
 		lx_heap_set(h, entry, key, lx_at(h->node, at - 1)->turn);
 }
 
-LX_CALLED void lx_heap_remove(struct lx_heap *h, u32 entry)
+LX_CALLED u32 lx_heap_remove(struct lx_heap *h LX_GIVEN, u32 entry)
 {
 	u32 at = *lx_at(h->place, entry);
 	const struct lx_node *last;
 
 	if (!at || !h->count)
-		return;
+		return 0;
 	*lx_at(h->place, entry) = 0;
 	last = lx_at(h->node, --h->count);
 	if (last->entry == entry)
-		return;
+		return 0;
 	*lx_at(h->place, last->entry) = at;
 	lx_heap_set(h, last->entry, last->key, last->turn);
+	return 0;
 }
 
 #endif

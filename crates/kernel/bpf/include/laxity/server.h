@@ -96,7 +96,7 @@ LX_INLINE void lx_append(struct lx_server *s, u32 task)
 }
 
 /* The one that runs stands first, so this is a step as a rule. */
-LX_CALLED void lx_unlink(struct lx_server *s, u32 task)
+LX_CALLED u32 lx_unlink(struct lx_server *s LX_GIVEN, u32 task)
 {
 	struct lx_member *m = lx_member(task);
 	u32 before = LX_NONE, at = s->head;
@@ -112,6 +112,7 @@ LX_CALLED void lx_unlink(struct lx_server *s, u32 task)
 		lx_member(before)->next = m->next;
 	if (s->tail == task)
 		s->tail = before;
+	return 0;
 }
 
 /* Whether the current release is void at a wake-up: the period is over, or no more was used than

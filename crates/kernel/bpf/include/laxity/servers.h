@@ -99,7 +99,7 @@ LX_INLINE u64 lx_budget(const struct lx_rules *r, struct lx_server *s)
 }
 
 /* A new period begins at `release`; `original` is when it would have begun without slack. */
-LX_CALLED void lx_renew(struct lx_servers *q, u32 i, u64 release, u64 original)
+LX_CALLED u32 lx_renew(struct lx_servers *q LX_GIVEN, u32 i, u64 release, u64 original)
 {
 	struct lx_server *s = lx_server(q, i);
 	u64 budget = s->declared_budget, period = s->declared_period;
@@ -134,6 +134,7 @@ LX_CALLED void lx_renew(struct lx_servers *q, u32 i, u64 release, u64 original)
 		lx_unlink(s, first);
 		lx_append(s, first);
 	}
+	return 0;
 }
 
 LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
@@ -172,7 +173,7 @@ LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
 }
 
 /* The budget is used up. */
-LX_CALLED void lx_exhaust(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 	u64 end = s->end, deadline = s->deadline;
@@ -185,17 +186,18 @@ LX_CALLED void lx_exhaust(struct lx_servers *q, u64 now, u32 i)
 		lx_sample(s);
 	if ((s->kind == LX_HARD || !q->rules.recharge) && end > now) {
 		lx_enter_expired(q, i, end);
-		return;
+		return 0;
 	}
 	/* A period that is over already is followed by the one that starts at its end, not now, and
 	 * must not be due before it. */
 	lx_renew(q, i, end, end);
 	s->deadline = lx_max(s->deadline, deadline);
 	lx_enter_ready(q, i);
+	return 0;
 }
 
 /* A server has something to run again. */
-LX_CALLED void lx_activate(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
@@ -212,10 +214,11 @@ LX_CALLED void lx_activate(struct lx_servers *q, u64 now, u32 i)
 	} else {
 		lx_enter_ready(q, i);
 	}
+	return 0;
 }
 
 /* Nothing of a server is runnable any more. */
-LX_CALLED void lx_deactivate(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_deactivate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
@@ -232,9 +235,10 @@ LX_CALLED void lx_deactivate(struct lx_servers *q, u64 now, u32 i)
 	lx_heap_remove(&q->suspended, i);
 	if (q->rules.unblocked && s->kind == LX_SHARED)
 		lx_uncount(q, now, i);
+	return 0;
 }
 
-LX_CALLED void lx_release_due(struct lx_servers *q, u64 now)
+LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	u32 i;
 
@@ -256,10 +260,11 @@ LX_CALLED void lx_release_due(struct lx_servers *q, u64 now)
 		lx_renew(q, i, at, lx_server(q, i)->original);
 		lx_enter_ready(q, i);
 	}
+	return 0;
 }
 
 /* Books execution of a server. */
-LX_CALLED void lx_account(struct lx_servers *q, u32 i, u64 ran)
+LX_CALLED u32 lx_account(struct lx_servers *q LX_GIVEN, u32 i, u64 ran)
 {
 	struct lx_server *s = lx_server(q, i);
 	u64 most = lx_max(q->rules.most, 1);
@@ -277,30 +282,31 @@ LX_CALLED void lx_account(struct lx_servers *q, u32 i, u64 ran)
 		}
 		s->execution = rest;
 	}
+	return 0;
 }
 
 /* When all that is pending ran ahead of its share by more than the limit, all deadlines move back
  * by the excess of the one least ahead (crates/cpu/src/servers/reanchor.rs). */
-LX_CALLED void lx_limit_ahead(struct lx_servers *q, u64 now)
+LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	u64 excess = LX_NEVER, latest = now + q->rules.ahead;
 	u32 i;
 
 	if (q->rules.ahead == LX_NEVER || now < q->looked + q->rules.ahead / 16)
-		return;
+		return 0;
 	if (!q->ready.count || lx_zero_lag(lx_server(q, lx_heap_first(&q->ready)), now) <= latest)
-		return;
+		return 0;
 	q->looked = now;
 	for (i = lx_zero; i < q->ready.count && lx_may_loop; i++) {
 		const struct lx_server *s = lx_server(q, lx_at(q->ready.node, i)->entry);
 		u64 zero_lag = lx_zero_lag(s, now);
 
 		if (s->kind == LX_HARD)
-			return;
+			return 0;
 		excess = lx_min(excess, zero_lag > latest ? zero_lag - latest : 0);
 	}
 	if (!excess)
-		return;
+		return 0;
 	for (i = lx_zero; i < q->used && lx_may_loop; i++) {
 		struct lx_server *s = lx_server(q, i);
 
@@ -310,13 +316,14 @@ LX_CALLED void lx_limit_ahead(struct lx_servers *q, u64 now)
 		s->deadline -= lx_min(s->deadline, excess);
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
+	return 0;
 }
 
 /* --- What is reported, in the words of crates/cpu/src/policy.rs --- */
 
 /* A server without members; LX_NONE when there is no place. A reservation is taken from best effort
  * now and first released when it is free; whether it fits was asked before. */
-LX_CALLED u32 lx_found(struct lx_servers *q, u64 now, u32 weight, u64 budget, u64 period)
+LX_CALLED u32 lx_found(struct lx_servers *q LX_GIVEN, u64 now, u32 weight, u64 budget, u64 period)
 {
 	struct lx_server *s;
 	u32 i;
@@ -364,21 +371,22 @@ LX_INLINE void lx_attach(struct lx_servers *q, u32 i, u32 task)
 }
 
 /* A server goes when its last member does. */
-LX_CALLED void lx_dissolve(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_dissolve(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	lx_server(q, i)->state = LX_LEAVING;
 	lx_uncount(q, now, i);
+	return 0;
 }
 
 /* A task is gone, after running for `ran` since the last report. */
-LX_CALLED void lx_leave(struct lx_servers *q, u64 now, u32 task, u64 ran)
+LX_CALLED u32 lx_leave(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran)
 {
 	struct lx_member *m = lx_member(task);
 	struct lx_server *s;
 	u32 i = m->server;
 
 	if (i == LX_NONE)
-		return;
+		return 0;
 	s = lx_server(q, i);
 	lx_catch_up(q, now);
 	lx_account(q, i, ran);
@@ -392,15 +400,16 @@ LX_CALLED void lx_leave(struct lx_servers *q, u64 now, u32 task, u64 ran)
 		lx_dissolve(q, now, i);
 	if (s->state == LX_READY && !s->left)
 		lx_exhaust(q, now, i);
+	return 0;
 }
 
-LX_CALLED void lx_wake(struct lx_servers *q, u64 now, u32 task)
+LX_CALLED u32 lx_wake(struct lx_servers *q LX_GIVEN, u64 now, u32 task)
 {
 	struct lx_member *m = lx_member(task);
 	struct lx_server *s;
 
 	if (m->server == LX_NONE || m->runnable)
-		return;
+		return 0;
 	s = lx_server(q, m->server);
 	lx_catch_up(q, now);
 	lx_append(s, task);
@@ -408,41 +417,44 @@ LX_CALLED void lx_wake(struct lx_servers *q, u64 now, u32 task)
 		lx_limit_ahead(q, now);
 		lx_activate(q, now, m->server);
 	}
+	return 0;
 }
 
-LX_CALLED void lx_block(struct lx_servers *q, u64 now, u32 task, u64 ran)
+LX_CALLED u32 lx_block(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran)
 {
 	struct lx_member *m = lx_member(task);
 	struct lx_server *s;
 	u32 i = m->server;
 
 	if (i == LX_NONE)
-		return;
+		return 0;
 	s = lx_server(q, i);
 	lx_account(q, i, ran);
 	if (!m->runnable)
-		return;
+		return 0;
 	lx_catch_up(q, now);
 	lx_unlink(s, task);
 	if (s->head == LX_NONE)
 		lx_deactivate(q, now, i);
 	else if (s->state == LX_READY && !s->left)
 		lx_exhaust(q, now, i);
+	return 0;
 }
 
-LX_CALLED void lx_ran(struct lx_servers *q, u64 now, u32 task, u64 ran)
+LX_CALLED u32 lx_ran(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran)
 {
 	u32 i = lx_member(task)->server;
 	struct lx_server *s;
 
 	if (i == LX_NONE)
-		return;
+		return 0;
 	s = lx_server(q, i);
 	lx_account(q, i, ran);
 	if (s->state == LX_READY && !s->left) {
 		lx_catch_up(q, now);
 		lx_exhaust(q, now, i);
 	}
+	return 0;
 }
 
 LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
@@ -461,7 +473,7 @@ LX_INLINE u64 lx_due(const struct lx_servers *q)
 }
 
 /* The server that runs from now on; LX_NONE when there is none. */
-LX_CALLED u32 lx_pick(struct lx_servers *q, u64 now)
+LX_CALLED u32 lx_pick(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	if (!q->ready.count) {
 		lx_catch_up(q, now);

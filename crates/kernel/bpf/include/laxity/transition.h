@@ -14,8 +14,8 @@ struct lx_freed {
 
 /* Every shared server but `except` fits its present share, which `before` was not yet. Only those
  * that count have something to give. */
-LX_CALLED void lx_shrink(struct lx_servers *q, u64 now, u32 except,
-			 const struct lx_bandwidth *before, struct lx_freed *freed)
+LX_CALLED u32 lx_shrink(struct lx_servers *q LX_GIVEN, u64 now, u32 except,
+			 const struct lx_bandwidth *before LX_GIVEN, struct lx_freed *freed LX_GIVEN)
 {
 	u32 i;
 
@@ -55,10 +55,11 @@ LX_CALLED void lx_shrink(struct lx_servers *q, u64 now, u32 except,
 	}
 	q->settled = lx_max(q->settled, freed->settled);
 	freed->settled = q->settled;
+	return 0;
 }
 
 /* Another load, of which a server has more or less. */
-LX_CALLED void lx_set_counted(struct lx_servers *q, u32 i, u32 counted)
+LX_CALLED u32 lx_set_counted(struct lx_servers *q LX_GIVEN, u32 i, u32 counted)
 {
 	struct lx_server *s = lx_server(q, i);
 	u32 before = s->counted;
@@ -76,6 +77,7 @@ LX_CALLED void lx_set_counted(struct lx_servers *q, u32 i, u32 counted)
 	}
 	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort,
 			 q->bandwidth.load - before + counted);
+	return 0;
 }
 
 /* The share that a server may use now. */
@@ -91,7 +93,7 @@ LX_INLINE u64 lx_entitled(const struct lx_bandwidth *b, u64 now, const struct lx
 }
 
 /* A shared server joins those that divide, with all of its weight. */
-LX_CALLED void lx_count(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_count(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 	struct lx_bandwidth before = q->bandwidth;
@@ -102,6 +104,7 @@ LX_CALLED void lx_count(struct lx_servers *q, u64 now, u32 i)
 	lx_shrink(q, now, i, &before, &freed);
 	s->limited_until = freed.settled;
 	s->limited_rate = held + freed.spare;
+	return 0;
 }
 
 /* What a reservation needs from now on. */
@@ -117,7 +120,7 @@ LX_INLINE void lx_divide(struct lx_servers *q)
 }
 
 /* What was to come back at this time does. */
-LX_CALLED void lx_settle(struct lx_servers *q, u32 i)
+LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 	int gone = s->state == LX_LEAVING;
@@ -137,10 +140,11 @@ LX_CALLED void lx_settle(struct lx_servers *q, u32 i)
 		q->vacant = i;
 		q->living--;
 	}
+	return 0;
 }
 
 /* Lowers what is counted of a server to its weight, or to nothing, when that is safe. */
-LX_CALLED void lx_uncount(struct lx_servers *q, u64 now, u32 i)
+LX_CALLED u32 lx_uncount(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	u64 at = lx_zero_lag(lx_server(q, i), now);
 
@@ -148,16 +152,18 @@ LX_CALLED void lx_uncount(struct lx_servers *q, u64 now, u32 i)
 		lx_heap_set(&q->returns, i, at, 0);
 	else
 		lx_settle(q, i);
+	return 0;
 }
 
-LX_CALLED void lx_catch_up(struct lx_servers *q, u64 now)
+LX_CALLED u32 lx_catch_up(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	while (lx_heap_least(&q->returns) <= now && lx_may_loop)
 		lx_settle(q, lx_heap_first(&q->returns));
+	return 0;
 }
 
 /* The share of a reservation is taken from best effort; from when on it is free. */
-LX_CALLED u64 lx_take(struct lx_servers *q, u64 now)
+LX_CALLED u64 lx_take(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	struct lx_bandwidth before = q->bandwidth;
 	struct lx_freed freed;
@@ -168,7 +174,7 @@ LX_CALLED u64 lx_take(struct lx_servers *q, u64 now)
 }
 
 /* Another weight (crates/cpu/src/servers/policy.rs, `renice`). */
-LX_CALLED void lx_renice(struct lx_servers *q, u64 now, u32 i, u32 weight)
+LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weight)
 {
 	struct lx_server *s = lx_server(q, i);
 	u32 old = s->weight;
@@ -177,11 +183,11 @@ LX_CALLED void lx_renice(struct lx_servers *q, u64 now, u32 i, u32 weight)
 	lx_catch_up(q, now);
 	s->weight = weight;
 	if (!s->counted || weight == old || s->kind != LX_SHARED)
-		return;
+		return 0;
 	if (weight > s->counted) {
 		lx_heap_remove(&q->returns, i);
 		lx_count(q, now, i);
-		return;
+		return 0;
 	}
 	period = lx_period(&q->bandwidth, s->budget, weight);
 	if (s->period && period > s->period) {
@@ -191,6 +197,7 @@ LX_CALLED void lx_renice(struct lx_servers *q, u64 now, u32 i, u32 weight)
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
 	lx_uncount(q, now, i);
+	return 0;
 }
 
 #endif

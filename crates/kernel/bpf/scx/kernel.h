@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * What the CPUs' scheduler uses of the kernel: the fields it touches, found at load time by their
+ * names in the running kernel's type information, so that one object serves Linux 6.18 to 7.x.
+ */
+#ifndef LAXITY_SCX_KERNEL_H
+#define LAXITY_SCX_KERNEL_H
+
+#include <laxity/types.h>
+
+typedef signed int s32;
+typedef _Bool bool;
+
+#define SEC(name) __attribute__((section(name), used))
+#define __ksym __attribute__((section(".ksyms")))
+#define __weak __attribute__((weak))
+#define __kptr __attribute__((btf_type_tag("kptr")))
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+/* Whether the running kernel has a function that is declared __weak. */
+#define lx_has(function) (!!(function))
+
+/* Read or written by others at the same time. */
+#define LX_SEEN(x) (*(volatile typeof(x) *)&(x))
+
+enum {
+	ENOENT = 2,
+	ESRCH = 3,
+	ENOMEM = 12,
+	EBUSY = 16,
+	EINVAL = 22,
+	ENOSPC = 28,
+};
+
+enum { MAP_ARRAY = 2, MAP_TASK_STORAGE = 29, BPF_F_NO_PREALLOC = 1 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
+
+enum {
+	SCX_OPS_ENQ_LAST = 1 << 1,
+	SCX_OPS_ENQ_EXITING = 1 << 2,
+	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
+	SCX_TASK_QUEUED = 1 << 0,
+	SCX_WAKE_FORK = 1 << 2,
+	SCX_KICK_IDLE = 1 << 0,
+	SCX_KICK_PREEMPT = 1 << 1,
+};
+
+#define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
+#define SCX_DSQ_LOCAL (1ULL << 63 | 2)
+
+/* Inside maps, for helpers only. */
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct cpumask {
+	unsigned long bits[1];
+} cpumask_t;
+
+struct sched_ext_entity {
+	u64 slice;
+	u32 flags;
+};
+
+struct task_struct {
+	int pid;
+	int static_prio;
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	const cpumask_t *cpus_ptr;
+	struct sched_ext_entity scx;
+};
+
+struct scx_init_task_args {
+	bool fork;
+};
+
+struct scx_exit_task_args;
+struct scx_enable_args;
+
+enum scx_exit_kind { SCX_EXIT_NONE };
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	const char *reason;
+	char *msg;
+};
+
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
+	void (*enqueue)(struct task_struct *p, u64 enq_flags);
+	void (*dequeue)(struct task_struct *p, u64 deq_flags);
+	void (*dispatch)(s32 cpu, struct task_struct *prev);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, bool runnable);
+	void (*quiescent)(struct task_struct *p, u64 deq_flags);
+	void (*set_weight)(struct task_struct *p, u32 weight);
+	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
+	void (*disable)(struct task_struct *p);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u64 flags;
+	u32 timeout_ms;
+	char name[128];
+};
+
+#pragma clang attribute pop
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
+					   u64 flags) = (void *)156;
+static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
+static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) = (void *)170;
+static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+static void *(*const bpf_kptr_xchg)(void *at, void *pointer) = (void *)194;
+
+struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
+struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+void bpf_local_irq_save(unsigned long *flags) __ksym;
+void bpf_local_irq_restore(unsigned long *flags) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
+void bpf_task_release(struct task_struct *p) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
+void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
+void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
+s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
+/* From 6.19 on, which wants it instead of writing to the task. */
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+
+#endif

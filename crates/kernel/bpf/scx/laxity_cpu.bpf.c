@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
+/*
+ * The CPUs' scheduler as a sched_ext scheduler. What it decides is in <laxity/servers.h>; here are
+ * the kernel's tasks, one set of servers for each CPU, timers, and tasks that move.
+ *
+ * Tasks wait here, not in queues of the kernel's: `dispatch` hands over the one that the servers
+ * choose. A CPU's servers and all that is in struct lx_cpu are protected by its lock, under which
+ * no function of the kernel may be called. What concerns one task is serialised by the kernel,
+ * except that a waiting task may be taken to other servers by an idle CPU or a reservation; so
+ * whoever looks for its servers looks again once it has the lock (lx_enter).
+ */
+#include "kernel.h"
+
+#include <laxity/server.h>
+
+#define LX_TASKS 16384
+/* What the kernel's tick may end; budgets are ended by the timer. */
+#define LX_SLICE 100000000ULL
+/* A timer in the past would not be one. */
+#define LX_SOON 1000
+
+/* By slot, beside the tasks of that slot. */
+struct lx_member members[LX_TASKS] SEC(".bss.members");
+
+LX_INLINE struct lx_member *lx_member(u32 task)
+{
+	return lx_at(members, task);
+}
+
+#include <laxity/servers.h>
+
+#include "state.h"
+#include "reservations.h"
+#include "move.h"
+#include "requests.h"
+
+SEC("struct_ops/select_cpu")
+int laxity_select_cpu(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	s32 before = ctx[1];
+	struct lx_task *t = lx_task_of(p, NULL);
+	u64 least = LX_NEVER;
+	s32 cpu;
+
+	if (t && lx_is_bound(t))
+		return lx_bound_to(t);
+	if (scx_bpf_test_and_clear_cpu_idle(before))
+		return before;
+	cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	if (cpu >= 0)
+		return cpu;
+	if (!(ctx[2] & SCX_WAKE_FORK))
+		return before;
+	/* A new task starts where the fewest divide. */
+	cpu = before;
+	for (u32 k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
+		struct lx_cpu *c = lx_cpu(k);
+		u64 load;
+
+		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr))
+			continue;
+		load = LX_SEEN(c->servers.bandwidth.load);
+		if (load < least) {
+			least = load;
+			cpu = k;
+		}
+	}
+	return cpu;
+}
+
+SEC("struct_ops/enqueue")
+void laxity_enqueue(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u64 flags = ctx[1], now = bpf_ktime_get_ns();
+	u32 slot = 0, cpu = scx_bpf_task_cpu(p);
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_reservation *r;
+	struct lx_outcome o;
+	struct lx_cpu *c;
+
+	if (!t) {
+		/* More tasks than there are places: they take turns before all others. */
+		__sync_fetch_and_add(&totals.unaccounted, 1);
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, LX_SLICE, flags);
+		return;
+	}
+	if (lx_is_bound(t)) {
+		u32 home = lx_bound_to(t);
+
+		if (home != cpu &&
+		    (p->migration_disabled || !bpf_cpumask_test_cpu(home, p->cpus_ptr))) {
+			/* It cannot go where its reservation is, for now or for good. */
+			__sync_fetch_and_add(&totals.elsewhere, 1);
+			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE / 100, flags);
+			return;
+		}
+	} else if (t->home != cpu) {
+		lx_depart(t, slot, now, cpu);
+	}
+	lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || p->migration_disabled;
+	if (t->pending)
+		lx_adopt(t, slot, now);
+	r = lx_reservation_of(t);
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	lx_settle_in(c, t, r, slot, now);
+	t->queued = 1;
+	lx_wake(&c->servers, now, slot);
+	lx_conclude(c, now, &o);
+	lx_unlock(&c->lock);
+	lx_act(&o);
+	if (!o.preempt && !r && !lx_member(slot)->pinned) {
+		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+		/* It will look for work elsewhere. */
+		if (idle >= 0)
+			scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+	}
+}
+
+/* A waiting task is taken away, by a change of its attributes for example. */
+SEC("struct_ops/dequeue")
+void laxity_dequeue(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+
+	lx_sleeps(p);
+}
+
+SEC("struct_ops/quiescent")
+void laxity_quiescent(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+
+	lx_sleeps(p);
+}
+
+SEC("struct_ops/dispatch")
+void laxity_dispatch(u64 *ctx)
+{
+	u32 cpu = ctx[0];
+	struct task_struct *prev = (void *)ctx[1];
+	struct lx_cpu *c = lx_cpu(cpu);
+	u32 before = LX_NONE;
+	struct lx_outcome o;
+	u32 round;
+
+	if (!c)
+		return;
+	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
+		lx_yields(prev, c, &before);
+	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round++) {
+		u64 now = bpf_ktime_get_ns();
+		struct task_struct *p;
+		struct lx_task *t;
+		u32 slot;
+
+		if (!lx_lock(&c->lock))
+			return;
+		now = lx_charge(c, now);
+		lx_note_release(c, now);
+		lx_timer(&c->servers, now);
+		lx_conclude(c, now, &o);
+		slot = o.slot;
+		c->chosen = slot;
+		lx_unlock(&c->lock);
+		if (slot == LX_NONE) {
+			if (!lx_steal(c, cpu))
+				break;
+			continue;
+		}
+		if (slot == before) {
+			lx_set_slice(prev);
+			break;
+		}
+		t = lx_task_at(slot);
+		if (!t)
+			break;
+		p = t->queued ? t->task : NULL;
+		if (p) {
+			t->queued = 0;
+			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
+			break;
+		}
+		/* It is on its way to or from somewhere: it will come back and wake. */
+		__sync_fetch_and_add(&totals.absent, 1);
+		lx_forget(c, slot);
+	}
+	o.preempt = 0;
+	lx_act(&o);
+}
+
+SEC("struct_ops/running")
+void laxity_running(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u64 now = bpf_ktime_get_ns();
+	u32 slot = 0, cpu = scx_bpf_task_cpu(p);
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_reservation *r;
+	struct lx_outcome o;
+	struct lx_cpu *c;
+
+	if (!t)
+		return;
+	if (t->home != cpu) {
+		/* Of a reservation elsewhere: not charged. */
+		if (t->reservation)
+			return;
+		lx_depart(t, slot, now, cpu);
+	}
+	r = lx_reservation_of(t);
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	lx_settle_in(c, t, r, slot, now);
+	lx_wake(&c->servers, now, slot);
+	t->queued = 0;
+	c->current = slot;
+	c->chosen = slot;
+	c->since = now;
+	c->switches++;
+	lx_conclude(c, now, &o);
+	lx_unlock(&c->lock);
+	lx_act(&o);
+}
+
+SEC("struct_ops/stopping")
+void laxity_stopping(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u64 now = bpf_ktime_get_ns();
+	u32 slot = 0;
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_cpu *c;
+
+	if (!t)
+		return;
+	c = lx_enter(t);
+	if (!c)
+		return;
+	if (c->current == slot) {
+		lx_charge(c, now);
+		c->current = LX_NONE;
+		if (c->chosen == slot)
+			c->chosen = LX_NONE;
+	}
+	lx_unlock(&c->lock);
+}
+
+SEC("struct_ops/set_weight")
+void laxity_set_weight(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u64 now = bpf_ktime_get_ns();
+	u32 slot = 0;
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_member *m;
+	struct lx_cpu *c;
+
+	if (!t)
+		return;
+	t->weight = lx_weight_of(p);
+	if (t->reservation)
+		return;
+	m = lx_member(slot);
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	if (m->server != LX_NONE && m->server != c->crowd)
+		lx_renice(&c->servers, now, m->server, t->weight);
+	lx_unlock(&c->lock);
+}
+
+SEC("struct_ops.s/init_task")
+int laxity_init_task(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct scx_init_task_args *args = (void *)ctx[1];
+	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_struct *held;
+	unsigned long flags;
+	struct lx_task *t;
+	u32 slot = 0;
+
+	if (!ref)
+		return -ENOMEM;
+	bpf_local_irq_save(&flags);
+	slot = lx_take_slot();
+	bpf_local_irq_restore(&flags);
+	t = slot == LX_NONE ? NULL : lx_task_at(slot);
+	if (!t)
+		return 0;
+	held = bpf_task_acquire(p);
+	if (held)
+		held = bpf_kptr_xchg(&t->task, held);
+	if (held)
+		bpf_task_release(held);
+	t->home = 0;
+	t->queued = 0;
+	t->reservation = 0;
+	t->pending = 0;
+	t->learnt = 0;
+	t->weight = lx_weight_of(p);
+	ref->slot = slot + 1;
+	if (args->fork) {
+		bpf_local_irq_save(&flags);
+		lx_inherit(t);
+		bpf_local_irq_restore(&flags);
+	}
+	return 0;
+}
+
+/* It goes to another class, or ends. */
+SEC("struct_ops/disable")
+void laxity_disable(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 slot = 0;
+	struct lx_task *t = lx_task_of(p, &slot);
+
+	if (t)
+		lx_quit(t, slot);
+}
+
+SEC("struct_ops/exit_task")
+void laxity_exit_task(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, 0);
+	struct task_struct *held;
+	struct lx_task *t;
+	u32 slot = 0;
+
+	t = lx_task_of(p, &slot);
+	if (!ref || !t)
+		return;
+	lx_quit(t, slot);
+	ref->slot = 0;
+	held = bpf_kptr_xchg(&t->task, NULL);
+	if (held)
+		bpf_task_release(held);
+	lx_give_slot(slot);
+}
+
+SEC("struct_ops.s/init")
+int laxity_init(u64 *ctx)
+{
+	u32 k;
+
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
+		struct lx_cpu *c = lx_cpu(k);
+		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &k);
+
+		if (!c || !alarm)
+			return -EINVAL;
+		bpf_timer_init(&alarm->timer, &alarms, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&alarm->timer, lx_alarm);
+		c->cpu = k;
+		c->current = LX_NONE;
+		c->chosen = LX_NONE;
+		lx_servers_start(&c->servers, &setup.rules);
+		/* Of those for whom there is no place of their own; it never goes. */
+		c->crowd = lx_found(&c->servers, 0, 20, 0, 0);
+		lx_server(&c->servers, c->crowd)->members = 1;
+	}
+	return 0;
+}
+
+SEC("struct_ops/exit")
+void laxity_exit(u64 *ctx)
+{
+	struct scx_exit_info *info = (void *)ctx[0];
+
+	ended.kind = info->kind;
+	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
+	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops laxity = {
+	.select_cpu = (void *)laxity_select_cpu,
+	.enqueue = (void *)laxity_enqueue,
+	.dequeue = (void *)laxity_dequeue,
+	.dispatch = (void *)laxity_dispatch,
+	.running = (void *)laxity_running,
+	.stopping = (void *)laxity_stopping,
+	.quiescent = (void *)laxity_quiescent,
+	.set_weight = (void *)laxity_set_weight,
+	.init_task = (void *)laxity_init_task,
+	.exit_task = (void *)laxity_exit_task,
+	.disable = (void *)laxity_disable,
+	.init = (void *)laxity_init,
+	.exit = (void *)laxity_exit,
+	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
+	.timeout_ms = 30000,
+	.name = "laxity",
+};
+
+char licence[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Tasks go from servers to servers: to another CPU, into a reservation, away. Part of
+ * laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_MOVE_H
+#define LAXITY_SCX_MOVE_H
+
+/* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
+#define LX_ROUNDS 8
+/* Of another CPU's tasks so many are looked at. */
+#define LX_LOOKED_AT 32
+
+/* Under the lock: a task leaves its server. */
+LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation *r, u32 slot,
+		     u64 now)
+{
+	struct lx_member *m = lx_member(slot);
+
+	if (c->current == slot)
+		c->current = LX_NONE;
+	if (c->chosen == slot)
+		c->chosen = LX_NONE;
+	if (m->server == LX_NONE)
+		return;
+	if (m->server != c->crowd && !r)
+		t->learnt = lx_server(&c->servers, m->server)->average;
+	lx_leave(&c->servers, now, slot, 0);
+	if (r && !lx_server(&c->servers, r->server)->members)
+		r->used = 0;
+}
+
+/* Under the lock: a task without servers gets into some. */
+LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t,
+			    const struct lx_reservation *r, u32 slot, u64 now)
+{
+	struct lx_member *m = lx_member(slot);
+	u32 server;
+
+	if (m->server != LX_NONE)
+		return;
+	if (r) {
+		/* It has counted as a member since it was on its way. */
+		m->server = r->server;
+		m->runnable = 0;
+		m->next = LX_NONE;
+		return;
+	}
+	server = lx_found(&c->servers, now, t->weight, 0, 0);
+	if (server == LX_NONE)
+		server = c->crowd;
+	else if (t->learnt)
+		lx_server(&c->servers, server)->average = t->learnt;
+	lx_attach(&c->servers, server, slot);
+}
+
+/* To the servers of another CPU, which it enters later. */
+LX_INLINE void lx_depart(struct lx_task *t, u32 slot, u64 now, u32 to)
+{
+	struct lx_cpu *c = lx_enter(t);
+
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	lx_go(c, t, NULL, slot, now);
+	t->home = to;
+	lx_unlock(&c->lock);
+}
+
+/* What was asked for a task comes to be: it leaves its servers for those of a reservation, or of
+ * none. */
+LX_INLINE void lx_adopt(struct lx_task *t, u32 slot, u64 now)
+{
+	struct lx_reservation *from = lx_reservation_of(t);
+	u32 number = lx_is_bound(t), to = lx_bound_to(t);
+	struct lx_cpu *c = lx_enter(t);
+
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	if (t->pending) {
+		lx_go(c, t, from, slot, now);
+		t->reservation = number;
+		t->pending = 0;
+		if (number)
+			t->home = to;
+	}
+	lx_unlock(&c->lock);
+}
+
+/* A task is gone. */
+LX_INLINE void lx_quit(struct lx_task *t, u32 slot)
+{
+	struct lx_reservation *r = lx_reservation_of(t);
+	u64 now = bpf_ktime_get_ns();
+	struct lx_cpu *c = lx_enter(t);
+	u32 pending = 0;
+
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	lx_go(c, t, r, slot, now);
+	if (t->pending && t->pending != LX_RELEASE)
+		pending = t->pending;
+	t->pending = 0;
+	t->reservation = 0;
+	t->queued = 0;
+	lx_unlock(&c->lock);
+	if (pending)
+		lx_drop(pending);
+}
+
+LX_INLINE void lx_sleeps(struct task_struct *p)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 slot = 0;
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_cpu *c;
+
+	if (!t)
+		return;
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	t->queued = 0;
+	lx_block(&c->servers, now, slot, 0);
+	lx_unlock(&c->lock);
+}
+
+/* Who was chosen is not there. */
+LX_INLINE void lx_forget(struct lx_cpu *c, u32 slot)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (!lx_lock(&c->lock))
+		return;
+	now = lx_charge(c, now);
+	if (c->chosen == slot)
+		c->chosen = LX_NONE;
+	lx_block(&c->servers, now, slot, 0);
+	lx_unlock(&c->lock);
+}
+
+/* The running task would go on: its slot, unless it is to go elsewhere first. */
+LX_INLINE void lx_yields(struct task_struct *prev, struct lx_cpu *c, u32 *before)
+{
+	u32 slot = 0;
+	struct lx_task *t = lx_task_of(prev, &slot);
+
+	if (!t)
+		return;
+	if (t->pending)
+		lx_adopt(t, slot, bpf_ktime_get_ns());
+	else if (t->home == c->cpu)
+		*before = slot;
+}
+
+/* Under its lock: somebody who waits on a CPU and need not wait there. */
+LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN)
+{
+	u32 i;
+
+	for (i = lx_zero; i < h->count && i < LX_LOOKED_AT && lx_may_loop; i++) {
+		struct lx_server *s = lx_server(&c->servers, lx_at(h->node, i)->entry);
+		u32 slot = s->head;
+
+		if (s->kind != LX_SHARED || s->members != 1 || slot == LX_NONE)
+			continue;
+		if (slot != c->chosen && slot != c->current && !lx_member(slot)->pinned)
+			return slot;
+	}
+	return LX_NONE;
+}
+
+/* A CPU that would idle takes a task that waits elsewhere. */
+LX_INLINE int lx_steal(struct lx_cpu *c, u32 cpu)
+{
+	u32 k;
+
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
+		struct lx_cpu *h = lx_cpu(k);
+		struct task_struct *p;
+		struct lx_task *t;
+		u32 slot, taken = 0;
+		u64 now;
+
+		if (k == cpu || !h ||
+		    !(LX_SEEN(h->servers.ready.count) + LX_SEEN(h->servers.expired.count)))
+			continue;
+		if (!lx_lock(&h->lock))
+			return 0;
+		slot = lx_spare(h, &h->servers.ready);
+		if (slot == LX_NONE)
+			slot = lx_spare(h, &h->servers.expired);
+		lx_unlock(&h->lock);
+		t = slot == LX_NONE ? NULL : lx_task_at(slot);
+		p = t ? t->task : NULL;
+		if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			continue;
+		now = bpf_ktime_get_ns();
+		if (!lx_lock(&h->lock))
+			return 0;
+		if (t->home == k && t->queued && !t->reservation && !t->pending &&
+		    h->chosen != slot && h->current != slot) {
+			now = lx_charge(h, now);
+			lx_go(h, t, NULL, slot, now);
+			h->taken++;
+			t->home = cpu;
+			taken = 1;
+		}
+		lx_unlock(&h->lock);
+		if (!taken)
+			continue;
+		if (!lx_lock(&c->lock))
+			return 0;
+		now = lx_charge(c, now);
+		lx_settle_in(c, t, NULL, slot, now);
+		lx_wake(&c->servers, now, slot);
+		lx_unlock(&c->lock);
+		return 1;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * What the command asks: reserve, release, report. Part of laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_REQUESTS_H
+#define LAXITY_SCX_REQUESTS_H
+
+/* Shares are rounded up one by one; this much of that is forgiven. */
+#define LX_ROUNDED 4096
+
+struct lx_request {
+	u64 budget;
+	u64 period;
+	u32 pid;
+	u32 cpu;
+	u32 inherit;
+	/* Zero, or an error number. */
+	u32 error;
+};
+
+/* A task that waits moves now, one that runs as soon as it stops, one that sleeps when it wakes. */
+LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct lx_reservation *r;
+	struct lx_outcome o;
+	struct lx_cpu *c;
+
+	if (!LX_SEEN(t->queued)) {
+		scx_bpf_kick_cpu(LX_SEEN(t->home), SCX_KICK_PREEMPT);
+		return;
+	}
+	lx_adopt(t, slot, now);
+	r = lx_reservation_of(t);
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	if (t->queued) {
+		lx_settle_in(c, t, r, slot, now);
+		lx_wake(&c->servers, now, slot);
+	}
+	lx_conclude(c, now, &o);
+	lx_unlock(&c->lock);
+	lx_act(&o);
+}
+
+/* A reservation for a task that has none. Whether it fits was asked before, by whoever knows what to
+ * answer; here it is only made sure. */
+LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p)
+{
+	u32 slot = 0, server, number = 0;
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_cpu *c = lx_cpu(q->cpu);
+	struct lx_reservation *r = NULL;
+	u64 share, now;
+	int allowed;
+
+	if (!t || !c)
+		return ESRCH;
+	if (t->reservation || t->pending)
+		return EBUSY;
+	bpf_rcu_read_lock();
+	allowed = bpf_cpumask_test_cpu(q->cpu, p->cpus_ptr);
+	bpf_rcu_read_unlock();
+	if (!allowed)
+		return EINVAL;
+	while (number < LX_RESERVATIONS && lx_may_loop) {
+		number++;
+		r = lx_reservation_at(number);
+		if (r && !__sync_val_compare_and_swap(&r->used, 0, 1))
+			break;
+		r = NULL;
+	}
+	if (!r)
+		return ENOMEM;
+	now = bpf_ktime_get_ns();
+	if (!lx_lock(&c->lock))
+		return EBUSY;
+	now = lx_charge(c, now);
+	lx_catch_up(&c->servers, now);
+	share = lx_share(q->budget, q->period, 1);
+	server = LX_NONE;
+	if (c->servers.need + share <= LX_ONE - setup.kept + LX_ROUNDED)
+		server = lx_found(&c->servers, now, 20, q->budget, q->period);
+	if (server == LX_NONE) {
+		r->used = 0;
+		lx_unlock(&c->lock);
+		return ENOSPC;
+	}
+	lx_server(&c->servers, server)->members = 1;
+	r->budget = q->budget;
+	r->period = q->period;
+	r->cpu = q->cpu;
+	r->server = server;
+	r->inherit = q->inherit;
+	r->pid = q->pid;
+	lx_unlock(&c->lock);
+	t->pending = number;
+	lx_nudge(t, slot);
+	return 0;
+}
+
+SEC("syscall")
+int laxity_reserve(struct lx_request *q)
+{
+	struct task_struct *p = bpf_task_from_pid(q->pid);
+	unsigned long flags;
+	u32 error;
+
+	q->error = ESRCH;
+	if (!p)
+		return 0;
+	bpf_local_irq_save(&flags);
+	error = lx_reserve_for(q, p);
+	bpf_local_irq_restore(&flags);
+	q->error = error;
+	bpf_task_release(p);
+	return 0;
+}
+
+SEC("syscall")
+int laxity_release(struct lx_request *q)
+{
+	struct task_struct *p = bpf_task_from_pid(q->pid);
+	u32 slot = 0, error = ESRCH;
+	unsigned long flags;
+	struct lx_task *t;
+
+	q->error = ESRCH;
+	if (!p)
+		return 0;
+	bpf_local_irq_save(&flags);
+	t = lx_task_of(p, &slot);
+	if (t) {
+		error = ENOENT;
+		if (t->pending && t->pending != LX_RELEASE) {
+			error = EBUSY;
+		} else if (t->reservation) {
+			error = 0;
+			t->pending = LX_RELEASE;
+			lx_nudge(t, slot);
+		}
+	}
+	bpf_local_irq_restore(&flags);
+	q->error = error;
+	bpf_task_release(p);
+	return 0;
+}
+
+struct lx_report {
+	/* Asked for: a CPU, or a reservation counted from one. */
+	u32 cpu;
+	u32 reservation;
+	/* Of the CPU. */
+	u64 need;
+	u64 load;
+	u64 servers;
+	u64 switches;
+	u64 taken;
+	u64 overrun;
+	u64 late_release;
+	/* Of the reservation. */
+	u64 members;
+	u64 late;
+	u64 latest;
+};
+
+SEC("syscall")
+int laxity_report(struct lx_report *q)
+{
+	struct lx_reservation *r = q->reservation ? lx_reservation_at(q->reservation) : NULL;
+	u32 cpu = LX_SEEN(q->cpu);
+	struct lx_cpu *c;
+
+	if (r)
+		cpu = r->cpu;
+	c = lx_cpu(cpu);
+	if (!c)
+		return 0;
+	q->need = c->servers.need;
+	q->load = c->servers.bandwidth.load;
+	q->servers = c->servers.living;
+	q->switches = c->switches;
+	q->taken = c->taken;
+	q->overrun = c->overrun;
+	q->late_release = c->late_release;
+	if (r) {
+		struct lx_server *s = lx_server(&c->servers, r->server);
+
+		q->members = s->members;
+		q->late = s->late;
+		q->latest = s->latest;
+	}
+	return 0;
+}
+
+#endif

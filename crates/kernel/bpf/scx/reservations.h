@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Reservations: servers that tasks are put into from outside, and that go with their last task.
+ * Part of laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_RESERVATIONS_H
+#define LAXITY_SCX_RESERVATIONS_H
+
+#define LX_RESERVATIONS 256
+/* In place of a reservation that a task shall be of: none. */
+#define LX_RELEASE (~0U)
+
+struct lx_reservation {
+	u64 budget;
+	u64 period;
+	u32 cpu;
+	/* Its server there. Tasks that are on their way to it count as members. */
+	u32 server;
+	u32 used;
+	/* Children are of it too. */
+	u32 inherit;
+	/* The first task, for people. */
+	u32 pid;
+	u32 padding;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, LX_RESERVATIONS);
+	__type(key, u32);
+	__type(value, struct lx_reservation);
+} reservations SEC(".maps");
+
+/* Counted from one. */
+LX_INLINE struct lx_reservation *lx_reservation_at(u32 number)
+{
+	u32 at = number - 1;
+
+	return bpf_map_lookup_elem(&reservations, &at);
+}
+
+LX_INLINE struct lx_reservation *lx_reservation_of(const struct lx_task *t)
+{
+	return t->reservation ? lx_reservation_at(t->reservation) : NULL;
+}
+
+/* The reservation that a task is of, or will be; zero for none. */
+LX_INLINE u32 lx_is_bound(const struct lx_task *t)
+{
+	u32 number = t->pending ? t->pending : t->reservation;
+
+	return number == LX_RELEASE ? 0 : number;
+}
+
+LX_INLINE u32 lx_bound_to(const struct lx_task *t)
+{
+	struct lx_reservation *r = lx_reservation_at(lx_is_bound(t));
+
+	return r ? r->cpu : t->home;
+}
+
+/* One that was to come will not. */
+LX_INLINE void lx_drop(u32 number)
+{
+	struct lx_reservation *r = lx_reservation_at(number);
+	u64 now = bpf_ktime_get_ns();
+	struct lx_server *s;
+	struct lx_cpu *c;
+
+	c = r ? lx_cpu(r->cpu) : NULL;
+	if (!c || !lx_lock(&c->lock))
+		return;
+	now = lx_charge(c, now);
+	s = lx_server(&c->servers, r->server);
+	if (s->members && !--s->members) {
+		lx_dissolve(&c->servers, now, r->server);
+		r->used = 0;
+	}
+	lx_unlock(&c->lock);
+}
+
+/* A child of a task whose reservation passes on. */
+LX_INLINE void lx_inherit(struct lx_task *t)
+{
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct lx_task *from = lx_task_of(parent, NULL);
+	struct lx_reservation *r;
+	struct lx_server *s;
+	struct lx_cpu *c;
+	u32 number;
+
+	if (!from)
+		return;
+	number = lx_is_bound(from);
+	r = number ? lx_reservation_at(number) : NULL;
+	c = r ? lx_cpu(r->cpu) : NULL;
+	if (!c || !r->inherit || !lx_lock(&c->lock))
+		return;
+	s = lx_server(&c->servers, r->server);
+	if (r->used && s->members) {
+		s->members++;
+		t->pending = number;
+	}
+	lx_unlock(&c->lock);
+}
+
+#endif

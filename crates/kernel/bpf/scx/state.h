@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * What is kept: CPUs, tasks, places for them; entering a CPU's servers and acting on what they say.
+ * Part of laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_STATE_H
+#define LAXITY_SCX_STATE_H
+
+/* Set by the loader. */
+struct {
+	struct lx_rules rules;
+	/* The share that reservations leave. */
+	u64 kept;
+	u32 cpus;
+	u32 padding;
+} setup SEC(".data.setup");
+
+/* Why the kernel ended it. */
+struct {
+	u64 kind;
+	char reason[64];
+	char message[256];
+} ended SEC(".data.ended");
+
+struct {
+	/* Tasks without a place, reserved tasks that ran where their reservation is not, tasks that
+	 * were chosen and not there, locks that could not be got. */
+	u64 unaccounted;
+	u64 elsewhere;
+	u64 absent;
+	u64 unlocked;
+} totals SEC(".data.totals");
+
+/*
+ * A lock of our own, since under the kernel's no global function may be called. Whoever has it has
+ * switched interrupts off, as the kernel has wherever it holds a run queue, so nobody waits for one
+ * that cannot go on.
+ */
+struct lx_lock {
+	u32 taken;
+};
+
+/* Tells whether it was got; it always is, the verifier wants an end. */
+LX_INLINE int lx_lock(struct lx_lock *lock)
+{
+	while (lx_may_loop)
+		if (!LX_SEEN(lock->taken) && !__sync_val_compare_and_swap(&lock->taken, 0, 1))
+			return 1;
+	__sync_fetch_and_add(&totals.unlocked, 1);
+	return 0;
+}
+
+LX_INLINE void lx_unlock(struct lx_lock *lock)
+{
+	__sync_lock_test_and_set(&lock->taken, 0);
+}
+
+struct lx_cpu {
+	struct lx_lock lock;
+	u32 cpu;
+	/* Slots: who is charged since `since`, and who was chosen last. */
+	u32 current;
+	u32 chosen;
+	u64 since;
+	/* Time never goes back for the servers, whichever CPU reads the clock. */
+	u64 clock;
+	/* When the timer will call, if it will; when it should. */
+	u64 armed;
+	u64 due;
+	u32 crowd;
+	u32 padding;
+	/* What happened: counts, and the worst in ns. */
+	u64 switches;
+	u64 taken;
+	u64 overrun;
+	u64 late_release;
+	struct lx_servers servers;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	/* The loader sets the length. */
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_cpu);
+} cpus SEC(".maps");
+
+struct lx_alarm {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_alarm);
+} alarms SEC(".maps");
+
+struct lx_task {
+	struct task_struct __kptr *task;
+	/* Average execution, for the next servers. */
+	u64 learnt;
+	/* The CPU in whose servers it is. */
+	u32 home;
+	/* Waits here. */
+	u32 queued;
+	u32 weight;
+	/* Counted from one: the reservation it is of, and the one that it shall be of. */
+	u32 reservation;
+	u32 pending;
+	u32 padding;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, LX_TASKS);
+	__type(key, u32);
+	__type(value, struct lx_task);
+} tasks SEC(".maps");
+
+/* A task's slot, counted from one. */
+struct lx_ref {
+	u32 slot;
+};
+
+struct {
+	__uint(type, MAP_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lx_ref);
+} refs SEC(".maps");
+
+/* Slots that nobody has: those given back, counted from one, then those never used. */
+struct lx_pool {
+	struct lx_lock lock;
+	u32 back;
+	u32 used;
+	u32 padding;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_pool);
+} pool SEC(".maps");
+
+LX_INLINE u32 lx_take_slot(void)
+{
+	u32 zero = 0, slot = LX_NONE;
+	struct lx_pool *free = bpf_map_lookup_elem(&pool, &zero);
+
+	if (!free || !lx_lock(&free->lock))
+		return LX_NONE;
+	if (free->back) {
+		slot = free->back - 1;
+		free->back = lx_member(slot)->next;
+	} else if (free->used < LX_TASKS) {
+		slot = free->used++;
+	}
+	lx_unlock(&free->lock);
+	if (slot != LX_NONE) {
+		lx_member(slot)->server = LX_NONE;
+		lx_member(slot)->runnable = 0;
+	}
+	return slot;
+}
+
+LX_INLINE void lx_give_slot(u32 slot)
+{
+	u32 zero = 0;
+	struct lx_pool *free = bpf_map_lookup_elem(&pool, &zero);
+
+	if (!free || !lx_lock(&free->lock))
+		return;
+	lx_member(slot)->next = free->back;
+	free->back = slot + 1;
+	lx_unlock(&free->lock);
+}
+
+LX_INLINE struct lx_cpu *lx_cpu(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+LX_INLINE struct lx_task *lx_task_at(u32 slot)
+{
+	return bpf_map_lookup_elem(&tasks, &slot);
+}
+
+LX_INLINE struct lx_task *lx_task_of(struct task_struct *p, u32 *slot)
+{
+	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, 0);
+	u32 at = ref ? ref->slot : 0;
+
+	if (!at)
+		return NULL;
+	at--;
+	if (slot)
+		*slot = at;
+	return lx_task_at(at);
+}
+
+/* 20 - nice, from 1 to 40. */
+LX_INLINE u32 lx_weight_of(struct task_struct *p)
+{
+	u32 weight = 140 - p->static_prio;
+
+	return weight - 1 < 40 ? weight : 20;
+}
+
+/* The CPU in whose servers a task is, locked. */
+LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
+{
+	u32 i;
+
+	for (i = lx_zero; i < 16 && lx_may_loop; i++) {
+		u32 home = LX_SEEN(t->home);
+		struct lx_cpu *c = lx_cpu(home);
+
+		if (!c)
+			return NULL;
+		if (!lx_lock(&c->lock))
+			return NULL;
+		if (LX_SEEN(t->home) == home)
+			return c;
+		lx_unlock(&c->lock);
+	}
+	return NULL;
+}
+
+/* Books what the running task has used; all that is reported at `now` comes after that. */
+LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
+{
+	now = lx_max(now, c->clock);
+	c->clock = now;
+	if (c->current != LX_NONE) {
+		u32 server = lx_member(c->current)->server;
+		u64 ran = now - c->since;
+
+		if (server != LX_NONE) {
+			u64 left = lx_server(&c->servers, server)->left;
+
+			if (ran > left)
+				c->overrun = lx_max(c->overrun, ran - left);
+		}
+		c->since = now;
+		lx_ran(&c->servers, now, c->current, ran);
+	}
+	return now;
+}
+
+/* By how much a release is late. */
+LX_INLINE void lx_note_release(struct lx_cpu *c, u64 now)
+{
+	u64 at = lx_heap_least(&c->servers.suspended);
+
+	if (at < now)
+		c->late_release = lx_max(c->late_release, now - at);
+}
+
+/* What is to be done once the lock is given back. */
+struct lx_outcome {
+	u32 cpu;
+	/* Who shall run. */
+	u32 slot;
+	u32 preempt;
+	u32 arm;
+	u64 due;
+};
+
+/* The last step under the lock. */
+LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
+{
+	u32 server = lx_pick(&c->servers, now);
+	u64 due = lx_due(&c->servers);
+
+	o->cpu = c->cpu;
+	o->slot = LX_NONE;
+	if (server != LX_NONE) {
+		struct lx_server *s = lx_server(&c->servers, server);
+
+		o->slot = s->head;
+		due = lx_min(due, now + s->left);
+	}
+	o->preempt = o->slot != LX_NONE && o->slot != c->chosen;
+	c->due = due;
+	o->due = lx_max(due, now + LX_SOON);
+	/* One that calls earlier will set itself again. */
+	o->arm = due != LX_NEVER && (!c->armed || c->armed > o->due);
+	if (o->arm)
+		c->armed = o->due;
+}
+
+LX_INLINE void lx_act(const struct lx_outcome *o)
+{
+	if (o->arm) {
+		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &o->cpu);
+
+		if (alarm)
+			bpf_timer_start(&alarm->timer, o->due, BPF_F_TIMER_ABS);
+	}
+	if (o->preempt)
+		scx_bpf_kick_cpu(o->cpu, SCX_KICK_PREEMPT);
+}
+
+/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
+ * left alone; a timer that is set twice calls once too often. */
+static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
+{
+	struct lx_cpu *c = lx_cpu(*key);
+	u64 due, now = bpf_ktime_get_ns();
+	(void)map;
+
+	if (!c)
+		return 0;
+	due = LX_SEEN(c->due);
+	if (due != LX_NEVER && due > now + LX_SOON) {
+		LX_SEEN(c->armed) = due;
+		bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
+		/* Somebody may have wanted it earlier in between. */
+		if (LX_SEEN(c->due) < due)
+			bpf_timer_start(timer, LX_SEEN(c->due), BPF_F_TIMER_ABS);
+		return 0;
+	}
+	LX_SEEN(c->armed) = 0;
+	if (due != LX_NEVER)
+		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+LX_INLINE void lx_set_slice(struct task_struct *p)
+{
+	if (lx_has(scx_bpf_task_set_slice))
+		scx_bpf_task_set_slice(p, LX_SLICE);
+	else
+		p->scx.slice = LX_SLICE;
+}
+
+#endif

@@ -1,0 +1,78 @@
+//! Gives the CPUs to a policy, shows what it does, takes them back: what the tests of the
+//! scheduler run in the virtual machine.
+//!
+//! ```text
+//! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
+//!            | release PID | run BUDGET_US PERIOD_US COMMAND...
+//! ```
+
+use std::os::unix::process::CommandExt as _;
+
+use laxity_core::Span;
+use laxity_cpu::Reservation;
+use laxity_kernel::cpu;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Err(error) = run(&arguments) {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn reservation(budget: &str, period: &str) -> Result<Reservation, std::num::ParseIntError> {
+    let us = |text: &str| text.parse::<u64>().map(|n| Span(n * 1000));
+    Ok(Reservation::new(us(budget)?, us(period)?))
+}
+
+fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+    match arguments {
+        ["verify"] => {
+            for policy in cpu::POLICIES {
+                for (program, instructions) in cpu::verify(policy)? {
+                    println!("{policy} {program} {instructions}");
+                }
+            }
+        }
+        ["up", policy @ ..] => cpu::up(policy.first().copied().unwrap_or("bebs"))?,
+        ["status"] => {
+            let status = cpu::status()?;
+            println!(
+                "policy {} unaccounted {} elsewhere {} absent {}",
+                status.policy, status.unaccounted, status.elsewhere, status.absent
+            );
+            for c in &status.cpus {
+                println!(
+                    "cpu {} reserved {} load {} servers {} switches {} taken {} overrun_ns {} \
+                     late_release_ns {}",
+                    c.cpu,
+                    c.reserved,
+                    c.load,
+                    c.servers,
+                    c.switches,
+                    c.taken,
+                    c.overrun,
+                    c.late_release
+                );
+            }
+            for r in &status.reservations {
+                println!(
+                    "reservation pid {} cpu {} {} tasks {} late {} latest_ns {}",
+                    r.pid, r.held.cpu, r.held.reservation, r.tasks, r.late, r.latest
+                );
+            }
+        }
+        ["down"] => cpu::down()?,
+        ["reserve", pid, budget, period] => {
+            println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);
+        }
+        ["release", pid] => cpu::release(pid.parse()?)?,
+        ["run", budget, period, command, rest @ ..] => {
+            cpu::reserve(std::process::id(), reservation(budget, period)?, true)?;
+            return Err(std::process::Command::new(command).args(rest).exec().into());
+        }
+        _ => return Err("kernel-cpu verify|up|status|down|reserve|release|run ...".into()),
+    }
+    Ok(())
+}

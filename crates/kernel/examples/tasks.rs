@@ -1,0 +1,115 @@
+//! Tasks for tests and comparisons of the CPUs' scheduler. All times are in us.
+//!
+//! ```text
+//! tasks periodic PERIOD WORK JOBS   jobs on a grid; prints how many ended after their period
+//! tasks respond GAP WORK JOBS      sleeps, works: prints how long it took from the wake-up's time
+//! tasks hog COUNT SECONDS          threads that compute; prints what each got
+//! tasks forks COUNT                so many processes, some at once, each ends at once
+//! ```
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::thread::ClockId;
+use rustix::time::clock_gettime;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|a| a.parse().ok()).collect();
+    match (arguments.first().map(String::as_str), &numbers[..]) {
+        (Some("periodic"), &[period, work, jobs]) => {
+            jobs_of(Duration::from_micros(period), work, jobs, true);
+        }
+        (Some("respond"), &[gap, work, jobs]) => {
+            jobs_of(Duration::from_micros(gap), work, jobs, false);
+        }
+        (Some("hog"), &[count, seconds]) => hogs(count, Duration::from_secs(seconds)),
+        (Some("forks"), &[count]) => forks(count),
+        _ => {
+            eprintln!("tasks periodic|respond|hog|forks ...");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// CPU time of this thread.
+fn executed() -> Duration {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+/// Computes for so much CPU time.
+fn compute(us: u64) {
+    let until = executed() + Duration::from_micros(us);
+    while executed() < until {
+        for _ in 0..50 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Jobs `gap` apart on a grid, or each so long after the end of the one before.
+fn jobs_of(gap: Duration, work: u64, jobs: u64, grid: bool) {
+    // The kernel would gather wake-ups within 50 us.
+    let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
+    let mut times = Vec::with_capacity(jobs as usize);
+    let mut release = Instant::now() + gap;
+    for _ in 0..jobs {
+        std::thread::sleep(release.saturating_duration_since(Instant::now()));
+        compute(work);
+        let ended = Instant::now();
+        times.push(ended.saturating_duration_since(release));
+        release = if grid { release + gap } else { ended + gap };
+    }
+    let missed = times.iter().filter(|t| grid && **t > gap).count();
+    let sum: Duration = times.iter().sum();
+    times.sort();
+    let us = |d: Option<&Duration>| d.map_or(0, |d| d.as_micros());
+    println!(
+        "jobs {jobs} missed {missed} mean_us {} p99_us {} max_us {}",
+        sum.as_micros() / u128::from(jobs.max(1)),
+        us(times.get((times.len() * 99 / 100).min(times.len().saturating_sub(1)))),
+        us(times.last())
+    );
+}
+
+fn hogs(count: u64, time: Duration) {
+    let until = Instant::now() + time;
+    let one = move || {
+        while Instant::now() < until {
+            for _ in 0..1000 {
+                std::hint::spin_loop();
+            }
+        }
+        executed()
+    };
+    let threads: Vec<_> = (0..count).map(|_| std::thread::spawn(one)).collect();
+    let got: Vec<String> = threads
+        .into_iter()
+        .filter_map(|t| t.join().ok())
+        .map(|d| d.as_millis().to_string())
+        .collect();
+    println!("hogs got_ms {}", got.join(" "));
+}
+
+fn forks(count: u64) {
+    let mut running = std::collections::VecDeque::new();
+    let (mut ended, mut failed) = (0, 0);
+    let mut reap = |child: Option<std::process::Child>| {
+        let done = child.map(|mut c| c.wait().is_ok_and(|s| s.success()));
+        ended += u64::from(done == Some(true));
+    };
+    for _ in 0..count {
+        match Command::new("/bin/true").stdin(Stdio::null()).spawn() {
+            Ok(child) => running.push_back(child),
+            Err(_) => failed += 1,
+        }
+        if running.len() > 20 {
+            reap(running.pop_front());
+        }
+    }
+    while let Some(child) = running.pop_front() {
+        reap(Some(child));
+    }
+    println!("forks ended {ended} failed {failed}");
+}

@@ -1,0 +1,213 @@
+//! The scheduler of this machine: brought up, asked, taken down.
+
+use std::time::Duration;
+
+use laxity_cpu::{Refusal, Reservation, Share};
+
+use super::requests::{Answer, Attendant, Request};
+use super::{CpuError, Held, Policy, load, place, system};
+
+/// A share that was given back comes free when it has not been used ahead, within its period. So
+/// long it is waited for.
+const SETTLING: u32 = 20;
+const STEP: Duration = Duration::from_millis(50);
+
+/// What one CPU's servers did and hold. Times in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuStatus {
+    /// The CPU.
+    pub cpu: u32,
+    /// What is reserved of it.
+    pub reserved: Share,
+    /// Weights that divide the rest.
+    pub load: u64,
+    /// Servers that there are.
+    pub servers: u64,
+    /// Tasks that began to run.
+    pub switches: u64,
+    /// Tasks that other CPUs took from it.
+    pub taken: u64,
+    /// By how much a budget was overrun at most.
+    pub overrun: u64,
+    /// By how much a reservation's release was late at most.
+    pub late_release: u64,
+}
+
+/// A reservation and how it was kept. Times in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The task that it was made for.
+    pub pid: u32,
+    /// Where, and what.
+    pub held: Held,
+    /// Whether children are of it too.
+    pub inherited: bool,
+    /// Tasks that are of it.
+    pub tasks: u64,
+    /// Periods in which work within the budget ended after the deadline, and by how much at most.
+    pub late: u64,
+    /// See `late`.
+    pub latest: u64,
+}
+
+/// The scheduler as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Its policy.
+    pub policy: String,
+    /// By CPU.
+    pub cpus: Vec<CpuStatus>,
+    /// In the order in which they were made.
+    pub reservations: Vec<Reserved>,
+    /// Tasks beyond those it has places for, each time that one was served.
+    pub unaccounted: u64,
+    /// Reserved tasks that could not run where their reservation is.
+    pub elsewhere: u64,
+    /// Chosen tasks that were on their way elsewhere.
+    pub absent: u64,
+}
+
+/// Gives the machine's CPUs to a policy. It stays when the caller ends; it goes when [`down`] is
+/// called, or when the kernel finds that a task was not served for 30 s.
+///
+/// # Errors
+/// See [`CpuError`]; the kernel's own scheduler is then in charge as before.
+pub fn up(policy: &str) -> Result<(), CpuError> {
+    let policy = Policy::named(policy)?;
+    if let Some(name) = system::running()? {
+        let ours = system::policy_of(&name).is_some();
+        return Err(if ours { CpuError::Up } else { CpuError::Occupied { name } });
+    }
+    let _lock = system::lock()?;
+    // Of a scheduler that the kernel took away, or of a loader that was killed.
+    system::remove_pins()?;
+    load::start(&policy)
+}
+
+/// The kernel's own scheduler takes over again.
+///
+/// # Errors
+/// When the scheduler is not up, or its files cannot be removed.
+pub fn down() -> Result<(), CpuError> {
+    let _lock = system::lock()?;
+    if !system::is_pinned()? {
+        return Err(CpuError::Down);
+    }
+    system::remove_pins()?;
+    // The kernel does it a little later.
+    for _ in 0..100 {
+        if system::running()?.is_none_or(|name| system::policy_of(&name).is_none()) {
+            return Ok(());
+        }
+        std::thread::sleep(STEP);
+    }
+    Err(CpuError::State("the kernel still runs the scheduler; something else holds it"))
+}
+
+/// The policy that is up, and who answers for it.
+fn attend() -> Result<(Policy, Attendant), CpuError> {
+    let name = system::running()?;
+    if !system::is_pinned()? {
+        return Err(CpuError::Down);
+    }
+    let attendant = Attendant::new()?;
+    match name.as_deref().and_then(system::policy_of) {
+        Some(policy) => Ok((Policy::named(&policy)?, attendant)),
+        None => Err(CpuError::Ended { why: attendant.ended()? }),
+    }
+}
+
+/// What the scheduler did and holds.
+///
+/// # Errors
+/// When it is not up, was taken away, or cannot be asked.
+pub fn status() -> Result<Status, CpuError> {
+    let (policy, attendant) = attend()?;
+    let mut cpus = Vec::new();
+    for cpu in 0..system::cpus()? {
+        let r = attendant.report(cpu, 0)?;
+        cpus.push(CpuStatus {
+            cpu,
+            reserved: Share(r.need),
+            load: r.load,
+            servers: r.servers,
+            switches: r.switches,
+            taken: r.taken,
+            overrun: r.overrun,
+            late_release: r.late_release,
+        });
+    }
+    let mut reservations = Vec::new();
+    for entry in attendant.entries()? {
+        let r = attendant.report(entry.held.cpu, entry.number)?;
+        reservations.push(Reserved {
+            pid: entry.pid,
+            held: entry.held,
+            inherited: entry.inherited,
+            tasks: r.members,
+            late: r.late,
+            latest: r.latest,
+        });
+    }
+    let [unaccounted, elsewhere, absent] = attendant.totals()?;
+    let policy = policy.name.to_owned();
+    Ok(Status { policy, cpus, reservations, unaccounted, elsewhere, absent })
+}
+
+/// Reserves CPU time for a task, and with `inherit` for the children that it will have. Answers on
+/// which CPU. The reservation ends with the last of them.
+///
+/// # Errors
+/// When it does not fit, with what would; when there is no such task or it has a reservation.
+pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuError> {
+    asked.check().map_err(Refusal::from)?;
+    if asked.is_constrained() {
+        return Err(CpuError::State("live reservations have deadlines equal to their periods"));
+    }
+    let (policy, attendant) = attend()?;
+    let _lock = system::lock()?;
+    let allowed = system::allowed(pid)?;
+    for _ in 0..SETTLING {
+        let held: Vec<Held> = attendant.entries()?.iter().map(|e| e.held).collect();
+        let cpu = place(&policy, &held, asked, &allowed)?;
+        match attendant.reserve(&Request { pid, cpu, reservation: asked, inherit })? {
+            Answer::Done => return Ok(cpu),
+            // Of what was released some is still in use.
+            Answer::NoRoom => std::thread::sleep(STEP),
+            Answer::NoTask => return Err(CpuError::NoTask { pid }),
+            Answer::HasOne => {
+                return Err(CpuError::State("the task has a reservation; release it first"));
+            }
+            Answer::Elsewhere => {
+                return Err(CpuError::State("the task may no longer run on that CPU"));
+            }
+            Answer::TooMany | Answer::HasNone => {
+                return Err(CpuError::State("there is no place for another reservation"));
+            }
+        }
+    }
+    Err(CpuError::State("what was released is still in use; try again in a second"))
+}
+
+/// Ends a task's reservation; the task goes on as best effort.
+///
+/// # Errors
+/// When there is no such task, or it has none.
+pub fn release(pid: u32) -> Result<(), CpuError> {
+    let (_, attendant) = attend()?;
+    match attendant.release(pid)? {
+        Answer::Done => Ok(()),
+        Answer::NoTask => Err(CpuError::NoTask { pid }),
+        Answer::HasOne => Err(CpuError::State("its reservation is not in force yet; try again")),
+        _ => Err(CpuError::State("the task has no reservation")),
+    }
+}
+
+/// Loads the programs of a policy without starting anything, and says how many instructions the
+/// verifier processed for each.
+///
+/// # Errors
+/// When they do not load.
+pub fn verify(policy: &str) -> Result<Vec<(String, u32)>, CpuError> {
+    load::verify(&Policy::named(policy)?)
+}

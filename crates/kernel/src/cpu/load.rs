@@ -1,0 +1,147 @@
+//! The programs: loaded with a policy and pinned, or opened over the pins to ask them something.
+
+use libbpf_rs::{MapCore as _, Object, ObjectBuilder, OpenObject};
+
+use super::{CpuError, Policy, system};
+use crate::image::Image;
+
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
+
+/// The scheduler itself, among the maps.
+const SCHEDULER: &str = "laxity";
+/// Maps with an entry for each CPU.
+const BY_CPU: [&str; 2] = ["cpus", "alarms"];
+
+/// The name under which a map is pinned, which may have no dots.
+fn pinned_as(map: &str) -> Option<&str> {
+    match map {
+        "cpus" | "alarms" | "tasks" | "refs" | "pool" | "reservations" => Some(map),
+        ".data.setup" => Some("setup"),
+        ".data.ended" => Some("ended"),
+        ".data.totals" => Some("totals"),
+        ".bss.members" => Some("members"),
+        _ => None,
+    }
+}
+
+/// Where bits of the policy go before anything is loaded.
+fn prepare(open: &mut OpenObject, policy: &Policy, cpus: u32) -> Result<(), CpuError> {
+    let mut setup = Image::default();
+    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(cpus).u32(0);
+    let setup = setup.into_bytes();
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if BY_CPU.contains(&name.as_str()) {
+            map.set_max_entries(cpus).map_err(refused)?;
+        } else if name == ".data.setup" {
+            fill(map.initial_value_mut(), &setup)?;
+        } else if name == SCHEDULER {
+            name_it(map.initial_value_mut(), policy)?;
+        }
+    }
+    Ok(())
+}
+
+fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
+    match place {
+        Some(place) if place.len() == bytes.len() => place.copy_from_slice(bytes),
+        place => {
+            let there = place.map_or(0, |p| p.len());
+            let why = format!("{} B for {there} B", bytes.len());
+            return Err(CpuError::Kernel { what: "take parameters of this length", why });
+        }
+    }
+    Ok(())
+}
+
+/// The name stands last but for gaps, and is `laxity` until now.
+fn name_it(ops: Option<&mut [u8]>, policy: &Policy) -> Result<(), CpuError> {
+    let ops = ops.unwrap_or_default();
+    let old = SCHEDULER.as_bytes();
+    let at = ops.windows(old.len()).rposition(|w| w == old);
+    let name = system::name_of(policy.name);
+    let place = at.and_then(|at| ops.get_mut(at..at + name.len()));
+    let place = place.ok_or(CpuError::Kernel { what: "take the name", why: name.clone() })?;
+    place.copy_from_slice(name.as_bytes());
+    Ok(())
+}
+
+/// Loads the scheduler, gives it the CPUs, and pins it.
+pub(super) fn start(policy: &Policy) -> Result<(), CpuError> {
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    prepare(&mut open, policy, system::cpus()?)?;
+    let mut object = open.load().map_err(refused)?;
+    system::make_pins()?;
+    let pinned = pin(&mut object);
+    if pinned.is_err() {
+        system::remove_pins()?;
+    }
+    pinned
+}
+
+fn pin(object: &mut Object) -> Result<(), CpuError> {
+    let mut scheduler = None;
+    for mut map in object.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name == SCHEDULER {
+            scheduler = Some(map);
+        } else if let Some(name) = pinned_as(&name) {
+            map.pin(system::pin(name)).map_err(refused)?;
+        }
+    }
+    let gone = || CpuError::State("the object holds no scheduler");
+    // Last, so that whoever is interrupted before leaves the kernel's scheduler in charge.
+    let mut link = scheduler.ok_or_else(gone)?.attach_struct_ops().map_err(refused)?;
+    link.pin(system::pin("scheduler")).map_err(refused)
+}
+
+/// The programs that answer requests, over the maps of the running scheduler.
+pub(super) fn attend() -> Result<Object, CpuError> {
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name == SCHEDULER {
+            map.set_autocreate(false).map_err(refused)?;
+        } else if let Some(name) = pinned_as(&name) {
+            map.reuse_pinned_map(system::pin(name)).map_err(refused)?;
+        }
+    }
+    for mut program in open.progs_mut() {
+        if program.section().to_string_lossy() != "syscall" {
+            program.set_autoload(false);
+        }
+    }
+    open.load().map_err(refused)
+}
+
+/// Loads the programs without starting anything, and says how many instructions the verifier
+/// processed for each.
+pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
+    use std::os::fd::AsFd as _;
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    prepare(&mut open, policy, 1)?;
+    let object = open.load().map_err(refused)?;
+    let infos: Vec<_> = libbpf_rs::query::ProgInfoIter::default().collect();
+    let mut costs = Vec::new();
+    for program in object.progs() {
+        let id = libbpf_rs::Program::id_from_fd(program.as_fd()).map_err(refused)?;
+        let cost = infos.iter().find(|i| i.id == id).map_or(0, |i| i.verified_insns);
+        costs.push((program.name().to_string_lossy().into_owned(), cost));
+    }
+    Ok(costs)
+}
+
+pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
+    let why = format!("{error:#}");
+    match error.kind() {
+        // The verifier says the same of a program that it refuses.
+        libbpf_rs::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
+            CpuError::NotPermitted { what: "load BPF programs" }
+        }
+        _ if why.contains("incompatible with vmlinux") || why.contains("BTF") => {
+            CpuError::Types { why }
+        }
+        libbpf_rs::ErrorKind::NotFound => CpuError::NoKernel,
+        _ => CpuError::Kernel { what: "take the programs", why },
+    }
+}

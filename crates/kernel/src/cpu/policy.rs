@@ -1,0 +1,83 @@
+//! The policies that the kernel runs, and what is chosen for it where the papers leave a choice.
+
+use laxity_core::Span;
+use laxity_cpu::servers::{Load, Rules, Servers, Sizing};
+use laxity_cpu::{Share, bebs, bebs_credit};
+
+use super::{CpuError, CpuRules};
+
+/// Their names.
+pub const POLICIES: [&str; 2] = ["bebs", "bebs-credit"];
+
+/// No best-effort task waits for longer than about twice this, even when hundreds compute: the
+/// kernel would take the scheduler away after 30 s.
+const LONGEST: Span = Span::from_millis(5_000);
+/// Below this a budget costs more in timers than it is worth.
+const LEAST: Span = Span(100_000);
+/// The greatest budget. With the papers' 200 ms compute-bound tasks take turns half as often as
+/// under Linux 2.6, to which BEBS is compared there.
+const MOST: Span = Span::from_millis(100);
+
+/// A policy as it runs in the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its name.
+    pub name: &'static str,
+    rules: Rules,
+}
+
+impl Policy {
+    /// The policy of a name.
+    ///
+    /// Only tasks that are awake divide the bandwidth: of a system's hundreds of tasks nearly all
+    /// sleep.
+    ///
+    /// # Errors
+    /// When there is none, or the kernel does not run it.
+    pub fn named(name: &str) -> Result<Policy, CpuError> {
+        let unknown = || CpuError::Policy { name: name.into(), why: None };
+        let known = POLICIES.into_iter().find(|p| *p == name).ok_or_else(unknown)?;
+        let mut rules = match known {
+            "bebs" => *bebs::new(&bebs::Options::default()).rules(),
+            _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
+        };
+        rules.load = Load::Unblocked;
+        if let Sizing::Adaptive(how) = &mut rules.sizing {
+            (how.least, how.most) = (LEAST, MOST);
+        }
+        Ok(Policy { name: known, rules })
+    }
+
+    /// As the kernel takes them.
+    ///
+    /// # Errors
+    /// When the kernel does not run one of them.
+    pub fn rules(&self) -> Result<CpuRules, CpuError> {
+        let named = |why| CpuError::Policy { name: self.name.into(), why: Some(why) };
+        CpuRules::new(&self.rules, Some(LONGEST)).map_err(named)
+    }
+
+    /// The share of each CPU that reservations leave.
+    pub fn kept(&self) -> Share {
+        self.rules.least_best_effort
+    }
+
+    /// One CPU of it without tasks, to ask what fits.
+    pub(super) fn servers(&self) -> Servers {
+        Servers::new(self.rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_is_one_that_the_kernel_runs() {
+        for name in POLICIES {
+            assert!(Policy::named(name).expect("a policy").rules().is_ok(), "{name}");
+        }
+        let error = Policy::named("bebs-").expect_err("no such policy");
+        assert!(error.to_string().contains("bebs, bebs-credit"), "{error}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What is asked of the running scheduler, as `bpf/scx/requests.h` has it.
+
+use laxity_core::Span;
+use laxity_cpu::Reservation;
+use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
+
+use super::load::{attend, refused};
+use super::{CpuError, Held};
+use crate::image::Image;
+
+/// Reservations there may be.
+const RESERVATIONS: u32 = 256;
+
+/// The programs that answer.
+pub(super) struct Attendant {
+    object: Object,
+}
+
+/// A reservation in the scheduler's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Counted from one.
+    pub number: u32,
+    pub held: Held,
+    pub inherited: bool,
+    pub pid: u32,
+}
+
+/// As `struct lx_report`, without what was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    pub need: u64,
+    pub load: u64,
+    pub servers: u64,
+    pub switches: u64,
+    pub taken: u64,
+    pub overrun: u64,
+    pub late_release: u64,
+    pub members: u64,
+    pub late: u64,
+    pub latest: u64,
+}
+
+/// What was asked for a task.
+pub(super) struct Request {
+    pub pid: u32,
+    pub cpu: u32,
+    pub reservation: Reservation,
+    pub inherit: bool,
+}
+
+/// Answers of requests by their numbers: errors of Linux, which go by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Done,
+    NoTask,
+    HasNone,
+    HasOne,
+    NoRoom,
+    Elsewhere,
+    TooMany,
+}
+
+impl Attendant {
+    pub(super) fn new() -> Result<Attendant, CpuError> {
+        Ok(Attendant { object: attend()? })
+    }
+
+    fn call(&self, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
+        let program = self.object.progs_mut().find(|p| p.name() == name);
+        let program = program.ok_or(CpuError::State("the object lacks a program"))?;
+        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+        program.test_run(input).map(|_| ()).map_err(refused)
+    }
+
+    fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
+        let Request { pid, cpu, reservation, inherit } = request;
+        let mut image = Image::default();
+        image.u64(reservation.budget.0).u64(reservation.period.0);
+        image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(u32::MAX);
+        let mut context = image.into_bytes();
+        self.call(name, &mut context)?;
+        match word(&context, 28) {
+            0 => Ok(Answer::Done),
+            2 => Ok(Answer::HasNone),
+            3 => Ok(Answer::NoTask),
+            12 => Ok(Answer::TooMany),
+            16 => Ok(Answer::HasOne),
+            22 => Ok(Answer::Elsewhere),
+            28 => Ok(Answer::NoRoom),
+            other => Err(CpuError::Kernel {
+                what: "answer as expected",
+                why: format!("{name}: {other}"),
+            }),
+        }
+    }
+
+    pub(super) fn reserve(&self, request: &Request) -> Result<Answer, CpuError> {
+        self.request("laxity_reserve", request)
+    }
+
+    pub(super) fn release(&self, pid: u32) -> Result<Answer, CpuError> {
+        let reservation = Reservation::new(Span::ZERO, Span::ZERO);
+        self.request("laxity_release", &Request { pid, cpu: 0, reservation, inherit: false })
+    }
+
+    /// About a CPU, and a reservation unless its number is zero.
+    pub(super) fn report(&self, cpu: u32, reservation: u32) -> Result<Report, CpuError> {
+        let mut image = Image::default();
+        image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
+            i.u64(x);
+        });
+        let mut context = image.into_bytes();
+        self.call("laxity_report", &mut context)?;
+        let at = |i: usize| long(&context, 8 + 8 * i);
+        Ok(Report {
+            need: at(0),
+            load: at(1),
+            servers: at(2),
+            switches: at(3),
+            taken: at(4),
+            overrun: at(5),
+            late_release: at(6),
+            members: at(7),
+            late: at(8),
+            latest: at(9),
+        })
+    }
+
+    fn value(&self, map: &str, key: u32) -> Result<Vec<u8>, CpuError> {
+        let map = self.object.maps().find(|m| m.name() == map);
+        let map = map.ok_or(CpuError::State("the object lacks a map"))?;
+        let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+        Ok(value.unwrap_or_default())
+    }
+
+    /// All reservations in force.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, CpuError> {
+        let mut entries = Vec::new();
+        for at in 0..RESERVATIONS {
+            let value = self.value("reservations", at)?;
+            if word(&value, 24) == 0 {
+                continue;
+            }
+            let reservation = Reservation::new(Span(long(&value, 0)), Span(long(&value, 8)));
+            entries.push(Entry {
+                number: at + 1,
+                held: Held { cpu: word(&value, 16), reservation },
+                inherited: word(&value, 28) != 0,
+                pid: word(&value, 32),
+            });
+        }
+        Ok(entries)
+    }
+
+    /// Tasks without a place, reserved tasks that ran elsewhere, chosen ones that were not there.
+    pub(super) fn totals(&self) -> Result<[u64; 3], CpuError> {
+        let value = self.value(".data.totals", 0)?;
+        Ok([0, 8, 16].map(|at| long(&value, at)))
+    }
+
+    /// Why the kernel ended the scheduler.
+    pub(super) fn ended(&self) -> Result<String, CpuError> {
+        let value = self.value(".data.ended", 0)?;
+        let text = |range: std::ops::Range<usize>| {
+            let bytes = value.get(range).unwrap_or_default();
+            let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+            String::from_utf8_lossy(&bytes[..end]).into_owned()
+        };
+        let (reason, message) = (text(8..72), text(72..328));
+        Ok(match (reason.is_empty(), message.is_empty()) {
+            (true, _) => "for a reason that it does not give".to_owned(),
+            (_, true) => reason,
+            _ => format!("{reason}: {message}"),
+        })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let bytes = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
+    bytes.map_or(0, u32::from_ne_bytes)
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    let bytes = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
+    bytes.map_or(0, u64::from_ne_bytes)
+}

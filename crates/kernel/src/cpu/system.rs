@@ -1,0 +1,116 @@
+//! What the kernel says of sched_ext, and where the scheduler is pinned.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::CpuError;
+use super::error::io;
+
+const SCHED_EXT: &str = "/sys/kernel/sched_ext";
+const PINS: &str = "/sys/fs/bpf/laxity_cpu";
+/// Before the policy in the scheduler's name.
+const PREFIX: &str = "laxity_";
+
+/// Which sched_ext scheduler the kernel runs; `None` for its own.
+pub(super) fn running() -> Result<Option<String>, CpuError> {
+    let state = Path::new(SCHED_EXT).join("state");
+    let state = fs::read_to_string(state).map_err(|_| CpuError::NoKernel)?;
+    if state.trim() == "disabled" {
+        return Ok(None);
+    }
+    let name = fs::read_to_string(Path::new(SCHED_EXT).join("root/ops")).unwrap_or_default();
+    Ok(Some(name.trim().to_owned()))
+}
+
+/// The scheduler's name for a policy: letters, digits and low lines.
+pub(super) fn name_of(policy: &str) -> String {
+    format!("{PREFIX}{}", policy.replace('-', "_"))
+}
+
+/// The policy of a scheduler's name, if it is one of ours.
+pub(super) fn policy_of(name: &str) -> Option<String> {
+    // A version of the kernel may add to it.
+    let name = name.strip_prefix(PREFIX)?;
+    let word: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    Some(word.replace('_', "-"))
+}
+
+/// CPUs of the machine that there may ever be, counted from zero.
+pub(super) fn cpus() -> Result<u32, CpuError> {
+    let path = Path::new("/sys/devices/system/cpu/possible");
+    let text = fs::read_to_string(path).map_err(io(path))?;
+    let last = text.trim().rsplit(['-', ',']).next().and_then(|n| n.parse::<u32>().ok());
+    last.map(|n| n + 1).ok_or(CpuError::State("the kernel does not say which CPUs there are"))
+}
+
+/// CPUs on which a task may run.
+pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
+    let text =
+        fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| CpuError::NoTask { pid })?;
+    let list = text.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
+    Ok(list.map(|l| parse_list(l.trim())).unwrap_or_default())
+}
+
+/// `0-3,8` as the kernel writes lists.
+fn parse_list(text: &str) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
+            cpus.extend(first..=last.min(first.saturating_add(65_535)));
+        }
+    }
+    cpus
+}
+
+/// The folder of pins.
+pub(super) fn pin(name: &str) -> PathBuf {
+    Path::new(PINS).join(name)
+}
+
+/// Whether there are pins.
+pub(super) fn is_pinned() -> Result<bool, CpuError> {
+    let path = pin("scheduler");
+    path.try_exists().map_err(io(&path))
+}
+
+pub(super) fn make_pins() -> Result<(), CpuError> {
+    let path = Path::new(PINS);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io(path))
+}
+
+pub(super) fn remove_pins() -> Result<(), CpuError> {
+    let path = Path::new(PINS);
+    // First what keeps the scheduler going, so that it ends even if something else stays.
+    let _ = fs::remove_file(pin("scheduler"));
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// One command at a time may change the scheduler.
+pub(super) fn lock() -> Result<fs::File, CpuError> {
+    let path = Path::new("/run/laxity-cpu.lock");
+    let mut options = fs::OpenOptions::new();
+    options.create(true).write(true).truncate(false);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(io(path))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+        .map_err(|e| io(path)(e.into()))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_lists_are_read_back() {
+        assert_eq!(policy_of(&name_of("bebs-credit")).as_deref(), Some("bebs-credit"));
+        assert_eq!(policy_of("lavd"), None);
+        assert_eq!(parse_list("0-2,5"), [0, 1, 2, 5]);
+        assert!(parse_list("").is_empty());
+    }
+}
