@@ -5,7 +5,7 @@
 //! veth pairs, and removes them in the end. What the receiver's kernel does with a packet is part
 //! of the figure: on veth it happens where the packet is sent from. As root:
 //!
-//! `cargo run --release -p laxity-wire --example bench_bridge -- [BYTES [SECONDS]]`
+//! `cargo run --release -p laxity-wire --example bench_bridge -- [BYTES [SECONDS [packet|xdp]]]`
 
 use std::error::Error;
 use std::sync::Arc;
@@ -47,7 +47,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let bytes: u32 = arguments.next().map_or(Ok(200), |n| n.parse())?;
     let seconds: u64 = arguments.next().map_or(Ok(3), |n| n.parse())?;
+    let only = std::env::args().nth(3);
     for (name, io) in [("packet", Io::Packet), ("xdp", Io::Xdp)] {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
         for policy in ["fifo", "exact", "slack"] {
             let mut all: Vec<f64> = Vec::new();
             for _ in 0..3 {

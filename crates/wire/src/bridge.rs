@@ -31,6 +31,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A rate that no interface reaches: nothing is shaped.
 const UNSHAPED: Rate = Rate(1_000_000_000_000);
 
+const UNSCHEDULED: &str = r#"
+link = { rate = "1 Gbit/s", max_packet = "9216 B", buffer = { total = "2 MB", best_effort = "2 MB" } }
+policy = { use = "fifo" }
+best_effort = [{ name = "all" }]
+"#;
+
 /// By which calls frames come in and go out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Io {
@@ -113,11 +119,9 @@ impl Schedule {
 
     /// First come, first served, as fast as the interfaces go.
     pub fn unscheduled() -> Schedule {
-        let text =
-            "[link]\nrate = \"1 Gbit/s\"\nmax_packet = \"9216 B\"\n[policy]\nuse = \"fifo\"\n";
-        let mut scenario = match Scenario::parse(text, "unscheduled") {
+        let mut scenario = match Scenario::parse(UNSCHEDULED, "unscheduled") {
             Ok(scenario) => scenario,
-            Err(e) => unreachable!("{e}"),
+            Err(e) => unreachable!("a constant: {e}"),
         };
         scenario.link.rate = UNSHAPED;
         Schedule::of(scenario)

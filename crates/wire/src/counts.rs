@@ -58,6 +58,9 @@ pub struct Counts {
     pub stalled: Span,
     /// The longest of these times.
     pub longest_stall: Span,
+    /// How long after its start a frame was handed over, in ns. Deadlines are kept as long as this
+    /// stays below the credit.
+    pub lag: Histogram,
     /// How late the thread woke after the instant it asked for, in ns.
     pub wakes: Histogram,
     /// How often the interface had no room and frames waited for it.
@@ -75,6 +78,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// By how much a frame may have been later than the policy meant it, in ns: what admission
+    /// promises holds up to this. Zero where every frame was handed over within the credit.
+    pub fn excuse(&self, credit: Span) -> u64 {
+        let lag = self.lag.max().unwrap_or(0);
+        if lag <= credit.0 { self.stalled.0 } else { self.stalled.0 + lag }
+    }
+
     /// Nothing yet, for so many flows.
     pub fn new(flows: usize) -> Counts {
         Counts { classes: vec![ClassCounts::default(); flows], ..Counts::default() }

@@ -22,6 +22,9 @@ const DOWN: Span = Span(5_000_000);
 /// The longest sleep: so often is looked what the kernel lost, and whether the interfaces are there.
 const LONGEST: Span = Span(500_000_000);
 
+/// The nice value of who goes before the others.
+const FIRST: i32 = -20;
+
 /// A scheduler between two interfaces.
 pub struct Direction {
     forwarder: Forwarder,
@@ -173,8 +176,10 @@ impl Direction {
         waker: BorrowedFd<'_>,
         mut stop: impl FnMut(&mut Forwarder) -> bool,
     ) -> Result<(), WireError> {
-        // By default the system adds up to 50 us to each sleep.
+        // By default the system adds up to 50 us to each sleep, and lets a thread that wakes wait
+        // for others. Where this may not be changed, the threads are later, and say so.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), FIRST);
         let mut woken_for = None;
         loop {
             let now = port::now();

@@ -248,6 +248,7 @@ impl Forwarder {
     /// The interface has taken the frame at `now`.
     pub fn sent(&mut self, outgoing: &Outgoing, now: Time) {
         let Departure { packet, deadline, realtime } = outgoing.departure;
+        self.counts.lag.record(now.since(outgoing.start).0);
         let start = now.max(outgoing.start).max(self.handed.free_at());
         let end = self.handed.transmit(start, Bytes(u64::from(packet.wire)));
         let slot = outgoing.slot();

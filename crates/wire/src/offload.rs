@@ -115,6 +115,21 @@ impl Drop for Offload {
     }
 }
 
+/// The features that a link touches, each with whether it is asked for.
+///
+/// # Errors
+/// The system refuses.
+pub fn state(device: &Device) -> Result<Vec<(String, bool)>, WireError> {
+    let failed = |e| WireError::io(device.name(), "asking for features", e);
+    let socket = control().map_err(failed)?;
+    let names = ethtool::names(socket.as_fd(), device.name()).map_err(failed)?;
+    let blocks = names.len().div_ceil(32);
+    let now = ethtool::features(socket.as_fd(), device.name(), blocks).map_err(failed)?;
+    let known = |name: &str| JOINING.contains(&name) || TAGS.contains(&name);
+    let state = names.into_iter().enumerate().filter(|(_, name)| known(name));
+    Ok(state.map(|(n, name)| (name, now[n / 32].requested >> (n % 32) & 1 == 1)).collect())
+}
+
 /// The record of an interface: numbers are unique within a network namespace as long as it lives.
 fn path(device: &Device) -> Option<PathBuf> {
     let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();

@@ -6,6 +6,8 @@ use std::os::fd::AsFd as _;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+pub mod traffic;
+
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// Whoever sends; its interface is `a0` with the address 10.9.0.1.

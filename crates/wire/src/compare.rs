@@ -1,0 +1,60 @@
+//! A run of the link beside the simulator, fed with the arrivals of that run.
+
+use laxity_core::Time;
+use laxity_scenario::model::Scenario;
+use laxity_sim::simulate::Unobserved;
+use laxity_sim::{Arrival, Control, SimulationError, Traffic, simulate};
+
+use crate::counts::Counts;
+
+/// One class, as it was and as it is simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Frames sent by the link and by the simulator.
+    pub sent: (u64, u64),
+    /// Their mean delays in ns; `None` where none was sent.
+    pub mean: (Option<f64>, Option<f64>),
+    /// Their longest delays in ns.
+    pub longest: (Option<u64>, Option<u64>),
+    /// Late frames.
+    pub late: (u64, u64),
+}
+
+impl Row {
+    /// By which part of the simulated mean the link's differs.
+    pub fn difference(&self) -> Option<f64> {
+        let (live, simulated) = self.mean;
+        Some((live? - simulated?) / simulated?)
+    }
+}
+
+/// Simulates the recorded arrivals under the same scenario and policy and holds the link's counts
+/// against the outcome. The record must be that of the whole run.
+///
+/// # Errors
+/// The policy cannot be built.
+pub fn compare(
+    scenario: &Scenario,
+    policy: &str,
+    mut arrivals: Vec<Arrival>,
+    counts: &Counts,
+) -> Result<Vec<Row>, SimulationError> {
+    arrivals.sort_by_key(|a| a.time);
+    let first = arrivals.first().map_or(0, |a| a.time.0);
+    for arrival in &mut arrivals {
+        arrival.time = Time(arrival.time.0 - first);
+    }
+    let traffic = Traffic::Recorded(arrivals.into());
+    let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())?;
+    let both = counts.classes.iter().zip(&run.measure.flows);
+    let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| Row {
+        name: name.to_owned(),
+        sent: (live.sent(), simulated.delay.count()),
+        mean: (live.delay.mean(), simulated.delay.mean()),
+        longest: (live.delay.max(), simulated.delay.max()),
+        late: (live.late, simulated.missed),
+    });
+    Ok(rows.collect())
+}

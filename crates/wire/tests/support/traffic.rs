@@ -1,0 +1,175 @@
+//! Packets of a scenario's own sources over UDP, and receivers that count them and measure their
+//! one-way delay.
+#![allow(dead_code)]
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use laxity_core::{Histogram, Span, Time};
+use laxity_scenario::model::Scenario;
+use laxity_sim::{Arrival, Traffic};
+use laxity_trace::SIM_PORT_BASE;
+use laxity_wire::port;
+
+use super::{LINK, Network, RECEIVER, SENDER, enter};
+
+/// Bytes before the payload: Ethernet, IPv4, UDP.
+const HEADERS: u32 = 42;
+/// A number and an instant.
+const LEAST: usize = 16;
+
+/// What came of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// Packets, each counted once.
+    pub packets: u64,
+    /// Packets that came after one that was sent later.
+    pub disorder: u64,
+    /// From `send` to `recv`, in ns.
+    pub delay: Histogram,
+}
+
+/// What a run sent and received, by flow.
+#[derive(Debug)]
+pub struct Outcome {
+    pub sent: Vec<u64>,
+    pub received: Vec<Received>,
+}
+
+/// The arrivals of a scenario's sources.
+pub fn arrivals(scenario: &Scenario, seed: u64, duration: Span) -> Vec<Arrival> {
+    Traffic::generate(scenario, seed, duration, &[]).collect()
+}
+
+/// Receivers of all flows; `finish` stops them.
+pub struct Receivers {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<Received>>,
+}
+
+impl Receivers {
+    /// Starts them. They are ready when this returns.
+    pub fn start(network: &Network, flows: usize) -> Receivers {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (0..flows as u16).map(|flow| {
+            let (namespace, stop) = (network.name(RECEIVER).to_owned(), Arc::clone(&stop));
+            let (ready, is_ready) = std::sync::mpsc::channel();
+            let thread = std::thread::spawn(move || {
+                enter(&namespace);
+                let socket = UdpSocket::bind(("10.9.0.2", SIM_PORT_BASE + flow)).expect("a port");
+                rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
+                    .expect("root may");
+                ready.send(()).expect("it waits");
+                receive(&socket, &stop)
+            });
+            is_ready.recv().expect("it starts");
+            thread
+        });
+        Receivers { threads: threads.collect(), stop }
+    }
+
+    /// Stops them when nothing has come for a while.
+    pub fn finish(self) -> Vec<Received> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().map(|thread| thread.join().expect("it counts")).collect()
+    }
+}
+
+fn receive(socket: &UdpSocket, stop: &AtomicBool) -> Received {
+    let mut received = Received::default();
+    let (mut buffer, mut next) = ([0; 2048], 0);
+    socket.set_read_timeout(Some(Duration::from_millis(700))).expect("a time");
+    loop {
+        match socket.recv(&mut buffer) {
+            Ok(len) if len >= LEAST => {
+                let word = |at: usize| {
+                    u64::from_be_bytes(*buffer[at..].first_chunk().expect("long enough"))
+                };
+                let (number, sent) = (word(0), word(8));
+                received.packets += 1;
+                received.disorder += u64::from(number < next);
+                next = next.max(number + 1);
+                received.delay.record(port::now().0.saturating_sub(sent));
+            }
+            Ok(_) => {}
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if stop.load(Ordering::Relaxed) {
+                    return received;
+                }
+            }
+            Err(e) => panic!("receiving: {e}"),
+        }
+    }
+}
+
+/// Sends arrivals, each at its time after now; returns how many of each flow.
+pub fn send(network: &Network, arrivals: Vec<Arrival>, flows: usize) -> JoinHandle<Vec<u64>> {
+    let namespace = network.name(SENDER).to_owned();
+    std::thread::spawn(move || {
+        enter(&namespace);
+        let socket = UdpSocket::bind(("10.9.0.1", 0)).expect("a port");
+        let mut sent = vec![0u64; flows];
+        let (mut buffer, began) = ([0; 2048], port::now());
+        for arrival in arrivals {
+            let due = began + Span(arrival.time.0);
+            wait(due);
+            let len = (arrival.bytes.saturating_sub(HEADERS) as usize).max(LEAST);
+            let number = &mut sent[arrival.flow.index()];
+            buffer[..8].copy_from_slice(&number.to_be_bytes());
+            buffer[8..16].copy_from_slice(&port::now().0.to_be_bytes());
+            let to = ("10.9.0.2", SIM_PORT_BASE + arrival.flow.0 as u16);
+            // A full queue of the sender's own interface is not what is tested.
+            while let Err(e) = socket.send_to(&buffer[..len], to) {
+                assert!(e.kind() == ErrorKind::WouldBlock || e.raw_os_error() == Some(105), "{e}");
+                std::thread::yield_now();
+            }
+            *number += 1;
+        }
+        sent
+    })
+}
+
+fn wait(due: Time) {
+    let left = due.since(port::now());
+    if left.0 > 0 {
+        std::thread::sleep(Duration::from_nanos(left.0));
+    }
+}
+
+/// Resolves addresses through the link, so that no packet of a test waits for that.
+pub fn warm_up(network: &Network) {
+    let ping = |role, to| {
+        let namespace = network.name(role).to_owned();
+        std::thread::spawn(move || {
+            enter(&namespace);
+            let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+            socket.send_to(&[0; 4], (to, 9)).expect("it is routed");
+        })
+        .join()
+        .expect("it sends");
+    };
+    // After an interface came up the system takes its time to use it.
+    let ends = [(SENDER, "a0"), (RECEIVER, "b0"), (LINK, "in"), (LINK, "out")];
+    let is_up = |(role, device): &(usize, &str)| {
+        let shown = network.ip(*role, &format!("link show {device}")).expect("it is there");
+        shown.contains(" state UP ")
+    };
+    for _ in 0..50 {
+        if !ends.iter().all(is_up) {
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        }
+        ping(SENDER, "10.9.0.2");
+        ping(RECEIVER, "10.9.0.1");
+        std::thread::sleep(Duration::from_millis(50));
+        let known = network.ip(SENDER, "neighbour show dev a0").expect("it lists");
+        if known.contains("lladdr") && !known.contains("FAILED") {
+            return;
+        }
+    }
+    panic!("the sender does not find the receiver through the link");
+}
