@@ -64,7 +64,7 @@ impl Offload {
         // A link that was killed has left them off; what counts is how they were before it.
         if let Some(earlier) = record.as_deref().and_then(|path| read(path, before.len())) {
             for (block, earlier) in before.iter_mut().zip(earlier) {
-                block.1 = (block.1 & !earlier.0 | earlier.1) & block.0;
+                *block = (block.0 | earlier.0, (block.1 & !earlier.0) | earlier.1);
             }
         }
         let mut offload = Offload { device: device.clone(), before, record };

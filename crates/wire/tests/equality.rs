@@ -217,3 +217,55 @@ fn a_late_caller_catches_up_for_the_credit_alone() {
     let delay = &forwarder.counts().classes[5].delay;
     assert_eq!((delay.min(), delay.max()), (Some(1_000_000), Some(10_000_000)));
 }
+
+/// Fails when any frame makes the forwarder panic, or is lost: tried with a length taken from the
+/// frame's own header.
+#[test]
+fn any_bytes_are_a_frame() {
+    let scenario = scenario();
+    let mut forwarder = Forwarder::new(&scenario, "slack", LinkType::ETHERNET).expect("slack");
+    let mut state = 11u64;
+    let mut draw = move |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut now = 0;
+    for number in 0..60_000 {
+        now += draw(2_000_000);
+        let packet = SimPacket { flow: draw(7) as u32, bytes: 100, dscp: 1, sequence: number };
+        let frame = packet.frame().expect("small");
+        let mut bytes = [0u8; 1600];
+        bytes[..42].copy_from_slice(frame.bytes());
+        for _ in 0..draw(6) {
+            // Tags, lengths, versions, extension headers.
+            bytes[draw(60) as usize] = draw(256) as u8;
+        }
+        let len = match draw(4) {
+            0 => draw(60),
+            1 => draw(70_000),
+            _ => draw(1600),
+        } as usize;
+        forwarder.now(Time(now.saturating_sub(draw(3_000_000))));
+        while let Some(outgoing) = forwarder.depart(Time(now)) {
+            if draw(20) == 0 {
+                forwarder.refused(&outgoing);
+            } else {
+                forwarder.sent(&outgoing, Time(now));
+            }
+        }
+        let pool = forwarder.pool();
+        let slot = pool.take().expect("none is lost");
+        let part = len.min(pool.largest()).min(bytes.len());
+        pool.buffer(slot)[..part].copy_from_slice(&bytes[..part]);
+        pool.received(slot, len, Time(now.saturating_sub(draw(100_000))));
+        if draw(5) == 0 {
+            pool.insert_tag(slot, 0x88a8, draw(65_536) as u16);
+        }
+        forwarder.arrive(slot);
+    }
+    let waiting: u64 = forwarder.counts().classes.iter().map(|c| c.waiting()).sum();
+    assert_eq!(waiting, forwarder.waiting() as u64);
+    let arrived: u64 = forwarder.counts().classes.iter().map(|c| c.packets).sum();
+    assert_eq!(arrived, 60_000);
+}
