@@ -209,7 +209,7 @@ fn verdict(
     summaries: &BTreeMap<(u64, String), report::Summary>,
     twins: &BTreeMap<String, [u64; 3]>,
 ) {
-    let of = |name: &str| summaries.get(&(90, name.to_string()));
+    let of = |name: &str| summaries.get(&(90, name.to_string()))?.mean_ms();
     for (name, [packets, live, simulated]) in twins {
         let mean = |sum: &u64| *sum as f64 / (*packets).max(1) as f64 / 1000.0;
         println!(
@@ -220,11 +220,11 @@ fn verdict(
     }
     let Some(tuned) = of("hfsc-tuned") else { return };
     for ((load, name), ours) in summaries {
-        if *load == 90 && name.starts_with("laxity-") {
-            println!(
-                "{name}: {:.2} of the delay under HFSC as tuned, at a load of 90 %",
-                ours.mean_ms / tuned.mean_ms
-            );
-        }
+        let Some(ours) = ours.mean_ms().filter(|_| *load == 90 && name.starts_with("laxity-"))
+        else {
+            continue;
+        };
+        let ratio = ours / tuned;
+        println!("{name}: {ratio:.2} of the delay under HFSC as tuned, at a load of 90 %");
     }
 }

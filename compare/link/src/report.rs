@@ -1,12 +1,12 @@
 //! The results as JSON, a table and a plot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_report::plot::{Axis, Body, Hue, Mark, Plot, Unit};
 use laxity_report::{Block, Cell, Column, Figure, Kind, Page, Section, Table, Tone, text};
 use serde_json::{Value, json};
 
-use crate::runs::Run;
+use crate::runs::{Flow, REALTIME, Run};
 
 /// One discipline on one trace.
 #[derive(Clone, Debug)]
@@ -24,37 +24,64 @@ pub struct Row {
 /// A discipline, how many packets wait, and instructions a packet beyond no discipline.
 pub type Cost = (String, u64, i64);
 
-/// Over the seeds of one load.
+/// Over the seeds of one load: packets, and their delay together in us.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Summary {
-    /// Mean over all packets, in ms.
-    pub mean_ms: f64,
-    /// Real-time packets late.
-    pub late: u64,
-    /// Real-time packets lost.
-    pub lost: u64,
+struct Sum {
+    packets: u64,
+    delay_us: u64,
 }
 
-/// By load and discipline; disciplines that let nothing through have no mean.
+impl Sum {
+    fn add(&mut self, flow: &Flow) {
+        self.packets += flow.got;
+        self.delay_us += flow.got * flow.mean_us;
+    }
+
+    /// `None` when nothing came through.
+    fn mean_ms(self) -> Option<f64> {
+        (self.packets > 0).then(|| self.delay_us as f64 / self.packets as f64 / 1000.0)
+    }
+}
+
+/// Over the seeds of one load.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    best_effort: Sum,
+    flows: BTreeMap<String, Sum>,
+    sent: u64,
+    late: u64,
+    lost: u64,
+}
+
+impl Summary {
+    /// Mean delay of best effort over packets, `None` when none came through.
+    pub fn mean_ms(&self) -> Option<f64> {
+        self.best_effort.mean_ms()
+    }
+
+    /// Real-time packets late or lost, per cent of those sent.
+    fn failed(&self) -> f64 {
+        (self.late + self.lost) as f64 * 100.0 / self.sent.max(1) as f64
+    }
+}
+
+/// By load and discipline.
 pub fn summaries(rows: &[Row]) -> BTreeMap<(u64, String), Summary> {
-    let mut sums: BTreeMap<(u64, String), (f64, u64, Summary)> = BTreeMap::new();
+    let mut summaries: BTreeMap<(u64, String), Summary> = BTreeMap::new();
     for row in rows {
-        let (weighted, packets, summary) =
-            sums.entry((row.load, row.scheduler.clone())).or_default();
-        let best =
-            row.run.flows.iter().filter(|(n, _)| !crate::runs::REALTIME.contains(&n.as_str()));
-        for (_, flow) in best {
-            *weighted += (flow.got * flow.mean_us) as f64 / 1000.0;
-            *packets += flow.got;
+        let summary = summaries.entry((row.load, row.scheduler.clone())).or_default();
+        for (name, flow) in &row.run.flows {
+            summary.flows.entry(name.clone()).or_default().add(flow);
+            if REALTIME.contains(&name.as_str()) {
+                summary.sent += flow.sent;
+            } else {
+                summary.best_effort.add(flow);
+            }
         }
         summary.late += row.run.late();
         summary.lost += row.run.lost();
     }
-    let finish = |(weighted, packets, summary): (f64, u64, Summary)| Summary {
-        mean_ms: if packets > 0 { weighted / packets as f64 } else { f64::NAN },
-        ..summary
-    };
-    sums.into_iter().map(|(key, sum)| (key, finish(sum))).collect()
+    summaries
 }
 
 /// The contract of target/compare-link.json.
@@ -78,29 +105,68 @@ pub fn json(rows: &[Row], cost: &[Cost]) -> Value {
     json!({ "rows": rows, "cost": cost })
 }
 
-fn delays(load: u64, summaries: &[(&String, &Summary)]) -> Table {
-    let columns = vec![
-        Column::number("best effort, mean ms"),
-        Column::number("real time late"),
-        Column::number("lost"),
-    ];
+/// Disciplines and what came of them, the least delay of best effort first.
+type Ranking<'a> = Vec<(&'a str, &'a Summary)>;
+
+fn delays(load: u64, flows: &[&str], ranking: &Ranking<'_>) -> Table {
+    let heads = ["best effort"].iter().chain(flows).chain(&["late", "lost"]);
+    let columns = heads.map(|title| Column::number(*title));
+    let columns = std::iter::once(Column::words("discipline")).chain(columns).collect();
     let count = |n: u64| match n {
         0 => Cell::new("0"),
         n => Cell::toned(n.to_string(), Tone::Bad),
     };
-    let rows = summaries.iter().map(|(name, s)| {
-        let mean =
-            if s.mean_ms.is_nan() { Cell::none() } else { Cell::new(format!("{:.2}", s.mean_ms)) };
-        ((*name).clone(), vec![mean, count(s.late), count(s.lost)])
+    let mean = |ms: Option<f64>| ms.map_or_else(Cell::none, |ms| Cell::new(format!("{ms:.2}")));
+    let rows = ranking.iter().map(|(name, s)| {
+        let of_flows = flows.iter().map(|f| s.flows.get(*f).and_then(|sum| sum.mean_ms()));
+        let means = std::iter::once(s.mean_ms()).chain(of_flows).map(mean);
+        ((*name).to_owned(), means.chain([count(s.late), count(s.lost)]).collect())
     });
-    Table::new(format!("Load {load} %"), columns).group("", rows.collect())
+    Table::new(format!("Load {load} %"), columns)
+        .group("", rows.collect())
+        .noted("Mean delay in ms over all packets; real-time packets late and lost.")
+}
+
+/// A bar for each discipline that has a value.
+fn bars(
+    title: &str,
+    (label, unit, scale): (&str, Unit, f64),
+    ranking: &Ranking<'_>,
+    value: impl Fn(&Summary) -> Option<f64>,
+) -> Plot {
+    let shown: Vec<_> = ranking.iter().filter_map(|(n, s)| Some((*n, value(s)?))).collect();
+    let most = shown.iter().map(|(_, v)| *v).fold(1.0, f64::max);
+    let names = Axis::names(shown.iter().map(|(n, _)| *n));
+    let bars = shown.iter().enumerate().map(|(i, (name, value))| Mark::Bar {
+        y: -(i as f64),
+        x: (0.0, value * scale),
+        thick: 12.0,
+        hue: Hue::Series(usize::from(name.starts_with("laxity-"))),
+        body: Body::Solid,
+    });
+    Plot::new(title, Axis::linear(label, unit, 0.0, most * scale), names).with_all(bars)
+}
+
+fn plots(flows: &[&str], ranking: &Ranking<'_>) -> Vec<Plot> {
+    let delay = ("mean delay", Unit::Time, 1e6);
+    let failed = ("per cent of those sent", Unit::Plain, 1.0);
+    let mut plots = vec![
+        bars("best effort together", delay, ranking, Summary::mean_ms),
+        // Without those that let nothing through, beside which nothing could be seen.
+        bars("real time late or lost", failed, ranking, |s| s.mean_ms().map(|_| s.failed())),
+    ];
+    plots.extend(flows.iter().map(|flow| {
+        bars(flow, delay, ranking, |s| s.flows.get(*flow).and_then(|sum| sum.mean_ms()))
+    }));
+    plots
 }
 
 fn costs(cost: &[Cost]) -> Table {
     let mut backlogs: Vec<u64> = cost.iter().map(|c| c.1).collect();
     backlogs.sort_unstable();
     backlogs.dedup();
-    let columns = backlogs.iter().map(|b| Column::number(format!("backlog {b}"))).collect();
+    let columns = backlogs.iter().map(|b| Column::number(format!("backlog {b}")));
+    let columns = std::iter::once(Column::words("discipline")).chain(columns).collect();
     let mut names: Vec<&String> = cost.iter().map(|c| &c.0).collect();
     names.dedup();
     let cell = |name: &String, backlog: u64| {
@@ -120,31 +186,24 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
     loads.dedup();
     let (mut blocks, mut words) = (Vec::new(), String::new());
     for load in loads {
-        let of_load: Vec<(&String, &Summary)> =
-            summaries.iter().filter(|(k, _)| k.0 == load).map(|(k, s)| (&k.1, s)).collect();
-        let table = delays(load, &of_load);
+        let of_load = summaries.iter().filter(|(k, _)| k.0 == load);
+        let mut ranking: Ranking<'_> = of_load.map(|(k, s)| (k.1.as_str(), s)).collect();
+        let delay = |s: &Summary| s.mean_ms().unwrap_or(f64::INFINITY);
+        ranking.sort_by(|a, b| delay(a.1).total_cmp(&delay(b.1)));
+        let names: BTreeSet<&str> =
+            ranking.iter().flat_map(|(_, s)| s.flows.keys().map(String::as_str)).collect();
+        let flows: Vec<&str> = names.into_iter().collect();
+        let table = delays(load, &flows, &ranking);
         words += &text::table(&table, text::Style::PLAIN);
         words.push('\n');
-        let shown: Vec<_> = of_load.iter().filter(|(_, s)| !s.mean_ms.is_nan()).collect();
-        let most = shown.iter().map(|(_, s)| s.mean_ms).fold(1.0, f64::max);
-        let names = Axis::names(shown.iter().map(|(n, _)| n.as_str()));
-        let x = Axis::linear("mean delay of best effort", Unit::Time, 0.0, most * 1e6);
-        let bars = shown.iter().enumerate().map(|(i, (name, s))| Mark::Bar {
-            y: -(i as f64),
-            x: (0.0, s.mean_ms * 1e6),
-            thick: 12.0,
-            hue: Hue::Series(usize::from(name.starts_with("laxity-"))),
-            body: Body::Solid,
-        });
-        let plot = Plot::new(format!("Load {load} %"), x, names).with_all(bars);
         blocks.push(Block::Table(table));
-        let figure = Figure::new(format!("load-{load}"), format!("Load {load} %"), 1);
-        blocks.push(Block::Figure(figure.with(vec![plot])));
+        let figure = Figure::new(format!("load-{load}"), format!("At {load} %"), 2);
+        blocks.push(Block::Figure(figure.with(plots(&flows, &ranking))));
     }
     let table = costs(cost);
     words += &text::table(&table, text::Style::PLAIN);
     let sections = vec![
-        Section::new("Delay of best effort beside voice and video", blocks),
+        Section::new("Delays, and what was late or lost", blocks),
         Section::new("Cost", vec![Block::Table(table)]),
     ];
     let page = Page {
