@@ -5,6 +5,7 @@
 mod analysis;
 mod args;
 mod bench;
+mod bridge;
 mod check;
 mod cpus;
 mod failure;

@@ -44,6 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "experiments",
             "live",
             "kernel",
+            "wire",
         ],
     ),
 ];

@@ -25,6 +25,8 @@ pub struct ClassCounts {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Longer than the interface sends.
     pub too_long: u64,
+    /// Bytes of what was dropped, for whatever reason.
+    pub dropped_bytes: u64,
 }
 
 /// Frames that the interface would not take for their length.
@@ -46,6 +48,16 @@ impl ClassCounts {
     pub fn waiting(&self) -> u64 {
         let dropped: u64 = self.drops().map(|(_, n)| n).sum();
         self.packets.saturating_sub(self.sent() + dropped)
+    }
+
+    /// Their bytes.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.sent_bytes + self.dropped_bytes)
+    }
+
+    pub(crate) fn drop_one(&mut self, reason: DropReason, bytes: u32) {
+        self.dropped[reason.index()] += 1;
+        self.dropped_bytes += u64::from(bytes);
     }
 }
 

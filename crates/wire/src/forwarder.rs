@@ -194,7 +194,7 @@ impl Forwarder {
             record.push(Arrival { time: stamp, flow, bytes });
         }
         if self.pool.is_cut(slot) {
-            class.dropped[DropReason::Oversize.index()] += 1;
+            class.drop_one(DropReason::Oversize, bytes);
             self.pool.give(slot);
             return;
         }
@@ -202,7 +202,7 @@ impl Forwarder {
         let packet = Packet { seq: slot.number(), arrival: now, flow, bytes, wire, demoted: false };
         let (pool, counts) = (&mut self.pool, &mut self.counts);
         let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
-            counts.classes[packet.flow.index()].dropped[reason.index()] += 1;
+            counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
             pool.give(Slot::of_number(packet.seq));
         };
         self.policy.enqueue(now, packet, &mut dropped);
@@ -265,7 +265,10 @@ impl Forwarder {
 
     /// The interface will never take the frame: it is too long.
     pub fn refused(&mut self, outgoing: &Outgoing) {
-        self.counts.classes[outgoing.departure.packet.flow.index()].too_long += 1;
+        let packet = &outgoing.departure.packet;
+        let class = &mut self.counts.classes[packet.flow.index()];
+        class.too_long += 1;
+        class.dropped_bytes += u64::from(packet.bytes);
         self.pool.give(outgoing.slot());
     }
 }

@@ -171,6 +171,7 @@ fn every_policy_sends_what_the_simulator_sends() {
                     theirs.drops.iter().map(|(why, n)| (*why, *n)).collect();
                 assert_eq!(dropped, theirs_dropped, "{policy}, seed {seed}");
                 waiting += ours.waiting();
+                assert_eq!(ours.waiting_bytes() == 0, ours.waiting() == 0);
             }
             assert_eq!(forwarder.waiting() as u64, waiting);
             // Every buffer that holds no waiting packet is free again.

@@ -19,6 +19,9 @@ pub enum LinkCommand {
     Export(ExportArgs),
     /// Take a link away and leave the interface as it was found.
     Down(DownArgs),
+    /// Join two interfaces and schedule what goes from one to the other, without help of the
+    /// kernel.
+    Bridge(crate::bridge::BridgeArgs),
 }
 
 #[derive(Debug, Args)]

@@ -2,9 +2,9 @@
 
 pub mod args;
 mod backend;
-mod export;
-mod record;
-mod table;
+pub mod export;
+pub mod record;
+pub mod table;
 pub mod top;
 mod watch;
 
@@ -29,6 +29,7 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
         LinkCommand::Watch(args) => watch::run(args),
         LinkCommand::Export(args) => export::run(args),
         LinkCommand::Down(args) => down(args),
+        LinkCommand::Bridge(args) => crate::bridge::run(args),
     }
 }
 

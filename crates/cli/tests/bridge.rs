@@ -1,0 +1,164 @@
+//! `laxity link bridge` as it is run: started, asked, killed, started again, stopped.
+#![cfg(target_os = "linux")]
+
+#[path = "../../wire/tests/support/mod.rs"]
+mod network;
+mod support;
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use laxity_core::Span;
+use laxity_scenario::model::Scenario;
+use laxity_wire::device::Device;
+use laxity_wire::offload;
+use network::traffic::{self, Receivers};
+use network::{LINK, Network};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::{Folder, Ran, file, laxity};
+
+const SCENARIO: &str = r#"
+[link]
+rate = "10 Mbit/s"
+max_packet = "1500 B"
+buffer = { total = "600 kB", best_effort = "400 kB" }
+[policy]
+use = "slack"
+[[realtime]]
+name = "voice"
+deadline = "20 ms"
+envelope = { packet = "200 B", peak = "1 MB/s", burst = "3 kB", rate = "42 kB/s" }
+source = { period = "5 ms", length = "200 B" }
+match = { dport = 49152 }
+[[best_effort]]
+name = "web"
+envelope = { packet = "1400 B", peak = "2 MB/s", burst = "20 kB", rate = "600 kB/s" }
+source = { length = "1400 B", on = ["20 ms", "60 ms"], off = ["10 ms", "60 ms"] }
+match = { dport = 49153 }
+"#;
+const FLOWS: usize = 3;
+
+fn start(network: &Network, scenario: &str, more: &[&str]) -> Child {
+    let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
+    command.args(["link", "bridge", scenario, "--in", "in", "--out", "out"]).args(more);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
+fn end(child: Child, signal: Signal) -> Ran {
+    let pid = Pid::from_child(&child);
+    kill_process(pid, signal).expect("it runs");
+    Ran::of(child.wait_with_output().expect("it ends"))
+}
+
+/// Sends what the scenario's sources say; says how many voice packets went and came.
+fn pass(network: &Network, scenario: &Scenario) -> (u64, u64) {
+    let receivers = Receivers::start(network, FLOWS);
+    let arrivals = traffic::arrivals(scenario, 1, Span::from_millis(400));
+    let sent = traffic::send(network, arrivals, FLOWS).join().expect("it sends");
+    (sent[0], receivers.finish()[0].packets)
+}
+
+/// Features that are on, of both interfaces.
+fn features(network: &Network) -> Vec<(String, bool)> {
+    let name = network.name(LINK).to_owned();
+    let look = move || {
+        network::enter(&name);
+        let of = |device| offload::state(&Device::find(device).expect("it is there"));
+        ["in", "out"].into_iter().flat_map(|d| of(d).expect("it says")).collect()
+    };
+    std::thread::spawn(look).join().expect("it looks")
+}
+
+/// Fails when a killed link leaves a program or a socket on the interfaces, when it cannot be
+/// started again, or when features do not come back in the end: tried without the record.
+#[test]
+fn it_may_be_killed_at_any_time() {
+    let folder = Folder::new("bridge");
+    let path = folder.write("link.toml", SCENARIO);
+    let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
+    for io in ["packet", "xdp"] {
+        let Some(network) = network::network() else { return };
+        let before = features(&network);
+        let child = start(&network, &path, &["--io", io]);
+        traffic::warm_up(&network);
+        let (sent, came) = pass(&network, &scenario);
+        assert_eq!(came, sent, "{io}");
+        // In the midst of traffic.
+        let arrivals = traffic::arrivals(&scenario, 2, Span::from_millis(200));
+        let sending = traffic::send(&network, arrivals, FLOWS);
+        let killed = end(child, Signal::KILL);
+        assert_eq!(killed.code, None, "{killed:?}");
+        sending.join().expect("it sends");
+        for device in ["in", "out"] {
+            let shown = network.ip(LINK, &format!("link show {device}")).expect("it is there");
+            assert!(!shown.contains("xdp"), "{io}: the program is still there: {shown}");
+            assert!(!shown.contains("PROMISC"), "{io}: {shown}");
+        }
+        let status = folder.path("status.json");
+        let more = ["--io", io, "--status", &status, "--policy", "exact", "--compare"];
+        let child = start(&network, &path, &more);
+        traffic::warm_up(&network);
+        let (sent, came) = pass(&network, &scenario);
+        assert_eq!(came, sent, "{io}: started again");
+        std::thread::sleep(Duration::from_millis(1100));
+        let seen: Value =
+            serde_json::from_str(&std::fs::read_to_string(&status).expect("it is written"))
+                .expect("it is JSON");
+        let ended = end(child, Signal::TERM);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.out.contains("voice") && ended.out.contains("simulated"), "{}", ended.out);
+        assert!(ended.err.contains("passed on as it comes"), "{}", ended.err);
+        let link = &seen["links"][0];
+        assert_eq!((&link["device"], &link["policy"]), (&"out".into(), &"exact".into()));
+        assert_eq!(link["flows"]["voice"]["packets"], sent, "{io}");
+        assert_eq!(link["flows"]["voice"]["dropped"], 0, "{io}");
+        assert_eq!(seen["threads"]["in"]["io"], io);
+        assert_eq!(features(&network), before, "{io}: features are as they were");
+    }
+}
+
+/// Fails when a removed interface is not named, or the link goes on without it.
+#[test]
+fn it_says_which_interface_was_removed() {
+    let Some(network) = network::network() else { return };
+    let folder = Folder::new("removed");
+    let path = folder.write("link.toml", SCENARIO);
+    let child = start(&network, &path, &["--reverse", &path, "--json"]);
+    traffic::warm_up(&network);
+    network.ip(LINK, "link delete out").expect("it goes");
+    let ended = Ran::of(child.wait_with_output().expect("it ends by itself"));
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.err.contains("the interface out was removed"), "{}", ended.err);
+    let status: Value = serde_json::from_str(&ended.out).expect("what was done is printed");
+    let links = status["links"].as_array().expect("both directions");
+    assert_eq!(links.len(), 2, "{status}");
+}
+
+/// Fails when something that cannot be run is tried, or an answer says not what to do.
+#[test]
+fn what_cannot_be_joined_is_refused_with_a_reason() {
+    let folder = Folder::new("refused");
+    let path = folder.write("link.toml", SCENARIO);
+    let tight = folder.write("tight.toml", SCENARIO.replace("20 ms\"", "1 ms\""));
+    let bridge = |scenario: &str, input: &str, output: &str| {
+        laxity(&["link", "bridge", scenario, "--in", input, "--out", output])
+    };
+    bridge(&path, "eth-no", "eth-none").fails(2, &["eth-no", "ip link"]);
+    bridge(&path, "lo", "eth-none").fails(2, &["lo", "Ethernet"]);
+    bridge(&path, "lo", "lo").fails(2, &["same interface"]);
+    bridge(&tight, "lo", "eth-none").fails(1, &["not admitted", "laxity check"]);
+    bridge(&file("scenarios/media-server.toml"), "lo", "no").fails(2, &["[link]"]);
+    let marked = SCENARIO.replace("dport = 49153", "mark = 7");
+    bridge(&folder.write("marked.toml", &marked), "no-in", "no-out").fails(2, &["mark", "note"]);
+    let nobody = Command::new("setpriv")
+        .args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_laxity")])
+        .args(["link", "bridge", &path, "--in", "eth0", "--out", "eth0.1"])
+        .output();
+    // Where somebody else can read the program and there is such an interface.
+    if let Ok(output) = nobody {
+        let ran = Ran::of(output);
+        assert!(ran.code != Some(0) && !ran.err.contains("panicked"), "{ran:?}");
+    }
+}
