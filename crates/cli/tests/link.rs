@@ -64,12 +64,13 @@ mod machine;
 
 #[cfg(feature = "kernel")]
 mod live {
-    use std::fmt::Write as _;
+    use std::fmt::{Display, Write as _};
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
     use serde_json::Value;
 
+    use super::laxity;
     use super::machine::{self, available, example, file, number, part};
 
     /// Programs without what only debuggers read: they travel into the machine.
@@ -84,9 +85,13 @@ mod live {
         let mut packets = Vec::new();
         for (flow, period, many, bytes) in flows {
             for at in (0..seconds * 1_000_000_000).step_by(*period as usize) {
-                packets.extend((0..*many).map(|i| (at + i * 1000, bytes, flow)));
+                packets.extend((0..*many).map(|i| (at + i * 1000, *bytes, *flow)));
             }
         }
+        write(name, packets)
+    }
+
+    fn write<B: Ord + Display>(name: &str, mut packets: Vec<(u64, B, &str)>) -> PathBuf {
         packets.sort();
         let mut text = String::from("time_ns,bytes,flow\n");
         for (time, bytes, flow) in packets {
@@ -97,15 +102,41 @@ mod live {
         path
     }
 
-    fn run(script: &str, traces: &[PathBuf]) -> String {
+    fn run(script: &str, files: &[PathBuf]) -> String {
+        run_with(&[], script, files)
+    }
+
+    fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> String {
         let laxity = stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
         let programs = ["kernel-link", "traffic"].map(|name| stripped(&example(name)));
         let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
         let own = ["more.toml", "slow.toml", "link.sh"];
         let own = own.map(|f| file("crates/kernel/tests/vm").join(f));
-        let text = machine::run(script, &programs, &[&own[..], traces].concat());
+        let text = machine::run_with(options, script, &programs, &[&own[..], files].concat());
         eprintln!("{text}");
         text
+    }
+
+    /// What the sources of a scenario send, as the simulator has it: some of its flows, of each
+    /// every so many packets.
+    fn simulated(name: &str, scenario: &Path, duration: &str, flows: &[(&str, usize)]) -> PathBuf {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (all, some) = (folder.join(format!("{name}-all.csv")), format!("{name}.csv"));
+        let [from, to] = [scenario, &all].map(|path| path.to_str().expect("UTF-8"));
+        let run = ["simulate", from, "--policy", "fifo", "--duration", duration, "--packets", to];
+        laxity(&run).succeeds();
+        let mut packets = Vec::new();
+        let mut seen = vec![0; flows.len()];
+        for line in std::fs::read_to_string(&all).expect("a trace").lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            let (flow, bytes, arrival) = (fields[2], fields[3], fields[4]);
+            let Some(i) = flows.iter().position(|(name, _)| *name == flow) else { continue };
+            seen[i] += 1;
+            if seen[i] % flows[i].1 == 0 {
+                packets.push((arrival.parse::<u64>().expect("ns"), bytes.to_owned(), flows[i].0));
+            }
+        }
+        write(&some, packets)
     }
 
     /// The status in JSON that a part of the output holds, by interface.
@@ -281,5 +312,52 @@ mod live {
         }
         says(part(&text, "namespace deleted under traffic"), &["pins 1", "pins 0 programs 0"]);
         assert!(text.ends_with("kernel content\n"), "{text}");
+    }
+
+    /// What docs/router.md, docs/robot.md and docs/studio.md promise: every packet of every
+    /// real-time flow arrives in time, beside a connection that has always something to send.
+    ///
+    /// Fails when best effort goes first whatever is due, tried with `lx_best_effort_goes` always 1:
+    /// of 143 voice packets of the router none arrives in the time of the test.
+    #[test]
+    fn link_keeps_what_the_pages_promise() {
+        if !available() {
+            return;
+        }
+        let scenario = |name: &str| file("scenarios").join(name);
+        let scenarios = ["home-router.toml", "robot.toml", "studio.toml"].map(scenario);
+        let [router, robot, studio] = &scenarios;
+        let router_flows = [("voice", 1), ("meeting", 1), ("game", 1), ("dns", 1), ("backup", 1)];
+        let robot_flows = [("drives", 1), ("state", 1), ("scanner", 1), ("camera", 1)];
+        // All of the picture is more than one emulated processor sends and receives.
+        let studio_flows =
+            [("clock", 1), ("audio", 1), ("monitor", 3), ("intercom", 1), ("control", 1)];
+        let traces = [
+            simulated("router", router, "1s", &router_flows),
+            simulated("robot", robot, "600ms", &robot_flows),
+            simulated("studio", studio, "300ms", &studio_flows),
+        ];
+        let options = ["--shift", "0", "--with", "chrt"];
+        let text = run_with(&options, "pages.sh", &[&scenarios[..], &traces].concat());
+
+        for (page, realtime, bulk) in [
+            ("router", &["voice", "meeting", "game"][..], "web"),
+            ("robot", &["drives", "state", "scanner", "camera"], "logs"),
+            ("studio", &["clock", "audio", "monitor", "intercom"], "copies"),
+        ] {
+            let part = part(&text, page);
+            says(part, &["up 0", "down 0"]);
+            let status = status(part);
+            for flow in realtime {
+                let (sent, got) = (format!("sent {flow}"), format!("got {flow}"));
+                assert_eq!(number(part, &got, "late"), 0, "{part}");
+                assert_eq!(number(part, &got, flow), number(part, &sent, flow), "{part}");
+                assert_eq!(status["flows"][flow]["missed"], 0, "{part}");
+            }
+            assert!(count(&status["flows"][bulk]["packets"]) > 500, "{part}");
+        }
+        let studio = part(&text, "studio");
+        assert!(count(&status(studio)["flows"]["layer-2"]["packets"]) >= 5, "{studio}");
+        assert!(text.ends_with("2\n"), "filters of others stay: {text}");
     }
 }

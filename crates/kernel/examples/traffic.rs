@@ -118,7 +118,7 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
 }
 
 fn receive(seconds: &str, flows: &[&str]) -> Result<(), Failure> {
-    let end = now() + seconds.parse::<u64>()? * 1_000_000_000;
+    let end = now() + (seconds.parse::<f64>()? * 1e9) as u64;
     let mut threads = Vec::new();
     for text in flows {
         let (name, numbers) = flow(text)?;

@@ -42,8 +42,14 @@ pub fn example(name: &str) -> PathBuf {
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
 /// beside it, and returns what it printed.
 pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
+    run_with(&[], script, programs, files)
+}
+
+/// The same with options of `vm/run`.
+pub fn run_with(options: &[&str], script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
     let mut command = Command::new(file("vm/run"));
     command.args(["--deterministic", "--for", "packets", "--timeout", "900"]);
+    command.args(options);
     for program in programs {
         command.arg("--with").arg(program);
     }
