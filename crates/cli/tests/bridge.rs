@@ -136,6 +136,44 @@ fn it_says_which_interface_was_removed() {
     assert_eq!(links.len(), 2, "{status}");
 }
 
+/// Fails when a tunnel outlives its link, or its packets do not come.
+#[test]
+fn a_tunnel_goes_with_its_link() {
+    let Some(network) = network::network() else { return };
+    network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
+    let folder = Folder::new("tunnel");
+    let path = folder.write("link.toml", SCENARIO);
+    for signal in [Signal::KILL, Signal::TERM] {
+        let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
+        command.args(["link", "tun", &path, "--name", "tun7", "--out", "out", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        for _ in 0..100 {
+            if network.ip(LINK, "link set tun7 up").is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        network.ip(LINK, "route add 10.9.0.2/32 dev tun7 src 10.9.0.1").expect("it is up");
+        let receivers = Receivers::start(&network, FLOWS);
+        let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
+        let arrivals = traffic::arrivals(&scenario, 1, Span::from_millis(300));
+        let sent = traffic::send_from(&network, LINK, arrivals, FLOWS).join().expect("it sends");
+        assert_eq!(receivers.finish()[0].packets, sent[0]);
+        let ended = end(child, signal);
+        assert!(network.ip(LINK, "link show tun7").is_err(), "it is still there");
+        if signal == Signal::TERM {
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+            let status: Value = serde_json::from_str(&ended.out).expect("it is JSON");
+            assert_eq!(status["links"][0]["device"], "out");
+            assert_eq!(status["threads"]["tun7"]["io"], "tun");
+            assert_eq!(status["links"][0]["flows"]["voice"]["packets"], sent[0]);
+        }
+    }
+    let bad = ["link", "tun", &path, "--name", "a/b", "--out", "lo"];
+    laxity(&bad).fails(2, &["a/b", "letters"]);
+}
+
 /// Fails when something that cannot be run is tried, or an answer says not what to do.
 #[test]
 fn what_cannot_be_joined_is_refused_with_a_reason() {

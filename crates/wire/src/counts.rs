@@ -25,6 +25,8 @@ pub struct ClassCounts {
     pub dropped: [u64; DropReason::ALL.len()],
     /// Longer than the interface sends.
     pub too_long: u64,
+    /// With no way to where it is addressed.
+    pub unroutable: u64,
     /// Bytes of what was dropped, for whatever reason.
     pub dropped_bytes: u64,
 }
@@ -32,11 +34,15 @@ pub struct ClassCounts {
 /// Frames that the interface would not take for their length.
 pub const TOO_LONG: &str = "too-long";
 
+/// Packets that no route of the interface leads to their destination.
+pub const UNROUTABLE: &str = "unroutable";
+
 impl ClassCounts {
     /// How many were dropped and why; reasons that did not occur are left out.
     pub fn drops(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let policy = DropReason::ALL.iter().map(|r| (r.name(), self.dropped[r.index()]));
-        policy.chain([(TOO_LONG, self.too_long)]).filter(|(_, n)| *n > 0)
+        let own = [(TOO_LONG, self.too_long), (UNROUTABLE, self.unroutable)];
+        policy.chain(own).filter(|(_, n)| *n > 0)
     }
 
     /// How many were sent.

@@ -158,9 +158,9 @@ impl Direction {
                 counts.down += 1;
                 self.again = Some(now + DOWN);
             }
-            Some(Obstacle::TooLong) => {
+            Some(why @ (Obstacle::TooLong | Obstacle::Unroutable)) => {
                 if let Some(outgoing) = self.chosen.pop_front() {
-                    self.forwarder.refused(&outgoing);
+                    self.forwarder.refused(&outgoing, why == Obstacle::TooLong);
                 }
             }
         }

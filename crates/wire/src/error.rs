@@ -25,6 +25,11 @@ pub enum WireError {
         /// Its name.
         device: String,
     },
+    /// No interface can have this name.
+    BadName {
+        /// The name.
+        device: String,
+    },
     /// The interface does not carry Ethernet frames.
     NotEthernet {
         /// Its name.
@@ -103,6 +108,9 @@ impl fmt::Display for WireError {
             ),
             WireError::NoDevice { device } => {
                 write!(f, "there is no interface {device} here; `ip link` lists them")
+            }
+            WireError::BadName { device } => {
+                write!(f, "no interface can be called `{device}`; take 1 to 15 letters and digits")
             }
             WireError::NotEthernet { device } => write!(
                 f,

@@ -263,11 +263,12 @@ impl Forwarder {
         self.pool.give(slot);
     }
 
-    /// The interface will never take the frame: it is too long.
-    pub fn refused(&mut self, outgoing: &Outgoing) {
+    /// The interface will never take the frame: it is too long, or has no way to go.
+    pub fn refused(&mut self, outgoing: &Outgoing, too_long: bool) {
         let packet = &outgoing.departure.packet;
         let class = &mut self.counts.classes[packet.flow.index()];
-        class.too_long += 1;
+        class.too_long += u64::from(too_long);
+        class.unroutable += u64::from(!too_long);
         class.dropped_bytes += u64::from(packet.bytes);
         self.pool.give(outgoing.slot());
     }

@@ -21,6 +21,7 @@ pub mod pool;
 pub mod port;
 pub mod segment;
 mod sys;
+pub mod tun;
 pub mod xdp;
 
 pub use direction::Direction;

@@ -70,6 +70,8 @@ pub enum Obstacle {
     Down,
     /// It never will: the frame is too long.
     TooLong,
+    /// It never will: the packet has no way to where it is addressed.
+    Unroutable,
 }
 
 /// The monotonic clock.

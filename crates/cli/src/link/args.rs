@@ -21,7 +21,10 @@ pub enum LinkCommand {
     Down(DownArgs),
     /// Join two interfaces and schedule what goes from one to the other, without help of the
     /// kernel.
-    Bridge(crate::bridge::BridgeArgs),
+    Bridge(crate::bridge::args::BridgeArgs),
+    /// Make a tunnel device and schedule what is routed into it on its way to an interface,
+    /// without help of the kernel.
+    Tun(crate::bridge::args::TunArgs),
 }
 
 #[derive(Debug, Args)]

@@ -30,6 +30,7 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
         LinkCommand::Export(args) => export::run(args),
         LinkCommand::Down(args) => down(args),
         LinkCommand::Bridge(args) => crate::bridge::run(args),
+        LinkCommand::Tun(args) => crate::bridge::tun(args),
     }
 }
 

@@ -124,7 +124,7 @@ pub fn is_ethernet(control: BorrowedFd<'_>, device: &str) -> io::Result<bool> {
 }
 
 /// A request that names an interface.
-fn request_for(device: &str) -> libc::ifreq {
+pub(super) fn request_for(device: &str) -> libc::ifreq {
     // SAFETY: all zeroes is a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     let name = device.bytes().map(|b| b as c_char);

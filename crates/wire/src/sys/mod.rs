@@ -8,4 +8,6 @@ pub mod ethtool;
 #[allow(unsafe_code)]
 pub mod packet;
 #[allow(unsafe_code)]
+pub mod tun;
+#[allow(unsafe_code)]
 pub mod xsk;

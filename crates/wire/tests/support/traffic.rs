@@ -108,7 +108,17 @@ fn receive(socket: &UdpSocket, stop: &AtomicBool) -> Received {
 
 /// Sends arrivals, each at its time after now; returns how many of each flow.
 pub fn send(network: &Network, arrivals: Vec<Arrival>, flows: usize) -> JoinHandle<Vec<u64>> {
-    let namespace = network.name(SENDER).to_owned();
+    send_from(network, SENDER, arrivals, flows)
+}
+
+/// The same from another namespace.
+pub fn send_from(
+    network: &Network,
+    role: usize,
+    arrivals: Vec<Arrival>,
+    flows: usize,
+) -> JoinHandle<Vec<u64>> {
+    let namespace = network.name(role).to_owned();
     std::thread::spawn(move || {
         enter(&namespace);
         let socket = UdpSocket::bind(("10.9.0.1", 0)).expect("a port");

@@ -1,0 +1,372 @@
+//! `laxity link bridge` and `laxity link tun`: links in user space.
+
+pub mod args;
+mod status;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use laxity_core::Span;
+use laxity_live::http::{self, Page, Server};
+use laxity_report::{Cell, Column, Table, number, text};
+use laxity_scenario::Document;
+use laxity_scenario::model::Scenario;
+use laxity_scenario::quantity;
+use laxity_trace::LinkType;
+use laxity_wire::WireError;
+use laxity_wire::bridge::{Attached, Ended, Io, Report, Running, Schedule};
+use laxity_wire::compare::compare;
+use laxity_wire::counts::Counts;
+use laxity_wire::device::Device;
+use laxity_wire::offload::Offload;
+use laxity_wire::port::{Receive, Transmit};
+use laxity_wire::tun::{RawTransmitter, TunReceiver};
+
+use self::args::{BridgeArgs, CommonArgs, IoArg, TunArgs};
+use self::status::Status;
+use crate::failure::Failure;
+use crate::link::{export, table};
+use crate::{analysis, interrupt, output, warning};
+
+/// How often is looked whether it is time to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How often the status file is written.
+const STATUS: Duration = Duration::from_secs(1);
+
+/// Arrivals that `--compare` keeps: some 100 MB.
+const RECORD: usize = 1 << 22;
+
+/// Credits that are tried where a scenario names none.
+const CREDITS: [Span; 5] =
+    [Span(1_000_000), Span(500_000), Span(200_000), Span(100_000), Span(50_000)];
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Failure {
+        let text = error.to_string();
+        match error {
+            WireError::NotPermitted { .. } | WireError::NotSupported { .. } => {
+                Failure::Lacking(text)
+            }
+            WireError::NoRate
+            | WireError::Policy(_)
+            | WireError::PoolTooLarge { .. }
+            | WireError::NoDevice { .. }
+            | WireError::BadName { .. }
+            | WireError::NotEthernet { .. }
+            | WireError::Queues { .. }
+            | WireError::Jumbo { .. } => Failure::Input(text),
+            _ => Failure::Internal(text),
+        }
+    }
+}
+
+/// Where a direction leads and how.
+struct Place {
+    /// The interface that it reads from, and the one that it sends to.
+    from: String,
+    to: String,
+    io: &'static str,
+    /// None where nothing is scheduled.
+    schedule: Option<Schedule>,
+}
+
+/// All directions, and what the interfaces must not do meanwhile.
+struct Bridge {
+    directions: Vec<(Place, Running)>,
+    _offloads: Vec<Offload>,
+}
+
+/// Runs `laxity link bridge`.
+pub fn run(args: &BridgeArgs) -> Result<ExitCode, Failure> {
+    if args.input == args.output {
+        return Err(Failure::input("--in and --out are the same interface; name two"));
+    }
+    let forth = schedule(&args.scenario, args.common.policy.as_ref(), &args.common)?;
+    let back =
+        args.reverse.as_deref().map(|path| schedule(path, None, &args.common)).transpose()?;
+    drive(&args.common, || Bridge::join(args, forth, back))
+}
+
+/// Runs `laxity link tun`.
+pub fn tun(args: &TunArgs) -> Result<ExitCode, Failure> {
+    let schedule = schedule(&args.scenario, args.common.policy.as_ref(), &args.common)?;
+    drive(&args.common, || {
+        let bridge = Bridge::tunnel(args, schedule)?;
+        let (name, out) = (&args.name, &args.output);
+        warning::say(format!(
+            "now `ip link set {name} up` and route into it what is to be scheduled; the routes of \
+             {out} say where it goes from there"
+        ));
+        Ok(bridge)
+    })
+}
+
+/// Lets directions run until it is time to stop.
+fn drive(
+    args: &CommonArgs,
+    start: impl FnOnce() -> Result<Bridge, Failure>,
+) -> Result<ExitCode, Failure> {
+    let limit = args.duration.as_deref().map(|text| span("--duration", text)).transpose()?;
+    let limit = limit.map(|span| Duration::from_nanos(span.0));
+    // From here on the interfaces are to be left as they were found.
+    let interrupted = interrupt::control();
+    let bridge = start()?;
+    for (place, _) in &bridge.directions {
+        warning::say(place.said());
+    }
+    let bridge = Arc::new(Mutex::new(Some(bridge)));
+    let server = args.listen.map(|address| serve(address, &bridge)).transpose()?;
+    let began = Instant::now();
+    let mut written = None;
+    while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {
+        std::thread::sleep(LOOK.min(limit.unwrap_or(LOOK)));
+        if !with(&bridge, Bridge::is_running).unwrap_or(false) {
+            break;
+        }
+        if let Some(path) = &args.status {
+            if written.is_none_or(|at: Instant| at.elapsed() >= STATUS) {
+                written = Some(Instant::now());
+                write_status(path, &bridge)?;
+            }
+        }
+    }
+    drop(server);
+    let bridge = bridge.lock().unwrap_or_else(PoisonError::into_inner).take();
+    bridge.map_or(Ok(ExitCode::SUCCESS), |bridge| bridge.finish(args))
+}
+
+/// A scenario that is admitted, with a credit.
+fn schedule(path: &Path, policy: Option<&String>, args: &CommonArgs) -> Result<Schedule, Failure> {
+    let spin = span("--spin", &args.spin)?;
+    let record = if args.compare { RECORD } else { 0 };
+    let place = path.display();
+    let mut scenario = match Document::read(path).map_err(Failure::input)? {
+        Document::Link(scenario) => scenario,
+        _ => {
+            let what = "this scenario does not describe a link; one that does has a section [link]";
+            return Err(Failure::input(format!("{place}: {what}")));
+        }
+    };
+    if let Some(policy) = policy {
+        scenario.policy.use_.clone_from(policy);
+    }
+    let admitted = |scenario: &Scenario| {
+        let verdict = analysis::check(scenario);
+        verdict.map(|v| v.admitted).map_err(|e| Failure::input(format!("{place}: {e}")))
+    };
+    if !admitted(&scenario)? {
+        return Err(Failure::Refused(format!(
+            "{place}: not admitted: some deadline could be missed; `laxity check` says which"
+        )));
+    }
+    if scenario.link.credit == Span::ZERO {
+        for credit in CREDITS {
+            let mut with = scenario.clone();
+            with.link.credit = credit;
+            if admitted(&with)? {
+                scenario = with;
+                break;
+            }
+        }
+        let credit = scenario.link.credit;
+        warning::say(format!(
+            "note: {place} names no link.credit, the time by which a thread may be late; with \
+             {credit} all deadlines are kept, and that is taken"
+        ));
+    }
+    let realtime = scenario.realtime.iter().map(|f| &f.matches);
+    let matches = realtime.chain(scenario.best_effort.iter().map(|c| &c.matches));
+    if matches.flatten().any(|m| m.mark.is_some()) {
+        warning::say(format!(
+            "note: {place} has rules by firewall mark, which frames do not carry from one \
+             interface to another: they match nothing here"
+        ));
+    }
+    Ok(Schedule { spin, record, ..Schedule::of(scenario) })
+}
+
+fn span(option: &str, text: &str) -> Result<Span, Failure> {
+    quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
+}
+
+impl Bridge {
+    /// Two interfaces, both ways.
+    fn join(args: &BridgeArgs, forth: Schedule, back: Option<Schedule>) -> Result<Bridge, Failure> {
+        let io = match args.io {
+            IoArg::Auto => Io::Auto,
+            IoArg::Xdp => Io::Xdp,
+            IoArg::Packet => Io::Packet,
+        };
+        let (a, b) = (Attached::to(&args.input, io)?, Attached::to(&args.output, io)?);
+        let place = |from: &String, to: &String, io, schedule| {
+            let (from, to) = (from.clone(), to.clone());
+            Place { from, to, io, schedule }
+        };
+        let (input, output) = (&args.input, &args.output);
+        let (forth, back) =
+            (place(input, output, a.io, Some(forth)), place(output, input, b.io, back));
+        let ethernet = LinkType::ETHERNET;
+        let directions = vec![
+            forth.start(ethernet, a.receive, b.transmit)?,
+            back.start(ethernet, b.receive, a.transmit)?,
+        ];
+        Ok(Bridge { directions, _offloads: vec![a.offload, b.offload] })
+    }
+
+    /// A tunnel into an interface.
+    fn tunnel(args: &TunArgs, schedule: Schedule) -> Result<Bridge, Failure> {
+        let transmit = RawTransmitter::open(&Device::find(&args.output)?)?;
+        let receive = TunReceiver::create(&args.name)?;
+        let (from, to) = (args.name.clone(), args.output.clone());
+        let place = Place { from, to, io: "tun", schedule: Some(schedule) };
+        let direction = place.start(LinkType::RAW, Box::new(receive), Box::new(transmit))?;
+        Ok(Bridge { directions: vec![direction], _offloads: Vec::new() })
+    }
+
+    fn is_running(&self) -> bool {
+        self.directions.iter().all(|(_, running)| running.is_running())
+    }
+
+    /// What is to be seen now; `None` when a direction has ended.
+    fn status(&self) -> Option<Status> {
+        let reports =
+            self.directions.iter().map(|(place, running)| Some((place, running.report()?)));
+        let reports: Vec<(&Place, Report)> = reports.collect::<Option<_>>()?;
+        Some(Status::of(
+            &reports.iter().map(|(place, report)| (*place, report)).collect::<Vec<_>>(),
+        ))
+    }
+
+    fn finish(self, args: &CommonArgs) -> Result<ExitCode, Failure> {
+        let Bridge { directions, _offloads } = self;
+        let ended = directions.into_iter().map(|(place, running)| Ok((place, running.stop()?)));
+        let ended: Vec<(Place, Ended)> = ended.collect::<Result<_, WireError>>()?;
+        drop(_offloads);
+        let reports: Vec<_> = ended.iter().map(|(place, ended)| (place, &ended.report)).collect();
+        let status = Status::of(&reports);
+        if args.json {
+            output::json(&status)?;
+        } else {
+            output::print(&table::links(&status.links, output::style()))?;
+        }
+        let mut error = None;
+        for (place, ended) in ended {
+            if let (Some(schedule), Some((arrivals, complete))) = (&place.schedule, ended.record) {
+                let counts = &ended.report.counts;
+                compared(&place, schedule, counts, arrivals, complete, args.json)?;
+            }
+            error = error.or(ended.error);
+        }
+        error.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
+    }
+}
+
+impl Place {
+    fn start(
+        self,
+        link_type: LinkType,
+        receive: Box<dyn Receive>,
+        transmit: Box<dyn Transmit>,
+    ) -> Result<(Place, Running), WireError> {
+        let schedule = self.schedule.clone().unwrap_or_else(Schedule::unscheduled);
+        let running = Running::start(&self.from, &schedule, link_type, receive, transmit)?;
+        Ok((self, running))
+    }
+
+    fn said(&self) -> String {
+        let Place { from, to, io, schedule } = self;
+        match schedule {
+            Some(Schedule { scenario, policy, .. }) => format!(
+                "{from} to {to} by {io}: policy {policy} at {}, {} real-time flows admitted",
+                number::rate(scenario.link.rate.0),
+                scenario.realtime.len()
+            ),
+            None => format!("{from} to {to} by {io}: passed on as it comes"),
+        }
+    }
+}
+
+/// Asks the bridge, as long as there is one.
+fn with<T>(bridge: &Mutex<Option<Bridge>>, ask: impl Fn(&Bridge) -> T) -> Option<T> {
+    bridge.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
+}
+
+fn serve(address: SocketAddr, bridge: &Arc<Mutex<Option<Bridge>>>) -> Result<Server, Failure> {
+    let look = || {
+        let bridge = Arc::clone(bridge);
+        move || with(&bridge, Bridge::status).flatten().ok_or("the link ends".to_owned())
+    };
+    let (metrics, status) = (look(), look());
+    let pages = vec![
+        Page::new("/metrics", http::METRICS, move || Ok(export::page(&metrics()?.links))),
+        Page::new("/status", http::JSON, move || {
+            serde_json::to_string_pretty(&status()?).map_err(|e| e.to_string())
+        }),
+    ];
+    let failed = |e| Failure::input(format!("--listen {address}: {e}; choose another"));
+    let server = Server::listen(address, pages).map_err(failed)?;
+    warning::say(format!("metrics at http://{}/metrics", server.address()));
+    Ok(server)
+}
+
+/// Writes the status beside the file and moves it there, so that readers see a whole one.
+fn write_status(path: &Path, bridge: &Mutex<Option<Bridge>>) -> Result<(), Failure> {
+    let Some(status) = with(bridge, Bridge::status).flatten() else { return Ok(()) };
+    let text = serde_json::to_string_pretty(&status).map_err(Failure::input)?;
+    let new = path.with_extension("new");
+    output::file(&new, &text)?;
+    std::fs::rename(&new, path).map_err(|e| Failure::write(&path.display().to_string(), &e))
+}
+
+/// What the simulator makes of the frames that came.
+fn compared(
+    direction: &Place,
+    schedule: &Schedule,
+    counts: &Counts,
+    arrivals: Vec<laxity_sim::Arrival>,
+    complete: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    if !complete {
+        warning::say(format!(
+            "--compare keeps {RECORD} frames; more came from {}, and are not compared",
+            direction.from
+        ));
+        return Ok(());
+    }
+    let rows = compare(&schedule.scenario, &schedule.policy, arrivals, counts);
+    let rows = rows.map_err(Failure::input)?;
+    let ms = |ns: Option<f64>| ns.map_or_else(Cell::none, |ns| Cell::new(number::short(ns / 1e6)));
+    let columns = vec![
+        Column::words("Flow"),
+        Column::number("packets, live"),
+        Column::number("simulated"),
+        Column::number("mean delay (ms), live"),
+        Column::number("simulated"),
+        Column::number("difference (%)"),
+    ];
+    let cells = rows.iter().map(|row| {
+        let percent = |part: f64| Cell::new(format!("{:+.1}", part * 100.0));
+        let cells = vec![
+            Cell::new(row.sent.0.to_string()),
+            Cell::new(row.sent.1.to_string()),
+            ms(row.mean.0),
+            ms(row.mean.1),
+            row.difference().map_or_else(Cell::none, percent),
+        ];
+        (row.name.clone(), cells)
+    });
+    let caption = format!("{} to {}: live beside simulated", direction.from, direction.to);
+    let table = Table::new(caption, columns).group("", cells.collect());
+    let text = text::table(&table, output::style());
+    // With JSON there is one document on standard output.
+    if json {
+        warning::say(text.trim_end());
+        return Ok(());
+    }
+    output::print(&text)
+}

@@ -1,0 +1,145 @@
+//! A machine's own packets, by a tunnel device, in a network namespace that the test makes.
+
+mod support;
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use laxity_core::{Span, Time};
+use laxity_scenario::model::Scenario;
+use laxity_trace::LinkType;
+use laxity_wire::WireError;
+use laxity_wire::bridge::{Running, Schedule};
+use laxity_wire::device::Device;
+use laxity_wire::pool::{Pool, Slot};
+use laxity_wire::port::{Obstacle, Taken, Transmit as _};
+use laxity_wire::tun::{RawTransmitter, TunReceiver};
+use support::traffic::{self, Receivers};
+use support::{LINK, RECEIVER};
+
+const SCENARIO: &str = r#"
+[link]
+rate = "10 Mbit/s"
+max_packet = "1500 B"
+overhead = "38 B"
+credit = "1 ms"
+[policy]
+use = "slack"
+[[realtime]]
+name = "voice"
+deadline = "10 ms"
+envelope = { packet = "200 B", peak = "1 MB/s", burst = "3 kB", rate = "42 kB/s" }
+source = { period = "5 ms", length = "200 B" }
+match = { dport = 49152 }
+[[best_effort]]
+name = "web"
+envelope = { packet = "1400 B", peak = "2 MB/s", burst = "20 kB", rate = "800 kB/s" }
+source = { length = "1400 B", on = ["20 ms", "60 ms"], off = ["10 ms", "60 ms"] }
+match = { dport = 49153 }
+"#;
+const FLOWS: usize = 3;
+
+/// Fails when packets take another interface or are lost: tried with the sockets not bound (they come back through the tunnel).
+#[test]
+fn own_packets_are_scheduled_and_sent_on() {
+    let Some(network) = support::network() else { return };
+    network.enter(LINK);
+    network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
+    let scenario = Scenario::parse(SCENARIO, "tun.toml").expect("it is well-formed");
+    let out = Device::find("out").expect("it is there");
+    let receive = TunReceiver::create("tun0").expect("root may");
+    let transmit = RawTransmitter::open(&out).expect("root may");
+    assert!(TunReceiver::create("tun0").is_err(), "the name is taken");
+    assert!(matches!(TunReceiver::create("a/b"), Err(WireError::BadName { .. })));
+    network.ip(LINK, "link set tun0 up").expect("it comes up");
+    network.ip(LINK, "route add 10.9.0.2/32 dev tun0 src 10.9.0.1").expect("a route");
+    let schedule = Schedule::of(scenario.clone());
+    let link =
+        Running::start("tun0", &schedule, LinkType::RAW, Box::new(receive), Box::new(transmit))
+            .expect("it starts");
+    // The neighbour is found first, so that the packets that count do not wait for that.
+    let socket = UdpSocket::bind("10.9.0.1:0").expect("a port");
+    for _ in 0..100 {
+        socket.send_to(b"who", "10.9.0.2:9").expect("routed");
+        std::thread::sleep(Duration::from_millis(50));
+        let known = network.ip(LINK, "neighbour show dev out").expect("it lists");
+        if known.contains("lladdr") {
+            break;
+        }
+    }
+    let receivers = Receivers::start(&network, FLOWS);
+    let arrivals = traffic::arrivals(&scenario, 4, Span::from_millis(800));
+    let sent = traffic::send_from(&network, LINK, arrivals, FLOWS).join().expect("it sends");
+    let received = receivers.finish();
+    let ended = link.stop().expect("it stops");
+    assert!(ended.error.is_none(), "{:?}", ended.error);
+    let counts = ended.report.counts;
+    for flow in 0..2 {
+        let class = &counts.classes[flow];
+        assert_eq!(class.packets, sent[flow], "flow {flow} came into the tunnel");
+        assert_eq!(received[flow].packets, sent[flow], "flow {flow}");
+        assert_eq!(received[flow].disorder, 0, "flow {flow}");
+    }
+    let voice = &counts.classes[0];
+    assert!(voice.most_late <= counts.excuse(scenario.link.credit), "{} ns", voice.most_late);
+    assert_eq!(counts.overflow, 0);
+    // The device goes with the link.
+    assert!(network.ip(LINK, "link show tun0").is_err());
+    assert!(network.ip(RECEIVER, "link show b0").is_ok());
+}
+
+/// Fails when what cannot be sent holds up what can, or is taken for sent.
+#[test]
+fn what_has_no_way_to_go_is_told_apart() {
+    let Some(network) = support::network() else { return };
+    network.enter(LINK);
+    network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
+    let out = Device::find("out").expect("it is there");
+    let mut transmit = RawTransmitter::open(&out).expect("root may");
+    let mut pool = Pool::new(4, 1600).expect("small");
+    let mut packet = |start: &[u8], len: usize| {
+        let slot = pool.take().expect("free");
+        pool.buffer(slot)[..start.len()].copy_from_slice(start);
+        pool.received(slot, len, Time(0));
+        slot
+    };
+    let good = [
+        0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 9, 0, 1, 10, 9, 0, 2, 0, 9, 0, 9, 0, 8, 0, 0,
+    ];
+    let slots =
+        [packet(&good, 28), packet(&[0xff; 60], 60), packet(&good, 1550), packet(&good, 28)];
+    let mut taken = |slots: &[Slot]| transmit.transmit(&pool, slots).expect("it is up");
+    let first = taken(&slots);
+    assert_eq!(first, Taken { frames: 1, obstacle: Some(Obstacle::Unroutable) });
+    let second = taken(&slots[2..]);
+    assert_eq!(second, Taken { frames: 0, obstacle: Some(Obstacle::TooLong) });
+    assert_eq!(taken(&slots[3..]), Taken { frames: 1, obstacle: None });
+}
+
+/// Fails when the thread goes on without its device, or spins.
+#[test]
+fn a_removed_tunnel_ends_the_link() {
+    let Some(network) = support::network() else { return };
+    network.enter(LINK);
+    let scenario = Scenario::parse(SCENARIO, "tun.toml").expect("it is well-formed");
+    let out = Device::find("out").expect("it is there");
+    let (receive, transmit) =
+        (TunReceiver::create("tun0").expect("root may"), RawTransmitter::open(&out).expect("may"));
+    let schedule = Schedule::of(scenario);
+    let link =
+        Running::start("tun0", &schedule, LinkType::RAW, Box::new(receive), Box::new(transmit))
+            .expect("it starts");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(link.is_running(), "a device that is down is no reason to end");
+    network.ip(LINK, "link delete tun0").expect("it goes");
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(50));
+        if !link.is_running() {
+            break;
+        }
+    }
+    match link.stop().expect("it ended").error {
+        Some(WireError::Gone { device }) => assert_eq!(device, "tun0"),
+        other => panic!("it ended with {other:?}"),
+    }
+}
