@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The main job on a fresh machine: check a link, compare policies on generated and on recorded
-# traffic, write pages to look at.
+# traffic, run a live link for a few seconds, write pages to look at.
 #
-#   usage: demo.sh [--quick]      --quick: 30 s of traffic, no capture, nothing is installed
+#   usage: demo.sh [--quick]      --quick: 30 s of traffic, no capture, no live link, nothing is
+#                                 installed
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -43,6 +44,8 @@ if [ -z "$quick" ] && [ -f "$recorded" ] && [ -f "$capture" ]; then
         --report "$pages/captured-link.html"
     written+=("$pages/captured-link.html")
 fi
+
+[ -n "$quick" ] || scripts/demo-live.sh
 
 say "Look at the pages in a browser; they need no network:"
 for page in "${written[@]}"; do tell "file://$root/$page"; done

@@ -26,7 +26,7 @@ mod with {
                 | LinkError::DoesNotFit { .. }
                 | LinkError::Busy { .. } => Failure::Refused(text),
                 LinkError::NoKernel { .. } => Failure::Lacking(format!(
-                    "{text}. For other kernels a link in user space is planned; there is none yet"
+                    "{text}. On other kernels `laxity link bridge` joins two interfaces in user space"
                 )),
                 LinkError::NoFileSystem
                 | LinkError::NotPermitted { .. }
