@@ -208,8 +208,8 @@ impl Direction {
         let timeout = Timespec { tv_sec: 0, tv_nsec: nanoseconds as _ };
         let fd = self.receive.fd();
         let mut fds = [
-            PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(waker, PollFlags::IN),
+            PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN),
         ];
         // Interrupted or not: the next round sees what there is.
         let _ = poll(&mut fds, Some(&timeout));

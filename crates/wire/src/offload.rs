@@ -60,7 +60,7 @@ impl Offload {
             (valid, block.requested & valid)
         });
         let mut before: Vec<(u32, u32)> = present.collect();
-        let record = path(device);
+        let record = record_of(device);
         // A link that was killed has left them off; what counts is how they were before it.
         if let Some(earlier) = record.as_deref().and_then(|path| read(path, before.len())) {
             for (block, earlier) in before.iter_mut().zip(earlier) {
@@ -130,8 +130,9 @@ pub fn state(device: &Device) -> Result<Vec<(String, bool)>, WireError> {
     Ok(state.map(|(n, name)| (name, now[n / 32].requested >> (n % 32) & 1 == 1)).collect())
 }
 
-/// The record of an interface: numbers are unique within a network namespace as long as it lives.
-fn path(device: &Device) -> Option<PathBuf> {
+/// Where the features of an interface are written down while a link has changed them. Numbers of
+/// interfaces are unique within a network namespace as long as it lives.
+pub fn record_of(device: &Device) -> Option<PathBuf> {
     let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
     let name = format!("{namespace}-{}-{}.features", device.index(), device.name());
     Some(PathBuf::from(RECORDS).join(name))

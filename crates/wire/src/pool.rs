@@ -59,6 +59,11 @@ impl Pool {
         })
     }
 
+    /// Where its memory is and how much: what tells pools apart. It never moves.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.bytes.as_ptr() as usize, self.bytes.len())
+    }
+
     /// The longest frame that fits.
     pub fn largest(&self) -> usize {
         self.size - HEADROOM

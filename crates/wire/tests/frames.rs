@@ -199,8 +199,11 @@ fn features_come_back_as_they_were() {
     assert_eq!(state(), before);
     let once_more = offload::Offload::off(&device, true).expect("root may");
     assert_eq!(once_more.changed(), on(&before));
+    let record = offload::record_of(&device).expect("it has a place");
+    assert!(record.exists());
     drop(once_more);
     assert_eq!(state(), before);
+    assert!(!record.exists(), "a later link would put back what is no longer so");
     assert!(matches!(
         Attached::to("lo", Io::Auto),
         Err(laxity_wire::WireError::NotEthernet { .. })

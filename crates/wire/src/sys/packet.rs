@@ -137,7 +137,12 @@ pub struct Inbox {
     control: Box<[Control]>,
     prefixes: Box<[[u8; PREFIX]]>,
     spill: Box<[u8]>,
+    /// Buffers for frames to come, each with its headers.
     held: Vec<Slot>,
+    /// The first of them, which were received into and given away.
+    given: usize,
+    /// The memory that headers lead into.
+    memory: (usize, usize),
 }
 
 /// Aligned as control messages must be.
@@ -145,7 +150,8 @@ pub struct Inbox {
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-// SAFETY: the pointers lead into memory that the structure owns, or are set anew before each call.
+// SAFETY: the pointers lead into memory that the structure owns, or into a pool that is checked
+// before they are used.
 unsafe impl Send for Inbox {}
 
 impl Default for Inbox {
@@ -167,6 +173,8 @@ impl Inbox {
             // Pages that no long frame touches take no memory.
             spill: vec![0; BATCH * SPILL].into_boxed_slice(),
             held: Vec::with_capacity(BATCH),
+            given: 0,
+            memory: (0, 0),
         }
     }
 
@@ -176,25 +184,32 @@ impl Inbox {
     /// # Errors
     /// What the system says; `WouldBlock` when nothing waits.
     pub fn receive(&mut self, socket: &PacketSocket, pool: &mut Pool) -> io::Result<usize> {
+        if self.memory != pool.memory() {
+            self.memory = pool.memory();
+            self.held.clear();
+            self.given = 0;
+        }
+        // Headers of buffers that were not used since are still as they were.
+        for i in 0..std::mem::take(&mut self.given).min(self.held.len()) {
+            match pool.take() {
+                Some(slot) => self.held[i] = slot,
+                None if self.held.len() > i + 1 => _ = self.held.swap_remove(i),
+                None => self.held.truncate(i),
+            }
+            if i < self.held.len() {
+                self.set_up(i, pool);
+            }
+        }
         while self.held.len() < BATCH {
             let Some(slot) = pool.take() else { break };
             self.held.push(slot);
-        }
-        for i in 0..self.held.len() {
-            let buffer = pool.buffer(self.held[i]);
-            let (prefix, spill) = (&mut self.prefixes[i], &mut self.spill[i * SPILL..][..SPILL]);
-            self.iovecs[i] = [prefix.as_mut_slice(), buffer, spill]
-                .map(|part| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
-            let header = &mut self.headers[i].msg_hdr;
-            header.msg_iov = self.iovecs[i].as_mut_ptr();
-            header.msg_iovlen = 3;
-            header.msg_control = self.control[i].0.as_mut_ptr().cast();
-            header.msg_controllen = CONTROL;
+            self.set_up(self.held.len() - 1, pool);
         }
         let (fd, many) = (socket.fd.as_raw_fd(), self.held.len() as c_uint);
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-        // SAFETY: `many` headers were just set up with pointers into memory that is borrowed
-        // mutably by this function, each with its true length.
+        // SAFETY: `many` headers were set up, now or in a call before, with pointers into memory of
+        // this structure and of this pool, as was just checked, each with its true length. Neither
+        // ever moves its memory, both are borrowed mutably.
         let done =
             unsafe { libc::recvmmsg(fd, self.headers.as_mut_ptr(), many, flags as _, null_mut()) };
         checked(done).map(|n| n as usize)
@@ -217,9 +232,22 @@ impl Inbox {
         &self.spill[i * SPILL..][..SPILL]
     }
 
-    /// The buffers of the first `n` frames now belong to the caller.
+    /// The buffers of the first `n` frames, which were received, now belong to the caller.
     pub fn release(&mut self, n: usize) {
-        self.held.drain(..n);
+        self.given = n;
+    }
+
+    /// Makes header `i` lead to its buffer.
+    fn set_up(&mut self, i: usize, pool: &mut Pool) {
+        let buffer = pool.buffer(self.held[i]);
+        let (prefix, spill) = (&mut self.prefixes[i], &mut self.spill[i * SPILL..][..SPILL]);
+        self.iovecs[i] = [prefix.as_mut_slice(), buffer, spill]
+            .map(|part| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
+        let header = &mut self.headers[i].msg_hdr;
+        header.msg_iov = self.iovecs[i].as_mut_ptr();
+        header.msg_iovlen = 3;
+        header.msg_control = self.control[i].0.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL;
     }
 
     fn beside(&self, i: usize) -> Beside {
