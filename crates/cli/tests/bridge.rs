@@ -72,7 +72,7 @@ fn features(network: &Network) -> Vec<(String, bool)> {
 }
 
 /// Fails when a killed link leaves a program or a socket on the interfaces, when it cannot be
-/// started again, or when features do not come back in the end: tried without the record.
+/// started again, or when features do not come back in the end.
 #[test]
 fn it_may_be_killed_at_any_time() {
     let folder = Folder::new("bridge");

@@ -50,8 +50,8 @@ fn start(network: &Network, io: Io) -> (Running, Running, Vec<offload::Offload>)
     (forth, back, vec![input.offload, output.offload])
 }
 
-/// Fails when a checksum is left unfinished or a large frame is not cut: tried both, with packet
-/// sockets; then not a byte arrives, or the sender learns to send small frames after long pauses.
+/// Fails when a checksum is left unfinished or a large frame is not cut: tried both; then not a
+/// byte arrives, or the sender learns to send small frames after long pauses.
 #[test]
 fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
     for io in [Io::Packet, Io::Xdp] {
@@ -95,7 +95,7 @@ fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
 }
 
 /// Fails when a tag is lost, doubled or unseen by the rules, or the second of two tags is: tried
-/// without `insert_tag`.
+/// without `insert_tag`, and with tags left to the interface under XDP.
 #[test]
 fn tags_go_through() {
     for io in [Io::Packet, Io::Xdp] {
@@ -153,7 +153,8 @@ fn tags_go_through() {
     }
 }
 
-/// Fails when a frame beyond the MTU stops the others, or goes uncounted.
+/// Fails when a frame beyond the MTU stops the others, or goes uncounted: tried with such an error
+/// taken for a lack of room.
 #[test]
 fn frames_that_are_too_long_are_told_apart() {
     for io in [Io::Packet, Io::Xdp] {
