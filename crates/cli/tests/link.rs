@@ -241,7 +241,8 @@ mod live {
     ///
     /// Fails when a command that was cut short leaves its mark, tried with the record unpinned
     /// first; when instances of deleted namespaces stay, tried without `stale::remove`; when
-    /// others may enter, tried with mode 0755.
+    /// others may enter, tried with mode 0755; when two links share what is theirs, tried with one
+    /// name for all interfaces.
     #[test]
     fn links_survive_faults() {
         if !available() {

@@ -20,7 +20,7 @@ live() {
     in_tx kernel-link down near
 }
 
-for policy in background exact; do live "$policy" mixed.csv 4; done
+for policy in background exact slack; do live "$policy" mixed.csv 4; done
 live exact liar.csv 7
 live exact flood.csv 5
 
