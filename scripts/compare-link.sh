@@ -11,9 +11,12 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 need_rust
-cargo build --release --locked -p laxity-kernel --features kernel --examples
-cargo build --release --locked -p laxity-compare-link
-compare=$target/release/laxity-compare-link
+# The short row is run after the tests, and takes what they have built.
+profile=release built=$target/release
+if [ "${1:-}" = --short ]; then profile=test built=$target/debug; fi
+cargo build --profile "$profile" --locked -p laxity-kernel --features kernel --examples
+cargo build --profile "$profile" --locked -p laxity-compare-link
+compare=$built/laxity-compare-link
 case ${1:-} in
     --short | --tune) results=$target/compare-link-${1#--} ;;
     *) results=$target/compare-link ;;
@@ -23,7 +26,7 @@ mkdir -p "$results"
 # Another program or script means other results.
 inputs() {
     cat compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$compare" \
-        "$target"/release/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
+        "$built"/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
 if [ "$(cat "$results/stamp" 2>/dev/null)" != "$stamp" ]; then
@@ -34,7 +37,7 @@ fi
 
 in_vm() {
     vm/run --deterministic --for packets --timeout 1500 --with chrt \
-        --with "$target/release/examples/kernel-link" --with "$target/release/examples/traffic" "$@"
+        --with "$built/examples/kernel-link" --with "$built/examples/traffic" "$@"
 }
 
 # run FOLDER: the jobs there, unless that has been done.

@@ -18,3 +18,5 @@ cargo test -p laxity-kernel --features kernel --locked
 # The command on top of them; its test uses the examples of the crate above.
 cargo clippy -p laxity-cli --features kernel --all-targets --locked -- -D warnings
 cargo test -p laxity-cli --features kernel --locked --test link
+# Beside the kernel's own disciplines, one short row; `make compare-link` runs all of it.
+scripts/compare-link.sh --short
