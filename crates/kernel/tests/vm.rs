@@ -170,6 +170,17 @@ fn live_traffic_keeps_its_deadlines() {
     assert_eq!(number(liar, "voice ", "late"), 0, "late from conformance: {liar}");
     assert!(number(liar, "got voice", "late") > 100, "its own packets wait: {liar}");
 
+    let demoted = part(&text, "exact liar.csv demote");
+    let dropped = part(&text, "exact liar.csv drop");
+    for part in [demoted, dropped] {
+        nothing_is_lost_silently(part);
+        realtime_is_in_time(part, &["video"]);
+        assert_eq!(number(part, "voice ", "late"), 0, "{part}");
+    }
+    assert!(number(demoted, "voice ", "demoted") > 500, "{demoted}");
+    let excess = number(dropped, "  excess", "excess");
+    assert!(excess > 500 && excess == number(dropped, "voice ", "dropped"), "{dropped}");
+
     let flood = part(&text, "exact flood.csv");
     nothing_is_lost_silently(flood);
     realtime_is_in_time(flood, &["voice", "video"]);
