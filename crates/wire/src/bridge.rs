@@ -20,6 +20,7 @@ use crate::device::Device;
 use crate::direction::Direction;
 use crate::error::WireError;
 use crate::forwarder::Forwarder;
+use crate::lock::Lock;
 use crate::offload::Offload;
 use crate::packet::{PacketReceiver, PacketTransmitter};
 use crate::port::{self, Receive, Transmit};
@@ -57,8 +58,8 @@ pub struct Attached {
     pub transmit: Box<dyn Transmit>,
     /// By which calls: `xdp` or `packet`.
     pub io: &'static str,
-    /// What it must not do meanwhile.
-    pub offload: Offload,
+    /// What holds it: features that are off, and that no other link may have it.
+    pub hold: (Offload, Lock),
 }
 
 impl Attached {
@@ -72,12 +73,13 @@ impl Attached {
         if !device.is_ethernet()? {
             return Err(WireError::NotEthernet { device: name.to_owned() });
         }
+        let lock = Lock::take(&device)?;
         if io != Io::Packet {
             let offload = Offload::off(&device, true)?;
             match xdp::open(&device) {
                 Ok((receive, transmit)) => {
                     let (receive, transmit) = (Box::new(receive), Box::new(transmit));
-                    return Ok(Attached { receive, transmit, io: "xdp", offload });
+                    return Ok(Attached { receive, transmit, io: "xdp", hold: (offload, lock) });
                 }
                 Err(error) if io == Io::Xdp => return Err(error),
                 // Packet sockets go anywhere.
@@ -87,7 +89,7 @@ impl Attached {
         let offload = Offload::off(&device, false)?;
         let receive = Box::new(PacketReceiver::open(&device)?);
         let transmit = Box::new(PacketTransmitter::open(&device)?);
-        Ok(Attached { receive, transmit, io: "packet", offload })
+        Ok(Attached { receive, transmit, io: "packet", hold: (offload, lock) })
     }
 }
 

@@ -49,6 +49,11 @@ pub enum WireError {
         /// Its MTU.
         mtu: u32,
     },
+    /// Another link reads from the interface.
+    Occupied {
+        /// Its name.
+        device: String,
+    },
     /// The interface was removed while the link ran.
     Gone {
         /// Its name.
@@ -124,6 +129,11 @@ impl fmt::Display for WireError {
             WireError::Jumbo { device, mtu } => write!(
                 f,
                 "the MTU of {device} is {mtu}, too long for XDP; lower it, or use --io packet"
+            ),
+            WireError::Occupied { device } => write!(
+                f,
+                "another link in user space runs on {device}, and two would send every frame \
+                 twice; stop it first"
             ),
             WireError::Gone { device } => write!(
                 f,

@@ -206,8 +206,10 @@ impl Forwarder {
             pool.give(Slot::of_number(packet.seq));
         };
         self.policy.enqueue(now, packet, &mut dropped);
-        if self.decision.is_none() || now >= self.clock.free_at() {
-            self.decision = Some(now);
+        match self.decision {
+            // One that is overdue stays so: what the thread's lateness costs is counted from it.
+            Some(wanted) if wanted <= now || now < self.clock.free_at() => {}
+            _ => self.decision = Some(now),
         }
     }
 
@@ -216,14 +218,16 @@ impl Forwarder {
     pub fn depart(&mut self, until: Time) -> Option<Outgoing> {
         loop {
             let wanted = self.decision?;
-            let at = wanted.max(self.floor).max(self.now);
+            // Where nothing waits nothing is late.
+            let floor = if self.policy.waiting() == 0 { wanted } else { self.floor };
+            let at = wanted.max(floor).max(self.now);
             if at > until {
                 return None;
             }
             self.now = at;
             match self.policy.dequeue(at) {
                 Some(departure) => {
-                    let stall = self.floor.since(wanted);
+                    let stall = floor.since(wanted);
                     if stall > Span(0) {
                         self.counts.stalled.0 += stall.0;
                         self.counts.longest_stall = self.counts.longest_stall.max(stall);

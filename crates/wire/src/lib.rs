@@ -15,6 +15,7 @@ pub mod device;
 pub mod direction;
 mod error;
 pub mod forwarder;
+pub mod lock;
 pub mod offload;
 pub mod packet;
 pub mod pool;

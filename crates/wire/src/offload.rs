@@ -89,7 +89,6 @@ impl Offload {
         let Some(path) = &self.record else { return };
         let lines: String = self.before.iter().map(|(v, r)| format!("{v:08x} {r:08x}\n")).collect();
         let write = || -> io::Result<()> {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(RECORDS)?;
             let new = path.with_extension("new");
             fs::File::create(&new)?.write_all(lines.as_bytes())?;
             fs::rename(new, path)
@@ -133,8 +132,14 @@ pub fn state(device: &Device) -> Result<Vec<(String, bool)>, WireError> {
 /// Where the features of an interface are written down while a link has changed them. Numbers of
 /// interfaces are unique within a network namespace as long as it lives.
 pub fn record_of(device: &Device) -> Option<PathBuf> {
+    place(device, "features")
+}
+
+/// A file about an interface; its folder is made, readable for its owner alone.
+pub(crate) fn place(device: &Device, what: &str) -> Option<PathBuf> {
     let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
-    let name = format!("{namespace}-{}-{}.features", device.index(), device.name());
+    let name = format!("{namespace}-{}-{}.{what}", device.index(), device.name());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(RECORDS).ok()?;
     Some(PathBuf::from(RECORDS).join(name))
 }
 

@@ -13,6 +13,7 @@ use laxity_trace::{LinkType, SimPacket};
 use laxity_wire::bridge::{Attached, Io, Running, Schedule};
 use laxity_wire::counts::Counts;
 use laxity_wire::device::Device;
+use laxity_wire::lock::Lock;
 use laxity_wire::offload;
 use laxity_wire::packet::{PacketReceiver, PacketTransmitter};
 use laxity_wire::pool::Pool;
@@ -36,7 +37,7 @@ match = { protocol = "tcp" }
 const TAGGED: usize = 0;
 const TCP: usize = 1;
 
-fn start(network: &Network, io: Io) -> (Running, Running, Vec<offload::Offload>) {
+fn start(network: &Network, io: Io) -> (Running, Running, Vec<(offload::Offload, Lock)>) {
     network.enter(LINK);
     let attach = |device| Attached::to(device, io).unwrap_or_else(|e| panic!("{e}"));
     let (input, output) = (attach("in"), attach("out"));
@@ -47,7 +48,7 @@ fn start(network: &Network, io: Io) -> (Running, Running, Vec<offload::Offload>)
     };
     let forth = start("forth", &Schedule::of(scenario), input.receive, output.transmit);
     let back = start("back", &Schedule::unscheduled(), output.receive, input.transmit);
-    (forth, back, vec![input.offload, output.offload])
+    (forth, back, vec![input.hold, output.hold])
 }
 
 /// Fails when a checksum is left unfinished or a large frame is not cut: tried both; then not a
@@ -205,6 +206,11 @@ fn features_come_back_as_they_were() {
     drop(once_more);
     assert_eq!(state(), before);
     assert!(!record.exists(), "a later link would put back what is no longer so");
+    let first = Attached::to("in", Io::Packet).expect("it is free");
+    let second = Attached::to("in", Io::Packet);
+    assert!(matches!(second, Err(laxity_wire::WireError::Occupied { .. })), "{second:?}");
+    drop(first);
+    assert!(Attached::to("in", Io::Auto).is_ok(), "it is free again");
     assert!(matches!(
         Attached::to("lo", Io::Auto),
         Err(laxity_wire::WireError::NotEthernet { .. })

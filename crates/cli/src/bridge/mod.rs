@@ -21,6 +21,7 @@ use laxity_wire::bridge::{Attached, Ended, Io, Report, Running, Schedule};
 use laxity_wire::compare::compare;
 use laxity_wire::counts::Counts;
 use laxity_wire::device::Device;
+use laxity_wire::lock::Lock;
 use laxity_wire::offload::Offload;
 use laxity_wire::port::{Receive, Transmit};
 use laxity_wire::tun::{RawTransmitter, TunReceiver};
@@ -51,6 +52,7 @@ impl From<WireError> for Failure {
             WireError::NotPermitted { .. } | WireError::NotSupported { .. } => {
                 Failure::Lacking(text)
             }
+            WireError::Occupied { .. } => Failure::Refused(text),
             WireError::NoRate
             | WireError::Policy(_)
             | WireError::PoolTooLarge { .. }
@@ -77,7 +79,7 @@ struct Place {
 /// All directions, and what the interfaces must not do meanwhile.
 struct Bridge {
     directions: Vec<(Place, Running)>,
-    _offloads: Vec<Offload>,
+    _holds: Vec<(Offload, Lock)>,
 }
 
 /// Runs `laxity link bridge`.
@@ -214,7 +216,7 @@ impl Bridge {
             forth.start(ethernet, a.receive, b.transmit)?,
             back.start(ethernet, b.receive, a.transmit)?,
         ];
-        Ok(Bridge { directions, _offloads: vec![a.offload, b.offload] })
+        Ok(Bridge { directions, _holds: vec![a.hold, b.hold] })
     }
 
     /// A tunnel into an interface.
@@ -224,7 +226,7 @@ impl Bridge {
         let (from, to) = (args.name.clone(), args.output.clone());
         let place = Place { from, to, io: "tun", schedule: Some(schedule) };
         let direction = place.start(LinkType::RAW, Box::new(receive), Box::new(transmit))?;
-        Ok(Bridge { directions: vec![direction], _offloads: Vec::new() })
+        Ok(Bridge { directions: vec![direction], _holds: Vec::new() })
     }
 
     fn is_running(&self) -> bool {
@@ -242,10 +244,10 @@ impl Bridge {
     }
 
     fn finish(self, args: &CommonArgs) -> Result<ExitCode, Failure> {
-        let Bridge { directions, _offloads } = self;
+        let Bridge { directions, _holds } = self;
         let ended = directions.into_iter().map(|(place, running)| Ok((place, running.stop()?)));
         let ended: Vec<(Place, Ended)> = ended.collect::<Result<_, WireError>>()?;
-        drop(_offloads);
+        drop(_holds);
         let reports: Vec<_> = ended.iter().map(|(place, ended)| (place, &ended.report)).collect();
         let status = Status::of(&reports);
         if args.json {
