@@ -7,7 +7,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
 use crate::device::{Device, control};
@@ -129,15 +129,15 @@ pub fn state(device: &Device) -> Result<Vec<(String, bool)>, WireError> {
     Ok(state.map(|(n, name)| (name, now[n / 32].requested >> (n % 32) & 1 == 1)).collect())
 }
 
-/// Where the features of an interface are written down while a link has changed them. Numbers of
-/// interfaces are unique within a network namespace as long as it lives.
+/// Where the features of an interface are written down while a link has changed them. The numbers
+/// of namespaces and of interfaces in them are not used again, so it is for this one alone.
 pub fn record_of(device: &Device) -> Option<PathBuf> {
     place(device, "features")
 }
 
 /// A file about an interface; its folder is made, readable for its owner alone.
 pub(crate) fn place(device: &Device, what: &str) -> Option<PathBuf> {
-    let namespace = fs::metadata("/proc/thread-self/ns/net").ok()?.ino();
+    let namespace = ethtool::namespace(control().ok()?.as_fd()).ok()?;
     let name = format!("{namespace}-{}-{}.{what}", device.index(), device.name());
     fs::DirBuilder::new().recursive(true).mode(0o700).create(RECORDS).ok()?;
     Some(PathBuf::from(RECORDS).join(name))

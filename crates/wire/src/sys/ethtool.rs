@@ -123,6 +123,22 @@ pub fn is_ethernet(control: BorrowedFd<'_>, device: &str) -> io::Result<bool> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(kind == libc::ARPHRD_ETHER) }
 }
 
+/// The number of this network namespace, which no other has before the next start of the system.
+///
+/// # Errors
+/// What the system says; before Linux 5.14 there is none.
+pub fn namespace(control: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut cookie = 0u64;
+    let mut len = size_of::<u64>() as libc::socklen_t;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_NETNS_COOKIE);
+    // SAFETY: the kernel writes at most `len` bytes, which is what there is room for.
+    let done = unsafe {
+        let to = (&raw mut cookie).cast();
+        libc::getsockopt(control.as_raw_fd(), level, name, to, &raw mut len)
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(cookie) }
+}
+
 /// A request that names an interface.
 pub(super) fn request_for(device: &str) -> libc::ifreq {
     // SAFETY: all zeroes is a valid request.
