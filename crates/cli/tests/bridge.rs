@@ -13,7 +13,7 @@ use laxity_scenario::model::Scenario;
 use laxity_wire::device::Device;
 use laxity_wire::offload;
 use network::traffic::{self, Receivers};
-use network::{LINK, Network};
+use network::{LINK, Network, RECEIVER};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::{Folder, Ran, file, laxity};
@@ -122,18 +122,31 @@ fn it_may_be_killed_at_any_time() {
 /// Fails when a removed interface is not named, or the link goes on without it.
 #[test]
 fn it_says_which_interface_was_removed() {
-    let Some(network) = network::network() else { return };
     let folder = Folder::new("removed");
     let path = folder.write("link.toml", SCENARIO);
-    let child = start(&network, &path, &["--reverse", &path, "--json"]);
-    traffic::warm_up(&network);
-    network.ip(LINK, "link delete out").expect("it goes");
-    let ended = Ran::of(child.wait_with_output().expect("it ends by itself"));
-    assert_eq!(ended.code, Some(4), "{ended:?}");
-    assert!(ended.err.contains("the interface out was removed"), "{}", ended.err);
-    let status: Value = serde_json::from_str(&ended.out).expect("what was done is printed");
-    let links = status["links"].as_array().expect("both directions");
-    assert_eq!(links.len(), 2, "{status}");
+    let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
+    for with_its_namespace in [false, true] {
+        let Some(network) = network::network() else { return };
+        let child = start(&network, &path, &["--reverse", &path, "--json"]);
+        traffic::warm_up(&network);
+        let arrivals = traffic::arrivals(&scenario, 3, Span::from_millis(400));
+        let sending = traffic::send(&network, arrivals, FLOWS);
+        std::thread::sleep(Duration::from_millis(100));
+        if with_its_namespace {
+            // The other end of the pair goes with it, and so does `out`.
+            network.remove(RECEIVER);
+        } else {
+            network.ip(LINK, "link delete out").expect("it goes");
+        }
+        let ended = Ran::of(child.wait_with_output().expect("it ends by itself"));
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert!(ended.err.contains("the interface out was removed"), "{}", ended.err);
+        let status: Value = serde_json::from_str(&ended.out).expect("what was done is printed");
+        let links = status["links"].as_array().expect("both directions");
+        assert_eq!(links.len(), 2, "{status}");
+        assert!(links[0]["flows"]["voice"]["packets"].as_u64() > Some(5), "{status}");
+        sending.join().expect("it sends");
+    }
 }
 
 /// Fails when a tunnel outlives its link, or its packets do not come.

@@ -83,6 +83,11 @@ impl Network {
         run(&format!("ip -n {} {line}", self.names[role]))
     }
 
+    /// Removes a namespace before its time.
+    pub fn remove(&self, role: usize) {
+        run(&format!("ip netns delete {}", self.names[role])).expect("it is there");
+    }
+
     /// A program in a namespace.
     pub fn command(&self, role: usize, program: &str) -> Command {
         let mut command = Command::new("ip");

@@ -1,0 +1,180 @@
+//! The loop of a direction between interfaces that are made up: full, down, or refusing frames
+//! when they like. After set-up it does not allocate, and it loses nothing.
+//!
+//! Only in this test binary, and the only `unsafe` here, is the allocator. The counter is the
+//! thread's own: the test harness allocates in its own threads when it likes.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fs::File;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use laxity_core::{Span, Time};
+use laxity_scenario::model::Scenario;
+use laxity_trace::{LinkType, SimPacket};
+use laxity_wire::WireError;
+use laxity_wire::counts::Counts;
+use laxity_wire::direction::Direction;
+use laxity_wire::forwarder::Forwarder;
+use laxity_wire::pool::{Pool, Slot};
+use laxity_wire::port::{self, Obstacle, Receive, Taken, Transmit};
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A thread that is ending has no counter any more, and nobody asks for it.
+fn count() {
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are the system allocator's demands.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: `place` came from `alloc` above with this layout.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SCENARIO: &str = r#"
+[link]
+rate = "100 Mbit/s"
+max_packet = "1500 B"
+credit = "1 ms"
+buffer = { total = "300 kB", best_effort = "200 kB" }
+[[realtime]]
+name = "voice"
+deadline = "10 ms"
+envelope = { packet = "200 B", peak = "10 MB/s", burst = "8 kB", rate = "1 MB/s" }
+match = { dport = 49152 }
+[[best_effort]]
+name = "web"
+match = { dport = 49153 }
+[[best_effort]]
+name = "bulk"
+match = { dport = 49154 }
+"#;
+
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+struct Source {
+    state: u64,
+    sent: Arc<AtomicU64>,
+    file: File,
+}
+
+impl Receive for Source {
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        arrived: &mut Vec<Slot>,
+        _: &mut Counts,
+    ) -> Result<(), WireError> {
+        let now = port::now();
+        for _ in 0..draw(&mut self.state, 120) {
+            let Some(slot) = pool.take() else { return Ok(()) };
+            let number = self.sent.fetch_add(1, Ordering::Relaxed);
+            let flow = draw(&mut self.state, 3) as u32;
+            let bytes = if flow == 0 { 200 } else { 60 + draw(&mut self.state, 1500) as u32 };
+            let packet = SimPacket { flow, bytes, dscp: 0, sequence: number };
+            pool.buffer(slot)[..42].copy_from_slice(packet.frame().expect("small").bytes());
+            pool.received(slot, bytes as usize, now);
+            arrived.push(slot);
+        }
+        Ok(())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn check(&mut self, _: &mut Counts) -> Result<(), WireError> {
+        Ok(())
+    }
+}
+
+struct Sink {
+    state: u64,
+    taken: Arc<AtomicU64>,
+    refused: Arc<AtomicU64>,
+}
+
+impl Transmit for Sink {
+    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+        let most = draw(&mut self.state, frames.len() as u64 + 1) as usize;
+        let obstacle = match draw(&mut self.state, 8) {
+            0 => Some(Obstacle::Full),
+            1 => Some(Obstacle::Down),
+            2 if most < frames.len() => Some(Obstacle::TooLong),
+            3 if most < frames.len() => Some(Obstacle::Unroutable),
+            _ => None,
+        };
+        let frames = if obstacle.is_none() { frames.len() } else { most };
+        self.taken.fetch_add(frames as u64, Ordering::Relaxed);
+        if matches!(obstacle, Some(Obstacle::TooLong | Obstacle::Unroutable)) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Taken { frames, obstacle })
+    }
+
+    fn check(&mut self) -> Result<(), WireError> {
+        Ok(())
+    }
+}
+
+/// Fails when the loop allocates, or a frame is lost or doubled where the interface takes a part,
+/// none, or never takes one: tried with the chosen frames cleared when it is down, and with arrivals
+/// gathered in a new vector each round.
+#[test]
+fn nothing_is_lost_and_nothing_allocated() {
+    for policy in ["exact", "slack", "background"] {
+        let scenario = Scenario::parse(SCENARIO, "loop.toml").expect("it is well-formed");
+        let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET).expect(policy);
+        let [sent, taken, refused] = std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
+        let file = File::open("/dev/null").expect("there is one");
+        let source = Source { state: 3, sent: Arc::clone(&sent), file };
+        let sink = Sink { state: 5, taken: Arc::clone(&taken), refused: Arc::clone(&refused) };
+        let mut direction = Direction::new(forwarder, Box::new(source), Box::new(sink), Span::ZERO);
+        let began = port::now();
+        let before = CALLS.get();
+        // Time goes on by steps of its own, so that no machine is too slow for it.
+        for round in 0..2000u64 {
+            let now = Time(began.0 + round * 700_000);
+            direction.round(now).expect("made-up interfaces stay");
+        }
+        let calls = CALLS.get() - before;
+        assert_eq!(calls, 0, "{policy}: the allocator was called {calls} times");
+        let forwarder = direction.forwarder();
+        let counts = forwarder.counts();
+        let sum = |of: &dyn Fn(&laxity_wire::counts::ClassCounts) -> u64| -> u64 {
+            counts.classes.iter().map(of).sum()
+        };
+        let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        assert_eq!(sum(&|c| c.packets), load(&sent), "{policy}");
+        assert_eq!(sum(&|c| c.sent()), load(&taken), "{policy}");
+        assert_eq!(sum(&|c| c.too_long + c.unroutable), load(&refused), "{policy}");
+        assert!(counts.blocked > 20 && counts.down > 20 && load(&refused) > 20, "{counts:?}");
+        assert!(sum(&|c| c.dropped.iter().sum()) > 100, "{policy}: more comes than fits");
+        // All buffers are free but those of frames that wait or are chosen.
+        let waiting = sum(&|c| c.waiting());
+        let (free, all) = (forwarder.pool().free(), forwarder.pool().slots());
+        assert_eq!((all - free) as u64, waiting, "{policy}");
+    }
+}
