@@ -252,7 +252,6 @@ fn run(
     let mut direction = Direction::new(forwarder, receive, transmit, spin);
     let look = |forwarder: &mut Forwarder| {
         if shared.asked.swap(false, Ordering::Acquire) {
-            let _ = rustix::io::read(&shared.waker, &mut [0u8; 8]);
             let mut answer = shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(sender) = answer.take() {
                 // Who asked may have gone.

@@ -22,6 +22,9 @@ const DOWN: Span = Span(5_000_000);
 /// The longest sleep: so often is looked what the kernel lost, and whether the interfaces are there.
 const LONGEST: Span = Span(500_000_000);
 
+/// Its place among what is waited for.
+const WAKER: usize = 0;
+
 /// The nice value of who goes before the others.
 const FIRST: i32 = -20;
 
@@ -213,5 +216,9 @@ impl Direction {
         ];
         // Interrupted or not: the next round sees what there is.
         let _ = poll(&mut fds, Some(&timeout));
+        if !fds[WAKER].revents().is_empty() {
+            // Whoever wakes says why before, so that nothing is missed when this is read away.
+            let _ = rustix::io::read(waker, &mut [0u8; 8]);
+        }
     }
 }

@@ -216,7 +216,7 @@ fn a_late_caller_catches_up_for_the_credit_alone() {
     assert_eq!(forwarder.counts().longest_stall, Span(2_000_000));
     assert_eq!(take(&mut forwarder, 9_000_000), 2);
     // The tenth had no room in the buffer.
-    assert_eq!(take(&mut forwarder, 11_000_000), 1);
+    assert_eq!(take(&mut forwarder, 10_500_000), 1);
     // The link has idled since 11 ms; two come, at 20 and 21 ms, and are read at 25 ms.
     for (number, stamp) in [(10, 20_000_000), (11, 21_000_000)] {
         let packet = SimPacket { flow: 5, bytes, dscp: 0, sequence: number };

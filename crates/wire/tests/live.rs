@@ -314,6 +314,23 @@ fn an_interface_may_go_down_and_come_back() {
     }
 }
 
+/// Fails when a thread that was asked something no longer sleeps: tried with what woke it not read
+/// away.
+#[test]
+fn an_idle_link_sleeps() {
+    for io in WAYS {
+        let Some(network) = support::network() else { return };
+        let link = Link::start(&network, family(), "exact", io);
+        let mut before = 0;
+        for _ in 0..200 {
+            before = link.forth.report().expect("it runs").cpu_ns;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let busy = link.forth.report().expect("it runs").cpu_ns - before;
+        assert!(busy < 100_000_000, "{io:?}: {busy} ns of CPU in half a second without a frame");
+    }
+}
+
 /// Fails when the thread does not notice, or ends without saying so: tried without the check of
 /// the interface.
 #[test]

@@ -168,7 +168,7 @@ pub fn warm_up(network: &Network) {
         let shown = network.ip(*role, &format!("link show {device}")).expect("it is there");
         shown.contains(" state UP ")
     };
-    for _ in 0..50 {
+    for _ in 0..200 {
         if !ends.iter().all(is_up) {
             std::thread::sleep(Duration::from_millis(50));
             continue;
