@@ -35,12 +35,17 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
                 }
             }
         }
-        ["up", policy @ ..] => cpu::up(policy.first().copied().unwrap_or("bebs"))?,
+        ["up", policy @ ..] => cpu::up(policy.first().copied().unwrap_or("bebs-credit"))?,
         ["status"] => {
             let status = cpu::status()?;
             println!(
-                "policy {} unaccounted {} elsewhere {} absent {}",
-                status.policy, status.unaccounted, status.elsewhere, status.absent
+                "policy {} unaccounted {} elsewhere {} absent {} unlocked {} waited_ns {}",
+                status.policy,
+                status.unaccounted,
+                status.elsewhere,
+                status.absent,
+                status.unlocked,
+                status.waited
             );
             for c in &status.cpus {
                 println!(

@@ -40,6 +40,7 @@ enum {
 	SCX_OPS_ENQ_LAST = 1 << 1,
 	SCX_OPS_ENQ_EXITING = 1 << 2,
 	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
+	TASK_DEAD = 0x80,
 	SCX_TASK_QUEUED = 1 << 0,
 	SCX_WAKE_FORK = 1 << 2,
 	SCX_KICK_IDLE = 1 << 0,
@@ -68,6 +69,7 @@ struct sched_ext_entity {
 struct task_struct {
 	int pid;
 	int static_prio;
+	unsigned int __state;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	const cpumask_t *cpus_ptr;

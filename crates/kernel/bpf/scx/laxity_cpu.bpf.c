@@ -18,6 +18,8 @@
 #define LX_SLICE 100000000ULL
 /* A timer in the past would not be one. */
 #define LX_SOON 1000
+/* One that is so late was lost. */
+#define LX_LOST 10000000
 
 /* By slot, beside the tasks of that slot. */
 struct lx_member members[LX_TASKS] SEC(".bss.members");
@@ -54,7 +56,7 @@ int laxity_select_cpu(u64 *ctx)
 		return before;
 	/* A new task starts where the fewest divide. */
 	cpu = before;
-	for (u32 k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
+	for (u32 k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
 		u64 load;
 
@@ -103,6 +105,7 @@ void laxity_enqueue(u64 *ctx)
 	if (t->pending)
 		lx_adopt(t, slot, now);
 	r = lx_reservation_of(t);
+	lx_hold(t, p);
 	c = lx_enter(t);
 	if (!c)
 		return;
@@ -139,59 +142,74 @@ void laxity_quiescent(u64 *ctx)
 	lx_sleeps(p);
 }
 
+enum lx_choice {
+	/* Handed over, or not possible. */
+	LX_DONE,
+	/* Whoever ran goes on. */
+	LX_KEEP,
+	LX_AGAIN,
+	/* Nobody is there. */
+	LX_IDLE,
+};
+
+/* Hands over whom the servers of a CPU choose; `before` ran last and could go on. */
+LX_CALLED u32 lx_choose(u32 cpu, u32 before)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	u64 now = bpf_ktime_get_ns();
+	struct lx_outcome o;
+	struct task_struct *p;
+	struct lx_task *t;
+	u32 slot;
+
+	if (!c || !lx_lock(&c->lock))
+		return LX_DONE;
+	now = lx_charge(c, now);
+	lx_note_release(c, now);
+	lx_timer(&c->servers, now);
+	lx_conclude(c, now, &o);
+	slot = o.slot;
+	c->chosen = slot;
+	lx_unlock(&c->lock);
+	o.preempt = 0;
+	lx_act(&o);
+	if (slot == LX_NONE)
+		return LX_IDLE;
+	if (slot == before)
+		return LX_KEEP;
+	t = lx_task_at(slot);
+	if (!t)
+		return LX_DONE;
+	p = t->queued ? bpf_kptr_xchg(&t->task, NULL) : NULL;
+	if (p) {
+		t->queued = 0;
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
+		bpf_task_release(p);
+		return LX_DONE;
+	}
+	/* It is on its way to or from somewhere: it will come back and wake. */
+	__sync_fetch_and_add(&totals.absent, 1);
+	lx_forget(c, slot);
+	return LX_AGAIN;
+}
+
 SEC("struct_ops/dispatch")
 void laxity_dispatch(u64 *ctx)
 {
-	u32 cpu = ctx[0];
+	u32 round, cpu = ctx[0], before = LX_NONE;
 	struct task_struct *prev = (void *)ctx[1];
-	struct lx_cpu *c = lx_cpu(cpu);
-	u32 before = LX_NONE;
-	struct lx_outcome o;
-	u32 round;
 
-	if (!c)
-		return;
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
-		lx_yields(prev, c, &before);
-	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round++) {
-		u64 now = bpf_ktime_get_ns();
-		struct task_struct *p;
-		struct lx_task *t;
-		u32 slot;
+		before = lx_yields(prev, cpu);
+	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
+		u32 choice = lx_choose(cpu, before);
 
-		if (!lx_lock(&c->lock))
-			return;
-		now = lx_charge(c, now);
-		lx_note_release(c, now);
-		lx_timer(&c->servers, now);
-		lx_conclude(c, now, &o);
-		slot = o.slot;
-		c->chosen = slot;
-		lx_unlock(&c->lock);
-		if (slot == LX_NONE) {
-			if (!lx_steal(c, cpu))
-				break;
+		if (choice == LX_AGAIN || (choice == LX_IDLE && lx_steal(cpu)))
 			continue;
-		}
-		if (slot == before) {
+		if (choice == LX_KEEP && prev)
 			lx_set_slice(prev);
-			break;
-		}
-		t = lx_task_at(slot);
-		if (!t)
-			break;
-		p = t->queued ? t->task : NULL;
-		if (p) {
-			t->queued = 0;
-			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
-			break;
-		}
-		/* It is on its way to or from somewhere: it will come back and wake. */
-		__sync_fetch_and_add(&totals.absent, 1);
-		lx_forget(c, slot);
+		break;
 	}
-	o.preempt = 0;
-	lx_act(&o);
 }
 
 SEC("struct_ops/running")
@@ -213,6 +231,8 @@ void laxity_running(u64 *ctx)
 			return;
 		lx_depart(t, slot, now, cpu);
 	}
+	if (t->queued)
+		lx_let_go(t);
 	r = lx_reservation_of(t);
 	c = lx_enter(t);
 	if (!c)
@@ -284,7 +304,6 @@ int laxity_init_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct scx_init_task_args *args = (void *)ctx[1];
 	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct task_struct *held;
 	unsigned long flags;
 	struct lx_task *t;
 	u32 slot = 0;
@@ -297,11 +316,6 @@ int laxity_init_task(u64 *ctx)
 	t = slot == LX_NONE ? NULL : lx_task_at(slot);
 	if (!t)
 		return 0;
-	held = bpf_task_acquire(p);
-	if (held)
-		held = bpf_kptr_xchg(&t->task, held);
-	if (held)
-		bpf_task_release(held);
 	t->home = 0;
 	t->queued = 0;
 	t->reservation = 0;
@@ -334,7 +348,6 @@ void laxity_exit_task(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, 0);
-	struct task_struct *held;
 	struct lx_task *t;
 	u32 slot = 0;
 
@@ -343,9 +356,7 @@ void laxity_exit_task(u64 *ctx)
 		return;
 	lx_quit(t, slot);
 	ref->slot = 0;
-	held = bpf_kptr_xchg(&t->task, NULL);
-	if (held)
-		bpf_task_release(held);
+	lx_let_go(t);
 	lx_give_slot(slot);
 }
 
@@ -354,7 +365,7 @@ int laxity_init(u64 *ctx)
 {
 	u32 k;
 
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
 		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &k);
 

@@ -119,6 +119,12 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 
 	if (!t)
 		return;
+	lx_let_go(t);
+	/* The kernel tells only when nothing refers to it any more, which may be long after. */
+	if (p->__state & TASK_DEAD) {
+		lx_quit(t, slot);
+		return;
+	}
 	c = lx_enter(t);
 	if (!c)
 		return;
@@ -143,17 +149,17 @@ LX_INLINE void lx_forget(struct lx_cpu *c, u32 slot)
 }
 
 /* The running task would go on: its slot, unless it is to go elsewhere first. */
-LX_INLINE void lx_yields(struct task_struct *prev, struct lx_cpu *c, u32 *before)
+LX_INLINE u32 lx_yields(struct task_struct *prev, u32 cpu)
 {
 	u32 slot = 0;
 	struct lx_task *t = lx_task_of(prev, &slot);
 
 	if (!t)
-		return;
-	if (t->pending)
-		lx_adopt(t, slot, bpf_ktime_get_ns());
-	else if (t->home == c->cpu)
-		*before = slot;
+		return LX_NONE;
+	if (!t->pending)
+		return t->home == cpu ? slot : LX_NONE;
+	lx_adopt(t, slot, bpf_ktime_get_ns());
+	return LX_NONE;
 }
 
 /* Under its lock: somebody who waits on a CPU and need not wait there. */
@@ -161,7 +167,7 @@ LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN)
 {
 	u32 i;
 
-	for (i = lx_zero; i < h->count && i < LX_LOOKED_AT && lx_may_loop; i++) {
+	for (i = lx_zero; i < h->count && i < LX_LOOKED_AT && lx_may_loop; i += 1 + lx_zero) {
 		struct lx_server *s = lx_server(&c->servers, lx_at(h->node, i)->entry);
 		u32 slot = s->head;
 
@@ -173,53 +179,63 @@ LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN)
 	return LX_NONE;
 }
 
+/* Whether anybody waits beside the one that was chosen; a guess, without the lock. */
+LX_INLINE int lx_has_waiting(const struct lx_cpu *c)
+{
+	u32 there = LX_SEEN(c->servers.ready.count) + LX_SEEN(c->servers.expired.count);
+
+	return there > (LX_SEEN(c->chosen) != LX_NONE);
+}
+
+/* Takes a task that waits on CPU k; tells whether there was one. */
+LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
+{
+	struct lx_cpu *c = lx_cpu(cpu), *h = lx_cpu(k);
+	struct task_struct *p;
+	struct lx_task *t;
+	u32 slot, taken = 0;
+	u64 now;
+
+	if (!c || !h || !lx_has_waiting(h) || !lx_lock(&h->lock))
+		return 0;
+	slot = lx_spare(h, &h->servers.ready);
+	if (slot == LX_NONE)
+		slot = lx_spare(h, &h->servers.expired);
+	lx_unlock(&h->lock);
+	t = slot == LX_NONE ? NULL : lx_task_at(slot);
+	p = t ? t->task : NULL;
+	if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!lx_lock(&h->lock))
+		return 0;
+	/* It may have gone meanwhile. */
+	if (t->home == k && t->queued && !t->reservation && !t->pending && h->chosen != slot &&
+	    h->current != slot) {
+		now = lx_charge(h, now);
+		lx_go(h, t, NULL, slot, now);
+		h->taken++;
+		t->home = cpu;
+		taken = 1;
+	}
+	lx_unlock(&h->lock);
+	if (!taken || !lx_lock(&c->lock))
+		return 0;
+	now = lx_charge(c, now);
+	lx_settle_in(c, t, NULL, slot, now);
+	lx_wake(&c->servers, now, slot);
+	lx_unlock(&c->lock);
+	return 1;
+}
+
 /* A CPU that would idle takes a task that waits elsewhere. */
-LX_INLINE int lx_steal(struct lx_cpu *c, u32 cpu)
+LX_INLINE int lx_steal(u32 cpu)
 {
 	u32 k;
 
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k++) {
-		struct lx_cpu *h = lx_cpu(k);
-		struct task_struct *p;
-		struct lx_task *t;
-		u32 slot, taken = 0;
-		u64 now;
-
-		if (k == cpu || !h ||
-		    !(LX_SEEN(h->servers.ready.count) + LX_SEEN(h->servers.expired.count)))
-			continue;
-		if (!lx_lock(&h->lock))
-			return 0;
-		slot = lx_spare(h, &h->servers.ready);
-		if (slot == LX_NONE)
-			slot = lx_spare(h, &h->servers.expired);
-		lx_unlock(&h->lock);
-		t = slot == LX_NONE ? NULL : lx_task_at(slot);
-		p = t ? t->task : NULL;
-		if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
-			continue;
-		now = bpf_ktime_get_ns();
-		if (!lx_lock(&h->lock))
-			return 0;
-		if (t->home == k && t->queued && !t->reservation && !t->pending &&
-		    h->chosen != slot && h->current != slot) {
-			now = lx_charge(h, now);
-			lx_go(h, t, NULL, slot, now);
-			h->taken++;
-			t->home = cpu;
-			taken = 1;
-		}
-		lx_unlock(&h->lock);
-		if (!taken)
-			continue;
-		if (!lx_lock(&c->lock))
-			return 0;
-		now = lx_charge(c, now);
-		lx_settle_in(c, t, NULL, slot, now);
-		lx_wake(&c->servers, now, slot);
-		lx_unlock(&c->lock);
-		return 1;
-	}
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
+		if (k != cpu && lx_take_from(cpu, k))
+			return 1;
 	return 0;
 }
 

@@ -11,6 +11,8 @@
 struct lx_request {
 	u64 budget;
 	u64 period;
+	/* Answer: in so many ns it is in force, when best effort has given back what it used ahead. */
+	u64 delay;
 	u32 pid;
 	u32 cpu;
 	u32 inherit;
@@ -18,15 +20,20 @@ struct lx_request {
 	u32 error;
 };
 
-/* A task that waits moves now, one that runs as soon as it stops, one that sleeps when it wakes. */
+/* A task that waits or sleeps moves now, one that runs as soon as it stops. */
 LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct lx_reservation *r;
 	struct lx_outcome o;
-	struct lx_cpu *c;
+	struct lx_cpu *c = lx_enter(t);
+	u32 runs;
 
-	if (!LX_SEEN(t->queued)) {
+	if (!c)
+		return;
+	runs = c->current == slot || c->chosen == slot;
+	lx_unlock(&c->lock);
+	if (runs) {
 		scx_bpf_kick_cpu(LX_SEEN(t->home), SCX_KICK_PREEMPT);
 		return;
 	}
@@ -47,7 +54,7 @@ LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 
 /* A reservation for a task that has none. Whether it fits was asked before, by whoever knows what to
  * answer; here it is only made sure. */
-LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p)
+LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, u64 *delay)
 {
 	u32 slot = 0, server, number = 0;
 	struct lx_task *t = lx_task_of(p, &slot);
@@ -89,6 +96,8 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p)
 		return ENOSPC;
 	}
 	lx_server(&c->servers, server)->members = 1;
+	*delay = lx_server(&c->servers, server)->end;
+	*delay -= lx_min(*delay, now);
 	r->budget = q->budget;
 	r->period = q->period;
 	r->cpu = q->cpu;
@@ -106,15 +115,17 @@ int laxity_reserve(struct lx_request *q)
 {
 	struct task_struct *p = bpf_task_from_pid(q->pid);
 	unsigned long flags;
+	u64 delay = 0;
 	u32 error;
 
 	q->error = ESRCH;
 	if (!p)
 		return 0;
 	bpf_local_irq_save(&flags);
-	error = lx_reserve_for(q, p);
+	error = lx_reserve_for(q, p, &delay);
 	bpf_local_irq_restore(&flags);
 	q->error = error;
+	q->delay = delay;
 	bpf_task_release(p);
 	return 0;
 }

@@ -29,6 +29,8 @@ struct {
 	u64 elsewhere;
 	u64 absent;
 	u64 unlocked;
+	/* The longest wait for a lock, in ns. */
+	u64 waited;
 } totals SEC(".data.totals");
 
 /*
@@ -43,9 +45,17 @@ struct lx_lock {
 /* Tells whether it was got; it always is, the verifier wants an end. */
 LX_INLINE int lx_lock(struct lx_lock *lock)
 {
-	while (lx_may_loop)
-		if (!LX_SEEN(lock->taken) && !__sync_val_compare_and_swap(&lock->taken, 0, 1))
-			return 1;
+	u64 since;
+
+	if (!__sync_val_compare_and_swap(&lock->taken, 0, 1))
+		return 1;
+	since = bpf_ktime_get_ns();
+	while (lx_may_loop) {
+		if (LX_SEEN(lock->taken) || __sync_val_compare_and_swap(&lock->taken, 0, 1))
+			continue;
+		totals.waited = lx_max(totals.waited, bpf_ktime_get_ns() - since);
+		return 1;
+	}
 	__sync_fetch_and_add(&totals.unlocked, 1);
 	return 0;
 }
@@ -97,6 +107,7 @@ struct {
 } alarms SEC(".maps");
 
 struct lx_task {
+	/* While it waits here; held for longer it could never end. */
 	struct task_struct __kptr *task;
 	/* Average execution, for the next servers. */
 	u64 learnt;
@@ -214,7 +225,7 @@ LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
 {
 	u32 i;
 
-	for (i = lx_zero; i < 16 && lx_may_loop; i++) {
+	for (i = lx_zero; i < 16 && lx_may_loop; i += 1 + lx_zero) {
 		u32 home = LX_SEEN(t->home);
 		struct lx_cpu *c = lx_cpu(home);
 
@@ -286,8 +297,9 @@ LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 	o->preempt = o->slot != LX_NONE && o->slot != c->chosen;
 	c->due = due;
 	o->due = lx_max(due, now + LX_SOON);
-	/* One that calls earlier will set itself again. */
-	o->arm = due != LX_NEVER && (!c->armed || c->armed > o->due);
+	/* One that calls earlier will set itself again; one that should have called never will. */
+	o->arm = due != LX_NEVER &&
+		 (!c->armed || c->armed > o->due || c->armed + LX_LOST < now);
 	if (o->arm)
 		c->armed = o->due;
 }
@@ -327,6 +339,25 @@ static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
 	if (due != LX_NEVER)
 		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
 	return 0;
+}
+
+/* A task waits here from now on, or no more. */
+LX_INLINE void lx_hold(struct lx_task *t, struct task_struct *p)
+{
+	struct task_struct *held = bpf_task_acquire(p);
+
+	if (held)
+		held = bpf_kptr_xchg(&t->task, held);
+	if (held)
+		bpf_task_release(held);
+}
+
+LX_INLINE void lx_let_go(struct lx_task *t)
+{
+	struct task_struct *held = bpf_kptr_xchg(&t->task, NULL);
+
+	if (held)
+		bpf_task_release(held);
 }
 
 LX_INLINE void lx_set_slice(struct task_struct *p)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use laxity_cpu::{Refusal, Reservation, Share};
 
-use super::requests::{Answer, Attendant, Request};
+use super::requests::{Answer, Attendant, RELEASE, REPORT, RESERVE, Request};
 use super::{CpuError, Held, Policy, load, place, system};
 
 /// A share that was given back comes free when it has not been used ahead, within its period. So
@@ -65,6 +65,10 @@ pub struct Status {
     pub elsewhere: u64,
     /// Chosen tasks that were on their way elsewhere.
     pub absent: u64,
+    /// Locks that could not be got: never, or something is broken.
+    pub unlocked: u64,
+    /// The longest wait of one CPU for the tables of another, in ns.
+    pub waited: u64,
 }
 
 /// Gives the machine's CPUs to a policy. It stays when the caller ends; it goes when [`down`] is
@@ -105,12 +109,12 @@ pub fn down() -> Result<(), CpuError> {
 }
 
 /// The policy that is up, and who answers for it.
-fn attend() -> Result<(Policy, Attendant), CpuError> {
+fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
     let name = system::running()?;
     if !system::is_pinned()? {
         return Err(CpuError::Down);
     }
-    let attendant = Attendant::new()?;
+    let attendant = Attendant::new(programs)?;
     match name.as_deref().and_then(system::policy_of) {
         Some(policy) => Ok((Policy::named(&policy)?, attendant)),
         None => Err(CpuError::Ended { why: attendant.ended()? }),
@@ -122,7 +126,7 @@ fn attend() -> Result<(Policy, Attendant), CpuError> {
 /// # Errors
 /// When it is not up, was taken away, or cannot be asked.
 pub fn status() -> Result<Status, CpuError> {
-    let (policy, attendant) = attend()?;
+    let (policy, attendant) = attend(&[REPORT])?;
     let mut cpus = Vec::new();
     for cpu in 0..system::cpus()? {
         let r = attendant.report(cpu, 0)?;
@@ -149,13 +153,14 @@ pub fn status() -> Result<Status, CpuError> {
             latest: r.latest,
         });
     }
-    let [unaccounted, elsewhere, absent] = attendant.totals()?;
+    let [unaccounted, elsewhere, absent, unlocked, waited] = attendant.totals()?;
     let policy = policy.name.to_owned();
-    Ok(Status { policy, cpus, reservations, unaccounted, elsewhere, absent })
+    Ok(Status { policy, cpus, reservations, unaccounted, elsewhere, absent, unlocked, waited })
 }
 
 /// Reserves CPU time for a task, and with `inherit` for the children that it will have. Answers on
-/// which CPU. The reservation ends with the last of them.
+/// which CPU, once it is in force there: best effort may have used time ahead, and first gives it
+/// back. The reservation ends with the last of its tasks.
 ///
 /// # Errors
 /// When it does not fit, with what would; when there is no such task or it has a reservation.
@@ -164,14 +169,17 @@ pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuEr
     if asked.is_constrained() {
         return Err(CpuError::State("live reservations have deadlines equal to their periods"));
     }
-    let (policy, attendant) = attend()?;
+    let (policy, attendant) = attend(&[RESERVE])?;
     let _lock = system::lock()?;
     let allowed = system::allowed(pid)?;
     for _ in 0..SETTLING {
         let held: Vec<Held> = attendant.entries()?.iter().map(|e| e.held).collect();
         let cpu = place(&policy, &held, asked, &allowed)?;
         match attendant.reserve(&Request { pid, cpu, reservation: asked, inherit })? {
-            Answer::Done => return Ok(cpu),
+            Answer::Done { from } => {
+                std::thread::sleep(from);
+                return Ok(cpu);
+            }
             // Of what was released some is still in use.
             Answer::NoRoom => std::thread::sleep(STEP),
             Answer::NoTask => return Err(CpuError::NoTask { pid }),
@@ -194,9 +202,9 @@ pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuEr
 /// # Errors
 /// When there is no such task, or it has none.
 pub fn release(pid: u32) -> Result<(), CpuError> {
-    let (_, attendant) = attend()?;
+    let (_, attendant) = attend(&[RELEASE])?;
     match attendant.release(pid)? {
-        Answer::Done => Ok(()),
+        Answer::Done { .. } => Ok(()),
         Answer::NoTask => Err(CpuError::NoTask { pid }),
         Answer::HasOne => Err(CpuError::State("its reservation is not in force yet; try again")),
         _ => Err(CpuError::State("the task has no reservation")),

@@ -95,8 +95,9 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
     link.pin(system::pin("scheduler")).map_err(refused)
 }
 
-/// The programs that answer requests, over the maps of the running scheduler.
-pub(super) fn attend() -> Result<Object, CpuError> {
+/// Programs that answer requests, over the maps of the running scheduler. Only those that are
+/// named, as the kernel verifies them anew each time.
+pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -107,9 +108,8 @@ pub(super) fn attend() -> Result<Object, CpuError> {
         }
     }
     for mut program in open.progs_mut() {
-        if program.section().to_string_lossy() != "syscall" {
-            program.set_autoload(false);
-        }
+        let wanted = programs.iter().any(|name| program.name() == *name);
+        program.set_autoload(wanted);
     }
     open.load().map_err(refused)
 }

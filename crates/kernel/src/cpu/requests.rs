@@ -1,5 +1,7 @@
 //! What is asked of the running scheduler, as `bpf/scx/requests.h` has it.
 
+use std::time::Duration;
+
 use laxity_core::Span;
 use laxity_cpu::Reservation;
 use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
@@ -7,6 +9,11 @@ use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 use super::load::{attend, refused};
 use super::{CpuError, Held};
 use crate::image::Image;
+
+/// The programs.
+pub(super) const RESERVE: &str = "laxity_reserve";
+pub(super) const RELEASE: &str = "laxity_release";
+pub(super) const REPORT: &str = "laxity_report";
 
 /// Reservations there may be.
 const RESERVATIONS: u32 = 256;
@@ -52,7 +59,10 @@ pub(super) struct Request {
 /// Answers of requests by their numbers: errors of Linux, which go by these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    Done,
+    /// In force after so long.
+    Done {
+        from: Duration,
+    },
     NoTask,
     HasNone,
     HasOne,
@@ -62,8 +72,9 @@ pub(super) enum Answer {
 }
 
 impl Attendant {
-    pub(super) fn new() -> Result<Attendant, CpuError> {
-        Ok(Attendant { object: attend()? })
+    /// For requests of these kinds.
+    pub(super) fn new(programs: &[&str]) -> Result<Attendant, CpuError> {
+        Ok(Attendant { object: attend(programs)? })
     }
 
     fn call(&self, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
@@ -76,12 +87,12 @@ impl Attendant {
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
         let Request { pid, cpu, reservation, inherit } = request;
         let mut image = Image::default();
-        image.u64(reservation.budget.0).u64(reservation.period.0);
+        image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
         image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(u32::MAX);
         let mut context = image.into_bytes();
         self.call(name, &mut context)?;
-        match word(&context, 28) {
-            0 => Ok(Answer::Done),
+        match word(&context, 36) {
+            0 => Ok(Answer::Done { from: Duration::from_nanos(long(&context, 16)) }),
             2 => Ok(Answer::HasNone),
             3 => Ok(Answer::NoTask),
             12 => Ok(Answer::TooMany),
@@ -96,12 +107,12 @@ impl Attendant {
     }
 
     pub(super) fn reserve(&self, request: &Request) -> Result<Answer, CpuError> {
-        self.request("laxity_reserve", request)
+        self.request(RESERVE, request)
     }
 
     pub(super) fn release(&self, pid: u32) -> Result<Answer, CpuError> {
         let reservation = Reservation::new(Span::ZERO, Span::ZERO);
-        self.request("laxity_release", &Request { pid, cpu: 0, reservation, inherit: false })
+        self.request(RELEASE, &Request { pid, cpu: 0, reservation, inherit: false })
     }
 
     /// About a CPU, and a reservation unless its number is zero.
@@ -111,7 +122,7 @@ impl Attendant {
             i.u64(x);
         });
         let mut context = image.into_bytes();
-        self.call("laxity_report", &mut context)?;
+        self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
         Ok(Report {
             need: at(0),
@@ -153,10 +164,11 @@ impl Attendant {
         Ok(entries)
     }
 
-    /// Tasks without a place, reserved tasks that ran elsewhere, chosen ones that were not there.
-    pub(super) fn totals(&self) -> Result<[u64; 3], CpuError> {
+    /// Tasks without a place, reserved tasks that ran elsewhere, chosen ones that were not there,
+    /// locks that could not be got, the longest wait for one in ns.
+    pub(super) fn totals(&self) -> Result<[u64; 5], CpuError> {
         let value = self.value(".data.totals", 0)?;
-        Ok([0, 8, 16].map(|at| long(&value, at)))
+        Ok([0, 8, 16, 24, 32].map(|at| long(&value, at)))
     }
 
     /// Why the kernel ended the scheduler.

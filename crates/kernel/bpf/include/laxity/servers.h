@@ -59,7 +59,7 @@ struct lx_servers {
 	u32 living;
 	u32 actives;
 	u32 padding;
-	/* Those that count in the load. */
+	/* Those that count in the load and have not left. */
 	u32 active[LX_SERVERS];
 	struct lx_heap ready;
 	/* By next release plus `advanced` as it was then. */
@@ -297,7 +297,7 @@ LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 	if (!q->ready.count || lx_zero_lag(lx_server(q, lx_heap_first(&q->ready)), now) <= latest)
 		return 0;
 	q->looked = now;
-	for (i = lx_zero; i < q->ready.count && lx_may_loop; i++) {
+	for (i = lx_zero; i < q->ready.count && lx_may_loop; i += 1 + lx_zero) {
 		const struct lx_server *s = lx_server(q, lx_at(q->ready.node, i)->entry);
 		u64 zero_lag = lx_zero_lag(s, now);
 
@@ -307,7 +307,7 @@ LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 	}
 	if (!excess)
 		return 0;
-	for (i = lx_zero; i < q->used && lx_may_loop; i++) {
+	for (i = lx_zero; i < q->used && lx_may_loop; i += 1 + lx_zero) {
 		struct lx_server *s = lx_server(q, i);
 
 		if (s->kind == LX_HARD || s->state == LX_VACANT)
@@ -373,7 +373,10 @@ LX_INLINE void lx_attach(struct lx_servers *q, u32 i, u32 task)
 /* A server goes when its last member does. */
 LX_CALLED u32 lx_dissolve(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
-	lx_server(q, i)->state = LX_LEAVING;
+	struct lx_server *s = lx_server(q, i);
+
+	s->state = LX_LEAVING;
+	lx_unlist_active(q, s);
 	lx_uncount(q, now, i);
 	return 0;
 }

@@ -12,50 +12,76 @@ struct lx_freed {
 	u64 spare;
 };
 
-/* Every shared server but `except` fits its present share, which `before` was not yet. Only those
- * that count have something to give. */
+/* One server fits its present share, which `before` was not yet. */
+LX_CALLED u32 lx_shrink_one(struct lx_servers *q LX_GIVEN, u64 now, u32 i,
+			    const struct lx_bandwidth *before LX_GIVEN,
+			    struct lx_freed *freed LX_GIVEN)
+{
+	struct lx_server *s = lx_server(q, i);
+	u64 period, from, had, has;
+
+	if (!s->period || (s->state == LX_BLOCKED && now >= s->end)) {
+		/* Its period is over: the next one has the new share. */
+		if (now >= s->limited_until) {
+			had = lx_share_of(before, s->weight);
+			has = lx_share_of(&q->bandwidth, s->weight);
+			freed->spare += had > has ? had - has : 0;
+		}
+		return 0;
+	}
+	period = lx_period(&q->bandwidth, s->budget, s->weight);
+	if (period <= s->period)
+		return 0;
+	from = lx_zero_lag(s, now);
+	if (from > now) {
+		freed->settled = lx_max(freed->settled, from);
+	} else {
+		had = lx_share(s->budget, s->period, 0);
+		has = lx_share(s->budget, period, 1);
+		freed->spare += had > has ? had - has : 0;
+	}
+	lx_stretch_from(s, from, period);
+	lx_heap_rekey(&q->ready, i, s->deadline);
+	return 0;
+}
+
+/* Every shared server but `except` does. Only those that count have something to give. */
 LX_CALLED u32 lx_shrink(struct lx_servers *q LX_GIVEN, u64 now, u32 except,
-			 const struct lx_bandwidth *before LX_GIVEN, struct lx_freed *freed LX_GIVEN)
+			const struct lx_bandwidth *before LX_GIVEN,
+			struct lx_freed *freed LX_GIVEN)
 {
 	u32 i;
 
 	freed->settled = now;
 	freed->spare = 0;
-	for (i = lx_zero; i < q->actives && lx_may_loop; i++) {
+	for (i = lx_zero; i < q->actives && lx_may_loop; i += 1 + lx_zero) {
 		u32 id = *lx_at(q->active, i);
-		struct lx_server *s = lx_server(q, id);
-		u64 period, from;
 
-		if (id == except || s->state == LX_LEAVING)
-			continue;
-		if (!s->period || (s->state == LX_BLOCKED && now >= s->end)) {
-			/* Its period is over: the next one has the new share. */
-			if (now >= s->limited_until) {
-				u64 had = lx_share_of(before, s->weight);
-				u64 has = lx_share_of(&q->bandwidth, s->weight);
-
-				freed->spare += had > has ? had - has : 0;
-			}
-			continue;
-		}
-		period = lx_period(&q->bandwidth, s->budget, s->weight);
-		if (period <= s->period)
-			continue;
-		from = lx_zero_lag(s, now);
-		if (from > now) {
-			freed->settled = lx_max(freed->settled, from);
-		} else {
-			u64 had = lx_share(s->budget, s->period, 0);
-			u64 has = lx_share(s->budget, period, 1);
-
-			freed->spare += had > has ? had - has : 0;
-		}
-		lx_stretch_from(s, from, period);
-		lx_heap_rekey(&q->ready, id, s->deadline);
+		if (id != except)
+			lx_shrink_one(q, now, id, before, freed);
 	}
 	q->settled = lx_max(q->settled, freed->settled);
 	freed->settled = q->settled;
 	return 0;
+}
+
+/* Those that count and have not left stand in a list of their own, since there may be many more. */
+LX_INLINE void lx_list_active(struct lx_servers *q, struct lx_server *s, u32 i)
+{
+	*lx_at(q->active, q->actives) = i;
+	s->active = ++q->actives;
+}
+
+LX_INLINE void lx_unlist_active(struct lx_servers *q, struct lx_server *s)
+{
+	u32 last;
+
+	if (!s->active || !q->actives)
+		return;
+	last = *lx_at(q->active, --q->actives);
+	*lx_at(q->active, s->active - 1) = last;
+	lx_server(q, last)->active = s->active;
+	s->active = 0;
 }
 
 /* Another load, of which a server has more or less. */
@@ -65,16 +91,10 @@ LX_CALLED u32 lx_set_counted(struct lx_servers *q LX_GIVEN, u32 i, u32 counted)
 	u32 before = s->counted;
 
 	s->counted = counted;
-	if (!before && counted) {
-		*lx_at(q->active, q->actives) = i;
-		s->active = ++q->actives;
-	} else if (before && !counted) {
-		u32 last = *lx_at(q->active, --q->actives);
-
-		*lx_at(q->active, s->active - 1) = last;
-		lx_server(q, last)->active = s->active;
-		s->active = 0;
-	}
+	if (!before && counted)
+		lx_list_active(q, s, i);
+	else if (before && !counted)
+		lx_unlist_active(q, s);
 	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort,
 			 q->bandwidth.load - before + counted);
 	return 0;
@@ -144,7 +164,7 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 }
 
 /* Lowers what is counted of a server to its weight, or to nothing, when that is safe. */
-LX_CALLED u32 lx_uncount(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
+LX_INLINE void lx_uncount(struct lx_servers *q, u64 now, u32 i)
 {
 	u64 at = lx_zero_lag(lx_server(q, i), now);
 
@@ -152,7 +172,6 @@ LX_CALLED u32 lx_uncount(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 		lx_heap_set(&q->returns, i, at, 0);
 	else
 		lx_settle(q, i);
-	return 0;
 }
 
 LX_CALLED u32 lx_catch_up(struct lx_servers *q LX_GIVEN, u64 now)
