@@ -9,6 +9,7 @@ use laxity_curve::Rational;
 use laxity_experiments::PAPERS;
 use laxity_stream::Tolerance;
 
+use crate::cpu::args::CpuCommand;
 use crate::link::args::{LinkCommand, WatchArgs};
 
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
@@ -44,6 +45,10 @@ pub enum Command {
     Link(LinkCommand),
     /// Watch the delays of links against their bounds, and what is dropped and why (live).
     Top(WatchArgs),
+    /// Schedule the CPUs of this machine in its kernel, with reservations: up, status, run,
+    /// reserve, release, down (live).
+    #[command(subcommand)]
+    Cpu(CpuCommand),
     /// Measure the hot paths beside their rivals.
     Bench(BenchArgs),
     /// List the policies with their options.

@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod bridge;
 mod check;
+mod cpu;
 mod cpus;
 mod failure;
 mod fit;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Stream(command) => stream::run(command),
         Command::Link(command) => link::run(command),
         Command::Top(args) => link::top::run(args),
+        Command::Cpu(command) => cpu::run(command),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

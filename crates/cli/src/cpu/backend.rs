@@ -1,0 +1,119 @@
+//! What the kernel is asked for; a build without the kernel's part says so.
+
+#[cfg(feature = "kernel")]
+pub use with::*;
+#[cfg(not(feature = "kernel"))]
+pub use without::*;
+
+#[cfg(feature = "kernel")]
+mod with {
+    use laxity_cpu::{Reservation, Share};
+    use laxity_kernel::cpu::{self, CpuError};
+
+    use crate::cpu::status::{Cpu, Reserved, Status};
+    use crate::failure::Failure;
+
+    impl From<CpuError> for Failure {
+        fn from(error: CpuError) -> Failure {
+            let text = error.to_string();
+            match error {
+                CpuError::Policy { .. } | CpuError::NoTask { .. } => Failure::Input(text),
+                CpuError::Refused { .. }
+                | CpuError::State(_)
+                | CpuError::Occupied { .. }
+                | CpuError::Up
+                | CpuError::Down
+                | CpuError::Ended { .. } => Failure::Refused(text),
+                CpuError::NoKernel | CpuError::Types { .. } | CpuError::NotPermitted { .. } => {
+                    Failure::Lacking(text)
+                }
+                _ => Failure::Internal(text),
+            }
+        }
+    }
+
+    pub fn up(policy: &str) -> Result<(), Failure> {
+        Ok(cpu::up(policy)?)
+    }
+
+    pub fn down() -> Result<(), Failure> {
+        Ok(cpu::down()?)
+    }
+
+    /// Answers on which CPU.
+    pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, Failure> {
+        Ok(cpu::reserve(pid, asked, inherit)?)
+    }
+
+    pub fn release(pid: u32) -> Result<(), Failure> {
+        Ok(cpu::release(pid)?)
+    }
+
+    pub fn status() -> Result<Status, Failure> {
+        let status = cpu::status()?;
+        let us = |ns: u64| ns as f64 / 1e3;
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let cpus = status.cpus.iter().map(|c| Cpu {
+            cpu: c.cpu,
+            reserved: c.reserved.0 as f64 / Share::ONE.0 as f64,
+            servers: c.servers,
+            switches: c.switches,
+            taken: c.taken,
+            overrun_max_us: us(c.overrun),
+            release_late_max_us: us(c.late_release),
+        });
+        let reservations = status.reservations.iter().map(|r| Reserved {
+            pid: r.pid,
+            cpu: r.held.cpu,
+            runtime_ms: ms(r.held.reservation.budget.0),
+            period_ms: ms(r.held.reservation.period.0),
+            inherited: r.inherited,
+            tasks: r.tasks,
+            late: r.late,
+            late_max_us: us(r.latest),
+        });
+        Ok(Status {
+            policy: status.policy.clone(),
+            cpus: cpus.collect(),
+            reservations: reservations.collect(),
+            unaccounted: status.unaccounted,
+            elsewhere: status.elsewhere,
+        })
+    }
+}
+
+#[cfg(not(feature = "kernel"))]
+mod without {
+    use laxity_cpu::Reservation;
+
+    use crate::cpu::status::Status;
+    use crate::failure::Failure;
+
+    fn lacking() -> Failure {
+        Failure::Lacking(
+            "this laxity was built without the kernel's part; `make build KERNEL=1` builds it with \
+             clang 16 or newer, libelf and zlib, and says what is missing"
+                .into(),
+        )
+    }
+
+    pub fn up(_: &str) -> Result<(), Failure> {
+        Err(lacking())
+    }
+
+    pub fn down() -> Result<(), Failure> {
+        Err(lacking())
+    }
+
+    pub fn reserve(_: u32, _: Reservation, _: bool) -> Result<u32, Failure> {
+        Err(lacking())
+    }
+
+    pub fn release(_: u32) -> Result<(), Failure> {
+        Err(lacking())
+    }
+
+    pub fn status() -> Result<Status, Failure> {
+        Err(lacking())
+    }
+}

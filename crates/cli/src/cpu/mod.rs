@@ -1,0 +1,75 @@
+//! `laxity cpu`: this machine's CPUs, scheduled by the policies in the kernel, and reservations.
+
+pub mod args;
+mod backend;
+mod status;
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+
+use laxity_scenario::quantity;
+
+use self::args::{CpuCommand, ReserveArgs, RunArgs, StatusArgs};
+use crate::failure::Failure;
+use crate::{output, warning};
+
+/// Runs the command.
+pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
+    match command {
+        CpuCommand::Up(args) => {
+            backend::up(&args.policy)?;
+            warning::say(format!("policy {} schedules the CPUs", args.policy));
+        }
+        CpuCommand::Status(args) => status(args)?,
+        CpuCommand::Run(args) => return Err(run_reserved(args)?),
+        CpuCommand::Reserve(args) => reserve(args)?,
+        CpuCommand::Release(args) => {
+            backend::release(args.pid)?;
+            warning::say(format!("task {} is best effort", args.pid));
+        }
+        CpuCommand::Down => {
+            backend::down()?;
+            warning::say("the kernel's own scheduler has the CPUs");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(args: &StatusArgs) -> Result<(), Failure> {
+    let status = backend::status()?;
+    if args.json {
+        return output::json(&status);
+    }
+    output::print(&status::tables(&status, output::style()))
+}
+
+fn reservation(args: &args::Reservation) -> Result<laxity_cpu::Reservation, Failure> {
+    let span = |option: &str, text: &str| {
+        quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
+    };
+    let asked = laxity_cpu::Reservation::new(
+        span("--runtime", &args.runtime)?,
+        span("--period", &args.period)?,
+    );
+    asked.check().map_err(Failure::input)?;
+    Ok(asked)
+}
+
+fn reserve(args: &ReserveArgs) -> Result<(), Failure> {
+    let asked = reservation(&args.reservation)?;
+    let cpu = backend::reserve(args.pid, asked, args.inherit)?;
+    warning::say(format!("task {} has {asked} on CPU {cpu}", args.pid));
+    Ok(())
+}
+
+/// The reservation is made for this very process, which then becomes the command: there is no
+/// moment at which the command runs without it. Comes back only if that fails.
+fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
+    let asked = reservation(&args.reservation)?;
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Err(Failure::input("give a command to run, after --"));
+    };
+    backend::reserve(std::process::id(), asked, true)?;
+    let error = Command::new(program).args(arguments).exec();
+    Ok(Failure::Input(format!("{}: {error}; name a program", program.to_string_lossy())))
+}
