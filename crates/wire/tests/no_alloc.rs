@@ -184,7 +184,8 @@ fn nothing_is_lost_and_nothing_allocated() {
         assert_eq!(sum(&|c| c.packets), load(&sent), "{policy}");
         assert_eq!(sum(&|c| c.sent()), load(&taken), "{policy}");
         assert_eq!(sum(&|c| c.too_long + c.unroutable), load(&refused), "{policy}");
-        assert!(counts.blocked > 20 && counts.down > 20 && load(&refused) > 20, "{counts:?}");
+        let met = [counts.blocked, counts.down, load(&refused)];
+        assert!(met.iter().all(|n| *n > 5), "{policy}: obstacles met: {met:?}");
         assert!(sum(&|c| c.dropped.iter().sum()) > 100, "{policy}: more comes than fits");
         assert_eq!(sum(&|c| c.waiting()), 0, "{policy}: all have gone");
         assert_eq!(forwarder.pool().free(), forwarder.pool().slots(), "{policy}");
