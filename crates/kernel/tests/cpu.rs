@@ -1,0 +1,117 @@
+//! The CPUs' scheduler in the virtual machine: reservations beside computing tasks, what best
+//! effort feels of them, loaders that are killed, several processors.
+//!
+//! Built with the feature `kernel` only. Skipped, with the reason, where the virtual machine
+//! cannot be had; `LAXITY_REQUIRE_ALL=1` makes that a failure.
+#![cfg(feature = "kernel")]
+
+mod machine;
+
+use machine::{available, example, number, part};
+
+fn run(script: &str, options: &[&str]) -> String {
+    let mut programs = vec![example("kernel-cpu"), example("tasks")];
+    programs.extend(chrt());
+    let options = [&["--for", "cpu"], options].concat();
+    machine::run_with(&options, script, &programs, &[])
+}
+
+/// Sets real-time priorities; of util-linux, which is everywhere.
+fn chrt() -> Option<std::path::PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|p| p.join("chrt")).find(|p| p.exists())
+}
+
+fn is_kept(part: &str, jobs: &str) {
+    assert_eq!(number(part, jobs, "missed"), 0, "{part}");
+}
+
+/// A reserved task that needs 60 % of the CPU misses nothing beside three that compute, and a task
+/// that sleeps and works a little is served at once, where the kernel's scheduler below
+/// `SCHED_FIFO` lets it wait. A task gets what it reserved and no more. Reservations that do not
+/// fit are refused with what would, and end with their tasks. A thousand processes, killed loaders
+/// and `down` leave no stall and no word in the kernel's log.
+///
+/// Fails when an earlier deadline does not preempt (`lx_act` without its kick) and when budgets are
+/// not ended (`lx_conclude` without its timer).
+#[test]
+fn reservations_are_kept_and_best_effort_is_quick() {
+    if !available() {
+        return;
+    }
+    let text = run("cpu.sh", &[]);
+    eprintln!("{text}");
+
+    let (fifo, eevdf) = (part(&text, "eevdf below fifo"), part(&text, "eevdf"));
+    assert!(number(eevdf, "periodic", "missed") > 100, "no load at all: {eevdf}");
+    for policy in ["bebs", "bebs-credit"] {
+        let ours = part(&text, policy);
+        is_kept(ours, "periodic");
+        assert!(ours.ends_with("disabled\n"), "{ours}");
+        assert!(ours.contains("alone 0\n"), "its reservation outlives it: {ours}");
+        assert_eq!(number(ours, "policy", "unlocked"), 0, "{ours}");
+        assert_eq!(number(ours, "policy", "absent"), 0, "{ours}");
+        assert!(number(ours, "cpu 0", "late_release_ns") < 100_000, "{ours}");
+    }
+    let quick = part(&text, "bebs-credit");
+    let (ours, theirs) = (number(quick, "respond", "mean_us"), number(fifo, "respond", "mean_us"));
+    assert!(ours * 10 < theirs, "{ours} us and {theirs} us: {text}");
+
+    // A second of time, a fifth of it reserved, to a task that would take all.
+    let held = number(part(&text, "held to its budget"), "hogs", "got_ms");
+    assert!((190..=215).contains(&held), "{held} ms: {text}");
+
+    let reservations = part(&text, "reservations");
+    for said in [
+        "10.000 % more than the 50.000 % left; a budget of 5 ms would fit",
+        "give a budget up to the deadline",
+        "there is no task 99999",
+        "the task has no reservation",
+        "\nreleased\n",
+        "4.5 ms in every 10 ms",
+        "forks ended 50 failed 0",
+        "\nall ended\n",
+    ] {
+        assert!(reservations.contains(said), "no `{said}` in {reservations}");
+    }
+
+    let forks = part(&text, "forks");
+    assert!(forks.contains("forks ended 1000 failed 0"), "{forks}");
+    assert_eq!(number(forks, "policy", "unaccounted"), 0, "{forks}");
+
+    let killed = part(&text, "killed loaders");
+    assert_eq!(killed.matches("after ").count(), 5, "{killed}");
+    for line in killed.lines().filter(|l| l.starts_with("after ")) {
+        // Either all of it is there, or the kernel's own scheduler.
+        assert!(
+            line.ends_with(": disabled ") || line.ends_with(": enabled scheduler"),
+            "half a scheduler: {line}"
+        );
+    }
+    assert!(killed.contains("the scheduler is up already"), "{killed}");
+    assert_eq!(killed.matches("the scheduler is not up").count(), 2, "{killed}");
+    assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+}
+
+/// Reservations on two and on four processors beside more computing tasks than processors.
+///
+/// Fails when a CPU's timer is set only if the last of several looks wants it, which is what it
+/// was: budgets then end with the kernel's slice, and reserved tasks wait for it.
+#[test]
+fn reservations_are_kept_on_several_processors() {
+    if !available() {
+        return;
+    }
+    for processors in ["2", "4"] {
+        let text = run("cpus.sh", &["--smp", processors]);
+        eprintln!("{text}");
+        let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
+        assert_eq!(jobs.len(), 2, "{text}");
+        assert!(text.contains("forks ended 100 failed 0"), "{text}");
+        assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+        for line in jobs {
+            assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
+        }
+        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+    }
+}

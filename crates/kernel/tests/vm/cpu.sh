@@ -1,0 +1,84 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: tasks under the kernel's own scheduler and under
+# ours, reservations, loaders that are killed.
+set -eu
+sleep 2
+
+# beside SECONDS COMMAND...: prints what it says beside three tasks that compute.
+beside() {
+    tasks hog 3 "$1" >/tmp/hogs &
+    shift
+    sleep 0.3
+    "$@"
+    wait
+    cat /tmp/hogs
+}
+loaded() {
+    "$@" >/tmp/periodic &
+    sleep 0.5
+    tasks respond 4000 100 150 >/tmp/respond
+    wait $!
+    sed 's/^/respond /' /tmp/respond
+    sed 's/^/periodic /' /tmp/periodic
+}
+echo "== eevdf below fifo"
+beside 3 loaded chrt -f 50 tasks periodic 10000 6000 200
+echo "== eevdf"
+beside 3 loaded tasks periodic 10000 6000 200
+
+for policy in bebs bebs-credit; do
+    echo "== $policy"
+    kernel-cpu up "$policy"
+    cat /sys/kernel/sched_ext/root/ops
+    beside 3 loaded kernel-cpu run 6300 10000 tasks periodic 10000 6000 200
+    echo "alone $(kernel-cpu status | grep -c reservation)"
+    kernel-cpu status
+    kernel-cpu down
+    cat /sys/kernel/sched_ext/state
+done
+
+kernel-cpu up
+echo "== held to its budget"
+beside 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
+
+echo "== reservations"
+kernel-cpu run 4500 10000 sleep 3 &
+holder=$!
+sleep 0.5
+kernel-cpu run 6000 10000 sleep 9 2>&1 || true
+kernel-cpu run 20000 10000 sleep 9 2>&1 || true
+kernel-cpu reserve 99999 1000 10000 2>&1 || true
+kernel-cpu release $holder
+kernel-cpu release $holder 2>&1 || true
+kernel-cpu status | grep reservation || echo "released"
+kernel-cpu reserve $holder 4500 10000
+kernel-cpu status | grep -o 'reservation .* every 10 ms'
+# Fifty at once, in one reservation: they share it, and leave it.
+kernel-cpu run 3000 10000 tasks forks 50
+wait
+kernel-cpu status | grep reservation || echo "all ended"
+
+echo "== forks"
+beside 1 tasks forks 1000
+kernel-cpu status
+kernel-cpu down
+
+echo "== killed loaders"
+for after in 0.02 0.1 0.3 1 2; do
+    kernel-cpu up >/dev/null 2>&1 &
+    sleep $after
+    kill -9 $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+    # Until the kernel has put away what nobody holds.
+    sleep 0.5
+    echo "after $after: $(cat /sys/kernel/sched_ext/state) $(ls /sys/fs/bpf/laxity_cpu 2>/dev/null | grep scheduler)"
+    kernel-cpu down 2>/dev/null || true
+done
+kernel-cpu up
+kernel-cpu up 2>&1 || true
+cat /sys/kernel/sched_ext/state
+kernel-cpu down
+kernel-cpu down 2>&1 || true
+kernel-cpu status 2>&1 || true
+cat /sys/kernel/sched_ext/state
+dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' -e 'lockup' -e 'runnable task' || echo "kernel content"

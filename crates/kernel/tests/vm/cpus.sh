@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on several processors: two reservations beside computing tasks and
+# new processes. Their time is cut between the processors, so it shows order and misses only.
+set -eu
+sleep 2
+kernel-cpu up
+kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/first &
+kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/second &
+sleep 0.2
+tasks hog 6 1 >/tmp/hogs &
+tasks forks 100
+wait
+cat /tmp/first /tmp/second /tmp/hogs
+kernel-cpu status
+kernel-cpu down
+cat /sys/kernel/sched_ext/state
+dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' -e 'lockup' -e 'runnable task' || echo "kernel content"
