@@ -148,7 +148,10 @@ fn tags_go_through() {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(seen, sent, "{io:?}");
+        // Frames of several classes that come together may change places.
+        seen.sort_unstable();
+        sent.sort_unstable();
+        assert!(seen == sent, "{io:?}: {seen:x?} instead of {sent:x?}");
         let counts = forth.stop().expect("it stops").report.counts;
         assert_eq!(counts.classes[TAGGED].packets, 2, "{io:?}: two have priority 5 outside");
     }

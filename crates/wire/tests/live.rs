@@ -91,6 +91,18 @@ impl Link {
         Link { forth, back, scenario, policy, holds }
     }
 
+    /// Waits until each frame is sent or dropped for a reason; none is stuck.
+    fn drains(&self, what: &str) {
+        for _ in 0..200 {
+            let counts = self.forth.report().expect("it runs").counts;
+            if counts.classes.iter().all(|class| class.waiting() == 0) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{what}: frames still wait");
+    }
+
     fn stop(self) -> Ended {
         self.back.stop().expect("it stops");
         let ended = self.forth.stop().expect("it stops");
@@ -106,9 +118,10 @@ fn attach(device: &str, io: Io) -> Attached {
 }
 
 /// Sends arrivals through a link and waits for what comes.
-fn pass(network: &Network, arrivals: Vec<Arrival>) -> Outcome {
+fn pass(network: &Network, link: &Link, arrivals: Vec<Arrival>) -> Outcome {
     let receivers = Receivers::start(network, FLOWS);
     let sent = traffic::send(network, arrivals, FLOWS).join().expect("it sends");
+    link.drains("pass");
     Outcome { sent, received: receivers.finish() }
 }
 
@@ -151,7 +164,7 @@ fn voice_video_and_bursts_keep_their_deadlines() {
             let link = Link::start(&network, family(), policy, io);
             traffic::warm_up(&network);
             let arrivals = traffic::arrivals(&link.scenario, 7, Span::from_millis(1500));
-            let outcome = pass(&network, arrivals);
+            let outcome = pass(&network, &link, arrivals);
             let (scenario, policy) = (link.scenario.clone(), link.policy.clone());
             let ended = link.stop();
             let counts = &ended.report.counts;
@@ -195,10 +208,9 @@ fn a_flow_that_lies_hurts_itself() {
         for excess in ["delay", "demote", "drop"] {
             let Some(network) = support::network() else { return };
             let name = format!("{excess} by {io:?}");
-            let lying = FAMILY.replace(
-                "deadline = \"100 ms\"",
-                &format!("deadline = \"100 ms\"\nexcess = \"{excess}\""),
-            );
+            // A limit of its own, so that the room beyond what is reserved is not all the liar's.
+            let keys = format!("deadline = \"100 ms\"\nexcess = \"{excess}\"\nbuffer = \"150 kB\"");
+            let lying = FAMILY.replace("deadline = \"100 ms\"", &keys);
             let scenario = Scenario::parse(&lying, "lying.toml").expect("it is well-formed");
             let mut arrivals = traffic::arrivals(&scenario, 3, Span::from_millis(800));
             // Each video packet four times over.
@@ -209,7 +221,7 @@ fn a_flow_that_lies_hurts_itself() {
             arrivals = more;
             let link = Link::start(&network, scenario, "exact", io);
             traffic::warm_up(&network);
-            let outcome = pass(&network, arrivals);
+            let outcome = pass(&network, &link, arrivals);
             let scenario = link.scenario.clone();
             let ended = link.stop();
             let counts = &ended.report.counts;
@@ -252,7 +264,7 @@ fn a_flood_of_best_effort_costs_real_time_nothing() {
         arrivals.sort_by_key(|a| a.time);
         let link = Link::start(&network, scenario, "exact", io);
         traffic::warm_up(&network);
-        let outcome = pass(&network, arrivals);
+        let outcome = pass(&network, &link, arrivals);
         let scenario = link.scenario.clone();
         let ended = link.stop();
         let counts = &ended.report.counts;
@@ -289,28 +301,18 @@ fn an_interface_may_go_down_and_come_back() {
             let sent = sending.join().expect("it sends");
             let received = receivers.finish();
             assert!(received[VOICE].packets > 0 && sent[VOICE] > received[VOICE].packets / 2);
-            // Each is sent or dropped for a reason; none is stuck.
-            let mut looks = 0;
-            loop {
-                let report = link.forth.report().expect("it runs");
-                let waiting: u64 = report.counts.classes.iter().map(|c| c.waiting()).sum();
-                if waiting == 0 {
-                    break;
-                }
-                looks += 1;
-                assert!(looks < 100, "{name}: {device}: {waiting} frames still wait");
-                std::thread::sleep(Duration::from_millis(50));
-            }
+            link.drains(&format!("{name}: {device}"));
         }
         // It works as before.
         let before = link.forth.report().expect("it runs").counts;
         let arrivals = traffic::arrivals(&link.scenario, 6, Span::from_millis(300));
         traffic::warm_up(&network);
-        let outcome = pass(&network, arrivals);
+        let outcome = pass(&network, &link, arrivals);
         let ended = link.stop();
         let sent = ended.report.counts.classes[VOICE].sent() - before.classes[VOICE].sent();
         assert_eq!(outcome.received[VOICE].packets, outcome.sent[VOICE], "{name}");
-        assert_eq!(outcome.received[VOICE].packets, sent, "{name}");
+        // What lay in the interface while it was down may come after all.
+        assert!(sent >= outcome.received[VOICE].packets, "{name}: {sent} sent");
     }
 }
 
