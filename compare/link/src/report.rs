@@ -200,12 +200,12 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
         let figure = Figure::new(format!("load-{load}"), format!("At {load} %"), 2);
         blocks.push(Block::Figure(figure.with(plots(&flows, &ranking))));
     }
-    let table = costs(cost);
-    words += &text::table(&table, text::Style::PLAIN);
-    let sections = vec![
-        Section::new("Delays, and what was late or lost", blocks),
-        Section::new("Cost", vec![Block::Table(table)]),
-    ];
+    let mut sections = vec![Section::new("Delays, and what was late or lost", blocks)];
+    if !cost.is_empty() {
+        let table = costs(cost);
+        words += &text::table(&table, text::Style::PLAIN);
+        sections.push(Section::new("Cost", vec![Block::Table(table)]));
+    }
     let page = Page {
         title: "The link beside the kernel's disciplines".into(),
         scenario: "compare/link/family.toml".into(),
