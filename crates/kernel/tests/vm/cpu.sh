@@ -4,8 +4,17 @@
 set -eu
 sleep 2
 
-# beside SECONDS COMMAND...: prints what it says beside three tasks that compute.
+# beside COMMAND...: runs it beside three tasks that compute for as long as it takes.
 beside() {
+    tasks hog 3 60 &
+    hogs=$!
+    sleep 0.3
+    "$@"
+    kill $hogs
+    wait $hogs || true
+}
+# for_a_while SECONDS COMMAND...: prints what it says beside three tasks that compute for so long.
+for_a_while() {
     tasks hog 3 "$1" >/tmp/hogs &
     shift
     sleep 0.3
@@ -22,15 +31,15 @@ loaded() {
     sed 's/^/periodic /' /tmp/periodic
 }
 echo "== eevdf below fifo"
-beside 3 loaded chrt -f 50 tasks periodic 10000 6000 200
+beside loaded chrt -f 50 tasks periodic 10000 6000 200
 echo "== eevdf"
-beside 3 loaded tasks periodic 10000 6000 200
+beside loaded tasks periodic 10000 6000 200
 
 for policy in bebs bebs-credit; do
     echo "== $policy"
     kernel-cpu up "$policy"
     cat /sys/kernel/sched_ext/root/ops
-    beside 3 loaded kernel-cpu run 6300 10000 tasks periodic 10000 6000 200
+    beside loaded kernel-cpu run 6300 10000 tasks periodic 10000 6000 200
     echo "alone $(kernel-cpu status | grep -c reservation)"
     kernel-cpu status
     kernel-cpu down
@@ -39,7 +48,7 @@ done
 
 kernel-cpu up
 echo "== held to its budget"
-beside 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
+for_a_while 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
 
 echo "== reservations"
 kernel-cpu run 4500 10000 sleep 3 &
@@ -59,7 +68,7 @@ wait
 kernel-cpu status | grep reservation || echo "all ended"
 
 echo "== forks"
-beside 1 tasks forks 1000
+for_a_while 1 tasks forks 1000
 kernel-cpu status
 kernel-cpu down
 

@@ -4,13 +4,18 @@
 set -eu
 sleep 2
 kernel-cpu up
+tasks hog 6 60 &
+hogs=$!
 kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/first &
+first=$!
 kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/second &
-sleep 0.2
-tasks hog 6 1 >/tmp/hogs &
+second=$!
 tasks forks 100
-wait
-cat /tmp/first /tmp/second /tmp/hogs
+wait $first
+wait $second
+kill $hogs
+wait $hogs || true
+cat /tmp/first /tmp/second
 kernel-cpu status
 kernel-cpu down
 cat /sys/kernel/sched_ext/state
