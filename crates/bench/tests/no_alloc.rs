@@ -1,10 +1,8 @@
 //! After set-up the hot paths do not allocate: a counting allocator sees every call.
-//!
-//! Only in this test binary, and the only `unsafe` here, is the allocator. The counter is the
-//! thread's own: the test harness allocates in its own threads when it likes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../core/tests/allocations/mod.rs"]
+mod allocations;
+
 use std::ops::ControlFlow;
 
 use laxity_bench::Random;
@@ -17,46 +15,11 @@ use laxity_link::setup::{Buffer, FairQueue as Kind, Setup};
 use laxity_link::{LinkPolicy, Packet};
 use laxity_sim::Arrival;
 
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A thread that is ending has no counter any more, and nobody asks for it.
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: `place` came from `alloc` above with this layout.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as for `dealloc`, and `size` is the caller's promise.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// Fails when `work` allocates, reallocates or frees.
 fn without_allocating(name: &str, work: impl FnOnce()) {
-    let before = CALLS.get();
+    let before = allocations::calls();
     work();
-    let calls = CALLS.get() - before;
+    let calls = allocations::calls() - before;
     assert_eq!(calls, 0, "{name} called the allocator {calls} times");
 }
 
@@ -149,7 +112,7 @@ fn hot_paths_do_not_allocate() {
         fair(kind);
     }
     // The counter itself works.
-    let before = CALLS.get();
+    let before = allocations::calls();
     drop(std::hint::black_box(Box::new(1)));
-    assert!(CALLS.get() >= before + 2);
+    assert!(allocations::calls() >= before + 2);
 }

@@ -1,49 +1,11 @@
 //! After tasks have joined, no policy calls the allocator: a counting one sees every call.
-//!
-//! Only in this test binary, and the only `unsafe` here, is the allocator. The counter is the
-//! thread's own: the test harness allocates in its own threads when it likes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../core/tests/allocations/mod.rs"]
+mod allocations;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES, Visitor, visit};
 use laxity_cpu::{Attributes, CpuId, Policy, Reservation, TaskId};
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A thread that is ending has no counter any more, and nobody asks for it.
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: `place` came from `alloc` above with this layout.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as for `dealloc`, and `size` is the caller's promise.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const TASKS: u32 = 64;
 
@@ -64,7 +26,7 @@ impl Visitor for Drive {
             };
             policy.join(now, TaskId(t), &attributes).expect("room for all");
         }
-        let before = CALLS.get();
+        let before = allocations::calls();
         let mut state = 1u64;
         let mut random = move |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -89,7 +51,7 @@ impl Visitor for Drive {
         for t in 0..TASKS / 2 {
             policy.leave(now, TaskId(t), Span::ZERO);
         }
-        CALLS.get() - before
+        allocations::calls() - before
     }
 }
 

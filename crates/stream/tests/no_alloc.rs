@@ -1,52 +1,13 @@
 //! After a stream has joined nothing allocates: a counting allocator sees every call.
-//!
-//! Only in this test binary, and the only `unsafe` here, is the allocator. The counter is the
-//! thread's own: the test harness allocates in its own threads when it likes.
 
+#[path = "../../core/tests/allocations/mod.rs"]
+mod allocations;
 mod common;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use common::{Endless, Random, backlogged, priority, sent_late, stream};
 use laxity_core::Time;
 use laxity_stream::structure::{Fastest, Heaps, List, Structure};
 use laxity_stream::{Decision, Ledger, Options, RuleC};
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A thread that is ending has no counter any more, and nobody asks for it.
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: `place` came from `alloc` above with this layout.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as for `dealloc`, and `size` is the caller's promise.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Streams of all kinds, served too slowly and too fast by turns, pausing and leaving.
 fn play<S: Structure>(options: &Options) {
@@ -66,7 +27,7 @@ fn play<S: Structure>(options: &Options) {
     let mut paused = Pausing { queues, pauses: 7 };
     let mut now = 0;
     let mut served = 0;
-    let before = CALLS.get();
+    let before = allocations::calls();
     for step in 0..40_000u64 {
         match scheduler.next(Time(now), &mut paused) {
             Decision::Serve { .. } => served += 1,
@@ -81,7 +42,7 @@ fn play<S: Structure>(options: &Options) {
             scheduler.leave(id).expect("is there");
         }
     }
-    let calls = CALLS.get() - before;
+    let calls = allocations::calls() - before;
     assert_eq!(calls, 0, "{} called the allocator {calls} times", S::NAME);
     assert!(served > 10_000);
     queues = paused.queues;
@@ -114,7 +75,7 @@ fn nothing_allocates_after_joining() {
         play::<Fastest>(&options);
     }
     // The counter itself works.
-    let before = CALLS.get();
+    let before = allocations::calls();
     drop(std::hint::black_box(Box::new(1)));
-    assert!(CALLS.get() >= before + 2);
+    assert!(allocations::calls() >= before + 2);
 }

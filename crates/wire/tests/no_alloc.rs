@@ -1,11 +1,9 @@
 //! The loop of a direction between interfaces that are made up: full, down, or refusing frames
 //! when they like. After set-up it does not allocate, and it loses nothing.
-//!
-//! Only in this test binary, and the only `unsafe` here, is the allocator. The counter is the
-//! thread's own: the test harness allocates in its own threads when it likes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../core/tests/allocations/mod.rs"]
+mod allocations;
+
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
@@ -20,35 +18,6 @@ use laxity_wire::direction::Direction;
 use laxity_wire::forwarder::Forwarder;
 use laxity_wire::pool::{Pool, Slot};
 use laxity_wire::port::{self, Obstacle, Receive, Taken, Transmit};
-
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A thread that is ending has no counter any more, and nobody asks for it.
-fn count() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's demands.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: `place` came from `alloc` above with this layout.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const SCENARIO: &str = r#"
 [link]
@@ -165,7 +134,7 @@ fn nothing_is_lost_and_nothing_allocated() {
         };
         let mut direction = Direction::new(forwarder, Box::new(source), Box::new(sink), Span::ZERO);
         let began = port::now();
-        let before = CALLS.get();
+        let before = allocations::calls();
         // Time goes on by steps of its own, so that no machine is too slow for it.
         for round in 0..2600u64 {
             // In the end nothing comes any more and everything is taken.
@@ -173,7 +142,7 @@ fn nothing_is_lost_and_nothing_allocated() {
             let now = Time(began.0 + round * 700_000);
             direction.round(now).expect("made-up interfaces stay");
         }
-        let calls = CALLS.get() - before;
+        let calls = allocations::calls() - before;
         assert_eq!(calls, 0, "{policy}: the allocator was called {calls} times");
         let forwarder = direction.forwarder();
         let counts = forwarder.counts();
