@@ -25,6 +25,8 @@ use std::process::ExitCode;
 
 use laxity_scenario::model::Scenario;
 
+use crate::runs::Delay;
+
 const FAMILY: &str = include_str!("../family.toml");
 const TUNED: &str = include_str!("../hfsc-tuned.txt");
 /// The classes' contracts as they stand, which is how HFSC is usually set.
@@ -149,8 +151,8 @@ fn read(results: &Path) -> Result<bool, String> {
     let scenario = Scenario::parse(FAMILY, "family.toml").map_err(|e| e.to_string())?;
     let mut good = true;
     let mut rows = Vec::new();
-    // Best effort at 90 %: packets, their live and their simulated delay in us, by policy.
-    let mut twins = BTreeMap::<String, [u64; 3]>::new();
+    // Best effort at 90 %, live and simulated, by policy.
+    let mut twins = BTreeMap::<String, [Delay; 2]>::new();
     let entries = fs::read_dir(results).map_err(|e| format!("{}: {e}", results.display()))?;
     let mut folders: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
     folders.sort();
@@ -169,12 +171,10 @@ fn read(results: &Path) -> Result<bool, String> {
                 let log = folder.join(format!("{scheduler}.sent"));
                 let log = fs::read(&log).map_err(|e| format!("{}: {e}", log.display()))?;
                 let simulated = replay::means(&scenario, policy, &packets, &log)?;
-                let best = run.flows.iter().filter(|(n, _)| !runs::REALTIME.contains(&n.as_str()));
-                for (name, flow) in best.filter(|_| load == 90) {
-                    let sums = twins.entry(scheduler.clone()).or_default();
-                    sums[0] += flow.got;
-                    sums[1] += flow.got * flow.mean_us;
-                    sums[2] += flow.got * simulated.get(name).copied().unwrap_or(0);
+                for (name, flow) in run.flows(false).filter(|_| load == 90) {
+                    let [live, twin] = twins.entry(scheduler.clone()).or_default();
+                    live.add(flow.got, flow.mean_us);
+                    twin.add(flow.got, simulated.get(name).copied().unwrap_or(0));
                 }
                 for apart in replay::apart(&run, &simulated) {
                     let replay::Apart { flow, live, simulated } = apart;
@@ -207,15 +207,13 @@ fn read(results: &Path) -> Result<bool, String> {
 /// The claim, and what came of it.
 fn verdict(
     summaries: &BTreeMap<(u64, String), report::Summary>,
-    twins: &BTreeMap<String, [u64; 3]>,
+    twins: &BTreeMap<String, [Delay; 2]>,
 ) {
     let of = |name: &str| summaries.get(&(90, name.to_string()))?.mean_ms();
-    for (name, [packets, live, simulated]) in twins {
-        let mean = |sum: &u64| *sum as f64 / (*packets).max(1) as f64 / 1000.0;
+    for (name, means) in twins {
+        let [live, simulated] = means.map(|mean| mean.mean_ms().unwrap_or(0.0));
         println!(
-            "{name}: best effort at a load of 90 % {:.2} ms live, {:.2} ms simulated",
-            mean(live),
-            mean(simulated)
+            "{name}: best effort at a load of 90 % {live:.2} ms live, {simulated:.2} ms simulated"
         );
     }
     let Some(tuned) = of("hfsc-tuned") else { return };

@@ -6,7 +6,7 @@ use laxity_report::plot::{Axis, Body, Hue, Mark, Plot, Unit};
 use laxity_report::{Block, Cell, Column, Figure, Kind, Page, Section, Table, Tone, text};
 use serde_json::{Value, json};
 
-use crate::runs::{Flow, REALTIME, Run};
+use crate::runs::{Delay, Run, is_realtime};
 
 /// One discipline on one trace.
 #[derive(Clone, Debug)]
@@ -24,30 +24,11 @@ pub struct Row {
 /// A discipline, how many packets wait, and instructions a packet beyond no discipline.
 pub type Cost = (String, u64, i64);
 
-/// Over the seeds of one load: packets, and their delay together in us.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    packets: u64,
-    delay_us: u64,
-}
-
-impl Sum {
-    fn add(&mut self, flow: &Flow) {
-        self.packets += flow.got;
-        self.delay_us += flow.got * flow.mean_us;
-    }
-
-    /// `None` when nothing came through.
-    fn mean_ms(self) -> Option<f64> {
-        (self.packets > 0).then(|| self.delay_us as f64 / self.packets as f64 / 1000.0)
-    }
-}
-
 /// Over the seeds of one load.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    best_effort: Sum,
-    flows: BTreeMap<String, Sum>,
+    best_effort: Delay,
+    flows: BTreeMap<String, Delay>,
     sent: u64,
     late: u64,
     lost: u64,
@@ -57,6 +38,10 @@ impl Summary {
     /// Mean delay of best effort over packets, `None` when none came through.
     pub fn mean_ms(&self) -> Option<f64> {
         self.best_effort.mean_ms()
+    }
+
+    fn mean_of_ms(&self, flow: &str) -> Option<f64> {
+        self.flows.get(flow)?.mean_ms()
     }
 
     /// Real-time packets late or lost, per cent of those sent.
@@ -71,11 +56,11 @@ pub fn summaries(rows: &[Row]) -> BTreeMap<(u64, String), Summary> {
     for row in rows {
         let summary = summaries.entry((row.load, row.scheduler.clone())).or_default();
         for (name, flow) in &row.run.flows {
-            summary.flows.entry(name.clone()).or_default().add(flow);
-            if REALTIME.contains(&name.as_str()) {
+            summary.flows.entry(name.clone()).or_default().add(flow.got, flow.mean_us);
+            if is_realtime(name) {
                 summary.sent += flow.sent;
             } else {
-                summary.best_effort.add(flow);
+                summary.best_effort.add(flow.got, flow.mean_us);
             }
         }
         summary.late += row.run.late();
@@ -105,10 +90,10 @@ pub fn json(rows: &[Row], cost: &[Cost]) -> Value {
     json!({ "rows": rows, "cost": cost })
 }
 
-/// Disciplines and what came of them, the least delay of best effort first.
-type Ranking<'a> = Vec<(&'a str, &'a Summary)>;
+/// A discipline and what came of it.
+type Ranked<'a> = (&'a str, &'a Summary);
 
-fn delays(load: u64, flows: &[&str], ranking: &Ranking<'_>) -> Table {
+fn delays(load: u64, flows: &[&str], ranking: &[Ranked<'_>]) -> Table {
     let heads = ["best effort"].iter().chain(flows).chain(&["late", "lost"]);
     let columns = heads.map(|title| Column::number(*title));
     let columns = std::iter::once(Column::words("discipline")).chain(columns).collect();
@@ -118,7 +103,7 @@ fn delays(load: u64, flows: &[&str], ranking: &Ranking<'_>) -> Table {
     };
     let mean = |ms: Option<f64>| ms.map_or_else(Cell::none, |ms| Cell::new(format!("{ms:.2}")));
     let rows = ranking.iter().map(|(name, s)| {
-        let of_flows = flows.iter().map(|f| s.flows.get(*f).and_then(|sum| sum.mean_ms()));
+        let of_flows = flows.iter().map(|flow| s.mean_of_ms(flow));
         let means = std::iter::once(s.mean_ms()).chain(of_flows).map(mean);
         ((*name).to_owned(), means.chain([count(s.late), count(s.lost)]).collect())
     });
@@ -131,7 +116,7 @@ fn delays(load: u64, flows: &[&str], ranking: &Ranking<'_>) -> Table {
 fn bars(
     title: &str,
     (label, unit, scale): (&str, Unit, f64),
-    ranking: &Ranking<'_>,
+    ranking: &[Ranked<'_>],
     value: impl Fn(&Summary) -> Option<f64>,
 ) -> Plot {
     let shown: Vec<_> = ranking.iter().filter_map(|(n, s)| Some((*n, value(s)?))).collect();
@@ -147,7 +132,7 @@ fn bars(
     Plot::new(title, Axis::linear(label, unit, 0.0, most * scale), names).with_all(bars)
 }
 
-fn plots(flows: &[&str], ranking: &Ranking<'_>) -> Vec<Plot> {
+fn plots(flows: &[&str], ranking: &[Ranked<'_>]) -> Vec<Plot> {
     let delay = ("mean delay", Unit::Time, 1e6);
     let failed = ("per cent of those sent", Unit::Plain, 1.0);
     let mut plots = vec![
@@ -155,9 +140,7 @@ fn plots(flows: &[&str], ranking: &Ranking<'_>) -> Vec<Plot> {
         // Without those that let nothing through, beside which nothing could be seen.
         bars("real time late or lost", failed, ranking, |s| s.mean_ms().map(|_| s.failed())),
     ];
-    plots.extend(flows.iter().map(|flow| {
-        bars(flow, delay, ranking, |s| s.flows.get(*flow).and_then(|sum| sum.mean_ms()))
-    }));
+    plots.extend(flows.iter().map(|flow| bars(flow, delay, ranking, |s| s.mean_of_ms(flow))));
     plots
 }
 
@@ -187,7 +170,7 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
     let (mut blocks, mut words) = (Vec::new(), String::new());
     for load in loads {
         let of_load = summaries.iter().filter(|(k, _)| k.0 == load);
-        let mut ranking: Ranking<'_> = of_load.map(|(k, s)| (k.1.as_str(), s)).collect();
+        let mut ranking: Vec<Ranked<'_>> = of_load.map(|(k, s)| (k.1.as_str(), s)).collect();
         let delay = |s: &Summary| s.mean_ms().unwrap_or(f64::INFINITY);
         ranking.sort_by(|a, b| delay(a.1).total_cmp(&delay(b.1)));
         let names: BTreeSet<&str> =

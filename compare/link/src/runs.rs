@@ -2,8 +2,30 @@
 
 use std::collections::BTreeMap;
 
-/// Real-time flows of the family; the others are best effort.
-pub const REALTIME: [&str; 2] = ["voice", "video"];
+/// Whether a flow of the family is real time; the others are best effort.
+pub fn is_realtime(name: &str) -> bool {
+    ["voice", "video"].contains(&name)
+}
+
+/// Packets, and their delay together in us.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delay {
+    packets: u64,
+    sum_us: u64,
+}
+
+impl Delay {
+    /// Adds packets with a mean of their own.
+    pub fn add(&mut self, packets: u64, mean_us: u64) {
+        self.packets += packets;
+        self.sum_us += packets * mean_us;
+    }
+
+    /// The mean over packets; `None` when there was none.
+    pub fn mean_ms(self) -> Option<f64> {
+        (self.packets > 0).then(|| self.sum_us as f64 / self.packets as f64 / 1000.0)
+    }
+}
 
 /// What came of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,29 +54,27 @@ pub struct Run {
 }
 
 impl Run {
-    fn sum(&self, realtime: bool, value: impl Fn(&Flow) -> u64) -> u64 {
-        let flows = self.flows.iter();
-        flows
-            .filter(|(name, _)| REALTIME.contains(&name.as_str()) == realtime)
-            .map(|(_, flow)| value(flow))
-            .sum()
+    /// The flows of best effort, or those of real time.
+    pub fn flows(&self, realtime: bool) -> impl Iterator<Item = (&str, &Flow)> {
+        let flows = self.flows.iter().map(|(name, flow)| (name.as_str(), flow));
+        flows.filter(move |(name, _)| is_realtime(name) == realtime)
     }
 
     /// Mean delay of best effort over packets; `None` when none came through.
     pub fn best_effort_mean_ms(&self) -> Option<f64> {
-        let packets = self.sum(false, |f| f.got);
-        (packets > 0)
-            .then(|| self.sum(false, |f| f.got * f.mean_us) as f64 / packets as f64 / 1000.0)
+        let mut delay = Delay::default();
+        self.flows(false).for_each(|(_, flow)| delay.add(flow.got, flow.mean_us));
+        delay.mean_ms()
     }
 
     /// Real-time packets after their deadline.
     pub fn late(&self) -> u64 {
-        self.sum(true, |f| f.late)
+        self.flows(true).map(|(_, f)| f.late).sum()
     }
 
     /// Real-time packets that never came.
     pub fn lost(&self) -> u64 {
-        self.sum(true, |f| f.sent - f.got.min(f.sent))
+        self.flows(true).map(|(_, f)| f.sent.saturating_sub(f.got)).sum()
     }
 }
 
