@@ -40,7 +40,8 @@ pub enum Command {
     /// Send media streams, each packet when DWCS says; receive and measure them (live).
     #[command(subcommand)]
     Stream(StreamCommand),
-    /// Schedule an interface of this machine in its kernel: up, set, status, watch, export, down (live).
+    /// Schedule an interface of this machine, in its kernel (up, set, status, watch, export, down) or
+    /// in user space (bridge, tun) (live).
     #[command(subcommand)]
     Link(LinkCommand),
     /// Watch the delays of links against their bounds, and what is dropped and why (live).
