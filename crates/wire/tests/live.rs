@@ -58,6 +58,9 @@ const VOICE: usize = 0;
 const VIDEO: usize = 1;
 const BULK: usize = 3;
 
+/// The time of 1500 bytes at 10 Mbit/s, in ns.
+const LONGEST_FRAME: f64 = 1.2e6;
+
 const WAYS: [Io; 2] = [Io::Packet, Io::Xdp];
 
 fn family() -> Scenario {
@@ -174,8 +177,9 @@ fn voice_video_and_bursts_keep_their_deadlines() {
             assert!(complete, "the record is long enough");
             let lag = counts.lag.mean().unwrap_or(0.0);
             eprintln!(
-                "{name}: lag {:.1} us, stalled {}, woken {:?} us late",
+                "{name}: lag {:.1} us, at most {:?} ns, stalled {}, woken {:?} us late",
                 lag / 1e3,
+                counts.lag.max(),
                 counts.stalled,
                 counts.wakes.quantile(990).map(|ns| ns / 1000)
             );
@@ -188,8 +192,10 @@ fn voice_video_and_bursts_keep_their_deadlines() {
                     simulated / 1e6
                 );
                 assert_eq!(row.sent.0, row.sent.1, "{name}: {}", row.name);
-                // While the link is busy, what one frame was late delays those after it.
-                let late = counts.lag.quantile(990).unwrap_or(0) as f64 + counts.stalled.0 as f64;
+                // A class of few frames may have had just those that the thread sent late; and where
+                // the link stalled, a frame that came meanwhile may go before one that waited.
+                let late = counts.lag.max().unwrap_or(0) + counts.stalled.0;
+                let late = late as f64 + LONGEST_FRAME;
                 assert!(
                     (live - simulated).abs() <= simulated / 10.0 + late,
                     "{name}: {} took {live} ns, simulated {simulated} ns, threads late by {late} ns",
