@@ -6,27 +6,12 @@
 #ifndef LAXITY_KERNEL_H
 #define LAXITY_KERNEL_H
 
-#include <laxity/types.h>
-
-#define SEC(name) __attribute__((section(name), used))
-#define __ksym __attribute__((section(".ksyms")))
-#define __kptr __attribute__((btf_type_tag("kptr")))
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
+#include <laxity/bpf.h>
 
 enum {
 	NET_XMIT_SUCCESS = 0,
 	NET_XMIT_DROP = 1,
-	EBUSY = 16,
-	EINVAL = 22,
 };
-
-/* Maps are described by the types of the fields; this is the number of the array type. */
-enum { MAP_ARRAY = 2 };
-
-static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-static void *(*const bpf_kptr_xchg)(void *at, void *pointer) = (void *)194;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -6,17 +6,12 @@
 #ifndef LAXITY_SCX_KERNEL_H
 #define LAXITY_SCX_KERNEL_H
 
-#include <laxity/types.h>
+#include <laxity/bpf.h>
 
 typedef signed int s32;
 typedef _Bool bool;
 
-#define SEC(name) __attribute__((section(name), used))
-#define __ksym __attribute__((section(".ksyms")))
 #define __weak __attribute__((weak))
-#define __kptr __attribute__((btf_type_tag("kptr")))
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
 
 /* Whether the running kernel has a function that is declared __weak. */
 #define lx_has(function) (!!(function))
@@ -28,12 +23,10 @@ enum {
 	ENOENT = 2,
 	ESRCH = 3,
 	ENOMEM = 12,
-	EBUSY = 16,
-	EINVAL = 22,
 	ENOSPC = 28,
 };
 
-enum { MAP_ARRAY = 2, MAP_TASK_STORAGE = 29, BPF_F_NO_PREALLOC = 1 };
+enum { MAP_TASK_STORAGE = 29, BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
 
 enum {
@@ -112,8 +105,6 @@ struct sched_ext_ops {
 
 #pragma clang attribute pop
 
-static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
@@ -121,7 +112,6 @@ static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) = (void *)170;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
-static void *(*const bpf_kptr_xchg)(void *at, void *pointer) = (void *)194;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
