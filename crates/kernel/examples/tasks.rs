@@ -38,13 +38,19 @@ fn executed() -> Duration {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
+/// Some arithmetic. Not the processor's hint for spinning, at which an emulator stops to look
+/// whether others want to run.
+fn work(rounds: u64) {
+    for i in 0..rounds {
+        std::hint::black_box(i);
+    }
+}
+
 /// Computes for so much CPU time.
 fn compute(us: u64) {
     let until = executed() + Duration::from_micros(us);
     while executed() < until {
-        for _ in 0..50 {
-            std::hint::spin_loop();
-        }
+        work(50);
     }
 }
 
@@ -78,9 +84,7 @@ fn hogs(count: u64, time: Duration) {
     let until = Instant::now() + time;
     let one = move || {
         while Instant::now() < until {
-            for _ in 0..1000 {
-                std::hint::spin_loop();
-            }
+            work(1000);
         }
         executed()
     };
