@@ -1,5 +1,7 @@
 //! The C headers and the Rust policies decide the same, packet by packet.
 
+#[path = "support/random.rs"]
+mod random;
 mod support;
 
 use laxity_core::{Bytes, LinkClock, Rate, Span, Time, Weight};
@@ -13,31 +15,11 @@ use laxity_link::setup::{
     BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
 };
 use laxity_link::{LinkPolicy, Packet, Wire};
+use random::Random;
 use support::Step;
 
 /// As `LX_REMEMBERED`.
 const REMEMBERED: usize = 1024;
-
-/// A small counter-based generator: the same packets on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 fn bucket(burst: u64, rate: u64) -> Bucket {
     Bucket { burst: Bytes(burst), rate: Rate::bytes_per_second(rate) }
