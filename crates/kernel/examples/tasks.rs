@@ -38,12 +38,13 @@ fn executed() -> Duration {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
-/// Some arithmetic. Not the processor's hint for spinning, at which an emulator stops to look
-/// whether others want to run.
+/// Some arithmetic, and one hint that this spins: there an emulator of several processors looks
+/// whether others want to run. It takes long to do so, so not in every round.
 fn work(rounds: u64) {
     for i in 0..rounds {
         std::hint::black_box(i);
     }
+    std::hint::spin_loop();
 }
 
 /// Computes for so much CPU time.
