@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Runs in the virtual machine: what a packet costs under each discipline, one at a time over a fast
 # link, and in bursts that wait for a slow one. Prints `cost DISCIPLINE BACKLOG NS`; an instruction
-# takes 2 ns. UDP packets of 200 B over a dummy interface, the last of three rounds.
+# takes 2 ns. UDP packets of 200 B over a dummy interface, the median of five rounds after the first.
 set -eu
 sed -e 's/20 Mbit/1 Gbit/' -e 's/800 kB/2 MB/' cost.toml >fast.toml
 ip link add near type dummy
@@ -13,12 +13,13 @@ sysctl -q -w kernel.sched_rt_runtime_us=-1 2>/dev/null || true
 sleep 5
 
 # measure NAME DSCP: at each backlog that it is asked for.
-fast() { echo "cost $1 1 $(traffic flood 10.9.0.2:5001 "$2" 200 3000 3 0 0 | tail -n 1)"; }
+median() { tail -n 5 | sort -n | sed -n 3p; }
+fast() { echo "cost $1 1 $(traffic flood 10.9.0.2:5001 "$2" 200 1500 6 0 0 | median)"; }
 slow() {
     for backlog in 30 300; do
         # 80 us a packet.
-        echo "cost $1 $backlog $(traffic flood 10.9.0.2:5001 "$2" 200 600 3 $backlog \
-            $((backlog * 90)) | tail -n 1)"
+        echo "cost $1 $backlog $(traffic flood 10.9.0.2:5001 "$2" 200 600 6 $backlog \
+            $((backlog * 90)) | median)"
     done
 }
 away() { tc qdisc del dev near root; }

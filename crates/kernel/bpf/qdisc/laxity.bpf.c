@@ -109,13 +109,14 @@ int laxity_enqueue(u64 *ctx)
 	struct lx_slot *packet;
 	u32 flow, reason, slot;
 
-	if (lx_change_waits())
-		lx_take_over(now);
-	flow = lx_flow_of(&rules, skb);
 	if (!sch->q.qlen && now > link.clock.free) {
+		/* While packets wait, each departure looks. */
+		if (lx_change_waits())
+			lx_take_over(now);
 		link.idle = 1;
 		lx_idle(&pipeline, &config);
 	}
+	flow = lx_flow_of(&rules, skb);
 	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
 	if (!packet) {
 		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;

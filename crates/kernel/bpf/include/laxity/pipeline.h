@@ -170,8 +170,7 @@ LX_INLINE void lx_insert(struct lx_pipeline *q, const struct lx_config *c,
 
 	packet->deadline = conformance + flow->deadline;
 	if (LX_POLICY == LX_SLACK)
-		lx_slack_queued(&q->slack, &c->slack, packet->flow, conformance, packet->deadline,
-				packet->bytes, packet->wire);
+		lx_slack_queued(&q->slack, &c->slack, packet->deadline, packet->wire);
 	if (lx_queue_push(lx_at(q->class, class), slot, packet))
 		lx_tournament_set(&q->due, c->classes_size, class, packet->deadline);
 }
@@ -195,6 +194,8 @@ LX_INLINE void lx_release_shaped(struct lx_pipeline *q, const struct lx_config *
 			return;
 		lx_queue_pop(queue, packet);
 		q->shaped--;
+		if (LX_POLICY == LX_SLACK)
+			lx_slack_conformed(&q->slack, &c->slack, flow, conformance, packet->bytes);
 		lx_insert(q, c, lx_at(c->flow, flow), slot, packet, conformance);
 		packet = lx_slot(queue->head);
 		lx_tournament_set(&q->conforming, c->flows_size, flow,
@@ -378,6 +379,8 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	}
 	lx_policer_take(&state->policer, &f->envelope, &after);
 	if (conforms <= now) {
+		if (LX_POLICY == LX_SLACK)
+			lx_slack_follows(&q->slack, flow, &state->policer, &f->envelope);
 		lx_insert(q, c, f, *slot, packet, now);
 	} else {
 		packet->deadline = conforms;

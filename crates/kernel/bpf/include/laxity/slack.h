@@ -116,14 +116,13 @@ LX_INLINE void lx_slack_reset(struct lx_slack *s)
 	lx_slack_forget(s);
 }
 
-/* A real-time packet conformed at an instant and waits. */
-LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u32 flow,
-			       u64 at, u64 deadline, u32 bytes, u32 wire)
+/* A real-time packet of a flow comes to conform at an instant, after those that wait with it. */
+LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_config *c, u32 flow,
+				  u64 at, u32 bytes)
 {
 	const struct lx_slack_flow *f = lx_at(c->flow, flow);
 	u64 *level = lx_at(s->flow, flow)->level;
 	u64 elapsed = at - lx_at(s->flow, flow)->at;
-	u32 i = (deadline >> c->shift) & (LX_DUE - 1);
 
 	if (f->period) {
 		level[0] = lx_max(at, level[0]) + f->period;
@@ -136,6 +135,26 @@ LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config 
 		level[1] = slow > cost ? slow - cost : 0;
 	}
 	lx_at(s->flow, flow)->at = at;
+}
+
+/* One conforms as it arrives. None of its flow waits to conform then, so the policer, which has
+ * counted it, knows what the flow may still send. */
+LX_INLINE void lx_slack_follows(struct lx_slack *s, u32 flow, const struct lx_policer *p,
+				const struct lx_envelope *e)
+{
+	u64 *level = lx_at(s->flow, flow)->level;
+
+	level[0] = p->level[0];
+	level[1] = *lx_at(p->level, lx_max(e->buckets, 1) - 1);
+	lx_at(s->flow, flow)->at = p->at;
+}
+
+/* A real-time packet waits until a deadline. */
+LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u64 deadline,
+			       u32 wire)
+{
+	u32 i = (deadline >> c->shift) & (LX_DUE - 1);
+
 	if (!lx_at(s->due, i)->work || deadline < lx_at(s->due, i)->first)
 		lx_at(s->due, i)->first = deadline;
 	lx_at(s->due, i)->work += wire;
