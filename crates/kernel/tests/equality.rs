@@ -122,16 +122,20 @@ fn small_link(random: &mut Random) -> Setup {
         excess: Excess::Delay,
         buffer: None,
     };
-    let burst = random.of(&[2, 3, 5]) * UNIT;
-    let second = [bucket(UNIT, rate(1000)), bucket(random.of(&[1, 2]) * UNIT, rate(333))];
+    let burst = random.of(&[1, 2, 3, 5]) * UNIT;
+    let slow = random.of(&[1, 2, 3, 4, 6]) * UNIT;
+    let second = [bucket(UNIT, rate(1000)), bucket(slow, rate(333))];
     Setup {
         rate: Rate::bytes_per_second(rate(1000)),
         max_packet: Bytes(UNIT),
         wire: Wire::default(),
         below: Bytes(0),
         realtime: vec![
-            flow(Envelope::leaky_bucket(Bytes(burst), Rate(rate(333) * 8)), 11),
-            flow(Envelope::buckets(&second, Bytes(UNIT)), random.of(&[6, 7])),
+            flow(
+                Envelope::leaky_bucket(Bytes(burst), Rate(rate(333) * 8)),
+                random.of(&[8, 11, 14]),
+            ),
+            flow(Envelope::buckets(&second, Bytes(UNIT)), 3 + random.below(8)),
         ],
         best_effort: vec![BestEffortClass { weight: Weight(1_000_000), buffer: None }],
         buffer: None,
@@ -286,13 +290,14 @@ fn headers_decide_as_the_policies() {
 /// `slack` on links of whole units, where its bound between searches is tight: the same answers, and
 /// no real-time packet late in `drive`.
 ///
-/// Fails when best-effort bytes are not taken from the bound, tried in the twin: a packet is late.
+/// Fails when best-effort bytes are not taken from the bound, tried in the twin: a packet is late;
+/// when the slow line of a flow takes the fast bucket's level from the policer.
 /// `headers_decide_as_the_policies` notices when future work is left out of both. Neither notices
 /// when a real-time packet due later does not lower the bound: no answer here depends on that.
 #[test]
 fn slack_keeps_deadlines_on_small_links() {
     let mut admitted = 0;
-    for seed in 0..60 {
+    for seed in 0..300 {
         let mut random = Random(seed);
         let setup = small_link(&mut random);
         let plan = match Plan::of_setup(&setup, "slack", &[], 0) {
