@@ -129,11 +129,41 @@ pub struct Beside {
     pub tag: Option<(u16, u16)>,
 }
 
+/// Headers of frames for one call, each with its `N` parts.
+#[derive(Debug)]
+struct Headers<const N: usize> {
+    headers: Box<[mmsghdr]>,
+    iovecs: Box<[[iovec; N]]>,
+}
+
+// SAFETY: whoever has it answers for where the pointers lead, at each call.
+unsafe impl<const N: usize> Send for Headers<N> {}
+
+impl<const N: usize> Headers<N> {
+    /// [`BATCH`] of them that lead nowhere.
+    fn new() -> Headers<N> {
+        // SAFETY: all zeroes are valid headers and vectors: null pointers and lengths of zero.
+        let (header, empty) = unsafe { (zeroed::<mmsghdr>(), zeroed::<iovec>()) };
+        Headers {
+            headers: vec![header; BATCH].into_boxed_slice(),
+            iovecs: vec![[empty; N]; BATCH].into_boxed_slice(),
+        }
+    }
+
+    /// Makes header `i` lead to the parts of a frame.
+    fn lead(&mut self, i: usize, parts: [iovec; N]) -> &mut libc::msghdr {
+        self.iovecs[i] = parts;
+        let header = &mut self.headers[i].msg_hdr;
+        header.msg_iov = self.iovecs[i].as_mut_ptr();
+        header.msg_iovlen = N as _;
+        header
+    }
+}
+
 /// Memory for receiving: headers, and buffers of the pool for frames to come.
 #[derive(Debug)]
 pub struct Inbox {
-    headers: Box<[mmsghdr]>,
-    iovecs: Box<[[iovec; 3]]>,
+    messages: Headers<3>,
     control: Box<[Control]>,
     prefixes: Box<[[u8; PREFIX]]>,
     spill: Box<[u8]>,
@@ -150,10 +180,6 @@ pub struct Inbox {
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-// SAFETY: the pointers lead into memory that the structure owns, or into a pool that is checked
-// before they are used.
-unsafe impl Send for Inbox {}
-
 impl Default for Inbox {
     fn default() -> Self {
         Inbox::new()
@@ -163,11 +189,8 @@ impl Default for Inbox {
 impl Inbox {
     /// For up to [`BATCH`] frames.
     pub fn new() -> Inbox {
-        // SAFETY: all zeroes are valid headers and vectors: null pointers and lengths of zero.
-        let (header, empty) = unsafe { (zeroed::<mmsghdr>(), zeroed::<iovec>()) };
         Inbox {
-            headers: vec![header; BATCH].into_boxed_slice(),
-            iovecs: vec![[empty; 3]; BATCH].into_boxed_slice(),
+            messages: Headers::new(),
             control: vec![Control([0; CONTROL]); BATCH].into_boxed_slice(),
             prefixes: vec![[0; PREFIX]; BATCH].into_boxed_slice(),
             // Pages that no long frame touches take no memory.
@@ -210,15 +233,17 @@ impl Inbox {
         // SAFETY: `many` headers were set up, now or in a call before, with pointers into memory of
         // this structure and of this pool, as was just checked, each with its true length. Neither
         // ever moves its memory, both are borrowed mutably.
-        let done =
-            unsafe { libc::recvmmsg(fd, self.headers.as_mut_ptr(), many, flags as _, null_mut()) };
+        let done = unsafe {
+            let headers = self.messages.headers.as_mut_ptr();
+            libc::recvmmsg(fd, headers, many, flags as _, null_mut())
+        };
         checked(done).map(|n| n as usize)
     }
 
     /// The frame received as number `i` of the last call: its buffer, its length on the wire, and
     /// what the kernel says of it.
     pub fn frame(&self, i: usize) -> (Slot, usize, Beside) {
-        let len = (self.headers[i].msg_len as usize).saturating_sub(PREFIX);
+        let len = (self.messages.headers[i].msg_len as usize).saturating_sub(PREFIX);
         (self.held[i], len, self.beside(i))
     }
 
@@ -241,11 +266,9 @@ impl Inbox {
     fn set_up(&mut self, i: usize, pool: &mut Pool) {
         let buffer = pool.buffer(self.held[i]);
         let (prefix, spill) = (&mut self.prefixes[i], &mut self.spill[i * SPILL..][..SPILL]);
-        self.iovecs[i] = [prefix.as_mut_slice(), buffer, spill]
+        let parts = [prefix.as_mut_slice(), buffer, spill]
             .map(|part| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
-        let header = &mut self.headers[i].msg_hdr;
-        header.msg_iov = self.iovecs[i].as_mut_ptr();
-        header.msg_iovlen = 3;
+        let header = self.messages.lead(i, parts);
         header.msg_control = self.control[i].0.as_mut_ptr().cast();
         header.msg_controllen = CONTROL;
     }
@@ -253,7 +276,7 @@ impl Inbox {
     fn beside(&self, i: usize) -> Beside {
         let mut beside = Beside::default();
         let control = &self.control[i].0;
-        let filled = self.headers[i].msg_hdr.msg_controllen.min(CONTROL);
+        let filled = self.messages.headers[i].msg_hdr.msg_controllen.min(CONTROL);
         let mut at = 0;
         // Read as bytes, so that no length given by anybody leads outside.
         while at + size_of::<cmsghdr>() <= filled {
@@ -298,12 +321,8 @@ fn value<T: Copy>(data: &[u8]) -> Option<T> {
 /// Memory for sending.
 #[derive(Debug)]
 pub struct Outbox {
-    headers: Box<[mmsghdr]>,
-    iovecs: Box<[iovec]>,
+    messages: Headers<1>,
 }
-
-// SAFETY: the pointers lead into memory that the structure owns, or are set anew before each call.
-unsafe impl Send for Outbox {}
 
 impl Default for Outbox {
     fn default() -> Self {
@@ -314,12 +333,7 @@ impl Default for Outbox {
 impl Outbox {
     /// For up to [`BATCH`] frames.
     pub fn new() -> Outbox {
-        // SAFETY: all zeroes are valid headers and vectors: null pointers and lengths of zero.
-        let (header, empty) = unsafe { (zeroed::<mmsghdr>(), zeroed::<iovec>()) };
-        Outbox {
-            headers: vec![header; BATCH].into_boxed_slice(),
-            iovecs: vec![empty; BATCH].into_boxed_slice(),
-        }
+        Outbox { messages: Headers::new() }
     }
 
     /// Sends frames in order, at most [`BATCH`] of them; says how many were taken.
@@ -337,15 +351,15 @@ impl Outbox {
             let frame = pool.frame(*slot);
             // The kernel only reads from it.
             let base = frame.as_ptr().cast_mut().cast::<c_void>();
-            self.iovecs[i] = iovec { iov_base: base, iov_len: frame.len() };
-            self.headers[i].msg_hdr.msg_iov = &raw mut self.iovecs[i];
-            self.headers[i].msg_hdr.msg_iovlen = 1;
+            self.messages.lead(i, [iovec { iov_base: base, iov_len: frame.len() }]);
         }
         let (fd, flags) = (socket.fd.as_raw_fd(), libc::MSG_DONTWAIT);
         // SAFETY: `many` headers were just set up with pointers to frames that are borrowed for
         // the call, each with its true length; the kernel writes nothing but message lengths.
-        let done =
-            unsafe { libc::sendmmsg(fd, self.headers.as_mut_ptr(), many as c_uint, flags as _) };
+        let done = unsafe {
+            let headers = self.messages.headers.as_mut_ptr();
+            libc::sendmmsg(fd, headers, many as c_uint, flags as _)
+        };
         checked(done).map(|n| n as usize)
     }
 }
