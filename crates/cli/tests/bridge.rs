@@ -6,38 +6,21 @@ mod network;
 mod support;
 
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use laxity_core::Span;
-use laxity_scenario::model::Scenario;
 use laxity_wire::device::Device;
 use laxity_wire::offload;
+use network::scenarios::{FLOWS, VOICE, family_with, parsed};
 use network::traffic::{self, Receivers};
-use network::{LINK, Network, RECEIVER};
+use network::{LINK, Network, RECEIVER, SENDER, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::{Folder, Ran, file, laxity};
 
-const SCENARIO: &str = r#"
-[link]
-rate = "10 Mbit/s"
-max_packet = "1500 B"
-buffer = { total = "600 kB", best_effort = "400 kB" }
-[policy]
-use = "slack"
-[[realtime]]
-name = "voice"
-deadline = "20 ms"
-envelope = { packet = "200 B", peak = "1 MB/s", burst = "3 kB", rate = "42 kB/s" }
-source = { period = "5 ms", length = "200 B" }
-match = { dport = 49152 }
-[[best_effort]]
-name = "web"
-envelope = { packet = "1400 B", peak = "2 MB/s", burst = "20 kB", rate = "600 kB/s" }
-source = { length = "1400 B", on = ["20 ms", "60 ms"], off = ["10 ms", "60 ms"] }
-match = { dport = 49153 }
-"#;
-const FLOWS: usize = 3;
+/// Without a credit, so that the command finds one.
+fn scenario() -> String {
+    family_with("credit = \"1 ms\"\n", "").replace("\"exact\"", "\"slack\"")
+}
 
 fn start(network: &Network, scenario: &str, more: &[&str]) -> Child {
     let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
@@ -52,12 +35,29 @@ fn end(child: Child, signal: Signal) -> Ran {
     Ran::of(child.wait_with_output().expect("it ends"))
 }
 
-/// Sends what the scenario's sources say; says how many voice packets went and came.
-fn pass(network: &Network, scenario: &Scenario) -> (u64, u64) {
+/// Sends what the scenario's sources say from a namespace; says how many voice packets came. All
+/// come, but for those that the interfaces lost and counted.
+fn pass(network: &Network, role: usize) -> u64 {
     let receivers = Receivers::start(network, FLOWS);
-    let arrivals = traffic::arrivals(scenario, 1, Span::from_millis(400));
-    let sent = traffic::send(network, arrivals, FLOWS).join().expect("it sends");
-    (sent[0], receivers.finish()[0].packets)
+    let arrivals = traffic::arrivals(&parsed(&scenario()), 1, Span::from_millis(400));
+    let sent = traffic::send_from(network, role, arrivals, FLOWS).join().expect("it sends")[VOICE];
+    receivers.wait(network, &[sent]);
+    let before = receivers.lost;
+    let came = receivers.finish()[VOICE].packets;
+    let lost = network.lost() - before;
+    assert!(came <= sent && came + lost >= sent, "{came} of {sent} came, {lost} were lost");
+    came
+}
+
+/// The status, once it shows so many voice packets.
+fn status(path: &str, voice: u64) -> Value {
+    let mut seen = Value::Null;
+    until("the status shows what was sent", || {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        seen = serde_json::from_str(&text).unwrap_or_default();
+        seen["links"][0]["flows"]["voice"]["packets"].as_u64() >= Some(voice)
+    });
+    seen
 }
 
 /// Features that are on, of both interfaces.
@@ -76,45 +76,42 @@ fn features(network: &Network) -> Vec<(String, bool)> {
 #[test]
 fn it_may_be_killed_at_any_time() {
     let folder = Folder::new("bridge");
-    let path = folder.write("link.toml", SCENARIO);
-    let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
+    let path = folder.write("link.toml", scenario());
     for io in ["packet", "xdp"] {
         let Some(network) = network::network() else { return };
         let before = features(&network);
         let child = start(&network, &path, &["--io", io]);
         traffic::warm_up(&network);
-        let (sent, came) = pass(&network, &scenario);
-        assert_eq!(came, sent, "{io}");
+        pass(&network, SENDER);
         // In the midst of traffic.
-        let arrivals = traffic::arrivals(&scenario, 2, Span::from_millis(200));
+        let arrivals = traffic::arrivals(&parsed(&scenario()), 2, Span::from_millis(200));
         let sending = traffic::send(&network, arrivals, FLOWS);
         let killed = end(child, Signal::KILL);
         assert_eq!(killed.code, None, "{killed:?}");
         sending.join().expect("it sends");
         for device in ["in", "out"] {
-            let shown = network.ip(LINK, &format!("link show {device}")).expect("it is there");
-            assert!(!shown.contains("xdp"), "{io}: the program is still there: {shown}");
-            assert!(!shown.contains("PROMISC"), "{io}: {shown}");
+            // The system takes its time to clear up after a process.
+            until(&format!("{device} is free of programs and sockets by {io}"), || {
+                let shown = network.ip(LINK, &format!("link show {device}")).expect("it is there");
+                !shown.contains("xdp") && !shown.contains("PROMISC")
+            });
         }
-        let status = folder.path("status.json");
-        let more = ["--io", io, "--status", &status, "--policy", "exact", "--compare"];
+        let file = folder.path(&format!("status-{io}.json"));
+        let more = ["--io", io, "--status", &file, "--policy", "exact", "--compare"];
         let child = start(&network, &path, &more);
         traffic::warm_up(&network);
-        let (sent, came) = pass(&network, &scenario);
-        assert_eq!(came, sent, "{io}: started again");
-        std::thread::sleep(Duration::from_millis(1100));
-        let seen: Value =
-            serde_json::from_str(&std::fs::read_to_string(&status).expect("it is written"))
-                .expect("it is JSON");
+        let came = pass(&network, SENDER);
+        let seen = status(&file, came);
         let ended = end(child, Signal::TERM);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.out.contains("voice") && ended.out.contains("simulated"), "{}", ended.out);
         assert!(ended.err.contains("passed on as it comes"), "{}", ended.err);
         let link = &seen["links"][0];
         assert_eq!((&link["device"], &link["policy"]), (&"out".into(), &"exact".into()));
-        assert_eq!(link["flows"]["voice"]["packets"], sent, "{io}");
-        assert_eq!(link["flows"]["voice"]["dropped"], 0, "{io}");
-        assert_eq!(seen["threads"]["in"]["io"], io);
+        let thread = &seen["threads"]["in"];
+        let excused = thread["stalled_ms"].as_f64() > Some(0.0);
+        assert!(excused || link["flows"]["voice"]["dropped"] == 0, "{io}: {seen}");
+        assert_eq!(thread["io"], io);
         assert_eq!(features(&network), before, "{io}: features are as they were");
     }
 }
@@ -123,15 +120,16 @@ fn it_may_be_killed_at_any_time() {
 #[test]
 fn it_says_which_interface_was_removed() {
     let folder = Folder::new("removed");
-    let path = folder.write("link.toml", SCENARIO);
-    let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
+    let path = folder.write("link.toml", scenario());
     for with_its_namespace in [false, true] {
         let Some(network) = network::network() else { return };
-        let child = start(&network, &path, &["--reverse", &path, "--json"]);
+        let file = folder.path(&format!("status-{with_its_namespace}.json"));
+        let more = ["--reverse", &path, "--json", "--status", &file];
+        let child = start(&network, &path, &more);
         traffic::warm_up(&network);
-        let arrivals = traffic::arrivals(&scenario, 3, Span::from_millis(400));
+        let arrivals = traffic::arrivals(&parsed(&scenario()), 3, Span::from_millis(1500));
         let sending = traffic::send(&network, arrivals, FLOWS);
-        std::thread::sleep(Duration::from_millis(100));
+        status(&file, 6);
         if with_its_namespace {
             // The other end of the pair goes with it, and so does `out`.
             network.remove(RECEIVER);
@@ -155,32 +153,24 @@ fn a_tunnel_goes_with_its_link() {
     let Some(network) = network::network() else { return };
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
     let folder = Folder::new("tunnel");
-    let path = folder.write("link.toml", SCENARIO);
+    let path = folder.write("link.toml", scenario());
     for signal in [Signal::KILL, Signal::TERM] {
         let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
         command.args(["link", "tun", &path, "--name", "tun7", "--out", "out", "--json"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
-        for _ in 0..100 {
-            if network.ip(LINK, "link set tun7 up").is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("there is a tunnel", || network.ip(LINK, "link set tun7 up").is_ok());
         network.ip(LINK, "route add 10.9.0.2/32 dev tun7 src 10.9.0.1").expect("it is up");
-        let receivers = Receivers::start(&network, FLOWS);
-        let scenario = Scenario::parse(SCENARIO, "link.toml").expect("it is well-formed");
-        let arrivals = traffic::arrivals(&scenario, 1, Span::from_millis(300));
-        let sent = traffic::send_from(&network, LINK, arrivals, FLOWS).join().expect("it sends");
-        assert_eq!(receivers.finish()[0].packets, sent[0]);
+        let came = pass(&network, LINK);
         let ended = end(child, signal);
-        assert!(network.ip(LINK, "link show tun7").is_err(), "it is still there");
+        until("the tunnel is gone", || network.ip(LINK, "link show tun7").is_err());
         if signal == Signal::TERM {
             assert_eq!(ended.code, Some(0), "{ended:?}");
             let status: Value = serde_json::from_str(&ended.out).expect("it is JSON");
             assert_eq!(status["links"][0]["device"], "out");
             assert_eq!(status["threads"]["tun7"]["io"], "tun");
-            assert_eq!(status["links"][0]["flows"]["voice"]["packets"], sent[0]);
+            let went = status["links"][0]["flows"]["voice"]["packets"].as_u64();
+            assert!(went >= Some(came), "{came} came: {status}");
         }
     }
     let bad = ["link", "tun", &path, "--name", "a/b", "--out", "lo"];
@@ -191,8 +181,9 @@ fn a_tunnel_goes_with_its_link() {
 #[test]
 fn what_cannot_be_joined_is_refused_with_a_reason() {
     let folder = Folder::new("refused");
-    let path = folder.write("link.toml", SCENARIO);
-    let tight = folder.write("tight.toml", SCENARIO.replace("20 ms\"", "1 ms\""));
+    let path = folder.write("link.toml", scenario());
+    let tight = scenario().replace("deadline = \"10 ms\"", "deadline = \"1 ms\"");
+    let tight = folder.write("tight.toml", tight);
     let bridge = |scenario: &str, input: &str, output: &str| {
         laxity(&["link", "bridge", scenario, "--in", input, "--out", output])
     };
@@ -201,7 +192,7 @@ fn what_cannot_be_joined_is_refused_with_a_reason() {
     bridge(&path, "lo", "lo").fails(2, &["same interface"]);
     bridge(&tight, "lo", "eth-none").fails(1, &["not admitted", "laxity check"]);
     bridge(&file("scenarios/media-server.toml"), "lo", "no").fails(2, &["[link]"]);
-    let marked = SCENARIO.replace("dport = 49153", "mark = 7");
+    let marked = scenario().replace("dport = 49153", "mark = 7");
     bridge(&folder.write("marked.toml", &marked), "no-in", "no-out").fails(2, &["mark", "note"]);
     let nobody = Command::new("setpriv")
         .args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_laxity")])

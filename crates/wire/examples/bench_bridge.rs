@@ -15,37 +15,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use laxity_core::Time;
-use laxity_scenario::model::Scenario;
-use laxity_trace::{LinkType, SimPacket};
-use laxity_wire::bridge::{Attached, Io, Report, Running, Schedule};
+use laxity_trace::SimPacket;
+use laxity_wire::bridge::{Io, Report, Schedule};
 use laxity_wire::device::Device;
 use laxity_wire::packet::PacketTransmitter;
 use laxity_wire::pool::{Pool, Slot};
 use laxity_wire::port::Transmit as _;
 
 use rustix::process::setpriority_process;
-use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+use rustix::thread::gettid;
+use support::link::Link;
+use support::scenarios::voice_web_bulk;
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-const SCENARIO: &str = r#"
-[link]
-rate = "40 Gbit/s"
-max_packet = "1514 B"
-credit = "1 ms"
-buffer = { total = "8 MB", best_effort = "4 MB" }
-[[realtime]]
-name = "voice"
+/// Of the flow for real time.
+const VOICE: &str = r#"
 deadline = "4 ms"
 envelope = { packet = "1514 B", peak = "4 GB/s", burst = "500 kB", rate = "500 MB/s" }
 match = { dscp = "EF" }
-[[best_effort]]
-name = "web"
-match = { dport = 49153 }
-[[best_effort]]
-name = "bulk"
-match = { dport = 49154 }
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -78,26 +67,23 @@ fn run(io: Io, policy: &str, bytes: u32, seconds: u64) -> Result<f64, Box<dyn Er
     let (from, asked) = (network.name(support::SENDER).to_owned(), Arc::clone(&stop));
     let flood = std::thread::spawn(move || {
         support::enter(&from);
-        own_processor(0);
+        support::own_processor(0);
+        before_others();
         flood(bytes, &asked).expect("the sender sends");
     });
-    network.enter(support::LINK);
-    own_processor(1);
-    let scenario = Scenario::parse(SCENARIO, "bench.toml")?;
+    let buffer = "{ total = \"8 MB\", best_effort = \"4 MB\" }";
+    let scenario = voice_web_bulk("40 Gbit/s", buffer, VOICE);
     let schedule = Schedule { policy: policy.to_owned(), ..Schedule::of(scenario) };
-    let (input, output) = (Attached::to("in", io)?, Attached::to("out", io)?);
-    let link = Running::start("in", &schedule, LinkType::ETHERNET, input.receive, output.transmit)?;
+    before_others();
+    let link = Link::start(&network, schedule, io);
     std::thread::sleep(Duration::from_millis(500));
-    let ask = || link.report().ok_or("the link ended");
+    let ask = || link.forth.report().ok_or("the link ended");
     let (before, began) = (ask()?, Instant::now());
     std::thread::sleep(Duration::from_secs(seconds));
     let (after, took) = (ask()?, began.elapsed());
     stop.store(true, Ordering::Relaxed);
     flood.join().map_err(|_| "the sender broke down")?;
-    let ended = link.stop()?;
-    if let Some(error) = ended.error {
-        return Err(error.into());
-    }
+    link.stop();
     let sent = |r: &Report| r.counts.classes.iter().map(|c| c.sent()).sum::<u64>();
     let (packets, cpu) = (sent(&after) - sent(&before), after.cpu_ns - before.cpu_ns);
     let rate = packets as f64 * 1e9 / cpu as f64;
@@ -111,11 +97,8 @@ fn run(io: Io, policy: &str, bytes: u32, seconds: u64) -> Result<f64, Box<dyn Er
     Ok(rate)
 }
 
-/// Keeps the calling thread, and those it will start, to one processor, where there are several.
-fn own_processor(number: usize) {
-    let mut set = CpuSet::new();
-    set.set(number);
-    let _ = sched_setaffinity(None, &set);
+/// Puts the calling thread, and those it will start, before all others.
+fn before_others() {
     let _ = setpriority_process(Some(gettid()), -20);
 }
 

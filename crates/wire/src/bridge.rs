@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ use crate::packet::{PacketReceiver, PacketTransmitter};
 use crate::port::{self, Receive, Transmit};
 use crate::xdp;
 
-/// How long an answer of a thread is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// So often is looked whether a thread that owes an answer has ended.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A rate that no interface reaches: nothing is shaped.
 const UNSHAPED: Rate = Rate(1_000_000_000_000);
@@ -146,6 +146,7 @@ pub struct Report {
 pub struct Running {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<Ended>>,
+    turn: Mutex<()>,
 }
 
 /// How a direction ended.
@@ -196,7 +197,7 @@ impl Running {
         let builder = std::thread::Builder::new().name(format!("link {name}"));
         let work = move || run(forwarder, receive, transmit, spin, &inside);
         let thread = Some(builder.spawn(work).map_err(failed)?);
-        Ok(Running { shared, thread })
+        Ok(Running { shared, thread, turn: Mutex::new(()) })
     }
 
     /// Whether it goes on: it ends by itself when an interface is removed.
@@ -207,10 +208,19 @@ impl Running {
     /// What it has done so far; `None` when it has ended.
     pub fn report(&self) -> Option<Report> {
         let (sender, receiver): (_, Receiver<Report>) = channel();
-        *self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        // One question at a time, so that no answer goes to another.
+        let _turn = lock(&self.turn);
+        *lock(&self.shared.answer) = Some(sender);
         self.shared.asked.store(true, Ordering::Release);
         self.shared.wake();
-        receiver.recv_timeout(PATIENCE).ok()
+        loop {
+            let running = self.is_running();
+            match receiver.recv_timeout(LOOK) {
+                Ok(report) => return Some(report),
+                Err(_) if running => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     /// Stops it. Packets that wait are lost, and counted as waiting.
@@ -242,6 +252,10 @@ impl Shared {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn run(
     forwarder: Forwarder,
     receive: Box<dyn Receive>,
@@ -252,8 +266,7 @@ fn run(
     let mut direction = Direction::new(forwarder, receive, transmit, spin);
     let look = |forwarder: &mut Forwarder| {
         if shared.asked.swap(false, Ordering::Acquire) {
-            let mut answer = shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(sender) = answer.take() {
+            if let Some(sender) = lock(&shared.answer).take() {
                 // Who asked may have gone.
                 let _ = sender.send(report(forwarder));
             }

@@ -79,6 +79,8 @@ pub struct Counts {
     /// How long after its start a frame was handed over, in ns. Deadlines are kept as long as this
     /// stays below the credit.
     pub lag: Histogram,
+    /// How often the thread has looked for something to do.
+    pub rounds: u64,
     /// How late the thread woke after the instant it asked for, in ns.
     pub wakes: Histogram,
     /// How often the interface had no room and frames waited for it.

@@ -92,6 +92,7 @@ impl Direction {
     /// An interface was removed, or the system refuses.
     pub fn round(&mut self, now: Time) -> Result<Wait, WireError> {
         self.forwarder.now(now);
+        self.forwarder.counts_mut().rounds += 1;
         if now.since(self.asked) >= LONGEST {
             self.asked = now;
             self.check()?;
@@ -101,6 +102,8 @@ impl Direction {
         let many = arrived.len();
         for slot in arrived.drain(..) {
             let stamp = self.forwarder.frames().stamp(slot);
+            // The thread may have been kept waiting since the round began.
+            self.forwarder.now(stamp);
             self.decide(now, Time(stamp.0.saturating_sub(1)))?;
             self.forwarder.arrive(slot);
         }
@@ -146,9 +149,9 @@ impl Direction {
         self.slots.extend(self.chosen.iter().map(Outgoing::slot));
         let taken = self.transmit.transmit(self.forwarder.frames(), &self.slots);
         let taken = taken?;
-        let now = port::now();
+        let handed = port::now();
         for outgoing in self.chosen.drain(..taken.frames) {
-            self.forwarder.sent(&outgoing, now);
+            self.forwarder.sent(&outgoing, handed);
         }
         let counts = self.forwarder.counts_mut();
         match taken.obstacle {

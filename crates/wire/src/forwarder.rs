@@ -13,7 +13,7 @@ use laxity_trace::{LinkType, decode};
 use crate::counts::Counts;
 use crate::error::WireError;
 use crate::pool::{Pool, Slot};
-use crate::port::Receive;
+use crate::port::{Intake, Receive};
 
 /// Frames that may be between the interfaces and the queues.
 pub const BATCH: usize = 512;
@@ -144,7 +144,8 @@ impl Forwarder {
         from: &mut dyn Receive,
         arrived: &mut Vec<Slot>,
     ) -> Result<(), WireError> {
-        from.receive(&mut self.pool, arrived, &mut self.counts)
+        let (pool, counts) = (&mut self.pool, &mut self.counts);
+        from.receive(&mut Intake { pool, arrived, counts })
     }
 
     /// The buffers, to read.

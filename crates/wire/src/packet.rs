@@ -9,7 +9,7 @@ use crate::counts::Counts;
 use crate::device::Device;
 use crate::error::WireError;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
 use crate::segment::{self, Malformed, Packets, Todo};
 use crate::sys::packet::{BATCH, Inbox, Outbox, PacketSocket, SPILL};
 
@@ -40,48 +40,41 @@ impl PacketReceiver {
     }
 
     /// One frame, with all that is left to do to it.
-    fn take(
-        &mut self,
-        i: usize,
-        (now, wall): (Time, Time),
-        pool: &mut Pool,
-        arrived: &mut Vec<Slot>,
-        counts: &mut Counts,
-    ) {
+    fn take(&mut self, i: usize, (now, wall): (Time, Time), intake: &mut Intake<'_>) {
         let (slot, len, beside) = self.inbox.frame(i);
         let age = if beside.wall == 0 { 0 } else { wall.0.saturating_sub(beside.wall) };
         let stamp = Time(now.0.saturating_sub(age));
-        pool.received(slot, len, stamp);
+        intake.pool.received(slot, len, stamp);
         let done = match Todo::read(self.inbox.prefix(i)) {
             Ok(Todo { cut: None, checksum: None }) => Ok(false),
             Ok(Todo { cut: None, checksum: Some(places) }) => {
-                counts.checksums += 1;
-                segment::complete(pool.frame_mut(slot), places).map(|()| false)
+                intake.counts.checksums += 1;
+                segment::complete(intake.pool.frame_mut(slot), places).map(|()| false)
             }
             Ok(Todo { cut: Some(cut), .. }) => {
-                counts.segmented += 1;
+                intake.counts.segmented += 1;
                 let whole = &mut self.whole;
                 whole.clear();
-                whole.extend_from_slice(pool.frame(slot));
+                whole.extend_from_slice(intake.pool.frame(slot));
                 let rest = len.saturating_sub(whole.len()).min(SPILL);
                 whole.extend_from_slice(&self.inbox.spilt(i)[..rest]);
-                cut_up(whole, cut, stamp, beside.tag, pool, arrived, counts).map(|()| true)
+                cut_up(whole, cut, stamp, beside.tag, intake).map(|()| true)
             }
             Err(Malformed) => Err(Malformed),
         };
         match done {
             Ok(false) => {
                 if let Some((protocol, tag)) = beside.tag {
-                    pool.insert_tag(slot, protocol, tag);
+                    intake.pool.insert_tag(slot, protocol, tag);
                 }
-                arrived.push(slot);
+                intake.arrived.push(slot);
             }
-            Ok(true) => pool.give(slot),
+            Ok(true) => intake.pool.give(slot),
             // A cut frame has no complete checksum, and is counted for its length.
-            Err(Malformed) if pool.is_cut(slot) => arrived.push(slot),
+            Err(Malformed) if intake.pool.is_cut(slot) => intake.arrived.push(slot),
             Err(Malformed) => {
-                counts.malformed += 1;
-                pool.give(slot);
+                intake.counts.malformed += 1;
+                intake.pool.give(slot);
             }
         }
     }
@@ -93,10 +86,9 @@ fn cut_up(
     cut: segment::Cut,
     stamp: Time,
     tag: Option<(u16, u16)>,
-    pool: &mut Pool,
-    arrived: &mut Vec<Slot>,
-    counts: &mut Counts,
+    intake: &mut Intake<'_>,
 ) -> Result<(), Malformed> {
+    let Intake { pool, arrived, counts } = intake;
     let mut packets = Packets::of(whole, cut)?;
     for _ in 0..MOST_CUTS {
         let Some(slot) = pool.take() else { break };
@@ -116,20 +108,15 @@ fn cut_up(
 }
 
 impl Receive for PacketReceiver {
-    fn receive(
-        &mut self,
-        pool: &mut Pool,
-        arrived: &mut Vec<Slot>,
-        counts: &mut Counts,
-    ) -> Result<(), WireError> {
-        let received = match self.inbox.receive(&self.socket, pool) {
+    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
+        let received = match self.inbox.receive(&self.socket, intake.pool) {
             Ok(n) => n,
             Err(e) => return self.device.excuse(e, "receiving"),
         };
         // Stamps are of the wall clock, which may jump; ages are not affected by that.
         let clocks = (port::now(), port::wall());
         for i in 0..received {
-            self.take(i, clocks, pool, arrived, counts);
+            self.take(i, clocks, intake);
         }
         self.inbox.release(received);
         Ok(())

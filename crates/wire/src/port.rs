@@ -10,20 +10,25 @@ use crate::counts::Counts;
 use crate::error::WireError;
 use crate::pool::{Pool, Slot};
 
+/// Where frames that come in are put.
+#[derive(Debug)]
+pub struct Intake<'a> {
+    /// Gives each its buffer.
+    pub pool: &'a mut Pool,
+    /// The buffers, in order of arrival.
+    pub arrived: &'a mut Vec<Slot>,
+    /// What was done to frames, and which were lost.
+    pub counts: &'a mut Counts,
+}
+
 /// Frames in.
 pub trait Receive: Send {
-    /// Receives what waits, in order of arrival, each frame into a buffer of the pool with its
-    /// length and stamp, and appends them to `arrived`. Does not wait. Where the interface is
-    /// down or gone for now there is just nothing.
+    /// Receives what waits, each frame into a buffer with its length and stamp. Does not wait.
+    /// Where the interface is down or gone for now there is just nothing.
     ///
     /// # Errors
     /// The interface was removed, or the system refuses.
-    fn receive(
-        &mut self,
-        pool: &mut Pool,
-        arrived: &mut Vec<Slot>,
-        counts: &mut Counts,
-    ) -> Result<(), WireError>;
+    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError>;
 
     /// Becomes readable when there is something to receive.
     fn fd(&self) -> BorrowedFd<'_>;

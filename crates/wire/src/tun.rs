@@ -16,7 +16,7 @@ use crate::device::Device;
 use crate::error::WireError;
 use crate::packet::obstacle;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
 use crate::sys;
 
 /// Packets to a round.
@@ -61,12 +61,8 @@ impl TunReceiver {
 }
 
 impl Receive for TunReceiver {
-    fn receive(
-        &mut self,
-        pool: &mut Pool,
-        arrived: &mut Vec<Slot>,
-        _counts: &mut Counts,
-    ) -> Result<(), WireError> {
+    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
+        let Intake { pool, arrived, .. } = intake;
         let now = port::now();
         for _ in 0..BATCH {
             let Some(slot) = pool.take() else { return Ok(()) };

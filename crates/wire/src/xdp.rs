@@ -9,7 +9,7 @@ use crate::device::{Device, control};
 use crate::error::WireError;
 use crate::packet::obstacle;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
 use crate::segment;
 use crate::sys::{bpf, ethtool, xsk};
 
@@ -69,12 +69,8 @@ pub fn open(device: &Device) -> Result<(XdpReceiver, XdpTransmitter), WireError>
 }
 
 impl Receive for XdpReceiver {
-    fn receive(
-        &mut self,
-        pool: &mut Pool,
-        arrived: &mut Vec<Slot>,
-        counts: &mut Counts,
-    ) -> Result<(), WireError> {
+    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
+        let Intake { pool, arrived, counts } = intake;
         let now = port::now();
         self.socket.receive(BATCH, |frame| {
             let Some(slot) = pool.take() else { return false };

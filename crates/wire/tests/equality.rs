@@ -1,5 +1,7 @@
 //! The link in user space decides as the simulator does, packet by packet.
 
+mod support;
+
 use std::collections::HashMap;
 
 use laxity_core::{FlowId, Span, Time};
@@ -10,6 +12,7 @@ use laxity_scenario::model::Scenario;
 use laxity_sim::{Arrival, Control, Observer, Traffic, simulate};
 use laxity_trace::{LinkType, SimPacket};
 use laxity_wire::forwarder::Forwarder;
+use support::{draw, frame};
 
 /// All that a policer does, small limits so that packets are dropped and pushed out, and lengths
 /// beyond what flows may send.
@@ -57,17 +60,13 @@ match = { dport = 49156 }
 "#;
 
 fn scenario() -> Scenario {
-    Scenario::parse(SCENARIO, "equality.toml").expect("it is well-formed")
+    support::scenarios::parsed(SCENARIO)
 }
 
 /// Arrivals of all flows in bursts, up to twice what the link carries.
 fn arrivals(seed: u64, many: usize) -> Vec<Arrival> {
     let mut state = seed;
-    let mut draw = move |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut draw = move |below| draw(&mut state, below);
     let mut now = 1_000_000;
     let arrival = |_| {
         // Many at one instant, some a little later, sometimes a pause.
@@ -125,14 +124,7 @@ fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent
     };
     for (number, arrival) in (0..).zip(arrivals) {
         serve(&mut forwarder, &numbers, Time(arrival.time.0 - 1));
-        let (flow, bytes) = (arrival.flow.0, arrival.bytes);
-        let packet = SimPacket { flow, bytes, dscp: 0, sequence: number };
-        let frame = packet.frame().expect("a small number");
-        let pool = forwarder.pool();
-        let slot = pool.take().expect("a buffer is free");
-        let headers = frame.bytes();
-        pool.buffer(slot)[..headers.len()].copy_from_slice(headers);
-        pool.received(slot, bytes as usize, arrival.time);
+        let slot = frame(forwarder.pool(), arrival, number);
         numbers.insert(slot.number(), number);
         forwarder.arrive(slot);
     }
@@ -189,13 +181,12 @@ fn a_late_caller_catches_up_for_the_credit_alone() {
     scenario.link.credit = Span(2_000_000);
     let mut forwarder = Forwarder::new(&scenario, "fifo", LinkType::ETHERNET).expect("fifo");
     let bytes = 1226; // 1250 B on the wire: a millisecond
-    for number in 0..10 {
-        let packet = SimPacket { flow: 5, bytes, dscp: 0, sequence: number };
-        let pool = forwarder.pool();
-        let slot = pool.take().expect("free");
-        pool.buffer(slot)[..42].copy_from_slice(packet.frame().expect("small").bytes());
-        pool.received(slot, bytes as usize, Time(0));
+    let comes = |forwarder: &mut Forwarder, number, time| {
+        let slot = frame(forwarder.pool(), &Arrival { time, flow: FlowId(5), bytes }, number);
         forwarder.arrive(slot);
+    };
+    for number in 0..10 {
+        comes(&mut forwarder, number, Time(0));
     }
     let take = |forwarder: &mut Forwarder, now: u64| {
         forwarder.now(Time(now));
@@ -219,14 +210,9 @@ fn a_late_caller_catches_up_for_the_credit_alone() {
     assert_eq!(take(&mut forwarder, 10_500_000), 1);
     // The link has idled since 11 ms; two come, at 20 and 21 ms, and are read at 25 ms.
     for (number, stamp) in [(10, 20_000_000), (11, 21_000_000)] {
-        let packet = SimPacket { flow: 5, bytes, dscp: 0, sequence: number };
-        let pool = forwarder.pool();
-        let slot = pool.take().expect("free");
-        pool.buffer(slot)[..42].copy_from_slice(packet.frame().expect("small").bytes());
-        pool.received(slot, bytes as usize, Time(stamp));
         forwarder.now(Time(25_000_000));
         assert!(forwarder.depart(Time(stamp - 1)).is_none());
-        forwarder.arrive(slot);
+        comes(&mut forwarder, number, Time(stamp));
     }
     assert_eq!(take(&mut forwarder, 25_000_000), 2);
     assert_eq!(forwarder.counts().longest_stall, Span(3_000_000), "from 20 to 23 ms");
@@ -243,11 +229,7 @@ fn any_bytes_are_a_frame() {
     let scenario = scenario();
     let mut forwarder = Forwarder::new(&scenario, "slack", LinkType::ETHERNET).expect("slack");
     let mut state = 11u64;
-    let mut draw = move |below: u64| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut draw = move |below| draw(&mut state, below);
     let mut now = 0;
     for number in 0..60_000 {
         now += draw(2_000_000);

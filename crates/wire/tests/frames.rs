@@ -8,18 +8,18 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use laxity_core::Time;
-use laxity_scenario::model::Scenario;
-use laxity_trace::{LinkType, SimPacket};
-use laxity_wire::bridge::{Attached, Io, Running, Schedule};
+use laxity_trace::SimPacket;
+use laxity_wire::bridge::{Attached, Io, Schedule};
 use laxity_wire::counts::Counts;
 use laxity_wire::device::Device;
-use laxity_wire::lock::Lock;
 use laxity_wire::offload;
 use laxity_wire::packet::{PacketReceiver, PacketTransmitter};
 use laxity_wire::pool::Pool;
-use laxity_wire::port::{Obstacle, Receive as _, Transmit as _};
+use laxity_wire::port::{Intake, Obstacle, Receive as _, Transmit as _};
+use support::link::Link;
+use support::scenarios::parsed;
 use support::traffic::warm_up;
-use support::{LINK, Network, RECEIVER, SENDER, enter};
+use support::{LINK, Network, RECEIVER, SENDER, enter, until};
 
 const FAST: &str = r#"
 [link]
@@ -37,18 +37,11 @@ match = { protocol = "tcp" }
 const TAGGED: usize = 0;
 const TCP: usize = 1;
 
-fn start(network: &Network, io: Io) -> (Running, Running, Vec<(offload::Offload, Lock)>) {
-    network.enter(LINK);
-    let attach = |device| Attached::to(device, io).unwrap_or_else(|e| panic!("{e}"));
-    let (input, output) = (attach("in"), attach("out"));
-    let scenario = Scenario::parse(FAST, "fast.toml").expect("it is well-formed");
-    let ethernet = LinkType::ETHERNET;
-    let start = |name, schedule: &Schedule, receive, transmit| {
-        Running::start(name, schedule, ethernet, receive, transmit).expect("it starts")
-    };
-    let forth = start("forth", &Schedule::of(scenario), input.receive, output.transmit);
-    let back = start("back", &Schedule::unscheduled(), output.receive, input.transmit);
-    (forth, back, vec![input.hold, output.hold])
+fn start(io: Io) -> Option<(Network, Link)> {
+    let network = support::network()?;
+    let link = Link::start(&network, Schedule::of(parsed(FAST)), io);
+    warm_up(&network);
+    Some((network, link))
 }
 
 /// Fails when a checksum is left unfinished or a large frame is not cut: tried both; then not a
@@ -56,9 +49,7 @@ fn start(network: &Network, io: Io) -> (Running, Running, Vec<(offload::Offload,
 #[test]
 fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
     for io in [Io::Packet, Io::Xdp] {
-        let Some(network) = support::network() else { return };
-        let (forth, _back, _offloads) = start(&network, io);
-        warm_up(&network);
+        let Some((network, link)) = start(io) else { return };
         let namespace = network.name(RECEIVER).to_owned();
         let (ready, is_ready) = std::sync::mpsc::channel();
         let receiver = std::thread::spawn(move || {
@@ -81,7 +72,7 @@ fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
         });
         sender.join().expect("it sends");
         assert!(receiver.join().expect("it receives") == data, "{io:?}: other bytes arrive");
-        let counts = forth.stop().expect("it stops").report.counts;
+        let counts = link.stop().report.counts;
         let dropped: Vec<_> = counts.classes[TCP].drops().collect();
         assert_eq!(counts.malformed, 0, "{io:?}");
         assert!(!dropped.iter().any(|(why, _)| *why == "oversize"), "{io:?}: {dropped:?}");
@@ -100,9 +91,7 @@ fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
 #[test]
 fn tags_go_through() {
     for io in [Io::Packet, Io::Xdp] {
-        let Some(network) = support::network() else { return };
-        let (forth, _back, _offloads) = start(&network, io);
-        warm_up(&network);
+        let Some((network, link)) = start(io) else { return };
         network.enter(RECEIVER);
         let mut pool = Pool::new(600, 1600).expect("small");
         let mut listener =
@@ -132,10 +121,10 @@ fn tags_go_through() {
             pool.give(slot);
         }
         let mut seen = Vec::new();
-        for _ in 0..100 {
-            let mut arrived = Vec::new();
-            let mut counts = Counts::new(0);
-            listener.receive(&mut pool, &mut arrived, &mut counts).expect("it is up");
+        until(&format!("{io:?}: all frames come"), || {
+            let (mut arrived, mut counts) = (Vec::new(), Counts::new(0));
+            let mut intake = Intake { pool: &mut pool, arrived: &mut arrived, counts: &mut counts };
+            listener.receive(&mut intake).expect("it is up");
             for slot in arrived {
                 let frame = pool.frame(slot).to_vec();
                 if frame.ends_with(&[7; 158]) {
@@ -143,16 +132,13 @@ fn tags_go_through() {
                 }
                 pool.give(slot);
             }
-            if seen.len() == sent.len() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            seen.len() >= sent.len()
+        });
         // Frames of several classes that come together may change places.
         seen.sort_unstable();
         sent.sort_unstable();
         assert!(seen == sent, "{io:?}: {seen:x?} instead of {sent:x?}");
-        let counts = forth.stop().expect("it stops").report.counts;
+        let counts = link.stop().report.counts;
         assert_eq!(counts.classes[TAGGED].packets, 2, "{io:?}: two have priority 5 outside");
     }
 }

@@ -6,152 +6,111 @@
 
 mod support;
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use laxity_core::{Span, Time};
+use laxity_core::{FlowId, Span};
 use laxity_scenario::model::Scenario;
 use laxity_sim::Arrival;
-use laxity_trace::LinkType;
 use laxity_wire::WireError;
-use laxity_wire::bridge::{Attached, Ended, Io, Running, Schedule};
-use laxity_wire::compare::compare;
+use laxity_wire::bridge::{Io, Schedule};
+use laxity_wire::compare::{Row, compare};
 use laxity_wire::counts::Counts;
-use laxity_wire::lock::Lock;
-use laxity_wire::offload::Offload;
+use support::link::Link;
+use support::scenarios::{BULK, FLOWS, VIDEO, VOICE, family, family_with, parsed};
 use support::traffic::{self, Outcome, Receivers};
-use support::{LINK, Network};
-
-/// Voice, video and two bursty best-effort classes, nine tenths of 10 Mbit/s.
-const FAMILY: &str = r#"
-[link]
-rate = "10 Mbit/s"
-max_packet = "1500 B"
-credit = "1 ms"
-buffer = { total = "600 kB", best_effort = "400 kB" }
-[policy]
-use = "exact"
-[[realtime]]
-name = "voice"
-deadline = "10 ms"
-envelope = { packet = "200 B", peak = "1 MB/s", burst = "3 kB", rate = "42 kB/s" }
-source = { period = "5 ms", length = "200 B" }
-match = { dport = 49152 }
-[[realtime]]
-name = "video"
-deadline = "100 ms"
-envelope = { burst = "42 kB", rate = "400 kB/s", packet = "1400 B" }
-source = { length = "1400 B", on = ["20 ms", "40 ms"], off = ["40 ms", "90 ms"] }
-match = { dport = 49153 }
-[[best_effort]]
-name = "http"
-envelope = { packet = "1000 B", peak = "1 MB/s", burst = "8 kB", rate = "250 kB/s" }
-source = { length = "1000 B", on = ["5 ms", "20 ms"], off = ["5 ms", "30 ms"] }
-match = { dport = 49154 }
-[[best_effort]]
-name = "bulk"
-envelope = { packet = "1400 B", peak = "2 MB/s", burst = "20 kB", rate = "400 kB/s" }
-source = { length = "1400 B", on = ["20 ms", "60 ms"], off = ["10 ms", "60 ms"] }
-match = { dport = 49155 }
-"#;
-const FLOWS: usize = 5;
-const VOICE: usize = 0;
-const VIDEO: usize = 1;
-const BULK: usize = 3;
+use support::{LINK, until};
 
 /// The time of 1500 bytes at 10 Mbit/s, in ns.
 const LONGEST_FRAME: f64 = 1.2e6;
 
+/// So long a thread must at least have been kept waiting for its socket to overflow, in ns.
+const OVERFLOWS: u64 = 100_000_000;
+
 const WAYS: [Io; 2] = [Io::Packet, Io::Xdp];
 
-fn family() -> Scenario {
-    Scenario::parse(FAMILY, "family.toml").expect("it is well-formed")
+/// A scenario under a policy, its arrivals kept; awake in time, as far as the machine lets it.
+fn scheduled(scenario: Scenario, policy: &str) -> Schedule {
+    Schedule { policy: policy.to_owned(), spin: Span(100_000), record: 1 << 20, scenario }
 }
 
-/// Both directions between `in` and `out`; the other one is not scheduled.
-struct Link {
-    forth: Running,
-    back: Running,
+/// A run that is over.
+struct Passed {
+    name: String,
+    outcome: Outcome,
+    counts: Counts,
     scenario: Scenario,
-    policy: String,
-    holds: [(Offload, Lock); 2],
+    /// As the link saw them.
+    arrivals: Vec<Arrival>,
+    /// Beside the simulator, fed with the same arrivals.
+    rows: Vec<Row>,
 }
 
-impl Link {
-    fn start(network: &Network, scenario: Scenario, policy: &str, io: Io) -> Link {
-        network.enter(LINK);
-        let (input, output) = (attach("in", io), attach("out", io));
-        // Awake in time, as far as the machine lets them.
-        let (record, spin) = (1 << 20, Span(100_000));
-        let policy = policy.to_owned();
-        let schedule =
-            Schedule { policy: policy.clone(), record, spin, scenario: scenario.clone() };
-        let ethernet = LinkType::ETHERNET;
-        let forth = Running::start("forth", &schedule, ethernet, input.receive, output.transmit);
-        let schedule = Schedule::unscheduled();
-        let back = Running::start("back", &schedule, ethernet, output.receive, input.transmit);
-        let (forth, back) = (forth.expect("it starts"), back.expect("it starts"));
-        let holds = [input.hold, output.hold];
-        Link { forth, back, scenario, policy, holds }
+impl Passed {
+    /// What comes of `pass` through a new link.
+    fn of(
+        name: String,
+        schedule: Schedule,
+        io: Io,
+        pass: impl FnOnce(&Link, &support::Network) -> Outcome,
+    ) -> Option<Passed> {
+        let network = support::network()?;
+        let link = Link::start(&network, schedule, io);
+        traffic::warm_up(&network);
+        let outcome = pass(&link, &network);
+        let (scenario, policy) = (link.scenario.clone(), link.policy.clone());
+        let ended = link.stop();
+        let counts = ended.report.counts;
+        let (arrivals, complete) = ended.record.expect("it was asked for");
+        assert!(complete, "the record is long enough");
+        let rows = compare(&scenario, &policy, arrivals.clone(), &counts).expect(&name);
+        Some(Passed { name, outcome, counts, scenario, arrivals, rows })
     }
 
-    /// Waits until each frame is sent or dropped for a reason; none is stuck.
-    fn drains(&self, what: &str) {
-        for _ in 0..200 {
-            let counts = self.forth.report().expect("it runs").counts;
-            if counts.classes.iter().all(|class| class.waiting() == 0) {
-                return;
+    /// No real-time frame is later than the threads were; and none is lost, unless the link stood
+    /// still or the flow came beyond its envelope, so that the simulator loses some too.
+    fn keeps_its_promise(&self, flows: &[usize]) {
+        let Passed { name, counts, .. } = self;
+        let excuse = counts.excuse(self.scenario.link.credit);
+        for flow in flows {
+            let (class, row) = (&counts.classes[*flow], &self.rows[*flow]);
+            if counts.stalled == Span(0) && row.sent.1 == class.packets {
+                let dropped: Vec<_> = class.drops().collect();
+                assert_eq!(dropped, [], "{name}: real-time flow {flow} lost frames");
             }
-            std::thread::sleep(Duration::from_millis(50));
+            assert!(
+                class.most_late <= excuse,
+                "{name}: real-time flow {flow} was late by {} ns, the threads by {excuse} ns only",
+                class.most_late
+            );
         }
-        panic!("{what}: frames still wait");
+        assert_eq!(counts.malformed, 0, "{name}");
     }
 
-    fn stop(self) -> Ended {
-        self.back.stop().expect("it stops");
-        let ended = self.forth.stop().expect("it stops");
-        if let Some(error) = &ended.error {
-            panic!("the link ended: {error}");
+    /// Each frame that was sent is sent on, dropped for a reason, or lost where that is counted.
+    fn loses_nothing_unseen(&self) {
+        let Passed { name, counts, outcome, .. } = self;
+        let mut missing = 0;
+        for flow in 0..FLOWS - 1 {
+            let (class, received) = (&counts.classes[flow], &outcome.received[flow]);
+            let (sent, went) = (outcome.sent[flow], class.sent());
+            assert!(class.packets <= sent, "{name}: {sent} of flow {flow}, {} come", class.packets);
+            assert!(received.packets <= went, "{name}: {went} of flow {flow} go, more come");
+            missing += sent - class.packets + went - received.packets;
         }
-        ended
+        let kept_waiting = [counts.lag.max(), counts.wakes.max(), Some(counts.longest_stall.0)];
+        let overflows = kept_waiting.into_iter().max().flatten() > Some(OVERFLOWS);
+        assert!(overflows || counts.overflow == 0, "{name}: {} frames overflow", counts.overflow);
+        let counted = counts.overflow + outcome.lost;
+        assert!(missing <= counted, "{name}: {missing} frames missing, {counted} counted as lost");
     }
-}
 
-fn attach(device: &str, io: Io) -> Attached {
-    Attached::to(device, io).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// Sends arrivals through a link and waits for what comes.
-fn pass(network: &Network, link: &Link, arrivals: Vec<Arrival>) -> Outcome {
-    let receivers = Receivers::start(network, FLOWS);
-    let sent = traffic::send(network, arrivals, FLOWS).join().expect("it sends");
-    link.drains("pass");
-    Outcome { sent, received: receivers.finish() }
-}
-
-/// No real-time frame is lost, nor later than the threads were.
-fn keeps_its_promise(link: &str, counts: &Counts, scenario: &Scenario, flows: &[usize]) {
-    let excuse = counts.excuse(scenario.link.credit);
-    for flow in flows {
-        let class = &counts.classes[*flow];
-        let dropped: Vec<_> = class.drops().collect();
-        assert_eq!(dropped, [], "{link}: real-time flow {flow} lost frames");
-        assert!(
-            class.most_late <= excuse,
-            "{link}: real-time flow {flow} was late by {} ns, the threads by {excuse} ns only",
-            class.most_late
-        );
-    }
-    assert_eq!(counts.malformed, 0, "{link}");
-}
-
-/// Each frame that was sent is sent on, dropped for a reason, or waits.
-fn loses_nothing_unseen(link: &str, outcome: &Outcome, counts: &Counts) {
-    assert_eq!(counts.overflow, 0, "{link}: the sender is slow, nothing may be lost before");
-    for flow in 0..FLOWS - 1 {
-        let (class, received) = (&counts.classes[flow], &outcome.received[flow]);
-        assert_eq!(class.packets, outcome.sent[flow], "{link}: arrivals of flow {flow}");
-        assert_eq!(received.packets, class.sent(), "{link}: departures of flow {flow}");
-        assert_eq!(received.disorder, 0, "{link}: order of flow {flow}");
+    /// Frames of a flow stay in order.
+    fn keeps_order(&self) {
+        for (flow, received) in self.outcome.received.iter().enumerate() {
+            assert_eq!(received.disorder, 0, "{}: order of flow {flow}", self.name);
+        }
     }
 }
 
@@ -162,36 +121,30 @@ fn loses_nothing_unseen(link: &str, outcome: &Outcome, counts: &Counts) {
 fn voice_video_and_bursts_keep_their_deadlines() {
     for io in WAYS {
         for policy in ["background", "exact", "slack"] {
-            let Some(network) = support::network() else { return };
+            let arrivals = traffic::arrivals(&family(), 7, Span::from_millis(1500));
             let name = format!("{policy} by {io:?}");
-            let link = Link::start(&network, family(), policy, io);
-            traffic::warm_up(&network);
-            let arrivals = traffic::arrivals(&link.scenario, 7, Span::from_millis(1500));
-            let outcome = pass(&network, &link, arrivals);
-            let (scenario, policy) = (link.scenario.clone(), link.policy.clone());
-            let ended = link.stop();
-            let counts = &ended.report.counts;
-            loses_nothing_unseen(&name, &outcome, counts);
-            keeps_its_promise(&name, counts, &scenario, &[VOICE, VIDEO]);
-            let (record, complete) = ended.record.expect("it was asked for");
-            assert!(complete, "the record is long enough");
-            let lag = counts.lag.mean().unwrap_or(0.0);
+            let pass = |link: &Link, network: &_| link.pass(network, arrivals);
+            let Some(passed) = Passed::of(name, scheduled(family(), policy), io, pass) else {
+                return;
+            };
+            passed.loses_nothing_unseen();
+            passed.keeps_order();
+            passed.keeps_its_promise(&[VOICE, VIDEO]);
+            let Passed { name, counts, rows, .. } = &passed;
             eprintln!(
                 "{name}: lag {:.1} us, at most {:?} ns, stalled {}, woken {:?} us late",
-                lag / 1e3,
+                counts.lag.mean().unwrap_or(0.0) / 1e3,
                 counts.lag.max(),
                 counts.stalled,
                 counts.wakes.quantile(990).map(|ns| ns / 1000)
             );
-            for row in compare(&scenario, &policy, record, counts).expect(&name) {
+            for row in rows {
                 let (Some(live), Some(simulated)) = row.mean else { continue };
-                eprintln!(
-                    "  {:6} live {:.3} ms, simulated {:.3} ms",
-                    row.name,
-                    live / 1e6,
-                    simulated / 1e6
-                );
-                assert_eq!(row.sent.0, row.sent.1, "{name}: {}", row.name);
+                let ms = |ns: f64| ns / 1e6;
+                eprintln!("  {:6} {:.3} ms, simulated {:.3}", row.name, ms(live), ms(simulated));
+                if counts.stalled == Span(0) {
+                    assert_eq!(row.sent.0, row.sent.1, "{name}: {}", row.name);
+                }
                 // A class of few frames may have had just those that the thread sent late; and where
                 // the link stalled, a frame that came meanwhile may go before one that waited.
                 let late = counts.lag.max().unwrap_or(0) + counts.stalled.0;
@@ -212,36 +165,39 @@ fn voice_video_and_bursts_keep_their_deadlines() {
 fn a_flow_that_lies_hurts_itself() {
     for io in WAYS {
         for excess in ["delay", "demote", "drop"] {
-            let Some(network) = support::network() else { return };
-            let name = format!("{excess} by {io:?}");
             // A limit of its own, so that the room beyond what is reserved is not all the liar's.
             let keys = format!("deadline = \"100 ms\"\nexcess = \"{excess}\"\nbuffer = \"150 kB\"");
-            let lying = FAMILY.replace("deadline = \"100 ms\"", &keys);
-            let scenario = Scenario::parse(&lying, "lying.toml").expect("it is well-formed");
-            let mut arrivals = traffic::arrivals(&scenario, 3, Span::from_millis(800));
-            // Each video packet four times over.
-            let more: Vec<Arrival> = arrivals
-                .iter()
-                .flat_map(|a| std::iter::repeat_n(*a, if a.flow.index() == VIDEO { 4 } else { 1 }))
-                .collect();
-            arrivals = more;
-            let link = Link::start(&network, scenario, "exact", io);
-            traffic::warm_up(&network);
-            let outcome = pass(&network, &link, arrivals);
-            let scenario = link.scenario.clone();
-            let ended = link.stop();
-            let counts = &ended.report.counts;
-            keeps_its_promise(&name, counts, &scenario, &[VOICE]);
+            let lying = parsed(&family_with("deadline = \"100 ms\"", &keys));
+            let arrivals = traffic::arrivals(&lying, 3, Span::from_millis(800));
+            let copies = |a: &Arrival| if a.flow.index() == VIDEO { 8 } else { 1 };
+            let more = arrivals.iter().flat_map(|a| std::iter::repeat_n(*a, copies(a))).collect();
+            let name = format!("{excess} by {io:?}");
+            let pass = |link: &Link, network: &_| link.pass(network, more);
+            let Some(passed) = Passed::of(name, scheduled(lying, "exact"), io, pass) else {
+                return;
+            };
+            passed.loses_nothing_unseen();
+            passed.keeps_its_promise(&[VOICE]);
+            let Passed { name, counts, scenario, .. } = &passed;
             let video = &counts.classes[VIDEO];
-            let dropped = video.drops().map(|(_, n)| n).sum::<u64>();
-            match excess {
-                "delay" => assert!(video.delay.max() > Some(100_000_000), "{name}: it waits"),
-                "demote" => assert!(video.demoted > 50, "{name}: {} demoted", video.demoted),
-                _ => assert!(dropped > 50, "{name}: {dropped} dropped"),
+            // Its envelope, for as long as it came.
+            let came = || passed.arrivals.iter().filter(|a| a.flow.index() == VIDEO);
+            let (first, last) = (came().map(|a| a.time).min(), came().map(|a| a.time).max());
+            let span = last.zip(first).map_or(0, |(last, first)| last.since(first).0);
+            let conforming = |ns: u64| 42_000 + ns * 2 / 5_000;
+            if excess == "delay" {
+                let longest = video.delay.max().unwrap_or(0);
+                let went = video.sent_bytes;
+                assert!(went <= conforming(span + longest) + 1400, "{name}: {went} B in {span} ns");
+                assert!(longest > 0 && video.demoted == 0, "{name}");
+            } else {
+                let beyond = video.bytes.saturating_sub(conforming(span) + 1400);
+                let hurt = video.demoted * 1400 + video.dropped_bytes;
+                assert!(hurt >= beyond, "{name}: {beyond} B too much, {hurt} B not served");
+                assert_eq!(video.demoted > 0, excess == "demote", "{name}");
             }
             let late = video.most_late;
             assert!(late <= counts.excuse(scenario.link.credit), "{name}: late by {late} ns");
-            assert_eq!(outcome.received[VOICE].packets, outcome.sent[VOICE], "{name}");
         }
     }
 }
@@ -250,37 +206,34 @@ fn a_flow_that_lies_hurts_itself() {
 #[test]
 fn a_flood_of_best_effort_costs_real_time_nothing() {
     for io in WAYS {
-        let Some(network) = support::network() else { return };
-        let name = format!("{io:?}");
         // Best effort alone may fill all there is.
-        let buffer = "{ total = \"450 kB\", best_effort = \"450 kB\" }";
-        let tight = FAMILY.replace("{ total = \"600 kB\", best_effort = \"400 kB\" }", buffer);
-        let scenario = Scenario::parse(&tight, "tight.toml").expect("it is well-formed");
-        let mut arrivals = traffic::arrivals(&scenario, 5, Span::from_millis(1000));
-        // 100 Mbit/s: eight packets of 1400 B each 0.9 ms.
-        let flood = (0..1100u64).flat_map(|n| {
-            let packet = Arrival {
-                time: Time(n * 900_000),
-                flow: laxity_core::FlowId(BULK as u32),
-                bytes: 1400,
-            };
-            std::iter::repeat_n(packet, 8)
-        });
-        arrivals.extend(flood);
-        arrivals.sort_by_key(|a| a.time);
-        let link = Link::start(&network, scenario, "exact", io);
-        traffic::warm_up(&network);
-        let outcome = pass(&network, &link, arrivals);
-        let scenario = link.scenario.clone();
-        let ended = link.stop();
-        let counts = &ended.report.counts;
-        keeps_its_promise(&name, counts, &scenario, &[VOICE, VIDEO]);
-        loses_nothing_unseen(&name, &outcome, counts);
-        let dropped = counts.classes[BULK].drops().map(|(_, n)| n).sum::<u64>();
-        assert!(
-            dropped > 4000,
-            "{name}: a tenth of the flood fits, yet only {dropped} are dropped"
-        );
+        let tight = parsed(&family_with(
+            "{ total = \"600 kB\", best_effort = \"400 kB\" }",
+            "{ total = \"450 kB\", best_effort = \"450 kB\" }",
+        ));
+        let mut arrivals = traffic::arrivals(&tight, 5, Span::from_millis(1000));
+        arrivals.retain(|a| a.flow.index() != BULK);
+        let pass = |link: &Link, network: &support::Network| {
+            link.pass_of(network, || {
+                let stop = Arc::new(AtomicBool::new(false));
+                let flood = traffic::flood(network, FlowId(BULK as u32), &stop);
+                let mut sent = traffic::send(network, arrivals, FLOWS).join().expect("it sends");
+                until("the flood overflows", || {
+                    let dropped = link.counts().classes[BULK].drops().map(|(_, n)| n).sum::<u64>();
+                    dropped > 4000
+                });
+                stop.store(true, Ordering::Relaxed);
+                sent[BULK] = flood.join().expect("it sends");
+                sent
+            })
+        };
+        let Some(passed) = Passed::of(format!("{io:?}"), scheduled(tight, "exact"), io, pass)
+        else {
+            return;
+        };
+        passed.keeps_its_promise(&[VOICE, VIDEO]);
+        passed.loses_nothing_unseen();
+        passed.keeps_order();
     }
 }
 
@@ -291,34 +244,47 @@ fn an_interface_may_go_down_and_come_back() {
     for io in WAYS {
         let Some(network) = support::network() else { return };
         let name = format!("{io:?}");
-        let link = Link::start(&network, family(), "exact", io);
+        let link = Link::start(&network, Schedule::of(family()), io);
         traffic::warm_up(&network);
         for (role, device) in [(LINK, "out"), (LINK, "in")] {
             let arrivals = traffic::arrivals(&link.scenario, 5, Span::from_millis(900));
             let receivers = Receivers::start(&network, FLOWS);
+            let voice = || link.counts().classes[VOICE].sent();
+            let earlier = voice();
             let sending = traffic::send(&network, arrivals, FLOWS);
-            std::thread::sleep(Duration::from_millis(300));
-            let before = link.forth.report().expect("it runs").cpu_ns;
+            until("there is traffic", || voice() > earlier + 20);
+            let (before, began) = (link.counts(), Instant::now());
             network.ip(role, &format!("link set {device} down")).expect("it goes down");
             std::thread::sleep(Duration::from_millis(300));
             network.ip(role, &format!("link set {device} up")).expect("it comes up");
-            let busy = link.forth.report().expect("it runs").cpu_ns - before;
-            assert!(busy < 200_000_000, "{name}: {busy} ns of CPU while {device} was down");
+            let (after, took) = (link.counts(), began.elapsed().as_millis() as u64);
+            // Twice for each thing that happens: for it, and to see that there is no more.
+            let events = |c: &Counts| {
+                let frames = c.classes.iter().map(|class| class.packets + class.sent());
+                frames.sum::<u64>() + c.blocked + c.down
+            };
+            let happened = events(&after) - events(&before) + took / 5 + 20;
+            let rounds = after.rounds - before.rounds;
+            assert!(rounds < 3 * happened, "{name}, {device}: {rounds} rounds, {happened} events");
+            let tried = after.down - before.down;
+            assert!(tried <= took / 5 + 2, "{name}: {tried} attempts in {took} ms");
             let sent = sending.join().expect("it sends");
-            let received = receivers.finish();
-            assert!(received[VOICE].packets > 0 && sent[VOICE] > received[VOICE].packets / 2);
             link.drains(&format!("{name}: {device}"));
+            let received = receivers.finish();
+            assert!(received[VOICE].packets > 0 && received[VOICE].packets <= sent[VOICE]);
         }
         // It works as before.
-        let before = link.forth.report().expect("it runs").counts;
-        let arrivals = traffic::arrivals(&link.scenario, 6, Span::from_millis(300));
         traffic::warm_up(&network);
-        let outcome = pass(&network, &link, arrivals);
-        let ended = link.stop();
-        let sent = ended.report.counts.classes[VOICE].sent() - before.classes[VOICE].sent();
-        assert_eq!(outcome.received[VOICE].packets, outcome.sent[VOICE], "{name}");
-        // What lay in the interface while it was down may come after all.
-        assert!(sent >= outcome.received[VOICE].packets, "{name}: {sent} sent");
+        let before = link.counts();
+        let arrivals = traffic::arrivals(&link.scenario, 6, Span::from_millis(300));
+        let outcome = link.pass(&network, arrivals);
+        let counts = link.stop().report.counts;
+        let [was, is] = [&before, &counts].map(|counts| &counts.classes[VOICE]);
+        let not_sent = (is.packets - was.packets) - (is.sent() - was.sent());
+        let excused = outcome.lost + counts.overflow + not_sent;
+        let (sent, came) = (outcome.sent[VOICE], outcome.received[VOICE].packets);
+        assert!(came <= sent && came + excused >= sent, "{name}: {came} of {sent}");
+        assert!(counts.stalled > Span(0) || not_sent == 0, "{name}: {not_sent} frames not sent");
     }
 }
 
@@ -328,14 +294,16 @@ fn an_interface_may_go_down_and_come_back() {
 fn an_idle_link_sleeps() {
     for io in WAYS {
         let Some(network) = support::network() else { return };
-        let link = Link::start(&network, family(), "exact", io);
-        let mut before = 0;
+        let link = Link::start(&network, Schedule::of(family()), io);
         for _ in 0..200 {
-            before = link.forth.report().expect("it runs").cpu_ns;
+            link.counts();
         }
+        let (before, began) = (link.counts().rounds, Instant::now());
         std::thread::sleep(Duration::from_millis(500));
-        let busy = link.forth.report().expect("it runs").cpu_ns - before;
-        assert!(busy < 100_000_000, "{io:?}: {busy} ns of CPU in half a second without a frame");
+        let rounds = link.counts().rounds - before;
+        // It looks twice a second; and the system greets its neighbours now and then.
+        let few = 50 + 10 * began.elapsed().as_secs();
+        assert!(rounds < few, "{io:?}: {rounds} rounds in half a second without a frame");
     }
 }
 
@@ -346,17 +314,12 @@ fn a_removed_interface_ends_the_link_with_its_name() {
     for io in WAYS {
         let Some(network) = support::network() else { return };
         for removed in ["in", "out"] {
-            let link = Link::start(&network, family(), "exact", io);
+            let link = Link::start(&network, Schedule::of(family()), io);
             traffic::warm_up(&network);
             let arrivals = traffic::arrivals(&link.scenario, 5, Span::from_millis(200));
             traffic::send(&network, arrivals, FLOWS).join().expect("it sends");
             network.ip(LINK, &format!("link delete {removed}")).expect("it goes");
-            let mut looks = 0;
-            while link.forth.is_running() {
-                std::thread::sleep(Duration::from_millis(50));
-                looks += 1;
-                assert!(looks < 200, "{io:?}: ten seconds after {removed} was removed it runs");
-            }
+            until(&format!("{io:?}: the link ends"), || !link.forth.is_running());
             let ended = link.forth.stop().expect("it ended");
             match ended.error {
                 Some(WireError::Gone { device }) => assert_eq!(device, removed),

@@ -5,10 +5,18 @@ use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+pub mod link;
+pub mod scenarios;
 pub mod traffic;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use laxity_sim::Arrival;
+use laxity_trace::SimPacket;
+use laxity_wire::pool::{Pool, Slot};
+use rustix::thread::{
+    CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_getaffinity, sched_setaffinity,
+};
 
 /// Whoever sends; its interface is `a0` with the address 10.9.0.1.
 pub const SENDER: usize = 0;
@@ -83,6 +91,20 @@ impl Network {
         run(&format!("ip -n {} {line}", self.names[role]))
     }
 
+    /// Frames that the interfaces had no room for, up to now: on a machine that leaves the kernel's
+    /// own threads waiting, frames are lost before the link or behind it.
+    pub fn lost(&self) -> u64 {
+        let of = |namespace: &String| {
+            let namespace = namespace.clone();
+            let look = move || {
+                enter(&namespace);
+                std::fs::read_to_string("/proc/thread-self/net/dev").expect("it is shown")
+            };
+            dropped(&std::thread::spawn(look).join().expect("it looks"))
+        };
+        self.names.iter().map(of).sum()
+    }
+
     /// Removes a namespace before its time.
     pub fn remove(&self, role: usize) {
         run(&format!("ip netns delete {}", self.names[role])).expect("it is there");
@@ -109,6 +131,56 @@ impl Drop for Network {
 pub fn enter(namespace: &str) {
     let file = File::open(format!("/var/run/netns/{namespace}")).expect("it was made");
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
+}
+
+/// What a table of interfaces says was dropped, of what they received and of what they sent.
+fn dropped(table: &str) -> u64 {
+    let columns = table.lines().filter_map(|line| line.split_once(':'));
+    let dropped = columns.flat_map(|(_, columns)| {
+        let columns: Vec<u64> = columns.split_whitespace().flat_map(str::parse).collect();
+        [3, 11].map(|column| columns.get(column).copied().unwrap_or(0))
+    });
+    dropped.sum()
+}
+
+/// A number below another, by a generator that is always the same.
+pub fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+/// An arrival as a frame in a buffer, under a number.
+pub fn frame(pool: &mut Pool, arrival: &Arrival, sequence: u64) -> Slot {
+    let Arrival { time, flow, bytes } = *arrival;
+    let packet = SimPacket { flow: flow.0, bytes, dscp: 0, sequence };
+    let slot = pool.take().expect("a buffer is free");
+    let frame = packet.frame().expect("a small number");
+    let headers = frame.bytes();
+    pool.buffer(slot)[..headers.len()].copy_from_slice(headers);
+    pool.received(slot, bytes as usize, time);
+    slot
+}
+
+/// Keeps the calling thread, and those it will start, to one processor of those it may use.
+pub fn own_processor(number: usize) {
+    let Ok(may) = sched_getaffinity(None) else { return };
+    let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| may.is_set(*cpu)).collect();
+    let mut set = CpuSet::new();
+    set.set(all[number % all.len()]);
+    let _ = sched_setaffinity(None, &set);
+}
+
+/// Waits for what must come to pass, however long a busy machine takes.
+///
+/// # Panics
+/// After a minute.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "in vain is waited until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// The network, or `None` with the reason said; `LAXITY_REQUIRE_ALL=1` makes that a failure.
