@@ -35,7 +35,11 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
                 }
             }
         }
-        ["up", policy @ ..] => cpu::up(policy.first().copied().unwrap_or("bebs-credit"))?,
+        ["up", policy @ ..] => {
+            if let Some(before) = cpu::up(policy.first().copied().unwrap_or("bebs-credit"))? {
+                println!("instead of {before}");
+            }
+        }
         ["status"] => {
             let status = cpu::status()?;
             println!(
@@ -65,6 +69,15 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
                 println!(
                     "reservation pid {} cpu {} {} tasks {} late {} latest_ns {}",
                     r.pid, r.held.cpu, r.held.reservation, r.tasks, r.late, r.latest
+                );
+            }
+            for t in &status.inferred {
+                println!(
+                    "task {} cpu {} budget_us {} period_us {}",
+                    t.pid,
+                    t.cpu,
+                    t.budget.0 / 1000,
+                    t.period.0 / 1000
                 );
             }
         }

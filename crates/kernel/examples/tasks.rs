@@ -3,9 +3,15 @@
 //! ```text
 //! tasks periodic PERIOD WORK JOBS   jobs on a grid; prints how many ended after their period
 //! tasks respond GAP WORK JOBS      sleeps, works: prints how long it took from the wake-up's time
+//! tasks frames PERIOD MEAN SEED COUNT   as srtsim of the paper on BeRate: work that varies by a
+//!                                  fifth; after a late frame the grid moves. Prints how many were late
 //! tasks hog COUNT SECONDS          threads that compute; prints what each got
 //! tasks forks COUNT                so many processes, some at once, each ends at once
 //! ```
+
+#[path = "../tests/support/random.rs"]
+#[allow(dead_code)] // tests draw more kinds of numbers
+mod random;
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,20 +19,27 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 use rustix::time::clock_gettime;
 
+use random::Random;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|a| a.parse().ok()).collect();
     match (arguments.first().map(String::as_str), &numbers[..]) {
         (Some("periodic"), &[period, work, jobs]) => {
-            jobs_of(Duration::from_micros(period), work, jobs, true);
+            jobs_of(Duration::from_micros(period), jobs, Grid::Fixed, || work);
         }
         (Some("respond"), &[gap, work, jobs]) => {
-            jobs_of(Duration::from_micros(gap), work, jobs, false);
+            jobs_of(Duration::from_micros(gap), jobs, Grid::Gap, || work);
+        }
+        (Some("frames"), &[period, mean, seed, count]) => {
+            let mut random = Random(seed);
+            let work = || about(&mut random, mean);
+            jobs_of(Duration::from_micros(period), count, Grid::Moves, work);
         }
         (Some("hog"), &[count, seconds]) => hogs(count, Duration::from_secs(seconds)),
         (Some("forks"), &[count]) => forks(count),
         _ => {
-            eprintln!("tasks periodic|respond|hog|forks ...");
+            eprintln!("tasks periodic|respond|frames|hog|forks ...");
             std::process::exit(2);
         }
     }
@@ -55,8 +68,25 @@ fn compute(us: u64) {
     }
 }
 
-/// Jobs `gap` apart on a grid, or each so long after the end of the one before.
-fn jobs_of(gap: Duration, work: u64, jobs: u64, grid: bool) {
+/// Normal with a deviation of a fifth of the mean: the sum of twelve uniform numbers.
+fn about(random: &mut Random, mean: u64) -> u64 {
+    const PRECISION: u64 = 1 << 20;
+    let sum: u64 = (0..12).map(|_| random.below(PRECISION)).sum();
+    mean * sum.saturating_sub(PRECISION) / (5 * PRECISION)
+}
+
+/// When the next job is released.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grid {
+    /// So long after the release before.
+    Fixed,
+    /// The same, or when the job before ends, if that is later.
+    Moves,
+    /// So long after the end of the job before.
+    Gap,
+}
+
+fn jobs_of(gap: Duration, jobs: u64, grid: Grid, mut work: impl FnMut() -> u64) {
     // The kernel would gather wake-ups within 50 us.
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
     let mut times = Vec::with_capacity(jobs as usize);
@@ -64,12 +94,16 @@ fn jobs_of(gap: Duration, work: u64, jobs: u64, grid: bool) {
     let mut release = Instant::now() + gap * 3;
     for _ in 0..jobs {
         std::thread::sleep(release.saturating_duration_since(Instant::now()));
-        compute(work);
+        compute(work());
         let ended = Instant::now();
         times.push(ended.saturating_duration_since(release));
-        release = if grid { release + gap } else { ended + gap };
+        release = match grid {
+            Grid::Fixed => release + gap,
+            Grid::Moves => ended.max(release + gap),
+            Grid::Gap => ended + gap,
+        };
     }
-    let missed = times.iter().filter(|t| grid && **t > gap).count();
+    let missed = times.iter().filter(|t| grid != Grid::Gap && **t > gap).count();
     let sum: Duration = times.iter().sum();
     times.sort();
     let us = |d: Option<&Duration>| d.map_or(0, |d| d.as_micros());

@@ -8,37 +8,77 @@ mod random;
 use std::fmt::Write as _;
 
 use laxity_core::{Span, Time};
+use laxity_cpu::berate::{self, BeRate};
 use laxity_cpu::servers::{Load, Rules, Servers};
 use laxity_cpu::{
-    Attributes, CpuId, GroupId, Nice, Policy as _, Reservation, TaskId, bebs, bebs_credit,
+    Admitted, Attributes, CpuId, GroupId, Nice, Pick, Policy, Refusal, Reservation, Share, TaskId,
+    bebs, bebs_credit,
 };
 use laxity_kernel::cpu::CpuRules;
 use random::Random;
 
 const TASKS: u32 = 12;
 
+/// A policy that the headers have, and what they show of it.
+trait Shown: Policy {
+    /// Whether tasks can share.
+    fn has_groups(&self) -> bool {
+        false
+    }
+    /// The share that reservations leave.
+    fn best_effort(&mut self, now: Time) -> Share;
+    /// Budget, period and deadline of a task that is there.
+    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)>;
+}
+
+impl Shown for Servers {
+    fn has_groups(&self) -> bool {
+        true
+    }
+
+    fn best_effort(&mut self, _: Time) -> Share {
+        Servers::best_effort(self)
+    }
+
+    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
+        self.server_of(task)
+    }
+}
+
+impl Shown for Box<dyn Shown> {
+    fn best_effort(&mut self, now: Time) -> Share {
+        (**self).best_effort(now)
+    }
+
+    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
+        (**self).of(task)
+    }
+}
+
 /// A run of a Rust policy, with the script that asks the headers the same.
-struct Run {
-    servers: Servers,
+struct Run<P> {
+    policy: P,
     now: Time,
     /// Attributes of those that are there, and whether they are awake.
     tasks: [Option<(Attributes, bool)>; TASKS as usize],
     running: Option<(TaskId, Time)>,
+    /// Without reservations, and nobody leaves.
+    simple: bool,
     script: Vec<u8>,
     answers: Vec<String>,
     /// How often what was tried happened.
     seen: [u32; 6],
 }
 
-impl Run {
-    fn new(rules: Rules) -> Run {
-        let script = CpuRules::new(&rules, None).expect("rules of the kernel").image();
+impl<P: Shown> Run<P> {
+    fn new(policy: P, rules: &CpuRules) -> Run<P> {
         Run {
-            servers: Servers::new(rules),
+            policy,
             now: Time(1_000_000_000),
             tasks: [None; TASKS as usize],
             running: None,
-            script,
+            simple: false,
+            script: rules.image(),
             answers: Vec::new(),
             seen: [0; 6],
         }
@@ -48,10 +88,11 @@ impl Run {
         for word in [what, self.now.0, task.0.into()].into_iter().chain(rest) {
             self.script.extend_from_slice(&word.to_ne_bytes());
         }
-        let due = self.servers.next_event().map_or(u64::MAX, |t| t.0);
-        let mut line = format!("s {} {due}", self.servers.best_effort().0);
+        let left = self.policy.best_effort(self.now);
+        let due = self.policy.next_event().map_or(u64::MAX, |t| t.0);
+        let mut line = format!("s {} {due}", left.0);
         for task in (0..TASKS).map(TaskId) {
-            if let Some((budget, period, deadline)) = self.servers.server_of(task) {
+            if let Some((budget, period, deadline)) = self.policy.of(task) {
                 let _ = write!(line, " {} {} {}", budget.0, period.0, deadline.0);
             }
         }
@@ -59,7 +100,7 @@ impl Run {
     }
 
     fn join(&mut self, random: &mut Random, task: TaskId) {
-        let attributes = if random.below(3) == 0 {
+        let attributes = if !self.simple && random.below(3) == 0 {
             let period = random.of(&[4_000_000u64, 10_000_000, 33_333_333, 100_000_000]);
             let budget = 1 + random.below(period / 3);
             Attributes::hard(Reservation::new(Span(budget), Span(period)))
@@ -67,13 +108,13 @@ impl Run {
             Attributes::best_effort(Nice::new(random.of(&[-20, -5, 0, 0, 0, 7, 19])).expect("nice"))
         };
         let attributes = match random.below(4) {
-            0 => attributes.in_group(GroupId(random.below(3) as u32)),
+            0 if self.policy.has_groups() => attributes.in_group(GroupId(random.below(3) as u32)),
             _ => attributes,
         };
         let of_group = |a: &Attributes| a.group.is_some() && a.group == attributes.group;
         let here = |t: &u32| self.tasks[*t as usize].is_some_and(|(a, _)| of_group(&a));
         let other = (0..TASKS).find(here);
-        if self.servers.join(self.now, task, &attributes).is_err() {
+        if self.policy.join(self.now, task, &attributes).is_err() {
             self.seen[0] += 1;
             self.tell(1, task, [u32::MAX.into(), 0, 0]);
             return;
@@ -94,8 +135,8 @@ impl Run {
         let task = TaskId(random.below(TASKS.into()) as u32);
         match (self.tasks[task.index()], random.below(20)) {
             (None, _) => self.join(random, task),
-            (Some(_), 0) => {
-                self.servers.leave(self.now, task, Span::ZERO);
+            (Some(_), 0) if !self.simple => {
+                self.policy.leave(self.now, task, Span::ZERO);
                 self.tasks[task.index()] = None;
                 self.seen[2] += 1;
                 self.tell(2, task, [0; 3]);
@@ -105,18 +146,18 @@ impl Run {
             {
                 let nice = Nice::new(random.of(&[-20, -5, 0, 7, 19])).expect("nice");
                 let a = Attributes { nice, ..a };
-                self.servers.change(self.now, task, &a).expect("best effort");
+                self.policy.change(self.now, task, &a).expect("best effort");
                 self.tasks[task.index()] = Some((a, awake));
                 self.seen[3] += 1;
                 self.tell(3, task, [nice.scale().into(), 0, 0]);
             }
             (Some((a, false)), _) => {
-                self.servers.wake(self.now, task);
+                self.policy.wake(self.now, task);
                 self.tasks[task.index()] = Some((a, true));
                 self.tell(4, task, [0; 3]);
             }
             (Some((a, true)), 3..8) => {
-                self.servers.block(self.now, task, Span::ZERO);
+                self.policy.block(self.now, task, Span::ZERO);
                 self.tasks[task.index()] = Some((a, false));
                 self.tell(5, task, [0; 3]);
             }
@@ -126,7 +167,7 @@ impl Run {
 
     /// Time passes, to the next event of the policy at most.
     fn pass(&mut self, random: &mut Random) {
-        let next = self.servers.next_event().unwrap_or(Time::MAX);
+        let next = self.policy.next_event().unwrap_or(Time::MAX);
         let until = self.running.map_or(Time::MAX, |(_, until)| until).min(next);
         let step = match random.below(8) {
             0 => 0,
@@ -141,10 +182,10 @@ impl Run {
             let goes_on = random.below(6) > 0;
             let (attributes, _) = self.tasks[task.index()].expect("it runs");
             if goes_on {
-                self.servers.ran(then, task, ran);
+                self.policy.ran(then, task, ran);
                 self.tell(6, task, [ran.0, 0, 0]);
             } else {
-                self.servers.block(then, task, ran);
+                self.policy.block(then, task, ran);
                 self.tasks[task.index()] = Some((attributes, false));
                 self.tell(5, task, [ran.0, 0, 0]);
             }
@@ -153,13 +194,18 @@ impl Run {
             self.event(random);
         }
         if next <= then {
-            self.servers.timer(then);
+            self.policy.timer(then);
             self.seen[4] += 1;
             self.tell(7, TaskId(0), [0; 3]);
         }
-        let pick = self.servers.pick(then, CpuId::FIRST);
+        self.choose();
+    }
+
+    fn choose(&mut self) {
+        let now = self.now;
+        let pick = self.policy.pick(now, CpuId::FIRST);
         self.running = pick.map(|p| (p.task, p.until));
-        for word in [8, then.0, 0, 0, 0, 0] {
+        for word in [8, now.0, 0, 0, 0, 0] {
             self.script.extend_from_slice(&u64::to_ne_bytes(word));
         }
         self.answers.push(match pick {
@@ -188,6 +234,58 @@ fn rules(random: &mut Random) -> Rules {
     rules
 }
 
+impl Run<Box<dyn Shown>> {
+    /// Another policy, which all tasks join now with what was learnt of them.
+    fn change(&mut self, mut policy: Box<dyn Shown>, rules: &CpuRules) {
+        let here = self.tasks.iter().enumerate();
+        let here = here.filter_map(|(i, t)| t.map(|(a, awake)| (TaskId(i as u32), a, awake)));
+        for (task, attributes, _) in here.clone() {
+            policy.join(self.now, task, &attributes).expect("best effort");
+            if let Some(learnt) = self.policy.learnt(task) {
+                policy.recall(task, learnt);
+            }
+        }
+        for (task, ..) in here.filter(|(.., awake)| *awake) {
+            policy.wake(self.now, task);
+        }
+        self.policy = policy;
+        self.tell(9, TaskId(0), [0; 3]);
+        self.script.extend(rules.image());
+        self.choose();
+    }
+}
+
+/// What the headers answer to all of it is what the policy did.
+fn agrees<P: Shown>(run: &Run<P>, of: &str) -> bool {
+    let Some(answers) = headers::ask("servers.c", run.script.clone()) else { return false };
+    for (i, (ours, theirs)) in run.answers.iter().zip(&answers).enumerate() {
+        let before = &run.answers[i.saturating_sub(3)..i];
+        assert_eq!(ours, theirs, "{of}, answer {i}: left Rust, right C\n{before:#?}");
+    }
+    assert_eq!(run.answers.len(), answers.len(), "{of}");
+    true
+}
+
+/// Runs as many policies as asked for on random events; each kind of event is tried.
+fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (P, CpuRules)) {
+    let mut seen = [0; 6];
+    for seed in 0..runs {
+        let mut random = Random(seed);
+        let (policy, rules) = policy(&mut random);
+        let mut run = Run::new(policy, &rules);
+        for _ in 0..1500 {
+            run.pass(&mut random);
+        }
+        if !agrees(&run, &format!("seed {seed}, {rules:?}")) {
+            return;
+        }
+        for (sum, n) in seen.iter_mut().zip(run.seen) {
+            *sum += n;
+        }
+    }
+    assert!(seen.iter().all(|n| *n > 100), "too few of some kind were tried: {seen:?}");
+}
+
 /// Random tasks come, wake, run, sleep, change and go: the same budgets, periods, deadlines and
 /// next events after each event, the same choices and their ends.
 ///
@@ -195,28 +293,166 @@ fn rules(random: &mut Random) -> Rules {
 /// nanosecond late, a group keeps its first member, equal deadlines are served in reverse, or a
 /// server that leaves is stretched.
 #[test]
-fn the_headers_decide_as_the_policies() {
-    let mut seen = [0; 6];
-    for seed in 0..150 {
+fn the_headers_decide_as_the_servers() {
+    agree_on_random_events(150, |random| {
+        let rules = rules(random);
+        (Servers::new(rules), CpuRules::new(&rules, None).expect("rules of the kernel"))
+    });
+}
+
+/// BeRate below servers for reservations, as the kernel has it: it divides what they leave.
+struct BelowReservations {
+    above: Servers,
+    below: BeRate,
+    hard: [bool; TASKS as usize],
+}
+
+impl BelowReservations {
+    /// Books bandwidth that has come back by now, of which only servers know.
+    fn settle(&mut self, now: Time) {
+        let impossible = Attributes::hard(Reservation::new(Span(2), Span(1)));
+        assert!(self.above.join(now, TaskId(TASKS), &impossible).is_err());
+        self.below.set_share(self.above.best_effort());
+    }
+
+    fn layer(&mut self, now: Time, task: TaskId) -> &mut dyn Policy {
+        self.settle(now);
+        if self.hard[task.index()] { &mut self.above } else { &mut self.below }
+    }
+}
+
+impl Policy for BelowReservations {
+    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.hard[task.index()] = matches!(a.service, laxity_cpu::Service::Hard(_));
+        self.layer(now, task).join(now, task, a)
+    }
+
+    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.layer(now, task).leave(now, task, ran);
+    }
+
+    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.layer(now, task).change(now, task, a)
+    }
+
+    fn wake(&mut self, now: Time, task: TaskId) {
+        self.layer(now, task).wake(now, task);
+    }
+
+    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.layer(now, task).block(now, task, ran);
+    }
+
+    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.layer(now, task).ran(now, task, ran);
+    }
+
+    fn timer(&mut self, now: Time) {
+        self.above.timer(now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.above.next_event()
+    }
+
+    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        self.above.pick(now, cpu).or_else(|| self.below.pick(now, cpu))
+    }
+
+    fn learnt(&self, task: TaskId) -> Option<Span> {
+        self.below.learnt(task)
+    }
+
+    fn recall(&mut self, task: TaskId, learnt: Span) {
+        self.below.recall(task, learnt);
+    }
+}
+
+impl Shown for BelowReservations {
+    fn best_effort(&mut self, now: Time) -> Share {
+        self.settle(now);
+        self.above.best_effort()
+    }
+
+    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
+        if self.hard[task.index()] {
+            return self.above.server_of(task);
+        }
+        let known = self.below.inferred(task)?;
+        Some((known.budget, known.period, known.deadline))
+    }
+}
+
+fn below_reservations(options: &berate::Options) -> (BelowReservations, CpuRules) {
+    let policy = BelowReservations {
+        above: bebs::new(&bebs::Options::default()),
+        below: BeRate::new(options),
+        hard: [false; TASKS as usize],
+    };
+    (policy, CpuRules::berate(options).expect("rules of the kernel"))
+}
+
+/// The same of BeRate: what it infers of tasks, their deadlines, whom it chooses and for how long.
+///
+/// Fails when a deadline may count from beyond the limit, when reservations do not go first or what
+/// they leave is not what is divided, when a task is part of the load for a nanosecond too long,
+/// when quanta are not cut, when a lower weight leaves the old quantum, when a quantum that ends as
+/// its task blocks is no sample, or when a task that ran has no claim among equals after a reserved
+/// one.
+#[test]
+fn the_headers_infer_as_berate() {
+    agree_on_random_events(150, |random| below_reservations(&berate_options(random)));
+}
+
+fn berate_options(random: &mut Random) -> berate::Options {
+    let ms = Span::from_millis;
+    let limits = berate::Limits {
+        lapse: random.of(&[ms(5), ms(100), ms(1000)]),
+        ahead: random.of(&[Span::ZERO, ms(20), ms(500)]),
+        longest: random.of(&[ms(50), ms(5000)]),
+    };
+    berate::Options {
+        load: random.of(&[berate::LoadOf::Live, berate::LoadOf::Live, berate::LoadOf::Runnable]),
+        limits: random.of(&[None, Some(limits), Some(limits)]),
+        ..berate::Options::default()
+    }
+}
+
+/// To BeRate, and from it, tasks go over as if all of them joined the new policy then, with what
+/// was learnt of them: nothing of the old one is left.
+///
+/// Fails when
+#[test]
+fn a_change_of_policy_is_a_beginning() {
+    for seed in 0..100 {
         let mut random = Random(seed);
-        let mut run = Run::new(rules(&mut random));
-        for _ in 0..1500 {
-            run.pass(&mut random);
+        let servers = |random: &mut Random| -> (Box<dyn Shown>, CpuRules) {
+            let rules = rules(random);
+            let image = CpuRules::new(&rules, None).expect("rules of the kernel");
+            (Box::new(Servers::new(rules)), image)
+        };
+        let (policy, image) = servers(&mut random);
+        let mut run = Run::new(policy, &image);
+        run.simple = true;
+        // One after the other, so that places in the headers have the order of tasks.
+        for task in (0..TASKS).map(TaskId) {
+            run.join(&mut random, task);
         }
-        let Some(answers) = headers::ask("servers.c", run.script.clone()) else { return };
-        for (i, (ours, theirs)) in run.answers.iter().zip(&answers).enumerate() {
-            assert_eq!(
-                ours,
-                theirs,
-                "seed {seed}, answer {i}: left Rust, right C; {:?}\n{:#?}",
-                run.servers.rules(),
-                &run.answers[i.saturating_sub(3)..i]
-            );
+        for round in 0..20 {
+            for _ in 0..60 {
+                run.pass(&mut random);
+            }
+            let (policy, image) = match round % 3 {
+                2 => servers(&mut random),
+                _ => {
+                    let (policy, image) = below_reservations(&berate_options(&mut random));
+                    (Box::new(policy) as Box<dyn Shown>, image)
+                }
+            };
+            run.change(policy, &image);
         }
-        assert_eq!(run.answers.len(), answers.len());
-        for (sum, n) in seen.iter_mut().zip(run.seen) {
-            *sum += n;
+        if !agrees(&run, &format!("seed {seed}")) {
+            return;
         }
     }
-    assert!(seen.iter().all(|n| *n > 100), "too few of some kind were tried: {seen:?}");
 }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum CpuCommand {
-    /// Give this machine's CPUs to a policy, until `down`.
+    /// Give this machine's CPUs to a policy, until `down`; or to another policy, under load.
     Up(UpArgs),
     /// Say what the scheduler did and which reservations it holds.
     Status(StatusArgs),

@@ -10,7 +10,7 @@ mod with {
     use laxity_cpu::{Reservation, Share};
     use laxity_kernel::cpu::{self, CpuError};
 
-    use crate::cpu::status::{Cpu, Reserved, Status};
+    use crate::cpu::status::{Cpu, Inferred, Reserved, Status};
     use crate::failure::Failure;
 
     impl From<CpuError> for Failure {
@@ -32,7 +32,8 @@ mod with {
         }
     }
 
-    pub fn up(policy: &str) -> Result<(), Failure> {
+    /// Answers which policy it was before.
+    pub fn up(policy: &str) -> Result<Option<&'static str>, Failure> {
         Ok(cpu::up(policy)?)
     }
 
@@ -72,10 +73,22 @@ mod with {
             late: r.late,
             late_max_us: us(r.latest),
         });
+        let inferred = status.inferred.iter().map(|t| Inferred {
+            pid: t.pid,
+            name: std::fs::read_to_string(format!("/proc/{}/comm", t.pid))
+                .map_or(String::new(), |name| name.trim_end().to_owned()),
+            cpu: t.cpu,
+            budget_ms: ms(t.budget.0),
+            period_ms: ms(t.period.0),
+        });
+        let mut inferred: Vec<Inferred> = inferred.collect();
+        let share = |t: &Inferred| t.budget_ms / t.period_ms;
+        inferred.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.pid.cmp(&b.pid)));
         Ok(Status {
             policy: status.policy.clone(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
+            inferred,
             unaccounted: status.unaccounted,
             elsewhere: status.elsewhere,
         })
@@ -97,7 +110,7 @@ mod without {
         )
     }
 
-    pub fn up(_: &str) -> Result<(), Failure> {
+    pub fn up(_: &str) -> Result<Option<&'static str>, Failure> {
         Err(lacking())
     }
 

@@ -17,8 +17,9 @@ use crate::{output, warning};
 pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
     match command {
         CpuCommand::Up(args) => {
-            backend::up(&args.policy)?;
-            warning::say(format!("policy {} schedules the CPUs", args.policy));
+            let before = backend::up(&args.policy)?;
+            let instead = before.map_or(String::new(), |b| format!(" instead of {b}"));
+            warning::say(format!("policy {} schedules the CPUs{instead}", args.policy));
         }
         CpuCommand::Status(args) => status(args)?,
         CpuCommand::Run(args) => return Err(run_reserved(args)?),

@@ -10,6 +10,8 @@ pub struct Status {
     pub policy: String,
     pub cpus: Vec<Cpu>,
     pub reservations: Vec<Reserved>,
+    /// What was found of tasks that are not reserved and ran lately, the greatest share first.
+    pub inferred: Vec<Inferred>,
     /// Tasks beyond those that it has places for, each time one was served.
     pub unaccounted: u64,
     /// Times that a reserved task could not run where its reservation is.
@@ -44,6 +46,19 @@ pub struct Reserved {
     /// Periods in which work within the runtime ended after the period.
     pub late: u64,
     pub late_max_us: f64,
+}
+
+/// One task of best effort.
+#[derive(Debug, Serialize)]
+pub struct Inferred {
+    pub pid: u32,
+    /// What it calls itself; empty when it ended meanwhile.
+    pub name: String,
+    pub cpu: u32,
+    /// CPU time that it wants at once.
+    pub budget_ms: f64,
+    /// In which time its share comes to that.
+    pub period_ms: f64,
 }
 
 /// What people read.
@@ -87,7 +102,31 @@ pub fn tables(status: &Status, style: Style) -> String {
         printed.push('\n');
         printed.push_str(&text::table(&reservations(status), style));
     }
+    if !status.inferred.is_empty() {
+        printed.push('\n');
+        printed.push_str(&text::table(&inferred(status), style));
+    }
     printed
+}
+
+fn inferred(status: &Status) -> Table {
+    let columns = vec![
+        Column::words("Task"),
+        Column::words("name"),
+        Column::number("on CPU"),
+        Column::number("budget (ms)"),
+        Column::number("period (ms)"),
+    ];
+    let rows = status.inferred.iter().map(|t| {
+        let cells = vec![
+            Cell::new(t.name.clone()),
+            Cell::new(t.cpu.to_string()),
+            Cell::new(number::short(t.budget_ms)),
+            Cell::new(number::short(t.period_ms)),
+        ];
+        (t.pid.to_string(), cells)
+    });
+    Table::new("Inferred of tasks that ran lately", columns).group("", rows.collect())
 }
 
 fn reservations(status: &Status) -> Table {
@@ -142,15 +181,25 @@ mod tests {
                 late: 1,
                 late_max_us: 12.0,
             }],
+            inferred: vec![Inferred {
+                pid: 471,
+                name: "player".into(),
+                cpu: 0,
+                budget_ms: 12.5,
+                period_ms: 90.0,
+            }],
             unaccounted: 0,
             elsewhere: 3,
         };
         let text = tables(&status, Style { colour: false, width: 0 });
-        for shown in ["Policy bebs", "45", "1234", "7.2", "369", "ran elsewhere 3 times"] {
+        for shown in
+            ["Policy bebs", "45", "1234", "7.2", "369", "player", "12.5", "ran elsewhere 3 times"]
+        {
             assert!(text.contains(shown), "no {shown} in:\n{text}");
         }
         let data = serde_json::to_value(&status).expect("JSON");
         assert_eq!(data["reservations"][0]["runtime_ms"], 4.5);
+        assert_eq!(data["inferred"][0]["period_ms"], 90.0);
         assert_eq!(data["cpus"][0]["reserved"], 0.45);
     }
 }

@@ -62,7 +62,7 @@ int laxity_select_cpu(u64 *ctx)
 
 		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr))
 			continue;
-		load = LX_SEEN(c->servers.bandwidth.load);
+		load = LX_SEEN(c->servers.bandwidth.load) + LX_SEEN(c->servers.load);
 		if (load < least) {
 			least = load;
 			cpu = k;
@@ -322,6 +322,7 @@ int laxity_init_task(u64 *ctx)
 	t->pending = 0;
 	t->learnt = 0;
 	t->weight = lx_weight_of(p);
+	t->pid = p->pid;
 	ref->slot = slot + 1;
 	if (args->fork) {
 		bpf_local_irq_save(&flags);
@@ -356,6 +357,7 @@ void laxity_exit_task(u64 *ctx)
 		return;
 	lx_quit(t, slot);
 	ref->slot = 0;
+	t->pid = 0;
 	lx_let_go(t);
 	lx_give_slot(slot);
 }

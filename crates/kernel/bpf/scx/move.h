@@ -24,7 +24,7 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 	if (m->server == LX_NONE)
 		return;
 	if (m->server != c->crowd && !r)
-		t->learnt = lx_server(&c->servers, m->server)->average;
+		t->learnt = lx_learnt(lx_server(&c->servers, m->server));
 	lx_leave(&c->servers, now, slot, 0);
 	if (r && !lx_server(&c->servers, r->server)->members)
 		r->used = 0;
@@ -171,7 +171,7 @@ LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN)
 		struct lx_server *s = lx_server(&c->servers, lx_at(h->node, i)->entry);
 		u32 slot = s->head;
 
-		if (s->kind != LX_SHARED || s->members != 1 || slot == LX_NONE)
+		if (s->kind == LX_HARD || s->members != 1 || slot == LX_NONE)
 			continue;
 		if (slot != c->chosen && slot != c->current && !lx_member(slot)->pinned)
 			return slot;

@@ -206,4 +206,86 @@ int laxity_report(struct lx_report *q)
 	return 0;
 }
 
+struct lx_change {
+	struct lx_rules rules;
+	u64 kept;
+	u32 policy;
+	/* How many CPUs have it now. */
+	u32 changed;
+};
+
+LX_INLINE u32 lx_change_cpu(u32 cpu)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	u64 now = bpf_ktime_get_ns();
+	struct lx_outcome o;
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	now = lx_charge(c, now);
+	lx_change_rules(&c->servers, now, &setup.rules);
+	lx_conclude(c, now, &o);
+	lx_unlock(&c->lock);
+	lx_act(&o);
+	return 1;
+}
+
+/* Another policy for all tasks, where they are. */
+SEC("syscall")
+int laxity_change(struct lx_change *q)
+{
+	unsigned long flags;
+	u32 k;
+
+	setup.rules = q->rules;
+	setup.kept = q->kept;
+	setup.policy = q->policy;
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
+		bpf_local_irq_save(&flags);
+		q->changed += lx_change_cpu(k);
+		bpf_local_irq_restore(&flags);
+	}
+	return 0;
+}
+
+struct lx_task_report {
+	/* Asked for. */
+	u32 slot;
+	/* Slots that there ever were. */
+	u32 slots;
+	/* Zero for a task of which nothing is inferred, or that has slept for long. */
+	u32 pid;
+	u32 cpu;
+	u64 budget;
+	u64 period;
+};
+
+/* What best effort's tasks were found to need. */
+SEC("syscall")
+int laxity_task(struct lx_task_report *q)
+{
+	u32 zero = 0, slot = q->slot, server;
+	struct lx_pool *free = bpf_map_lookup_elem(&pool, &zero);
+	struct lx_task *t = lx_task_at(slot);
+	struct lx_server *s;
+	struct lx_cpu *c;
+
+	q->pid = 0;
+	if (!free || !t)
+		return 0;
+	q->slots = free->used;
+	q->cpu = t->home;
+	server = lx_member(slot)->server;
+	c = lx_cpu(t->home);
+	if (!c || server == LX_NONE || server == c->crowd)
+		return 0;
+	s = lx_server(&c->servers, server);
+	if (s->kind == LX_HARD || !s->counted || !s->period)
+		return 0;
+	q->pid = t->pid;
+	q->budget = s->budget;
+	q->period = s->period;
+	return 0;
+}
+
 #endif

@@ -12,7 +12,8 @@ struct {
 	/* The share that reservations leave. */
 	u64 kept;
 	u32 cpus;
-	u32 padding;
+	/* Its place in the loader's list. */
+	u32 policy;
 } setup SEC(".data.setup");
 
 /* Why the kernel ended it. */
@@ -119,7 +120,8 @@ struct lx_task {
 	/* Counted from one: the reservation it is of, and the one that it shall be of. */
 	u32 reservation;
 	u32 pending;
-	u32 padding;
+	/* For people; zero when there is no task. */
+	u32 pid;
 };
 
 struct {

@@ -89,7 +89,7 @@ impl fmt::Display for CpuError {
             CpuError::Occupied { name } => {
                 write!(f, "the sched_ext scheduler `{name}` is loaded; stop it first")
             }
-            CpuError::Up => f.write_str("the scheduler is up already; take it down first"),
+            CpuError::Up => f.write_str("the scheduler is up already, with this policy"),
             CpuError::Down => f.write_str("the scheduler is not up; `laxity cpu up` starts it"),
             CpuError::Ended { why } => write!(
                 f,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use laxity_core::Span;
 use laxity_cpu::{Refusal, Reservation, Share};
 
-use super::requests::{Answer, Attendant, RELEASE, REPORT, RESERVE, Request};
+use super::requests::{Answer, Attendant, CHANGE, RELEASE, REPORT, RESERVE, Request, TASK};
 use super::{CpuError, Held, Policy, load, place, system};
 
 /// A share that was given back comes free when it has not been used ahead, within its period. So
@@ -50,6 +51,20 @@ pub struct Reserved {
     pub latest: u64,
 }
 
+/// What a task of best effort, one that ran lately, was found to need: so much CPU time at once, and
+/// the time in which its share comes to that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inferred {
+    /// The task.
+    pub pid: u32,
+    /// The CPU that it is on.
+    pub cpu: u32,
+    /// CPU time. Under BEBS with the margin that is added.
+    pub budget: Span,
+    /// The time.
+    pub period: Span,
+}
+
 /// The scheduler as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -59,6 +74,8 @@ pub struct Status {
     pub cpus: Vec<CpuStatus>,
     /// In the order in which they were made.
     pub reservations: Vec<Reserved>,
+    /// In no order.
+    pub inferred: Vec<Inferred>,
     /// Tasks beyond those it has places for, each time that one was served.
     pub unaccounted: u64,
     /// Reserved tasks that could not run where their reservation is.
@@ -74,18 +91,27 @@ pub struct Status {
 /// Gives the machine's CPUs to a policy. It stays when the caller ends; it goes when [`down`] is
 /// called, or when the kernel finds that a task was not served for 30 s.
 ///
+/// Where another policy has them, tasks and reservations go over to this one within the running
+/// scheduler, all of a CPU at once; answers which policy that was.
+///
 /// # Errors
-/// See [`CpuError`]; the kernel's own scheduler is then in charge as before.
-pub fn up(policy: &str) -> Result<(), CpuError> {
+/// See [`CpuError`]; whatever was in charge before then still is.
+pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     let policy = Policy::named(policy)?;
-    if let Some(name) = system::running()? {
-        let ours = system::policy_of(&name).is_some();
-        return Err(if ours { CpuError::Up } else { CpuError::Occupied { name } });
+    let _lock = match system::running()? {
+        Some(name) if !system::is_ours(&name) => return Err(CpuError::Occupied { name }),
+        _ => system::lock()?,
+    };
+    if system::running()?.is_some() {
+        let (before, attendant) = attend(&[CHANGE])?;
+        if before.name == policy.name {
+            return Err(CpuError::Up);
+        }
+        return attendant.change(&policy).map(|()| Some(before.name));
     }
-    let _lock = system::lock()?;
     // Of a scheduler that the kernel took away, or of a loader that was killed.
     system::remove_pins()?;
-    load::start(&policy)
+    load::start(&policy).map(|()| None)
 }
 
 /// The kernel's own scheduler takes over again.
@@ -100,7 +126,7 @@ pub fn down() -> Result<(), CpuError> {
     system::remove_pins()?;
     // The kernel does it a little later.
     for _ in 0..100 {
-        if system::running()?.is_none_or(|name| system::policy_of(&name).is_none()) {
+        if system::running()?.is_none_or(|name| !system::is_ours(&name)) {
             return Ok(());
         }
         std::thread::sleep(STEP);
@@ -115,10 +141,10 @@ fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
         return Err(CpuError::Down);
     }
     let attendant = Attendant::new(programs)?;
-    match name.as_deref().and_then(system::policy_of) {
-        Some(policy) => Ok((Policy::named(&policy)?, attendant)),
-        None => Err(CpuError::Ended { why: attendant.ended()? }),
+    if name.is_some_and(|name| system::is_ours(&name)) {
+        return Ok((attendant.policy()?, attendant));
     }
+    Err(CpuError::Ended { why: attendant.ended()? })
 }
 
 /// What the scheduler did and holds.
@@ -126,7 +152,7 @@ fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
 /// # Errors
 /// When it is not up, was taken away, or cannot be asked.
 pub fn status() -> Result<Status, CpuError> {
-    let (policy, attendant) = attend(&[REPORT])?;
+    let (policy, attendant) = attend(&[REPORT, TASK])?;
     let mut cpus = Vec::new();
     for cpu in 0..system::cpus()? {
         let r = attendant.report(cpu, 0)?;
@@ -153,9 +179,20 @@ pub fn status() -> Result<Status, CpuError> {
             latest: r.latest,
         });
     }
+    let inferred = attendant.inferred()?;
     let [unaccounted, elsewhere, absent, unlocked, waited] = attendant.totals()?;
     let policy = policy.name.to_owned();
-    Ok(Status { policy, cpus, reservations, unaccounted, elsewhere, absent, unlocked, waited })
+    Ok(Status {
+        policy,
+        cpus,
+        reservations,
+        inferred,
+        unaccounted,
+        elsewhere,
+        absent,
+        unlocked,
+        waited,
+    })
 }
 
 /// Reserves CPU time for a task, and with `inherit` for the children that it will have. Answers on

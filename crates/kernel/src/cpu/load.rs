@@ -8,7 +8,7 @@ use crate::image::Image;
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
 /// The scheduler itself, among the maps.
-const SCHEDULER: &str = "laxity";
+const SCHEDULER: &str = system::NAME;
 /// Maps with an entry for each CPU.
 const BY_CPU: [&str; 2] = ["cpus", "alarms"];
 
@@ -27,7 +27,7 @@ fn pinned_as(map: &str) -> Option<&str> {
 /// Where bits of the policy go before anything is loaded.
 fn prepare(open: &mut OpenObject, policy: &Policy, cpus: u32) -> Result<(), CpuError> {
     let mut setup = Image::default();
-    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(cpus).u32(0);
+    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(cpus).u32(policy.number());
     let setup = setup.into_bytes();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -35,8 +35,6 @@ fn prepare(open: &mut OpenObject, policy: &Policy, cpus: u32) -> Result<(), CpuE
             map.set_max_entries(cpus).map_err(refused)?;
         } else if name == ".data.setup" {
             fill(map.initial_value_mut(), &setup)?;
-        } else if name == SCHEDULER {
-            name_it(map.initial_value_mut(), policy)?;
         }
     }
     Ok(())
@@ -51,18 +49,6 @@ fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
             return Err(CpuError::Kernel { what: "take parameters of this length", why });
         }
     }
-    Ok(())
-}
-
-/// The name stands last but for gaps, and is `laxity` until now.
-fn name_it(ops: Option<&mut [u8]>, policy: &Policy) -> Result<(), CpuError> {
-    let ops = ops.unwrap_or_default();
-    let old = SCHEDULER.as_bytes();
-    let at = ops.windows(old.len()).rposition(|w| w == old);
-    let name = system::name_of(policy.name);
-    let place = at.and_then(|at| ops.get_mut(at..at + name.len()));
-    let place = place.ok_or(CpuError::Kernel { what: "take the name", why: name.clone() })?;
-    place.copy_from_slice(name.as_bytes());
     Ok(())
 }
 

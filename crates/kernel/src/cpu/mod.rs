@@ -23,4 +23,4 @@ pub use rules::CpuRules;
 #[cfg(feature = "kernel")]
 mod live;
 #[cfg(feature = "kernel")]
-pub use live::{CpuStatus, Reserved, Status, down, release, reserve, status, up, verify};
+pub use live::{CpuStatus, Inferred, Reserved, Status, down, release, reserve, status, up, verify};

@@ -1,13 +1,14 @@
 //! The policies that the kernel runs, and what is chosen for it where the papers leave a choice.
 
 use laxity_core::Span;
+use laxity_cpu::berate::{self, Limits};
 use laxity_cpu::servers::{Load, Rules, Servers, Sizing};
 use laxity_cpu::{Share, bebs, bebs_credit};
 
 use super::{CpuError, CpuRules};
 
 /// Their names.
-pub const POLICIES: [&str; 2] = ["bebs", "bebs-credit"];
+pub const POLICIES: [&str; 3] = ["bebs", "bebs-credit", "berate"];
 
 /// No best-effort task waits for longer than about twice this, even when hundreds compute: the
 /// kernel would take the scheduler away after 30 s.
@@ -18,12 +19,20 @@ const LEAST: Span = Span(100_000);
 /// under Linux 2.6, to which BEBS is compared there.
 const MOST: Span = Span::from_millis(100);
 
+/// BeRate's load are tasks that ran within a second: nearly all of a system's hundreds sleep for
+/// longer, while all that the paper plays have shorter periods. A task that had a CPU to itself is
+/// half a second ahead at most, as under `bebs-credit`, and waits for about as long when others come.
+const LIMITS: Limits =
+    Limits { lapse: Span::from_millis(1_000), ahead: Span::from_millis(500), longest: LONGEST };
+
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Its name.
     pub name: &'static str,
+    /// Of all best effort, or of reservations above BeRate.
     rules: Rules,
+    berate: Option<berate::Options>,
 }
 
 impl Policy {
@@ -38,14 +47,21 @@ impl Policy {
         let unknown = || CpuError::Policy { name: name.into(), why: None };
         let known = POLICIES.into_iter().find(|p| *p == name).ok_or_else(unknown)?;
         let mut rules = match known {
-            "bebs" => *bebs::new(&bebs::Options::default()).rules(),
+            "bebs" | "berate" => *bebs::new(&bebs::Options::default()).rules(),
             _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
         };
         rules.load = Load::Unblocked;
         if let Sizing::Adaptive(how) = &mut rules.sizing {
             (how.least, how.most) = (LEAST, MOST);
         }
-        Ok(Policy { name: known, rules })
+        let berate = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };
+        Ok(Policy { name: known, rules, berate: (known == "berate").then_some(berate) })
+    }
+
+    /// Its place in [`POLICIES`].
+    #[cfg(feature = "kernel")]
+    pub(super) fn number(&self) -> u32 {
+        POLICIES.iter().position(|name| *name == self.name).unwrap_or_default() as u32
     }
 
     /// As the kernel takes them.
@@ -54,7 +70,11 @@ impl Policy {
     /// When the kernel does not run one of them.
     pub fn rules(&self) -> Result<CpuRules, CpuError> {
         let named = |why| CpuError::Policy { name: self.name.into(), why: Some(why) };
-        CpuRules::new(&self.rules, Some(LONGEST)).map_err(named)
+        match &self.berate {
+            Some(options) => CpuRules::berate(options),
+            None => CpuRules::new(&self.rules, Some(LONGEST)),
+        }
+        .map_err(named)
     }
 
     /// The share of each CPU that reservations leave.
@@ -78,6 +98,6 @@ mod tests {
             assert!(Policy::named(name).expect("a policy").rules().is_ok(), "{name}");
         }
         let error = Policy::named("bebs-").expect_err("no such policy");
-        assert!(error.to_string().contains("bebs, bebs-credit"), "{error}");
+        assert!(error.to_string().contains("bebs, bebs-credit, berate"), "{error}");
     }
 }

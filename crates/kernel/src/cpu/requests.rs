@@ -7,14 +7,18 @@ use laxity_cpu::Reservation;
 use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 
 use super::load::{attend, refused};
-use super::{CpuError, Held};
+use super::{CpuError, Held, Inferred, POLICIES, Policy, system};
 use crate::image::Image;
 
 /// The programs.
 pub(super) const RESERVE: &str = "laxity_reserve";
 pub(super) const RELEASE: &str = "laxity_release";
 pub(super) const REPORT: &str = "laxity_report";
+pub(super) const TASK: &str = "laxity_task";
+pub(super) const CHANGE: &str = "laxity_change";
 
+/// Where the policy's number stands in the setup: behind rules, a share and the CPUs.
+const POLICY_AT: usize = 100;
 /// Reservations there may be.
 const RESERVATIONS: u32 = 256;
 
@@ -162,6 +166,49 @@ impl Attendant {
             });
         }
         Ok(entries)
+    }
+
+    /// What is inferred of tasks that are not reserved and ran lately.
+    pub(super) fn inferred(&self) -> Result<Vec<Inferred>, CpuError> {
+        let mut tasks = Vec::new();
+        let (mut slot, mut slots) = (0, 1);
+        while slot < slots {
+            let mut image = Image::default();
+            image.u32(slot).u32(0).u32(0).u32(0).u64(0).u64(0);
+            let mut context = image.into_bytes();
+            self.call(TASK, &mut context)?;
+            slots = word(&context, 4);
+            let pid = word(&context, 8);
+            if pid != 0 {
+                let (budget, period) = (Span(long(&context, 16)), Span(long(&context, 24)));
+                tasks.push(Inferred { pid, cpu: word(&context, 12), budget, period });
+            }
+            slot += 1;
+        }
+        Ok(tasks)
+    }
+
+    /// The policy in force.
+    pub(super) fn policy(&self) -> Result<Policy, CpuError> {
+        let number = word(&self.value(".data.setup", 0)?, POLICY_AT);
+        let name = POLICIES.get(number as usize).copied().unwrap_or_default();
+        Policy::named(name)
+    }
+
+    /// Another policy for all tasks.
+    pub(super) fn change(&self, policy: &Policy) -> Result<(), CpuError> {
+        let mut image = Image::default();
+        image.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(policy.number()).u32(0);
+        let mut context = image.into_bytes();
+        self.call(CHANGE, &mut context)?;
+        let changed = word(&context, context.len() - 4);
+        if changed == system::cpus()? {
+            return Ok(());
+        }
+        Err(CpuError::Kernel {
+            what: "change the policy of all CPUs",
+            why: format!("it changed that of {changed}"),
+        })
     }
 
     /// Tasks without a place, reserved tasks that ran elsewhere, chosen ones that were not there,

@@ -9,8 +9,8 @@ use super::error::io;
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 const PINS: &str = "/sys/fs/bpf/laxity_cpu";
-/// Before the policy in the scheduler's name.
-const PREFIX: &str = "laxity_";
+/// The scheduler's name, whatever its policy.
+pub(super) const NAME: &str = "laxity";
 
 /// Which sched_ext scheduler the kernel runs; `None` for its own.
 pub(super) fn running() -> Result<Option<String>, CpuError> {
@@ -23,17 +23,10 @@ pub(super) fn running() -> Result<Option<String>, CpuError> {
     Ok(Some(name.trim().to_owned()))
 }
 
-/// The scheduler's name for a policy: letters, digits and low lines.
-pub(super) fn name_of(policy: &str) -> String {
-    format!("{PREFIX}{}", policy.replace('-', "_"))
-}
-
-/// The policy of a scheduler's name, if it is one of ours.
-pub(super) fn policy_of(name: &str) -> Option<String> {
+/// Whether a scheduler's name is that of this one.
+pub(super) fn is_ours(name: &str) -> bool {
     // A version of the kernel may add to it.
-    let name = name.strip_prefix(PREFIX)?;
-    let word: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    Some(word.replace('_', "-"))
+    name.starts_with(NAME)
 }
 
 /// CPUs of the machine that there may ever be, counted from zero.
@@ -107,9 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_lists_are_read_back() {
-        assert_eq!(policy_of(&name_of("bebs-credit")).as_deref(), Some("bebs-credit"));
-        assert_eq!(policy_of("lavd"), None);
+    fn lists_are_read_back() {
         assert_eq!(parse_list("0-2,5"), [0, 1, 2, 5]);
         assert!(parse_list("").is_empty());
     }

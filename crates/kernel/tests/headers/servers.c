@@ -9,8 +9,9 @@
  *   3  the server of task a has weight b
  *   4  task a wakes    5  it blocks after running for b    6  it ran for b
  *   7  the timer       8  who runs: `p TASK UNTIL` or `p idle`
+ *   9  other rules, which follow
  * After each step but 8 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
- * period and deadline.
+ * period and deadline. Under BeRate what is due by then has come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,10 +97,17 @@ int main(void)
 				printf("p %u %llu\n", lx_server(&servers, i)->head,
 				       now + lx_server(&servers, i)->left);
 			continue;
+		case 9:
+			if (fread(&rules, sizeof(rules), 1, stdin) != 1)
+				return 2;
+			lx_change_rules(&servers, now, &rules);
+			break;
 		default:
 			fprintf(stderr, "no such step\n");
 			return 2;
 		}
+		if (rules.quantum)
+			lx_catch_up(&servers, now);
 		show();
 	}
 	return 0;

@@ -26,6 +26,8 @@ enum lx_kind {
 	LX_SHARED,
 	/* Guaranteed, held to its budget, never given slack. */
 	LX_HARD,
+	/* Of BeRate (berate.h): one deadline after the other, no budget that it is held to. */
+	LX_RATED,
 };
 
 struct lx_server {
@@ -65,7 +67,8 @@ struct lx_server {
 	u32 members;
 	/* The next vacant place. */
 	u32 next;
-	u32 padding;
+	/* Of BeRate's: it has had no deadline yet. */
+	u32 fresh;
 };
 
 /* A task and its place in the list of its server's runnable members. */
@@ -115,6 +118,17 @@ LX_CALLED u32 lx_unlink(struct lx_server *s LX_GIVEN, u32 task)
 	return 0;
 }
 
+/* Members take turns, a budget each. */
+LX_INLINE void lx_turn(struct lx_server *s)
+{
+	u32 first = s->head;
+
+	if (first == s->tail)
+		return;
+	lx_unlink(s, first);
+	lx_append(s, first);
+}
+
 /* Whether the current release is void at a wake-up: the period is over, or no more was used than
  * the share since the release (BEBS section 4.1, rule 4). */
 LX_INLINE int lx_starts_afresh(const struct lx_server *s, u64 now)
@@ -146,6 +160,12 @@ LX_INLINE void lx_stretch_from(struct lx_server *s, u64 from, u64 period)
 		s->deadline += later;
 	}
 	s->period = period;
+}
+
+/* Average execution, zero when it has not executed anything. */
+LX_INLINE u64 lx_learnt(const struct lx_server *s)
+{
+	return s->fresh ? 0 : s->average;
 }
 
 /* The average weighs three times as much as what is new. */

@@ -27,6 +27,10 @@ struct lx_rules {
 	u64 longest;
 	/* How far deadlines may run ahead; LX_NEVER for no limit. */
 	u64 ahead;
+	/* Of BeRate, zero for the others: the quantum of the least weight, and after sleeping for how
+	 * long a task is not part of the load. */
+	u64 quantum;
+	u64 lapse;
 	/* A budget used up comes back at once (CBS) instead of at the next release (BEBS). */
 	u32 recharge;
 	/* Idle time advances releases, under the deadlines they would have had. */
@@ -44,6 +48,8 @@ struct lx_servers {
 	u64 need;
 	/* By how much idle time has advanced all releases so far. */
 	u64 advanced;
+	/* Sum of the quanta of BeRate's tasks. */
+	u64 load;
 	/* When all shares given away are free. */
 	u64 settled;
 	/* When it was last looked how far deadlines ran ahead. */
@@ -51,14 +57,14 @@ struct lx_servers {
 	/* Of those who became ready, and of those who began to wait. */
 	u64 turns;
 	u64 waits;
-	/* Chosen last, if it still competes. */
+	/* Chosen last, if it still competes; and of BeRate's. */
 	u32 running;
+	u32 running_rated;
 	/* Places ever used, the first vacant one, those in use. */
 	u32 used;
 	u32 vacant;
 	u32 living;
 	u32 actives;
-	u32 padding;
 	/* Those that count in the load and have not left. */
 	u32 active[LX_SERVERS];
 	struct lx_heap ready;
@@ -80,10 +86,12 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lx_rules *rul
 {
 	q->rules = *rules;
 	q->running = LX_NONE;
+	q->running_rated = LX_NONE;
 	q->vacant = LX_NONE;
 	lx_bandwidth_set(&q->bandwidth, LX_ONE, 0);
 }
 
+#include "berate.h"
 #include "transition.h"
 
 /* The next budget (rules.rs, `Adaptation::budget`). */
@@ -127,13 +135,7 @@ LX_CALLED u32 lx_renew(struct lx_servers *q LX_GIVEN, u32 i, u64 release, u64 or
 	s->period = period;
 	s->end = release + period;
 	s->deadline = (q->rules.slack ? lx_max(original, release) : release) + period;
-	/* Members take turns, a budget each. */
-	if (s->head != s->tail) {
-		u32 first = s->head;
-
-		lx_unlink(s, first);
-		lx_append(s, first);
-	}
+	lx_turn(s);
 	return 0;
 }
 
@@ -147,9 +149,9 @@ LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
 			s->execution = 0;
 	}
 	if (lx_heap_has(&q->ready, i))
-		lx_heap_rekey(&q->ready, i, s->deadline);
+		lx_heap_rekey(&q->ready, i, lx_key(s));
 	else
-		lx_heap_set(&q->ready, i, s->deadline, ++q->turns);
+		lx_heap_set(&q->ready, i, lx_key(s), ++q->turns);
 }
 
 LX_INLINE void lx_leave_ready(struct lx_servers *q, u32 i)
@@ -157,6 +159,8 @@ LX_INLINE void lx_leave_ready(struct lx_servers *q, u32 i)
 	lx_heap_remove(&q->ready, i);
 	if (q->running == i)
 		q->running = LX_NONE;
+	if (q->running_rated == i)
+		q->running_rated = LX_NONE;
 }
 
 LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
@@ -178,6 +182,11 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	struct lx_server *s = lx_server(q, i);
 	u64 end = s->end, deadline = s->deadline;
 
+	if (s->kind == LX_RATED) {
+		lx_rate_again(q, now, i);
+		lx_enter_ready(q, i);
+		return 0;
+	}
 	if (s->kind == LX_HARD && now > deadline) {
 		s->late++;
 		s->latest = lx_max(s->latest, now - deadline);
@@ -201,6 +210,12 @@ LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
+	if (s->kind == LX_RATED) {
+		lx_load(q, i);
+		lx_rate(q, i, now);
+		lx_enter_ready(q, i);
+		return 0;
+	}
 	if (s->kind == LX_SHARED && s->counted < s->weight)
 		lx_count(q, now, i);
 	if (q->rules.unblocked)
@@ -222,7 +237,9 @@ LX_CALLED u32 lx_deactivate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
-	if (s->state == LX_READY) {
+	if (s->kind == LX_RATED) {
+		lx_rate_sleeps(q, now, i);
+	} else if (s->state == LX_READY) {
 		lx_sample(s);
 		if (s->kind == LX_HARD && now > s->deadline) {
 			s->late++;
@@ -292,7 +309,7 @@ LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 	u64 excess = LX_NEVER, latest = now + q->rules.ahead;
 	u32 i;
 
-	if (q->rules.ahead == LX_NEVER || now < q->looked + q->rules.ahead / 16)
+	if (q->rules.quantum || q->rules.ahead == LX_NEVER || now < q->looked + q->rules.ahead / 16)
 		return 0;
 	if (!q->ready.count || lx_zero_lag(lx_server(q, lx_heap_first(&q->ready)), now) <= latest)
 		return 0;
@@ -321,6 +338,28 @@ LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 
 /* --- What is reported, in the words of crates/cpu/src/policy.rs --- */
 
+/* A server of best effort that has executed nothing begins, asleep. */
+LX_CALLED u32 lx_begin(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	if (q->rules.quantum) {
+		s->kind = LX_RATED;
+		s->fresh = 1;
+		s->average = lx_quantum(&q->rules, s->weight);
+		s->budget = s->average;
+		lx_load(q, i);
+		lx_rate_sleeps(q, now, i);
+		return 0;
+	}
+	s->kind = LX_SHARED;
+	s->fresh = 0;
+	s->average = q->rules.first;
+	if (!q->rules.unblocked)
+		lx_count(q, now, i);
+	return 0;
+}
+
 /* A server without members; LX_NONE when there is no place. A reservation is taken from best effort
  * now and first released when it is free; whether it fits was asked before. */
 LX_CALLED u32 lx_found(struct lx_servers *q LX_GIVEN, u64 now, u32 weight, u64 budget, u64 period)
@@ -343,11 +382,8 @@ LX_CALLED u32 lx_found(struct lx_servers *q LX_GIVEN, u64 now, u32 weight, u64 b
 	s->head = LX_NONE;
 	s->tail = LX_NONE;
 	s->weight = weight;
-	s->average = q->rules.first;
 	if (!period) {
-		s->kind = LX_SHARED;
-		if (!q->rules.unblocked)
-			lx_count(q, now, i);
+		lx_begin(q, now, i);
 		return i;
 	}
 	s->kind = LX_HARD;
@@ -436,6 +472,8 @@ LX_CALLED u32 lx_block(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran
 	if (!m->runnable)
 		return 0;
 	lx_catch_up(q, now);
+	if (s->kind == LX_RATED && !s->left)
+		lx_exhaust(q, now, i);
 	lx_unlink(s, task);
 	if (s->head == LX_NONE)
 		lx_deactivate(q, now, i);
@@ -475,6 +513,17 @@ LX_INLINE u64 lx_due(const struct lx_servers *q)
 	return lx_min(suspended, expired);
 }
 
+/* The earliest deadline; among equals whoever runs goes on, of BeRate's whoever ran last. */
+LX_INLINE u32 lx_stays(struct lx_servers *q)
+{
+	u64 least = lx_heap_least(&q->ready);
+	u32 *running = least & LX_BEHIND ? &q->running_rated : &q->running;
+
+	if (*running == LX_NONE || lx_heap_key(&q->ready, *running) != least)
+		*running = lx_heap_first(&q->ready);
+	return *running;
+}
+
 /* The server that runs from now on; LX_NONE when there is none. */
 LX_CALLED u32 lx_pick(struct lx_servers *q LX_GIVEN, u64 now)
 {
@@ -489,11 +538,9 @@ LX_CALLED u32 lx_pick(struct lx_servers *q LX_GIVEN, u64 now)
 		if (!q->ready.count)
 			return LX_NONE;
 	}
-	/* Among equals whoever runs goes on. */
-	if (q->running == LX_NONE ||
-	    lx_heap_key(&q->ready, q->running) != lx_heap_least(&q->ready))
-		q->running = lx_heap_first(&q->ready);
-	return q->running;
+	return lx_stays(q);
 }
+
+#include "change.h"
 
 #endif

@@ -139,6 +139,17 @@ LX_INLINE void lx_divide(struct lx_servers *q)
 	lx_bandwidth_set(&q->bandwidth, q->need < LX_ONE ? LX_ONE - q->need : 0, q->bandwidth.load);
 }
 
+/* The place of a server that is gone. */
+LX_INLINE void lx_vacate(struct lx_servers *q, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	s->state = LX_VACANT;
+	s->next = q->vacant;
+	q->vacant = i;
+	q->living--;
+}
+
 /* What was to come back at this time does. */
 LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 {
@@ -146,7 +157,9 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 	int gone = s->state == LX_LEAVING;
 
 	lx_heap_remove(&q->returns, i);
-	if (s->kind == LX_SHARED) {
+	if (s->kind == LX_RATED) {
+		lx_unload(q, s);
+	} else if (s->kind == LX_SHARED) {
 		int asleep = s->state == LX_BLOCKED && q->rules.unblocked;
 
 		lx_set_counted(q, i, gone || asleep ? 0 : s->weight);
@@ -154,12 +167,8 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 		lx_reserve(q, s, 0);
 		lx_divide(q);
 	}
-	if (gone) {
-		s->state = LX_VACANT;
-		s->next = q->vacant;
-		q->vacant = i;
-		q->living--;
-	}
+	if (gone)
+		lx_vacate(q, i);
 	return 0;
 }
 
@@ -200,6 +209,10 @@ LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weigh
 	u64 period;
 
 	lx_catch_up(q, now);
+	if (s->kind == LX_RATED) {
+		lx_rate_weigh(q, i, weight);
+		return 0;
+	}
 	s->weight = weight;
 	if (!s->counted || weight == old || s->kind != LX_SHARED)
 		return 0;
