@@ -19,7 +19,7 @@ use laxity_wire::port::{Intake, Obstacle, Receive as _, Transmit as _};
 use support::link::Link;
 use support::scenarios::parsed;
 use support::traffic::warm_up;
-use support::{LINK, Network, RECEIVER, SENDER, enter, until};
+use support::{LINK, Network, RECEIVER, SENDER, enter, eventually, until};
 
 const FAST: &str = r#"
 [link]
@@ -151,7 +151,7 @@ fn frames_that_are_too_long_are_told_apart() {
         let Some(network) = support::network() else { return };
         network.ip(LINK, "link set out mtu 1000").expect("it is there");
         network.enter(LINK);
-        let mut attached = Attached::to("out", io).unwrap_or_else(|e| panic!("{e}"));
+        let mut attached = eventually(|| Attached::to("out", io));
         let mut pool = Pool::new(8, 1600).expect("small");
         let mut frame = |len: usize| {
             let slot = pool.take().expect("free");
@@ -199,7 +199,7 @@ fn features_come_back_as_they_were() {
     let second = Attached::to("in", Io::Packet);
     assert!(matches!(second, Err(laxity_wire::WireError::Occupied { .. })), "{second:?}");
     drop(first);
-    assert!(Attached::to("in", Io::Auto).is_ok(), "it is free again");
+    drop(eventually(|| Attached::to("in", Io::Auto)));
     assert!(matches!(
         Attached::to("lo", Io::Auto),
         Err(laxity_wire::WireError::NotEthernet { .. })

@@ -74,7 +74,7 @@ fn own_packets_are_scheduled_and_sent_on() {
     let voice = &counts.classes[VOICE];
     assert!(voice.most_late <= counts.excuse(scenario.link.credit), "{} ns", voice.most_late);
     // The device goes with the link.
-    assert!(network.ip(LINK, "link show tun0").is_err());
+    until("the device is gone", || network.ip(LINK, "link show tun0").is_err());
     assert!(network.ip(RECEIVER, "link show b0").is_ok());
 }
 

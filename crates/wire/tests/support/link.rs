@@ -9,7 +9,7 @@ use laxity_wire::lock::Lock;
 use laxity_wire::offload::Offload;
 
 use super::traffic::{self, Outcome, Receivers};
-use super::{LINK, Network, until};
+use super::{LINK, Network, eventually, until};
 
 /// Both directions between `in` and `out`; the other one is not scheduled.
 pub struct Link {
@@ -26,7 +26,7 @@ impl Link {
         network.enter(LINK);
         // Packets that change processors may change places.
         super::own_processor(1);
-        let attach = |device| Attached::to(device, io).unwrap_or_else(|e| panic!("{e}"));
+        let attach = |device| eventually(|| Attached::to(device, io));
         let (input, output) = (attach("in"), attach("out"));
         let start = |name, schedule: &Schedule, receive, transmit| {
             Running::start(name, schedule, LinkType::ETHERNET, receive, transmit)

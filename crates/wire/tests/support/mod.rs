@@ -183,6 +183,23 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Tries again what may be taken for a moment: a program that another test starts holds all open
+/// files until it has begun, sockets and locks among them.
+///
+/// # Panics
+/// After a minute.
+#[track_caller]
+pub fn eventually<T, E: std::fmt::Display>(mut attempt: impl FnMut() -> Result<T, E>) -> T {
+    let began = Instant::now();
+    loop {
+        match attempt() {
+            Ok(done) => return done,
+            Err(e) => assert!(began.elapsed() < Duration::from_secs(60), "{e}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The network, or `None` with the reason said; `LAXITY_REQUIRE_ALL=1` makes that a failure.
 pub fn network() -> Option<Network> {
     match Network::new() {

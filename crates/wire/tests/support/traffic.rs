@@ -15,7 +15,7 @@ use laxity_sim::{Arrival, Traffic};
 use laxity_trace::SIM_PORT_BASE;
 use laxity_wire::port;
 
-use super::{LINK, Network, RECEIVER, SENDER, enter, own_processor, until};
+use super::{LINK, Network, RECEIVER, SENDER, enter, eventually, own_processor, until};
 
 /// Bytes before the payload: Ethernet, IPv4, UDP.
 const HEADERS: u32 = 42;
@@ -71,7 +71,7 @@ impl Receivers {
             let (ready, is_ready) = std::sync::mpsc::channel();
             let thread = std::thread::spawn(move || {
                 enter(&namespace);
-                let socket = UdpSocket::bind(("10.9.0.2", SIM_PORT_BASE + flow)).expect("a port");
+                let socket = eventually(|| UdpSocket::bind(("10.9.0.2", SIM_PORT_BASE + flow)));
                 rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
                     .expect("root may");
                 ready.send(()).expect("it waits");
@@ -83,15 +83,17 @@ impl Receivers {
         Receivers { threads: threads.collect(), stop, packets, lost: network.lost() }
     }
 
+    /// How many packets of a flow have come.
+    pub fn came(&self, flow: usize) -> u64 {
+        self.packets[flow].load(Ordering::Relaxed)
+    }
+
     /// Waits until so many packets of each flow have come, or were lost on the way.
     pub fn wait(&self, network: &Network, packets: &[u64]) {
         until("the receivers have what was sent to them", || {
             let lost = network.lost() - self.lost;
-            let missing = self
-                .packets
-                .iter()
-                .zip(packets)
-                .map(|(came, wanted)| wanted.saturating_sub(came.load(Ordering::Relaxed)));
+            let missing = packets.iter().enumerate();
+            let missing = missing.map(|(flow, wanted)| wanted.saturating_sub(self.came(flow)));
             missing.sum::<u64>() <= lost
         });
     }
@@ -105,7 +107,7 @@ impl Receivers {
 
 fn receive(socket: &UdpSocket, stop: &AtomicBool, packets: &AtomicU64) -> Received {
     let mut received = Received::default();
-    let (mut buffer, mut next) = ([0; 2048], 0);
+    let (mut buffer, mut next, began) = ([0; 2048], 0, port::now());
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("a time");
     loop {
         match socket.recv(&mut buffer) {
@@ -114,6 +116,10 @@ fn receive(socket: &UdpSocket, stop: &AtomicBool, packets: &AtomicU64) -> Receiv
                     u64::from_be_bytes(*buffer[at..].first_chunk().expect("long enough"))
                 };
                 let (number, sent) = (word(0), word(8));
+                // Of a run before: it lay in a queue while an interface was down.
+                if sent < began.0 {
+                    continue;
+                }
                 received.packets += 1;
                 packets.store(received.packets, Ordering::Relaxed);
                 received.disorder += u64::from(number < next);
