@@ -63,7 +63,7 @@ pub struct Receivers {
 impl Receivers {
     /// Starts them. They are ready when this returns.
     pub fn start(network: &Network, flows: usize) -> Receivers {
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, began) = (Arc::new(AtomicBool::new(false)), port::now());
         let packets: Vec<_> = (0..flows).map(|_| Arc::new(AtomicU64::new(0))).collect();
         let threads = (0..).zip(&packets).map(|(flow, packets)| {
             let (namespace, stop) = (network.name(RECEIVER).to_owned(), Arc::clone(&stop));
@@ -75,7 +75,7 @@ impl Receivers {
                 rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
                     .expect("root may");
                 ready.send(()).expect("it waits");
-                receive(&socket, &stop, &packets)
+                receive(&socket, began, &stop, &packets)
             });
             is_ready.recv().expect("it starts");
             thread
@@ -105,9 +105,9 @@ impl Receivers {
     }
 }
 
-fn receive(socket: &UdpSocket, stop: &AtomicBool, packets: &AtomicU64) -> Received {
+fn receive(socket: &UdpSocket, began: Time, stop: &AtomicBool, packets: &AtomicU64) -> Received {
     let mut received = Received::default();
-    let (mut buffer, mut next, began) = ([0; 2048], 0, port::now());
+    let (mut buffer, mut next) = ([0; 2048], 0);
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("a time");
     loop {
         match socket.recv(&mut buffer) {
