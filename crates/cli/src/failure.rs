@@ -34,6 +34,16 @@ impl Failure {
         Failure::Input(error.to_string())
     }
 
+    /// What only a build with the kernel's part can do.
+    #[cfg(not(feature = "kernel"))]
+    pub fn without_kernel<T>() -> Result<T, Failure> {
+        Err(Failure::Lacking(
+            "this laxity was built without the kernel's part; `make build KERNEL=1` builds it with \
+             clang 16 or newer, libelf and zlib, and says what is missing"
+                .into(),
+        ))
+    }
+
     /// A quantity on the command line that cannot be used.
     pub fn quantity(option: &str, text: &str, error: &QuantityError) -> Failure {
         Failure::Input(format!("{option} `{text}`: {}; {}", error.reason(), error.remedy()))

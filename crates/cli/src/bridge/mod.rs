@@ -1,25 +1,19 @@
 //! `laxity link bridge` and `laxity link tun`: links in user space.
 
 pub mod args;
+mod compared;
+mod schedule;
 mod status;
+mod watch;
 
-use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use laxity_core::Span;
-use laxity_live::http::{self, Page, Server};
-use laxity_report::{Cell, Column, Table, number, text};
-use laxity_scenario::Document;
-use laxity_scenario::model::Scenario;
-use laxity_scenario::quantity;
+use laxity_report::number;
 use laxity_trace::LinkType;
 use laxity_wire::WireError;
 use laxity_wire::bridge::{Attached, Ended, Io, Report, Running, Schedule};
-use laxity_wire::compare::compare;
-use laxity_wire::counts::Counts;
 use laxity_wire::device::Device;
 use laxity_wire::lock::Lock;
 use laxity_wire::offload::Offload;
@@ -27,23 +21,19 @@ use laxity_wire::port::{Receive, Transmit};
 use laxity_wire::tun::{RawTransmitter, TunReceiver};
 
 use self::args::{BridgeArgs, CommonArgs, IoArg, TunArgs};
+use self::compared::compared;
+use self::schedule::{schedule, span};
 use self::status::Status;
+use self::watch::{serve, with, write_status};
 use crate::failure::Failure;
-use crate::link::{export, table};
-use crate::{analysis, interrupt, output, warning};
+use crate::link::table;
+use crate::{interrupt, output, warning};
 
 /// How often is looked whether it is time to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How often the status file is written.
 const STATUS: Duration = Duration::from_secs(1);
-
-/// Arrivals that `--compare` keeps: some 100 MB.
-const RECORD: usize = 1 << 22;
-
-/// Credits that are tried where a scenario names none.
-const CREDITS: [Span; 5] =
-    [Span(1_000_000), Span(500_000), Span(200_000), Span(100_000), Span(50_000)];
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Failure {
@@ -141,60 +131,6 @@ fn drive(
     bridge.map_or(Ok(ExitCode::SUCCESS), |bridge| bridge.finish(args))
 }
 
-/// A scenario that is admitted, with a credit.
-fn schedule(path: &Path, policy: Option<&String>, args: &CommonArgs) -> Result<Schedule, Failure> {
-    let spin = span("--spin", &args.spin)?;
-    let record = if args.compare { RECORD } else { 0 };
-    let place = path.display();
-    let mut scenario = match Document::read(path).map_err(Failure::input)? {
-        Document::Link(scenario) => scenario,
-        _ => {
-            let what = "this scenario does not describe a link; one that does has a section [link]";
-            return Err(Failure::input(format!("{place}: {what}")));
-        }
-    };
-    if let Some(policy) = policy {
-        scenario.policy.use_.clone_from(policy);
-    }
-    let admitted = |scenario: &Scenario| {
-        let verdict = analysis::check(scenario);
-        verdict.map(|v| v.admitted).map_err(|e| Failure::input(format!("{place}: {e}")))
-    };
-    if !admitted(&scenario)? {
-        return Err(Failure::Refused(format!(
-            "{place}: not admitted: some deadline could be missed; `laxity check` says which"
-        )));
-    }
-    if scenario.link.credit == Span::ZERO {
-        for credit in CREDITS {
-            let mut with = scenario.clone();
-            with.link.credit = credit;
-            if admitted(&with)? {
-                scenario = with;
-                break;
-            }
-        }
-        let credit = scenario.link.credit;
-        warning::say(format!(
-            "note: {place} names no link.credit, the time by which a thread may be late; with \
-             {credit} all deadlines are kept, and that is taken"
-        ));
-    }
-    let realtime = scenario.realtime.iter().map(|f| &f.matches);
-    let matches = realtime.chain(scenario.best_effort.iter().map(|c| &c.matches));
-    if matches.flatten().any(|m| m.mark.is_some()) {
-        warning::say(format!(
-            "note: {place} has rules by firewall mark, which frames do not carry from one \
-             interface to another: they match nothing here"
-        ));
-    }
-    Ok(Schedule { spin, record, ..Schedule::of(scenario) })
-}
-
-fn span(option: &str, text: &str) -> Result<Span, Failure> {
-    quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
-}
-
 impl Bridge {
     /// Two interfaces, both ways.
     fn join(args: &BridgeArgs, forth: Schedule, back: Option<Schedule>) -> Result<Bridge, Failure> {
@@ -290,85 +226,4 @@ impl Place {
             None => format!("{from} to {to} by {io}: passed on as it comes"),
         }
     }
-}
-
-/// Asks the bridge, as long as there is one.
-fn with<T>(bridge: &Mutex<Option<Bridge>>, ask: impl Fn(&Bridge) -> T) -> Option<T> {
-    bridge.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
-}
-
-fn serve(address: SocketAddr, bridge: &Arc<Mutex<Option<Bridge>>>) -> Result<Server, Failure> {
-    let look = || {
-        let bridge = Arc::clone(bridge);
-        move || with(&bridge, Bridge::status).flatten().ok_or("the link ends".to_owned())
-    };
-    let (metrics, status) = (look(), look());
-    let pages = vec![
-        Page::new("/metrics", http::METRICS, move || Ok(export::page(&metrics()?.links))),
-        Page::new("/status", http::JSON, move || {
-            serde_json::to_string_pretty(&status()?).map_err(|e| e.to_string())
-        }),
-    ];
-    let failed = |e| Failure::input(format!("--listen {address}: {e}; choose another"));
-    let server = Server::listen(address, pages).map_err(failed)?;
-    warning::say(format!("metrics at http://{}/metrics", server.address()));
-    Ok(server)
-}
-
-/// Writes the status beside the file and moves it there, so that readers see a whole one.
-fn write_status(path: &Path, bridge: &Mutex<Option<Bridge>>) -> Result<(), Failure> {
-    let Some(status) = with(bridge, Bridge::status).flatten() else { return Ok(()) };
-    let text = serde_json::to_string_pretty(&status).map_err(Failure::input)?;
-    let new = path.with_extension("new");
-    output::file(&new, &text)?;
-    std::fs::rename(&new, path).map_err(|e| Failure::write(&path.display().to_string(), &e))
-}
-
-/// What the simulator makes of the frames that came.
-fn compared(
-    direction: &Place,
-    schedule: &Schedule,
-    counts: &Counts,
-    arrivals: Vec<laxity_sim::Arrival>,
-    complete: bool,
-    json: bool,
-) -> Result<(), Failure> {
-    if !complete {
-        warning::say(format!(
-            "--compare keeps {RECORD} frames; more came from {}, and are not compared",
-            direction.from
-        ));
-        return Ok(());
-    }
-    let rows = compare(&schedule.scenario, &schedule.policy, arrivals, counts);
-    let rows = rows.map_err(Failure::input)?;
-    let ms = |ns: Option<f64>| ns.map_or_else(Cell::none, |ns| Cell::new(number::short(ns / 1e6)));
-    let columns = vec![
-        Column::words("Flow"),
-        Column::number("packets, live"),
-        Column::number("simulated"),
-        Column::number("mean delay (ms), live"),
-        Column::number("simulated"),
-        Column::number("difference (%)"),
-    ];
-    let cells = rows.iter().map(|row| {
-        let percent = |part: f64| Cell::new(format!("{:+.1}", part * 100.0));
-        let cells = vec![
-            Cell::new(row.sent.0.to_string()),
-            Cell::new(row.sent.1.to_string()),
-            ms(row.mean.0),
-            ms(row.mean.1),
-            row.difference().map_or_else(Cell::none, percent),
-        ];
-        (row.name.clone(), cells)
-    });
-    let caption = format!("{} to {}: live beside simulated", direction.from, direction.to);
-    let table = Table::new(caption, columns).group("", cells.collect());
-    let text = text::table(&table, output::style());
-    // With JSON there is one document on standard output.
-    if json {
-        warning::say(text.trim_end());
-        return Ok(());
-    }
-    output::print(&text)
 }

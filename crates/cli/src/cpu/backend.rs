@@ -102,31 +102,23 @@ mod without {
     use crate::cpu::status::Status;
     use crate::failure::Failure;
 
-    fn lacking() -> Failure {
-        Failure::Lacking(
-            "this laxity was built without the kernel's part; `make build KERNEL=1` builds it with \
-             clang 16 or newer, libelf and zlib, and says what is missing"
-                .into(),
-        )
-    }
-
     pub fn up(_: &str) -> Result<Option<&'static str>, Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn down() -> Result<(), Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn reserve(_: u32, _: Reservation, _: bool) -> Result<u32, Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn release(_: u32) -> Result<(), Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn status() -> Result<Status, Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 }

@@ -80,27 +80,19 @@ mod without {
     use crate::link::Admitted;
     use crate::link::record::Links;
 
-    fn lacking() -> Failure {
-        Failure::Lacking(
-            "this laxity was built without the kernel's part; `make build KERNEL=1` builds it with \
-             clang 16 or newer, libelf and zlib, and says what is missing"
-                .into(),
-        )
-    }
-
     pub fn up(_: &Admitted, _: &str, _: bool) -> Result<(), Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn set(_: &Admitted, _: &str, _: Duration) -> Result<bool, Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn down(_: &str) -> Result<(), Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 
     pub fn status(_: Option<&str>) -> Result<Links, Failure> {
-        Err(lacking())
+        Failure::without_kernel()
     }
 }

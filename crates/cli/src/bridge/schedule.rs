@@ -1,0 +1,83 @@
+//! What a direction runs: a scenario that is admitted, with a credit for the lateness of threads.
+
+use std::path::Path;
+
+use laxity_core::Span;
+use laxity_scenario::Document;
+use laxity_scenario::model::Scenario;
+use laxity_scenario::quantity;
+use laxity_wire::bridge::Schedule;
+
+use super::args::CommonArgs;
+use super::compared::RECORD;
+use crate::failure::Failure;
+use crate::{analysis, warning};
+
+/// Credits that are tried where a scenario names none.
+const CREDITS: [Span; 5] =
+    [Span(1_000_000), Span(500_000), Span(200_000), Span(100_000), Span(50_000)];
+
+/// A scenario that is admitted, with a credit.
+///
+/// # Errors
+/// It cannot be read, does not describe a link, or is not admitted.
+pub fn schedule(
+    path: &Path,
+    policy: Option<&String>,
+    args: &CommonArgs,
+) -> Result<Schedule, Failure> {
+    let spin = span("--spin", &args.spin)?;
+    let record = if args.compare { RECORD } else { 0 };
+    let place = path.display();
+    let mut scenario = match Document::read(path).map_err(Failure::input)? {
+        Document::Link(scenario) => scenario,
+        _ => {
+            let what = "this scenario does not describe a link; one that does has a section [link]";
+            return Err(Failure::input(format!("{place}: {what}")));
+        }
+    };
+    if let Some(policy) = policy {
+        scenario.policy.use_.clone_from(policy);
+    }
+    let admitted = |scenario: &Scenario| {
+        let verdict = analysis::check(scenario);
+        verdict.map(|v| v.admitted).map_err(|e| Failure::input(format!("{place}: {e}")))
+    };
+    if !admitted(&scenario)? {
+        return Err(Failure::Refused(format!(
+            "{place}: not admitted: some deadline could be missed; `laxity check` says which"
+        )));
+    }
+    if scenario.link.credit == Span::ZERO {
+        for credit in CREDITS {
+            let mut with = scenario.clone();
+            with.link.credit = credit;
+            if admitted(&with)? {
+                scenario = with;
+                break;
+            }
+        }
+        let credit = scenario.link.credit;
+        warning::say(format!(
+            "note: {place} names no link.credit, the time by which a thread may be late; with \
+             {credit} all deadlines are kept, and that is taken"
+        ));
+    }
+    let realtime = scenario.realtime.iter().map(|f| &f.matches);
+    let matches = realtime.chain(scenario.best_effort.iter().map(|c| &c.matches));
+    if matches.flatten().any(|m| m.mark.is_some()) {
+        warning::say(format!(
+            "note: {place} has rules by firewall mark, which frames do not carry from one \
+             interface to another: they match nothing here"
+        ));
+    }
+    Ok(Schedule { spin, record, ..Schedule::of(scenario) })
+}
+
+/// A time on the command line.
+///
+/// # Errors
+/// It is none.
+pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
+    quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
+}
