@@ -17,6 +17,7 @@ use std::fmt::Write;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use laxity_live::rtp::HEADER;
 use laxity_live::sdp::{self, Described};
 use laxity_live::server::{Config, Policy, Server, Snapshot, Source, Stop, StreamConfig};
 use laxity_stream::{Attributes, Tolerance};
+use nix::unistd::gettid;
 use rustix::process::setpriority_process;
 
 use judge::{SAME, Verdict, judge};
@@ -134,8 +136,7 @@ fn play(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, Str
     let snapshot = std::thread::scope(|scope| {
         let serve = || {
             network.enter_server();
-            // Before whatever else runs here; the threads of the server inherit it.
-            setpriority_process(None, -20).expect("root may");
+            first_on_the_processor();
             serve(config)
         };
         scope.spawn(serve).join().expect("the server does not panic")
@@ -147,6 +148,15 @@ fn play(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, Str
     let outcome = Outcome { verdicts: verdicts.collect(), snapshot, dropped: network.dropped() };
     print!("{}", table(setup, &outcome));
     Ok(outcome)
+}
+
+/// This thread runs before whatever else does here; the threads of the server inherit it.
+fn first_on_the_processor() {
+    let thread = gettid().to_string();
+    let chrt = Command::new("chrt").args(["--fifo", "--pid", "10", &thread]).status();
+    if !chrt.is_ok_and(|status| status.success()) {
+        setpriority_process(None, -20).expect("root may");
+    }
 }
 
 /// Serves everything to its end.

@@ -103,10 +103,15 @@ impl Player {
             Kind::Video => (OF_PICTURE, OF_PICTURE),
         };
         let mut times: Vec<i64> = times.collect();
-        // ffmpeg gives the first the time of the second when it had to look at several before it knew
-        // what they are.
-        if let [first, second, ..] = &mut times[..] {
-            *first = (*first).min(*second - usual);
+        // ffmpeg guesses the times of the first ones when it had to look at several before it knew
+        // what they are. Later ones are whole pieces apart.
+        let last = times.last().copied().unwrap_or(0);
+        let known = times.iter().position(|t| (last - t) % usual == 0).unwrap_or(0);
+        for i in (0..known.max(1)).rev() {
+            if let [guessed, next, ..] = &mut times[i..] {
+                let before = *next - usual;
+                *guessed = if i < known { before } else { before.min(*guessed) };
+            }
         }
         let first = times.first().copied().unwrap_or(0);
         times.into_iter().map(|t| (t - first + unit / 2).div_euclid(unit)).collect()
