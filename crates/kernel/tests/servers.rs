@@ -4,56 +4,21 @@
 mod headers;
 #[path = "support/random.rs"]
 mod random;
+#[path = "support/recorded.rs"]
+mod recorded;
+#[path = "support/shown.rs"]
+mod shown;
 
 use std::fmt::Write as _;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::berate::{self, BeRate};
 use laxity_cpu::servers::{Load, Rules, Servers};
 use laxity_cpu::{
-    Admitted, Attributes, CpuId, GroupId, Nice, Pick, Policy, Refusal, Reservation, Share, TaskId,
-    bebs, bebs_credit,
+    Attributes, CpuId, GroupId, Nice, Reservation, TaskId, bebs, bebs_credit, berate,
 };
 use laxity_kernel::cpu::CpuRules;
 use random::Random;
-
-const TASKS: u32 = 12;
-
-/// A policy that the headers have, and what they show of it.
-trait Shown: Policy {
-    /// Whether tasks can share.
-    fn has_groups(&self) -> bool {
-        false
-    }
-    /// The share that reservations leave.
-    fn best_effort(&mut self, now: Time) -> Share;
-    /// Budget, period and deadline of a task that is there.
-    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)>;
-}
-
-impl Shown for Servers {
-    fn has_groups(&self) -> bool {
-        true
-    }
-
-    fn best_effort(&mut self, _: Time) -> Share {
-        Servers::best_effort(self)
-    }
-
-    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
-        self.server_of(task)
-    }
-}
-
-impl Shown for Box<dyn Shown> {
-    fn best_effort(&mut self, now: Time) -> Share {
-        (**self).best_effort(now)
-    }
-
-    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
-        (**self).of(task)
-    }
-}
+use shown::{BelowReservations, Shown, TASKS};
 
 /// A run of a Rust policy, with the script that asks the headers the same.
 struct Run<P> {
@@ -234,6 +199,79 @@ fn rules(random: &mut Random) -> Rules {
     rules
 }
 
+/// A recorded thread in a run.
+#[derive(Clone, Copy)]
+enum Doing {
+    /// Until then.
+    Sleeps(u64),
+    /// So much is left of its burst.
+    Executes(u64),
+    Ended,
+}
+
+impl<P: Shown> Run<P> {
+    /// Plays threads again: they sleep and execute for as long as they did, and leave at their end.
+    fn replay(&mut self, threads: &[recorded::Thread]) {
+        let start = self.now.0;
+        let mut bursts: Vec<_> = threads.iter().map(|t| t.bursts.iter()).collect();
+        let appears = threads.iter().map(|t| Doing::Sleeps(start + t.appears));
+        let mut doing: Vec<Doing> = appears.collect();
+        let mut after: Vec<Option<u64>> = vec![None; threads.len()];
+        for task in (0..threads.len() as u32).map(TaskId) {
+            self.policy.join(self.now, task, &Attributes::default()).expect("best effort");
+            self.tasks[task.index()] = Some((Attributes::default(), false));
+            self.tell(0, task, [20, 0, 0]);
+        }
+        loop {
+            let wakes = doing.iter().filter_map(|d| match d {
+                Doing::Sleeps(until) => Some(*until),
+                _ => None,
+            });
+            let ends = self.running.map(|(task, until)| match doing[task.index()] {
+                Doing::Executes(left) => until.0.min(self.now.0 + left),
+                _ => until.0,
+            });
+            let due = self.policy.next_event().map(|t| t.0);
+            let Some(then) = wakes.chain(ends).chain(due).min() else { return };
+            let ran = then - self.now.0;
+            self.now = Time(then);
+            if let Some((task, _)) = self.running {
+                let Doing::Executes(left) = doing[task.index()] else { unreachable!() };
+                if left > ran {
+                    doing[task.index()] = Doing::Executes(left - ran);
+                    self.policy.ran(self.now, task, Span(ran));
+                    self.tell(6, task, [ran, 0, 0]);
+                } else if let Some(length) = after[task.index()] {
+                    doing[task.index()] = Doing::Sleeps(then + length);
+                    self.policy.block(self.now, task, Span(ran));
+                    self.tell(5, task, [ran, 0, 0]);
+                } else {
+                    doing[task.index()] = Doing::Ended;
+                    self.policy.leave(self.now, task, Span(ran));
+                    self.tell(2, task, [ran, 0, 0]);
+                }
+            }
+            for task in (0..threads.len() as u32).map(TaskId) {
+                if !matches!(doing[task.index()], Doing::Sleeps(until) if until <= then) {
+                    continue;
+                }
+                let Some((length, sleep)) = bursts[task.index()].next() else {
+                    doing[task.index()] = Doing::Ended;
+                    continue;
+                };
+                (doing[task.index()], after[task.index()]) = (Doing::Executes(*length), *sleep);
+                self.policy.wake(self.now, task);
+                self.tell(4, task, [0; 3]);
+            }
+            if due.is_some_and(|due| due <= then) {
+                self.policy.timer(self.now);
+                self.tell(7, TaskId(0), [0; 3]);
+            }
+            self.choose();
+        }
+    }
+}
+
 impl Run<Box<dyn Shown>> {
     /// Another policy, which all tasks join now with what was learnt of them.
     fn change(&mut self, mut policy: Box<dyn Shown>, rules: &CpuRules) {
@@ -300,96 +338,9 @@ fn the_headers_decide_as_the_servers() {
     });
 }
 
-/// BeRate below servers for reservations, as the kernel has it: it divides what they leave.
-struct BelowReservations {
-    above: Servers,
-    below: BeRate,
-    hard: [bool; TASKS as usize],
-}
-
-impl BelowReservations {
-    /// Books bandwidth that has come back by now, of which only servers know.
-    fn settle(&mut self, now: Time) {
-        let impossible = Attributes::hard(Reservation::new(Span(2), Span(1)));
-        assert!(self.above.join(now, TaskId(TASKS), &impossible).is_err());
-        self.below.set_share(self.above.best_effort());
-    }
-
-    fn layer(&mut self, now: Time, task: TaskId) -> &mut dyn Policy {
-        self.settle(now);
-        if self.hard[task.index()] { &mut self.above } else { &mut self.below }
-    }
-}
-
-impl Policy for BelowReservations {
-    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.hard[task.index()] = matches!(a.service, laxity_cpu::Service::Hard(_));
-        self.layer(now, task).join(now, task, a)
-    }
-
-    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.layer(now, task).leave(now, task, ran);
-    }
-
-    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.layer(now, task).change(now, task, a)
-    }
-
-    fn wake(&mut self, now: Time, task: TaskId) {
-        self.layer(now, task).wake(now, task);
-    }
-
-    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.layer(now, task).block(now, task, ran);
-    }
-
-    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.layer(now, task).ran(now, task, ran);
-    }
-
-    fn timer(&mut self, now: Time) {
-        self.above.timer(now);
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        self.above.next_event()
-    }
-
-    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        self.above.pick(now, cpu).or_else(|| self.below.pick(now, cpu))
-    }
-
-    fn learnt(&self, task: TaskId) -> Option<Span> {
-        self.below.learnt(task)
-    }
-
-    fn recall(&mut self, task: TaskId, learnt: Span) {
-        self.below.recall(task, learnt);
-    }
-}
-
-impl Shown for BelowReservations {
-    fn best_effort(&mut self, now: Time) -> Share {
-        self.settle(now);
-        self.above.best_effort()
-    }
-
-    fn of(&self, task: TaskId) -> Option<(Span, Span, Time)> {
-        if self.hard[task.index()] {
-            return self.above.server_of(task);
-        }
-        let known = self.below.inferred(task)?;
-        Some((known.budget, known.period, known.deadline))
-    }
-}
-
 fn below_reservations(options: &berate::Options) -> (BelowReservations, CpuRules) {
-    let policy = BelowReservations {
-        above: bebs::new(&bebs::Options::default()),
-        below: BeRate::new(options),
-        hard: [false; TASKS as usize],
-    };
-    (policy, CpuRules::berate(options).expect("rules of the kernel"))
+    let rules = CpuRules::berate(options).expect("rules of the kernel");
+    (BelowReservations::new(options), rules)
 }
 
 /// The same of BeRate: what it infers of tasks, their deadlines, whom it chooses and for how long.
@@ -453,6 +404,33 @@ fn a_change_of_policy_is_a_beginning() {
         }
         if !agrees(&run, &format!("seed {seed}")) {
             return;
+        }
+    }
+}
+
+/// The same on what threads did that were recorded.
+///
+/// Fails when a deadline of BeRate may count from beyond the limit, when its quanta are not cut, and
+/// when averages are rounded up.
+#[test]
+fn the_headers_decide_as_the_policies_on_a_recording() {
+    let threads = recorded::threads(TASKS as usize);
+    let bursts: usize = threads.iter().map(|t| t.bursts.len()).sum();
+    assert!(threads.len() == TASKS as usize && bursts > 150, "{bursts} bursts");
+    let mut random = Random(0);
+    for round in 0..6 {
+        if round % 2 == 0 {
+            let rules = rules(&mut random);
+            let image = CpuRules::new(&rules, None).expect("rules of the kernel");
+            let mut run = Run::new(Servers::new(rules), &image);
+            run.replay(&threads);
+            agrees(&run, &format!("{rules:?}"));
+        } else {
+            let options = berate_options(&mut random);
+            let (policy, image) = below_reservations(&options);
+            let mut run = Run::new(policy, &image);
+            run.replay(&threads);
+            agrees(&run, &format!("{options:?}"));
         }
     }
 }
