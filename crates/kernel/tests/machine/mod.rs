@@ -53,7 +53,7 @@ pub fn run_with(options: &[&str], script: &str, programs: &[PathBuf], files: &[P
     for program in programs {
         command.arg("--with").arg(program);
     }
-    let own = ["family.toml", "tight.toml", "wire.sh", script];
+    let own = ["family.toml", "tight.toml", "wire.sh", "judge.sh", script];
     let own = own.map(|name| file("crates/kernel/tests/vm").join(name));
     for path in own.iter().chain(files) {
         command.arg("--file").arg(path);

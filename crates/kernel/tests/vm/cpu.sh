@@ -2,6 +2,8 @@
 # Runs in the virtual machine, on one processor: tasks under the kernel's own scheduler and under
 # ours, reservations, loaders that are killed.
 set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
 sleep 2
 
 # beside COMMAND...: runs it beside three tasks that compute for as long as it takes.
@@ -95,4 +97,4 @@ kernel-cpu down
 kernel-cpu down 2>&1 || true
 kernel-cpu status 2>&1 || true
 cat /sys/kernel/sched_ext/state
-dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' -e 'lockup' -e 'runnable task' || echo "kernel content"
+judge_kernel

@@ -2,6 +2,8 @@
 # Runs in the virtual machine, on several processors: two reservations beside computing tasks and
 # new processes. Their time is cut between the processors, so it shows order and misses only.
 set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
 sleep 2
 kernel-cpu up
 tasks hog 6 60 &
@@ -19,4 +21,4 @@ cat /tmp/first /tmp/second
 kernel-cpu status
 kernel-cpu down
 cat /sys/kernel/sched_ext/state
-dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' -e 'lockup' -e 'runnable task' || echo "kernel content"
+judge_kernel

@@ -2,6 +2,8 @@
 # Runs in the virtual machine: what happens to a link when commands are killed, interfaces and
 # namespaces go away, and strangers try. Prints what there is to judge.
 set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
 # shellcheck source=crates/kernel/tests/vm/wire.sh
 . ./wire.sh
 # shellcheck source=crates/kernel/tests/vm/link.sh
@@ -173,4 +175,4 @@ echo "pins $(pins)"
 in_rx laxity link down --dev third
 sleep 0.5
 echo "pins $(pins) programs $(kernel-link profile | wc -l)"
-dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' -e 'oops' || echo "kernel content"
+judge_kernel

@@ -2,6 +2,8 @@
 # Runs in the virtual machine: a link between two network namespaces, an emulated wire of the
 # link's rate behind it, and traces sent over it. Prints what receivers and qdisc counted.
 set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
 # shellcheck source=crates/kernel/tests/vm/wire.sh
 . ./wire.sh
 
@@ -46,4 +48,4 @@ in_tx kernel-link status near | grep flushed || true
 in_tx kernel-link down near
 after=$(ip -n tx -d link show near; tc -n tx qdisc show dev near)
 [ "$before" = "$after" ] && echo "as found"
-dmesg | grep -i -e 'bug:' -e 'warning:' -e 'rcu.*stall' || echo "kernel content"
+judge_kernel

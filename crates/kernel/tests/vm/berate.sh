@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: frames beside a task that computes, under the
+# kernel's own scheduler and under BeRate; then policies that change while tasks run.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+sleep 2
+
+# frames NAME: half of the processor for frames, the other half for who computes.
+frames() {
+    tasks hog 1 3 >/tmp/hog &
+    hog=$!
+    sleep 0.2
+    tasks frames 40000 20000 1 64 | sed "s/^/$1 /"
+    wait $hog
+    sed "s/^/$1 /" /tmp/hog
+}
+echo "== frames"
+frames eevdf
+kernel-cpu up berate
+frames berate
+tasks hog 1 2 &
+tasks frames 40000 12000 1 45 >/tmp/frames &
+pid=$!
+sleep 1
+kernel-cpu status | sed -n "s/^task $pid /inferred /p"
+wait
+
+echo "== change"
+# Reserved, on a grid, from before the first change until after the last.
+kernel-cpu run 3300 10000 tasks periodic 10000 3000 300 >/tmp/periodic &
+reserved=$!
+tasks hog 3 3 >/tmp/hogs &
+hogs=$!
+sleep 0.4
+for policy in bebs-credit berate bebs bebs-credit; do
+    kernel-cpu up $policy
+    tasks forks 20
+    sleep 0.1
+done
+kernel-cpu up bebs-credit 2>&1 || true
+kernel-cpu status | grep -o 'reservation .* every 10 ms'
+wait $reserved
+wait $hogs
+sed 's/^/periodic /' /tmp/periodic
+cat /tmp/hogs
+kernel-cpu status | grep -v '^task'
+kernel-cpu down
+cat /sys/kernel/sched_ext/state
+judge_kernel
