@@ -6,6 +6,8 @@
 //!            | release PID | run BUDGET_US PERIOD_US COMMAND...
 //! ```
 
+mod command;
+
 use std::os::unix::process::CommandExt as _;
 
 use laxity_core::Span;
@@ -13,12 +15,7 @@ use laxity_cpu::Reservation;
 use laxity_kernel::cpu;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let Err(error) = run(&arguments) {
-        eprintln!("{error}");
-        std::process::exit(1);
-    }
+    command::main(run);
 }
 
 fn reservation(budget: &str, period: &str) -> Result<Reservation, std::num::ParseIntError> {
@@ -26,7 +23,7 @@ fn reservation(budget: &str, period: &str) -> Result<Reservation, std::num::Pars
     Ok(Reservation::new(us(budget)?, us(period)?))
 }
 
-fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+fn run(arguments: &[&str]) -> Result<(), command::Failure> {
     match arguments {
         ["verify"] => {
             for policy in cpu::POLICIES {

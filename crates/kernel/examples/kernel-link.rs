@@ -5,19 +5,16 @@
 //! kernel-link verify SCENARIO | up SCENARIO DEVICE [POLICY] | status DEVICE | down DEVICE | profile
 //! ```
 
+mod command;
+
 use laxity_kernel::{Plan, qdisc};
 use laxity_scenario::model::Scenario;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let Err(error) = run(&arguments) {
-        eprintln!("{error}");
-        std::process::exit(1);
-    }
+    command::main(run);
 }
 
-fn run(arguments: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+fn run(arguments: &[&str]) -> Result<(), command::Failure> {
     let read = |path: &str| Scenario::read(path);
     match arguments {
         ["verify", path, policies @ ..] => {

@@ -155,17 +155,7 @@ pub fn status() -> Result<Status, CpuError> {
     let (policy, attendant) = attend(&[REPORT, TASK])?;
     let mut cpus = Vec::new();
     for cpu in 0..system::cpus()? {
-        let r = attendant.report(cpu, 0)?;
-        cpus.push(CpuStatus {
-            cpu,
-            reserved: Share(r.need),
-            load: r.load,
-            servers: r.servers,
-            switches: r.switches,
-            taken: r.taken,
-            overrun: r.overrun,
-            late_release: r.late_release,
-        });
+        cpus.push(attendant.report(cpu, 0)?.cpu);
     }
     let mut reservations = Vec::new();
     for entry in attendant.entries()? {

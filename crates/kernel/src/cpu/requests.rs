@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use laxity_core::Span;
-use laxity_cpu::Reservation;
+use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 
 use super::load::{attend, refused};
-use super::{CpuError, Held, Inferred, POLICIES, Policy, system};
+use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, system};
 use crate::image::Image;
 
 /// The programs.
@@ -37,16 +37,9 @@ pub(super) struct Entry {
     pub pid: u32,
 }
 
-/// As `struct lx_report`, without what was asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// As `struct lx_report`: what was asked about a CPU, and about a reservation there.
 pub(super) struct Report {
-    pub need: u64,
-    pub load: u64,
-    pub servers: u64,
-    pub switches: u64,
-    pub taken: u64,
-    pub overrun: u64,
-    pub late_release: u64,
+    pub cpu: CpuStatus,
     pub members: u64,
     pub late: u64,
     pub latest: u64,
@@ -129,13 +122,16 @@ impl Attendant {
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
         Ok(Report {
-            need: at(0),
-            load: at(1),
-            servers: at(2),
-            switches: at(3),
-            taken: at(4),
-            overrun: at(5),
-            late_release: at(6),
+            cpu: CpuStatus {
+                cpu,
+                reserved: Share(at(0)),
+                load: at(1),
+                servers: at(2),
+                switches: at(3),
+                taken: at(4),
+                overrun: at(5),
+                late_release: at(6),
+            },
             members: at(7),
             late: at(8),
             latest: at(9),
