@@ -1,8 +1,8 @@
 //! One link to an interface: two would send every frame twice.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -26,14 +26,25 @@ impl Lock {
         let Some(path) = offload::place(device, "lock") else { return Ok(Lock { file: None }) };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
-        let Ok(file) = options.open(&path) else { return Ok(Lock { file: None }) };
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(WireError::Occupied { device: device.name().to_owned() })
+        loop {
+            let Ok(file) = options.open(&path) else { return Ok(Lock { file: None }) };
+            if let Err(rustix::io::Errno::WOULDBLOCK) =
+                flock(&file, FlockOperation::NonBlockingLockExclusive)
+            {
+                return Err(WireError::Occupied { device: device.name().to_owned() });
             }
-            _ => Ok(Lock { file: Some((file, path)) }),
+            // Whoever had it may have removed the file since it was opened, and then a lock on it
+            // keeps nobody away.
+            if is_at(&file, &path) {
+                return Ok(Lock { file: Some((file, path)) });
+            }
         }
     }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(there)) = (file.metadata(), fs::metadata(path)) else { return false };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
 impl Drop for Lock {
@@ -41,5 +52,36 @@ impl Drop for Lock {
         if let Some((_, path)) = &self.file {
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Fails when two have an interface at once: tried without looking whether the file is still
+    /// there.
+    #[test]
+    fn an_interface_is_taken_once() {
+        // There are places for locks where root runs this.
+        let device = Device::find("lo").expect("every machine has one");
+        if Lock::take(&device).is_ok_and(|lock| lock.file.is_none()) {
+            return;
+        }
+        let (holders, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        let try_it = || {
+            for _ in 0..5_000 {
+                let Ok(lock) = Lock::take(&device) else { continue };
+                assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two have it");
+                taken.fetch_add(1, Ordering::Relaxed);
+                std::thread::yield_now();
+                holders.fetch_sub(1, Ordering::SeqCst);
+                drop(lock);
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(try_it)));
+        assert!(taken.into_inner() > 0);
     }
 }
