@@ -33,15 +33,17 @@ pub fn names(control: BorrowedFd<'_>, device: &str) -> io::Result<Vec<String>> {
     // struct ethtool_sset_info: command, reserved, a mask of 64 bits, one count for each set.
     let mut info = [GSSET_INFO, 0, 0, 0, 0];
     let mask = 1u64 << SS_FEATURES;
-    info[2..4].copy_from_slice(
-        &[(mask as u32).to_ne_bytes(), ((mask >> 32) as u32).to_ne_bytes()].map(u32::from_ne_bytes),
-    );
+    info[2..4].copy_from_slice(&[mask as u32, (mask >> 32) as u32]);
     if cfg!(target_endian = "big") {
         info.swap(2, 3);
     }
     // SAFETY: the kernel writes one count, for which there is room.
     unsafe { call(control, device, &mut info) }?;
-    let count = (info[4] as usize).min(MOST);
+    let count = info[4] as usize;
+    // Fewer cannot be asked for: the kernel writes them all.
+    if count > MOST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     // struct ethtool_gstrings: command, set, count, names.
     let mut strings = vec![0u32; 3 + count * NAME / 4];
     strings[..3].copy_from_slice(&[GSTRINGS, SS_FEATURES, count as u32]);

@@ -212,12 +212,12 @@ impl Inbox {
             self.held.clear();
             self.given = 0;
         }
-        // Headers of buffers that were not used since are still as they were.
-        for i in 0..std::mem::take(&mut self.given).min(self.held.len()) {
+        // Headers of buffers that were not used since are still as they were. From the last one
+        // down, so that what takes the place of one that was given away is not itself given away.
+        for i in (0..std::mem::take(&mut self.given).min(self.held.len())).rev() {
             match pool.take() {
                 Some(slot) => self.held[i] = slot,
-                None if self.held.len() > i + 1 => _ = self.held.swap_remove(i),
-                None => self.held.truncate(i),
+                None => _ = self.held.swap_remove(i),
             }
             if i < self.held.len() {
                 self.set_up(i, pool);
@@ -366,4 +366,43 @@ impl Outbox {
 
 fn checked(done: c_int) -> io::Result<c_int> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when a buffer that was given away is received into: tried with the buffers looked at
+    /// from the first one up.
+    #[test]
+    fn what_was_given_away_stays_as_it_is() {
+        let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().expect("a pair");
+        let socket = PacketSocket { fd: ours.into() };
+        let send = |byte: u8| theirs.send(&[byte; PREFIX + 50]).expect("there is room");
+        let mut pool = Pool::new(6, 60).expect("small");
+        let mut inbox = Inbox::new();
+        (1..=4).for_each(|byte| _ = send(byte));
+        assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 4);
+        let mut kept = Vec::new();
+        for i in 0..4 {
+            let (slot, len, _) = inbox.frame(i);
+            pool.received(slot, len, laxity_core::Time(0));
+            kept.push(slot);
+        }
+        inbox.release(4);
+        // All buffers are kept or held for frames to come: two are left for the next five.
+        (5..=9).for_each(|byte| _ = send(byte));
+        assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 2);
+        for (slot, byte) in kept.iter().zip(1..) {
+            assert_eq!(pool.frame(*slot), [byte; 50], "frame {byte}");
+        }
+        let next = [0, 1].map(|i| inbox.frame(i).0);
+        assert!(next[0] != next[1] && next.iter().all(|slot| !kept.contains(slot)), "{next:?}");
+        assert!(next.iter().zip([5, 6]).all(|(slot, byte)| pool.buffer(*slot)[..50] == [byte; 50]));
+        // With none left nothing is received and nothing is lost.
+        inbox.release(2);
+        assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 0);
+        kept.drain(..).for_each(|slot| pool.give(slot));
+        assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 3);
+    }
 }
