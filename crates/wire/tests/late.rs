@@ -3,13 +3,21 @@
 mod support;
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use laxity_core::{Span, Time};
+use laxity_core::{FlowId, Span, Time};
 use laxity_sim::Arrival;
 use laxity_trace::LinkType;
+use laxity_wire::WireError;
 use laxity_wire::counts::Counts;
+use laxity_wire::direction::Direction;
 use laxity_wire::forwarder::{BATCH, Forwarder, Outgoing};
-use support::scenarios::{VIDEO, VOICE, family};
+use laxity_wire::pool::{Pool, Slot};
+use laxity_wire::port::{Intake, Receive, Taken, Transmit};
+use support::scenarios::{BULK, VIDEO, VOICE, family};
 use support::{draw, frame, traffic};
 
 /// How a thread is late, in ms.
@@ -117,4 +125,62 @@ fn within_the_credit_there_is_no_excuse() {
     assert_eq!(counts.excuse(Span(1_000_000)), 1_000_001);
     counts.stalled = Span(5);
     assert_eq!(counts.excuse(Span(1_000_000)), 1_000_006);
+}
+
+/// Gives the frames of each round in turn.
+struct Rounds {
+    arrivals: VecDeque<Vec<Arrival>>,
+    file: File,
+}
+
+impl Receive for Rounds {
+    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
+        for arrival in self.arrivals.pop_front().unwrap_or_default() {
+            intake.arrived.push(frame(intake.pool, &arrival, 0));
+        }
+        Ok(())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn check(&mut self, _: &mut Counts) -> Result<(), WireError> {
+        Ok(())
+    }
+}
+
+/// Takes all.
+struct Taker(Arc<AtomicUsize>);
+
+impl Transmit for Taker {
+    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+        self.0.fetch_add(frames.len(), Ordering::Relaxed);
+        Ok(Taken { frames: frames.len(), obstacle: None })
+    }
+
+    fn check(&mut self) -> Result<(), WireError> {
+        Ok(())
+    }
+}
+
+/// Fails when more than the credit is caught up for after a thread was kept waiting between the
+/// start of its round and reading: tried with the round's start for what time it is.
+#[test]
+fn a_round_that_is_interrupted_catches_up_for_the_credit_alone() {
+    let (start, gap) = (1_000_000_000, 300_000_000);
+    let bulk = |time| Arrival { time: Time(time), flow: FlowId(BULK as u32), bytes: 1400 };
+    let arrivals = VecDeque::from([vec![bulk(start); 20], vec![bulk(start + gap)]]);
+    let file = File::open("/dev/null").expect("there is one");
+    let taken = Arc::new(AtomicUsize::new(0));
+    let forwarder = Forwarder::new(&family(), "fifo", LinkType::ETHERNET).expect("fifo");
+    let receive = Box::new(Rounds { arrivals, file });
+    let transmit = Box::new(Taker(Arc::clone(&taken)));
+    let mut direction = Direction::new(forwarder, receive, transmit, Span::ZERO);
+    direction.round(Time(start)).expect("all is there");
+    assert_eq!(taken.load(Ordering::Relaxed), 1);
+    // A frame takes 1.12 ms, the credit is 1 ms.
+    direction.round(Time(start + 10_000)).expect("all is there");
+    assert_eq!(taken.load(Ordering::Relaxed), 2);
+    assert!(direction.forwarder().counts().longest_stall > Span(gap - 3_000_000));
 }
