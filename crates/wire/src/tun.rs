@@ -68,6 +68,11 @@ impl Receive for TunReceiver {
             let Some(slot) = pool.take() else { return Ok(()) };
             match self.file.read(pool.buffer(slot)) {
                 Ok(len) => {
+                    let packet = pool.buffer(slot);
+                    // What does not fit is cut off silently; the packet itself says how long it was.
+                    let cut = len == packet.len();
+                    let said = cut.then(|| decode(LinkType::RAW, packet).ip_len).flatten();
+                    let len = said.map_or(len, |said| len.max(said as usize));
                     pool.received(slot, len, now);
                     arrived.push(slot);
                 }

@@ -52,7 +52,7 @@ pub fn open(device: &Device) -> Result<(XdpReceiver, XdpTransmitter), WireError>
         return Err(WireError::Queues { device, queues });
     }
     let mtu = ethtool::mtu(ask.as_fd(), device.name()).map_err(failed("asking for the MTU"))?;
-    let longest = (mtu + LINK_HEADER) as usize;
+    let longest = mtu.saturating_add(LINK_HEADER) as usize;
     if longest > xsk::LONGEST {
         let device = device.name().to_owned();
         return Err(WireError::Jumbo { device, mtu });
@@ -101,6 +101,16 @@ impl Receive for XdpReceiver {
     }
 }
 
+impl XdpTransmitter {
+    /// The MTU may change, and the kernel says nothing of frames that are too long for it.
+    fn measure(&mut self) {
+        let mtu = control().and_then(|ask| ethtool::mtu(ask.as_fd(), self.device.name()));
+        if let Ok(mtu) = mtu {
+            self.longest = (mtu.saturating_add(LINK_HEADER) as usize).min(xsk::LONGEST);
+        }
+    }
+}
+
 impl Transmit for XdpTransmitter {
     fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
         let fits = |frame: &&[u8]| frame.len() <= self.longest;
@@ -122,6 +132,7 @@ impl Transmit for XdpTransmitter {
     }
 
     fn check(&mut self) -> Result<(), WireError> {
+        self.measure();
         self.device.check()
     }
 }

@@ -143,8 +143,8 @@ fn tags_go_through() {
     }
 }
 
-/// Fails when a frame beyond the MTU stops the others, or goes uncounted: tried with such an error
-/// taken for a lack of room.
+/// Fails when a frame beyond the MTU stops the others, or goes uncounted, or a new MTU is not
+/// heard of: tried with such an error taken for a lack of room, and without asking again.
 #[test]
 fn frames_that_are_too_long_are_told_apart() {
     for io in [Io::Packet, Io::Xdp] {
@@ -164,6 +164,10 @@ fn frames_that_are_too_long_are_told_apart() {
         assert_eq!((taken.frames, taken.obstacle), (2, Some(Obstacle::TooLong)), "{io:?}");
         let taken = attached.transmit.transmit(&pool, &frames[3..]).expect("it is up");
         assert_eq!((taken.frames, taken.obstacle), (1, None), "{io:?}");
+        network.ip(LINK, "link set out mtu 500").expect("it is there");
+        attached.transmit.check().expect("it is there");
+        let taken = attached.transmit.transmit(&pool, &frames[..2]).expect("it is up");
+        assert_eq!((taken.frames, taken.obstacle), (1, Some(Obstacle::TooLong)), "{io:?}");
     }
 }
 

@@ -106,6 +106,28 @@ fn what_has_no_way_to_go_is_told_apart() {
     assert_eq!(taken(&slots[3..]), Taken { frames: 1, obstacle: None });
 }
 
+/// Fails when a packet that is longer than any the scenario knows goes on without its end: tried
+/// with the length that was read.
+#[test]
+fn a_packet_that_does_not_fit_is_dropped_and_counted() {
+    let Some(network) = support::network() else { return };
+    network.enter(LINK);
+    network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
+    let (link, _) = start();
+    network.ip(LINK, "link set tun0 mtu 4000 up").expect("it comes up");
+    network.ip(LINK, "route add 10.9.0.2/32 dev tun0 src 10.9.0.1").expect("a route");
+    let socket = UdpSocket::bind("10.9.0.1:0").expect("a port");
+    let rest = FLOWS - 1;
+    let class = || link.report().expect("it runs").counts.classes[rest].clone();
+    let oversize = || class().drops().find(|(why, _)| *why == "oversize").map_or(0, |(_, n)| n);
+    for (number, bytes) in [1600, 1700, 3900].into_iter().enumerate() {
+        socket.send_to(&vec![7; bytes], "10.9.0.2:9").expect("routed");
+        until("it is dropped", || oversize() == number as u64 + 1);
+    }
+    let class = class();
+    assert_eq!((class.sent(), class.dropped_bytes), (0, 1600 + 1700 + 3900 + 3 * 28));
+}
+
 /// Fails when the thread goes on without its device, or spins.
 #[test]
 fn a_removed_tunnel_ends_the_link() {
