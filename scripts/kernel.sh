@@ -15,6 +15,9 @@ if ! has_kernel_parts; then
 fi
 cargo clippy -p laxity-kernel --features kernel --all-targets --locked -- -D warnings
 cargo test -p laxity-kernel --features kernel --locked
+if ! command -v iperf3 >/dev/null && is_root && command -v apt-get >/dev/null; then
+    install_packages "iperf3, whose TCP runs beside real time in a test" iperf3 "" "" "" ""
+fi
 # The command on top of them; its test uses the examples of the crate above.
 cargo clippy -p laxity-cli --features kernel --all-targets --locked -- -D warnings
 cargo test -p laxity-cli --features kernel --locked --test link
