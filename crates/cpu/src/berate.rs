@@ -139,11 +139,16 @@ impl Rate {
         }
     }
 
+    /// The average weighs three times as much as what is new.
+    fn next_average(&self) -> u64 {
+        self.average.saturating_mul(3).saturating_add(self.executed) / 4
+    }
+
     /// A new deadline, `executed L / q` on average after `base` but at most `longest`, when the
     /// quanta of all take `load`.
     fn set_deadline(&mut self, base: u64, load: u64, longest: u64) {
         if !core::mem::take(&mut self.fresh) {
-            self.average = self.average.saturating_mul(3).saturating_add(self.executed) / 4;
+            self.average = self.next_average();
         }
         self.executed = 0;
         let relative = u128::from(self.average) * u128::from(load) / u128::from(self.quantum);
@@ -313,7 +318,9 @@ impl Policy for BeRate {
     }
 
     fn learnt(&self, task: TaskId) -> Option<Span> {
-        self.tasks.get(task).filter(|rate| !rate.fresh).map(|rate| Span(rate.average))
+        let rate = self.tasks.get(task).filter(|rate| !rate.fresh)?;
+        // What was executed before it fell asleep would be taken with the next deadline.
+        Some(Span(if rate.runnable { rate.average } else { rate.next_average() }))
     }
 
     fn recall(&mut self, task: TaskId, learnt: Span) {

@@ -82,8 +82,7 @@ mod with {
             period_ms: ms(t.period.0),
         });
         let mut inferred: Vec<Inferred> = inferred.collect();
-        let share = |t: &Inferred| t.budget_ms / t.period_ms;
-        inferred.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.pid.cmp(&b.pid)));
+        inferred.sort_by(|a, b| b.budget_ms.total_cmp(&a.budget_ms).then(a.pid.cmp(&b.pid)));
         Ok(Status {
             policy: status.policy.clone(),
             cpus: cpus.collect(),

@@ -10,7 +10,7 @@ pub struct Status {
     pub policy: String,
     pub cpus: Vec<Cpu>,
     pub reservations: Vec<Reserved>,
-    /// What was found of tasks that are not reserved and ran lately, the greatest share first.
+    /// What was found of tasks that are not reserved and ran lately, the greatest budget first.
     pub inferred: Vec<Inferred>,
     /// Tasks beyond those that it has places for, each time one was served.
     pub unaccounted: u64,

@@ -162,17 +162,25 @@ LX_INLINE void lx_stretch_from(struct lx_server *s, u64 from, u64 period)
 	s->period = period;
 }
 
-/* Average execution, zero when it has not executed anything. */
-LX_INLINE u64 lx_learnt(const struct lx_server *s)
+/* The average weighs three times as much as what is new. */
+LX_INLINE u64 lx_average(const struct lx_server *s)
 {
-	return s->fresh ? 0 : s->average;
+	return (s->average * 3 + s->execution) / 4;
 }
 
-/* The average weighs three times as much as what is new. */
 LX_INLINE void lx_sample(struct lx_server *s)
 {
-	s->average = (s->average * 3 + s->execution) / 4;
+	s->average = lx_average(s);
 	s->execution = 0;
+}
+
+/* Average execution, for the next server; zero when nothing was executed. BeRate would take what was
+ * executed last with the next deadline. */
+LX_INLINE u64 lx_learnt(const struct lx_server *s)
+{
+	if (s->fresh)
+		return 0;
+	return s->kind == LX_RATED && s->head == LX_NONE ? lx_average(s) : s->average;
 }
 
 #endif
