@@ -23,9 +23,10 @@ case ${1:-} in
 esac
 mkdir -p "$results"
 
+wire=crates/kernel/tests/vm/wire.sh
 # Another program or script means other results.
 inputs() {
-    cat compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$compare" \
+    cat compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \
         "$built"/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
@@ -44,8 +45,8 @@ in_vm() {
 run() {
     [ ! -e "$1/output" ] || return 0
     say "$1: $(wc -l <"$1/jobs") runs"
-    in_vm --file compare/link/family.toml --file compare/link/vm.sh --file "$1/trace.csv" \
-        --file "$1/jobs" --out "$1" -- sh vm.sh jobs >"$1/output.part"
+    in_vm --file compare/link/family.toml --file compare/link/vm.sh --file "$wire" \
+        --file "$1/trace.csv" --file "$1/jobs" --out "$1" -- sh vm.sh jobs >"$1/output.part"
     mv "$1/output.part" "$1/output"
 }
 

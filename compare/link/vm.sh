@@ -4,27 +4,9 @@
 # of HFSC's four classes. Prints what sender and receivers counted, and leaves in /out when each
 # packet was sent over ours.
 set -eu
-in_tx() { nsenter --net=/run/netns/tx "$@"; }
-in_rx() { nsenter --net=/run/netns/rx "$@"; }
-
-ip netns add tx
-ip netns add rx
-ip link add near netns tx type veth peer name far netns rx
-ip -n tx address add 10.9.0.1/24 dev near
-ip -n rx address add 10.9.0.2/24 dev far
-ip -n tx link set near up
-ip -n rx link set far up
-ip -n rx link add wire type ifb
-ip -n rx link set wire up
-tc -n rx qdisc add dev wire root netem rate 10mbit limit 10000
-tc -n rx qdisc add dev far ingress
-tc -n rx filter add dev far parent ffff: matchall action mirred egress redirect dev wire
-mac=$(ip -n rx link show far | awk '/ether/ { print $2 }')
-ip -n tx neigh add 10.9.0.2 lladdr "$mac" dev near
-echo 8000000 >/proc/sys/net/core/wmem_default
+# shellcheck source=crates/kernel/tests/vm/wire.sh
+. ./wire.sh
 echo 8000000 >/proc/sys/net/core/rmem_default
-# Until the kernel's own questions about the interfaces have been asked.
-sleep 3
 
 put() { tc -n tx qdisc add dev near "$@"; }
 class() { tc -n tx class add dev near "$@"; }
