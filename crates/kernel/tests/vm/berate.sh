@@ -19,8 +19,8 @@ echo "== frames"
 frames eevdf
 kernel-cpu up berate
 frames berate
-tasks hog 1 2 &
-tasks frames 40000 12000 1 45 >/tmp/frames &
+tasks hog 1 4 &
+tasks frames 40000 12000 1 90 >/tmp/frames &
 pid=$!
 sleep 1
 kernel-cpu status | sed -n "s/^task $pid /inferred /p"
@@ -28,9 +28,9 @@ wait
 
 echo "== change"
 # Reserved, on a grid, from before the first change until after the last.
-kernel-cpu run 3300 10000 tasks periodic 10000 3000 300 >/tmp/periodic &
+kernel-cpu run 3300 10000 tasks periodic 10000 3000 600 >/tmp/periodic &
 reserved=$!
-tasks hog 3 3 >/tmp/hogs &
+tasks hog 3 6 >/tmp/hogs &
 hogs=$!
 sleep 0.4
 for policy in bebs-credit berate bebs bebs-credit; do

@@ -58,7 +58,7 @@ echo "== held to its budget"
 for_a_while 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
 
 echo "== reservations"
-kernel-cpu run 4500 10000 sleep 3 &
+kernel-cpu run 4500 10000 sleep 60 &
 holder=$!
 sleep 0.5
 kernel-cpu run 6000 10000 sleep 9 2>&1 || true
@@ -71,7 +71,8 @@ kernel-cpu reserve $holder 4500 10000
 kernel-cpu status | grep -o 'reservation .* every 10 ms'
 # Fifty at once, in one reservation: they share it, and leave it.
 kernel-cpu run 3000 10000 tasks forks 50
-wait
+kill $holder
+wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
 echo "== forks"
