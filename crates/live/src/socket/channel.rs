@@ -29,6 +29,9 @@ pub struct Datagram {
     pub stamp: u16,
 }
 
+/// Complaints that one flush passes over.
+const MOST_COMPLAINTS: usize = 4 * BATCH;
+
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -153,7 +156,8 @@ impl<T: Transmit> Channel<T> {
     /// goes on waiting.
     ///
     /// A complaint of the network about one destination reaches whoever sends next on the socket,
-    /// so an error counts against a packet only when it happens twice.
+    /// so an error counts against a packet only when it happens twice; and that nobody listens, which
+    /// nothing but complaints says, when it was heard more often than complaints come meanwhile.
     pub fn flush(&mut self, mut fate: impl FnMut(Datagram, Fate)) -> Flush {
         if self.segment {
             self.arrange();
@@ -161,7 +165,7 @@ impl<T: Transmit> Channel<T> {
         let Channel { transmit, segment, to, waiting, arranged } = self;
         let fates: &mut [Fate; BATCH] = &mut [Fate::Sent; BATCH];
         let mut done = 0;
-        let mut tried = None;
+        let (mut tried, mut complaints) = (None, 0);
         // Packets before this place go out one by one after their run was refused.
         let mut singly_to = 0;
         let end = loop {
@@ -183,6 +187,7 @@ impl<T: Transmit> Channel<T> {
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => break Flush::Full,
                 Err(Errno::ENOBUFS) => break Flush::Busy,
+                Err(Errno::ECONNREFUSED) if complaints < MOST_COMPLAINTS => complaints += 1,
                 Err(_) if tried != Some((done, singly_to)) => tried = Some((done, singly_to)),
                 Err(error) => {
                     let run = batch.messages[0].packets.len();

@@ -80,11 +80,12 @@ fn runs_are_joined_where_the_kernel_can_cut_them() {
 }
 
 /// Fails when a complaint about one destination costs a packet for another: tried with errors
-/// counted at once.
+/// counted at once, and when they come twice.
 #[test]
 fn a_stale_error_costs_nothing() {
     let mut channel = channel(true, &[(1, 10), (2, 20), (3, 30)]);
-    channel.transmit.answers = [Ok(1), Err(Errno::ECONNREFUSED)].into();
+    let stale = Err(Errno::ECONNREFUSED);
+    channel.transmit.answers = [Ok(1), stale, stale, stale, Ok(1), stale].into();
     let (end, fates) = flush(&mut channel);
     assert_eq!(end, Flush::Done);
     assert!(fates.iter().all(|(_, fate)| *fate == Fate::Sent), "{fates:?}");
