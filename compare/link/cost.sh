@@ -12,7 +12,7 @@ echo 8000000 >/proc/sys/net/core/wmem_default
 sysctl -q -w kernel.sched_rt_runtime_us=-1 2>/dev/null || true
 sleep 5
 
-# measure NAME DSCP: at each backlog that it is asked for.
+# Of the last five rounds.
 median() { tail -n 5 | sort -n | sed -n 3p; }
 fast() { echo "cost $1 1 $(traffic flood 10.9.0.2:5001 "$2" 200 1500 6 0 0 | median)"; }
 slow() {

@@ -9,11 +9,17 @@ mod machine;
 
 use machine::{available, example, number, part};
 
-fn run(script: &str, options: &[&str]) -> String {
+/// What a script prints; `None` where there is no virtual machine.
+fn run(script: &str, options: &[&str]) -> Option<String> {
+    if !available() {
+        return None;
+    }
     let mut programs = vec![example("kernel-cpu"), example("tasks")];
     programs.extend(chrt());
     let options = [&["--for", "cpu"], options].concat();
-    machine::run_with(&options, script, &programs, &[])
+    let text = machine::run_with(&options, script, &programs, &[]);
+    eprintln!("{text}");
+    Some(text)
 }
 
 /// Sets real-time priorities; of util-linux, which is everywhere.
@@ -38,11 +44,7 @@ fn is_kept(part: &str, jobs: &str) {
 /// away for a stall, as `status` then says.
 #[test]
 fn reservations_are_kept_and_best_effort_is_quick() {
-    if !available() {
-        return;
-    }
-    let text = run("cpu.sh", &[]);
-    eprintln!("{text}");
+    let Some(text) = run("cpu.sh", &[]) else { return };
 
     let (fifo, eevdf) = (part(&text, "eevdf below fifo"), part(&text, "eevdf"));
     assert!(number(eevdf, "periodic", "missed") > 50, "no load at all: {eevdf}");
@@ -107,10 +109,7 @@ fn reservations_are_kept_and_best_effort_is_quick() {
 /// reservations begin anew with a change (42 of 300 jobs are late).
 #[test]
 fn berate_infers_and_policies_change_under_load() {
-    if !available() {
-        return;
-    }
-    let text = run("berate.sh", &[]);
+    let Some(text) = run("berate.sh", &[]) else { return };
     eprintln!("{text}");
 
     let frames = part(&text, "frames");
@@ -150,12 +149,8 @@ fn berate_infers_and_policies_change_under_load() {
 /// was: budgets then end with the kernel's slice, and reserved tasks wait for it.
 #[test]
 fn reservations_are_kept_on_several_processors() {
-    if !available() {
-        return;
-    }
     for processors in ["2", "4"] {
-        let text = run("cpus.sh", &["--smp", processors]);
-        eprintln!("{text}");
+        let Some(text) = run("cpus.sh", &["--smp", processors]) else { return };
         let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
         assert_eq!(jobs.len(), 2, "{text}");
         assert!(text.contains("forks ended 100 failed 0"), "{text}");

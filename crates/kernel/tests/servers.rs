@@ -372,7 +372,8 @@ fn berate_options(random: &mut Random) -> berate::Options {
 /// To BeRate, and from it, tasks go over as if all of them joined the new policy then, with what
 /// was learnt of them: nothing of the old one is left.
 ///
-/// Fails when
+/// Fails when a change forgets what was learnt, or keeps a deadline, the load, or the time at which all
+/// shares are free.
 #[test]
 fn a_change_of_policy_is_a_beginning() {
     for seed in 0..100 {

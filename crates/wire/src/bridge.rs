@@ -26,7 +26,7 @@ use crate::packet::{PacketReceiver, PacketTransmitter};
 use crate::port::{self, Receive, Transmit};
 use crate::xdp;
 
-/// So often is looked whether a thread that owes an answer has ended.
+/// How often to look whether a thread that owes an answer has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A rate that no interface reaches: nothing is shaped.

@@ -65,9 +65,11 @@ mod tests {
     /// there.
     #[test]
     fn an_interface_is_taken_once() {
-        // There are places for locks where root runs this.
         let device = Device::find("lo").expect("every machine has one");
         if Lock::take(&device).is_ok_and(|lock| lock.file.is_none()) {
+            let why = "there is no place for locks; root has one";
+            assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
+            eprintln!("skipped: {why}");
             return;
         }
         let (holders, taken) = (AtomicU32::new(0), AtomicU32::new(0));

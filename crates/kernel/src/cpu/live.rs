@@ -102,6 +102,7 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
         Some(name) if !system::is_ours(&name) => return Err(CpuError::Occupied { name }),
         _ => system::lock()?,
     };
+    // Somebody else may have started it before this had the lock.
     if system::running()?.is_some() {
         let (before, attendant) = attend(&[CHANGE])?;
         if before.name == policy.name {

@@ -29,7 +29,7 @@ pub struct Datagram {
     pub stamp: u16,
 }
 
-/// Complaints that one flush passes over.
+/// Complaints that one flush passes over, so that it ends.
 const MOST_COMPLAINTS: usize = 4 * BATCH;
 
 /// What became of a packet.
@@ -156,8 +156,8 @@ impl<T: Transmit> Channel<T> {
     /// goes on waiting.
     ///
     /// A complaint of the network about one destination reaches whoever sends next on the socket,
-    /// so an error counts against a packet only when it happens twice; and that nobody listens, which
-    /// nothing but complaints says, when it was heard more often than complaints come meanwhile.
+    /// so an error counts against a packet only when it happens twice. Several complaints may follow
+    /// each other; one that nobody listens says nothing of the packet at hand and is passed over.
     pub fn flush(&mut self, mut fate: impl FnMut(Datagram, Fate)) -> Flush {
         if self.segment {
             self.arrange();

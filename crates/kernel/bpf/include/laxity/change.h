@@ -2,8 +2,8 @@
 /*
  * Another policy for the tasks that are there. Part of servers.h.
  */
-#ifndef LAXITY_CHANGE_H
-#define LAXITY_CHANGE_H
+#ifndef LAXITY_POLICY_CHANGE_H
+#define LAXITY_POLICY_CHANGE_H
 
 /* A server of best effort begins anew, as if it had been founded now; what was learnt of it stays. */
 LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
