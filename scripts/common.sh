@@ -143,6 +143,7 @@ build_laxity() {
         say "building laxity in release mode; the first time takes some minutes"
     fi
     cargo build --release --locked --package laxity-cli --bin laxity "${features[@]}"
+    cargo build --release --locked --package laxity-reserve-c
 }
 
 # Shows a command of the tour and runs it.

@@ -14,7 +14,8 @@ case $PREFIX in
 esac
 # Under sudo what the user has built is taken as it is: root may have no cargo, and files that root
 # builds would be in the user's way.
-if [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ]; then
+libraries=$target/release
+if [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ]; then
     build_laxity
 fi
 
@@ -52,8 +53,23 @@ put 644 share/fish/vendor_completions.d "$made/laxity.fish"
 put 644 share/laxity "$made/scenario.schema.json"
 put 644 share/laxity/scenarios scenarios/*.toml
 # Where systemd looks for units under /usr/local and /usr.
-sed "s|/usr/local/bin/|$PREFIX/bin/|" packaging/laxity-link@.service >"$made/laxity-link@.service"
-put 644 lib/systemd/system "$made/laxity-link@.service"
+for unit in packaging/*.service packaging/*.socket; do
+    sed "s|/usr/local/bin/|$PREFIX/bin/|" "$unit" >"$made/${unit#packaging/}"
+    put 644 lib/systemd/system "$made/${unit#packaging/}"
+done
+# What programs that reserve CPU time are built with. The shared library has the name of its interface,
+# under which programs look for it when they start.
+library=liblaxity_reserve
+cp "$libraries/${library}_c.so" "$made/$library.so.0"
+cp "$libraries/${library}_c.a" "$made/$library.a"
+sed "s|^prefix=.*|prefix=$PREFIX|" crates/reserve-c/laxity_reserve.pc >"$made/laxity_reserve.pc"
+put 755 lib "$made/$library.so.0"
+put 644 lib "$made/$library.a"
+ln -sf "$library.so.0" "$to/lib/$library.so"
+printf 'lib/%s.so\n' "$library" >>"$list"
+put 644 include crates/reserve-c/include/laxity_reserve.h
+put 644 lib/pkgconfig "$made/laxity_reserve.pc"
+put 644 share/laxity/python/laxity python/laxity/*.py
 put 644 share/doc/laxity README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE
 printf 'share/laxity/installed\n' >>"$list"
 install -m 644 "$list" "$to/share/laxity/"

@@ -18,8 +18,9 @@ cargo test -p laxity-kernel --features kernel --locked
 if ! command -v iperf3 >/dev/null && is_root && command -v apt-get >/dev/null; then
     install_packages "iperf3, whose TCP runs beside real time in a test" iperf3 "" "" "" ""
 fi
-# The command on top of them; its test uses the examples of the crate above.
+# The command on top of them; its tests use the examples of the crate above and of the client.
 cargo clippy -p laxity-cli --features kernel --all-targets --locked -- -D warnings
-cargo test -p laxity-cli --features kernel --locked --test link
+cargo test -p laxity-reserve --locked --no-run
+cargo test -p laxity-cli --features kernel --locked --test link --test cpu
 # Beside the kernel's own disciplines, one short row; `make compare-link` runs all of it.
 scripts/compare-link.sh --short

@@ -21,6 +21,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["core", "scenario"]),
     ("live", &["core", "ring", "stream", "link", "scenario"]),
     ("kernel", &["core", "curve", "link", "cpu", "scenario"]),
+    ("reserve", &[]),
+    ("reserve-c", &["reserve"]),
+    ("broker", &["core", "cpu", "kernel", "reserve"]),
     ("wire", &["core", "curve", "link", "scenario", "trace", "sim"]),
     ("bench", &["core", "curve", "ring", "link", "stream", "cpu", "scenario", "trace", "sim"]),
     (
@@ -45,6 +48,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "live",
             "kernel",
             "wire",
+            "reserve",
+            "broker",
         ],
     ),
 ];

@@ -2,7 +2,9 @@
 
 mod support;
 
-use support::laxity;
+use std::process::Command;
+
+use support::{Folder, file, laxity};
 
 /// Fails when times are taken without units, when a reservation is not looked at before the kernel
 /// is asked, or when the policies of the simulator are offered.
@@ -20,6 +22,48 @@ fn bad_usage_is_told_first() {
     laxity(&["cpu", "reserve", "one", "--runtime", "4ms", "--period", "10ms"]).fails(2, &["one"]);
 }
 
+/// Fails when options of the server are not looked at before it does anything.
+#[test]
+fn a_server_is_not_started_with_anything_wrong() {
+    let serve = |option: &'static str, value: &'static str| {
+        laxity(&["cpu", "serve", "--socket", "/nowhere/at/all", option, value])
+    };
+    serve("--share", "25").fails(2, &["--share", "12.5%"]);
+    serve("--share", "120%").fails(2, &["--share", "from 0% to 100%"]);
+    serve("--mode", "rw").fails(2, &["--mode", "0660"]);
+    serve("--listen", "anywhere").fails(2, &["--listen"]);
+}
+
+/// Fails when systemd does not understand a line of the units: tried with `SocketModes`.
+#[test]
+fn systemd_understands_the_units() {
+    let folder = Folder::new("units");
+    let names =
+        ["laxity-cpu.service", "laxity-cpu-reservations.socket", "laxity-cpu-reservations.service"];
+    let units = names.map(|name| {
+        let text = std::fs::read_to_string(file(&format!("packaging/{name}"))).expect("a unit");
+        folder.write(name, text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity")))
+    });
+    let mut verify = Command::new("systemd-analyze");
+    // One finds the others beside it.
+    verify
+        .args(["verify", "--man=no"])
+        .args(&units)
+        .env("SYSTEMD_UNIT_PATH", folder.path("") + ":");
+    match verify.output() {
+        Err(error) => {
+            let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
+            assert!(!required, "LAXITY_REQUIRE_ALL=1, and no systemd-analyze: {error}");
+            eprintln!("skipped: no systemd-analyze: {error}");
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let ours: Vec<&str> = said.lines().filter(|l| l.contains("laxity")).collect();
+            assert!(output.status.success() && ours.is_empty(), "{said}");
+        }
+    }
+}
+
 /// Without a scheduler there is nothing to ask: 3 where the machine or the build lacks something,
 /// 1 where it could be up and is not.
 #[test]
@@ -30,5 +74,101 @@ fn status_without_a_scheduler_says_what_to_do() {
         Some(0) => {}
         Some(1) => ran.fails(1, &["laxity cpu up"]),
         _ => ran.fails(3, &[]),
+    }
+}
+
+#[cfg(feature = "kernel")]
+#[path = "../../kernel/tests/machine/mod.rs"]
+mod machine;
+
+#[cfg(feature = "kernel")]
+mod live {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    // So that its libraries are built before this runs.
+    use laxity_reserve_c as _;
+
+    use super::machine::{self, available, example, file, number, part};
+
+    /// Programs without what only debuggers read: they travel into the machine.
+    fn stripped(path: &Path) -> PathBuf {
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_name().expect("a name"));
+        let strip = Command::new("strip").arg("-o").arg(&to).arg(path).status();
+        if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
+    }
+
+    /// The example in C with the static library.
+    fn compiled() -> PathBuf {
+        let test = std::env::current_exe().expect("a path");
+        let library = test.parent().expect("a folder").join("liblaxity_reserve_c.a");
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("periodic-c");
+        let mut cc = Command::new("cc");
+        cc.arg("-O1").arg("-s").arg("-o").arg(&to).arg("-I").arg(file("crates/reserve-c/include"));
+        cc.arg(file("crates/reserve-c/examples/periodic.c")).arg(library);
+        let done = cc.args(["-lpthread", "-ldl", "-lm"]).status().expect("cc");
+        assert!(done.success());
+        to
+    }
+
+    #[track_caller]
+    fn says(part: &str, words: &[&str]) {
+        for word in words {
+            assert!(part.contains(word), "no `{word}` in {part}");
+        }
+    }
+
+    /// Programs in C and in Rust, without any privilege, reserve for themselves and are in time beside
+    /// tasks that compute. Users have their share and are told what is left of it, or of the CPU;
+    /// tasks of others are none of theirs. A server that is killed takes nothing with it, and the
+    /// next one knows who holds what. Reservations end with their tasks; a child is released by
+    /// itself when its parent has ended.
+    ///
+    /// Fails when the owner is not kept with the reservation (`r->owner` in `lx_reserve_for`: the
+    /// user gets a second one), when the server holds to a scheduler that is gone (tried with
+    /// `identity` always the same), and when it is asked by the number of the first task what a
+    /// child has.
+    #[test]
+    fn programs_of_users_reserve_for_themselves() {
+        if !available() {
+            return;
+        }
+        let programs = [
+            stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&example("tasks")),
+            stripped(&example("periodic")),
+            compiled(),
+            "setpriv".into(),
+        ];
+        let text = machine::run_with(&["--for", "cpu"], "programs.sh", &programs, &[]);
+        eprintln!("{text}");
+
+        let none = part(&text, "none is up");
+        says(none, &["the scheduler is not up", "ended with 1"]);
+        let without = part(&text, "without");
+        says(without, &["unreachable: /tmp/unheard: ", "ended with 1\n", "ended with 0\n"]);
+        for language in ["c", "rust"] {
+            let kept = part(&text, language);
+            says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
+            assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
+        }
+        let share = part(&text, "share");
+        let own = "your user has 32.500 % of the 40.000 % that it may have; a runtime of 1.5 ms \
+             would fit\nended with 1\n";
+        says(share, &["32.500 % of a CPU; ", own, "another\nended with 0\n"]);
+        assert_eq!(share.matches("your user has no task").count(), 3, "{share}");
+        assert_eq!(share.matches("ended with 2").count(), 3, "{share}");
+        let room = part(&text, "room");
+        says(room, &["more than the 2.500 % left; a budget of 0.5 ms would fit\nended with 1"]);
+        let killed = part(&text, "killed");
+        says(killed, &["enabled\n", own, "laxity_cpu_up{policy=\"bebs-credit\"} 1\n"]);
+        says(killed, &["user=\"1000\",cpu=\"0\"} 0.006500000\n"]);
+        says(killed, &["{request=\"reserve\",outcome=\"share\"} 1\n"]);
+        says(part(&text, "ended"), &["reserved 6500 us", "ended with 0"]);
+        says(part(&text, "children"), &["is best effort\nended with 0"]);
+        let stopped = part(&text, "stopped");
+        assert!(stopped.starts_with("ended with 0\nlaxity: "), "a socket is left: {stopped}");
+        says(stopped, &["CAP_BPF", "/run/laxity/cpu.sock", "laxity cpu serve", "ended with 3"]);
+        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
 }

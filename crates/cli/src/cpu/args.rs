@@ -1,5 +1,8 @@
 //! The command line of `laxity cpu`.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -14,6 +17,8 @@ pub enum CpuCommand {
     Reserve(ReserveArgs),
     /// End a task's reservation; the task goes on as best effort.
     Release(ReleaseArgs),
+    /// Let programs reserve CPU time for themselves, over a local socket.
+    Serve(ServeArgs),
     /// Give the CPUs back to the kernel's own scheduler.
     Down,
 }
@@ -67,4 +72,66 @@ pub struct ReserveArgs {
 pub struct ReleaseArgs {
     /// The task.
     pub pid: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The socket, unless systemd passes one.
+    #[arg(long, value_name = "PATH", default_value = laxity_reserve::protocol::SOCKET)]
+    pub socket: PathBuf,
+    /// Who may connect, as of a file; who may do what then is another question.
+    #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
+    pub mode: u32,
+    /// The socket's group, by name or number.
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<String>,
+    /// What each user but root may reserve: of all CPUs together, so that a quarter of four CPUs is
+    /// one.
+    #[arg(long, value_name = "PERCENT", default_value = "25%", value_parser = share)]
+    pub share: laxity_cpu::Share,
+    /// Serve metrics for Prometheus at /metrics; on loopback, such as `127.0.0.1:9402`.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+}
+
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| "give a mode in octal, such as 0660".to_owned())
+}
+
+/// Tenths of a percent are as fine as it gets.
+fn share(text: &str) -> Result<laxity_cpu::Share, String> {
+    let number = text.strip_suffix('%').unwrap_or_default();
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let number = |text: &str, longest: usize| {
+        let digits = text.len() <= longest && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| digits)
+    };
+    let per_mille = number(whole, 3).zip(number(tenth, 1)).map(|(w, t)| 10 * w + t);
+    per_mille
+        .filter(|per_mille| *per_mille <= 1000)
+        .map(laxity_cpu::Share::per_mille)
+        .ok_or_else(|| "give a share from 0% to 100%, such as 12.5%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_cpu::Share;
+
+    use super::*;
+
+    /// Fails when a number without its sign is taken, or more than there is.
+    #[test]
+    fn shares_and_modes_are_read() {
+        assert_eq!(share("25%"), Ok(Share::per_mille(250)));
+        assert_eq!(share("12.5%"), Ok(Share::per_mille(125)));
+        assert_eq!((share("0%"), share("100%")), (Ok(Share::ZERO), Ok(Share::ONE)));
+        for wrong in ["25", "", "%", ".%", "100.1%", "101%", "-1%", "+1%", "1.25%", "1e1%", "x%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((mode("0660"), mode("600")), (Ok(0o660), Ok(0o600)));
+        for wrong in ["0o660", "rw", "1777", "668", ""] {
+            assert!(mode(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ pub use without::*;
 #[cfg(feature = "kernel")]
 mod with {
     use laxity_cpu::{Reservation, Share};
-    use laxity_kernel::cpu::{self, CpuError};
+    use laxity_kernel::cpu::{self, CpuError, Desk, Keeper};
 
     use crate::cpu::status::{Cpu, Inferred, Reserved, Status};
     use crate::failure::Failure;
@@ -17,9 +17,16 @@ mod with {
         fn from(error: CpuError) -> Failure {
             let text = error.to_string();
             match error {
-                CpuError::Policy { .. } | CpuError::NoTask { .. } => Failure::Input(text),
+                CpuError::Policy { .. } | CpuError::NoTask { .. } | CpuError::Unusable(_) => {
+                    Failure::Input(text)
+                }
                 CpuError::Refused { .. }
                 | CpuError::State(_)
+                | CpuError::Affinity(_)
+                | CpuError::HasOne
+                | CpuError::HasNone
+                | CpuError::Pending
+                | CpuError::NoPlace
                 | CpuError::Occupied { .. }
                 | CpuError::Up
                 | CpuError::Down
@@ -50,6 +57,17 @@ mod with {
         Ok(cpu::release(pid)?)
     }
 
+    /// The scheduler of this machine, and what there is to say when none is up yet.
+    pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
+        let mut desk = Desk::default();
+        let warning = match desk.table() {
+            Ok(_) => None,
+            Err(error @ (CpuError::Down | CpuError::Ended { .. })) => Some(error.to_string()),
+            Err(error) => return Err(error.into()),
+        };
+        Ok((Box::new(desk), warning))
+    }
+
     pub fn status() -> Result<Status, Failure> {
         let status = cpu::status()?;
         let us = |ns: u64| ns as f64 / 1e3;
@@ -65,6 +83,7 @@ mod with {
         });
         let reservations = status.reservations.iter().map(|r| Reserved {
             pid: r.pid,
+            user: r.owner,
             cpu: r.held.cpu,
             runtime_ms: ms(r.held.reservation.budget.0),
             period_ms: ms(r.held.reservation.period.0),
@@ -97,6 +116,7 @@ mod with {
 #[cfg(not(feature = "kernel"))]
 mod without {
     use laxity_cpu::Reservation;
+    use laxity_kernel::cpu::Keeper;
 
     use crate::cpu::status::Status;
     use crate::failure::Failure;
@@ -114,6 +134,10 @@ mod without {
     }
 
     pub fn release(_: u32) -> Result<(), Failure> {
+        Failure::without_kernel()
+    }
+
+    pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
         Failure::without_kernel()
     }
 

@@ -2,6 +2,9 @@
 
 pub mod args;
 mod backend;
+mod metrics;
+mod program;
+mod serve;
 mod status;
 
 use std::os::unix::process::CommandExt as _;
@@ -25,9 +28,10 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
         CpuCommand::Run(args) => return Err(run_reserved(args)?),
         CpuCommand::Reserve(args) => reserve(args)?,
         CpuCommand::Release(args) => {
-            backend::release(args.pid)?;
+            program::release(args.pid)?;
             warning::say(format!("task {} is best effort", args.pid));
         }
+        CpuCommand::Serve(args) => serve::run(args)?,
         CpuCommand::Down => {
             backend::down()?;
             warning::say("the kernel's own scheduler has the CPUs");
@@ -58,7 +62,7 @@ fn reservation(args: &args::Reservation) -> Result<laxity_cpu::Reservation, Fail
 
 fn reserve(args: &ReserveArgs) -> Result<(), Failure> {
     let asked = reservation(&args.reservation)?;
-    let cpu = backend::reserve(args.pid, asked, args.inherit)?;
+    let cpu = program::reserve(args.pid, asked, args.inherit)?;
     warning::say(format!("task {} has {asked} on CPU {cpu}", args.pid));
     Ok(())
 }
@@ -70,7 +74,7 @@ fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::input("give a command to run, after --"));
     };
-    backend::reserve(std::process::id(), asked, true)?;
+    program::reserve(std::process::id(), asked, true)?;
     let error = Command::new(program).args(arguments).exec();
     Ok(Failure::Input(format!("{}: {error}; name a program", program.to_string_lossy())))
 }

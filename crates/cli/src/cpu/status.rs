@@ -38,6 +38,8 @@ pub struct Cpu {
 #[derive(Debug, Serialize)]
 pub struct Reserved {
     pub pid: u32,
+    /// To whose share it counts.
+    pub user: u32,
     pub cpu: u32,
     pub runtime_ms: f64,
     pub period_ms: f64,
@@ -132,6 +134,7 @@ fn inferred(status: &Status) -> Table {
 fn reservations(status: &Status) -> Table {
     let columns = vec![
         Column::words("Reserved for task"),
+        Column::number("by user"),
         Column::number("on CPU"),
         Column::number("runtime (ms)"),
         Column::number("period (ms)"),
@@ -142,6 +145,7 @@ fn reservations(status: &Status) -> Table {
     let rows = status.reservations.iter().map(|r| {
         let late = r.late.to_string();
         let cells = vec![
+            Cell::new(r.user.to_string()),
             Cell::new(r.cpu.to_string()),
             Cell::new(number::short(r.runtime_ms)),
             Cell::new(number::short(r.period_ms)),
@@ -173,6 +177,7 @@ mod tests {
             }],
             reservations: vec![Reserved {
                 pid: 369,
+                user: 1000,
                 cpu: 0,
                 runtime_ms: 4.5,
                 period_ms: 10.0,
@@ -192,9 +197,17 @@ mod tests {
             elsewhere: 3,
         };
         let text = tables(&status, Style { colour: false, width: 0 });
-        for shown in
-            ["Policy bebs", "45", "1234", "7.2", "369", "player", "12.5", "ran elsewhere 3 times"]
-        {
+        for shown in [
+            "Policy bebs",
+            "45",
+            "1234",
+            "7.2",
+            "369",
+            "1000",
+            "player",
+            "12.5",
+            "ran elsewhere 3 times",
+        ] {
             assert!(text.contains(shown), "no {shown} in:\n{text}");
         }
         let data = serde_json::to_value(&status).expect("JSON");

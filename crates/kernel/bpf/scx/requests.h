@@ -16,6 +16,9 @@ struct lx_request {
 	u32 pid;
 	u32 cpu;
 	u32 inherit;
+	u32 owner;
+	/* The reservation that a task is of, counted from one; zero for none. */
+	u32 number;
 	/* Zero, or an error number. */
 	u32 error;
 };
@@ -104,6 +107,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->server = server;
 	r->inherit = q->inherit;
 	r->pid = q->pid;
+	r->owner = q->owner;
 	lx_unlock(&c->lock);
 	t->pending = number;
 	lx_nudge(t, slot);
@@ -155,6 +159,26 @@ int laxity_release(struct lx_request *q)
 	}
 	bpf_local_irq_restore(&flags);
 	q->error = error;
+	bpf_task_release(p);
+	return 0;
+}
+
+/* Which reservation a task is of, or will be. */
+SEC("syscall")
+int laxity_find(struct lx_request *q)
+{
+	struct task_struct *p = bpf_task_from_pid(q->pid);
+	struct lx_task *t;
+
+	q->error = ESRCH;
+	q->number = 0;
+	if (!p)
+		return 0;
+	t = lx_task_of(p, NULL);
+	if (t) {
+		q->error = 0;
+		q->number = lx_is_bound(t);
+	}
 	bpf_task_release(p);
 	return 0;
 }

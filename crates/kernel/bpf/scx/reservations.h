@@ -21,7 +21,8 @@ struct lx_reservation {
 	u32 inherit;
 	/* The first task, for people. */
 	u32 pid;
-	u32 padding;
+	/* The user to whose share it counts. */
+	u32 owner;
 };
 
 struct {

@@ -27,6 +27,18 @@ pub enum CpuError {
     },
     /// The scheduler has it otherwise than was asked for.
     State(&'static str),
+    /// A reservation that makes no sense on live CPUs.
+    Unusable(&'static str),
+    /// The CPUs that the task may use rule it out.
+    Affinity(&'static str),
+    /// The task has a reservation already.
+    HasOne,
+    /// The task has no reservation.
+    HasNone,
+    /// The task's reservation is not in force yet.
+    Pending,
+    /// There are as many reservations as there can be.
+    NoPlace,
     /// There is no such task.
     NoTask {
         /// Its number.
@@ -84,7 +96,13 @@ impl fmt::Display for CpuError {
                 super::POLICIES.join(", ")
             ),
             CpuError::Refused { cpu, refusal } => write!(f, "CPU {cpu}: {refusal}"),
-            CpuError::State(text) => f.write_str(text),
+            CpuError::State(text) | CpuError::Unusable(text) | CpuError::Affinity(text) => {
+                f.write_str(text)
+            }
+            CpuError::HasOne => f.write_str("the task has a reservation; release it first"),
+            CpuError::HasNone => f.write_str("the task has no reservation"),
+            CpuError::Pending => f.write_str("its reservation is not in force yet; try again"),
+            CpuError::NoPlace => f.write_str("there is no place for another reservation"),
             CpuError::NoTask { pid } => write!(f, "there is no task {pid} that it schedules"),
             CpuError::Occupied { name } => {
                 write!(f, "the sched_ext scheduler `{name}` is loaded; stop it first")

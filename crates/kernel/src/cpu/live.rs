@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use laxity_core::Span;
-use laxity_cpu::{Refusal, Reservation, Share};
+use laxity_cpu::Share;
 
-use super::requests::{Answer, Attendant, CHANGE, RELEASE, REPORT, RESERVE, Request, TASK};
-use super::{CpuError, Held, Policy, load, place, system};
+use super::requests::{Attendant, CHANGE, Entry, REPORT, TASK};
+use super::{CpuError, Policy, Reserved, load, system};
 
-/// A share that was given back comes free when it has not been used ahead, within its period. So
-/// long it is waited for.
-const SETTLING: u32 = 20;
 const STEP: Duration = Duration::from_millis(50);
 
 /// What one CPU's servers did and hold. Times in ns.
@@ -32,23 +29,6 @@ pub struct CpuStatus {
     pub overrun: u64,
     /// By how much a reservation's release was late at most.
     pub late_release: u64,
-}
-
-/// A reservation and how it was kept. Times in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserved {
-    /// The task that it was made for.
-    pub pid: u32,
-    /// Where, and what.
-    pub held: Held,
-    /// Whether children are of it too.
-    pub inherited: bool,
-    /// Tasks that are of it.
-    pub tasks: u64,
-    /// Periods in which work within the budget ended after the deadline, and by how much at most.
-    pub late: u64,
-    /// See `late`.
-    pub latest: u64,
 }
 
 /// What a task of best effort, one that ran lately, was found to need: so much CPU time at once, and
@@ -136,7 +116,7 @@ pub fn down() -> Result<(), CpuError> {
 }
 
 /// The policy that is up, and who answers for it.
-fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
+pub(super) fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
     let name = system::running()?;
     if !system::is_pinned()? {
         return Err(CpuError::Down);
@@ -146,6 +126,20 @@ fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
         return Ok((attendant.policy()?, attendant));
     }
     Err(CpuError::Ended { why: attendant.ended()? })
+}
+
+/// How a reservation was kept.
+pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved, CpuError> {
+    let report = attendant.report(entry.held.cpu, entry.number)?;
+    Ok(Reserved {
+        pid: entry.pid,
+        owner: entry.owner,
+        held: entry.held,
+        inherited: entry.inherited,
+        tasks: report.members,
+        late: report.late,
+        latest: report.latest,
+    })
 }
 
 /// What the scheduler did and holds.
@@ -160,15 +154,7 @@ pub fn status() -> Result<Status, CpuError> {
     }
     let mut reservations = Vec::new();
     for entry in attendant.entries()? {
-        let r = attendant.report(entry.held.cpu, entry.number)?;
-        reservations.push(Reserved {
-            pid: entry.pid,
-            held: entry.held,
-            inherited: entry.inherited,
-            tasks: r.members,
-            late: r.late,
-            latest: r.latest,
-        });
+        reservations.push(reserved(&attendant, &entry)?);
     }
     let inferred = attendant.inferred()?;
     let [unaccounted, elsewhere, absent, unlocked, waited] = attendant.totals()?;
@@ -184,59 +170,6 @@ pub fn status() -> Result<Status, CpuError> {
         unlocked,
         waited,
     })
-}
-
-/// Reserves CPU time for a task, and with `inherit` for the children that it will have. Answers on
-/// which CPU, once it is in force there: best effort may have used time ahead, and first gives it
-/// back. The reservation ends with the last of its tasks.
-///
-/// # Errors
-/// When it does not fit, with what would; when there is no such task or it has a reservation.
-pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuError> {
-    asked.check().map_err(Refusal::from)?;
-    if asked.is_constrained() {
-        return Err(CpuError::State("live reservations have deadlines equal to their periods"));
-    }
-    let (policy, attendant) = attend(&[RESERVE])?;
-    let _lock = system::lock()?;
-    let allowed = system::allowed(pid)?;
-    for _ in 0..SETTLING {
-        let held: Vec<Held> = attendant.entries()?.iter().map(|e| e.held).collect();
-        let cpu = place(&policy, &held, asked, &allowed)?;
-        match attendant.reserve(&Request { pid, cpu, reservation: asked, inherit })? {
-            Answer::Done { from } => {
-                std::thread::sleep(from);
-                return Ok(cpu);
-            }
-            // Of what was released some is still in use.
-            Answer::NoRoom => std::thread::sleep(STEP),
-            Answer::NoTask => return Err(CpuError::NoTask { pid }),
-            Answer::HasOne => {
-                return Err(CpuError::State("the task has a reservation; release it first"));
-            }
-            Answer::Elsewhere => {
-                return Err(CpuError::State("the task may no longer run on that CPU"));
-            }
-            Answer::TooMany | Answer::HasNone => {
-                return Err(CpuError::State("there is no place for another reservation"));
-            }
-        }
-    }
-    Err(CpuError::State("what was released is still in use; try again in a second"))
-}
-
-/// Ends a task's reservation; the task goes on as best effort.
-///
-/// # Errors
-/// When there is no such task, or it has none.
-pub fn release(pid: u32) -> Result<(), CpuError> {
-    let (_, attendant) = attend(&[RELEASE])?;
-    match attendant.release(pid)? {
-        Answer::Done { .. } => Ok(()),
-        Answer::NoTask => Err(CpuError::NoTask { pid }),
-        Answer::HasOne => Err(CpuError::State("its reservation is not in force yet; try again")),
-        _ => Err(CpuError::State("the task has no reservation")),
-    }
 }
 
 /// Loads the programs of a policy without starting anything, and says how many instructions the

@@ -4,7 +4,10 @@
 //! happens. The scheduler is pinned in the BPF file system, so it outlives whoever loaded it and is
 //! gone when its pins are.
 
+#[cfg(feature = "kernel")]
+mod desk;
 mod error;
+mod keeper;
 #[cfg(feature = "kernel")]
 mod load;
 mod policy;
@@ -16,11 +19,14 @@ pub mod rules;
 mod system;
 
 pub use error::CpuError;
+pub use keeper::{Attempt, Keeper, Reserved, SETTLING, Table};
 pub use policy::{POLICIES, Policy};
-pub use reservations::{Held, place};
+pub use reservations::{Held, Wish, check, place};
 pub use rules::CpuRules;
 
 #[cfg(feature = "kernel")]
 mod live;
 #[cfg(feature = "kernel")]
-pub use live::{CpuStatus, Inferred, Reserved, Status, down, release, reserve, status, up, verify};
+pub use desk::{Desk, release, reserve};
+#[cfg(feature = "kernel")]
+pub use live::{CpuStatus, Inferred, Status, down, status, up, verify};

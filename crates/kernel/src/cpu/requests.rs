@@ -7,12 +7,13 @@ use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
 
 use super::load::{attend, refused};
-use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, system};
+use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
 use crate::image::Image;
 
 /// The programs.
 pub(super) const RESERVE: &str = "laxity_reserve";
 pub(super) const RELEASE: &str = "laxity_release";
+pub(super) const FIND: &str = "laxity_find";
 pub(super) const REPORT: &str = "laxity_report";
 pub(super) const TASK: &str = "laxity_task";
 pub(super) const CHANGE: &str = "laxity_change";
@@ -35,6 +36,8 @@ pub(super) struct Entry {
     pub held: Held,
     pub inherited: bool,
     pub pid: u32,
+    /// The user to whose share it counts.
+    pub owner: u32,
 }
 
 /// As `struct lx_report`: what was asked about a CPU, and about a reservation there.
@@ -47,18 +50,17 @@ pub(super) struct Report {
 
 /// What was asked for a task.
 pub(super) struct Request {
-    pub pid: u32,
+    pub wish: Wish,
     pub cpu: u32,
-    pub reservation: Reservation,
-    pub inherit: bool,
 }
 
 /// Answers of requests by their numbers: errors of Linux, which go by these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// In force after so long.
+    /// In force after so long; and the number of the reservation where that was asked.
     Done {
         from: Duration,
+        number: u32,
     },
     NoTask,
     HasNone,
@@ -82,14 +84,18 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { pid, cpu, reservation, inherit } = request;
+        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu } = request;
         let mut image = Image::default();
         image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
-        image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(u32::MAX);
+        image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
+        image.u32(0).u32(u32::MAX);
         let mut context = image.into_bytes();
         self.call(name, &mut context)?;
-        match word(&context, 36) {
-            0 => Ok(Answer::Done { from: Duration::from_nanos(long(&context, 16)) }),
+        match word(&context, 44) {
+            0 => Ok(Answer::Done {
+                from: Duration::from_nanos(long(&context, 16)),
+                number: word(&context, 40),
+            }),
             2 => Ok(Answer::HasNone),
             3 => Ok(Answer::NoTask),
             12 => Ok(Answer::TooMany),
@@ -108,8 +114,15 @@ impl Attendant {
     }
 
     pub(super) fn release(&self, pid: u32) -> Result<Answer, CpuError> {
-        let reservation = Reservation::new(Span::ZERO, Span::ZERO);
-        self.request(RELEASE, &Request { pid, cpu: 0, reservation, inherit: false })
+        self.request(RELEASE, &Request { wish: Wish::nothing(pid), cpu: 0 })
+    }
+
+    /// The number of the reservation that a task is of; zero for none.
+    pub(super) fn find(&self, pid: u32) -> Result<u32, CpuError> {
+        match self.request(FIND, &Request { wish: Wish::nothing(pid), cpu: 0 })? {
+            Answer::Done { number, .. } => Ok(number),
+            _ => Err(CpuError::NoTask { pid }),
+        }
     }
 
     /// About a CPU, and a reservation unless its number is zero.
@@ -159,6 +172,7 @@ impl Attendant {
                 held: Held { cpu: word(&value, 16), reservation },
                 inherited: word(&value, 28) != 0,
                 pid: word(&value, 32),
+                owner: word(&value, 36),
             });
         }
         Ok(entries)

@@ -1,6 +1,6 @@
 //! Whether a reservation fits, and on which CPU: asked of the policies themselves.
 
-use laxity_core::Time;
+use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Nice, Policy as _, Refusal, Reservation, Share, TaskId};
 
 use super::{CpuError, Policy};
@@ -12,6 +12,47 @@ pub struct Held {
     pub cpu: u32,
     /// What.
     pub reservation: Reservation,
+}
+
+/// A task that has used its budget waits for its next period, and the kernel takes the scheduler
+/// away when a task waits for 30 s.
+const LONGEST: Span = Span::from_millis(10_000);
+
+/// What is asked for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The task.
+    pub pid: u32,
+    /// What it shall have.
+    pub reservation: Reservation,
+    /// Children that it will have share it.
+    pub inherit: bool,
+    /// The user to whose share it counts.
+    pub owner: u32,
+}
+
+impl Wish {
+    /// For requests that name a task only.
+    #[cfg(feature = "kernel")]
+    pub(super) fn nothing(pid: u32) -> Wish {
+        let reservation = Reservation::new(Span::ZERO, Span::ZERO);
+        Wish { pid, reservation, inherit: false, owner: 0 }
+    }
+}
+
+/// Whether a reservation makes sense on live CPUs.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(asked: Reservation) -> Result<(), CpuError> {
+    asked.check().map_err(Refusal::from)?;
+    if asked.is_constrained() {
+        return Err(CpuError::Unusable("live reservations have deadlines equal to their periods"));
+    }
+    if asked.period > LONGEST {
+        return Err(CpuError::Unusable("live reservations have periods of at most 10 s"));
+    }
+    Ok(())
 }
 
 /// The CPU for one more reservation: of those in `allowed` that have room, the one with the most
@@ -55,14 +96,13 @@ pub fn place(
     match (best, closest) {
         (Some((_, cpu)), _) => Ok(cpu),
         (None, Some((_, cpu, refusal))) => Err(CpuError::Refused { cpu, refusal }),
-        (None, None) => Err(CpuError::State("the task may run on none of the scheduler's CPUs")),
+        (None, None) => Err(CpuError::Affinity("the task may run on none of the scheduler's CPUs")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laxity_core::Span;
 
     fn of(budget: u64, period: u64) -> Reservation {
         Reservation::new(Span::from_millis(budget), Span::from_millis(period))
@@ -85,5 +125,15 @@ mod tests {
         );
         assert!(place(&policy, &held, of(20, 10), &[0]).is_err());
         assert!(place(&policy, &held, of(2, 10), &[]).is_err());
+    }
+
+    /// Fails when a task could wait so long that the kernel ends the scheduler.
+    #[test]
+    fn periods_are_short_enough_for_the_kernel() {
+        assert!(check(of(1, 10_000)).is_ok());
+        assert!(check(of(1, 10_001)).is_err());
+        assert!(check(of(0, 10)).is_err());
+        let early = Reservation { deadline: Span::from_millis(5), ..of(1, 10) };
+        assert!(check(early).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! What the kernel says of sched_ext, and where the scheduler is pinned.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::CpuError;
@@ -37,12 +37,27 @@ pub(super) fn cpus() -> Result<u32, CpuError> {
     last.map(|n| n + 1).ok_or(CpuError::State("the kernel does not say which CPUs there are"))
 }
 
-/// CPUs on which a task may run.
+/// CPUs that there are now.
+pub(super) fn online() -> Result<Vec<u32>, CpuError> {
+    let path = Path::new("/sys/devices/system/cpu/online");
+    Ok(parse_list(fs::read_to_string(path).map_err(io(path))?.trim()))
+}
+
+/// CPUs on which a task may run. The kernel's list holds such that are not there, too.
 pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
     let text =
         fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| CpuError::NoTask { pid })?;
     let list = text.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
-    Ok(list.map(|l| parse_list(l.trim())).unwrap_or_default())
+    let listed = list.map(|l| parse_list(l.trim())).unwrap_or_default();
+    let online = online()?;
+    Ok(listed.into_iter().filter(|cpu| online.contains(cpu)).collect())
+}
+
+/// What tells the scheduler that runs from those that were here before it; `None` where none runs.
+pub(super) fn identity() -> Option<u64> {
+    let ours = running().ok()?.is_some_and(|name| is_ours(&name));
+    let pin = fs::metadata(pin("scheduler")).ok()?;
+    ours.then(|| pin.ino())
 }
 
 /// `0-3,8` as the kernel writes lists.

@@ -1,0 +1,61 @@
+//! `laxity cpu serve`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use laxity_broker::share::Rules;
+use laxity_broker::{Broker, Limits, Server, activated, group, listen};
+use laxity_live::http::{self, Page};
+
+use super::args::ServeArgs;
+use super::{backend, metrics};
+use crate::failure::Failure;
+use crate::{interrupt, warning};
+
+/// How often it looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Serves until interrupted. Reservations stay, and so does the scheduler.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let (keeper, not_yet) = backend::keeper()?;
+    let group = args.group.as_deref().map(|name| {
+        group(name).ok_or_else(|| Failure::input(format!("--group {name}: there is no such group")))
+    });
+    let group = group.transpose()?;
+    // Before anybody is served, so that nothing is left behind.
+    let interrupted = interrupt::control();
+    let path = args.socket.display();
+    let passed = activated().map_err(|e| Failure::input(format!("socket activation: {e}")))?;
+    let (listener, _place, at) = match passed {
+        Some(listener) => (listener, None, "the socket that was passed".to_owned()),
+        None => {
+            let failed = |e| Failure::input(format!("--socket {path}: {e}; choose another"));
+            let (listener, place) = listen(&args.socket, args.mode, group).map_err(failed)?;
+            (listener, Some(place), path.to_string())
+        }
+    };
+    let broker = Arc::new(Broker::new(Rules::new(args.share), keeper));
+    let server = Server::start(listener, Arc::clone(&broker), Limits::default());
+    let _server = server.map_err(|e| Failure::Internal(format!("{path}: {e}")))?;
+
+    let mut said = format!("programs may reserve at {at}, each user up to {}", args.share);
+    let page = Page::new("/metrics", http::METRICS, move || {
+        Ok(metrics::page(backend::status().ok().as_ref(), &broker.counts))
+    });
+    let failed = |address, e| Failure::input(format!("--listen {address}: {e}; choose another"));
+    let pages = args
+        .listen
+        .map(|address| http::Server::listen(address, vec![page]).map_err(|e| failed(address, e)));
+    let pages = pages.transpose()?;
+    if let Some(pages) = &pages {
+        said += &format!(", metrics at http://{}/metrics", pages.address());
+    }
+    warning::say(said);
+    if let Some(not_yet) = not_yet {
+        warning::say(not_yet);
+    }
+    while !interrupted.stopped() {
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! What decides about reservations needs from whoever keeps them.
+
+use std::time::Duration;
+
+use super::{CpuError, Held, Policy, Wish};
+
+/// How often an [`Attempt`] is made that has to wait for what was given back.
+pub const SETTLING: u32 = 20;
+
+/// A scheduler that keeps reservations; with the feature `kernel`, `Desk` asks that of this machine.
+pub trait Keeper: Send {
+    /// What is reserved.
+    ///
+    /// # Errors
+    /// When no scheduler is up, or it cannot be asked.
+    fn table(&mut self) -> Result<Table, CpuError>;
+
+    /// CPUs on which a task may run.
+    ///
+    /// # Errors
+    /// When there is no such task.
+    fn allowed(&self, pid: u32) -> Result<Vec<u32>, CpuError>;
+
+    /// Tries once to reserve.
+    ///
+    /// # Errors
+    /// When it does not fit, with what would; when there is no such task or it has a reservation.
+    fn attempt(&mut self, wish: &Wish) -> Result<Attempt, CpuError>;
+
+    /// Ends a task's reservation; the task goes on as best effort.
+    ///
+    /// # Errors
+    /// When there is no such task, or it has none.
+    fn release(&mut self, pid: u32) -> Result<(), CpuError>;
+
+    /// The reservation that a task is of.
+    ///
+    /// # Errors
+    /// When there is no such task, or no scheduler.
+    fn find(&mut self, pid: u32) -> Result<Option<Reserved>, CpuError>;
+}
+
+/// What an attempt to reserve came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It is on this CPU, and in force after so long: best effort may have used time ahead, and
+    /// first gives it back.
+    Placed {
+        /// The CPU.
+        cpu: u32,
+        /// So long.
+        after: Duration,
+    },
+    /// It fits, but of what was given back some is still in use: try again after so long.
+    Settling(Duration),
+}
+
+/// What is reserved, to decide about more.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The policy, which says what best effort is left.
+    pub policy: Policy,
+    /// CPUs that there are.
+    pub cpus: u32,
+    /// Each reservation, and the user to whose share it counts.
+    pub held: Vec<(Held, u32)>,
+}
+
+/// A reservation and how it was kept. Times in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The task that it was made for.
+    pub pid: u32,
+    /// The user to whose share it counts.
+    pub owner: u32,
+    /// Where, and what.
+    pub held: Held,
+    /// Whether children are of it too.
+    pub inherited: bool,
+    /// Tasks that are of it.
+    pub tasks: u64,
+    /// Periods in which work within the budget ended after the deadline, and by how much at most.
+    pub late: u64,
+    /// See `late`.
+    pub latest: u64,
+}

@@ -1,0 +1,114 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: programs of users reserve for themselves through
+# the server, which is killed and started again.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+
+# Users may look for their programs.
+chmod 755 /
+# as USER COMMAND...: without any privilege.
+as() { $setpriv --reuid "$@"; }
+setpriv="setpriv --regid 1000 --clear-groups"
+# Says how it ended, and all that it said.
+told() {
+    status=0
+    "$@" 2>&1 || status=$?
+    echo "ended with $status"
+}
+# The condition, for at most a minute of the guest's time.
+wait_for() {
+    tries=600
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        if [ $tries = 0 ]; then
+            echo "in vain: $*"
+            exit 1
+        fi
+        sleep 0.1
+    done
+}
+held_by() { laxity cpu status --json | grep -q "\"user\": $1,"; }
+not_held_by() { ! held_by "$1"; }
+start_server() {
+    laxity cpu serve --share 40% --mode 0666 --listen 127.0.0.1:9402 2>>/tmp/server &
+    server=$!
+    wait_for grep -q "up to 40" /tmp/server
+}
+# Work as one that computes, and three that do nothing else.
+beside() {
+    tasks hog 3 60 &
+    hogs=$!
+    told "$@"
+    kill $hogs
+    wait $hogs || true
+}
+
+echo "== none is up"
+laxity cpu serve --share 40% --mode 0666 2>/tmp/early &
+server=$!
+wait_for grep -q "not up" /tmp/early
+told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+laxity cpu up
+echo "== without"
+told as 1000 env LAXITY_CPU_SOCKET=/tmp/unheard periodic-c 50
+# The one that was there before the scheduler serves.
+told as 1000 laxity cpu run --runtime 1ms --period 20ms -- true
+kill $server
+wait $server
+
+start_server
+echo "== c"
+beside as 1000 periodic-c 50
+echo "== rust"
+beside as 1001 periodic 50
+
+echo "== share"
+$setpriv --reuid 1000 laxity cpu run --runtime 6500us --period 20ms -- sleep 600 &
+holder=$!
+wait_for held_by 1000
+told as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
+told as 1001 laxity cpu run --runtime 6500us --period 20ms -- echo another
+told as 1001 laxity cpu release $holder
+told as 1001 laxity cpu reserve $holder --runtime 1ms --period 20ms
+told as 1001 laxity cpu reserve 1 --runtime 1ms --period 20ms
+
+echo "== room"
+laxity cpu run --runtime 60ms --period 100ms -- sleep 600 &
+roots=$!
+wait_for held_by 0
+told as 1001 laxity cpu run --runtime 6500us --period 20ms -- true
+kill $roots
+wait $roots || true
+
+echo "== killed"
+kill -9 $server
+wait $server || true
+cat /sys/kernel/sched_ext/state
+rm /tmp/server
+start_server
+told as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
+wget -q -O - http://127.0.0.1:9402/metrics | grep -e '^laxity_cpu_up' -e runtime_seconds.task -e _requests_total.
+echo "== ended"
+kill $holder
+wait $holder || true
+wait_for not_held_by 1000
+told as 1000 periodic-c 1
+echo "== children"
+$setpriv --reuid 1000 laxity cpu run --runtime 2ms --period 20ms -- sh -c 'sleep 600 & echo $! >/tmp/child; wait' &
+parent=$!
+wait_for test -s /tmp/child
+kill $parent
+wait $parent || true
+told as 1000 laxity cpu release "$(cat /tmp/child)"
+wait_for not_held_by 1000
+kill "$(cat /tmp/child)"
+
+echo "== stopped"
+kill $server
+told wait $server
+ls /run/laxity
+told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+laxity cpu down
+cat /sys/kernel/sched_ext/state
+judge_kernel
