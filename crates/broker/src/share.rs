@@ -171,8 +171,8 @@ mod tests {
         refusal.fits_ns.expect("a runtime") / 1000
     }
 
-    /// Fails when another user's reservations are counted, root is bound, or the machine's CPUs are
-    /// not.
+    /// Fails when another user's reservations are counted, root is bound, the machine's CPUs are not
+    /// counted, or parts of a share exceed it by how they are rounded (tried without `ours + 1`).
     #[test]
     fn each_user_has_a_share() {
         let rules = Rules::new(QUARTER);
@@ -233,7 +233,7 @@ mod tests {
         /// Whatever is asked in whatever order, nobody gets beyond the share, and what a refusal
         /// offers is granted; one nanosecond more is not.
         ///
-        /// Fails when shares are rounded down, and when a refusal offers more than is left.
+        /// Fails when a refusal offers more than CPUs have room for: tried with nothing held in `fitting`.
         #[test]
         fn shares_hold_and_offers_are_exact(
             cpus in 1..5u32,
