@@ -98,14 +98,14 @@ mod live {
         if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
     }
 
-    /// The example in C with the static library.
-    fn compiled() -> PathBuf {
+    /// A program in C with the static library.
+    fn compiled(source: &str, name: &str) -> PathBuf {
         let test = std::env::current_exe().expect("a path");
         let library = test.parent().expect("a folder").join("liblaxity_reserve_c.a");
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("periodic-c");
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let mut cc = Command::new("cc");
         cc.arg("-O1").arg("-s").arg("-o").arg(&to).arg("-I").arg(file("crates/reserve-c/include"));
-        cc.arg(file("crates/reserve-c/examples/periodic.c")).arg(library);
+        cc.arg(file(source)).arg(library);
         let done = cc.args(["-lpthread", "-ldl", "-lm"]).status().expect("cc");
         assert!(done.success());
         to
@@ -124,10 +124,10 @@ mod live {
     /// next one knows who holds what. Reservations end with their tasks; a child is released by
     /// itself when its parent has ended.
     ///
-    /// Fails when the owner is not kept with the reservation (`r->owner` in `lx_reserve_for`: the
+    /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` the
     /// user gets a second one), when the server holds to a scheduler that is gone (tried with
-    /// `identity` always the same), and when it is asked by the number of the first task what a
-    /// child has.
+    /// `identity` always the same), and when what a child has is looked up by the number of the first
+    /// task.
     #[test]
     fn programs_of_users_reserve_for_themselves() {
         if !available() {
@@ -137,7 +137,8 @@ mod live {
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
             stripped(&example("tasks")),
             stripped(&example("periodic")),
-            compiled(),
+            compiled("crates/reserve-c/examples/periodic.c", "periodic-c"),
+            compiled("crates/reserve-c/tests/query.c", "query-c"),
             "setpriv".into(),
         ];
         let text = machine::run_with(&["--for", "cpu"], "programs.sh", &programs, &[]);
@@ -165,7 +166,10 @@ mod live {
         says(killed, &["user=\"1000\",cpu=\"0\"} 0.006500000\n"]);
         says(killed, &["{request=\"reserve\",outcome=\"share\"} 1\n"]);
         says(part(&text, "ended"), &["reserved 6500 us", "ended with 0"]);
-        says(part(&text, "children"), &["is best effort\nended with 0"]);
+        let child = "runtime 2000000 tasks 1 inherit 1\nended with 0\n";
+        says(part(&text, "children"), &[child, "is best effort\nended with 0"]);
+        let other = part(&text, "another scheduler");
+        says(other, &["the scheduler is not up", "ended with 1\nended with 0\n"]);
         let stopped = part(&text, "stopped");
         assert!(stopped.starts_with("ended with 0\nlaxity: "), "a socket is left: {stopped}");
         says(stopped, &["CAP_BPF", "/run/laxity/cpu.sock", "laxity cpu serve", "ended with 3"]);

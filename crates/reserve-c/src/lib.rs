@@ -1,7 +1,7 @@
-//! `include/laxity_reserve.h`: what [`laxity_reserve`] does, for programs in C.
+//! `include/laxity_reserve.h`: what the crate `laxity-reserve` does, for programs in C.
 //!
 //! Pointers of callers are written through and nothing is kept, so all that must be unsafe is in
-//! [`put`]; numbers and structures are those of the header, which a test compiles and compares.
+//! `put`; numbers and structures are those of the header, which a test compiles and compares.
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 

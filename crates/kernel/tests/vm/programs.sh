@@ -100,9 +100,16 @@ parent=$!
 wait_for test -s /tmp/child
 kill $parent
 wait $parent || true
+told as 1000 query-c "$(cat /tmp/child)"
 told as 1000 laxity cpu release "$(cat /tmp/child)"
 wait_for not_held_by 1000
 kill "$(cat /tmp/child)"
+
+echo "== another scheduler"
+laxity cpu down
+told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+laxity cpu up --policy berate
+told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 
 echo "== stopped"
 kill $server
