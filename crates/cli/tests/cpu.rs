@@ -124,8 +124,8 @@ mod live {
     /// next one knows who holds what. Reservations end with their tasks; a child is released by
     /// itself when its parent has ended.
     ///
-    /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` the
-    /// user gets a second one), when the server holds to a scheduler that is gone (tried with
+    /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it
+    /// waits in vain for one of that user), when the server holds to a scheduler that is gone (tried with
     /// `identity` always the same), and when what a child has is looked up by the number of the first
     /// task.
     #[test]

@@ -16,9 +16,9 @@ told() {
     "$@" 2>&1 || status=$?
     echo "ended with $status"
 }
-# The condition, for at most a minute of the guest's time.
+# The condition, for a while of the guest's time.
 wait_for() {
-    tries=600
+    tries=100
     until "$@" >/dev/null 2>&1; do
         tries=$((tries - 1))
         if [ $tries = 0 ]; then
