@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test bench compare-link docs install uninstall clean
+.PHONY: help demo quick build test bench compare-link compare-cpu docs install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,9 @@ bench: ## the hot paths beside their rivals
 
 compare-link: ## the live link beside the kernel's disciplines, in the virtual machine
 	@scripts/compare-link.sh
+
+compare-cpu: ## the live CPU policies beside other schedulers, in the virtual machine
+	@scripts/compare-cpu.sh
 
 docs: ## the documentation of the library, as pages
 	@scripts/docs.sh

@@ -24,3 +24,5 @@ cargo test -p laxity-reserve --locked --no-run
 cargo test -p laxity-cli --features kernel --locked --test link --test cpu
 # Beside the kernel's own disciplines, one short row; `make compare-link` runs all of it.
 scripts/compare-link.sh --short
+# The CPUs' policies likewise; `make compare-cpu` runs all of it.
+scripts/compare-cpu.sh --short

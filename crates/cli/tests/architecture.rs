@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["core", "curve", "link", "stream", "cpu", "scenario", "trace", "sim", "report", "bench"],
     ),
     ("compare-link", &["core", "kernel", "scenario", "sim", "report"]),
+    ("compare-cpu", &["report"]),
     (
         "cli",
         &[

@@ -1,14 +1,26 @@
 //! Tasks for tests and comparisons of the CPUs' scheduler. All times are in us.
 //!
 //! ```text
-//! tasks periodic PERIOD WORK JOBS   jobs on a grid; prints how many ended after their period
-//! tasks respond GAP WORK JOBS      sleeps, works: prints how long it took from the wake-up's time
-//! tasks frames PERIOD MEAN SEED COUNT   as srtsim of the paper on BeRate: work that varies by a
-//!                                  fifth; after a late frame the grid moves. Prints how many were late
+//! tasks periodic PERIOD WORK JOBS [FILE]   jobs on a grid; prints how many ended after their period.
+//!                                  With a file, says first that it has begun, and ends when that is there
+//! tasks respond GAP WORK JOBS [TIME]   sleeps, works: prints how long it took from the wake-up's
+//!                                  time; ends earlier when the time is over
+//! tasks frames PERIOD MEAN SEED COUNT [VARIABILITY]   as srtsim of the paper on BeRate: work that
+//!                                  varies by a fifth, or so many per cent; after a late frame the
+//!                                  grid moves. Prints how many were late
+//! tasks poll|await LEAST MOST SEED TIME   computes or sleeps until events so far apart; prints how
+//!                                  long it took to see them
+//! tasks arrivals PERIOD BYTES      frames on standard input; prints how many were late
 //! tasks hog COUNT SECONDS          threads that compute; prints what each got
 //! tasks forks COUNT                so many processes, some at once, each ends at once
+//! tasks compile JOBS SEED TIME     processes that read and compute, so many at once, for so long
+//! tasks pass ROUNDS                a byte to another process and back; prints what a round takes
 //! ```
 
+#[path = "tasks/events.rs"]
+mod events;
+#[path = "tasks/loads.rs"]
+mod loads;
 #[path = "../tests/support/random.rs"]
 #[allow(dead_code)] // tests draw more kinds of numbers
 mod random;
@@ -19,30 +31,68 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 use rustix::time::clock_gettime;
 
+use events::Waiting;
 use random::Random;
 
+/// What a task that waits for events computes when it has seen one, in us.
+const BURST: u64 = 50;
+
 fn main() {
+    if let Err(error) = run() {
+        eprintln!("tasks: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = arguments.iter().skip(1).filter_map(|a| a.parse().ok()).collect();
     match (arguments.first().map(String::as_str), &numbers[..]) {
         (Some("periodic"), &[period, work, jobs]) => {
-            jobs_of(Duration::from_micros(period), jobs, Grid::Fixed, || work);
+            let file = arguments.get(4).map(std::path::Path::new);
+            if file.is_some() {
+                println!("begun");
+            }
+            let over = |_| file.is_some_and(std::path::Path::exists);
+            jobs_of(Duration::from_micros(period), jobs, Grid::Fixed, over, || work);
         }
-        (Some("respond"), &[gap, work, jobs]) => {
-            jobs_of(Duration::from_micros(gap), jobs, Grid::Gap, || work);
+        (Some("respond"), &[gap, work, jobs, ref time @ ..]) => {
+            let end = time.first().map(|us| Instant::now() + Duration::from_micros(*us));
+            let over = |release| end.is_some_and(|end| release >= end);
+            jobs_of(Duration::from_micros(gap), jobs, Grid::Gap, over, || work);
         }
-        (Some("frames"), &[period, mean, seed, count]) => {
+        (Some("frames"), &[period, mean, seed, count, ref variability @ ..]) => {
             let mut random = Random(seed);
-            let work = || about(&mut random, mean);
-            jobs_of(Duration::from_micros(period), count, Grid::Moves, work);
+            let variability = variability.first().copied().unwrap_or(20);
+            let work = || about(&mut random, mean, variability);
+            jobs_of(Duration::from_micros(period), count, Grid::Moves, |_| false, work);
         }
         (Some("hog"), &[count, seconds]) => hogs(count, Duration::from_secs(seconds)),
         (Some("forks"), &[count]) => forks(count),
+        (Some("poll"), &[least, most, seed, time]) => {
+            events::see(Waiting::Polling, (least, most), seed, Duration::from_micros(time));
+        }
+        (Some("await"), &[least, most, seed, time]) => {
+            let waiting = Waiting::Sleeping { burst: BURST };
+            events::see(waiting, (least, most), seed, Duration::from_micros(time));
+        }
+        (Some("arrivals"), &[period, bytes]) => {
+            events::arrivals(Duration::from_micros(period), bytes as usize)?;
+        }
+        (Some("compile"), &[jobs, seed, time]) => {
+            loads::compile(jobs, seed, Duration::from_micros(time))?;
+        }
+        (Some("unit"), &[us]) => loads::unit(us)?,
+        (Some("pass"), &[rounds]) => loads::pass(rounds)?,
+        (Some("echo"), []) => loads::echo()?,
         _ => {
-            eprintln!("tasks periodic|respond|frames|hog|forks ...");
+            eprintln!(
+                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|pass ..."
+            );
             std::process::exit(2);
         }
     }
+    Ok(())
 }
 
 /// CPU time of this thread.
@@ -68,11 +118,30 @@ fn compute(us: u64) {
     }
 }
 
-/// Normal with a deviation of a fifth of the mean: the sum of twelve uniform numbers.
-fn about(random: &mut Random, mean: u64) -> u64 {
+/// Normal with a deviation of so many per cent of the mean: the sum of twelve uniform numbers.
+fn about(random: &mut Random, mean: u64, variability: u64) -> u64 {
     const PRECISION: u64 = 1 << 20;
     let sum: u64 = (0..12).map(|_| random.below(PRECISION)).sum();
-    mean * sum.saturating_sub(PRECISION) / (5 * PRECISION)
+    let around = (100 * PRECISION + variability * sum).saturating_sub(variability * 6 * PRECISION);
+    mean * around / (100 * PRECISION)
+}
+
+/// The kernel would gather wake-ups within 50 us.
+fn until_exactly() {
+    let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
+}
+
+/// Mean, 99th percentile and most.
+fn say(mut times: Vec<Duration>) {
+    times.sort();
+    let sum: Duration = times.iter().sum();
+    let us = |d: Option<&Duration>| d.map_or(0, |d| d.as_micros());
+    println!(
+        "mean_us {} p99_us {} max_us {}",
+        sum.as_micros() / times.len().max(1) as u128,
+        us(times.get((times.len() * 99 / 100).min(times.len().saturating_sub(1)))),
+        us(times.last())
+    );
 }
 
 /// When the next job is released.
@@ -86,13 +155,21 @@ enum Grid {
     Gap,
 }
 
-fn jobs_of(gap: Duration, jobs: u64, grid: Grid, mut work: impl FnMut() -> u64) {
-    // The kernel would gather wake-ups within 50 us.
-    let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
-    let mut times = Vec::with_capacity(jobs as usize);
+fn jobs_of(
+    gap: Duration,
+    jobs: u64,
+    grid: Grid,
+    over: impl Fn(Instant) -> bool,
+    mut work: impl FnMut() -> u64,
+) {
+    until_exactly();
+    let mut times = Vec::new();
     // What starting took of a reservation's budget is given back by then.
     let mut release = Instant::now() + gap * 3;
     for _ in 0..jobs {
+        if over(release) {
+            break;
+        }
         std::thread::sleep(release.saturating_duration_since(Instant::now()));
         compute(work());
         let ended = Instant::now();
@@ -104,15 +181,8 @@ fn jobs_of(gap: Duration, jobs: u64, grid: Grid, mut work: impl FnMut() -> u64) 
         };
     }
     let missed = times.iter().filter(|t| grid != Grid::Gap && **t > gap).count();
-    let sum: Duration = times.iter().sum();
-    times.sort();
-    let us = |d: Option<&Duration>| d.map_or(0, |d| d.as_micros());
-    println!(
-        "jobs {jobs} missed {missed} mean_us {} p99_us {} max_us {}",
-        sum.as_micros() / u128::from(jobs.max(1)),
-        us(times.get((times.len() * 99 / 100).min(times.len().saturating_sub(1)))),
-        us(times.last())
-    );
+    print!("jobs {} missed {missed} ", times.len());
+    say(times);
 }
 
 fn hogs(count: u64, time: Duration) {

@@ -1,0 +1,254 @@
+//! The live CPU policies beside other schedulers of Linux: what `scripts/compare-cpu.sh` needs
+//! before and after its runs in the virtual machine.
+//!
+//! ```text
+//! laxity-compare-cpu plan full|short                what each machine runs: FOLDER SCHEDULER CALL...
+//! laxity-compare-cpu read full|short RESULTS        all results: JSON, tables, page
+//! laxity-compare-cpu live RESULTS KERNEL DATE       what goes beside the papers' experiments
+//! ```
+//!
+//! Exit status of `read`: 1 when a task with a reservation of ours was late, the kernel complained, or
+//! a policy of ours did not run.
+#![forbid(unsafe_code)]
+
+mod live;
+mod plan;
+mod report;
+mod runs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::plan::{Group, Test, is_ours};
+use crate::runs::{Metric, Output, Run};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["plan", which] => groups(which).map(|groups| {
+            print_plan(&groups);
+            true
+        }),
+        ["read", which, results] => groups(which).and_then(|g| read(&g, Path::new(results))),
+        ["live", results, kernel, date] => collect(&plan::full(), Path::new(results)).map(|all| {
+            print!("{}", live::sheet(&all, kernel, date));
+            true
+        }),
+        _ => Err("laxity-compare-cpu plan|read|live ...".into()),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("laxity-compare-cpu: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn groups(which: &str) -> Result<Vec<Group>, String> {
+    match which {
+        "full" => Ok(plan::full()),
+        "short" => Ok(plan::short()),
+        _ => Err(format!("`{which}` is neither full nor short")),
+    }
+}
+
+fn folder(group: &Group, scheduler: &str) -> String {
+    format!("{}-{scheduler}", group.name)
+}
+
+fn print_plan(groups: &[Group]) {
+    for scheduler in plan::SCHEDULERS {
+        for group in groups.iter().filter(|g| g.schedulers.contains(&scheduler)) {
+            let calls: Vec<&str> =
+                group.of(scheduler).flat_map(|t| &t.calls).map(String::as_str).collect();
+            if !calls.is_empty() {
+                println!("{} {scheduler} {}", folder(group, scheduler), calls.join(" "));
+            }
+        }
+    }
+}
+
+/// A test under a scheduler, over its seeds.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Who ran it.
+    pub scheduler: &'static str,
+    /// The test.
+    pub test: Test,
+    /// Means over seeds.
+    pub metrics: Vec<Metric>,
+    /// Late jobs of tasks that are declared where that is possible, and all of them.
+    pub hard: (u64, u64),
+}
+
+impl Row {
+    /// The value of a metric.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|m| m.name == name).map(|m| m.value)
+    }
+}
+
+/// All that was measured, and what was not.
+#[derive(Clone, Debug, Default)]
+pub struct All {
+    /// In the order of the plan.
+    pub rows: Vec<Row>,
+    /// Who could not run what, and why.
+    pub lacking: Vec<(String, String)>,
+    /// What the kernel said under whom.
+    pub complaints: Vec<(String, String)>,
+}
+
+/// The mean over seeds of each metric that all of them have.
+fn means(runs: &[&Run]) -> Vec<Metric> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mean = |metric: &Metric| {
+        let values: Option<Vec<f64>> = runs.iter().map(|r| r.get(&metric.name)).collect();
+        let values = values?;
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Metric { value, ..metric.clone() })
+    };
+    first.metrics.iter().filter_map(mean).collect()
+}
+
+fn collect(groups: &[Group], results: &Path) -> Result<All, String> {
+    let mut all = All::default();
+    let mut outputs = BTreeMap::<String, Output>::new();
+    for group in groups {
+        for test in &group.tests {
+            for scheduler in group.schedulers.iter().copied() {
+                if !group.of(scheduler).any(|t| t.name == test.name) {
+                    continue;
+                }
+                let folder = folder(group, scheduler);
+                let file = results.join(&folder).join("output");
+                let Ok(text) = fs::read_to_string(&file) else { continue };
+                let new = !outputs.contains_key(&folder);
+                let output = outputs.entry(folder).or_insert_with(|| runs::read(&text));
+                if let (true, Some(why)) = (new, &output.refused) {
+                    all.lacking.push((scheduler.to_owned(), why.clone()));
+                }
+                if let (true, Some(what)) = (new, &output.complaint) {
+                    all.complaints.push((scheduler.to_owned(), what.clone()));
+                }
+                let found: Option<Vec<&Run>> =
+                    test.calls.iter().map(|c| output.runs.get(c)).collect();
+                let Some(found) = found else { continue };
+                if let Some(why) = found.iter().find_map(|r| r.lacks.as_ref()) {
+                    all.lacking.push((format!("{scheduler}, {}", test.name), why.clone()));
+                    continue;
+                }
+                let sum = |of: fn(&Run) -> u64| found.iter().map(|r| of(r)).sum();
+                let hard = (sum(|r| r.hard_missed), sum(|r| r.hard_jobs));
+                let metrics = means(&found);
+                if metrics.is_empty() {
+                    let why = "it printed no result".to_owned();
+                    all.lacking.push((format!("{scheduler}, {}", test.name), why));
+                    continue;
+                }
+                all.rows.push(Row { scheduler, test: test.clone(), metrics, hard });
+            }
+        }
+    }
+    if all.rows.is_empty() {
+        return Err(format!("{}: no results", results.display()));
+    }
+    Ok(all)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn read(groups: &[Group], results: &Path) -> Result<bool, String> {
+    let all = collect(groups, results)?;
+    let (page, words) = report::page(&all);
+    print!("{words}");
+    let json = serde_json::to_string_pretty(&report::json(&all)).map_err(|e| e.to_string())?;
+    write(&results.with_extension("json"), &(json + "\n"))?;
+    write(&results.with_extension("html"), &page.html())?;
+    for (name, svg) in page.svgs() {
+        write(&results.join(name), &svg)?;
+    }
+    Ok(promises_hold(groups, &all))
+}
+
+/// No reserved deadline missed, no word of the kernel, nothing of ours left out.
+fn promises_hold(groups: &[Group], all: &All) -> bool {
+    let mut good = true;
+    let mut broken = |what: String| {
+        eprintln!("{what}");
+        good = false;
+    };
+    for row in all.rows.iter().filter(|r| is_ours(r.scheduler)) {
+        // Audio of which nothing was told has no reservation.
+        if row.hard.0 > 0 && !row.test.name.ends_with("-undeclared") {
+            let (late, jobs) = row.hard;
+            broken(format!(
+                "{}, {}: {late} of {jobs} reserved jobs late",
+                row.scheduler, row.test.name
+            ));
+        }
+    }
+    for (scheduler, what) in all.complaints.iter().filter(|(s, _)| is_ours(s)) {
+        broken(format!("{scheduler}: the kernel said: {what}"));
+    }
+    for group in groups {
+        let ours = group.schedulers.iter().filter(|s| is_ours(s));
+        for (scheduler, test) in ours.flat_map(|s| group.of(s).map(move |t| (*s, t))) {
+            let here =
+                all.rows.iter().any(|r| r.scheduler == scheduler && r.test.name == test.name);
+            let why =
+                all.lacking.iter().any(|(who, _)| *who == format!("{scheduler}, {}", test.name));
+            if !here && !why {
+                broken(format!("{scheduler} did not run {}", test.name));
+            }
+        }
+    }
+    good
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when two tests have one name or one call, of which the results would be one.
+    #[test]
+    fn tests_are_distinct() {
+        for groups in [plan::full(), plan::short()] {
+            let tests: Vec<&Test> = groups.iter().flat_map(|g| &g.tests).collect();
+            let names: std::collections::BTreeSet<_> = tests.iter().map(|t| t.name).collect();
+            let calls: Vec<_> = tests.iter().flat_map(|t| &t.calls).collect();
+            let distinct: std::collections::BTreeSet<_> = calls.iter().collect();
+            assert_eq!((names.len(), distinct.len()), (tests.len(), calls.len()));
+        }
+    }
+
+    /// Fails when a missed deadline of a reserved task passes, or that of a task of which nothing
+    /// was told does not.
+    #[test]
+    fn a_reserved_job_that_is_late_breaks_the_promise() {
+        let groups = plan::short();
+        let of = |late| {
+            let mut all = All::default();
+            for scheduler in groups[0].schedulers.iter().copied() {
+                for test in groups[0].of(scheduler) {
+                    let (test, metrics) = (test.clone(), Vec::new());
+                    let hard = (if is_ours(scheduler) { late } else { 9 }, 10);
+                    all.rows.push(Row { scheduler, test, metrics, hard });
+                }
+            }
+            all
+        };
+        assert!(promises_hold(&groups, &of(0)));
+        assert!(!promises_hold(&groups, &of(1)));
+        let mut fewer = of(0);
+        fewer.rows.pop();
+        assert!(!promises_hold(&groups, &fewer));
+    }
+}

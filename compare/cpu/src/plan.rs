@@ -1,0 +1,295 @@
+//! What is run: tests in groups, a machine for each group and scheduler.
+
+/// Who runs a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All, each told of real-time tasks by what it has for that.
+    All,
+    /// Those without a way to declare what nobody declares here would only repeat EEVDF.
+    Untold,
+    /// What others show in another test already.
+    Ours,
+}
+
+/// A test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// In results.
+    pub name: &'static str,
+    /// What it is, as a heading.
+    pub title: &'static str,
+    /// Calls of `tests.sh`, one for each seed.
+    pub calls: Vec<String>,
+    /// Who runs it.
+    pub who: Who,
+    /// The metric that is drawn.
+    pub drawn: &'static str,
+}
+
+/// Tests that one machine does after the other.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Of its folders.
+    pub name: &'static str,
+    /// Who runs them.
+    pub schedulers: &'static [&'static str],
+    /// The tests.
+    pub tests: Vec<Test>,
+}
+
+/// The schedulers, in the order of tables.
+pub const SCHEDULERS: [&str; 9] = [
+    "eevdf",
+    "fifo",
+    "deadline",
+    "scx_flash",
+    "scx_bpfland",
+    "scx_lavd",
+    "laxity-bebs",
+    "laxity-bebs-credit",
+    "laxity-berate",
+];
+
+/// Those of the short rows.
+const SHORT: [&str; 4] = ["eevdf", "fifo", "laxity-bebs-credit", "laxity-berate"];
+
+/// Whether a scheduler is one of this repository.
+pub fn is_ours(scheduler: &str) -> bool {
+    scheduler.starts_with("laxity-")
+}
+
+/// Runs of the frame program in experiments 1 to 3, each of so many frames.
+const SEEDS: u64 = 5;
+const FRAMES: u64 = 100;
+
+fn test(
+    (name, title): (&'static str, &'static str),
+    call: impl Into<String>,
+    who: Who,
+    drawn: &'static str,
+) -> Test {
+    Test { name, title, calls: vec![call.into()], who, drawn }
+}
+
+fn seeds(heading: (&'static str, &'static str), function: &str, drawn: &'static str) -> Test {
+    let calls = (1..=SEEDS).map(|seed| format!("{function}:{seed}:{FRAMES}")).collect();
+    Test { calls, ..test(heading, "", Who::Untold, drawn) }
+}
+
+/// Everything.
+pub fn full() -> Vec<Group> {
+    use Who::{All, Ours, Untold};
+    let missed = "srtsim-1 missed";
+    let berate = vec![
+        seeds(
+            ("berate-1", "BeRate, experiment 1: 25 frames a second that need half of the CPU"),
+            "berate1",
+            missed,
+        ),
+        seeds(
+            ("berate-2", "BeRate, experiment 2: twice 25 frames a second, a quarter each"),
+            "berate2",
+            missed,
+        ),
+        seeds(
+            ("berate-3", "BeRate, experiment 3: 25 and 33 frames a second, a quarter each"),
+            "berate3",
+            missed,
+        ),
+        test(
+            ("berate-4", "BeRate, experiment 4: 25 frames a second, a quarter, beside three"),
+            "berate4:1:150",
+            Untold,
+            missed,
+        ),
+        test(
+            ("berate-5", "BeRate, experiment 5: 33 frames a second, two thirds, beside nice +10"),
+            "berate5:1:165",
+            Untold,
+            missed,
+        ),
+        test(
+            ("berate-6", "BeRate, experiment 6: 25 and 50 frames a second, half each: overload"),
+            "berate6:1:150",
+            Untold,
+            missed,
+        ),
+    ];
+    let polled = "poll mean";
+    let awaited = "await mean";
+    let bebs = vec![
+        test(
+            (
+                "bebs-fig4",
+                "BEBS, figure 4: soft tasks that need 90 % of their share, beside five hard ones",
+            ),
+            "fig4:200:90",
+            All,
+            "25-fps missed",
+        ),
+        test(
+            ("bebs-fig4-80", "BEBS, figure 4, 80 % of their share"),
+            "fig4:200:80",
+            All,
+            "25-fps missed",
+        ),
+        test(
+            ("bebs-fig6a-2", "BEBS, figure 6(a): a polling task beside two that compute"),
+            "poll:2:0:6000",
+            Untold,
+            polled,
+        ),
+        test(("bebs-fig6a-8", "BEBS, figure 6(a), beside eight"), "poll:8:0:10000", Untold, polled),
+        test(
+            ("bebs-fig6b-5", "BEBS, figure 6(b): an interactive task beside five that compute"),
+            "await:5:0:6000",
+            Untold,
+            awaited,
+        ),
+        test(
+            ("bebs-fig7a-0", "BEBS, figure 7(a): a polling task beside one that computes"),
+            "poll:1:0:6000",
+            Untold,
+            polled,
+        ),
+        test(
+            ("bebs-fig7a-2", "BEBS, figure 7(a), and two hard tasks"),
+            "poll:1:2:6000",
+            All,
+            polled,
+        ),
+        test(
+            ("bebs-fig7a-4", "BEBS, figure 7(a), and four hard tasks"),
+            "poll:1:4:6000",
+            All,
+            polled,
+        ),
+        test(
+            (
+                "bebs-fig7b-2",
+                "BEBS, figure 7(b): an interactive task, one that computes, two hard ones",
+            ),
+            "await:1:2:6000",
+            All,
+            awaited,
+        ),
+        test(("bebs-fig7b-4", "BEBS, figure 7(b), four hard ones"), "await:1:4:6000", All, awaited),
+        test(
+            ("bebs-fig9", "BEBS, figure 9: greedy, hard and soft tasks together"),
+            "fig9",
+            All,
+            "soft missed",
+        ),
+    ];
+    let more = vec![
+        test(
+            (
+                "interactive",
+                "100 us of work after 4 ms of sleep, beside a periodic 60 % and three that compute",
+            ),
+            "interactive:4000",
+            All,
+            "respond mean",
+        ),
+        test(
+            ("audio", "Audio: a fifth of the CPU in periods of 2.7 ms, beside three that compute"),
+            "audio:2500",
+            All,
+            "audio missed",
+        ),
+        test(
+            ("audio-undeclared", "Audio of which the scheduler is told nothing"),
+            "audio_untold:2500",
+            Ours,
+            "audio missed",
+        ),
+        test(
+            ("cyclictest", "cyclictest beside a compilation"),
+            "cyclictest:4000",
+            All,
+            "cyclictest p99",
+        ),
+        test(
+            ("cyclictest-undeclared", "cyclictest of which the scheduler is told nothing"),
+            "cyclictest_untold:4000",
+            Ours,
+            "cyclictest p99",
+        ),
+        test(
+            ("schbench", "schbench beside a compilation"),
+            "schbench:6",
+            Untold,
+            "schbench-wakeup p99",
+        ),
+        test(
+            ("switch", "A byte to another process and back"),
+            "pass:10000",
+            Untold,
+            "pass instructions a switch",
+        ),
+        test(
+            ("hackbench-1", "hackbench, one group (BEBS, figure 5)"),
+            "fig5:1:100",
+            Untold,
+            "hackbench time",
+        ),
+        test(("hackbench-5", "hackbench, five groups"), "fig5:5:40", Untold, "hackbench time"),
+        test(("hackbench-10", "hackbench, ten groups"), "fig5:10:20", Untold, "hackbench time"),
+        test(
+            ("video", "Video decoded by ffmpeg, beside three that compute"),
+            "video",
+            All,
+            "video missed",
+        ),
+        test(
+            ("video-undeclared", "Video of which the scheduler is told nothing"),
+            "video_untold",
+            Ours,
+            "video missed",
+        ),
+    ];
+    vec![
+        Group { name: "berate", schedulers: &SCHEDULERS, tests: berate },
+        Group { name: "bebs", schedulers: &SCHEDULERS, tests: bebs },
+        Group { name: "more", schedulers: &SCHEDULERS, tests: more },
+    ]
+}
+
+/// A short row of each kind.
+pub fn short() -> Vec<Group> {
+    use Who::{All, Untold};
+    let tests = vec![
+        test(("berate-1", "BeRate, experiment 1"), "berate1:1:50", Untold, "srtsim-1 missed"),
+        test(
+            ("bebs-fig7b-4", "BEBS, figure 7(b), four hard tasks"),
+            "await:1:4:1000",
+            All,
+            "await mean",
+        ),
+        test(
+            ("interactive", "100 us of work beside a periodic 60 %"),
+            "interactive:1000",
+            All,
+            "respond mean",
+        ),
+        test(("audio", "Audio beside three that compute"), "audio:300", All, "audio missed"),
+        test(
+            ("switch", "A byte to another process and back"),
+            "pass:500",
+            Untold,
+            "pass instructions a switch",
+        ),
+    ];
+    vec![Group { name: "short", schedulers: &SHORT, tests }]
+}
+
+impl Group {
+    /// The tests of a scheduler.
+    pub fn of<'a>(&'a self, scheduler: &'a str) -> impl Iterator<Item = &'a Test> {
+        self.tests.iter().filter(move |t| match t.who {
+            Who::All => true,
+            Who::Untold => !["fifo", "deadline"].contains(&scheduler),
+            Who::Ours => is_ours(scheduler),
+        })
+    }
+}

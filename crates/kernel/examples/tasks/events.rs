@@ -1,0 +1,76 @@
+//! Tasks that wait for events of random distances and see each sooner or later: the responses of
+//! section 6 of the paper on BEBS, with the clock in place of its interrupt.
+
+use std::time::{Duration, Instant};
+
+use crate::random::Random;
+use crate::{compute, say, until_exactly, work};
+
+/// How the task waits for the next event.
+#[derive(Clone, Copy)]
+pub enum Waiting {
+    /// It computes all the time, and looks.
+    Polling,
+    /// It sleeps, and computes for so many us when it has seen one.
+    Sleeping { burst: u64 },
+}
+
+/// Sees events for a while, each `gap` (least and most, in us) after the last was seen, and prints
+/// how long each took to be seen.
+pub fn see(waiting: Waiting, gap: (u64, u64), seed: u64, time: Duration) {
+    until_exactly();
+    let mut random = Random(seed);
+    let end = Instant::now() + time;
+    let mut times = Vec::new();
+    let mut seen = Instant::now();
+    loop {
+        let event = seen + Duration::from_micros(gap.0 + random.below(gap.1 - gap.0 + 1));
+        if event >= end {
+            break;
+        }
+        match waiting {
+            Waiting::Polling => {
+                while Instant::now() < event {
+                    work(50);
+                }
+            }
+            Waiting::Sleeping { .. } => {
+                std::thread::sleep(event.saturating_duration_since(Instant::now()));
+            }
+        }
+        seen = Instant::now();
+        times.push(seen.saturating_duration_since(event));
+        if let Waiting::Sleeping { burst } = waiting {
+            compute(burst);
+        }
+    }
+    print!("events {} ", times.len());
+    say(times);
+}
+
+/// Reads frames of so many bytes from standard input, and prints how many came later than their
+/// place on a grid of the period, which begins so that none is early.
+pub fn arrivals(period: Duration, bytes: usize) -> std::io::Result<()> {
+    let mut frame = vec![0; bytes];
+    let mut came = Vec::new();
+    let mut input = std::io::stdin().lock();
+    while std::io::Read::read_exact(&mut input, &mut frame).is_ok() {
+        came.push(Instant::now());
+    }
+    let Some(first) = came.first().copied() else {
+        println!("jobs 0");
+        return Ok(());
+    };
+    // Against the grid that begins with the first; the least is how much the first was late itself.
+    let behind = |(n, at): (usize, &Instant)| {
+        at.duration_since(first).as_micros() as i64 - (period.as_micros() as i64) * n as i64
+    };
+    let behind: Vec<i64> = came.iter().enumerate().map(behind).collect();
+    let least = behind.iter().min().copied().unwrap_or(0);
+    let times: Vec<Duration> =
+        behind.iter().map(|b| Duration::from_micros((b - least) as u64)).collect();
+    let missed = times.iter().filter(|t| **t > period).count();
+    print!("jobs {} missed {missed} ", times.len());
+    say(times);
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Loads beside which others are measured, and what a switch costs.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::compute;
+use crate::random::Random;
+
+/// What one process of a compilation computes, in us.
+const UNIT: (u64, u64) = (2_000, 40_000);
+
+/// As a compilation with so many jobs: each starts process after process, which read files and compute
+/// for some ms. Prints how many ended.
+pub fn compile(jobs: u64, seed: u64, time: Duration) -> std::io::Result<()> {
+    let program = std::env::current_exe()?;
+    let end = Instant::now() + time;
+    let job = |number: u64| {
+        let mut random = Random(seed * 1000 + number);
+        let mut ended = 0;
+        while Instant::now() < end {
+            let us = UNIT.0 + random.below(UNIT.1 - UNIT.0);
+            let status = Command::new(&program).args(["unit", &us.to_string()]).status();
+            ended += u64::from(status.is_ok_and(|s| s.success()));
+        }
+        ended
+    };
+    let ended: u64 = std::thread::scope(|scope| {
+        let jobs: Vec<_> = (0..jobs).map(|n| scope.spawn(move || job(n))).collect();
+        jobs.into_iter().map(|j| j.join().unwrap_or(0)).sum()
+    });
+    println!("compile ended {ended}");
+    Ok(())
+}
+
+/// One process of it: reads its own program, then computes.
+pub fn unit(us: u64) -> std::io::Result<()> {
+    let mut file = std::fs::File::open(std::env::current_exe()?)?;
+    let mut chunk = [0; 4096];
+    while file.read(&mut chunk)? > 0 {}
+    compute(us);
+    Ok(())
+}
+
+/// Passes a byte to another process and back, so often; prints what a round takes. On one
+/// processor that is two switches.
+pub fn pass(rounds: u64) -> std::io::Result<()> {
+    let mut other = Command::new(std::env::current_exe()?)
+        .arg("echo")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (Some(mut to), Some(mut from)) = (other.stdin.take(), other.stdout.take()) else {
+        return Ok(());
+    };
+    let mut byte = [0];
+    let mut round = || -> std::io::Result<()> {
+        to.write_all(&byte)?;
+        from.read_exact(&mut byte)
+    };
+    for _ in 0..rounds / 10 {
+        round()?;
+    }
+    let before = Instant::now();
+    for _ in 0..rounds {
+        round()?;
+    }
+    println!("pass rounds {rounds} round_ns {}", before.elapsed().as_nanos() / u128::from(rounds));
+    drop(to);
+    other.wait()?;
+    Ok(())
+}
+
+/// The other process.
+pub fn echo() -> std::io::Result<()> {
+    let mut byte = [0];
+    // Without the buffer of the standard library's output, which waits for lines.
+    let mut out = std::fs::File::options().write(true).open("/proc/self/fd/1")?;
+    let mut input = std::io::stdin().lock();
+    while input.read_exact(&mut byte).is_ok() {
+        out.write_all(&byte)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# The live CPU policies beside other schedulers of Linux, in the virtual machine. Leaves
+# target/compare-cpu.json, a page and plots, and writes experiments/live-cpu.toml, which `laxity
+# reproduce` shows beside the simulated numbers. Runs that are done are kept in target/compare-cpu
+# and not done again. Peers and schbench are built in the cache, for comparison only.
+#
+#   usage: compare-cpu.sh                 every scheduler and test
+#          compare-cpu.sh SCHEDULER...    tests of these only, and all results that are there
+#          compare-cpu.sh --short         short rows of EEVDF and ours, as continuous integration runs it
+#
+# LAXITY_SCHBENCH_SOURCE names a repository of schbench that is already there.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+need_rust
+which=full profile=release built=$target/release results=$target/compare-cpu only=
+case ${1:-} in
+    '' | eevdf | fifo | deadline | scx_* | laxity-*) only="$*" ;;
+    # Run after the tests, and takes what they have built.
+    --short) which=short profile=test built=$target/debug results=$target/compare-cpu-short ;;
+    *)
+        say "usage: compare-cpu.sh [--short | SCHEDULER...]"
+        exit 2
+        ;;
+esac
+if ! has_kernel_parts; then install_kernel_parts; fi
+cargo build --profile "$profile" --locked -p laxity-kernel --features kernel --examples
+cargo build --profile "$profile" --locked -p laxity-compare-cpu
+compare=$built/laxity-compare-cpu
+mkdir -p "$results"
+kernel=$(vm/fetch --for cpu)
+
+cache=${LAXITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/laxity}/peers
+version=1.1.4
+schbench_commit=24e32b8ef67cbafb0761aed68747d90a291767ae
+schbench=$cache/schbench-${schbench_commit:0:12}/schbench
+
+# The schedulers of sched-ext, GPL-2.0: not part of anything here. Prints why one cannot be had.
+peer() {
+    local log=$cache/$1-$version.log clang
+    [ ! -x "$cache/bin/$1" ] || return 0
+    mkdir -p "$cache"
+    if ! at_least "$(rustc --version | awk '{ print $2 }')" 1.91; then
+        echo "$1 $version needs Rust 1.91 or later"
+        return 1
+    fi
+    clang=/usr/lib/llvm-19
+    if [ ! -e "$clang/lib/libclang.so" ]; then
+        if ! command -v apt-get >/dev/null || ! is_root; then
+            echo "$1 $version needs clang 19 with libclang, as of libclang-19-dev"
+            return 1
+        fi
+        install_packages "clang 19, with which the peers are built" "clang-19 libclang-19-dev" \
+            "" "" "" ""
+    fi
+    say "building $1 $version in $cache"
+    if ! PATH=$clang/bin:$PATH BPF_CLANG=$clang/bin/clang LIBCLANG_PATH=$clang/lib \
+        CARGO_TARGET_DIR=$cache/target CARGO_PROFILE_RELEASE_LTO=off \
+        cargo install --quiet --locked --root "$cache" "$1@$version" >"$log" 2>&1; then
+        echo "$1 $version was not built: $(grep -m 1 error "$log" || tail -n 1 "$log")"
+        return 1
+    fi
+}
+
+get_schbench() {
+    local source=${LAXITY_SCHBENCH_SOURCE:-https://github.com/masoncl/schbench}
+    local folder=${schbench%/*}
+    [ ! -x "$schbench" ] || return 0
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    git -C "$folder" init -q
+    git -C "$folder" fetch -q --depth 1 "$source" "$schbench_commit" 2>/dev/null ||
+        git -C "$folder" fetch -q "$source" || return 1
+    git -C "$folder" checkout -q "$schbench_commit" && make -s -C "$folder" schbench
+}
+
+programs=(--with chrt --with nice --with "$built/examples/tasks")
+more=()
+if [ "$which" = full ]; then
+    if ! command -v cyclictest >/dev/null && is_root && command -v apt-get >/dev/null; then
+        install_packages "cyclictest and hackbench" rt-tests "" "" "" ""
+    fi
+    for name in cyclictest hackbench; do
+        if command -v "$name" >/dev/null; then more+=(--with "$name"); fi
+    done
+    if (get_schbench) >"$results/schbench.log" 2>&1; then
+        more+=(--with "$schbench")
+    else
+        say "without schbench: $(tail -n 1 "$results/schbench.log")"
+    fi
+    if ! command -v ffmpeg >/dev/null && is_root && command -v apt-get >/dev/null; then
+        install_packages "ffmpeg, which decodes video" ffmpeg "" "" "" ""
+    fi
+    if command -v ffmpeg >/dev/null; then
+        clip=$results/clip.avi
+        [ -e "$clip" ] || ffmpeg -nostdin -loglevel error -f lavfi -i mandelbrot=size=640x480:rate=25 \
+            -t 6 -c:v mpeg4 -q:v 4 -g 12 -threads 1 -bitexact "$clip"
+        more+=(--with ffmpeg --file "$clip")
+    fi
+fi
+
+# run FOLDER SCHEDULER CALL...: unless that has been done with the same inputs.
+run() {
+    local folder=$results/$1 scheduler=$2 group=${1%%-*} with=("${programs[@]}") tests=() place why stamp
+    shift 2
+    mkdir -p "$folder"
+    for tests_of in berate bebs more; do
+        case $group in
+            "$tests_of" | short) tests+=("$tests_of") ;;
+        esac
+    done
+    case $group in more) with+=("${more[@]}") ;; esac
+    case $scheduler in
+        laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
+        scx_*)
+            if ! why=$(peer "$scheduler"); then
+                echo "refused $why" >"$folder/output"
+                rm -f "$folder/stamp"
+                return
+            fi
+            # They ask the kernel's configuration what there is.
+            with+=(--with "$cache/bin/$scheduler"
+                --file "$kernel/config:/boot/config-$(cat "$kernel/release")")
+            ;;
+    esac
+    with+=(--file compare/cpu/vm.sh --file crates/kernel/tests/vm/judge.sh)
+    for place in "${tests[@]}"; do
+        with+=(--file "compare/cpu/tests/$place.sh:/job/tests-$place.sh")
+    done
+    # Another program, script or kernel means other results.
+    stamp=$(
+        {
+            echo "$kernel" "$scheduler" "$@"
+            for place in "${with[@]}"; do
+                place=${place%%:*}
+                case $place in
+                    --*) ;;
+                    */*) cat "$place" ;;
+                    *) cat "$(command -v "$place")" ;;
+                esac
+            done
+        } | sha256sum | cut -c 1-16
+    )
+    if [ "$(cat "$folder/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
+    rm -f "$folder/stamp"
+    say "$folder: $# tests"
+    vm/run --deterministic --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
+        sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/said" || {
+        say "$folder: $(tail -n 3 "$folder/said")"
+        return 1
+    }
+    mv "$folder/output.part" "$folder/output"
+    echo "$stamp" >"$folder/stamp"
+}
+
+# Two machines at a time; each counts its own instructions. Peers are built by the first that needs
+# them.
+plan=$("$compare" plan "$which")
+if [ "$which" = full ]; then
+    for name in scx_flash scx_bpfland scx_lavd; do peer "$name" >&2 || true; done
+fi
+failed=0
+while read -r folder scheduler calls; do
+    case " ${only:-$scheduler} " in
+        *" $scheduler "*) ;;
+        *) continue ;;
+    esac
+    while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n || failed=1; done
+    # shellcheck disable=SC2086 # several calls
+    run "$folder" "$scheduler" $calls &
+done <<<"$plan"
+while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
+"$compare" read "$which" "$results" || failed=1
+if [ "$which" = full ] && [ -z "$only" ] && [ "$failed" = 0 ]; then
+    "$compare" live "$results" "$(cat "$kernel/release")" "$(date +%F)" >"$results/live-cpu.toml"
+    mv "$results/live-cpu.toml" experiments/live-cpu.toml
+fi
+exit "$failed"
