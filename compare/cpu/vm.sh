@@ -81,7 +81,7 @@ as() { sed "s/^/$1 /"; }
 # starts and ends a job is in the budget too. Among tasks that compute, and after processes that
 # came and went, reservations take long to be in force, since bandwidth is given back at zero-lag
 # times: so these come first, and nothing is started to wait for them.
-hard_count=0
+hard_count=0 said=''
 hard() {
     work=$(($2 * $3 / 100)) hard_count=$1
     declared $((work + work / 20)) "$3" \
@@ -106,6 +106,8 @@ for tests in ./tests-*.sh; do . "$tests"; done
 for job in "$@"; do
     echo "== $job"
     name=${job%%:*}
+    # Until what ran before is forgotten.
+    sleep 6
     before=$(switches) began=$(now)
     # shellcheck disable=SC2046 # arguments
     "test_$name" $(echo "$job" | cut -s -d : -f 2- | tr : ' ')
