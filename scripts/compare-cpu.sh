@@ -143,7 +143,7 @@ run() {
         } | sha256sum | cut -c 1-16
     )
     if [ "$(cat "$folder/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
-    rm -f "$folder/stamp"
+    rm -f "$folder/stamp" "$folder/output"
     say "$folder: $# tests"
     vm/run --deterministic --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
         sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/said" || {
@@ -171,9 +171,11 @@ while read -r folder scheduler calls; do
     run "$folder" "$scheduler" $calls &
 done <<<"$plan"
 while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
-"$compare" read "$which" "$results" || failed=1
+promises=0
+"$compare" read "$which" "$results" || promises=$?
 if [ "$which" = full ] && [ -z "$only" ] && [ "$failed" = 0 ]; then
     "$compare" live "$results" "$(cat "$kernel/release")" "$(date +%F)" >"$results/live-cpu.toml"
     mv "$results/live-cpu.toml" experiments/live-cpu.toml
 fi
+[ "$promises" = 0 ] || exit "$promises"
 exit "$failed"

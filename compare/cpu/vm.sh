@@ -66,7 +66,7 @@ now() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 
 # hogs COUNT COMMAND...: beside so many tasks that compute.
 hogs() {
-    tasks hog "$1" 600 &
+    tasks hog "$1" 60 &
     load=$!
     shift
     sleep 0.5

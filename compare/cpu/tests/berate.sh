@@ -15,7 +15,7 @@ test_berate2() { hogs 2 two_srtsim 25 10000 10000 "$@"; }
 test_berate3() { hogs 2 two_srtsim 33 10000 7576 "$@"; }
 test_berate4() { hogs 3 srtsim srtsim-1 25 10000 "$@"; }
 test_berate5() {
-    nice -n 10 tasks hog 1 600 &
+    nice -n 10 tasks hog 1 60 &
     load=$!
     srtsim srtsim-1 33 20202 "$@"
     kill $load

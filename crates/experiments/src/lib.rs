@@ -23,6 +23,7 @@ mod draw;
 pub mod dwcs;
 mod error;
 pub mod judge;
+mod live;
 pub mod low_delay;
 pub mod polyline;
 pub mod sheet;
@@ -182,8 +183,9 @@ impl Job {
                 let what = format!("{} was not measured", entry.id);
                 return Err(ExperimentError::sheet(self.paper.name, what));
             };
-            let judged = judge::judge(entry, seeds, rows)
+            let mut judged = judge::judge(entry, seeds, rows)
                 .map_err(|what| ExperimentError::sheet(self.paper.name, what))?;
+            live::beside(self.paper.name, &mut judged)?;
             experiments.push(judged);
         }
         let reproduction = Reproduction { paper: self.paper.name.to_owned(), experiments };

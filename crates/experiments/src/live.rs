@@ -1,0 +1,98 @@
+//! What live CPUs gave, beside what was simulated: `experiments/live-cpu.toml`, which `make
+//! compare-cpu` measures and writes.
+
+use laxity_scenario::result::Experiment;
+use serde::Deserialize;
+
+use crate::ExperimentError;
+
+const MEASURED: &str = include_str!("../../../experiments/live-cpu.toml");
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sheet {
+    /// Release of the kernel.
+    kernel: String,
+    /// Year, month and day.
+    measured: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    /// Id of the experiment.
+    experiment: String,
+    /// `policy/object/statistic`, as there.
+    label: String,
+    unit: String,
+    /// What ran in the policy's place.
+    scheduler: String,
+    value: f64,
+}
+
+/// Fills in what was measured live.
+///
+/// # Errors
+/// When the data file is none, or has a row in another unit.
+pub fn beside(paper: &'static str, experiment: &mut Experiment) -> Result<(), ExperimentError> {
+    fill(MEASURED, experiment)
+        .map_err(|what| ExperimentError::sheet(paper, format!("live-cpu.toml: {what}")))
+}
+
+fn fill(text: &str, experiment: &mut Experiment) -> Result<(), String> {
+    let sheet: Sheet = toml::from_str(text).map_err(|e| e.to_string())?;
+    let mut schedulers: Vec<&str> = Vec::new();
+    for live in sheet.rows.iter().filter(|r| r.experiment == experiment.id) {
+        let Some(row) = experiment.rows.iter_mut().find(|r| r.label == live.label) else {
+            continue;
+        };
+        if row.unit != live.unit {
+            return Err(format!("{}: in {}, {} there", live.label, live.unit, row.unit));
+        }
+        row.live = Some(live.value);
+        if !schedulers.contains(&live.scheduler.as_str()) {
+            schedulers.push(&live.scheduler);
+        }
+    }
+    if !schedulers.is_empty() {
+        experiment.reading += &format!(
+            " Live: {} on Linux {} in a virtual machine with one processor, {}; shorter runs.",
+            schedulers.join(", "),
+            sheet.kernel,
+            sheet.measured
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_sim::Control;
+
+    use super::*;
+    use crate::{Order, plan};
+
+    /// Fails when a label of the data file is that of no row: tried with `experiment-7`.
+    #[test]
+    fn every_live_row_has_its_place() {
+        let sheet: Sheet = toml::from_str(MEASURED).expect("a sheet");
+        assert!(!sheet.rows.is_empty());
+        let mut only: Vec<String> = sheet.rows.iter().map(|r| r.experiment.clone()).collect();
+        only.dedup();
+        let order = Order { only, seeds: Some(1), quick: true };
+        let jobs = plan("all", &order).expect("known experiments");
+        let mut places = Vec::new();
+        for job in jobs {
+            let outcome = job.run(&Control::default()).expect("a run");
+            for experiment in outcome.reproduction.experiments {
+                let filled = experiment.rows.iter().filter(|r| r.live.is_some());
+                places.extend(filled.map(|r| (experiment.id.clone(), r.label.clone())));
+            }
+        }
+        for row in sheet.rows {
+            let place = (row.experiment, row.label);
+            assert!(places.contains(&place), "{place:?} is no row of an experiment");
+        }
+    }
+}
