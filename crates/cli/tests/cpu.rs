@@ -141,7 +141,7 @@ mod live {
             compiled("crates/reserve-c/tests/query.c", "query-c"),
             "setpriv".into(),
         ];
-        let text = machine::run_with(&["--for", "cpu"], "programs.sh", &programs, &[]);
+        let text = machine::run_with(&["--for", "cpu"], "programs.sh", &[], &programs, &[]);
         eprintln!("{text}");
 
         let none = part(&text, "none is up");

@@ -112,7 +112,7 @@ mod live {
         let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
         let own = ["more.toml", "slow.toml", "link.sh"];
         let own = own.map(|f| file("crates/kernel/tests/vm").join(f));
-        let text = machine::run_with(options, script, &programs, &[&own[..], files].concat());
+        let text = machine::run_with(options, script, &[], &programs, &[&own[..], files].concat());
         eprintln!("{text}");
         text
     }

@@ -10,14 +10,14 @@ mod machine;
 use machine::{available, example, number, part};
 
 /// What a script prints; `None` where there is no virtual machine.
-fn run(script: &str, options: &[&str]) -> Option<String> {
+fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<String> {
     if !available() {
         return None;
     }
-    let mut programs = vec![example("kernel-cpu"), example("tasks")];
+    let mut programs = vec![example("kernel-cpu"), example("tasks"), example("churn")];
     programs.extend(chrt());
     let options = [&["--for", "cpu"], options].concat();
-    let text = machine::run_with(&options, script, &programs, &[]);
+    let text = machine::run_with(&options, script, arguments, &programs, &[]);
     eprintln!("{text}");
     Some(text)
 }
@@ -35,16 +35,18 @@ fn is_kept(part: &str, jobs: &str) {
 /// A reserved task that needs 60 % of the CPU misses nothing beside three that compute, and a task
 /// that sleeps and works a little is served at once, where the kernel's scheduler below
 /// `SCHED_FIFO` lets it wait. A task gets what it reserved and no more. Reservations that do not
-/// fit are refused with what would, and end with their tasks. Hundreds of processes, killed loaders
+/// fit are refused with what would, and end with their tasks. Tasks divide the CPU as the weights of
+/// their groups say, from the moment that these change. Hundreds of processes, killed loaders
 /// and `down` leave no stall and no word in the kernel's log.
 ///
 /// Fails when an earlier deadline does not preempt (`lx_act` without its kick: 6 ms instead of 0.1
 /// until an answer), when budgets are not ended (`lx_conclude` without its timer: 999 ms of 200), and
-/// when reservations are released 5 ms late: jobs end nowhere, and the kernel takes the scheduler
+/// when groups are not looked at again after a change, or only the innermost counts, and when
+/// reservations are released 5 ms late: jobs end nowhere, and the kernel takes the scheduler
 /// away for a stall, as `status` then says.
 #[test]
 fn reservations_are_kept_and_best_effort_is_quick() {
-    let Some(text) = run("cpu.sh", &[]) else { return };
+    let Some(text) = run("cpu.sh", &[], &[]) else { return };
 
     let (fifo, eevdf) = (part(&text, "eevdf below fifo"), part(&text, "eevdf"));
     assert!(number(eevdf, "periodic", "missed") > 50, "no load at all: {eevdf}");
@@ -79,6 +81,13 @@ fn reservations_are_kept_and_best_effort_is_quick() {
         assert!(reservations.contains(said), "no `{said}` in {reservations}");
     }
 
+    // 1 : 1 at first, then 1 : 3. If only the inner group counted, it would be 2 : 1 and 2 : 3; if only
+    // the outer did, 1 : 2 and 1 : 6.
+    let groups = part(&text, "groups");
+    let [within, other] = ["within", "other"].map(|who| number(groups, who, "got_ms"));
+    let share = within * 100 / (within + other);
+    assert!((25..43).contains(&share), "{share} % : {groups}");
+
     let forks = part(&text, "forks");
     assert!(forks.contains("forks ended 400 failed 0"), "{forks}");
     assert_eq!(number(forks, "policy", "unaccounted"), 0, "{forks}");
@@ -109,7 +118,7 @@ fn reservations_are_kept_and_best_effort_is_quick() {
 /// reservations begin anew with a change (42 of 300 jobs are late).
 #[test]
 fn berate_infers_and_policies_change_under_load() {
-    let Some(text) = run("berate.sh", &[]) else { return };
+    let Some(text) = run("berate.sh", &[], &[]) else { return };
     eprintln!("{text}");
 
     let frames = part(&text, "frames");
@@ -150,7 +159,7 @@ fn berate_infers_and_policies_change_under_load() {
 #[test]
 fn reservations_are_kept_on_several_processors() {
     for processors in ["2", "4"] {
-        let Some(text) = run("cpus.sh", &["--smp", processors]) else { return };
+        let Some(text) = run("cpus.sh", &[], &["--smp", processors]) else { return };
         let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
         assert_eq!(jobs.len(), 2, "{text}");
         assert!(text.contains("forks ended 100 failed 0"), "{text}");
@@ -158,6 +167,31 @@ fn reservations_are_kept_on_several_processors() {
         for line in jobs {
             assert!(number(line, "jobs", "missed") <= 2, "{text}");
         }
+        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+    }
+}
+
+/// Five thousand changes: threads and processes start and end, go to other processors, get other
+/// weights, leave for the kernel's real-time scheduler and come back, while policies change. Every
+/// thread comes to its end, and the kernel has nothing to say.
+///
+/// Fails when a task is taken to a processor that it may not use (the kernel ends the scheduler),
+/// and when a task that starts to run does not set the servers' clock (an execution of 2^64 ns).
+#[test]
+fn thousands_of_changes_lose_no_task() {
+    for (processors, changes) in [("1", "2000"), ("4", "3000")] {
+        let Some(text) = run("churn.sh", &[changes], &["--smp", processors]) else { return };
+        let done = |what: &str| number(&text, "churn", what);
+        assert_eq!((done("failed"), done("lost")), (0, 0), "{text}");
+        assert_eq!(done("starts"), done("ends"), "{text}");
+        let changed = number(&text, "policies", "changed");
+        assert!(changed > 4, "{text}");
+        // The kernel did not take it away meanwhile.
+        assert_eq!(text.matches("instead of ").count() as u64, changed, "{text}");
+        // Time never goes back.
+        assert!(number(&text, "cpu 0", "overrun_ns") < 10_000_000_000, "{text}");
+        assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+        assert_eq!(number(&text, "policy", "unaccounted"), 0, "{text}");
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
 }

@@ -26,7 +26,7 @@ enum {
 	ENOSPC = 28,
 };
 
-enum { MAP_TASK_STORAGE = 29, BPF_F_NO_PREALLOC = 1 };
+enum { MAP_TASK_STORAGE = 29, MAP_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
 
 enum {
@@ -40,6 +40,7 @@ enum {
 	SCX_KICK_PREEMPT = 1 << 1,
 };
 
+#define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
 
@@ -69,6 +70,14 @@ struct task_struct {
 	struct sched_ext_entity scx;
 };
 
+struct cgroup {
+	int level;
+};
+
+struct scx_cgroup_init_args {
+	u32 weight;
+};
+
 struct scx_init_task_args {
 	bool fork;
 };
@@ -91,11 +100,13 @@ struct sched_ext_ops {
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
-	void (*quiescent)(struct task_struct *p, u64 deq_flags);
 	void (*set_weight)(struct task_struct *p, u32 weight);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*disable)(struct task_struct *p);
+	s32 (*cgroup_init)(struct cgroup *cgrp, struct scx_cgroup_init_args *args);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_set_weight)(struct cgroup *cgrp, u32 weight);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;
@@ -108,6 +119,8 @@ struct sched_ext_ops {
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
+static void *(*const bpf_cgrp_storage_get)(void *map, struct cgroup *cgroup, void *value,
+					   u64 flags) = (void *)210;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) = (void *)170;
@@ -119,6 +132,9 @@ void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
+struct cgroup *bpf_cgroup_ancestor(struct cgroup *cgroup, int level) __ksym;
+void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
+struct cgroup *scx_bpf_task_cgroup(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;

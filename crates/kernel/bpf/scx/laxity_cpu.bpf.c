@@ -35,16 +35,20 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 #include "reservations.h"
 #include "move.h"
 #include "requests.h"
+#include "groups.h"
 
 SEC("struct_ops/select_cpu")
 int laxity_select_cpu(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	s32 before = ctx[1];
-	struct lx_task *t = lx_task_of(p, NULL);
 	u64 least = LX_NEVER;
+	struct lx_task *t;
 	s32 cpu;
 
+	if (setup.cpus == 1)
+		return before;
+	t = lx_task_of(p, NULL);
 	if (t && lx_is_bound(t))
 		return lx_bound_to(t);
 	if (scx_bpf_test_and_clear_cpu_idle(before))
@@ -81,6 +85,7 @@ void laxity_enqueue(u64 *ctx)
 	struct lx_reservation *r;
 	struct lx_outcome o;
 	struct lx_cpu *c;
+	int first;
 
 	if (!t) {
 		/* More tasks than there are places: they take turns before all others. */
@@ -88,6 +93,8 @@ void laxity_enqueue(u64 *ctx)
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, LX_SLICE, flags);
 		return;
 	}
+	if (t->weighed != LX_SEEN(grouping.changes))
+		lx_weigh_again(t, p, slot, now);
 	if (lx_is_bound(t)) {
 		u32 home = lx_bound_to(t);
 
@@ -105,18 +112,29 @@ void laxity_enqueue(u64 *ctx)
 	if (t->pending)
 		lx_adopt(t, slot, now);
 	r = lx_reservation_of(t);
-	lx_hold(t, p);
 	c = lx_enter(t);
 	if (!c)
 		return;
-	now = lx_charge(c, now);
+	now = lx_look(c, now);
 	lx_settle_in(c, t, r, slot, now);
-	t->queued = 1;
 	lx_wake(&c->servers, now, slot);
 	lx_conclude(c, now, &o);
+	first = o.preempt && o.slot == slot && c->cpu == cpu;
+	if (first) {
+		c->chosen = slot;
+		o.preempt = 0;
+	} else {
+		lx_hold(t, p);
+		t->queued = 1;
+	}
 	lx_unlock(&c->lock);
 	lx_act(&o);
-	if (!o.preempt && !r && !lx_member(slot)->pinned) {
+	if (first) {
+		/* Before whoever runs there, without a word from `dispatch`. */
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
+		return;
+	}
+	if (setup.cpus > 1 && !o.preempt && !r && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 		/* It will look for work elsewhere. */
@@ -128,14 +146,6 @@ void laxity_enqueue(u64 *ctx)
 /* A waiting task is taken away, by a change of its attributes for example. */
 SEC("struct_ops/dequeue")
 void laxity_dequeue(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-
-	lx_sleeps(p);
-}
-
-SEC("struct_ops/quiescent")
-void laxity_quiescent(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 
@@ -189,7 +199,7 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 	}
 	/* It is on its way to or from somewhere: it will come back and wake. */
 	__sync_fetch_and_add(&totals.absent, 1);
-	lx_forget(c, slot);
+	lx_forget(c, t, slot);
 	return LX_AGAIN;
 }
 
@@ -212,17 +222,75 @@ void laxity_dispatch(u64 *ctx)
 	}
 }
 
+/* Whether a slot that is chosen or runs is that of a task: quicker than to ask whose slot it is. */
+LX_INLINE int lx_is_of(u32 slot, const struct task_struct *p)
+{
+	struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
+
+	return t && t->pid == p->pid;
+}
+
+/* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
+LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p, u64 now)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	int as_chosen;
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable;
+	if (as_chosen) {
+		c->current = c->chosen;
+		c->clock = lx_max(now, c->clock);
+		c->since = c->clock;
+		c->switches++;
+	}
+	lx_unlock(&c->lock);
+	return as_chosen;
+}
+
+/* Whoever runs stops or sleeps. */
+LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnable)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	int running;
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	running = lx_is_of(c->current, p);
+	if (running) {
+		u32 slot = c->current;
+
+		if (runnable) {
+			lx_charge(c, now);
+		} else {
+			now = lx_max(now, c->clock);
+			c->clock = now;
+			lx_note_overrun(c, now - c->since);
+			lx_block(&c->servers, now, slot, now - c->since);
+		}
+		c->current = LX_NONE;
+		if (c->chosen == slot)
+			c->chosen = LX_NONE;
+	}
+	lx_unlock(&c->lock);
+	return running;
+}
+
 SEC("struct_ops/running")
 void laxity_running(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();
 	u32 slot = 0, cpu = scx_bpf_task_cpu(p);
-	struct lx_task *t = lx_task_of(p, &slot);
 	struct lx_reservation *r;
 	struct lx_outcome o;
+	struct lx_task *t;
 	struct lx_cpu *c;
 
+	if (lx_starts(cpu, p, now))
+		return;
+	t = lx_task_of(p, &slot);
 	if (!t)
 		return;
 	if (t->home != cpu) {
@@ -255,22 +323,18 @@ void laxity_stopping(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();
-	u32 slot = 0;
-	struct lx_task *t = lx_task_of(p, &slot);
-	struct lx_cpu *c;
+	u32 slot = 0, runnable = ctx[1];
+	struct lx_task *t;
 
-	if (!t)
+	/* The kernel tells only when nothing refers to it any more, which may be long after. */
+	if (!runnable && p->__state & TASK_DEAD) {
+		t = lx_task_of(p, &slot);
+		if (t)
+			lx_quit(t, slot);
 		return;
-	c = lx_enter(t);
-	if (!c)
-		return;
-	if (c->current == slot) {
-		lx_charge(c, now);
-		c->current = LX_NONE;
-		if (c->chosen == slot)
-			c->chosen = LX_NONE;
 	}
-	lx_unlock(&c->lock);
+	if (!lx_stops(scx_bpf_task_cpu(p), p, now, runnable) && !runnable)
+		lx_sleeps(p);
 }
 
 SEC("struct_ops/set_weight")
@@ -280,22 +344,10 @@ void laxity_set_weight(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 slot = 0;
 	struct lx_task *t = lx_task_of(p, &slot);
-	struct lx_member *m;
-	struct lx_cpu *c;
 
 	if (!t)
 		return;
-	t->weight = lx_weight_of(p);
-	if (t->reservation)
-		return;
-	m = lx_member(slot);
-	c = lx_enter(t);
-	if (!c)
-		return;
-	now = lx_charge(c, now);
-	if (m->server != LX_NONE && m->server != c->crowd)
-		lx_renice(&c->servers, now, m->server, t->weight);
-	lx_unlock(&c->lock);
+	lx_weigh(t, slot, lx_scaled(p, t->scale), now);
 }
 
 SEC("struct_ops.s/init_task")
@@ -322,6 +374,8 @@ int laxity_init_task(u64 *ctx)
 	t->pending = 0;
 	t->learnt = 0;
 	t->weight = lx_weight_of(p);
+	t->scale = LX_USUAL;
+	t->weighed = 0;
 	t->pid = p->pid;
 	ref->slot = slot + 1;
 	if (args->fork) {
@@ -404,8 +458,10 @@ struct sched_ext_ops laxity = {
 	.dispatch = (void *)laxity_dispatch,
 	.running = (void *)laxity_running,
 	.stopping = (void *)laxity_stopping,
-	.quiescent = (void *)laxity_quiescent,
 	.set_weight = (void *)laxity_set_weight,
+	.cgroup_init = (void *)laxity_cgroup_init,
+	.cgroup_move = (void *)laxity_cgroup_move,
+	.cgroup_set_weight = (void *)laxity_cgroup_set_weight,
 	.init_task = (void *)laxity_init_task,
 	.exit_task = (void *)laxity_exit_task,
 	.disable = (void *)laxity_disable,

@@ -120,11 +120,6 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 	if (!t)
 		return;
 	lx_let_go(t);
-	/* The kernel tells only when nothing refers to it any more, which may be long after. */
-	if (p->__state & TASK_DEAD) {
-		lx_quit(t, slot);
-		return;
-	}
 	c = lx_enter(t);
 	if (!c)
 		return;
@@ -134,8 +129,8 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 	lx_unlock(&c->lock);
 }
 
-/* Who was chosen is not there. */
-LX_INLINE void lx_forget(struct lx_cpu *c, u32 slot)
+/* Who was chosen is not there, unless it came or went elsewhere since. */
+LX_INLINE void lx_forget(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
 
@@ -144,7 +139,8 @@ LX_INLINE void lx_forget(struct lx_cpu *c, u32 slot)
 	now = lx_charge(c, now);
 	if (c->chosen == slot)
 		c->chosen = LX_NONE;
-	lx_block(&c->servers, now, slot, 0);
+	if (LX_SEEN(t->home) == c->cpu && !LX_SEEN(t->queued))
+		lx_block(&c->servers, now, slot, 0);
 	lx_unlock(&c->lock);
 }
 

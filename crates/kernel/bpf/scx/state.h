@@ -117,6 +117,9 @@ struct lx_task {
 	/* Waits here. */
 	u32 queued;
 	u32 weight;
+	/* What groups make of a hundred, and as of which change of them. */
+	u32 scale;
+	u32 weighed;
 	/* Counted from one: the reservation it is of, and the one that it shall be of. */
 	u32 reservation;
 	u32 pending;
@@ -242,24 +245,46 @@ LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
 	return NULL;
 }
 
+/* The running task has executed for so long since it was last charged. */
+LX_INLINE void lx_note_overrun(struct lx_cpu *c, u64 ran)
+{
+	u32 server = lx_member(c->current)->server;
+	u64 left;
+
+	if (server == LX_NONE)
+		return;
+	left = lx_server(&c->servers, server)->left;
+	if (ran > left)
+		c->overrun = lx_max(c->overrun, ran - left);
+}
+
 /* Books what the running task has used; all that is reported at `now` comes after that. */
 LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);
 	c->clock = now;
 	if (c->current != LX_NONE) {
-		u32 server = lx_member(c->current)->server;
 		u64 ran = now - c->since;
 
-		if (server != LX_NONE) {
-			u64 left = lx_server(&c->servers, server)->left;
-
-			if (ran > left)
-				c->overrun = lx_max(c->overrun, ran - left);
-		}
+		lx_note_overrun(c, ran);
 		c->since = now;
 		lx_ran(&c->servers, now, c->current, ran);
 	}
+	return now;
+}
+
+/* The same for events of others: what the running task has used is booked when it matters, at the
+ * latest when its budget is over. Nothing that is asked of other servers depends on it. */
+LX_INLINE u64 lx_look(struct lx_cpu *c, u64 now)
+{
+	now = lx_max(now, c->clock);
+	if (c->current != LX_NONE) {
+		u32 server = lx_member(c->current)->server;
+
+		if (server == LX_NONE || now - c->since >= lx_server(&c->servers, server)->left)
+			return lx_charge(c, now);
+	}
+	c->clock = now;
 	return now;
 }
 
@@ -286,7 +311,7 @@ struct lx_outcome {
 LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 {
 	u32 server = lx_pick(&c->servers, now);
-	u64 due = lx_due(&c->servers);
+	u64 due = lx_due(&c->servers), left;
 
 	o->cpu = c->cpu;
 	o->slot = LX_NONE;
@@ -294,7 +319,10 @@ LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 		struct lx_server *s = lx_server(&c->servers, server);
 
 		o->slot = s->head;
-		due = lx_min(due, now + s->left);
+		left = s->left;
+		if (o->slot == c->current)
+			left -= lx_min(left, now - c->since);
+		due = lx_min(due, now + left);
 	}
 	o->preempt = o->slot != LX_NONE && o->slot != c->chosen;
 	c->due = due;

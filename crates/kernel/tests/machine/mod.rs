@@ -47,11 +47,17 @@ pub fn example(name: &str) -> PathBuf {
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
 /// beside it, and returns what it printed.
 pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
-    run_with(&[], script, programs, files)
+    run_with(&[], script, &[], programs, files)
 }
 
-/// The same with options of `vm/run`.
-pub fn run_with(options: &[&str], script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
+/// The same with options of `vm/run` and arguments of the script.
+pub fn run_with(
+    options: &[&str],
+    script: &str,
+    arguments: &[&str],
+    programs: &[PathBuf],
+    files: &[PathBuf],
+) -> String {
     let mut command = Command::new(file("vm/run"));
     command.args(["--deterministic", "--for", "packets", "--timeout", "900"]);
     command.args(options);
@@ -63,7 +69,7 @@ pub fn run_with(options: &[&str], script: &str, programs: &[PathBuf], files: &[P
     for path in own.iter().chain(files) {
         command.arg("--file").arg(path);
     }
-    let output = command.args(["--", "sh", script]).output().expect("a script");
+    let output = command.args(["--", "sh", script]).args(arguments).output().expect("a script");
     let (text, said) = (output.stdout, output.stderr);
     let text = String::from_utf8_lossy(&text).into_owned();
     let said = String::from_utf8_lossy(&said);

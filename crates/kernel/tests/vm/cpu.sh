@@ -75,6 +75,29 @@ kill $holder
 wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
+echo "== groups"
+# A light group with a heavy one in it, and one that becomes heavy while it runs.
+groups=/sys/fs/cgroup
+echo +cpu >$groups/cgroup.subtree_control
+mkdir $groups/light $groups/other
+echo +cpu >$groups/light/cgroup.subtree_control
+mkdir $groups/light/heavy
+echo 50 >$groups/light/cpu.weight
+echo 200 >$groups/light/heavy/cpu.weight
+# within GROUP COMMAND...
+within() {
+    group=$1
+    shift
+    sh -c "echo 0 >$groups/$group/cgroup.procs; exec $*"
+}
+within light/heavy tasks hog 1 2 >/tmp/within &
+within other tasks hog 1 2 >/tmp/other &
+sleep 1
+echo 300 >$groups/other/cpu.weight
+wait
+sed 's/^/within /' /tmp/within
+sed 's/^/other /' /tmp/other
+
 echo "== forks"
 for_a_while 1 tasks forks 400
 kernel-cpu status

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Weights of control groups: a task weighs as its nice value says, times the weight of each group
+ * that it is in, over the default of 100. So weights say how tasks of different groups divide a
+ * CPU, not groups as wholes: a group with twice the tasks has twice as much. Part of
+ * laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_GROUPS_H
+#define LAXITY_SCX_GROUPS_H
+
+/* Deeper groups do not count. */
+#define LX_DEEPEST 16
+#define LX_USUAL 100
+#define LX_HEAVIEST 400
+
+struct lx_group {
+	u32 weight;
+};
+
+struct {
+	__uint(type, MAP_CGRP_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lx_group);
+} groups SEC(".maps");
+
+/* Goes up with each change of a group's weight; tasks look again. */
+struct {
+	u32 changes;
+	u32 padding;
+} grouping SEC(".data.grouping") = { .changes = 1 };
+
+/* What groups make of a hundred. Only where the kernel lets a task's group be asked for. */
+LX_INLINE u32 lx_scale_of(struct task_struct *p)
+{
+	struct cgroup *own = scx_bpf_task_cgroup(p);
+	u64 scale = LX_USUAL;
+	s32 level;
+
+	for (level = 1 + lx_zero; level <= own->level && level < LX_DEEPEST && lx_may_loop;
+	     level += 1 + lx_zero) {
+		struct cgroup *group = bpf_cgroup_ancestor(own, level);
+		struct lx_group *g;
+
+		if (!group)
+			break;
+		g = bpf_cgrp_storage_get(&groups, group, NULL, 0);
+		if (g)
+			scale = lx_min(scale * g->weight / LX_USUAL, LX_USUAL * LX_HEAVIEST);
+		bpf_cgroup_release(group);
+	}
+	bpf_cgroup_release(own);
+	return scale;
+}
+
+LX_INLINE u32 lx_scaled(struct task_struct *p, u32 scale)
+{
+	u64 weight = lx_weight_of(p) * (u64)scale / LX_USUAL;
+
+	return lx_min(lx_max(weight, 1), LX_HEAVIEST);
+}
+
+/* Another weight for a task. */
+LX_INLINE void lx_weigh(struct lx_task *t, u32 slot, u32 weight, u64 now)
+{
+	struct lx_member *m = lx_member(slot);
+	struct lx_cpu *c;
+
+	if (t->weight == weight)
+		return;
+	t->weight = weight;
+	if (t->reservation)
+		return;
+	c = lx_enter(t);
+	if (!c)
+		return;
+	now = lx_charge(c, now);
+	if (m->server != LX_NONE && m->server != c->crowd)
+		lx_renice(&c->servers, now, m->server, weight);
+	lx_unlock(&c->lock);
+}
+
+/* From `enqueue`: after a change of groups. */
+LX_INLINE void lx_weigh_again(struct lx_task *t, struct task_struct *p, u32 slot, u64 now)
+{
+	t->weighed = LX_SEEN(grouping.changes);
+	t->scale = lx_scale_of(p);
+	lx_weigh(t, slot, lx_scaled(p, t->scale), now);
+}
+
+LX_INLINE void lx_set_group(struct cgroup *group, u32 weight)
+{
+	struct lx_group *g = bpf_cgrp_storage_get(&groups, group, NULL,
+						  BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (g)
+		g->weight = weight;
+}
+
+SEC("struct_ops.s/cgroup_init")
+int laxity_cgroup_init(u64 *ctx)
+{
+	struct cgroup *group = (void *)ctx[0];
+	struct scx_cgroup_init_args *args = (void *)ctx[1];
+
+	lx_set_group(group, args->weight);
+	return 0;
+}
+
+SEC("struct_ops/cgroup_move")
+void laxity_cgroup_move(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct lx_task *t = lx_task_of(p, NULL);
+
+	if (t)
+		t->weighed = 0;
+}
+
+SEC("struct_ops/cgroup_set_weight")
+void laxity_cgroup_set_weight(u64 *ctx)
+{
+	struct cgroup *group = (void *)ctx[0];
+
+	lx_set_group(group, ctx[1]);
+	__sync_fetch_and_add(&grouping.changes, 1);
+}
+
+#endif

@@ -1,0 +1,24 @@
+# shellcheck shell=sh
+# Runs in the virtual machine: thousands of threads and processes that come, go and change, while
+# policies change. Prints what there is to judge.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+sleep 2
+kernel-cpu up
+churn "$1" 7 >/tmp/churn &
+churn=$!
+changed=0
+while kill -0 $churn 2>/dev/null; do
+    for policy in berate bebs-credit bebs; do
+        kernel-cpu up $policy && changed=$((changed + 1))
+        sleep 0.05
+    done
+done
+wait $churn
+cat /tmp/churn
+echo "policies changed $changed"
+kernel-cpu status | grep -v '^task'
+kernel-cpu down
+cat /sys/kernel/sched_ext/state
+judge_kernel
