@@ -21,6 +21,7 @@ mod simulate;
 mod stream;
 mod streams;
 mod tooling;
+mod top;
 mod warning;
 
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Stream(command) => stream::run(command),
         Command::Link(command) => link::run(command),
-        Command::Top(args) => link::top::run(args),
+        Command::Top(args) => top::run(args),
         Command::Cpu(command) => cpu::run(command),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),

@@ -6,6 +6,7 @@ mod metrics;
 mod program;
 mod serve;
 mod status;
+pub mod top;
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
@@ -13,6 +14,7 @@ use std::process::{Command, ExitCode};
 use laxity_scenario::quantity;
 
 use self::args::{CpuCommand, ReserveArgs, RunArgs, StatusArgs};
+pub use self::status::Status;
 use crate::failure::Failure;
 use crate::{output, warning};
 
@@ -38,6 +40,11 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The scheduler as it is now.
+pub fn now() -> Result<Status, Failure> {
+    backend::status()
 }
 
 fn status(args: &StatusArgs) -> Result<(), Failure> {

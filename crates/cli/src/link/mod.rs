@@ -6,7 +6,7 @@ pub mod export;
 pub mod record;
 pub mod table;
 pub mod top;
-mod watch;
+pub mod watch;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,6 +32,11 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
         LinkCommand::Bridge(args) => crate::bridge::run(args),
         LinkCommand::Tun(args) => crate::bridge::tun(args),
     }
+}
+
+/// The link of an interface, or all of this network namespace, as they are now.
+pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
+    backend::status(device)
 }
 
 /// A scenario that was admitted, and its plan.
@@ -104,7 +109,7 @@ fn down(args: &DownArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
     let span = quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))?;
     Ok(Duration::from_nanos(span.0))
 }

@@ -1,51 +1,20 @@
-//! `laxity top`: what each flow sends now, its delays against its bound, and what is dropped and
+//! Links on `laxity top`: what each flow sends now, its delays against its bound, and what is dropped and
 //! why.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
-use std::process::ExitCode;
-use std::time::Instant;
 
 use laxity_report::number;
 use laxity_report::text::Style;
 
-use super::args::WatchArgs;
 use super::record::{Flow, Kind, Link, Links};
-use super::{backend, duration, table, watch};
-use crate::failure::Failure;
-use crate::output;
+use super::table;
 
 /// Cells between no delay and the bound.
 const CELLS: u32 = 20;
 const HEADINGS: &str = "packets/s    kbit/s      mean       99%   longest     bound";
-/// Moves to the corner of the terminal; what is behind a line's end, and below the last, goes.
-const CORNER: &str = "\x1b[H";
-const REST_OF_LINE: &str = "\x1b[K";
-const REST: &str = "\x1b[J";
 const RED: &str = "\x1b[31m";
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
-
-/// Runs the command.
-pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
-    let interval = duration("--interval", &args.interval)?;
-    let terminal = std::io::stdout().is_terminal();
-    let mut before: Option<(Links, Instant)> = None;
-    watch::repeat(interval, args.count, || {
-        let (now, at) = (backend::status(args.dev.as_deref())?, Instant::now());
-        let since = before.as_ref().map(|(links, then)| (links, at.duration_since(*then)));
-        let since = since.map(|(links, time)| (links, time.as_secs_f64()));
-        let text = screen(&now, since, output::style());
-        if terminal {
-            let lines = text.replace('\n', &format!("{REST_OF_LINE}\n"));
-            output::print(&format!("{CORNER}{lines}{REST}"))?;
-        } else {
-            output::print(&text)?;
-        }
-        before = Some((now, at));
-        Ok(())
-    })
-}
 
 /// All links; rates since `before`, a look so many seconds ago.
 pub fn screen(now: &Links, before: Option<(&Links, f64)>, style: Style) -> String {

@@ -1,0 +1,146 @@
+//! CPUs on `laxity top`: what is reserved and how it is kept, and what is inferred of the rest.
+
+use std::fmt::Write as _;
+
+use laxity_report::number;
+use laxity_report::text::Style;
+
+use super::status::{Cpu, Status};
+
+/// Tasks of best effort that are shown; those that want most come first.
+const TASKS: usize = 20;
+const RED: &str = "\x1b[31m";
+const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// All CPUs; rates since `before`, a look so many seconds ago.
+pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> String {
+    let mut text = String::new();
+    line(&mut text, &format!("CPUs: {}", now.policy), BOLD, style);
+    let _ = writeln!(text, "cpu   reserved  switches/s  servers  latest release  longest overrun");
+    for cpu in &now.cpus {
+        let _ = writeln!(
+            text,
+            "{:<4} {:>8} % {:>11} {:>8} {:>12} us {:>13} us",
+            cpu.cpu,
+            number::short(cpu.reserved * 100.0),
+            switches(cpu, before),
+            cpu.servers,
+            number::short(cpu.release_late_max_us),
+            number::short(cpu.overrun_max_us),
+        );
+    }
+    if !now.reservations.is_empty() {
+        let _ = writeln!(text, "reserved for       runtime      period  cpu  tasks  late   latest");
+    }
+    for r in &now.reservations {
+        let row = format!(
+            "{:<14} {:>8} ms {:>8} ms {:>4} {:>6} {:>5} {:>5} us",
+            r.pid,
+            number::short(r.runtime_ms),
+            number::short(r.period_ms),
+            r.cpu,
+            r.tasks,
+            r.late,
+            number::short(r.late_max_us),
+        );
+        line(&mut text, &row, if r.late > 0 { RED } else { "" }, style);
+    }
+    if !now.inferred.is_empty() {
+        let _ = writeln!(text, "inferred of         budget      period  cpu  name");
+    }
+    for t in now.inferred.iter().take(TASKS) {
+        let (budget, period) = (number::short(t.budget_ms), number::short(t.period_ms));
+        let _ =
+            writeln!(text, "{:<14} {budget:>8} ms {period:>8} ms {:>4}  {}", t.pid, t.cpu, t.name);
+    }
+    let more = now.inferred.len().saturating_sub(TASKS);
+    if more > 0 {
+        let _ = writeln!(text, "and {more} that want less");
+    }
+    text
+}
+
+fn switches(cpu: &Cpu, before: Option<(&Status, f64)>) -> String {
+    let earlier = before.and_then(|(status, seconds)| {
+        let same = status.cpus.iter().find(|c| c.cpu == cpu.cpu)?;
+        Some((same.switches, seconds))
+    });
+    match earlier {
+        Some((earlier, seconds)) if seconds > 0.0 => {
+            number::fixed(cpu.switches.saturating_sub(earlier) as f64 / seconds, 0)
+        }
+        _ => number::NONE.to_owned(),
+    }
+}
+
+fn line(text: &mut String, line: &str, how: &str, style: Style) {
+    if style.colour && !how.is_empty() {
+        let _ = writeln!(text, "{how}{line}{PLAIN}");
+    } else {
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::status::{Inferred, Reserved};
+
+    fn status(switches: u64, late: u64) -> Status {
+        let cpu = Cpu {
+            cpu: 0,
+            reserved: 0.45,
+            servers: 7,
+            switches,
+            taken: 0,
+            overrun_max_us: 7.2,
+            release_late_max_us: 3.5,
+        };
+        let reserved = Reserved {
+            pid: 369,
+            user: 1000,
+            cpu: 0,
+            runtime_ms: 4.5,
+            period_ms: 10.0,
+            inherited: true,
+            tasks: 2,
+            late,
+            late_max_us: 12.0 * late as f64,
+        };
+        let inferred = (0..22).map(|i| Inferred {
+            pid: 400 + i,
+            name: format!("player-{i}"),
+            cpu: 0,
+            budget_ms: 12.5,
+            period_ms: 90.0,
+        });
+        Status {
+            policy: "berate".into(),
+            cpus: vec![cpu],
+            reservations: vec![reserved],
+            inferred: inferred.collect(),
+            unaccounted: 0,
+            elsewhere: 0,
+        }
+    }
+
+    /// Fails when rates are not since the look before, when what is late is not red, and when more
+    /// tasks are shown than fit: tried each.
+    #[test]
+    fn rates_lateness_and_the_greatest_are_shown() {
+        let (before, now) = (status(1000, 0), status(1250, 3));
+        let text = screen(&now, Some((&before, 0.5)), Style::PLAIN);
+        let row = text.lines().nth(2).expect("a row");
+        assert!(
+            row.split_whitespace().eq(["0", "45", "%", "500", "7", "3.5", "us", "7.2", "us"]),
+            "{text}"
+        );
+        assert!(text.contains("player-19") && !text.contains("player-20"), "{text}");
+        assert!(text.contains("and 2 that want less"), "{text}");
+        let coloured = screen(&now, None, Style { colour: true, width: 0 });
+        assert!(coloured.contains("\x1b[31m369 "), "{coloured}");
+        let kept = screen(&before, None, Style { colour: true, width: 0 });
+        assert!(!kept.contains(RED), "{kept}");
+    }
+}

@@ -1,0 +1,72 @@
+//! `laxity top`: links and CPUs as they are now, again and again.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::failure::Failure;
+use crate::link::args::WatchArgs;
+use crate::link::record::Links;
+use crate::{cpu, link, output};
+
+/// Moves to the corner of the terminal; what is behind a line's end, and below the last, goes.
+const CORNER: &str = "\x1b[H";
+const REST_OF_LINE: &str = "\x1b[K";
+const REST: &str = "\x1b[J";
+
+/// What there was at a time. What one of both lacks is no reason not to show the other.
+struct Look {
+    links: Result<Links, Failure>,
+    cpus: Result<cpu::Status, Failure>,
+    at: Instant,
+}
+
+/// Runs the command.
+pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let interval = link::duration("--interval", &args.interval)?;
+    let terminal = std::io::stdout().is_terminal();
+    let mut before: Option<Look> = None;
+    link::watch::repeat(interval, args.count, || {
+        let now = look(args.dev.as_deref())?;
+        let text = screen(&now, before.as_ref());
+        if terminal {
+            let lines = text.replace('\n', &format!("{REST_OF_LINE}\n"));
+            output::print(&format!("{CORNER}{lines}{REST}"))?;
+        } else {
+            output::print(&text)?;
+        }
+        before = Some(now);
+        Ok(())
+    })
+}
+
+fn look(device: Option<&str>) -> Result<Look, Failure> {
+    let links = link::now(device);
+    let at = Instant::now();
+    if device.is_some() {
+        let cpus = Err(Failure::Refused(String::new()));
+        return Ok(Look { links: Ok(links?), cpus, at });
+    }
+    match (links, cpu::now()) {
+        (Err(failure), Err(_)) => Err(failure),
+        (links, cpus) => Ok(Look { links, cpus, at }),
+    }
+}
+
+fn screen(now: &Look, before: Option<&Look>) -> String {
+    let style = output::style();
+    let seconds = before.map(|b| now.at.duration_since(b.at).as_secs_f64());
+    let mut text = String::new();
+    if let Ok(links) = &now.links {
+        let earlier = before.and_then(|b| Some((b.links.as_ref().ok()?, seconds?)));
+        text.push_str(&link::top::screen(links, earlier, style));
+    }
+    if let Ok(cpus) = &now.cpus {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let earlier = before.and_then(|b| Some((b.cpus.as_ref().ok()?, seconds?)));
+        text.push_str(&cpu::top::screen(cpus, earlier, style));
+    }
+    text
+}
