@@ -111,7 +111,7 @@ for after in 0.02 0.3 2; do
     wait $! 2>/dev/null || true
     # Until the kernel has put away what nobody holds.
     sleep 0.5
-    echo "after $after: $(cat /sys/kernel/sched_ext/state) $(ls /sys/fs/bpf/laxity_cpu 2>/dev/null | grep scheduler)"
+    echo "after $after: $(cat /sys/kernel/sched_ext/state) $([ ! -e /sys/fs/bpf/laxity_cpu/scheduler ] || echo scheduler)"
     kernel-cpu down 2>/dev/null || true
 done
 kernel-cpu up
