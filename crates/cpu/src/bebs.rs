@@ -1,6 +1,6 @@
 //! BEBS: best-effort bandwidth servers whose periods follow what tasks do.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{PolicyInfo, Span};
 
 use crate::Share;
 use crate::servers::{
@@ -62,6 +62,7 @@ pub fn new(options: &Options) -> Servers {
         declared: true,
         ahead: None,
         load: options.load,
+        lapse: Span::ZERO,
         transition: options.transition,
         least_best_effort: options.least_best_effort,
     })

@@ -99,6 +99,7 @@ pub fn new(options: &Options) -> Servers {
         declared: true,
         ahead: Some(options.ahead),
         load: Load::Live,
+        lapse: Span::ZERO,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,
     })

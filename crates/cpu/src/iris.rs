@@ -1,6 +1,6 @@
 //! IRIS: servers that share idle time by releasing early under a new deadline.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{PolicyInfo, Span};
 
 use crate::cbs::Options;
 use crate::servers::{Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe};
@@ -29,6 +29,7 @@ pub(crate) fn rules(options: &Options, declared: bool) -> Rules {
         declared,
         ahead: None,
         load: Load::Live,
+        lapse: Span::ZERO,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,
     }

@@ -191,6 +191,7 @@ fn rules(random: &mut Random) -> Rules {
         *bebs_credit::new(&bebs_credit::Options { ahead, ..Default::default() }).rules()
     };
     rules.load = load;
+    rules.lapse = random.of(&[Span::ZERO, Span(3_000_000), Span(200_000_000)]);
     if let laxity_cpu::servers::Sizing::Adaptive(how) = &mut rules.sizing {
         how.lazy = random.of(&[0, 0, 300]);
         how.most = random.of(&[Span(200_000_000), Span(100_000_000), Span(5_000_000)]);

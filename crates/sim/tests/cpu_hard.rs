@@ -9,7 +9,7 @@ use laxity_cpu::layered::Layered;
 use laxity_cpu::registry::{Options, POLICIES, build};
 use laxity_cpu::round_robin::RoundRobin;
 use laxity_cpu::sched_deadline::SchedDeadline;
-use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
+use laxity_cpu::servers::{Adaptation, Basis, Load, Rules, Servers, Transition};
 use laxity_cpu::{Policy, bebs, bebs_credit};
 
 const SYSTEMS: u64 = 10_000;
@@ -50,6 +50,10 @@ fn safe_readings_keep_deadlines_too() {
     let plain = bebs::Options::default();
     let unblocked = bebs::Options { load: Load::Unblocked, ..plain };
     none_late("bebs, load=unblocked", || bebs::new(&unblocked));
+    for lapse in [ms(1), ms(30)] {
+        let rules = Rules { lapse, ..*bebs::new(&unblocked).rules() };
+        none_late("bebs, load=unblocked, lapse", || Servers::new(rules));
+    }
     for sample in [laxity_cpu::Sample::Job, laxity_cpu::Sample::Switch] {
         let adaptation = Adaptation { sample, ..Adaptation::PAPER };
         none_late("bebs, sample", || bebs::new(&bebs::Options { adaptation, ..plain }));

@@ -279,7 +279,7 @@ impl Servers {
         self.expired.remove(s);
         self.suspended.remove(s);
         if self.rules.load == Load::Unblocked && self.servers[s as usize].kind == Kind::Shared {
-            self.uncount(now, s);
+            self.uncount(now, now.saturating_add(self.rules.lapse.0), s);
         }
     }
 

@@ -106,7 +106,7 @@ impl Servers {
             let group = self.servers[s as usize].group;
             self.groups.retain(|(g, _)| Some(*g) != group);
             self.servers[s as usize].state = State::Leaving;
-            self.uncount(now, s);
+            self.uncount(now, now, s);
         }
     }
 
@@ -138,7 +138,7 @@ impl Servers {
             }
             self.ready.rekey(s, deadline);
         }
-        self.uncount(now, s);
+        self.uncount(now, now, s);
     }
 
     /// Another budget or period, for deadlines equal to periods. A larger share is in force from

@@ -145,6 +145,9 @@ pub struct Rules {
     pub ahead: Option<Span>,
     /// Who divides the bandwidth.
     pub load: Load,
+    /// For how long one that sleeps still does under [`Load::Unblocked`]. Whoever wakes within it
+    /// has its share at once; otherwise it waits for what others took over meanwhile and used ahead.
+    pub lapse: Span,
     /// How bandwidth changes hands.
     pub transition: Transition,
     /// The share that hard reservations must leave, the paper's `U_BE,min`.

@@ -117,13 +117,15 @@ impl Servers {
         }
     }
 
-    /// Lowers what is counted of a server to its weight, or to nothing, when that is safe.
-    pub(super) fn uncount(&mut self, now: u64, s: u32) {
+    /// Lowers what is counted of a server to its weight, or to nothing, when that is safe, but not
+    /// before `earliest`.
+    pub(super) fn uncount(&mut self, now: u64, earliest: u64, s: u32) {
         let server = &self.servers[s as usize];
         let at = match self.rules.transition {
             Transition::ZeroLag => server.zero_lag(now),
             _ => now,
         };
+        let at = at.max(earliest);
         if at > now {
             self.returns.set(s, at, 0);
         } else {

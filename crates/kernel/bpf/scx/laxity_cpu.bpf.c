@@ -261,14 +261,10 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 	if (running) {
 		u32 slot = c->current;
 
-		if (runnable) {
-			lx_charge(c, now);
-		} else {
-			now = lx_max(now, c->clock);
-			c->clock = now;
-			lx_note_overrun(c, now - c->since);
-			lx_block(&c->servers, now, slot, now - c->since);
-		}
+		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
+		now = lx_charge(c, now);
+		if (!runnable)
+			lx_block(&c->servers, now, slot, 0);
 		c->current = LX_NONE;
 		if (c->chosen == slot)
 			c->chosen = LX_NONE;

@@ -245,28 +245,21 @@ LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
 	return NULL;
 }
 
-/* The running task has executed for so long since it was last charged. */
-LX_INLINE void lx_note_overrun(struct lx_cpu *c, u64 ran)
-{
-	u32 server = lx_member(c->current)->server;
-	u64 left;
-
-	if (server == LX_NONE)
-		return;
-	left = lx_server(&c->servers, server)->left;
-	if (ran > left)
-		c->overrun = lx_max(c->overrun, ran - left);
-}
-
 /* Books what the running task has used; all that is reported at `now` comes after that. */
 LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);
 	c->clock = now;
 	if (c->current != LX_NONE) {
+		u32 server = lx_member(c->current)->server;
 		u64 ran = now - c->since;
 
-		lx_note_overrun(c, ran);
+		if (server != LX_NONE) {
+			u64 left = lx_server(&c->servers, server)->left;
+
+			if (ran > left)
+				c->overrun = lx_max(c->overrun, ran - left);
+		}
 		c->since = now;
 		lx_ran(&c->servers, now, c->current, ran);
 	}

@@ -19,11 +19,12 @@ const LEAST: Span = Span(100_000);
 /// under Linux 2.6, to which BEBS is compared there.
 const MOST: Span = Span::from_millis(100);
 
-/// BeRate's load are tasks that ran within a second: nearly all of a system's hundreds sleep for
-/// longer, while all that the paper plays have shorter periods. A task that had a CPU to itself is
+/// The load are tasks that ran within a second: nearly all of a system's hundreds sleep for longer,
+/// while all that the papers play have shorter periods.
+const LAPSE: Span = Span::from_millis(1_000);
+/// Of BeRate. A task that had a CPU to itself is
 /// half a second ahead at most, as under `bebs-credit`, and waits for about as long when others come.
-const LIMITS: Limits =
-    Limits { lapse: Span::from_millis(1_000), ahead: Span::from_millis(500), longest: LONGEST };
+const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), longest: LONGEST };
 
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +39,7 @@ pub struct Policy {
 impl Policy {
     /// The policy of a name.
     ///
-    /// Only tasks that are awake divide the bandwidth: of a system's hundreds of tasks nearly all
-    /// sleep.
+    /// Only tasks that ran lately divide the bandwidth.
     ///
     /// # Errors
     /// When there is none, or the kernel does not run it.
@@ -50,7 +50,7 @@ impl Policy {
             "bebs" | "berate" => *bebs::new(&bebs::Options::default()).rules(),
             _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
         };
-        rules.load = Load::Unblocked;
+        (rules.load, rules.lapse) = (Load::Unblocked, LAPSE);
         if let Sizing::Adaptive(how) = &mut rules.sizing {
             (how.least, how.most) = (LEAST, MOST);
         }

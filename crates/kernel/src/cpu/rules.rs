@@ -109,7 +109,7 @@ impl CpuRules {
             .u64(unlimited(*longest))
             .u64(unlimited(rules.ahead))
             .u64(0)
-            .u64(0)
+            .u64(rules.lapse.0)
             .u32((rules.exhaustion == Exhaustion::Recharge).into())
             .u32((rules.slack == Slack::OriginalDeadline).into())
             .u32((how.sample == Sample::Job).into())

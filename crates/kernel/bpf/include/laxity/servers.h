@@ -27,9 +27,9 @@ struct lx_rules {
 	u64 longest;
 	/* How far deadlines may run ahead; LX_NEVER for no limit. */
 	u64 ahead;
-	/* Of BeRate, zero for the others: the quantum of the least weight, and after sleeping for how
-	 * long a task is not part of the load. */
+	/* Of BeRate, zero for the others: the quantum of the least weight. */
 	u64 quantum;
+	/* After sleeping for how long a task is not part of the load. */
 	u64 lapse;
 	/* A budget used up comes back at once (CBS) instead of at the next release (BEBS). */
 	u32 recharge;
@@ -251,7 +251,7 @@ LX_CALLED u32 lx_deactivate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	lx_heap_remove(&q->expired, i);
 	lx_heap_remove(&q->suspended, i);
 	if (q->rules.unblocked && s->kind == LX_SHARED)
-		lx_uncount(q, now, i);
+		lx_uncount(q, now, now + q->rules.lapse, i);
 	return 0;
 }
 
@@ -413,7 +413,7 @@ LX_CALLED u32 lx_dissolve(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 
 	s->state = LX_LEAVING;
 	lx_unlist_active(q, s);
-	lx_uncount(q, now, i);
+	lx_uncount(q, now, now, i);
 	return 0;
 }
 

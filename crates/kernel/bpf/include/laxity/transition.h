@@ -172,10 +172,11 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 	return 0;
 }
 
-/* Lowers what is counted of a server to its weight, or to nothing, when that is safe. */
-LX_INLINE void lx_uncount(struct lx_servers *q, u64 now, u32 i)
+/* Lowers what is counted of a server to its weight, or to nothing, when that is safe, but not before
+ * `earliest`. */
+LX_INLINE void lx_uncount(struct lx_servers *q, u64 now, u64 earliest, u32 i)
 {
-	u64 at = lx_zero_lag(lx_server(q, i), now);
+	u64 at = lx_max(lx_zero_lag(lx_server(q, i), now), earliest);
 
 	if (at > now)
 		lx_heap_set(&q->returns, i, at, 0);
@@ -228,7 +229,7 @@ LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weigh
 			lx_heap_rekey(&q->expired, i, s->end + q->advanced);
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
-	lx_uncount(q, now, i);
+	lx_uncount(q, now, now, i);
 	return 0;
 }
 
