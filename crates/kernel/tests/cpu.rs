@@ -36,13 +36,12 @@ fn is_kept(part: &str, jobs: &str) {
 /// that sleeps and works a little is served at once, where the kernel's scheduler below
 /// `SCHED_FIFO` lets it wait. A task gets what it reserved and no more. Reservations that do not
 /// fit are refused with what would, and end with their tasks. Tasks divide the CPU as the weights of
-/// their groups say, from the moment that these change. Hundreds of processes, killed loaders
+/// their groups say. Hundreds of processes, killed loaders
 /// and `down` leave no stall and no word in the kernel's log.
 ///
 /// Fails when an earlier deadline does not preempt (`lx_act` without its kick: 6 ms instead of 0.1
 /// until an answer), when budgets are not ended (`lx_conclude` without its timer: 999 ms of 200), and
-/// when groups are not looked at again after a change, or only the innermost counts, and when
-/// reservations are released 5 ms late: jobs end nowhere, and the kernel takes the scheduler
+/// and when reservations are released 5 ms late: jobs end nowhere, and the kernel takes the scheduler
 /// away for a stall, as `status` then says.
 #[test]
 fn reservations_are_kept_and_best_effort_is_quick() {
@@ -81,12 +80,11 @@ fn reservations_are_kept_and_best_effort_is_quick() {
         assert!(reservations.contains(said), "no `{said}` in {reservations}");
     }
 
-    // 1 : 1 at first, then 1 : 3. If only the inner group counted, it would be 2 : 1 and 2 : 3; if only
-    // the outer did, 1 : 2 and 1 : 6.
+    // 1 : 15 while both are there; 2 : 3 if only the innermost group counted.
     let groups = part(&text, "groups");
     let [within, other] = ["within", "other"].map(|who| number(groups, who, "got_ms"));
     let share = within * 100 / (within + other);
-    assert!((25..43).contains(&share), "{share} % : {groups}");
+    assert!(share < 33, "{share} % : {groups}");
 
     let forks = part(&text, "forks");
     assert!(forks.contains("forks ended 400 failed 0"), "{forks}");

@@ -76,14 +76,15 @@ wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
 echo "== groups"
-# A light group with a heavy one in it, and one that becomes heavy while it runs.
+# A very light group with a heavy one in it, beside a heavier one.
 groups=/sys/fs/cgroup
 echo +cpu >$groups/cgroup.subtree_control
 mkdir $groups/light $groups/other
 echo +cpu >$groups/light/cgroup.subtree_control
 mkdir $groups/light/heavy
-echo 50 >$groups/light/cpu.weight
+echo 10 >$groups/light/cpu.weight
 echo 200 >$groups/light/heavy/cpu.weight
+echo 300 >$groups/other/cpu.weight
 # within GROUP COMMAND...
 within() {
     group=$1
@@ -92,8 +93,6 @@ within() {
 }
 within light/heavy tasks hog 1 2 >/tmp/within &
 within other tasks hog 1 2 >/tmp/other &
-sleep 1
-echo 300 >$groups/other/cpu.weight
 wait
 sed 's/^/within /' /tmp/within
 sed 's/^/other /' /tmp/other
