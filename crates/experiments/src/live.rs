@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{Order, plan};
 
-    /// Fails when a label of the data file is that of no row: tried with `experiment-7`.
+    /// Fails when a label of the data file is that of no row.
     #[test]
     fn every_live_row_has_its_place() {
         let sheet: Sheet = toml::from_str(MEASURED).expect("a sheet");
