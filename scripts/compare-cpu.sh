@@ -8,7 +8,8 @@
 #          compare-cpu.sh SCHEDULER...    tests of these only, and all results that are there
 #          compare-cpu.sh --short         short rows of EEVDF and ours, as continuous integration runs it
 #
-# LAXITY_SCHBENCH_SOURCE names a repository of schbench that is already there.
+# LAXITY_SCHBENCH_SOURCE names a git repository of schbench; without it the rows of schbench are
+# left out.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -64,9 +65,12 @@ peer() {
 }
 
 get_schbench() {
-    local source=${LAXITY_SCHBENCH_SOURCE:-https://github.com/masoncl/schbench}
-    local folder=${schbench%/*}
+    local source=${LAXITY_SCHBENCH_SOURCE:-} folder=${schbench%/*}
     [ ! -x "$schbench" ] || return 0
+    if [ -z "$source" ]; then
+        echo "LAXITY_SCHBENCH_SOURCE names no git repository of it"
+        return 1
+    fi
     rm -rf "$folder"
     mkdir -p "$folder"
     git -C "$folder" init -q
