@@ -18,7 +18,7 @@ pub struct Test {
     pub name: &'static str,
     /// What it is, as a heading.
     pub title: &'static str,
-    /// Calls of `tests.sh`, one for each seed.
+    /// Calls of functions `test_NAME` of `tests/*.sh`, one for each seed.
     pub calls: Vec<String>,
     /// Who runs it.
     pub who: Who,

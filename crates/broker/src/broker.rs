@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use laxity_core::Span;
 use laxity_cpu::Reservation;
-use laxity_kernel::cpu::{Attempt, CpuError, Keeper, SETTLING, Wish};
+use laxity_kernel::cpu::{Attempt, CpuError, Keeper, SETTLING, Wish, settle};
 use laxity_reserve::protocol::{
     About, Answer, Code, Held, Refusal, Released, Request, Reserve, Reserved, State,
 };
@@ -92,21 +92,13 @@ impl Broker {
         let reservation = Reservation::new(Span(asked.runtime_ns), Span(asked.period_ns));
         let wish = Wish { pid: task.pid, reservation, inherit: asked.inherit, owner: peer.user };
         // Others are served while this one waits.
-        for _ in 0..SETTLING {
-            match self.attempt(peer, &task, &wish)? {
-                Attempt::Placed { cpu, after } => {
-                    sleep(after);
-                    return Ok(Answer::Reserved(Reserved {
-                        cpu,
-                        runtime_ns: asked.runtime_ns,
-                        period_ns: asked.period_ns,
-                    }));
-                }
-                Attempt::Settling(wait) => sleep(wait),
-            }
-        }
-        let text = "what was released is still in use; try again in a second";
-        Err(Refusal::new(Code::Busy, text))
+        let cpu = settle(|| self.attempt(peer, &task, &wish))?
+            .ok_or_else(|| self.rules.explain(&CpuError::Settling, peer.user))?;
+        Ok(Answer::Reserved(Reserved {
+            cpu,
+            runtime_ns: asked.runtime_ns,
+            period_ns: asked.period_ns,
+        }))
     }
 
     fn attempt(&self, peer: &Peer, task: &Task, wish: &Wish) -> Result<Attempt, Refusal> {

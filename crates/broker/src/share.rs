@@ -139,7 +139,7 @@ fn refusal(error: &CpuError) -> Refusal {
         CpuError::HasNone => Code::HasNone,
         CpuError::NoPlace => Code::TooMany,
         CpuError::NoTask { .. } => Code::NoTask,
-        CpuError::Pending => Code::Busy,
+        CpuError::Pending | CpuError::Settling => Code::Busy,
         CpuError::Down
         | CpuError::Ended { .. }
         | CpuError::NoKernel

@@ -4,6 +4,8 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use laxity_report::text::Style;
+
 use crate::failure::Failure;
 use crate::link::args::WatchArgs;
 use crate::link::record::Links;
@@ -14,10 +16,23 @@ const CORNER: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const REST: &str = "\x1b[J";
 
+/// What is wrong on a line, and headings.
+pub const RED: &str = "\x1b[31m";
+/// See [`RED`].
+pub const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Adds a line of the screen, where there are colours in this one.
+pub fn line(text: &mut String, line: &str, how: &str, style: Style) {
+    let coloured = style.colour && !how.is_empty();
+    let (before, after) = if coloured { (how, PLAIN) } else { ("", "") };
+    text.extend([before, line, after, "\n"]);
+}
+
 /// What there was at a time. What one of both lacks is no reason not to show the other.
 struct Look {
-    links: Result<Links, Failure>,
-    cpus: Result<cpu::Status, Failure>,
+    links: Option<Links>,
+    cpus: Option<cpu::Status>,
     at: Instant,
 }
 
@@ -44,12 +59,11 @@ fn look(device: Option<&str>) -> Result<Look, Failure> {
     let links = link::now(device);
     let at = Instant::now();
     if device.is_some() {
-        let cpus = Err(Failure::Refused(String::new()));
-        return Ok(Look { links: Ok(links?), cpus, at });
+        return Ok(Look { links: Some(links?), cpus: None, at });
     }
     match (links, cpu::now()) {
         (Err(failure), Err(_)) => Err(failure),
-        (links, cpus) => Ok(Look { links, cpus, at }),
+        (links, cpus) => Ok(Look { links: links.ok(), cpus: cpus.ok(), at }),
     }
 }
 
@@ -57,15 +71,15 @@ fn screen(now: &Look, before: Option<&Look>) -> String {
     let style = output::style();
     let seconds = before.map(|b| now.at.duration_since(b.at).as_secs_f64());
     let mut text = String::new();
-    if let Ok(links) = &now.links {
-        let earlier = before.and_then(|b| Some((b.links.as_ref().ok()?, seconds?)));
+    if let Some(links) = &now.links {
+        let earlier = before.and_then(|b| Some((b.links.as_ref()?, seconds?)));
         text.push_str(&link::top::screen(links, earlier, style));
     }
-    if let Ok(cpus) = &now.cpus {
+    if let Some(cpus) = &now.cpus {
         if !text.is_empty() {
             text.push('\n');
         }
-        let earlier = before.and_then(|b| Some((b.cpus.as_ref().ok()?, seconds?)));
+        let earlier = before.and_then(|b| Some((b.cpus.as_ref()?, seconds?)));
         text.push_str(&cpu::top::screen(cpus, earlier, style));
     }
     text

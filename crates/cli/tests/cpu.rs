@@ -2,9 +2,7 @@
 
 mod support;
 
-use std::process::Command;
-
-use support::{Folder, file, laxity};
+use support::{Folder, file, laxity, understood_by_systemd};
 
 /// Fails when times are taken without units, when a reservation is not looked at before the kernel
 /// is asked, or when the policies of the simulator are offered.
@@ -44,24 +42,7 @@ fn systemd_understands_the_units() {
         let text = std::fs::read_to_string(file(&format!("packaging/{name}"))).expect("a unit");
         folder.write(name, text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity")))
     });
-    let mut verify = Command::new("systemd-analyze");
-    // One finds the others beside it.
-    verify
-        .args(["verify", "--man=no"])
-        .args(&units)
-        .env("SYSTEMD_UNIT_PATH", folder.path("") + ":");
-    match verify.output() {
-        Err(error) => {
-            let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
-            assert!(!required, "LAXITY_REQUIRE_ALL=1, and no systemd-analyze: {error}");
-            eprintln!("skipped: no systemd-analyze: {error}");
-        }
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let ours: Vec<&str> = said.lines().filter(|l| l.contains("laxity")).collect();
-            assert!(output.status.success() && ours.is_empty(), "{said}");
-        }
-    }
+    understood_by_systemd(&folder, &units);
 }
 
 /// Without a scheduler there is nothing to ask: 3 where the machine or the build lacks something,
@@ -89,14 +70,7 @@ mod live {
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, available, example, file, number, part};
-
-    /// Programs without what only debuggers read: they travel into the machine.
-    fn stripped(path: &Path) -> PathBuf {
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_name().expect("a name"));
-        let strip = Command::new("strip").arg("-o").arg(&to).arg(path).status();
-        if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
-    }
+    use super::machine::{self, available, example, file, number, part, stripped};
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {

@@ -3,9 +3,7 @@
 
 mod support;
 
-use std::process::Command;
-
-use support::{Folder, file, laxity};
+use support::{Folder, file, laxity, understood_by_systemd};
 
 const FAMILY: &str = "crates/kernel/tests/vm/family.toml";
 const TIGHT: &str = "crates/kernel/tests/vm/tight.toml";
@@ -43,19 +41,7 @@ fn systemd_understands_the_unit() {
     let text = text.replace("BindsTo=sys-subsystem-net-devices-%i.device\n", "");
     folder.write("laxity-link@.service", &text);
     let unit = folder.write("laxity-link@eth0.service", text);
-    let verify = Command::new("systemd-analyze").args(["verify", "--man=no", &unit]).output();
-    match verify {
-        Err(error) => {
-            let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
-            assert!(!required, "LAXITY_REQUIRE_ALL=1, and no systemd-analyze: {error}");
-            eprintln!("skipped: no systemd-analyze: {error}");
-        }
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let ours: Vec<&str> = said.lines().filter(|l| l.contains("laxity")).collect();
-            assert!(output.status.success() && ours.is_empty(), "{said}");
-        }
-    }
+    understood_by_systemd(&folder, &[unit]);
 }
 
 #[cfg(feature = "kernel")]
@@ -66,19 +52,11 @@ mod machine;
 mod live {
     use std::fmt::{Display, Write as _};
     use std::path::{Path, PathBuf};
-    use std::process::Command;
 
     use serde_json::Value;
 
     use super::laxity;
-    use super::machine::{self, available, example, file, number, part};
-
-    /// Programs without what only debuggers read: they travel into the machine.
-    fn stripped(path: &Path) -> PathBuf {
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_name().expect("a name"));
-        let strip = Command::new("strip").arg("-o").arg(&to).arg(path).status();
-        if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
-    }
+    use super::machine::{self, available, example, file, number, part, stripped};
 
     /// Packets that conform: so many of so many bytes at once, every `period` ns.
     fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {

@@ -26,6 +26,7 @@ mod with {
                 | CpuError::HasOne
                 | CpuError::HasNone
                 | CpuError::Pending
+                | CpuError::Settling
                 | CpuError::NoPlace
                 | CpuError::Occupied { .. }
                 | CpuError::Up

@@ -76,36 +76,12 @@ fn scheduler(text: &mut Text, status: &Status) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::status::tests::sample;
 
     /// Fails when a family has no head, a sample no family, or times are in another unit.
     #[test]
     fn the_page_holds_what_the_status_does() {
-        let status = Status {
-            policy: "bebs".into(),
-            cpus: vec![Cpu {
-                cpu: 1,
-                reserved: 0.45,
-                servers: 7,
-                switches: 1234,
-                taken: 3,
-                overrun_max_us: 7.25,
-                release_late_max_us: 3.5,
-            }],
-            reservations: vec![Reserved {
-                pid: 369,
-                user: 1000,
-                cpu: 1,
-                runtime_ms: 4.5,
-                period_ms: 10.0,
-                inherited: true,
-                tasks: 2,
-                late: 1,
-                late_max_us: 12.0,
-            }],
-            inferred: Vec::new(),
-            unaccounted: 0,
-            elsewhere: 3,
-        };
+        let status = sample();
         let page = super::page(Some(&status), &Counts::default());
         for line in [
             "laxity_cpu_up{policy=\"bebs\"} 1",

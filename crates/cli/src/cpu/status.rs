@@ -159,26 +159,26 @@ fn reservations(status: &Status) -> Table {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    #[test]
-    fn tables_and_data_hold_the_same() {
-        let status = Status {
+    /// One of each.
+    pub fn sample() -> Status {
+        Status {
             policy: "bebs".into(),
             cpus: vec![Cpu {
-                cpu: 0,
+                cpu: 1,
                 reserved: 0.45,
                 servers: 7,
                 switches: 1234,
-                taken: 0,
-                overrun_max_us: 7.2,
+                taken: 3,
+                overrun_max_us: 7.25,
                 release_late_max_us: 3.5,
             }],
             reservations: vec![Reserved {
                 pid: 369,
                 user: 1000,
-                cpu: 0,
+                cpu: 1,
                 runtime_ms: 4.5,
                 period_ms: 10.0,
                 inherited: true,
@@ -189,19 +189,24 @@ mod tests {
             inferred: vec![Inferred {
                 pid: 471,
                 name: "player".into(),
-                cpu: 0,
+                cpu: 1,
                 budget_ms: 12.5,
                 period_ms: 90.0,
             }],
             unaccounted: 0,
             elsewhere: 3,
-        };
+        }
+    }
+
+    #[test]
+    fn tables_and_data_hold_the_same() {
+        let status = sample();
         let text = tables(&status, Style { colour: false, width: 0 });
         for shown in [
             "Policy bebs",
             "45",
             "1234",
-            "7.2",
+            "7.25",
             "369",
             "1000",
             "player",

@@ -6,12 +6,10 @@ use laxity_report::number;
 use laxity_report::text::Style;
 
 use super::status::{Cpu, Status};
+use crate::top::{BOLD, RED, line};
 
 /// Tasks of best effort that are shown; those that want most come first.
 const TASKS: usize = 20;
-const RED: &str = "\x1b[31m";
-const BOLD: &str = "\x1b[1m";
-const PLAIN: &str = "\x1b[0m";
 
 /// All CPUs; rates since `before`, a look so many seconds ago.
 pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> String {
@@ -74,55 +72,25 @@ fn switches(cpu: &Cpu, before: Option<(&Status, f64)>) -> String {
     }
 }
 
-fn line(text: &mut String, line: &str, how: &str, style: Style) {
-    if style.colour && !how.is_empty() {
-        let _ = writeln!(text, "{how}{line}{PLAIN}");
-    } else {
-        let _ = writeln!(text, "{line}");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::status::{Inferred, Reserved};
+    use crate::cpu::status::Inferred;
+    use crate::cpu::status::tests::sample;
 
     fn status(switches: u64, late: u64) -> Status {
-        let cpu = Cpu {
-            cpu: 0,
-            reserved: 0.45,
-            servers: 7,
-            switches,
-            taken: 0,
-            overrun_max_us: 7.2,
-            release_late_max_us: 3.5,
-        };
-        let reserved = Reserved {
-            pid: 369,
-            user: 1000,
-            cpu: 0,
-            runtime_ms: 4.5,
-            period_ms: 10.0,
-            inherited: true,
-            tasks: 2,
-            late,
-            late_max_us: 12.0 * late as f64,
-        };
-        let inferred = (0..22).map(|i| Inferred {
+        let mut status = sample();
+        status.cpus[0].switches = switches;
+        status.reservations[0].late = late;
+        let player = |i: u32| Inferred {
             pid: 400 + i,
             name: format!("player-{i}"),
             cpu: 0,
             budget_ms: 12.5,
             period_ms: 90.0,
-        });
-        Status {
-            policy: "berate".into(),
-            cpus: vec![cpu],
-            reservations: vec![reserved],
-            inferred: inferred.collect(),
-            unaccounted: 0,
-            elsewhere: 0,
-        }
+        };
+        status.inferred = (0..22).map(player).collect();
+        status
     }
 
     /// Fails when rates are not since the look before, when what is late is not red, and when more
@@ -133,7 +101,7 @@ mod tests {
         let text = screen(&now, Some((&before, 0.5)), Style::PLAIN);
         let row = text.lines().nth(2).expect("a row");
         assert!(
-            row.split_whitespace().eq(["0", "45", "%", "500", "7", "3.5", "us", "7.2", "us"]),
+            row.split_whitespace().eq(["1", "45", "%", "500", "7", "3.5", "us", "7.25", "us"]),
             "{text}"
         );
         assert!(text.contains("player-19") && !text.contains("player-20"), "{text}");

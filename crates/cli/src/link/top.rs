@@ -8,13 +8,11 @@ use laxity_report::text::Style;
 
 use super::record::{Flow, Kind, Link, Links};
 use super::table;
+use crate::top::{BOLD, RED, line};
 
 /// Cells between no delay and the bound.
 const CELLS: u32 = 20;
 const HEADINGS: &str = "packets/s    kbit/s      mean       99%   longest     bound";
-const RED: &str = "\x1b[31m";
-const BOLD: &str = "\x1b[1m";
-const PLAIN: &str = "\x1b[0m";
 
 /// All links; rates since `before`, a look so many seconds ago.
 pub fn screen(now: &Links, before: Option<(&Links, f64)>, style: Style) -> String {
@@ -55,14 +53,6 @@ fn one(text: &mut String, link: &Link, before: Option<(&Link, f64)>, style: Styl
     }
     for sentence in table::sentences(link) {
         let _ = writeln!(text, "  {sentence}");
-    }
-}
-
-fn line(text: &mut String, line: &str, how: &str, style: Style) {
-    if style.colour && !how.is_empty() {
-        let _ = writeln!(text, "{how}{line}{PLAIN}");
-    } else {
-        let _ = writeln!(text, "{line}");
     }
 }
 

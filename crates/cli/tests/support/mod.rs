@@ -57,6 +57,27 @@ pub fn file(path: &str) -> String {
     Path::new(root).join(path).to_str().expect("the path is UTF-8").to_owned()
 }
 
+/// Whether `systemd-analyze verify` finds nothing in units of ours; one finds others in `folder`. Where
+/// there is none it says so, or fails where all must run.
+#[track_caller]
+pub fn understood_by_systemd(folder: &Folder, units: &[String]) {
+    let mut verify = Command::new("systemd-analyze");
+    let path = folder.path("") + ":";
+    verify.args(["verify", "--man=no"]).args(units).env("SYSTEMD_UNIT_PATH", path);
+    match verify.output() {
+        Err(error) => {
+            let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
+            assert!(!required, "LAXITY_REQUIRE_ALL=1, and no systemd-analyze: {error}");
+            eprintln!("skipped: no systemd-analyze: {error}");
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let ours: Vec<&str> = said.lines().filter(|l| l.contains("laxity")).collect();
+            assert!(output.status.success() && ours.is_empty(), "{said}");
+        }
+    }
+}
+
 /// A folder that is removed at the end of a test.
 pub struct Folder(PathBuf);
 

@@ -267,7 +267,8 @@ LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 }
 
 /* The same for events of others: what the running task has used is booked when it matters, at the
- * latest when its budget is over. Nothing that is asked of other servers depends on it. */
+ * latest when its budget is over. Until then the limit on what is used ahead (lx_limit_ahead) sees
+ * the running one less far ahead than it is, and gives back that much less. */
 LX_INLINE u64 lx_look(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);

@@ -7,7 +7,7 @@ use laxity_cpu::Reservation;
 use super::live::{attend, reserved};
 use super::requests::{Answer, Attendant, FIND, RELEASE, REPORT, RESERVE, Request};
 use super::{
-    Attempt, CpuError, Held, Keeper, Policy, Reserved, SETTLING, Table, Wish, check, place, system,
+    Attempt, CpuError, Held, Keeper, Policy, Reserved, Table, Wish, check, place, settle, system,
 };
 
 /// A share that was given back comes free when it has not been used ahead, within its period. So
@@ -108,16 +108,7 @@ impl Keeper for Desk {
 pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuError> {
     let wish = Wish { pid, reservation: asked, inherit, owner: 0 };
     let mut desk = Desk::only(&[RESERVE]);
-    for _ in 0..SETTLING {
-        match desk.attempt(&wish)? {
-            Attempt::Placed { cpu, after } => {
-                std::thread::sleep(after);
-                return Ok(cpu);
-            }
-            Attempt::Settling(wait) => std::thread::sleep(wait),
-        }
-    }
-    Err(CpuError::State("what was released is still in use; try again in a second"))
+    settle(|| desk.attempt(&wish))?.ok_or(CpuError::Settling)
 }
 
 /// Ends a task's reservation; the task goes on as best effort.

@@ -37,6 +37,8 @@ pub enum CpuError {
     HasNone,
     /// The task's reservation is not in force yet.
     Pending,
+    /// What was released is still in use.
+    Settling,
     /// There are as many reservations as there can be.
     NoPlace,
     /// There is no such task.
@@ -102,6 +104,9 @@ impl fmt::Display for CpuError {
             CpuError::HasOne => f.write_str("the task has a reservation; release it first"),
             CpuError::HasNone => f.write_str("the task has no reservation"),
             CpuError::Pending => f.write_str("its reservation is not in force yet; try again"),
+            CpuError::Settling => {
+                f.write_str("what was released is still in use; try again in a second")
+            }
             CpuError::NoPlace => f.write_str("there is no place for another reservation"),
             CpuError::NoTask { pid } => write!(f, "there is no task {pid} that it schedules"),
             CpuError::Occupied { name } => {

@@ -1,11 +1,31 @@
 //! What decides about reservations needs from whoever keeps them.
 
+use std::thread::sleep;
 use std::time::Duration;
 
 use super::{CpuError, Held, Policy, Wish};
 
 /// How often an [`Attempt`] is made that has to wait for what was given back.
 pub const SETTLING: u32 = 20;
+
+/// Tries to reserve until what was given back is free, waiting in between, and then until the
+/// reservation is in force. Answers on which CPU; on none when that takes too long, which is
+/// [`CpuError::Settling`].
+///
+/// # Errors
+/// Those of the attempts.
+pub fn settle<E>(mut attempt: impl FnMut() -> Result<Attempt, E>) -> Result<Option<u32>, E> {
+    for _ in 0..SETTLING {
+        match attempt()? {
+            Attempt::Placed { cpu, after } => {
+                sleep(after);
+                return Ok(Some(cpu));
+            }
+            Attempt::Settling(wait) => sleep(wait),
+        }
+    }
+    Ok(None)
+}
 
 /// A scheduler that keeps reservations; with the feature `kernel`, `Desk` asks that of this machine.
 pub trait Keeper: Send {

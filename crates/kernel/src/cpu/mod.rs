@@ -19,7 +19,7 @@ pub mod rules;
 mod system;
 
 pub use error::CpuError;
-pub use keeper::{Attempt, Keeper, Reserved, SETTLING, Table};
+pub use keeper::{Attempt, Keeper, Reserved, SETTLING, Table, settle};
 pub use policy::{POLICIES, Policy};
 pub use reservations::{Held, Wish, check, place};
 pub use rules::CpuRules;

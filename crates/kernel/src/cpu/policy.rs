@@ -22,8 +22,8 @@ const MOST: Span = Span::from_millis(100);
 /// The load are tasks that ran within a second: nearly all of a system's hundreds sleep for longer,
 /// while all that the papers play have shorter periods.
 const LAPSE: Span = Span::from_millis(1_000);
-/// Of BeRate. A task that had a CPU to itself is
-/// half a second ahead at most, as under `bebs-credit`, and waits for about as long when others come.
+/// Of BeRate. A task that had a CPU to itself is half a second ahead at most, as under `bebs-credit`,
+/// and waits for about as long when others come.
 const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), longest: LONGEST };
 
 /// A policy as it runs in the kernel.

@@ -44,6 +44,13 @@ pub fn example(name: &str) -> PathBuf {
     path
 }
 
+/// Programs without what only debuggers read: they travel into the machine.
+pub fn stripped(path: &Path) -> PathBuf {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_name().expect("a name"));
+    let strip = Command::new("strip").arg("-o").arg(&to).arg(path).status();
+    if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
+}
+
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
 /// beside it, and returns what it printed.
 pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
