@@ -92,7 +92,7 @@ impl Broker {
         let reservation = Reservation::new(Span(asked.runtime_ns), Span(asked.period_ns));
         let wish = Wish { pid: task.pid, reservation, inherit: asked.inherit, owner: peer.user };
         // Others are served while this one waits.
-        let cpu = settle(|| self.attempt(peer, &task, &wish))?
+        let cpu = settle(|patient| self.attempt(peer, &task, &wish, patient))?
             .ok_or_else(|| self.rules.explain(&CpuError::Settling, peer.user))?;
         Ok(Answer::Reserved(Reserved {
             cpu,
@@ -101,7 +101,13 @@ impl Broker {
         }))
     }
 
-    fn attempt(&self, peer: &Peer, task: &Task, wish: &Wish) -> Result<Attempt, Refusal> {
+    fn attempt(
+        &self,
+        peer: &Peer,
+        task: &Task,
+        wish: &Wish,
+        patient: bool,
+    ) -> Result<Attempt, Refusal> {
         let explain = |error: CpuError| self.rules.explain(&error, peer.user);
         let mut keeper = self.keeper();
         let table = keeper.table().map_err(explain)?;
@@ -111,7 +117,7 @@ impl Broker {
             return Err(explain(CpuError::HasOne));
         }
         self.rules.decide(&table, peer.user, wish.reservation, &allowed)?;
-        let attempt = keeper.attempt(wish).map_err(explain)?;
+        let attempt = keeper.attempt(wish, patient).map_err(explain)?;
         // Its number may have become another task's meanwhile.
         if !task.is_of(peer.user) {
             let _ = keeper.release(wish.pid);

@@ -4,11 +4,12 @@ mod cpu_common;
 
 use cpu_common::ms;
 use laxity_core::{Span, Time};
-use laxity_cpu::bebs;
 use laxity_cpu::servers::{Adaptation, Transition};
+use laxity_cpu::{Reservation, bebs, bebs_credit};
 use laxity_sim::Control;
 use laxity_sim::cpu::papers::bebs::newcomer;
-use laxity_sim::cpu::{Machine, Recording, Step, Workload, run};
+use laxity_sim::cpu::papers::cpu_bound;
+use laxity_sim::cpu::{Cost, Machine, Recording, Step, Task, Workload, run};
 
 fn end_of_first_hard_job(transition: Transition, first: Workload) -> Span {
     let adaptation = Adaptation { first: ms(5), ..Adaptation::PAPER };
@@ -40,4 +41,26 @@ fn waiting_for_unblocked_servers_alone_makes_a_hard_job_late() {
     assert_eq!(end(Transition::Wait), ms(27));
     assert_eq!(end(Transition::StretchAndWait), ms(27));
     assert_eq!(end(Transition::ZeroLag), Span(19_500_000));
+}
+
+/// Fails when a reservation waits for what best effort used ahead although nothing that was promised
+/// is pending, or does not wait where something is: B had all of the CPU before it.
+#[test]
+fn a_reservation_begins_at_once_when_nothing_promised_is_pending() {
+    let reservation = Reservation::new(ms(4), ms(10));
+    let first_end = |others: Vec<Task>| {
+        let mut tasks = others;
+        let hard = Task::hard("hard", reservation, Cost::Fixed(ms(4)));
+        tasks.extend([cpu_bound("A"), cpu_bound("B"), hard.joining(Time(1_003_000_000))]);
+        let machine = Machine::single(Time(3_000_000_000), 1);
+        let mut recording = Recording::new();
+        let mut policy = bebs_credit::new(&bebs_credit::Options::default());
+        run(&mut policy, &tasks, machine, &mut recording, &Control::default()).expect("a run");
+        let of_hard = recording.jobs.iter().find(|(task, _)| task.index() == tasks.len() - 1);
+        of_hard.expect("a job").1.end.since(Time(1_003_000_000))
+    };
+    assert_eq!(first_end(Vec::new()), ms(4));
+    // This one began its job 3 ms before.
+    let busy = Task::hard("busy", Reservation::new(ms(5), ms(10)), Cost::Fixed(ms(5)));
+    assert!(first_end(vec![busy]) > ms(100));
 }

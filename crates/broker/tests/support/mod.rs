@@ -60,7 +60,7 @@ impl Keeper for Keeps {
         Ok(vec![0])
     }
 
-    fn attempt(&mut self, wish: &Wish) -> Result<Attempt, CpuError> {
+    fn attempt(&mut self, wish: &Wish, _: bool) -> Result<Attempt, CpuError> {
         check(wish.reservation)?;
         let table = self.table()?;
         let held: Vec<Held> = table.held.iter().map(|(held, _)| *held).collect();

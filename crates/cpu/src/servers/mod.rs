@@ -20,6 +20,10 @@
 //! equal, and what is left of its budget is stretched at share `v` from there
 //! ([`Transition::ZeroLag`]). A newcomer gets what servers that are not ahead free at once, and
 //! its full share when the last has passed its `z`. A leaver's share comes back at its `z`.
+//! A reservation need not wait for that when nothing that was promised is pending: no later job then
+//! looks back beyond this instant, so it is enough that each server demands no more than its new
+//! share from now on, and those behind theirs lose what they did not use.
+//!
 //! Stretching alone, as the paper may be read, lets the newcomer use `u - v` during `[now, z]` a
 //! second time; `crates/sim/tests/cpu_transitions.rs` shows a deadline missed for it.
 //!

@@ -157,9 +157,48 @@ impl Servers {
     /// The share of a reservation that was entered in the ledger is taken from best effort;
     /// answers from when on it is free.
     pub(super) fn take(&mut self, now: u64) -> u64 {
+        self.release_due(now);
         let before = self.bandwidth;
         self.divide();
+        if self.rules.transition == Transition::ZeroLag && self.cpus == 1 && !self.is_pressed() {
+            self.begin_anew(now);
+            return now;
+        }
         self.shrink(now, None, &before).settled
+    }
+
+    /// Whether anything that was promised is pending.
+    fn is_pressed(&self) -> bool {
+        self.servers.iter().any(|s| s.state == State::Ready && s.kind != Kind::Shared)
+    }
+
+    /// All shared servers have their present shares from now on, those behind theirs too: what they
+    /// used ahead, or did not use, is forgotten.
+    ///
+    /// Safe when nothing that was promised is pending, as no later job then looks back beyond `now`:
+    /// what is left of each budget is due no earlier than the present share needs from `now` on.
+    fn begin_anew(&mut self, now: u64) {
+        for s in 0..self.servers.len() as u32 {
+            let server = &mut self.servers[s as usize];
+            let there = !matches!(server.state, State::Leaving | State::Vacant);
+            if !there || server.counted == 0 {
+                continue;
+            }
+            server.limited_until = server.limited_until.min(now);
+            if server.period == 0 || now >= server.end && server.state == State::Blocked {
+                continue;
+            }
+            server.period = self.bandwidth.period(server.budget, server.weight).max(server.period);
+            let needs = u128::from(server.left) * u128::from(server.period);
+            let needs = needs.div_ceil(u128::from(server.budget.max(1)));
+            let end = u128::from(now).saturating_add(needs).min(u128::from(u64::MAX)) as u64;
+            let later = end.saturating_sub(server.end);
+            server.end = server.end.saturating_add(later);
+            server.deadline = server.deadline.saturating_add(later);
+            let deadline = server.deadline;
+            self.ready.rekey(s, deadline);
+        }
+        self.settled = now;
     }
 }
 

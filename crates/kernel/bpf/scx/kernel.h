@@ -22,6 +22,7 @@ typedef _Bool bool;
 enum {
 	ENOENT = 2,
 	ESRCH = 3,
+	EAGAIN = 11,
 	ENOMEM = 12,
 	ENOSPC = 28,
 };

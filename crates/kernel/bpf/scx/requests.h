@@ -21,6 +21,9 @@ struct lx_request {
 	u32 number;
 	/* Zero, or an error number. */
 	u32 error;
+	/* If it cannot begin at once, it shall begin later. */
+	u32 patient;
+	u32 padding;
 };
 
 /* A task that waits or sleeps moves now, one that runs as soon as it stops. */
@@ -59,7 +62,7 @@ LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
  * answer; here it is only made sure. */
 LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, u64 *delay)
 {
-	u32 slot = 0, server, number = 0;
+	u32 slot = 0, server, number = 0, error = ENOSPC;
 	struct lx_task *t = lx_task_of(p, &slot);
 	struct lx_cpu *c = lx_cpu(q->cpu);
 	struct lx_reservation *r = NULL;
@@ -91,12 +94,14 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	lx_catch_up(&c->servers, now);
 	share = lx_share(q->budget, q->period, 1);
 	server = LX_NONE;
-	if (c->servers.need + share <= LX_ONE - setup.kept + LX_ROUNDED)
+	if (!q->patient && lx_pressed(&c->servers))
+		error = EAGAIN;
+	else if (c->servers.need + share <= LX_ONE - setup.kept + LX_ROUNDED)
 		server = lx_found(&c->servers, now, 20, q->budget, q->period);
 	if (server == LX_NONE) {
 		r->used = 0;
 		lx_unlock(&c->lock);
-		return ENOSPC;
+		return error;
 	}
 	lx_server(&c->servers, server)->members = 1;
 	*delay = lx_server(&c->servers, server)->end;

@@ -13,6 +13,8 @@ use super::{
 /// A share that was given back comes free when it has not been used ahead, within its period. So
 /// often it is looked at.
 const STEP: Duration = Duration::from_millis(50);
+/// Jobs of other reservations were pending; periods are rarely multiples of this.
+const MOMENT: Duration = Duration::from_micros(3_700);
 
 /// Asks the scheduler of this machine. The programs that answer stay loaded between them; when
 /// another scheduler has come up, they are loaded anew.
@@ -64,7 +66,7 @@ impl Keeper for Desk {
         system::allowed(pid)
     }
 
-    fn attempt(&mut self, wish: &Wish) -> Result<Attempt, CpuError> {
+    fn attempt(&mut self, wish: &Wish, patient: bool) -> Result<Attempt, CpuError> {
         check(wish.reservation)?;
         let pid = wish.pid;
         let open = self.open()?;
@@ -72,9 +74,10 @@ impl Keeper for Desk {
         let allowed = system::allowed(pid)?;
         let held: Vec<Held> = open.attendant.entries()?.iter().map(|e| e.held).collect();
         let cpu = place(&open.policy, &held, wish.reservation, &allowed)?;
-        match open.attendant.reserve(&Request { wish: *wish, cpu })? {
+        match open.attendant.reserve(&Request { wish: *wish, cpu, patient })? {
             Answer::Done { from, .. } => Ok(Attempt::Placed { cpu, after: from }),
             Answer::NoRoom => Ok(Attempt::Settling(STEP)),
+            Answer::NotNow => Ok(Attempt::Settling(MOMENT)),
             Answer::NoTask => Err(CpuError::NoTask { pid }),
             Answer::HasOne => Err(CpuError::HasOne),
             Answer::Elsewhere => Err(CpuError::Affinity("the task may no longer run on that CPU")),
@@ -108,7 +111,7 @@ impl Keeper for Desk {
 pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuError> {
     let wish = Wish { pid, reservation: asked, inherit, owner: 0 };
     let mut desk = Desk::only(&[RESERVE]);
-    settle(|| desk.attempt(&wish))?.ok_or(CpuError::Settling)
+    settle(|patient| desk.attempt(&wish, patient))?.ok_or(CpuError::Settling)
 }
 
 /// Ends a task's reservation; the task goes on as best effort.

@@ -6,17 +6,17 @@ use std::time::Duration;
 use super::{CpuError, Held, Policy, Wish};
 
 /// How often an [`Attempt`] is made that has to wait for what was given back.
-pub const SETTLING: u32 = 20;
+pub const SETTLING: u32 = 40;
 
-/// Tries to reserve until what was given back is free, waiting in between, and then until the
-/// reservation is in force. Answers on which CPU; on none when that takes too long, which is
-/// [`CpuError::Settling`].
+/// Tries to reserve until what was given back is free and it can be at once, or after half of the
+/// attempts whenever it can be, and waits until it is in force. Answers on which CPU; on none when
+/// what was given back does not come free, which is [`CpuError::Settling`].
 ///
 /// # Errors
 /// Those of the attempts.
-pub fn settle<E>(mut attempt: impl FnMut() -> Result<Attempt, E>) -> Result<Option<u32>, E> {
-    for _ in 0..SETTLING {
-        match attempt()? {
+pub fn settle<E>(mut attempt: impl FnMut(bool) -> Result<Attempt, E>) -> Result<Option<u32>, E> {
+    for tried in 0..SETTLING {
+        match attempt(tried >= SETTLING / 2)? {
             Attempt::Placed { cpu, after } => {
                 sleep(after);
                 return Ok(Some(cpu));
@@ -41,11 +41,12 @@ pub trait Keeper: Send {
     /// When there is no such task.
     fn allowed(&self, pid: u32) -> Result<Vec<u32>, CpuError>;
 
-    /// Tries once to reserve.
+    /// Tries once to reserve: at once, which is when no job of another reservation is pending there,
+    /// or for one that is `patient` later if need be.
     ///
     /// # Errors
     /// When it does not fit, with what would; when there is no such task or it has a reservation.
-    fn attempt(&mut self, wish: &Wish) -> Result<Attempt, CpuError>;
+    fn attempt(&mut self, wish: &Wish, patient: bool) -> Result<Attempt, CpuError>;
 
     /// Ends a task's reservation; the task goes on as best effort.
     ///
@@ -63,15 +64,16 @@ pub trait Keeper: Send {
 /// What an attempt to reserve came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// It is on this CPU, and in force after so long: best effort may have used time ahead, and
-    /// first gives it back.
+    /// It is on this CPU, and in force after so long: for one that is patient best effort may have
+    /// used time ahead, and first gives it back.
     Placed {
         /// The CPU.
         cpu: u32,
         /// So long.
         after: Duration,
     },
-    /// It fits, but of what was given back some is still in use: try again after so long.
+    /// It fits, but of what was given back some is still in use, or it cannot be at once: try again
+    /// after so long.
     Settling(Duration),
 }
 

@@ -52,6 +52,15 @@ pub(super) struct Report {
 pub(super) struct Request {
     pub wish: Wish,
     pub cpu: u32,
+    /// If it cannot begin at once, it shall begin later.
+    pub patient: bool,
+}
+
+impl Request {
+    /// That only names a task.
+    fn about(pid: u32) -> Request {
+        Request { wish: Wish::nothing(pid), cpu: 0, patient: false }
+    }
 }
 
 /// Answers of requests by their numbers: errors of Linux, which go by these.
@@ -62,6 +71,8 @@ pub(super) enum Answer {
         from: Duration,
         number: u32,
     },
+    /// It cannot begin at once.
+    NotNow,
     NoTask,
     HasNone,
     HasOne,
@@ -84,11 +95,11 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu } = request;
+        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, patient } = request;
         let mut image = Image::default();
         image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
         image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
-        image.u32(0).u32(u32::MAX);
+        image.u32(0).u32(u32::MAX).u32((*patient).into()).u32(0);
         let mut context = image.into_bytes();
         self.call(name, &mut context)?;
         match word(&context, 44) {
@@ -98,6 +109,7 @@ impl Attendant {
             }),
             2 => Ok(Answer::HasNone),
             3 => Ok(Answer::NoTask),
+            11 => Ok(Answer::NotNow),
             12 => Ok(Answer::TooMany),
             16 => Ok(Answer::HasOne),
             22 => Ok(Answer::Elsewhere),
@@ -114,12 +126,12 @@ impl Attendant {
     }
 
     pub(super) fn release(&self, pid: u32) -> Result<Answer, CpuError> {
-        self.request(RELEASE, &Request { wish: Wish::nothing(pid), cpu: 0 })
+        self.request(RELEASE, &Request::about(pid))
     }
 
     /// The number of the reservation that a task is of; zero for none.
     pub(super) fn find(&self, pid: u32) -> Result<u32, CpuError> {
-        match self.request(FIND, &Request { wish: Wish::nothing(pid), cpu: 0 })? {
+        match self.request(FIND, &Request::about(pid))? {
             Answer::Done { number, .. } => Ok(number),
             _ => Err(CpuError::NoTask { pid }),
         }

@@ -280,6 +280,8 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 	return 0;
 }
 
+#include "take.h"
+
 /* Books execution of a server. */
 LX_CALLED u32 lx_account(struct lx_servers *q LX_GIVEN, u32 i, u64 ran)
 {

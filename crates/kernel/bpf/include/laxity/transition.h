@@ -191,17 +191,6 @@ LX_CALLED u32 lx_catch_up(struct lx_servers *q LX_GIVEN, u64 now)
 	return 0;
 }
 
-/* The share of a reservation is taken from best effort; from when on it is free. */
-LX_CALLED u64 lx_take(struct lx_servers *q LX_GIVEN, u64 now)
-{
-	struct lx_bandwidth before = q->bandwidth;
-	struct lx_freed freed;
-
-	lx_divide(q);
-	lx_shrink(q, now, LX_NONE, &before, &freed);
-	return freed.settled;
-}
-
 /* Another weight (crates/cpu/src/servers/policy.rs, `renice`). */
 LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weight)
 {
