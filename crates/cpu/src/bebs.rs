@@ -63,6 +63,7 @@ pub fn new(options: &Options) -> Servers {
         ahead: None,
         load: options.load,
         lapse: Span::ZERO,
+        longest: None,
         transition: options.transition,
         least_best_effort: options.least_best_effort,
     })

@@ -100,6 +100,7 @@ pub fn new(options: &Options) -> Servers {
         ahead: Some(options.ahead),
         load: Load::Live,
         lapse: Span::ZERO,
+        longest: None,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,
     })

@@ -41,6 +41,7 @@ pub fn new(options: &Options) -> Servers {
         ahead: None,
         load: Load::Live,
         lapse: Span::ZERO,
+        longest: None,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,
     })

@@ -30,6 +30,7 @@ pub(crate) fn rules(options: &Options, declared: bool) -> Rules {
         ahead: None,
         load: Load::Live,
         lapse: Span::ZERO,
+        longest: None,
         transition: Transition::ZeroLag,
         least_best_effort: options.least_best_effort,
     }

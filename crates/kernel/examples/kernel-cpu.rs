@@ -3,12 +3,15 @@
 //!
 //! ```text
 //! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
-//!            | release PID | run BUDGET_US PERIOD_US COMMAND...
+//!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
+//!            | recorded FILE
 //! ```
 
 mod command;
 
+use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::time::Duration;
 
 use laxity_core::Span;
 use laxity_cpu::Reservation;
@@ -36,6 +39,18 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             if let Some(before) = cpu::up(policy.first().copied().unwrap_or("bebs-credit"))? {
                 println!("instead of {before}");
             }
+        }
+        ["up-recorded", policy, ms] => {
+            cpu::up_recorded(policy, Duration::from_millis(ms.parse()?))?;
+        }
+        // What is recorded since then, to a file, a line each.
+        ["recorded", file] => {
+            let mut text = String::new();
+            let lost = cpu::record::record(None, |event| {
+                let _ = writeln!(text, "{event}");
+            })?;
+            std::fs::write(file, text)?;
+            println!("lost {lost}");
         }
         ["status"] => {
             let status = cpu::status()?;

@@ -192,6 +192,7 @@ fn rules(random: &mut Random) -> Rules {
     };
     rules.load = load;
     rules.lapse = random.of(&[Span::ZERO, Span(3_000_000), Span(200_000_000)]);
+    rules.longest = random.of(&[None, Some(Span(30_000_000)), Some(Span(500_000_000))]);
     if let laxity_cpu::servers::Sizing::Adaptive(how) = &mut rules.sizing {
         how.lazy = random.of(&[0, 0, 300]);
         how.most = random.of(&[Span(200_000_000), Span(100_000_000), Span(5_000_000)]);
@@ -335,7 +336,7 @@ fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (
 fn the_headers_decide_as_the_servers() {
     agree_on_random_events(150, |random| {
         let rules = rules(random);
-        (Servers::new(rules), CpuRules::new(&rules, None).expect("rules of the kernel"))
+        (Servers::new(rules), CpuRules::new(&rules).expect("rules of the kernel"))
     });
 }
 
@@ -381,7 +382,7 @@ fn a_change_of_policy_is_a_beginning() {
         let mut random = Random(seed);
         let servers = |random: &mut Random| -> (Box<dyn Shown>, CpuRules) {
             let rules = rules(random);
-            let image = CpuRules::new(&rules, None).expect("rules of the kernel");
+            let image = CpuRules::new(&rules).expect("rules of the kernel");
             (Box::new(Servers::new(rules)), image)
         };
         let (policy, image) = servers(&mut random);
@@ -423,7 +424,7 @@ fn the_headers_decide_as_the_policies_on_a_recording() {
     for round in 0..6 {
         if round % 2 == 0 {
             let rules = rules(&mut random);
-            let image = CpuRules::new(&rules, None).expect("rules of the kernel");
+            let image = CpuRules::new(&rules).expect("rules of the kernel");
             let mut run = Run::new(Servers::new(rules), &image);
             run.replay(&threads);
             agrees(&run, &format!("{rules:?}"));

@@ -56,6 +56,11 @@ fn safe_readings_keep_deadlines_too() {
         let rules = Rules { lapse, ..*bebs::new(&unblocked).rules() };
         none_late("bebs, load=unblocked, lapse", || Servers::new(rules));
     }
+    for longest in [ms(3), ms(40)] {
+        let rules =
+            Rules { longest: Some(longest), ..*bebs_credit::new(&Default::default()).rules() };
+        none_late("bebs-credit, longest", || Servers::new(rules));
+    }
     for sample in [laxity_cpu::Sample::Job, laxity_cpu::Sample::Switch] {
         let adaptation = Adaptation { sample, ..Adaptation::PAPER };
         none_late("bebs, sample", || bebs::new(&bebs::Options { adaptation, ..plain }));

@@ -159,7 +159,17 @@ impl Servers {
         let (budget, period) = match &self.rules.sizing {
             Sizing::Adaptive(how) => {
                 let (budget, basis) = how.budget(server);
-                (budget, self.bandwidth.period(basis, server.weight))
+                let period = self.bandwidth.period(basis, server.weight);
+                match self.rules.longest.filter(|longest| period > longest.0) {
+                    Some(longest) => {
+                        let part = |whole: u64| {
+                            let part = u128::from(whole) * u128::from(longest.0);
+                            ((part / u128::from(period)) as u64).max(1)
+                        };
+                        (part(budget), self.bandwidth.period(part(basis), server.weight))
+                    }
+                    None => (budget, period),
+                }
             }
             Sizing::Equal(period) if !limited => {
                 return (self.bandwidth.budget(period.0, server.weight), period.0, release);

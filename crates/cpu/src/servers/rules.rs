@@ -148,6 +148,9 @@ pub struct Rules {
     /// For how long one that sleeps still does under [`Load::Unblocked`]. Whoever wakes within it
     /// has its share at once; otherwise it waits for what others took over meanwhile and used ahead.
     pub lapse: Span,
+    /// No adaptive period is longer: budgets are cut where the share would ask for that. Not of a
+    /// paper; Linux takes a scheduler away that lets a task wait for too long.
+    pub longest: Option<Span>,
     /// How bandwidth changes hands.
     pub transition: Transition,
     /// The share that hard reservations must leave, the paper's `U_BE,min`.

@@ -75,6 +75,7 @@ LX_INLINE void lx_weigh(struct lx_task *t, u32 slot, u32 weight, u64 now)
 	if (!c)
 		return;
 	now = lx_charge(c, now);
+	lx_record(LX_WEIGHED, c, now, slot, weight, 0);
 	if (m->server != LX_NONE && m->server != c->crowd)
 		lx_renice(&c->servers, now, m->server, weight);
 	lx_unlock(&c->lock);

@@ -27,6 +27,7 @@ enum {
 	ENOSPC = 28,
 };
 
+enum { BPF_MAP_TYPE_RINGBUF = 27, BPF_RB_NO_WAKEUP = 1 };
 enum { MAP_TASK_STORAGE = 29, MAP_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
 
@@ -123,6 +124,8 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, 
 static void *(*const bpf_cgrp_storage_get)(void *map, struct cgroup *cgroup, void *value,
 					   u64 flags) = (void *)210;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) = (void *)170;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;

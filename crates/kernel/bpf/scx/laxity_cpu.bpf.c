@@ -117,7 +117,7 @@ void laxity_enqueue(u64 *ctx)
 		return;
 	now = lx_look(c, now);
 	lx_settle_in(c, t, r, slot, now);
-	lx_wake(&c->servers, now, slot);
+	lx_wakes(c, now, slot);
 	lx_conclude(c, now, &o);
 	first = o.preempt && o.slot == slot && c->cpu == cpu;
 	if (first) {
@@ -176,6 +176,7 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 		return LX_DONE;
 	now = lx_charge(c, now);
 	lx_note_release(c, now);
+	lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
 	lx_timer(&c->servers, now);
 	lx_conclude(c, now, &o);
 	slot = o.slot;
@@ -240,10 +241,8 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p, u64 now)
 		return 0;
 	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable;
 	if (as_chosen) {
-		c->current = c->chosen;
 		c->clock = lx_max(now, c->clock);
-		c->since = c->clock;
-		c->switches++;
+		lx_runs(c, c->clock, c->chosen);
 	}
 	lx_unlock(&c->lock);
 	return as_chosen;
@@ -264,7 +263,8 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
 		now = lx_charge(c, now);
 		if (!runnable)
-			lx_block(&c->servers, now, slot, 0);
+			lx_blocks(c, now, slot);
+		lx_record(LX_STOPPED, c, now, slot, 0, 0);
 		c->current = LX_NONE;
 		if (c->chosen == slot)
 			c->chosen = LX_NONE;
@@ -303,12 +303,10 @@ void laxity_running(u64 *ctx)
 		return;
 	now = lx_charge(c, now);
 	lx_settle_in(c, t, r, slot, now);
-	lx_wake(&c->servers, now, slot);
+	lx_wakes(c, now, slot);
 	t->queued = 0;
-	c->current = slot;
 	c->chosen = slot;
-	c->since = now;
-	c->switches++;
+	lx_runs(c, now, slot);
 	lx_conclude(c, now, &o);
 	lx_unlock(&c->lock);
 	lx_act(&o);

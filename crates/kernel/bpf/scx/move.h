@@ -17,12 +17,15 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 {
 	struct lx_member *m = lx_member(slot);
 
-	if (c->current == slot)
+	if (c->current == slot) {
+		lx_record(LX_STOPPED, c, now, slot, 0, 0);
 		c->current = LX_NONE;
+	}
 	if (c->chosen == slot)
 		c->chosen = LX_NONE;
 	if (m->server == LX_NONE)
 		return;
+	lx_record(LX_LEFT, c, now, slot, 0, 0);
 	if (m->server != c->crowd && !r)
 		t->learnt = lx_learnt(lx_server(&c->servers, m->server));
 	lx_leave(&c->servers, now, slot, 0);
@@ -44,8 +47,10 @@ LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t,
 		m->server = r->server;
 		m->runnable = 0;
 		m->next = LX_NONE;
+		lx_record(LX_BOUND, c, now, slot, t->reservation, 0);
 		return;
 	}
+	lx_record(LX_JOINED, c, now, slot, t->weight, t->learnt);
 	server = lx_found(&c->servers, now, t->weight, 0, 0);
 	if (server == LX_NONE)
 		server = c->crowd;
@@ -125,7 +130,7 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 		return;
 	now = lx_charge(c, now);
 	t->queued = 0;
-	lx_block(&c->servers, now, slot, 0);
+	lx_blocks(c, now, slot);
 	lx_unlock(&c->lock);
 }
 
@@ -140,7 +145,7 @@ LX_INLINE void lx_forget(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 	if (c->chosen == slot)
 		c->chosen = LX_NONE;
 	if (LX_SEEN(t->home) == c->cpu && !LX_SEEN(t->queued))
-		lx_block(&c->servers, now, slot, 0);
+		lx_blocks(c, now, slot);
 	lx_unlock(&c->lock);
 }
 
@@ -219,7 +224,7 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 		return 0;
 	now = lx_charge(c, now);
 	lx_settle_in(c, t, NULL, slot, now);
-	lx_wake(&c->servers, now, slot);
+	lx_wakes(c, now, slot);
 	lx_unlock(&c->lock);
 	return 1;
 }

@@ -51,7 +51,7 @@ LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 	now = lx_charge(c, now);
 	if (t->queued) {
 		lx_settle_in(c, t, r, slot, now);
-		lx_wake(&c->servers, now, slot);
+		lx_wakes(c, now, slot);
 	}
 	lx_conclude(c, now, &o);
 	lx_unlock(&c->lock);
@@ -103,6 +103,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 		lx_unlock(&c->lock);
 		return error;
 	}
+	lx_record(LX_RESERVED, c, now, number, q->budget, q->period);
 	lx_server(&c->servers, server)->members = 1;
 	*delay = lx_server(&c->servers, server)->end;
 	*delay -= lx_min(*delay, now);

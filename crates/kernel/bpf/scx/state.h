@@ -245,6 +245,8 @@ LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
 	return NULL;
 }
 
+#include "record.h"
+
 /* Books what the running task has used; all that is reported at `now` comes after that. */
 LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 {
@@ -261,6 +263,7 @@ LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 				c->overrun = lx_max(c->overrun, ran - left);
 		}
 		c->since = now;
+		lx_record(LX_RAN, c, now, c->current, ran, 0);
 		lx_ran(&c->servers, now, c->current, ran);
 	}
 	return now;
@@ -291,6 +294,35 @@ LX_INLINE void lx_note_release(struct lx_cpu *c, u64 now)
 		c->late_release = lx_max(c->late_release, now - at);
 }
 
+/* A task has something to do; it has nothing more to do. */
+LX_INLINE void lx_wakes(struct lx_cpu *c, u64 now, u32 slot)
+{
+	lx_record(LX_WOKE, c, now, slot, 0, 0);
+	lx_wake(&c->servers, now, slot);
+}
+
+LX_INLINE void lx_blocks(struct lx_cpu *c, u64 now, u32 slot)
+{
+	lx_record(LX_BLOCKED_NOW, c, now, slot, 0, 0);
+	lx_block(&c->servers, now, slot, 0);
+}
+
+/* A task is on the CPU. */
+LX_INLINE void lx_runs(struct lx_cpu *c, u64 now, u32 slot)
+{
+	u32 server = lx_member(slot)->server;
+
+	c->current = slot;
+	c->since = now;
+	c->switches++;
+	if (now < LX_SEEN(recording.until) && server != LX_NONE) {
+		const struct lx_server *s = lx_server(&c->servers, server);
+
+		lx_record(s->kind == LX_HARD ? LX_STARTED_RESERVED : LX_STARTED, c, now, slot,
+			  s->budget, s->period);
+	}
+}
+
 /* What is to be done once the lock is given back. */
 struct lx_outcome {
 	u32 cpu;
@@ -305,7 +337,7 @@ struct lx_outcome {
 LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 {
 	u32 server = lx_pick(&c->servers, now);
-	u64 due = lx_due(&c->servers), left;
+	u64 due = lx_due(&c->servers), left = 0, deadline = 0;
 
 	o->cpu = c->cpu;
 	o->slot = LX_NONE;
@@ -314,6 +346,10 @@ LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 
 		o->slot = s->head;
 		left = s->left;
+		deadline = s->deadline;
+	}
+	lx_record(LX_CHOSEN, c, now, o->slot, left, deadline);
+	if (server != LX_NONE) {
 		if (o->slot == c->current)
 			left -= lx_min(left, now - c->since);
 		due = lx_min(due, now + left);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use laxity_core::Span;
 use laxity_cpu::Share;
 
+use super::record::Recording;
 use super::requests::{Attendant, CHANGE, Entry, REPORT, TASK};
 use super::{CpuError, Policy, Reserved, load, system};
 
@@ -92,7 +93,26 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     }
     // Of a scheduler that the kernel took away, or of a loader that was killed.
     system::remove_pins()?;
-    load::start(&policy).map(|()| None)
+    load::start(&policy, 0).map(|()| None)
+}
+
+/// The same where no policy is up, with all that is decided recorded from the beginning, for so
+/// long; [`record`](super::record::record) gets it.
+///
+/// # Errors
+/// As [`up`]; also when a policy is up.
+pub fn up_recorded(policy: &str, length: Duration) -> Result<(), CpuError> {
+    let policy = Policy::named(policy)?;
+    let _lock = system::lock()?;
+    match system::running()? {
+        Some(name) if !system::is_ours(&name) => return Err(CpuError::Occupied { name }),
+        Some(_) => return Err(CpuError::Up),
+        None => system::remove_pins()?,
+    }
+    // The kernel takes its time to verify it.
+    let loading = Duration::from_secs(60);
+    load::start(&policy, system::after(loading + length))?;
+    Recording::open()?.until(system::after(length))
 }
 
 /// The kernel's own scheduler takes over again.

@@ -15,17 +15,23 @@ const BY_CPU: [&str; 2] = ["cpus", "alarms"];
 /// The name under which a map is pinned, which may have no dots.
 fn pinned_as(map: &str) -> Option<&str> {
     match map {
-        "cpus" | "alarms" | "tasks" | "refs" | "pool" | "reservations" => Some(map),
+        "cpus" | "alarms" | "tasks" | "refs" | "pool" | "reservations" | "events" => Some(map),
         ".data.setup" => Some("setup"),
         ".data.ended" => Some("ended"),
         ".data.totals" => Some("totals"),
+        ".data.recording" => Some("recording"),
         ".bss.members" => Some("members"),
         _ => None,
     }
 }
 
 /// Where bits of the policy go before anything is loaded.
-fn prepare(open: &mut OpenObject, policy: &Policy, cpus: u32) -> Result<(), CpuError> {
+fn prepare(
+    open: &mut OpenObject,
+    policy: &Policy,
+    cpus: u32,
+    recorded_until: u64,
+) -> Result<(), CpuError> {
     let mut setup = Image::default();
     setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(cpus).u32(policy.number());
     let setup = setup.into_bytes();
@@ -35,6 +41,10 @@ fn prepare(open: &mut OpenObject, policy: &Policy, cpus: u32) -> Result<(), CpuE
             map.set_max_entries(cpus).map_err(refused)?;
         } else if name == ".data.setup" {
             fill(map.initial_value_mut(), &setup)?;
+        } else if name == ".data.recording" {
+            let mut recording = Image::default();
+            recording.u64(recorded_until).u64(0);
+            fill(map.initial_value_mut(), &recording.into_bytes())?;
         }
     }
     Ok(())
@@ -52,10 +62,11 @@ fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
     Ok(())
 }
 
-/// Loads the scheduler, gives it the CPUs, and pins it.
-pub(super) fn start(policy: &Policy) -> Result<(), CpuError> {
+/// Loads the scheduler, gives it the CPUs, and pins it. What it does up to a time is recorded, zero
+/// for nothing.
+pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
-    prepare(&mut open, policy, system::cpus()?)?;
+    prepare(&mut open, policy, system::cpus()?, recorded_until)?;
     let mut object = open.load().map_err(refused)?;
     system::make_pins()?;
     let pinned = pin(&mut object);
@@ -105,7 +116,7 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
 pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
     use std::os::fd::AsFd as _;
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
-    prepare(&mut open, policy, 1)?;
+    prepare(&mut open, policy, 1, 0)?;
     let object = open.load().map_err(refused)?;
     let infos: Vec<_> = libbpf_rs::query::ProgInfoIter::default().collect();
     let mut costs = Vec::new();

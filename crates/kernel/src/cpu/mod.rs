@@ -11,6 +11,7 @@ mod keeper;
 #[cfg(feature = "kernel")]
 mod load;
 mod policy;
+pub mod record;
 #[cfg(feature = "kernel")]
 mod requests;
 mod reservations;
@@ -29,4 +30,4 @@ mod live;
 #[cfg(feature = "kernel")]
 pub use desk::{Desk, release, reserve};
 #[cfg(feature = "kernel")]
-pub use live::{CpuStatus, Inferred, Status, down, status, up, verify};
+pub use live::{CpuStatus, Inferred, Status, down, status, up, up_recorded, verify};

@@ -50,7 +50,7 @@ impl Policy {
             "bebs" | "berate" => *bebs::new(&bebs::Options::default()).rules(),
             _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
         };
-        (rules.load, rules.lapse) = (Load::Unblocked, LAPSE);
+        (rules.load, rules.lapse, rules.longest) = (Load::Unblocked, LAPSE, Some(LONGEST));
         if let Sizing::Adaptive(how) = &mut rules.sizing {
             (how.least, how.most) = (LEAST, MOST);
         }
@@ -72,7 +72,7 @@ impl Policy {
         let named = |why| CpuError::Policy { name: self.name.into(), why: Some(why) };
         match &self.berate {
             Some(options) => CpuRules::berate(options),
-            None => CpuRules::new(&self.rules, Some(LONGEST)),
+            None => CpuRules::new(&self.rules),
         }
         .map_err(named)
     }
@@ -82,8 +82,8 @@ impl Policy {
         self.rules.least_best_effort
     }
 
-    /// One CPU of it without tasks, to ask what fits.
-    pub(super) fn servers(&self) -> Servers {
+    /// One CPU of it without tasks, to ask what fits or what it would have decided.
+    pub fn servers(&self) -> Servers {
         Servers::new(self.rules)
     }
 }

@@ -15,7 +15,7 @@ pub struct CpuRules(How);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum How {
-    Servers { rules: Rules, longest: Option<Span> },
+    Servers(Rules),
     BeRate(berate::Options),
 }
 
@@ -35,12 +35,11 @@ impl fmt::Display for NotInKernel {
 impl std::error::Error for NotInKernel {}
 
 impl CpuRules {
-    /// Takes rules over. No best-effort period becomes longer than `longest`: budgets are cut
-    /// where the share would ask for more.
+    /// Takes rules over.
     ///
     /// # Errors
     /// Names what the kernel does not run.
-    pub fn new(rules: &Rules, longest: Option<Span>) -> Result<CpuRules, NotInKernel> {
+    pub fn new(rules: &Rules) -> Result<CpuRules, NotInKernel> {
         let Sizing::Adaptive(how) = &rules.sizing else {
             return Err(NotInKernel("the same period for all"));
         };
@@ -56,7 +55,7 @@ impl CpuRules {
         if how.basis != Basis::Budget {
             return Err(NotInKernel("a period from the average"));
         }
-        Ok(CpuRules(How::Servers { rules: *rules, longest }))
+        Ok(CpuRules(How::Servers(*rules)))
     }
 
     /// Takes BeRate over, below servers for reservations.
@@ -77,8 +76,8 @@ impl CpuRules {
     pub fn image(&self) -> Vec<u8> {
         let unlimited = |span: Option<Span>| span.map_or(u64::MAX, |s| s.0);
         let mut image = Image::default();
-        let (rules, longest) = match &self.0 {
-            How::Servers { rules, longest } => (rules, longest),
+        let rules = match &self.0 {
+            How::Servers(rules) => rules,
             How::BeRate(options) => {
                 let limits = options.limits;
                 let lapse = match options.load {
@@ -106,7 +105,7 @@ impl CpuRules {
             .u64(how.most.0.max(least))
             .u64(how.margin.into())
             .u64(how.lazy.into())
-            .u64(unlimited(*longest))
+            .u64(unlimited(rules.longest))
             .u64(unlimited(rules.ahead))
             .u64(0)
             .u64(rules.lapse.0)

@@ -98,6 +98,17 @@ pub(super) fn remove_pins() -> Result<(), CpuError> {
     }
 }
 
+/// The time of the scheduler, in ns.
+pub(super) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// So long from now on.
+pub(super) fn after(length: std::time::Duration) -> u64 {
+    now().saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+}
+
 /// One command at a time may change the scheduler.
 pub(super) fn lock() -> Result<fs::File, CpuError> {
     let path = Path::new("/run/laxity-cpu.lock");

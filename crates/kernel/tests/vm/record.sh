@@ -1,0 +1,28 @@
+# shellcheck shell=sh
+# What the scheduler of one processor was told and whom it chose, from its first moment on: tasks that
+# compute, sleep and answer, start others and end, with other weights, and two reservations.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+policy=$1
+
+kernel-cpu up-recorded "$policy" 6000
+kernel-cpu recorded /tmp/events >/tmp/lost &
+recorder=$!
+kernel-cpu run 3000 10000 tasks periodic 10000 2000 300 >/tmp/first &
+kernel-cpu run 9000 40000 tasks periodic 40000 8000 60 >/tmp/second &
+tasks respond 4000 100 1000 >/dev/null &
+answers=$!
+sleep 1.5
+tasks hog 1 3 >/dev/null &
+nice -n 7 tasks hog 1 3 >/dev/null &
+tasks forks 40 >/dev/null
+renice -n 3 $answers >/dev/null
+wait
+echo "== $policy"
+cat /tmp/lost /tmp/first /tmp/second
+kernel-cpu status | grep '^policy\|^cpu'
+kernel-cpu down
+judge_kernel
+echo "== events"
+cat /tmp/events
