@@ -22,6 +22,7 @@ mod stream;
 mod streams;
 mod tooling;
 mod top;
+mod trace_events;
 mod warning;
 
 use std::process::ExitCode;

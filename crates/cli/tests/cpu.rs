@@ -18,6 +18,12 @@ fn bad_usage_is_told_first() {
     laxity(&["cpu", "up", "--policy", "eevdf"]).fails(2, &["eevdf", "bebs-credit"]);
     laxity(&["cpu", "run", "--runtime", "4ms", "--period", "10ms"]).fails(2, &["CMD"]);
     laxity(&["cpu", "reserve", "one", "--runtime", "4ms", "--period", "10ms"]).fails(2, &["one"]);
+    let record = |file: &'static str, length: &'static str| {
+        laxity(&["cpu", "record", file, "--for", length])
+    };
+    record("unwritten", "1 parsec").fails(2, &["--for", "1 parsec"]);
+    record("unwritten", "11min").fails(2, &["at most 10 minutes"]);
+    assert!(!std::path::Path::new("unwritten").exists());
 }
 
 /// Fails when options of the server are not looked at before it does anything.
@@ -64,8 +70,11 @@ mod machine;
 
 #[cfg(feature = "kernel")]
 mod live {
+    use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+
+    use serde_json::Value;
 
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
@@ -90,6 +99,30 @@ mod live {
         for word in words {
             assert!(part.contains(word), "no `{word}` in {part}");
         }
+    }
+
+    /// Slices and waits end where they began, the reserved task's deadlines are there, none is
+    /// missed, and who runs on the only processor does so alone.
+    fn is_a_trace(text: &str) {
+        let trace: Value = serde_json::from_str(text).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        let named = |name: &str| events.iter().filter(|e| e["name"] == name).count();
+        assert!(named("deadline") >= 30, "{} deadlines", named("deadline"));
+        assert_eq!(named("deadline missed"), 0);
+        let mut open: BTreeMap<_, Vec<&Value>> = BTreeMap::new();
+        for event in events {
+            let track = (event["pid"].as_u64(), event["tid"].as_u64());
+            let names = open.entry(track).or_default();
+            match event["ph"].as_str() {
+                Some("B") => names.push(&event["name"]),
+                Some("E") => assert_eq!(names.pop(), Some(&event["name"]), "{event}"),
+                _ => {}
+            }
+            assert!(names.len() <= 1, "{event}");
+        }
+        assert!(open.values().all(Vec::is_empty));
+        let reserved = events.iter().filter(|e| e["args"]["reserved"] == true);
+        assert!(reserved.filter(|e| e["args"]["budget_us"] == 3000).count() >= 30);
     }
 
     /// Programs in C and in Rust, without any privilege, reserve for themselves and are in time beside
@@ -127,6 +160,9 @@ mod live {
             says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
             assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
         }
+        let trace = part(&text, "trace");
+        says(trace, &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"]);
+        is_a_trace(part(&text, "events"));
         let share = part(&text, "share");
         let own = "your user has 32.500 % of the 40.000 % that it may have; a runtime of 1.5 ms \
              would fit\nended with 1\n";

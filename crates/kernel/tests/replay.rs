@@ -93,7 +93,7 @@ fn program(name: &str) -> PathBuf {
 /// reservations, with what was left of the budget and the deadline to the nanosecond.
 ///
 /// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
-/// twice as long in the policy, and with `lx_begin_anew` left out; and when an event is not
+/// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
 /// recorded: tried with `LX_TIMER`.
 #[test]
 fn the_policy_decides_as_the_kernel_did() {

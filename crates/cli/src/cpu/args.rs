@@ -17,6 +17,8 @@ pub enum CpuCommand {
     Reserve(ReserveArgs),
     /// End a task's reservation; the task goes on as best effort.
     Release(ReleaseArgs),
+    /// Record what happens on the CPUs, for Perfetto and chrome://tracing.
+    Record(RecordArgs),
     /// Let programs reserve CPU time for themselves, over a local socket.
     Serve(ServeArgs),
     /// Give the CPUs back to the kernel's own scheduler.
@@ -72,6 +74,16 @@ pub struct ReserveArgs {
 pub struct ReleaseArgs {
     /// The task.
     pub pid: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// The file: trace events in JSON.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// For how long, at most `10min`.
+    #[arg(long = "for", value_name = "TIME", default_value = "5s")]
+    pub length: String,
 }
 
 #[derive(Debug, Args)]

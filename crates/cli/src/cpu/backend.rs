@@ -7,7 +7,10 @@ pub use without::*;
 
 #[cfg(feature = "kernel")]
 mod with {
+    use std::time::Duration;
+
     use laxity_cpu::{Reservation, Share};
+    use laxity_kernel::cpu::record::Event;
     use laxity_kernel::cpu::{self, CpuError, Desk, Keeper};
 
     use crate::cpu::status::{Cpu, Inferred, Reserved, Status};
@@ -69,6 +72,20 @@ mod with {
         Ok((Box::new(desk), warning))
     }
 
+    /// Of the scheduler that is up.
+    pub struct Recorder(cpu::record::Recorder);
+
+    impl Recorder {
+        pub fn open() -> Result<Recorder, Failure> {
+            Ok(Recorder(cpu::record::Recorder::open()?))
+        }
+
+        /// Answers how many events were lost.
+        pub fn record(&self, length: Duration, each: impl FnMut(Event)) -> Result<u64, Failure> {
+            Ok(self.0.record(Some(length), each)?)
+        }
+    }
+
     pub fn status() -> Result<Status, Failure> {
         let status = cpu::status()?;
         let us = |ns: u64| ns as f64 / 1e3;
@@ -116,8 +133,11 @@ mod with {
 
 #[cfg(not(feature = "kernel"))]
 mod without {
+    use std::time::Duration;
+
     use laxity_cpu::Reservation;
     use laxity_kernel::cpu::Keeper;
+    use laxity_kernel::cpu::record::Event;
 
     use crate::cpu::status::Status;
     use crate::failure::Failure;
@@ -140,6 +160,18 @@ mod without {
 
     pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
         Failure::without_kernel()
+    }
+
+    pub enum Recorder {}
+
+    impl Recorder {
+        pub fn open() -> Result<Recorder, Failure> {
+            Failure::without_kernel()
+        }
+
+        pub fn record(&self, _: Duration, _: impl FnMut(Event)) -> Result<u64, Failure> {
+            match *self {}
+        }
     }
 
     pub fn status() -> Result<Status, Failure> {

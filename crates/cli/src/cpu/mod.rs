@@ -4,6 +4,7 @@ pub mod args;
 mod backend;
 mod metrics;
 mod program;
+mod record;
 mod serve;
 mod status;
 pub mod top;
@@ -33,6 +34,7 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
             program::release(args.pid)?;
             warning::say(format!("task {} is best effort", args.pid));
         }
+        CpuCommand::Record(args) => record::run(args)?,
         CpuCommand::Serve(args) => serve::run(args)?,
         CpuCommand::Down => {
             backend::down()?;

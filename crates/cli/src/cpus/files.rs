@@ -7,7 +7,7 @@ use std::path::Path;
 use laxity_scenario::csv::{JobOutcome, JobRow, JobWriter, SliceRow, SliceWriter};
 
 use super::schedule::Schedule;
-use super::trace_events::TraceEvents;
+use super::trace_events::ScheduleEvents;
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
 
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub struct Files {
     slices: Option<SliceWriter<File>>,
     jobs: Option<JobWriter<File>>,
-    events: Option<TraceEvents<BufWriter<File>>>,
+    events: Option<ScheduleEvents<BufWriter<File>>>,
 }
 
 impl Files {
@@ -27,7 +27,7 @@ impl Files {
         };
         let events = args.trace_out.as_deref().map(|path| {
             let file = BufWriter::new(create(path)?);
-            TraceEvents::new(file).map_err(|e| Failure::write("--trace-out", &e))
+            ScheduleEvents::new(file).map_err(|e| Failure::write("--trace-out", &e))
         });
         Ok(Files {
             slices: args.slices.as_deref().map(create).transpose()?.map(SliceWriter::new),

@@ -97,7 +97,7 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
 }
 
 /// The same where no policy is up, with all that is decided recorded from the beginning, for so
-/// long; [`record`](super::record::record) gets it.
+/// long; [`Recorder`](super::record::Recorder) gets it.
 ///
 /// # Errors
 /// As [`up`]; also when a policy is up.

@@ -173,6 +173,7 @@ impl fmt::Display for Event {
 
 #[cfg(feature = "kernel")]
 mod live {
+    use std::fs::File;
     use std::time::Duration;
 
     use libbpf_rs::{MapCore as _, MapFlags, MapHandle, RingBufferBuilder};
@@ -211,45 +212,66 @@ mod live {
         }
     }
 
-    /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded) began;
-    /// hands each event over, in order on each CPU. Answers how many were lost.
-    ///
-    /// # Errors
-    /// When the scheduler is not up.
-    pub fn record(length: Option<Duration>, mut each: impl FnMut(Event)) -> Result<u64, CpuError> {
-        // Says what is wrong where it is not up.
-        live::attend(&[])?;
-        let recording = Recording::open()?;
-        let events = MapHandle::from_pinned_path(system::pin("events")).map_err(refused)?;
-        let (mut until, before) = recording.look()?;
-        // Not what an earlier one has left there.
-        let since = if length.is_some() { system::now() } else { 0 };
-        let mut take = |bytes: &[u8]| {
-            if let Some(event) = Event::read(bytes).filter(|event| event.at.0 >= since) {
-                each(event);
+    /// Records what the scheduler of this machine does.
+    pub struct Recorder {
+        recording: Recording,
+        events: MapHandle,
+        _lock: File,
+    }
+
+    impl Recorder {
+        /// Of the scheduler that is up.
+        ///
+        /// # Errors
+        /// When none is, it cannot be asked, or somebody else records.
+        pub fn open() -> Result<Recorder, CpuError> {
+            // Says what is wrong where it is not up.
+            live::attend(&[])?;
+            let lock = system::lock_recording()?;
+            let events = MapHandle::from_pinned_path(system::pin("events")).map_err(refused)?;
+            Ok(Recorder { recording: Recording::open()?, events, _lock: lock })
+        }
+
+        /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
+        /// began; hands each event over, in order on each CPU. Answers how many were lost.
+        ///
+        /// # Errors
+        /// When the kernel does not give them.
+        pub fn record(
+            &self,
+            length: Option<Duration>,
+            mut each: impl FnMut(Event),
+        ) -> Result<u64, CpuError> {
+            let (mut until, before) = self.recording.look()?;
+            // Not what an earlier one has left there.
+            let since = if length.is_some() { system::now() } else { 0 };
+            let mut take = |bytes: &[u8]| {
+                if let Some(event) = Event::read(bytes).filter(|event| event.at.0 >= since) {
+                    each(event);
+                }
+                0
+            };
+            let mut ring = RingBufferBuilder::new();
+            ring.add(&self.events, &mut take).map_err(refused)?;
+            let ring = ring.build().map_err(refused)?;
+            if let Some(length) = length {
+                until = system::after(length);
+                self.recording.until(until)?;
             }
-            0
-        };
-        let mut ring = RingBufferBuilder::new();
-        ring.add(&events, &mut take).map_err(refused)?;
-        let ring = ring.build().map_err(refused)?;
-        if let Some(length) = length {
-            until = system::after(length);
-            recording.until(until)?;
-        }
-        while system::now() < until {
-            std::thread::sleep(STEP);
+            while system::now() < until {
+                std::thread::sleep(STEP);
+                ring.consume().map_err(refused)?;
+            }
             ring.consume().map_err(refused)?;
+            Ok(self.recording.look()?.1 - before)
         }
-        ring.consume().map_err(refused)?;
-        Ok(recording.look()?.1 - before)
     }
 }
 
 #[cfg(feature = "kernel")]
-pub(super) use live::Recording;
+pub use live::Recorder;
 #[cfg(feature = "kernel")]
-pub use live::record;
+pub(super) use live::Recording;
 
 #[cfg(test)]
 mod tests {

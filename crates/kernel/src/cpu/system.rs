@@ -4,6 +4,9 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
 use super::CpuError;
 use super::error::io;
 
@@ -109,16 +112,32 @@ pub(super) fn after(length: std::time::Duration) -> u64 {
     now().saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// One command at a time may change the scheduler.
+/// One command at a time may change the scheduler; others wait.
 pub(super) fn lock() -> Result<fs::File, CpuError> {
     let path = Path::new("/run/laxity-cpu.lock");
+    let file = lock_file(path)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|e| io(path)(e.into()))?;
+    Ok(file)
+}
+
+/// One at a time may record: what one has fetched another does not see.
+pub(super) fn lock_recording() -> Result<fs::File, CpuError> {
+    let path = Path::new("/run/laxity-cpu-record.lock");
+    let file = lock_file(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => {
+            Err(CpuError::State("somebody records already; try again when that has ended"))
+        }
+        Err(error) => Err(io(path)(error.into())),
+    }
+}
+
+fn lock_file(path: &Path) -> Result<fs::File, CpuError> {
     let mut options = fs::OpenOptions::new();
     options.create(true).write(true).truncate(false);
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(io(path))?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
-        .map_err(|e| io(path)(e.into()))?;
-    Ok(file)
+    options.open(path).map_err(io(path))
 }
 
 #[cfg(test)]

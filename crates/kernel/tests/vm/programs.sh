@@ -63,6 +63,17 @@ beside as 1000 periodic-c 50
 echo "== rust"
 beside as 1001 periodic 50
 
+echo "== trace"
+told as 1000 laxity cpu record /tmp/none.json --for 1ms
+laxity cpu run --runtime 3ms --period 10ms -- tasks periodic 10000 2000 1000 /tmp/over >/tmp/begun &
+periodic=$!
+wait_for grep -q begun /tmp/begun
+beside laxity cpu record /tmp/trace.json --for 400ms
+: >/tmp/over
+wait $periodic
+echo "== events"
+cat /tmp/trace.json
+
 echo "== share"
 $setpriv --reuid 1000 laxity cpu run --runtime 6500us --period 20ms -- sleep 600 &
 holder=$!
