@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * What the CPUs' scheduler uses of the kernel: the fields it touches, found at load time by their
- * names in the running kernel's type information, so that one object serves Linux 6.18 to 7.x.
+ * names in the running kernel's type information, so that one object serves Linux 6.18 to 7.3.
  */
 #ifndef LAXITY_SCX_KERNEL_H
 #define LAXITY_SCX_KERNEL_H

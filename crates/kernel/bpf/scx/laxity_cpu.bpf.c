@@ -143,13 +143,16 @@ void laxity_enqueue(u64 *ctx)
 	}
 }
 
-/* A waiting task is taken away, by a change of its attributes for example. */
+/* A waiting task is taken away, by a change of its attributes for example. Later kernels, 7.3 for
+ * one, call this for those that `dispatch` hands over, too. */
 SEC("struct_ops/dequeue")
 void laxity_dequeue(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
+	struct lx_task *t = lx_task_of(p, NULL);
 
-	lx_sleeps(p);
+	if (t && LX_SEEN(t->queued))
+		lx_sleeps(p);
 }
 
 enum lx_choice {

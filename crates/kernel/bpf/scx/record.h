@@ -54,7 +54,7 @@ struct {
 } events SEC(".maps");
 
 /* Not a part of those that call it, whose stacks are full. */
-static __attribute__((noinline)) int lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
+LX_CALLED u32 lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
 {
 	struct lx_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	struct lx_task *t;
