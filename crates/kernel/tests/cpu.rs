@@ -160,12 +160,11 @@ fn berate_infers_and_policies_change_under_load() {
 
 /// Reservations on two and on four processors beside more computing tasks than processors.
 ///
-/// The emulator runs virtual processors in turn and cuts the time between them where it likes; now
-/// and then a job of the 50 comes late by some microseconds, and whether that is the emulator's doing
-/// or the scheduler's is not known. So this wants nearly all in time; one processor is held to all.
+/// The emulator runs virtual processors in turn and cuts the time between them where it likes, and
+/// a processor that it does not run seems to compute: in recordings a job of 8 ms executes for 14 to
+/// 40 ms now and then. So budgets and periods have room for that here, and all jobs are in time.
 ///
-/// Fails when a CPU's timer is set only if the last of several looks wants it, which is what it
-/// was: budgets then end with the kernel's slice, and reserved tasks wait for it.
+/// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 36 ms on average).
 #[test]
 fn reservations_are_kept_on_several_processors() {
     for processors in ["2", "4"] {
@@ -175,7 +174,8 @@ fn reservations_are_kept_on_several_processors() {
         assert!(text.contains("forks ended 100 failed 0"), "{text}");
         assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
         for line in jobs {
-            assert!(number(line, "jobs", "missed") <= 2, "{text}");
+            assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
+            assert!(number(line, "jobs", "mean_us") < 20_000, "{text}");
         }
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on several processors: two reservations beside computing tasks and
-# new processes. Their time is cut between the processors, so it shows order and misses only.
+# new processes. Their time is cut between the processors, so it shows order and misses only; what
+# takes 8 ms of a processor may take 40 ms of its time, so reservations are ample.
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
@@ -8,9 +9,9 @@ sleep 2
 kernel-cpu up
 tasks hog 6 60 &
 hogs=$!
-kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/first &
+kernel-cpu run 30000 100000 tasks periodic 100000 8000 25 >/tmp/first &
 first=$!
-kernel-cpu run 9000 40000 tasks periodic 40000 8000 25 >/tmp/second &
+kernel-cpu run 30000 100000 tasks periodic 100000 8000 25 >/tmp/second &
 second=$!
 tasks forks 100
 wait $first
