@@ -8,7 +8,6 @@ policy=$1
 
 kernel-cpu up-recorded "$policy" 6000
 kernel-cpu recorded /tmp/events >/tmp/lost &
-recorder=$!
 kernel-cpu run 3000 10000 tasks periodic 10000 2000 300 >/tmp/first &
 kernel-cpu run 9000 40000 tasks periodic 40000 8000 60 >/tmp/second &
 tasks respond 4000 100 1000 >/dev/null &
