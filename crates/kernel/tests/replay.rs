@@ -25,6 +25,8 @@ struct Again {
     reservations: HashMap<u32, Reservation>,
     /// Decisions, and how many of them chose a task.
     decisions: [u32; 2],
+    /// Weights that tasks got while they were there.
+    weights: Vec<u32>,
 }
 
 impl Again {
@@ -61,6 +63,7 @@ impl Again {
             }
             What::Left => self.servers.leave(at, of(), Span::ZERO),
             What::Weighed { weight } => {
+                self.weights.push(weight);
                 let changed = self.servers.change(at, of(), &weighing(weight));
                 assert!(changed.is_ok(), "{event}: {changed:?}");
             }
@@ -94,7 +97,8 @@ fn program(name: &str) -> PathBuf {
 ///
 /// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
 /// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
-/// recorded: tried with `LX_TIMER`.
+/// recorded: tried with `LX_TIMER`. Without `grouping.changes` the
+/// group's weight does not reach its task.
 #[test]
 fn the_policy_decides_as_the_kernel_did() {
     if !available() {
@@ -110,13 +114,16 @@ fn the_policy_decides_as_the_kernel_did() {
         assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
 
         let servers = Policy::named(policy).expect("a policy").servers();
-        let mut again = Again { servers, reservations: HashMap::new(), decisions: [0, 0] };
+        let mut again =
+            Again { servers, reservations: HashMap::new(), decisions: [0, 0], weights: Vec::new() };
         for line in part(&text, "events").lines() {
             let event = Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
             again.tell(&event);
         }
         eprintln!("{policy}: {:?} decisions, of a task", again.decisions);
         assert_eq!(again.reservations.len(), 2);
+        // A nice value of 3, and 175 hundredths of 20.
+        assert!([17, 35].iter().all(|w| again.weights.contains(w)), "{:?}", again.weights);
         assert!(again.decisions[1] > 3000, "{policy}: {:?}", again.decisions);
     }
 }

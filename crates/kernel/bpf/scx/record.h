@@ -7,7 +7,7 @@
 #ifndef LAXITY_SCX_RECORD_H
 #define LAXITY_SCX_RECORD_H
 
-/* As laxity_kernel::cpu::record has them; what slot, a and b are where it is no task, nothing and nothing. */
+/* As laxity_kernel::cpu::record has them; said is what a and b are, and slot where it is no task. */
 enum lx_what {
 	/* A task has a server of its own: weight, what was learnt of it. */
 	LX_JOINED,

@@ -1,10 +1,15 @@
 # shellcheck shell=sh
 # What the scheduler of one processor was told and whom it chose, from its first moment on: tasks that
-# compute, sleep and answer, start others and end, with other weights, and two reservations.
+# compute, sleep and answer, start others and end, with other weights of their own and of their
+# group, and two reservations.
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
 policy=$1
+
+groups=/sys/fs/cgroup
+echo +cpu >$groups/cgroup.subtree_control
+mkdir $groups/one
 
 kernel-cpu up-recorded "$policy" 6000
 kernel-cpu recorded /tmp/events >/tmp/lost &
@@ -13,10 +18,12 @@ kernel-cpu run 9000 40000 tasks periodic 40000 8000 60 >/tmp/second &
 tasks respond 4000 100 1000 >/dev/null &
 answers=$!
 sleep 1.5
-tasks hog 1 3 >/dev/null &
+sh -c "echo 0 >$groups/one/cgroup.procs; exec tasks hog 1 3" >/dev/null &
 nice -n 7 tasks hog 1 3 >/dev/null &
 tasks forks 40 >/dev/null
 renice -n 3 $answers >/dev/null
+# While it runs; it counts when the task next waits its turn.
+echo 175 >$groups/one/cpu.weight
 wait
 echo "== $policy"
 cat /tmp/lost /tmp/first /tmp/second
