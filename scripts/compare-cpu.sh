@@ -109,12 +109,12 @@ run() {
     local folder=$results/$1 scheduler=$2 group=${1%%-*} with=("${programs[@]}") tests=() place why stamp
     shift 2
     mkdir -p "$folder"
-    for tests_of in berate bebs more; do
+    for tests_of in berate bebs more film; do
         case $group in
             "$tests_of" | short) tests+=("$tests_of") ;;
         esac
     done
-    case $group in more) with+=("${more[@]}") ;; esac
+    case $group in more | film) with+=("${more[@]}") ;; esac
     case $scheduler in
         laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
         scx_*)

@@ -252,7 +252,24 @@ pub fn full() -> Vec<Group> {
         Group { name: "berate", schedulers: &SCHEDULERS, tests: berate },
         Group { name: "bebs", schedulers: &SCHEDULERS, tests: bebs },
         Group { name: "more", schedulers: &SCHEDULERS, tests: more },
+        Group { name: "film", schedulers: &["eevdf", "laxity-berate"], tests: film() },
     ]
+}
+
+/// What a film costs at each quality level: a player that scales pictures itself, and one that hands
+/// them to a server that does.
+fn film() -> Vec<Test> {
+    const LEVELS: [(&str, &str); 7] = [
+        ("berate-fig1-1", "BeRate, figure 1: a film at its best, scaled with lanczos"),
+        ("berate-fig1-2", "BeRate, figure 1, with spline"),
+        ("berate-fig1-3", "BeRate, figure 1, with bicubic"),
+        ("berate-fig1-4", "BeRate, figure 1, with area"),
+        ("berate-fig1-5", "BeRate, figure 1, with bilinear"),
+        ("berate-fig1-6", "BeRate, figure 1, with fast_bilinear"),
+        ("berate-fig1-7", "BeRate, figure 1, at its worst, with neighbor"),
+    ];
+    let level = |(level, heading)| test(heading, format!("film:{level}"), Who::All, "alone load");
+    (1..).zip(LEVELS).map(level).collect()
 }
 
 /// A short row of each kind.

@@ -124,6 +124,7 @@ impl Run {
             ("seconds", "time", "s"),
             ("per_second", "a second", "1/s"),
             ("ended", "ended", "processes"),
+            ("load", "load", "%"),
         ] {
             if let Some(value) = line.get(key) {
                 self.add(format!("{subject} {of}"), unit, value);
