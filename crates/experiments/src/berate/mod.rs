@@ -74,7 +74,8 @@ fn work(job: &Job) -> u128 {
 fn measure(job: &Job, control: &Control) -> Result<Finished, ExperimentError> {
     let mut finished = runs::measure(&PARTS, job, control)?;
     if job.wants("fig1") && !control.stopped() {
-        let what = "it is the load of a video player and its window system on two machines of 2002";
+        let what = "it is the load of a video player and its window system on two machines of 2002; \
+                    `make compare-cpu` measures that of ffmpeg, live";
         finished.lacking.push((format!("{}.fig1", PAPER.name), what.to_owned()));
     }
     Ok(finished)
