@@ -13,11 +13,10 @@ timed() {
     shift
     time -p "$@" 2>"$to"
 }
-# LEVEL, from the best on
+# HOW, as ffmpeg calls ways to scale
 test_film() {
     has ffmpeg || return 0
-    how=$(echo lanczos spline bicubic area bilinear fast_bilinear neighbor | cut -d ' ' -f "$1")
-    scale=scale=800x600:flags=$how
+    scale=scale=800x600:flags=$1
     # Four seconds of the film at its own speed.
     film="ffmpeg -nostdin -loglevel error -threads 1 -re -t 4 -i clip.avi"
     # shellcheck disable=SC2086 # several words

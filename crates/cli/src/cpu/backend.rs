@@ -13,6 +13,7 @@ mod with {
     use laxity_kernel::cpu::record::Event;
     use laxity_kernel::cpu::{self, CpuError, Desk, Keeper};
 
+    use crate::cpu::name_of;
     use crate::cpu::status::{Cpu, Inferred, Reserved, Status};
     use crate::failure::Failure;
 
@@ -112,8 +113,7 @@ mod with {
         });
         let inferred = status.inferred.iter().map(|t| Inferred {
             pid: t.pid,
-            name: std::fs::read_to_string(format!("/proc/{}/comm", t.pid))
-                .map_or(String::new(), |name| name.trim_end().to_owned()),
+            name: name_of(t.pid).unwrap_or_default(),
             cpu: t.cpu,
             budget_ms: ms(t.budget.0),
             period_ms: ms(t.period.0),

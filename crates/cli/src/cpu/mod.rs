@@ -44,6 +44,12 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What a task calls itself; `None` when it has ended.
+fn name_of(pid: u32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
+}
+
 /// The scheduler as it is now.
 pub fn now() -> Result<Status, Failure> {
     backend::status()

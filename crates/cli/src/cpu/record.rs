@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use laxity_core::{Span, Time};
@@ -33,7 +32,7 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
     let file = File::create(&args.file).map_err(|e| named(&e))?;
-    let mut live = Live::new(BufWriter::new(file), name).map_err(|e| named(&e))?;
+    let mut live = Live::new(BufWriter::new(file), super::name_of).map_err(|e| named(&e))?;
     let mut failed = None;
     let lost = recorder.record(length, |event| {
         if failed.is_none() {
@@ -53,12 +52,6 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a task calls itself; `None` when it has ended.
-fn name(pid: u32) -> Option<String> {
-    let name = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("comm"));
-    name.ok().map(|name| name.trim_end().to_owned())
-}
-
 /// What is known of a task.
 #[derive(Default)]
 struct Task {
@@ -67,8 +60,8 @@ struct Task {
     /// Of its server, when it was chosen last.
     left: Span,
     deadline: Time,
-    /// The last that was drawn.
-    drawn: Time,
+    /// Of its reservation, the deadline of the job that it executed last, and until when.
+    job: Option<(Time, Time)>,
     doing: Doing,
 }
 
@@ -202,18 +195,24 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         };
         let task = self.task(pid);
         let (name, track) = (task.name.clone(), Track { pid: TASKS, tid: task.tid });
-        let reserved = task.doing == Doing::Running { reserved: true };
-        let deadline = task.deadline;
-        let is_new = reserved && std::mem::replace(&mut task.drawn, deadline) != deadline;
+        let mut before = None;
+        if task.doing == (Doing::Running { reserved: true }) {
+            before = task.job.replace((task.deadline, at)).filter(|job| job.0 != task.deadline);
+        }
         self.events.end(&name, Track { pid: CPUS, tid: cpu }, at)?;
         self.turn(at, pid, doing)?;
-        match is_new {
-            true if at > deadline => {
-                let by = format!("\"late_us\":{}", micros(at.since(deadline).0));
+        self.judge(track, before)
+    }
+
+    /// A job that is over: a task may execute it in parts, and the last one tells.
+    fn judge(&mut self, track: Track, job: Option<(Time, Time)>) -> io::Result<()> {
+        match job {
+            Some((deadline, end)) if end > deadline => {
+                let by = format!("\"late_us\":{}", micros(end.since(deadline).0));
                 self.events.instant("deadline missed", track, deadline, &by)
             }
-            true => self.events.instant("deadline", track, deadline, ""),
-            false => Ok(()),
+            Some((deadline, _)) => self.events.instant("deadline", track, deadline, ""),
+            None => Ok(()),
         }
     }
 
@@ -231,6 +230,8 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
             self.turn(last, pid, Doing::Sleeping)?;
             let task = self.task(pid);
             let (track, name) = (Track { pid: TASKS, tid: task.tid }, task.name.clone());
+            let last_job = task.job;
+            self.judge(track, last_job)?;
             self.events.thread(track, &format!("{name} ({pid})"))?;
         }
         self.events.finish()
@@ -243,14 +244,16 @@ mod tests {
 
     use super::*;
 
-    /// A task that computes is interrupted by a reserved one, whose second job ends late.
+    /// A task that computes is interrupted by a reserved one, whose second job has two parts and ends
+    /// late.
     const TOLD: &str = "\
         0 0 0 1 10 20 0\n5 0 0 1 10 0 0\n9 0 0 1 10 5000000 50000000\n10 0 0 1 10 5000000 50000000\n\
         5 1000000 0 2 20 0 0\n9 1000000 0 2 20 2000000 5000000\n7 1000000 0 1 10 1000000 0\n\
         12 1000000 0 1 10 0 0\n11 1000000 0 2 20 2000000 4000000\n6 3000000 0 2 20 0 0\n\
         12 3000000 0 2 20 0 0\n10 3000500 0 1 10 5000000 50000000\n5 5000000 0 2 20 0 0\n\
         9 5000000 0 2 20 2000000 9000000\n12 8000000 0 1 10 0 0\n\
-        11 8000000 0 2 20 2000000 4000000\n6 9500000 0 2 20 0 0\n3 9500000 0 2 20 0 0\n\
+        11 8000000 0 2 20 2000000 4000000\n12 8500000 0 2 20 0 0\n\
+        11 9000000 0 2 20 1500000 4000000\n6 9500000 0 2 20 0 0\n3 9500000 0 2 20 0 0\n\
         9 9500000 0 4294967295 0 0 0\n";
 
     fn trace() -> Vec<Value> {
@@ -265,7 +268,7 @@ mod tests {
     }
 
     /// Fails when a slice does not end, a task waits while it runs, who sleeps is said to wait, or a
-    /// deadline is judged by another one's.
+    /// deadline is judged by another one's, or by the first part of its job (which it was).
     #[test]
     fn slices_waits_and_deadlines_are_shown() {
         let events = trace();
@@ -290,6 +293,8 @@ mod tests {
                 "B 3000.5 task 10",
                 "E 8000 task 10",
                 "B 8000 player \"one\"",
+                "E 8500 player \"one\"",
+                "B 9000 player \"one\"",
                 "E 9500 player \"one\"",
             ]
         );
@@ -315,10 +320,14 @@ mod tests {
                 "E 1000 waiting",
                 "B 1000 running",
                 "E 3000 running",
-                "i 5000 deadline",
                 "B 5000 waiting",
                 "E 8000 waiting",
                 "B 8000 running",
+                "E 8500 running",
+                "B 8500 waiting",
+                "i 5000 deadline",
+                "E 9000 waiting",
+                "B 9000 running",
                 "E 9500 running",
                 "i 9000 deadline missed",
             ]
