@@ -1,15 +1,17 @@
 //! Threads and processes that come, go and change while they work, for tests of the CPUs' scheduler.
 //!
 //! ```text
-//! churn COUNT SEED   so many changes: threads that start and end, other CPUs, other nice values,
-//!                    processes, and real-time priorities and back; then waits for all. Prints what
-//!                    was done and how many tasks did not do their work to the end
+//! churn COUNT SEED FILE   so many changes, and more until the file is there: threads that start and
+//!                         end, other CPUs, other nice values, processes, and real-time priorities
+//!                         and back; then waits for all. Prints what was done and how many tasks did
+//!                         not do their work to the end
 //! ```
 
 #[path = "../tests/support/random.rs"]
 #[allow(dead_code)] // tests draw more kinds of numbers
 mod random;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,6 +24,8 @@ use random::Random;
 
 /// At a time.
 const THREADS: usize = 24;
+/// More than so many times the changes are not made: nobody may come to say that it is enough.
+const MOST: u64 = 50;
 /// A thread that has not ended so long after it was told to is lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -100,16 +104,20 @@ fn some(random: &mut Random, processors: usize) -> CpuSet {
 }
 
 fn main() {
-    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
-    let &[count, seed] = &numbers[..] else {
-        eprintln!("churn COUNT SEED");
+    let mut arguments = std::env::args().skip(1);
+    let mut number = || arguments.next()?.parse::<u64>().ok();
+    let (Some(count), Some(seed), Some(enough)) = (number(), number(), arguments.next()) else {
+        eprintln!("churn COUNT SEED FILE");
         std::process::exit(2);
     };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut random = Random(seed);
     let mut workers: Vec<Worker> = Vec::new();
     let mut done = Done::default();
-    for _ in 0..count {
+    for made in 0..count * MOST {
+        if made >= count && Path::new(&enough).exists() {
+            break;
+        }
         let choice = random.below(100);
         if workers.len() < 2 || (choice < 25 && workers.len() < THREADS) {
             workers.push(Worker::start(5 + random.below(50), processors as u64));

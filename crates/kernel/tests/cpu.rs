@@ -181,8 +181,8 @@ fn reservations_are_kept_on_several_processors() {
     }
 }
 
-/// Five thousand changes: threads and processes start and end, go to other processors, get other
-/// weights, leave for the kernel's real-time scheduler and come back, while policies change. Every
+/// Five thousand changes at least: threads and processes start and end, go to other processors, get
+/// other weights, leave for the kernel's real-time scheduler and come back, while policies change. Every
 /// thread comes to its end, and the kernel has nothing to say.
 ///
 /// Fails when a task is taken to a processor that it may not use (the kernel ends the scheduler),
@@ -195,7 +195,7 @@ fn thousands_of_changes_lose_no_task() {
         assert_eq!((done("failed"), done("lost")), (0, 0), "{text}");
         assert_eq!(done("starts"), done("ends"), "{text}");
         let changed = number(&text, "policies", "changed");
-        assert!(changed > 4, "{text}");
+        assert!(changed >= 6, "{text}");
         // The kernel did not take it away meanwhile.
         assert_eq!(text.matches("instead of ").count() as u64, changed, "{text}");
         // Time never goes back.

@@ -6,14 +6,17 @@ set -eu
 . ./judge.sh
 sleep 2
 kernel-cpu up
-churn "$1" 7 >/tmp/churn &
+# How long so many changes take depends on the policy: they go on until there were two rounds.
+churn "$1" 7 /tmp/enough >/tmp/churn &
 churn=$!
-changed=0
+changed=0 rounds=0
 while kill -0 $churn 2>/dev/null; do
     for policy in berate bebs-credit bebs; do
         kernel-cpu up $policy && changed=$((changed + 1))
         sleep 0.05
     done
+    rounds=$((rounds + 1))
+    [ $rounds -lt 2 ] || : >/tmp/enough
 done
 wait $churn
 cat /tmp/churn
