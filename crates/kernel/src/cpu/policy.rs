@@ -2,7 +2,7 @@
 
 use laxity_core::Span;
 use laxity_cpu::berate::{self, Limits};
-use laxity_cpu::servers::{Load, Rules, Servers, Sizing};
+use laxity_cpu::servers::{Exhaustion, Load, Rules, Servers, Sizing};
 use laxity_cpu::{Share, bebs, bebs_credit};
 
 use super::{CpuError, CpuRules};
@@ -18,6 +18,10 @@ const LEAST: Span = Span(100_000);
 /// The greatest budget. With the papers' 200 ms compute-bound tasks take turns half as often as
 /// under Linux 2.6, to which BEBS is compared there.
 const MOST: Span = Span::from_millis(100);
+/// Of a task that has not yet slept, under `bebs-credit`. Budgets that are recharged at once may be
+/// as small as jobs are, and smaller: deadlines come no later for it, and who answers is not put off
+/// by what it might have needed. Under `bebs` the rest of a job waits for the next period.
+const FIRST: Span = Span::from_millis(1);
 
 /// The load are tasks that ran within a second: nearly all of a system's hundreds sleep for longer,
 /// while all that the papers play have shorter periods.
@@ -53,6 +57,9 @@ impl Policy {
         (rules.load, rules.lapse, rules.longest) = (Load::Unblocked, LAPSE, Some(LONGEST));
         if let Sizing::Adaptive(how) = &mut rules.sizing {
             (how.least, how.most) = (LEAST, MOST);
+            if rules.exhaustion == Exhaustion::Recharge {
+                (how.first, how.margin) = (FIRST, 0);
+            }
         }
         let berate = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };
         Ok(Policy { name: known, rules, berate: (known == "berate").then_some(berate) })
@@ -90,7 +97,37 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
+    use laxity_core::Time;
+    use laxity_cpu::{Attributes, CpuId, Policy as _, TaskId};
+
     use super::*;
+
+    /// Budgets in us: of a new task, and after many jobs of 200 us, 4 ms of sleep between them.
+    fn budgets(name: &str) -> [u64; 2] {
+        let (task, job, mut now) = (TaskId(0), Span(200_000), Time(0));
+        let mut servers = Policy::named(name).expect("a policy").servers();
+        let budget = |servers: &Servers| servers.server_of(task).expect("a server").0.0 / 1000;
+        servers.join(now, task, &Attributes::default()).expect("room");
+        servers.wake(now, task);
+        let first = budget(&servers);
+        for _ in 0..100 {
+            servers.pick(now, CpuId(0));
+            now += job;
+            servers.block(now, task, job);
+            now += Span::from_millis(4);
+            servers.timer(now);
+            servers.wake(now, task);
+        }
+        [first, budget(&servers)]
+    }
+
+    /// Under `bebs-credit` what jobs need and no more: a longer budget is a later deadline. Under
+    /// `bebs` as the paper has them, with half as much again.
+    #[test]
+    fn budgets_that_are_recharged_at_once_are_short() {
+        assert_eq!(budgets("bebs-credit"), [1000, 200]);
+        assert_eq!(budgets("bebs"), [15_000, 300]);
+    }
 
     #[test]
     fn every_policy_is_one_that_the_kernel_runs() {
