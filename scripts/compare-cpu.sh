@@ -162,7 +162,9 @@ run() {
 # them.
 plan=$("$compare" plan "$which")
 if [ "$which" = full ]; then
-    for name in scx_flash scx_bpfland scx_lavd; do peer "$name" >&2 || true; done
+    for name in scx_flash scx_bpfland scx_lavd; do
+        case " ${only:-$name} " in *" $name "*) peer "$name" >&2 || true ;; esac
+    done
 fi
 failed=0
 while read -r folder scheduler calls; do
