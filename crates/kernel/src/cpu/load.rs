@@ -11,6 +11,9 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o
 const SCHEDULER: &str = system::NAME;
 /// Maps with an entry for each CPU.
 const BY_CPU: [&str; 2] = ["cpus", "alarms"];
+/// A map of the scheduler alone. To free one, the kernel keeps a CPU from going while it waits for
+/// something that waits for all CPUs to stay: when one goes just then, neither ever ends.
+const GROUPS: &str = "groups";
 
 /// The name under which a map is pinned, which may have no dots.
 fn pinned_as(map: &str) -> Option<&str> {
@@ -98,7 +101,7 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        if name == SCHEDULER {
+        if name == SCHEDULER || name == GROUPS {
             map.set_autocreate(false).map_err(refused)?;
         } else if let Some(name) = pinned_as(&name) {
             map.reuse_pinned_map(system::pin(name)).map_err(refused)?;
