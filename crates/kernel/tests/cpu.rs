@@ -182,8 +182,8 @@ fn reservations_are_kept_on_several_processors() {
 }
 
 /// Five thousand changes at least: threads and processes start and end, go to other processors, get
-/// other weights, leave for the kernel's real-time scheduler and come back, while policies change. Every
-/// thread comes to its end, and the kernel has nothing to say.
+/// other weights, leave for the kernel's real-time scheduler and come back, while policies change.
+/// Every thread comes to its end, and the kernel has nothing to say.
 ///
 /// Fails when a task is taken to a processor that it may not use (the kernel ends the scheduler),
 /// and when a task that starts to run does not set the servers' clock (an execution of 2^64 ns).

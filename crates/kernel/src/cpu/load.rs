@@ -11,8 +11,8 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o
 const SCHEDULER: &str = system::NAME;
 /// Maps with an entry for each CPU.
 const BY_CPU: [&str; 2] = ["cpus", "alarms"];
-/// A map of the scheduler alone. To free one, the kernel keeps a CPU from going while it waits for
-/// something that waits for all CPUs to stay: when one goes just then, neither ever ends.
+/// A map of weights, by control group, that no program needs to answer. One made for nothing is not
+/// only wasted: while the kernel frees it, a CPU that goes may wait for ever.
 const GROUPS: &str = "groups";
 
 /// The name under which a map is pinned, which may have no dots.

@@ -16,8 +16,7 @@ second=$!
 tasks forks 100
 wait $first
 wait $second
-# They may have come to their end.
-kill $hogs || true
+kill $hogs
 wait $hogs || true
 cat /tmp/first /tmp/second
 kernel-cpu status
