@@ -158,13 +158,17 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
 }
 
-/// Reservations on two and on four processors beside more computing tasks than processors.
+/// Reservations on two and on four processors beside more computing tasks than processors. A
+/// processor that has nothing to do takes a task that was put aside on another: of two that share one
+/// for 3 of 7 s, each has more than its half.
 ///
 /// The emulator runs virtual processors in turn and cuts the time between them where it likes, and
 /// a processor that it does not run seems to compute: in recordings a job of 8 ms executes for 14 to
 /// 40 ms now and then. So budgets and periods have room for that here, and all jobs are in time.
 ///
-/// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 36 ms on average).
+/// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 36 ms on average),
+/// and when a task seems to be kept where it is because the kernel keeps it there while it asks us
+/// (`lx_is_pinned` without the exception for the one that asks: 3.4 and 3.5 s of 7).
 #[test]
 fn reservations_are_kept_on_several_processors() {
     for processors in ["2", "4"] {
@@ -173,6 +177,9 @@ fn reservations_are_kept_on_several_processors() {
         assert_eq!(jobs.len(), 2, "{text}");
         assert!(text.contains("forks ended 100 failed 0"), "{text}");
         assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+        let two = text.lines().find_map(|l| l.strip_prefix("two hogs got_ms ")).expect("two");
+        let got: Vec<u64> = two.split(' ').filter_map(|n| n.parse().ok()).collect();
+        assert!(got.len() == 2 && got.iter().all(|ms| *ms > 4500), "{text}");
         for line in jobs {
             assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
             assert!(number(line, "jobs", "mean_us") < 20_000, "{text}");
@@ -185,8 +192,8 @@ fn reservations_are_kept_on_several_processors() {
 /// other weights, leave for the kernel's real-time scheduler and come back, while policies change.
 /// Every thread comes to its end, and the kernel has nothing to say.
 ///
-/// Fails when a task is taken to a processor that it may not use (the kernel ends the scheduler),
-/// and when a task that starts to run does not set the servers' clock (an execution of 2^64 ns).
+/// Fails when a task is taken to a processor that it may not use, or from one that has not done
+/// with it yet (without `lx_is_late`; the kernel ends the scheduler for both), and when a task that starts to run does not set the servers' clock (an execution of 2^64 ns).
 #[test]
 fn thousands_of_changes_lose_no_task() {
     for (processors, changes) in [("1", "2000"), ("4", "3000")] {

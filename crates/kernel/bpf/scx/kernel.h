@@ -16,6 +16,9 @@ typedef _Bool bool;
 /* Whether the running kernel has a function that is declared __weak. */
 #define lx_has(function) (!!(function))
 
+/* Whether the running kernel's structure has a field. */
+#define lx_has_field(field) __builtin_preserve_field_info(field, 2)
+
 /* Read or written by others at the same time. */
 #define LX_SEEN(x) (*(volatile typeof(x) *)&(x))
 
@@ -66,8 +69,11 @@ struct task_struct {
 	int pid;
 	int static_prio;
 	unsigned int __state;
+	int on_cpu;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
+	/* Where read sections can be preempted only. */
+	int rcu_read_lock_nesting;
 	const cpumask_t *cpus_ptr;
 	struct sched_ext_entity scx;
 };

@@ -99,7 +99,7 @@ void laxity_enqueue(u64 *ctx)
 		u32 home = lx_bound_to(t);
 
 		if (home != cpu &&
-		    (p->migration_disabled || !bpf_cpumask_test_cpu(home, p->cpus_ptr))) {
+		    (lx_is_pinned(p) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))) {
 			/* It cannot go where its reservation is, for now or for good. */
 			__sync_fetch_and_add(&totals.elsewhere, 1);
 			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE / 100, flags);
@@ -108,7 +108,7 @@ void laxity_enqueue(u64 *ctx)
 	} else if (t->home != cpu) {
 		lx_depart(t, slot, now, cpu);
 	}
-	lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || p->migration_disabled;
+	lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
 	if (t->pending)
 		lx_adopt(t, slot, now);
 	r = lx_reservation_of(t);
@@ -194,6 +194,11 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 	t = lx_task_at(slot);
 	if (!t)
 		return LX_DONE;
+	p = t->queued ? t->task : NULL;
+	if (p && lx_is_late(p, cpu)) {
+		lx_forget(c, t, slot);
+		return LX_DONE;
+	}
 	p = t->queued ? bpf_kptr_xchg(&t->task, NULL) : NULL;
 	if (p) {
 		t->queued = 0;

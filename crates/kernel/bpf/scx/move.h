@@ -11,6 +11,27 @@
 /* Of another CPU's tasks so many are looked at. */
 #define LX_LOOKED_AT 32
 
+/* Whether a task cannot leave its CPU now. Where read sections can be preempted the kernel keeps
+ * whoever calls a program like this one on its CPU meanwhile, and counts that with the task's own
+ * wishes: a task that is put aside would seem to stay for good. */
+LX_INLINE int lx_is_pinned(struct task_struct *p)
+{
+	u32 ours = lx_has_field(p->rcu_read_lock_nesting) && bpf_get_current_task_btf() == p;
+
+	return p->migration_disabled > ours;
+}
+
+/* Whether a task that waits cannot be handed over to a CPU yet: the one that puts it aside has not
+ * gone on to the next. As long as that still calls programs in the task's name, the kernel counts
+ * them as its wish to stay, and takes a scheduler away that moves it. The CPU asks again soon. */
+LX_INLINE int lx_is_late(const struct task_struct *p, u32 cpu)
+{
+	if (!LX_SEEN(p->on_cpu) || scx_bpf_task_cpu(p) == (s32)cpu)
+		return 0;
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	return 1;
+}
+
 /* Under the lock: a task leaves its server. */
 LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation *r, u32 slot,
 		     u64 now)
@@ -205,14 +226,14 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 	lx_unlock(&h->lock);
 	t = slot == LX_NONE ? NULL : lx_task_at(slot);
 	p = t ? t->task : NULL;
-	if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+	if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr) || lx_is_late(p, cpu))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!lx_lock(&h->lock))
 		return 0;
 	/* It may have gone meanwhile. */
 	if (t->home == k && t->queued && !t->reservation && !t->pending && h->chosen != slot &&
-	    h->current != slot) {
+	    h->current != slot && !lx_member(slot)->pinned) {
 		now = lx_charge(h, now);
 		lx_go(h, t, NULL, slot, now);
 		h->taken++;

@@ -1,17 +1,25 @@
 # shellcheck shell=sh
-# Runs in the virtual machine, on several processors: two reservations beside computing tasks and
-# new processes. Their time is cut between the processors, so it shows order and misses only; what
+# Runs in the virtual machine, on several processors: a processor that has nothing to do any more
+# beside one on which two tasks take turns; two reservations beside computing tasks and new processes.
+# Their time is cut between the processors, so it shows order and misses only; what
 # takes 8 ms of a processor may take 40 ms of its time, so reservations are ample.
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
 sleep 2
 kernel-cpu up
+taskset 2 tasks hog 1 3 >/tmp/short &
+taskset 1 tasks hog 2 7 >/tmp/long &
+long=$!
+sleep 1
+for task in /proc/"$long"/task/*; do taskset -p 3 "${task##*/}" >/dev/null; done
+wait $long
+echo "two $(cat /tmp/long)"
 tasks hog 6 60 &
 hogs=$!
-kernel-cpu run 30000 100000 tasks periodic 100000 8000 25 >/tmp/first &
+kernel-cpu run 60000 100000 tasks periodic 100000 8000 25 >/tmp/first &
 first=$!
-kernel-cpu run 30000 100000 tasks periodic 100000 8000 25 >/tmp/second &
+kernel-cpu run 60000 100000 tasks periodic 100000 8000 25 >/tmp/second &
 second=$!
 tasks forks 100
 wait $first
