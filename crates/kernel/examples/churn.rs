@@ -1,10 +1,10 @@
 //! Threads and processes that come, go and change while they work, for tests of the CPUs' scheduler.
 //!
 //! ```text
-//! churn COUNT SEED FILE   so many changes, and more until the file is there: threads that start and
-//!                         end, other CPUs, other nice values, processes, and real-time priorities
-//!                         and back; then waits for all. Prints what was done and how many tasks did
-//!                         not do their work to the end
+//! churn COUNT SEED FILE [THREADS]   so many changes, and more until the file is there: threads that
+//!     start and end, so many at a time, other CPUs, other nice values, processes, and real-time
+//!     priorities and back; then waits for all. Prints what was done and how many tasks did not do
+//!     their work to the end
 //! ```
 
 #[path = "../tests/support/random.rs"]
@@ -22,7 +22,7 @@ use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
 
 use random::Random;
 
-/// At a time.
+/// At a time, unless told otherwise.
 const THREADS: usize = 24;
 /// More than so many times the changes are not made: nobody may come to say that it is enough.
 const MOST: u64 = 50;
@@ -107,9 +107,10 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = || arguments.next()?.parse::<u64>().ok();
     let (Some(count), Some(seed), Some(enough)) = (number(), number(), arguments.next()) else {
-        eprintln!("churn COUNT SEED FILE");
+        eprintln!("churn COUNT SEED FILE [THREADS]");
         std::process::exit(2);
     };
+    let threads = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(THREADS);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut random = Random(seed);
     let mut workers: Vec<Worker> = Vec::new();
@@ -119,7 +120,7 @@ fn main() {
             break;
         }
         let choice = random.below(100);
-        if workers.len() < 2 || (choice < 25 && workers.len() < THREADS) {
+        if workers.len() < 2 || (choice < 25 && workers.len() < threads) {
             workers.push(Worker::start(5 + random.below(50), processors as u64));
             done.starts += 1;
             continue;

@@ -188,6 +188,41 @@ fn reservations_are_kept_on_several_processors() {
     }
 }
 
+/// All processors but the first go and come back, twice, the last one twice as often, while tasks
+/// compute, start, end and change and policies change. The scheduler stays, a reservation on the first
+/// processor misses nothing, those on the last end with it and their tasks go on, nobody is lost, and
+/// the kernel has nothing to say. A processor that is not there has nothing to reserve; one that is
+/// back has.
+///
+/// Fails when nobody looks after those who waited there (the processor never goes), and when a timer
+/// preempts whoever runs on a processor that goes (neither does it).
+#[test]
+fn processors_go_and_come_back() {
+    for last in [1, 3] {
+        let (processors, last) = ((last + 1).to_string(), last.to_string());
+        let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
+        let lines: Vec<&str> = text.lines().collect();
+        let place = |said: &str| lines.iter().position(|l| *l == said).expect("said");
+        let stays = "cpu 0 60 ms in every 100 ms tasks";
+        let goes = format!("cpu {last} 20 ms in every 100 ms tasks");
+        let before = &lines[..place("processors 0")];
+        assert_eq!(before.iter().filter(|l| **l == goes).count(), 3, "{text}");
+        let none = "the task may run on none of the scheduler's CPUs";
+        assert_eq!(lines[place("processors 0")..][1..3], [stays, none], "{text}");
+        assert_eq!(text.matches(none).count(), 1, "{text}");
+        assert_eq!(lines.iter().filter(|l| **l == format!("on cpu {last}")).count(), 4, "{text}");
+        // The kernel did not take it away meanwhile.
+        assert_eq!(text.matches("instead of ").count(), 4, "{text}");
+        is_kept(&text, "jobs");
+        assert!(text.contains("forks ended 30 failed 0"), "{text}");
+        assert_eq!(number(&text, "churn", "lost"), 0, "{text}");
+        assert_eq!(number(&text, "churn", "starts"), number(&text, "churn", "ends"), "{text}");
+        assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+        assert_eq!(number(&text, "policy", "unaccounted"), 0, "{text}");
+        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+    }
+}
+
 /// Five thousand changes at least: threads and processes start and end, go to other processors, get
 /// other weights, leave for the kernel's real-time scheduler and come back, while policies change.
 /// Every thread comes to its end, and the kernel has nothing to say.

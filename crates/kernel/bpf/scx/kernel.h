@@ -46,8 +46,12 @@ enum {
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
+/* Nobody else is there: who wants it to run must make the CPU look again. */
+#define SCX_ENQ_LAST (1ULL << 41)
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
+/* Of the CPU in the low bits. */
+#define SCX_DSQ_LOCAL_ON (3ULL << 62)
 
 /* Inside maps, for helpers only. */
 struct bpf_timer {
@@ -109,6 +113,8 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	void (*set_weight)(struct task_struct *p, u32 weight);
+	void (*cpu_online)(s32 cpu);
+	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*disable)(struct task_struct *p);
@@ -134,6 +140,8 @@ static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (vo
 static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) = (void *)170;
+static long (*const bpf_kallsyms_lookup_name)(const char *name, int size, int flags,
+					      u64 *at) = (void *)179;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
@@ -152,6 +160,8 @@ void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
+void scx_bpf_exit_bstr(s64 code, const char *format, u64 *data, u32 data__sz) __ksym;
+void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 /* From 6.19 on, which wants it instead of writing to the task. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 

@@ -34,6 +34,7 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 #include "state.h"
 #include "reservations.h"
 #include "move.h"
+#include "hotplug.h"
 #include "requests.h"
 #include "groups.h"
 
@@ -64,7 +65,7 @@ int laxity_select_cpu(u64 *ctx)
 		struct lx_cpu *c = lx_cpu(k);
 		u64 load;
 
-		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr))
+		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr) || !lx_is_active(k))
 			continue;
 		load = LX_SEEN(c->servers.bandwidth.load) + LX_SEEN(c->servers.load);
 		if (load < least) {
@@ -90,11 +91,19 @@ void laxity_enqueue(u64 *ctx)
 	if (!t) {
 		/* More tasks than there are places: they take turns before all others. */
 		__sync_fetch_and_add(&totals.unaccounted, 1);
-		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, LX_SLICE, flags);
+		lx_pass(p, SCX_DSQ_GLOBAL, LX_SLICE, flags);
 		return;
 	}
 	if (t->weighed != LX_SEEN(grouping.changes))
 		lx_weigh_again(t, p, slot, now);
+	if (setup.cpus > 1 && !lx_is_active(cpu)) {
+		lx_leave_servers(p, t, slot);
+		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
+		return;
+	}
+	/* With its CPU a reservation goes. */
+	if (lx_is_bound(t) && !lx_is_active(lx_bound_to(t)))
+		lx_quit(t, slot);
 	if (lx_is_bound(t)) {
 		u32 home = lx_bound_to(t);
 
@@ -102,7 +111,7 @@ void laxity_enqueue(u64 *ctx)
 		    (lx_is_pinned(p) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))) {
 			/* It cannot go where its reservation is, for now or for good. */
 			__sync_fetch_and_add(&totals.elsewhere, 1);
-			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE / 100, flags);
+			lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 			return;
 		}
 	} else if (t->home != cpu) {
@@ -115,6 +124,7 @@ void laxity_enqueue(u64 *ctx)
 	c = lx_enter(t);
 	if (!c)
 		return;
+	c->shut = 0;
 	now = lx_look(c, now);
 	lx_settle_in(c, t, r, slot, now);
 	lx_wakes(c, now, slot);
@@ -131,7 +141,7 @@ void laxity_enqueue(u64 *ctx)
 	lx_act(&o);
 	if (first) {
 		/* Before whoever runs there, without a word from `dispatch`. */
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
+		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	if (setup.cpus > 1 && !o.preempt && !r && !lx_member(slot)->pinned) {
@@ -153,6 +163,7 @@ void laxity_dequeue(u64 *ctx)
 
 	if (t && LX_SEEN(t->queued))
 		lx_sleeps(p);
+	lx_look_again(scx_bpf_task_cpu(p));
 }
 
 enum lx_choice {
@@ -201,8 +212,12 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 	}
 	p = t->queued ? bpf_kptr_xchg(&t->task, NULL) : NULL;
 	if (p) {
+		s32 from = scx_bpf_task_cpu(p);
+
 		t->queued = 0;
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
+		if (from != (s32)cpu)
+			lx_look_again(from);
 		bpf_task_release(p);
 		return LX_DONE;
 	}
@@ -218,6 +233,11 @@ void laxity_dispatch(u64 *ctx)
 	u32 round, cpu = ctx[0], before = LX_NONE;
 	struct task_struct *prev = (void *)ctx[1];
 
+	if (lx_goes(cpu)) {
+		if (prev && prev->scx.flags & SCX_TASK_QUEUED)
+			lx_set_slice(prev, LX_UNCOUNTED);
+		return;
+	}
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 		before = lx_yields(prev, cpu);
 	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
@@ -226,7 +246,7 @@ void laxity_dispatch(u64 *ctx)
 		if (choice == LX_AGAIN || (choice == LX_IDLE && lx_steal(cpu)))
 			continue;
 		if (choice == LX_KEEP && prev)
-			lx_set_slice(prev);
+			lx_set_slice(prev, LX_SLICE);
 		break;
 	}
 }
@@ -293,6 +313,9 @@ void laxity_running(u64 *ctx)
 	struct lx_cpu *c;
 
 	if (lx_starts(cpu, p, now))
+		return;
+	c = lx_cpu(cpu);
+	if (!c || lx_is_shut(c))
 		return;
 	t = lx_task_of(p, &slot);
 	if (!t)
@@ -461,6 +484,8 @@ struct sched_ext_ops laxity = {
 	.running = (void *)laxity_running,
 	.stopping = (void *)laxity_stopping,
 	.set_weight = (void *)laxity_set_weight,
+	.cpu_online = (void *)laxity_cpu_online,
+	.cpu_offline = (void *)laxity_cpu_offline,
 	.cgroup_init = (void *)laxity_cgroup_init,
 	.cgroup_move = (void *)laxity_cgroup_move,
 	.cgroup_set_weight = (void *)laxity_cgroup_set_weight,

@@ -44,8 +44,12 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 	}
 	if (c->chosen == slot)
 		c->chosen = LX_NONE;
-	if (m->server == LX_NONE)
+	if (m->server == LX_NONE) {
+		/* Of a reservation, and asleep since. */
+		if (r)
+			lx_shed(c, r, now);
 		return;
+	}
 	lx_record(LX_LEFT, c, now, slot, 0, 0);
 	if (m->server != c->crowd && !r)
 		t->learnt = lx_learnt(lx_server(&c->servers, m->server));
@@ -218,7 +222,8 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 	u32 slot, taken = 0;
 	u64 now;
 
-	if (!c || !h || !lx_has_waiting(h) || !lx_lock(&h->lock))
+	/* Of a CPU that goes the kernel takes care, which counts who is left there. */
+	if (!c || !h || !lx_has_waiting(h) || !lx_is_active(k) || !lx_lock(&h->lock))
 		return 0;
 	slot = lx_spare(h, &h->servers.ready);
 	if (slot == LX_NONE)

@@ -76,7 +76,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	bpf_rcu_read_lock();
 	allowed = bpf_cpumask_test_cpu(q->cpu, p->cpus_ptr);
 	bpf_rcu_read_unlock();
-	if (!allowed)
+	if (!allowed || !lx_is_active(q->cpu))
 		return EINVAL;
 	while (number < LX_RESERVATIONS && lx_may_loop) {
 		number++;

@@ -60,23 +60,29 @@ LX_INLINE u32 lx_bound_to(const struct lx_task *t)
 	return r ? r->cpu : t->home;
 }
 
+/* Under the lock of its CPU: one task less is of a reservation, or on its way to it. With the last one
+ * it ends. */
+LX_INLINE void lx_shed(struct lx_cpu *c, struct lx_reservation *r, u64 now)
+{
+	struct lx_server *s = lx_server(&c->servers, r->server);
+
+	if (s->members && !--s->members) {
+		lx_dissolve(&c->servers, now, r->server);
+		r->used = 0;
+	}
+}
+
 /* One that was to come will not. */
 LX_INLINE void lx_drop(u32 number)
 {
 	struct lx_reservation *r = lx_reservation_at(number);
 	u64 now = bpf_ktime_get_ns();
-	struct lx_server *s;
 	struct lx_cpu *c;
 
 	c = r ? lx_cpu(r->cpu) : NULL;
 	if (!c || !lx_lock(&c->lock))
 		return;
-	now = lx_charge(c, now);
-	s = lx_server(&c->servers, r->server);
-	if (s->members && !--s->members) {
-		lx_dissolve(&c->servers, now, r->server);
-		r->used = 0;
-	}
+	lx_shed(c, r, lx_charge(c, now));
 	lx_unlock(&c->lock);
 }
 

@@ -14,6 +14,8 @@ struct {
 	u32 cpus;
 	/* Its place in the loader's list. */
 	u32 policy;
+	/* Where the kernel keeps which CPUs tasks may use; zero where it does not say. */
+	u64 active;
 } setup SEC(".data.setup");
 
 /* Why the kernel ended it. */
@@ -79,7 +81,8 @@ struct lx_cpu {
 	u64 armed;
 	u64 due;
 	u32 crowd;
-	u32 padding;
+	/* Since it was seen to leave the machine, until it is asked to choose again. */
+	u32 shut;
 	/* What happened: counts, and the worst in ns. */
 	u64 switches;
 	u64 taken;
@@ -215,6 +218,26 @@ LX_INLINE struct lx_task *lx_task_of(struct task_struct *p, u32 *slot)
 	if (slot)
 		*slot = at;
 	return lx_task_at(at);
+}
+
+/* The CPUs that tasks may use, 64 in a word: those that are here and not about to go. */
+LX_INLINE u64 lx_active(u32 word)
+{
+	const void *at = (const void *)(setup.active + word * sizeof(u64));
+	const struct cpumask *active = bpf_rdonly_cast(at, bpf_core_type_id_kernel(struct cpumask));
+
+	return setup.active ? active->bits[0] : LX_NEVER;
+}
+
+LX_INLINE int lx_is_active(u32 cpu)
+{
+	return lx_active(cpu / 64) >> cpu % 64 & 1;
+}
+
+/* Whether nobody would come to choose another task there. */
+LX_INLINE int lx_is_shut(const struct lx_cpu *c)
+{
+	return setup.cpus > 1 && (LX_SEEN(c->shut) || !lx_is_active(c->cpu));
 }
 
 /* 20 - nice, from 1 to 40. */
@@ -376,6 +399,16 @@ LX_INLINE void lx_act(const struct lx_outcome *o)
 		scx_bpf_kick_cpu(o->cpu, SCX_KICK_PREEMPT);
 }
 
+/* All CPUs that are active look again. */
+LX_INLINE void lx_call_others(void)
+{
+	u32 k;
+
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
+		if (lx_is_active(k))
+			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
+}
+
 /* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
  * left alone; a timer that is set twice calls once too often. */
 static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
@@ -396,7 +429,11 @@ static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
 		return 0;
 	}
 	LX_SEEN(c->armed) = 0;
-	if (due != LX_NEVER)
+	if (due == LX_NEVER)
+		return 0;
+	if (lx_is_shut(c))
+		lx_call_others();
+	else
 		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
 	return 0;
 }
@@ -420,12 +457,20 @@ LX_INLINE void lx_let_go(struct lx_task *t)
 		bpf_task_release(held);
 }
 
-LX_INLINE void lx_set_slice(struct task_struct *p)
+LX_INLINE void lx_set_slice(struct task_struct *p, u64 slice)
 {
 	if (lx_has(scx_bpf_task_set_slice))
-		scx_bpf_task_set_slice(p, LX_SLICE);
+		scx_bpf_task_set_slice(p, slice);
 	else
-		p->scx.slice = LX_SLICE;
+		p->scx.slice = slice;
+}
+
+/* From `enqueue`: past the servers. */
+LX_INLINE void lx_pass(struct task_struct *p, u64 queue, u64 slice, u64 flags)
+{
+	scx_bpf_dsq_insert(p, queue, slice, flags);
+	if (flags & SCX_ENQ_LAST)
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), 0);
 }
 
 #endif

@@ -1,6 +1,6 @@
 //! The programs: loaded with a policy and pinned, or opened over the pins to ask them something.
 
-use libbpf_rs::{MapCore as _, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore as _, Object, ObjectBuilder, OpenObject, ProgramInput};
 
 use super::{CpuError, Policy, system};
 use crate::image::Image;
@@ -9,6 +9,8 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o
 
 /// The scheduler itself, among the maps.
 const SCHEDULER: &str = system::NAME;
+/// Finds out where the kernel keeps which CPUs tasks may use.
+const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
 const BY_CPU: [&str; 2] = ["cpus", "alarms"];
 /// A map of weights, by control group, that no program needs to answer. One made for nothing is not
@@ -23,6 +25,7 @@ fn pinned_as(map: &str) -> Option<&str> {
         ".data.ended" => Some("ended"),
         ".data.totals" => Some("totals"),
         ".data.recording" => Some("recording"),
+        ".data.sweep" => Some("sweep"),
         ".bss.members" => Some("members"),
         _ => None,
     }
@@ -36,7 +39,12 @@ fn prepare(
     recorded_until: u64,
 ) -> Result<(), CpuError> {
     let mut setup = Image::default();
-    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(cpus).u32(policy.number());
+    setup
+        .bytes(&policy.rules()?.image())
+        .u64(policy.kept().0)
+        .u32(cpus)
+        .u32(policy.number())
+        .u64(0);
     let setup = setup.into_bytes();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -71,6 +79,7 @@ pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
     prepare(&mut open, policy, system::cpus()?, recorded_until)?;
     let mut object = open.load().map_err(refused)?;
+    run(&object, LOCATE, &mut [0; 8])?;
     system::make_pins()?;
     let pinned = pin(&mut object);
     if pinned.is_err() {
@@ -129,6 +138,14 @@ pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
         costs.push((program.name().to_string_lossy().into_owned(), cost));
     }
     Ok(costs)
+}
+
+/// Runs one of the programs that answer.
+pub(super) fn run(object: &Object, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
+    let program = object.progs_mut().find(|p| p.name() == name);
+    let program = program.ok_or(CpuError::State("the object lacks a program"))?;
+    let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
+    program.test_run(input).map(|_| ()).map_err(refused)
 }
 
 pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {

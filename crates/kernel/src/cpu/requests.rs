@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use laxity_core::Span;
 use laxity_cpu::{Reservation, Share};
-use libbpf_rs::{MapCore as _, MapFlags, Object, ProgramInput};
+use libbpf_rs::{MapCore as _, MapFlags, Object};
 
-use super::load::{attend, refused};
+use super::load::{attend, refused, run};
 use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
 use crate::image::Image;
 
@@ -88,10 +88,7 @@ impl Attendant {
     }
 
     fn call(&self, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
-        let program = self.object.progs_mut().find(|p| p.name() == name);
-        let program = program.ok_or(CpuError::State("the object lacks a program"))?;
-        let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
-        program.test_run(input).map(|_| ()).map_err(refused)
+        run(&self.object, name, context)
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {

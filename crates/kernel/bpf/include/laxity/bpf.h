@@ -11,6 +11,8 @@
 #define SEC(name) __attribute__((section(name), used))
 #define __ksym __attribute__((section(".ksyms")))
 #define __kptr __attribute__((btf_type_tag("kptr")))
+/* The number of a type in the running kernel's type information. */
+#define bpf_core_type_id_kernel(type) __builtin_btf_type_id(*(typeof(type) *)0, 1)
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
