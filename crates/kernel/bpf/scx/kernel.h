@@ -73,7 +73,8 @@ struct task_struct {
 	int pid;
 	int static_prio;
 	unsigned int __state;
-	int on_cpu;
+	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
+	unsigned int on_cpu;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	/* Where read sections can be preempted only. */

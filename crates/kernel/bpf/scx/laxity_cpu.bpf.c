@@ -20,6 +20,8 @@
 #define LX_SOON 1000
 /* One that is so late was lost. */
 #define LX_LOST 10000000
+/* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
+#define LX_ROUNDS 8
 
 /* By slot, beside the tasks of that slot. */
 struct lx_member members[LX_TASKS] SEC(".bss.members");
@@ -34,6 +36,7 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 #include "state.h"
 #include "reservations.h"
 #include "move.h"
+#include "balance.h"
 #include "hotplug.h"
 #include "requests.h"
 #include "groups.h"
@@ -43,7 +46,7 @@ int laxity_select_cpu(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	s32 before = ctx[1];
-	u64 least = LX_NEVER;
+	u32 least = ~0U;
 	struct lx_task *t;
 	s32 cpu;
 
@@ -59,17 +62,15 @@ int laxity_select_cpu(u64 *ctx)
 		return cpu;
 	if (!(ctx[2] & SCX_WAKE_FORK))
 		return before;
-	/* A new task starts where the fewest divide. */
+	/* A new task starts where the fewest are. */
 	cpu = before;
 	for (u32 k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
-		u64 load;
 
 		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr) || !lx_is_active(k))
 			continue;
-		load = LX_SEEN(c->servers.bandwidth.load) + LX_SEEN(c->servers.load);
-		if (load < least) {
-			least = load;
+		if (lx_ready_on(c) < least) {
+			least = lx_ready_on(c);
 			cpu = k;
 		}
 	}
@@ -240,6 +241,7 @@ void laxity_dispatch(u64 *ctx)
 	}
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 		before = lx_yields(prev, cpu);
+	lx_even(cpu);
 	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
 		u32 choice = lx_choose(cpu, before);
 

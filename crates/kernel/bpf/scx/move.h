@@ -6,11 +6,6 @@
 #ifndef LAXITY_SCX_MOVE_H
 #define LAXITY_SCX_MOVE_H
 
-/* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
-#define LX_ROUNDS 8
-/* Of another CPU's tasks so many are looked at. */
-#define LX_LOOKED_AT 32
-
 /* Whether a task cannot leave its CPU now. Where read sections can be preempted the kernel keeps
  * whoever calls a program like this one on its CPU meanwhile, and counts that with the task's own
  * wishes: a task that is put aside would seem to stay for good. */
@@ -186,84 +181,6 @@ LX_INLINE u32 lx_yields(struct task_struct *prev, u32 cpu)
 		return t->home == cpu ? slot : LX_NONE;
 	lx_adopt(t, slot, bpf_ktime_get_ns());
 	return LX_NONE;
-}
-
-/* Under its lock: somebody who waits on a CPU and need not wait there. */
-LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN)
-{
-	u32 i;
-
-	for (i = lx_zero; i < h->count && i < LX_LOOKED_AT && lx_may_loop; i += 1 + lx_zero) {
-		struct lx_server *s = lx_server(&c->servers, lx_at(h->node, i)->entry);
-		u32 slot = s->head;
-
-		if (s->kind == LX_HARD || s->members != 1 || slot == LX_NONE)
-			continue;
-		if (slot != c->chosen && slot != c->current && !lx_member(slot)->pinned)
-			return slot;
-	}
-	return LX_NONE;
-}
-
-/* Whether anybody waits beside the one that was chosen; a guess, without the lock. */
-LX_INLINE int lx_has_waiting(const struct lx_cpu *c)
-{
-	u32 there = LX_SEEN(c->servers.ready.count) + LX_SEEN(c->servers.expired.count);
-
-	return there > (LX_SEEN(c->chosen) != LX_NONE);
-}
-
-/* Takes a task that waits on CPU k; tells whether there was one. */
-LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
-{
-	struct lx_cpu *c = lx_cpu(cpu), *h = lx_cpu(k);
-	struct task_struct *p;
-	struct lx_task *t;
-	u32 slot, taken = 0;
-	u64 now;
-
-	/* Of a CPU that goes the kernel takes care, which counts who is left there. */
-	if (!c || !h || !lx_has_waiting(h) || !lx_is_active(k) || !lx_lock(&h->lock))
-		return 0;
-	slot = lx_spare(h, &h->servers.ready);
-	if (slot == LX_NONE)
-		slot = lx_spare(h, &h->servers.expired);
-	lx_unlock(&h->lock);
-	t = slot == LX_NONE ? NULL : lx_task_at(slot);
-	p = t ? t->task : NULL;
-	if (!p || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr) || lx_is_late(p, cpu))
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (!lx_lock(&h->lock))
-		return 0;
-	/* It may have gone meanwhile. */
-	if (t->home == k && t->queued && !t->reservation && !t->pending && h->chosen != slot &&
-	    h->current != slot && !lx_member(slot)->pinned) {
-		now = lx_charge(h, now);
-		lx_go(h, t, NULL, slot, now);
-		h->taken++;
-		t->home = cpu;
-		taken = 1;
-	}
-	lx_unlock(&h->lock);
-	if (!taken || !lx_lock(&c->lock))
-		return 0;
-	now = lx_charge(c, now);
-	lx_settle_in(c, t, NULL, slot, now);
-	lx_wakes(c, now, slot);
-	lx_unlock(&c->lock);
-	return 1;
-}
-
-/* A CPU that would idle takes a task that waits elsewhere. */
-LX_INLINE int lx_steal(u32 cpu)
-{
-	u32 k;
-
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
-		if (k != cpu && lx_take_from(cpu, k))
-			return 1;
-	return 0;
 }
 
 #endif

@@ -83,6 +83,8 @@ struct lx_cpu {
 	u32 crowd;
 	/* Since it was seen to leave the machine, until it is asked to choose again. */
 	u32 shut;
+	/* When it compared itself with the others last. */
+	u64 evened;
 	/* What happened: counts, and the worst in ns. */
 	u64 switches;
 	u64 taken;
