@@ -68,7 +68,7 @@ impl Worker {
             if Instant::now() > until {
                 return false;
             }
-            std::thread::sleep(Duration::from_micros(50));
+            std::thread::sleep(Duration::from_millis(1));
         }
         self.thread.join().is_ok()
     }

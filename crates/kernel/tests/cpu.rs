@@ -212,7 +212,7 @@ fn processors_go_and_come_back() {
         let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
         let lines: Vec<&str> = text.lines().collect();
         let place = |said: &str| lines.iter().position(|l| *l == said).expect("said");
-        let stays = "cpu 0 60 ms in every 100 ms tasks";
+        let stays = "cpu 0 300 ms in every 500 ms tasks";
         let goes = format!("cpu {last} 20 ms in every 100 ms tasks");
         let before = &lines[..place("processors 0")];
         assert_eq!(before.iter().filter(|l| **l == goes).count(), 3, "{text}");
