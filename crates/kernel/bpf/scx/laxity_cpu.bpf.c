@@ -123,8 +123,11 @@ void laxity_enqueue(u64 *ctx)
 		lx_adopt(t, slot, now);
 	r = lx_reservation_of(t);
 	c = lx_enter(t);
-	if (!c)
+	if (!c) {
+		/* The lock was not to be had: nobody is lost for that. */
+		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 		return;
+	}
 	c->shut = 0;
 	now = lx_look(c, now);
 	lx_settle_in(c, t, r, slot, now);
