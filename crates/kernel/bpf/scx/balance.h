@@ -104,10 +104,13 @@ LX_INLINE u64 lx_room_on(const struct lx_cpu *c)
 LX_INLINE void lx_even(u32 cpu)
 {
 	struct lx_cpu *c = setup.cpus > 1 ? lx_cpu(cpu) : NULL;
-	u64 now = bpf_ktime_get_ns(), most = 0, room = 1;
+	u64 now, most = 0, room = 1;
 	u32 k, from = LX_NONE;
 
-	if (!c || now - c->evened < LX_EVENED)
+	if (!c)
+		return;
+	now = bpf_ktime_get_ns();
+	if (now - c->evened < LX_EVENED)
 		return;
 	c->evened = now;
 	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {

@@ -149,7 +149,7 @@ LX_INLINE void lx_leave_servers(struct task_struct *p, struct lx_task *t, u32 sl
  * for, and there the kernel looks only when that CPU schedules. */
 LX_INLINE void lx_look_again(u32 cpu)
 {
-	if (setup.cpus > 1 && !lx_is_active(cpu))
+	if (!lx_is_active(cpu))
 		scx_bpf_kick_cpu(cpu, 0);
 }
 

@@ -167,7 +167,8 @@ void laxity_dequeue(u64 *ctx)
 
 	if (t && LX_SEEN(t->queued))
 		lx_sleeps(p);
-	lx_look_again(scx_bpf_task_cpu(p));
+	if (setup.cpus > 1)
+		lx_look_again(scx_bpf_task_cpu(p));
 }
 
 enum lx_choice {
@@ -216,11 +217,11 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 	}
 	p = t->queued ? bpf_kptr_xchg(&t->task, NULL) : NULL;
 	if (p) {
-		s32 from = scx_bpf_task_cpu(p);
+		u32 from = setup.cpus > 1 ? (u32)scx_bpf_task_cpu(p) : cpu;
 
 		t->queued = 0;
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
-		if (from != (s32)cpu)
+		if (from != cpu)
 			lx_look_again(from);
 		bpf_task_release(p);
 		return LX_DONE;
