@@ -66,7 +66,8 @@ fn bars(rows: &[&Row]) -> Option<Plot> {
         hue: Hue::Series(usize::from(is_ours(scheduler))),
         body: Body::Solid,
     });
-    Some(Plot::new(rows[0].test.title, axis, names).with_all(bars))
+    // The figure has the title.
+    Some(Plot::new("", axis, names).with_all(bars))
 }
 
 /// A page, and the same tables as text.
