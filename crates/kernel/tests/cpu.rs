@@ -161,7 +161,8 @@ fn berate_infers_and_policies_change_under_load() {
 /// Reservations on two and on four processors beside more computing tasks than processors. A
 /// processor that has nothing to do takes a task that was put aside on another: of two that share one
 /// for 3 of 7 s, each has more than its half. Tasks that were all on one processor for 1 of 5 s, two
-/// for each, divide all of them: nobody has twice what another has.
+/// for each, divide all of them: nobody has twice what another has. A task that is told
+/// never to run where its reservation is has none any more.
 ///
 /// The emulator runs virtual processors in turn and cuts the time between them where it likes, and
 /// a processor that it does not run seems to compute: in recordings a job of 8 ms executes for 14 to
@@ -187,6 +188,9 @@ fn reservations_are_kept_on_several_processors() {
         let all = got("all hogs got_ms ");
         assert_eq!(all.len(), processors * 2, "{text}");
         assert!(all.iter().max() < all.iter().map(|ms| ms * 2).min().as_ref(), "{text}");
+        assert!(text.contains("cpu 1 20 ms in every 100 ms"), "{text}");
+        assert!(text.contains("none left") && !text.contains("none held"), "{text}");
+        assert!(text.contains("told jobs 40 "), "{text}");
         let two = got("two hogs got_ms ");
         assert!(two.len() == 2 && two.iter().all(|ms| *ms > 4500), "{text}");
         for line in jobs {

@@ -102,22 +102,21 @@ void laxity_enqueue(u64 *ctx)
 		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 		return;
 	}
-	/* With its CPU a reservation goes. */
-	if (lx_is_bound(t) && !lx_is_active(lx_bound_to(t)))
-		lx_quit(t, slot);
-	if (lx_is_bound(t)) {
+	if (lx_is_bound(t) && lx_bound_to(t) != cpu) {
 		u32 home = lx_bound_to(t);
 
-		if (home != cpu &&
-		    (lx_is_pinned(p) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))) {
-			/* It cannot go where its reservation is, for now or for good. */
+		if (lx_is_pinned(p)) {
+			/* For now it cannot go where its reservation is. */
 			__sync_fetch_and_add(&totals.elsewhere, 1);
 			lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 			return;
 		}
-	} else if (t->home != cpu) {
-		lx_depart(t, slot, now, cpu);
+		/* With its CPU a reservation goes, and with the wish never to run there again. */
+		if (!lx_is_active(home) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))
+			lx_quit(t, slot);
 	}
+	if (!lx_is_bound(t) && t->home != cpu)
+		lx_depart(t, slot, now, cpu);
 	lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
 	if (t->pending)
 		lx_adopt(t, slot, now);

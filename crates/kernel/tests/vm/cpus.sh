@@ -34,6 +34,19 @@ wait $first
 wait $second
 kill $hogs
 wait $hogs || true
+taskset 2 kernel-cpu run 20000 100000 tasks periodic 100000 8000 40 >/tmp/told &
+told=$!
+sleep 2
+kernel-cpu status | grep '^reservation' || echo "none held"
+for process in /proc/[0-9]*; do
+    case $(cat "$process/comm") in
+    tasks) allow 1 "${process##*/}" ;;
+    esac
+done
+sleep 0.5
+kernel-cpu status | grep '^reservation' || echo "none left"
+wait $told
+echo "told $(cat /tmp/told)"
 cat /tmp/first /tmp/second
 kernel-cpu status
 kernel-cpu down
