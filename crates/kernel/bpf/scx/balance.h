@@ -26,8 +26,8 @@ LX_CALLED u32 lx_spare(struct lx_cpu *c LX_GIVEN, struct lx_heap *h LX_GIVEN, u3
 		    slot == c->chosen || slot == c->current || lx_member(slot)->pinned)
 			continue;
 		t = lx_task_at(slot);
-		p = t ? t->task : NULL;
-		if (p && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		p = t && t->queued && !t->pending ? t->task : NULL;
+		if (p && bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && !lx_is_late(p, cpu))
 			return slot;
 	}
 	return LX_NONE;
@@ -43,10 +43,9 @@ LX_INLINE u32 lx_ready_on(const struct lx_cpu *c)
 LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 {
 	struct lx_cpu *c = lx_cpu(cpu), *h = lx_cpu(k);
-	struct task_struct *p;
+	u64 now = bpf_ktime_get_ns();
 	struct lx_task *t;
-	u32 slot, taken = 0;
-	u64 now;
+	u32 slot;
 
 	/* Of a CPU that goes the kernel takes care, which counts who is left there. */
 	if (!c || !h || lx_ready_on(h) <= (LX_SEEN(h->chosen) != LX_NONE) || !lx_is_active(k) ||
@@ -55,26 +54,20 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 	slot = lx_spare(h, &h->servers.ready, cpu);
 	if (slot == LX_NONE)
 		slot = lx_spare(h, &h->servers.expired, cpu);
-	lx_unlock(&h->lock);
 	t = slot == LX_NONE ? NULL : lx_task_at(slot);
-	p = t ? t->task : NULL;
-	if (!p || lx_is_late(p, cpu))
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (!lx_lock(&h->lock))
-		return 0;
-	/* It may have gone meanwhile. */
-	if (t->home == k && t->queued && !t->reservation && !t->pending && h->chosen != slot &&
-	    h->current != slot && !lx_member(slot)->pinned) {
+	if (t) {
 		now = lx_charge(h, now);
 		lx_go(h, t, NULL, slot, now);
 		h->taken++;
 		t->home = cpu;
-		taken = 1;
 	}
 	lx_unlock(&h->lock);
-	if (!taken || !lx_lock(&c->lock))
+	if (!t)
 		return 0;
+	if (!lx_lock(&c->lock)) {
+		lx_hand_over(t, SCX_DSQ_LOCAL, LX_UNCOUNTED);
+		return 0;
+	}
 	now = lx_charge(c, now);
 	lx_settle_in(c, t, NULL, slot, now);
 	lx_wakes(c, now, slot);

@@ -15,8 +15,6 @@
 
 /* So many slots are looked at in one turn: as many tasks may be handed over in one, and one more. */
 #define LX_SWEPT 16
-/* A task runs for so long at a time where it is not counted. */
-#define LX_UNCOUNTED (LX_SLICE / 100)
 
 /* Of 64 CPUs each. */
 #define LX_WORDS 128
@@ -62,20 +60,15 @@ LX_INLINE void lx_rescue(u32 slot)
 		return;
 	if (!lx_is_active(LX_SEEN(t->home)))
 		waited = lx_expel(t, slot);
-	if (!waited) {
-		/* Another CPU may have taken it over, and not have come to it yet. */
-		p = t->queued ? t->task : NULL;
-		waited = p && !lx_is_active(scx_bpf_task_cpu(p));
-	}
-	p = waited ? bpf_kptr_xchg(&t->task, NULL) : NULL;
-	if (!p)
+	p = t->task;
+	/* Another CPU may have taken it over, and not have come to it yet. */
+	if (!p || (!waited && (!t->queued || lx_is_active(scx_bpf_task_cpu(p)))))
 		return;
-	t->queued = 0;
+	if (!lx_hand_over(t, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p), LX_UNCOUNTED))
+		return;
 	c = lx_cpu(LX_SEEN(t->home));
 	if (c && lx_is_active(c->cpu))
 		lx_forget(c, t, slot);
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p), LX_UNCOUNTED, 0);
-	bpf_task_release(p);
 }
 
 LX_INLINE void lx_begin_sweep(void)
@@ -181,7 +174,7 @@ void laxity_cpu_offline(u64 *ctx)
 	if (c)
 		c->shut = 1;
 	lx_begin_sweep();
-	lx_call_others();
+	lx_call_active();
 }
 
 /* The kernel wants to tell somebody. It opens the run queue later, and `dispatch` and `enqueue` are the

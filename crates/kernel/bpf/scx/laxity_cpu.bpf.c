@@ -16,6 +16,8 @@
 #define LX_TASKS 16384
 /* What the kernel's tick may end; budgets are ended by the timer. */
 #define LX_SLICE 100000000ULL
+/* A task runs for so long at a time where it is not counted. */
+#define LX_UNCOUNTED (LX_SLICE / 100)
 /* A timer in the past would not be one. */
 #define LX_SOON 1000
 /* One that is so late was lost. */
@@ -210,20 +212,18 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 	if (!t)
 		return LX_DONE;
 	p = t->queued ? t->task : NULL;
-	if (p && lx_is_late(p, cpu)) {
-		lx_forget(c, t, slot);
-		return LX_DONE;
-	}
-	p = t->queued ? bpf_kptr_xchg(&t->task, NULL) : NULL;
 	if (p) {
 		u32 from = setup.cpus > 1 ? (u32)scx_bpf_task_cpu(p) : cpu;
 
-		t->queued = 0;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, LX_SLICE, 0);
-		if (from != cpu)
-			lx_look_again(from);
-		bpf_task_release(p);
-		return LX_DONE;
+		if (lx_is_late(p, cpu)) {
+			lx_forget(c, t, slot);
+			return LX_DONE;
+		}
+		if (lx_hand_over(t, SCX_DSQ_LOCAL, LX_SLICE)) {
+			if (from != cpu)
+				lx_look_again(from);
+			return LX_DONE;
+		}
 	}
 	/* It is on its way to or from somewhere: it will come back and wake. */
 	__sync_fetch_and_add(&totals.absent, 1);

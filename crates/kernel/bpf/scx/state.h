@@ -402,7 +402,7 @@ LX_INLINE void lx_act(const struct lx_outcome *o)
 }
 
 /* All CPUs that are active look again. */
-LX_INLINE void lx_call_others(void)
+LX_INLINE void lx_call_active(void)
 {
 	u32 k;
 
@@ -434,7 +434,7 @@ static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
 	if (due == LX_NEVER)
 		return 0;
 	if (lx_is_shut(c))
-		lx_call_others();
+		lx_call_active();
 	else
 		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
 	return 0;
@@ -457,6 +457,19 @@ LX_INLINE void lx_let_go(struct lx_task *t)
 
 	if (held)
 		bpf_task_release(held);
+}
+
+/* From `dispatch`: hands over a task that waits here; tells whether it was there. */
+LX_INLINE int lx_hand_over(struct lx_task *t, u64 queue, u64 slice)
+{
+	struct task_struct *p = bpf_kptr_xchg(&t->task, NULL);
+
+	if (!p)
+		return 0;
+	t->queued = 0;
+	scx_bpf_dsq_insert(p, queue, slice, 0);
+	bpf_task_release(p);
+	return 1;
 }
 
 LX_INLINE void lx_set_slice(struct task_struct *p, u64 slice)
