@@ -55,7 +55,7 @@ if ! command -v shellcheck >/dev/null && is_root && command -v apt-get >/dev/nul
     install_packages "shellcheck" shellcheck "" "" "" ""
 fi
 if command -v shellcheck >/dev/null; then
-    shellcheck -x scripts/*.sh compare/*/*.sh compare/cpu/tests/*.sh crates/*/tests/vm/*.sh .ci/run vm/fetch vm/image vm/init vm/run vm/*.sh
+    shellcheck -x scripts/*.sh compare/*/*.sh compare/cpu/tests/*.sh crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh
 else
     skip "shellcheck is not installed, so the scripts are not checked"
 fi
