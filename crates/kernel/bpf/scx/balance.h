@@ -65,12 +65,15 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 	if (!t)
 		return 0;
 	if (!lx_lock(&c->lock)) {
-		lx_hand_over(t, SCX_DSQ_LOCAL, LX_UNCOUNTED);
+		lx_hand_over(t, cpu, LX_UNCOUNTED);
 		return 0;
 	}
 	now = lx_charge(c, now);
-	lx_settle_in(c, t, NULL, slot, now);
-	lx_wakes(c, now, slot);
+	/* It may have been sent elsewhere meanwhile, or not wait any more. */
+	if (t->home == cpu && t->queued) {
+		lx_settle_in(c, t, NULL, slot, now);
+		lx_wakes(c, now, slot);
+	}
 	lx_unlock(&c->lock);
 	return 1;
 }

@@ -64,7 +64,7 @@ LX_INLINE void lx_rescue(u32 slot)
 	/* Another CPU may have taken it over, and not have come to it yet. */
 	if (!p || (!waited && (!t->queued || lx_is_active(scx_bpf_task_cpu(p)))))
 		return;
-	if (!lx_hand_over(t, SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p), LX_UNCOUNTED))
+	if (!lx_hand_over(t, LX_NONE, LX_UNCOUNTED))
 		return;
 	c = lx_cpu(LX_SEEN(t->home));
 	if (c && lx_is_active(c->cpu))

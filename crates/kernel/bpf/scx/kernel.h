@@ -40,6 +40,7 @@ enum {
 	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
 	TASK_DEAD = 0x80,
 	SCX_TASK_QUEUED = 1 << 0,
+	SCX_OPSS_QSEQ_SHIFT = 2,
 	SCX_WAKE_FORK = 1 << 2,
 	SCX_KICK_IDLE = 1 << 0,
 	SCX_KICK_PREEMPT = 1 << 1,
@@ -64,9 +65,15 @@ typedef struct cpumask {
 	unsigned long bits[1];
 } cpumask_t;
 
+typedef struct {
+	s64 counter;
+} atomic_long_t;
+
 struct sched_ext_entity {
 	u64 slice;
 	u32 flags;
+	/* How it waits, and above that which time it is that it has come to wait. */
+	atomic_long_t ops_state;
 };
 
 struct task_struct {
@@ -157,6 +164,7 @@ struct cgroup *scx_bpf_task_cgroup(struct task_struct *p) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
+void scx_bpf_dispatch_cancel(void) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;

@@ -5,7 +5,7 @@
  *
  * Tasks wait here, not in queues of the kernel's: `dispatch` hands over the one that the servers
  * choose. A CPU's servers and all that is in struct lx_cpu are protected by its lock, under which
- * no function of the kernel may be called. What concerns one task is serialised by the kernel,
+ * nothing of the kernel is called but to set its timer. What concerns one task is serialised by the kernel,
  * except that a waiting task may be taken to other servers by an idle CPU or a reservation; so
  * whoever looks for its servers looks again once it has the lock (lx_enter).
  */
@@ -18,10 +18,6 @@
 #define LX_SLICE 100000000ULL
 /* A task runs for so long at a time where it is not counted. */
 #define LX_UNCOUNTED (LX_SLICE / 100)
-/* A timer in the past would not be one. */
-#define LX_SOON 1000
-/* One that is so late was lost. */
-#define LX_LOST 10000000
 /* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
 #define LX_ROUNDS 8
 
@@ -219,7 +215,7 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before)
 			lx_forget(c, t, slot);
 			return LX_DONE;
 		}
-		if (lx_hand_over(t, SCX_DSQ_LOCAL, LX_SLICE)) {
+		if (lx_hand_over(t, cpu, LX_SLICE)) {
 			if (from != cpu)
 				lx_look_again(from);
 			return LX_DONE;
@@ -272,7 +268,8 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p, u64 now)
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable;
+	/* A timer that called since then did so in vain: the kernel was about to switch. */
+	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
 	if (as_chosen) {
 		c->clock = lx_max(now, c->clock);
 		lx_runs(c, c->clock, c->chosen);
@@ -457,8 +454,10 @@ int laxity_init(u64 *ctx)
 
 		if (!c || !alarm)
 			return -EINVAL;
-		bpf_timer_init(&alarm->timer, &alarms, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&alarm->timer, lx_alarm);
+		/* Where the allocator has no memory for it, no budget would ever end. */
+		if (bpf_timer_init(&alarm->timer, &alarms, CLOCK_MONOTONIC) ||
+		    bpf_timer_set_callback(&alarm->timer, lx_alarm))
+			return -ENOMEM;
 		c->cpu = k;
 		c->current = LX_NONE;
 		c->chosen = LX_NONE;

@@ -101,17 +101,6 @@ struct {
 	__type(value, struct lx_cpu);
 } cpus SEC(".maps");
 
-struct lx_alarm {
-	struct bpf_timer timer;
-};
-
-struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lx_alarm);
-} alarms SEC(".maps");
-
 struct lx_task {
 	/* While it waits here; held for longer it could never end. */
 	struct task_struct __kptr *task;
@@ -348,14 +337,14 @@ LX_INLINE void lx_runs(struct lx_cpu *c, u64 now, u32 slot)
 	}
 }
 
+#include "alarm.h"
+
 /* What is to be done once the lock is given back. */
 struct lx_outcome {
 	u32 cpu;
 	/* Who shall run. */
 	u32 slot;
 	u32 preempt;
-	u32 arm;
-	u64 due;
 };
 
 /* The last step under the lock. */
@@ -380,64 +369,13 @@ LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 		due = lx_min(due, now + left);
 	}
 	o->preempt = o->slot != LX_NONE && o->slot != c->chosen;
-	c->due = due;
-	o->due = lx_max(due, now + LX_SOON);
-	/* One that calls earlier will set itself again; one that should have called never will. */
-	o->arm = due != LX_NEVER &&
-		 (!c->armed || c->armed > o->due || c->armed + LX_LOST < now);
-	if (o->arm)
-		c->armed = o->due;
+	lx_arm(c, now, due);
 }
 
 LX_INLINE void lx_act(const struct lx_outcome *o)
 {
-	if (o->arm) {
-		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &o->cpu);
-
-		if (alarm)
-			bpf_timer_start(&alarm->timer, o->due, BPF_F_TIMER_ABS);
-	}
 	if (o->preempt)
 		scx_bpf_kick_cpu(o->cpu, SCX_KICK_PREEMPT);
-}
-
-/* All CPUs that are active look again. */
-LX_INLINE void lx_call_active(void)
-{
-	u32 k;
-
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
-		if (lx_is_active(k))
-			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
-}
-
-/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
- * left alone; a timer that is set twice calls once too often. */
-static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
-{
-	struct lx_cpu *c = lx_cpu(*key);
-	u64 due, now = bpf_ktime_get_ns();
-	(void)map;
-
-	if (!c)
-		return 0;
-	due = LX_SEEN(c->due);
-	if (due != LX_NEVER && due > now + LX_SOON) {
-		LX_SEEN(c->armed) = due;
-		bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
-		/* Somebody may have wanted it earlier in between. */
-		if (LX_SEEN(c->due) < due)
-			bpf_timer_start(timer, LX_SEEN(c->due), BPF_F_TIMER_ABS);
-		return 0;
-	}
-	LX_SEEN(c->armed) = 0;
-	if (due == LX_NEVER)
-		return 0;
-	if (lx_is_shut(c))
-		lx_call_active();
-	else
-		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
-	return 0;
 }
 
 /* A task waits here from now on, or no more. */
@@ -459,15 +397,31 @@ LX_INLINE void lx_let_go(struct lx_task *t)
 		bpf_task_release(held);
 }
 
-/* From `dispatch`: hands over a task that waits here; tells whether it was there. */
-LX_INLINE int lx_hand_over(struct lx_task *t, u64 queue, u64 slice)
+/* Which time it is that a task has come to wait. */
+LX_INLINE u64 lx_coming(const struct task_struct *p)
 {
-	struct task_struct *p = bpf_kptr_xchg(&t->task, NULL);
+	return (u64)LX_SEEN(p->scx.ops_state.counter) >> SCX_OPSS_QSEQ_SHIFT;
+}
 
+/* From `dispatch` of a CPU, to which a task that waits here is handed over; tells whether it was
+ * there. Until then it can be told to run elsewhere, which takes it back and makes it wait anew: who
+ * does that sets what is cleared here, and the kernel would end a scheduler that sends the task where
+ * it may not run any more. */
+LX_INLINE int lx_hand_over(struct lx_task *t, u32 cpu, u64 slice)
+{
+	u64 coming, queue = SCX_DSQ_LOCAL;
+	struct task_struct *p;
+
+	t->queued = 0;
+	p = bpf_kptr_xchg(&t->task, NULL);
 	if (!p)
 		return 0;
-	t->queued = 0;
+	coming = setup.cpus > 1 ? lx_coming(p) : 0;
+	if (setup.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		queue = SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p);
 	scx_bpf_dsq_insert(p, queue, slice, 0);
+	if (setup.cpus > 1 && lx_coming(p) != coming)
+		scx_bpf_dispatch_cancel();
 	bpf_task_release(p);
 	return 1;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Each CPU's timer, which makes it look again when a budget ends or a release is due. Part of
+ * laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_ALARM_H
+#define LAXITY_SCX_ALARM_H
+
+/* A timer in the past would not be one. */
+#define LX_SOON 1000
+
+struct lx_alarm {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_alarm);
+} alarms SEC(".maps");
+
+/* Under the lock: the CPU looks again at a time, by its timer. It is set anew only if it would call
+ * later, or should have called: whoever is about to may have looked before. */
+LX_INLINE void lx_arm(struct lx_cpu *c, u64 now, u64 due)
+{
+	struct lx_alarm *alarm;
+
+	c->due = due;
+	due = lx_max(due, now + LX_SOON);
+	if (due == LX_NEVER || (c->armed > now && c->armed <= due))
+		return;
+	c->armed = due;
+	alarm = bpf_map_lookup_elem(&alarms, &c->cpu);
+	if (alarm)
+		bpf_timer_start(&alarm->timer, due, BPF_F_TIMER_ABS);
+}
+
+/* All CPUs that are active look again. */
+LX_INLINE void lx_call_active(void)
+{
+	u32 k;
+
+	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
+		if (lx_is_active(k))
+			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
+}
+
+/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
+ * left alone; a timer that is set twice calls once too often. */
+static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
+{
+	struct lx_cpu *c = lx_cpu(*key);
+	u64 due, now = bpf_ktime_get_ns();
+	u32 round;
+	(void)map;
+
+	if (!c)
+		return 0;
+	LX_SEEN(c->armed) = 0;
+	due = LX_SEEN(c->due);
+	if (due == LX_NEVER)
+		return 0;
+	if (due > now + LX_SOON) {
+		LX_SEEN(c->armed) = due;
+		/* Somebody may have wanted it earlier in between. */
+		for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
+			bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
+			if (LX_SEEN(c->due) >= due)
+				break;
+			due = LX_SEEN(c->due);
+		}
+		return 0;
+	}
+	if (lx_is_shut(c))
+		lx_call_active();
+	else
+		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+#endif
