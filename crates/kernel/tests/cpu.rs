@@ -164,13 +164,11 @@ fn berate_infers_and_policies_change_under_load() {
 /// for each, divide all of them: nobody has twice what another has. A task that is told never to run
 /// where its reservation is has none any more.
 ///
-/// The emulator runs virtual processors in turn and cuts the time between them where it likes, and
-/// a processor that it does not run seems to compute: in recordings a job of 8 ms executes for 14 to
-/// 40 ms now and then. So budgets and periods have room for that here, and jobs begin when nobody loads
-/// programs any more, which keeps the emulator longest; all jobs are in time.
+/// The emulator runs virtual processors in turn, 1 ms each at most, and one that it does not run seems
+/// to compute: jobs of 8 ms take up to 10.7. Reservations of 10 in 20 ms hold that, and none is late.
 ///
-/// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 36 ms on average),
-/// and when a task seems to be kept where it is because the kernel keeps it there while it asks us
+/// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 18 ms on average),
+/// when a task seems to be kept where it is because the kernel keeps it there while it asks us
 /// (`lx_is_pinned` without the exception for the one that asks: 3.4 and 3.5 s of 7), and when processors
 /// that have work do not compare themselves (without `lx_even` one task has 4.2 s, the others 1.6).
 #[test]
@@ -196,7 +194,7 @@ fn reservations_are_kept_on_several_processors() {
         assert!(two.len() == 2 && two.iter().all(|ms| *ms > 4500), "{text}");
         for line in jobs {
             assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
-            assert!(number(line, "jobs", "mean_us") < 20_000, "{text}");
+            assert!(number(line, "jobs", "mean_us") < 12_000, "{text}");
         }
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
