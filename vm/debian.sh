@@ -1,7 +1,7 @@
 # Sourced by the scripts that get packages of Debian's backports: apt on lists and archives of its
 # own, in the folder `apt`, from the suite `suite`.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # `apt`, `suite` and `cache` are those of the script
+# shellcheck disable=SC2154 # `apt` and `suite` are those of the script
 
 lacking() {
     say "lacking: $1"
@@ -10,8 +10,8 @@ lacking() {
     exit "$lacks"
 }
 
-# Runs a program of apt. Refuses whatever is not signed, whatever the machine allows. Proxies, credentials and keys remain
-# those of the machine.
+# Runs a program of apt. Refuses whatever is not signed, whatever the machine allows. Proxies,
+# credentials and keys remain those of the machine.
 private() {
     local program=$1
     shift

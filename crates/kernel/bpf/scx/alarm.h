@@ -20,20 +20,25 @@ struct {
 	__type(value, struct lx_alarm);
 } alarms SEC(".maps");
 
-/* Under the lock: the CPU looks again at a time, by its timer. It is set anew only if it would call
- * later, or should have called: whoever is about to may have looked before. */
+/* Under the lock: the CPU's timer calls at a time, and at no other. */
+LX_CALLED u32 lx_set_alarm(struct lx_cpu *c LX_GIVEN, u64 at)
+{
+	struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &c->cpu);
+
+	c->armed = at;
+	if (alarm)
+		bpf_timer_start(&alarm->timer, at, BPF_F_TIMER_ABS);
+	return 0;
+}
+
+/* Under the lock: the CPU looks again at a time. Its timer is set anew only if it would call later,
+ * or should have called: whoever is about to may have looked before. */
 LX_INLINE void lx_arm(struct lx_cpu *c, u64 now, u64 due)
 {
-	struct lx_alarm *alarm;
-
 	c->due = due;
 	due = lx_max(due, now + LX_SOON);
-	if (due == LX_NEVER || (c->armed > now && c->armed <= due))
-		return;
-	c->armed = due;
-	alarm = bpf_map_lookup_elem(&alarms, &c->cpu);
-	if (alarm)
-		bpf_timer_start(&alarm->timer, due, BPF_F_TIMER_ABS);
+	if (due != LX_NEVER && (c->armed <= now || c->armed > due))
+		lx_set_alarm(c, due);
 }
 
 /* All CPUs that are active look again. */

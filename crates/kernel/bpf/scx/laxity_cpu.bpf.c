@@ -5,9 +5,9 @@
  *
  * Tasks wait here, not in queues of the kernel's: `dispatch` hands over the one that the servers
  * choose. A CPU's servers and all that is in struct lx_cpu are protected by its lock, under which
- * nothing of the kernel is called but to set its timer. What concerns one task is serialised by the kernel,
- * except that a waiting task may be taken to other servers by an idle CPU or a reservation; so
- * whoever looks for its servers looks again once it has the lock (lx_enter).
+ * nothing of the kernel is called but to set its timer. What concerns one task is serialised by
+ * the kernel, except that a waiting task may be taken to other servers by an idle CPU or a
+ * reservation; so whoever looks for its servers looks again once it has the lock (lx_enter).
  */
 #include "kernel.h"
 
