@@ -149,7 +149,6 @@ mod live {
             "setpriv".into(),
         ];
         let text = machine::run_with(&["--for", "cpu"], "programs.sh", &[], &programs, &[]);
-        eprintln!("{text}");
 
         let none = part(&text, "none is up");
         says(none, &["the scheduler is not up", "ended with 1"]);

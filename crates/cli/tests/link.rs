@@ -56,7 +56,7 @@ mod live {
     use serde_json::Value;
 
     use super::laxity;
-    use super::machine::{self, available, example, file, number, part, stripped};
+    use super::machine::{self, Said, available, example, file, number, part, stripped};
 
     /// Packets that conform: so many of so many bytes at once, every `period` ns.
     fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
@@ -80,19 +80,17 @@ mod live {
         path
     }
 
-    fn run(script: &str, files: &[PathBuf]) -> String {
+    fn run(script: &str, files: &[PathBuf]) -> Said {
         run_with(&[], script, files)
     }
 
-    fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> String {
+    fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> Said {
         let laxity = stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
         let programs = ["kernel-link", "traffic"].map(|name| stripped(&example(name)));
         let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
         let own = ["more.toml", "slow.toml", "link.sh"];
         let own = own.map(|f| file("crates/kernel/tests/vm").join(f));
-        let text = machine::run_with(options, script, &[], &programs, &[&own[..], files].concat());
-        eprintln!("{text}");
-        text
+        machine::run_with(options, script, &[], &programs, &[&own[..], files].concat())
     }
 
     /// What the sources of a scenario send, as the simulator has it: some of its flows, of each

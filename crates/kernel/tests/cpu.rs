@@ -9,10 +9,10 @@ mod machine;
 #[path = "support/verified.rs"]
 mod verified;
 
-use machine::{available, example, number, part};
+use machine::{Said, available, example, number, part};
 
 /// What a script prints; `None` where there is no virtual machine.
-fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<String> {
+fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
     if !available() {
         return None;
     }
@@ -20,7 +20,6 @@ fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<String> {
     programs.extend(chrt());
     let options = [&["--for", "cpu"], options].concat();
     let text = machine::run_with(&options, script, arguments, &programs, &[]);
-    eprintln!("{text}");
     Some(text)
 }
 
@@ -129,7 +128,6 @@ fn reservations_are_kept_and_best_effort_is_quick() {
 #[test]
 fn berate_infers_and_policies_change_under_load() {
     let Some(text) = run("berate.sh", &[], &[]) else { return };
-    eprintln!("{text}");
 
     let frames = part(&text, "frames");
     let missed = |policy: &str| number(frames, &format!("{policy} jobs"), "missed");

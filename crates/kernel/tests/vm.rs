@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine::{available, example, number, part};
+use machine::{Said, available, example, number, part};
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Runs a script of `tests/vm` with the examples of this crate.
-fn run(script: &str, files: &[PathBuf]) -> String {
+fn run(script: &str, files: &[PathBuf]) -> Said {
     machine::run(script, &["kernel-link", "traffic"].map(example), files)
 }
 
@@ -142,7 +142,6 @@ fn live_traffic_keeps_its_deadlines() {
         trace(&folder.join(name), seconds, voice, load);
     }
     let text = run("live.sh", &files);
-    eprintln!("{text}");
 
     let policies = ["background", "exact", "slack"].map(|p| part(&text, &format!("{p} mixed.csv")));
     for part in policies {
@@ -196,7 +195,6 @@ fn packets_are_told_apart() {
         return;
     }
     let text = run("classes.sh", &[here().join("tests/vm/rules.toml")]);
-    eprintln!("{text}");
     let classes = [
         ("mark", "mark"),
         ("priority", "priority"),

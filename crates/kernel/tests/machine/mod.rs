@@ -1,11 +1,38 @@
 //! Running scripts in the virtual machine and reading what they print.
 #![allow(dead_code)]
 
+use std::fmt::{self, Display, Formatter};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Exit status of `vm/fetch`: this machine lacks something.
 const LACKS: i32 = 3;
+
+/// What a script printed. A test that fails prints it, below its own message.
+pub struct Said(String);
+
+impl Deref for Said {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Display for Said {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the script printed:\n{}", self.0);
+        }
+    }
+}
 
 /// A file of the repository.
 pub fn file(path: &str) -> PathBuf {
@@ -53,7 +80,7 @@ pub fn stripped(path: &Path) -> PathBuf {
 
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
 /// beside it, and returns what it printed.
-pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> String {
+pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> Said {
     run_with(&[], script, &[], programs, files)
 }
 
@@ -64,7 +91,7 @@ pub fn run_with(
     arguments: &[&str],
     programs: &[PathBuf],
     files: &[PathBuf],
-) -> String {
+) -> Said {
     let mut command = Command::new(file("vm/run"));
     command.args(["--deterministic", "--for", "packets", "--timeout", "900"]);
     command.args(options);
@@ -81,7 +108,7 @@ pub fn run_with(
     let text = String::from_utf8_lossy(&text).into_owned();
     let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{script} ended with {}:\n{text}\n{said}", output.status);
-    text
+    Said(text)
 }
 
 /// The part of the output below a heading.
