@@ -84,4 +84,28 @@ static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
 	return 0;
 }
 
+/* Whether a task is a CPU's thread to which the kernel leaves soft interrupts when there are many. */
+LX_INLINE int lx_is_soft(const struct task_struct *p)
+{
+	static const char name[] = "ksoftirqd/";
+	char comm[sizeof(p->comm)] = {};
+	u32 i;
+
+	if (!(p->flags & PF_KTHREAD))
+		return 0;
+	bpf_probe_read_kernel_str(comm, sizeof(comm), p->comm);
+	for (i = lx_zero; i < sizeof(name) - 1 && lx_may_loop; i += 1 + lx_zero)
+		if (comm[i] != name[i])
+			return 0;
+	return 1;
+}
+
+/* When the thread for soft interrupts wakes, our timers may be among what it is to do, and it waits its
+ * turn as others do. At the end of an interrupt the kernel does all of it, so there is one: once, not
+ * again until the thread has run, which is there for loads that would leave nobody else a turn. */
+LX_INLINE void lx_interrupt(u32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, 0);
+}
+
 #endif

@@ -39,6 +39,7 @@ enum {
 	SCX_OPS_ENQ_EXITING = 1 << 2,
 	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
 	TASK_DEAD = 0x80,
+	PF_KTHREAD = 0x00200000,
 	SCX_TASK_QUEUED = 1 << 0,
 	SCX_OPSS_QSEQ_SHIFT = 2,
 	SCX_WAKE_FORK = 1 << 2,
@@ -82,6 +83,8 @@ struct task_struct {
 	unsigned int __state;
 	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
 	unsigned int on_cpu;
+	unsigned int flags;
+	char comm[16];
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	/* Where read sections can be preempted only. */

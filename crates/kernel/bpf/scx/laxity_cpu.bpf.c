@@ -139,6 +139,8 @@ void laxity_enqueue(u64 *ctx)
 		t->queued = 1;
 	}
 	lx_unlock(&c->lock);
+	if (t->soft)
+		lx_interrupt(cpu);
 	lx_act(&o);
 	if (first) {
 		/* Before whoever runs there, without a word from `dispatch`. */
@@ -404,6 +406,7 @@ int laxity_init_task(u64 *ctx)
 	t->scale = LX_USUAL;
 	t->weighed = 0;
 	t->pid = p->pid;
+	t->soft = lx_is_soft(p);
 	ref->slot = slot + 1;
 	if (args->fork) {
 		bpf_local_irq_save(&flags);

@@ -119,6 +119,8 @@ struct lx_task {
 	u32 pending;
 	/* For people; zero when there is no task. */
 	u32 pid;
+	/* A CPU's thread for soft interrupts. */
+	u32 soft;
 };
 
 struct {
