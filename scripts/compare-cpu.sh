@@ -31,6 +31,8 @@ cargo build --profile "$profile" --locked -p laxity-compare-cpu
 compare=$built/laxity-compare-cpu
 mkdir -p "$results"
 kernel=$(vm/fetch --for cpu)
+mapfile -t qemu < <(vm/emulator)
+emulator=$("${qemu[@]}" --version | head -n 1)
 
 cache=${LAXITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/laxity}/peers
 version=1.1.4
@@ -117,6 +119,7 @@ run() {
     case $group in more | film) with+=("${more[@]}") ;; esac
     case $scheduler in
         laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
+        scx_bare) with+=(--with "$built/examples/scx_bare") ;;
         scx_*)
             if ! why=$(peer "$scheduler"); then
                 echo "refused $why" >"$folder/output"
@@ -132,10 +135,10 @@ run() {
     for place in "${tests[@]}"; do
         with+=(--file "compare/cpu/tests/$place.sh:/job/tests-$place.sh")
     done
-    # Another program, script or kernel means other results.
+    # Another program, script, kernel or emulator means other results.
     stamp=$(
         {
-            echo "$kernel" "$scheduler" "$@"
+            echo "$kernel" "$emulator" "$scheduler" "$@"
             for place in "${with[@]}"; do
                 place=${place%%:*}
                 case $place in

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 /// What is compiled, and where the loaders find it.
-const SOURCES: [(&str, &str); 2] =
-    [("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"), ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o")];
+const SOURCES: [(&str, &str); 3] = [
+    ("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"),
+    ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o"),
+    ("bpf/scx/bare.bpf.c", "bare.bpf.o"),
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");

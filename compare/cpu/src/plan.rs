@@ -9,6 +9,8 @@ pub enum Who {
     Untold,
     /// What others show in another test already.
     Ours,
+    /// As [`Who::Untold`], and the kernel's class for BPF schedulers without a policy.
+    Cost,
 }
 
 /// A test.
@@ -38,10 +40,11 @@ pub struct Group {
 }
 
 /// The schedulers, in the order of tables.
-pub const SCHEDULERS: [&str; 9] = [
+pub const SCHEDULERS: [&str; 10] = [
     "eevdf",
     "fifo",
     "deadline",
+    BARE,
     "scx_flash",
     "scx_bpfland",
     "scx_lavd",
@@ -49,6 +52,9 @@ pub const SCHEDULERS: [&str; 9] = [
     "laxity-bebs-credit",
     "laxity-berate",
 ];
+
+/// No policy: `crates/kernel/bpf/scx/bare.bpf.c`. Who runs when says nothing there, what it takes does.
+const BARE: &str = "scx_bare";
 
 /// Those of the short rows.
 const SHORT: [&str; 4] = ["eevdf", "fifo", "laxity-bebs-credit", "laxity-berate"];
@@ -78,7 +84,7 @@ fn seeds(heading: (&'static str, &'static str), function: &str, drawn: &'static 
 
 /// Everything.
 pub fn full() -> Vec<Group> {
-    use Who::{All, Ours, Untold};
+    use Who::{All, Cost, Ours, Untold};
     let missed = "srtsim-1 missed";
     let berate = vec![
         seeds(
@@ -224,17 +230,17 @@ pub fn full() -> Vec<Group> {
         test(
             ("switch", "A byte to another process and back"),
             "pass:10000",
-            Untold,
+            Cost,
             "pass instructions a switch",
         ),
         test(
             ("hackbench-1", "hackbench, one group (BEBS, figure 5)"),
             "fig5:1:100",
-            Untold,
+            Cost,
             "hackbench time",
         ),
-        test(("hackbench-5", "hackbench, five groups"), "fig5:5:40", Untold, "hackbench time"),
-        test(("hackbench-10", "hackbench, ten groups"), "fig5:10:20", Untold, "hackbench time"),
+        test(("hackbench-5", "hackbench, five groups"), "fig5:5:40", Cost, "hackbench time"),
+        test(("hackbench-10", "hackbench, ten groups"), "fig5:10:20", Cost, "hackbench time"),
         test(
             ("video", "Video decoded by ffmpeg, beside three that compute"),
             "video",
@@ -307,8 +313,9 @@ impl Group {
     /// The tests of a scheduler.
     pub fn of<'a>(&'a self, scheduler: &'a str) -> impl Iterator<Item = &'a Test> {
         self.tests.iter().filter(move |t| match t.who {
-            Who::All => true,
-            Who::Untold => !["fifo", "deadline"].contains(&scheduler),
+            Who::All => scheduler != BARE,
+            Who::Untold => !["fifo", "deadline", BARE].contains(&scheduler),
+            Who::Cost => !["fifo", "deadline"].contains(&scheduler),
             Who::Ours => is_ours(scheduler),
         })
     }
