@@ -31,8 +31,7 @@ cargo build --profile "$profile" --locked -p laxity-compare-cpu
 compare=$built/laxity-compare-cpu
 mkdir -p "$results"
 kernel=$(vm/fetch --for cpu)
-mapfile -t qemu < <(vm/emulator)
-emulator=$("${qemu[@]}" --version | head -n 1)
+emulator=$("$(vm/emulator | head -n 1)" --version)
 
 cache=${LAXITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/laxity}/peers
 version=1.1.4
@@ -138,7 +137,7 @@ run() {
     # Another program, script, kernel or emulator means other results.
     stamp=$(
         {
-            echo "$kernel" "$emulator" "$scheduler" "$@"
+            echo "$kernel" "${emulator%%$'\n'*}" "$scheduler" "$@"
             for place in "${with[@]}"; do
                 place=${place%%:*}
                 case $place in
