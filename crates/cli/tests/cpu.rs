@@ -131,6 +131,9 @@ mod live {
     /// next one knows who holds what. Reservations end with their tasks; a child is released by
     /// itself when its parent has ended.
     ///
+    /// Who lacks privileges is told which, and only those are needed: a root with no others will do. What a
+    /// reserved task starts shares its reservation only if that was asked for.
+    ///
     /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it
     /// waits in vain for one of that user), when the server holds to a scheduler that is gone (tried with
     /// `identity` always the same), and when what a child has is looked up by the number of the first
@@ -152,6 +155,13 @@ mod live {
 
         let none = part(&text, "none is up");
         says(none, &["the scheduler is not up", "ended with 1"]);
+        let privileges = part(&text, "privileges");
+        assert_eq!(privileges.matches("CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN").count(), 5);
+        assert_eq!(privileges.matches("ended with 3\n").count(), 5, "{privileges}");
+        let up =
+            "ended with 3\ndisabled\nlaxity: policy bebs-credit schedules the CPUs\nended with 0\n";
+        says(privileges, &[up]);
+        assert!(privileges.ends_with("ended with 3\nenabled\n"), "{privileges}");
         let without = part(&text, "without");
         says(without, &["unreachable: /tmp/unheard: ", "ended with 1\n", "ended with 0\n"]);
         for language in ["c", "rust"] {
@@ -159,6 +169,18 @@ mod live {
             says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
             assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
         }
+        let reserve = part(&text, "reserve");
+        let [own, inherited] = [
+            "runtime 2000000 tasks 1 inherit 0\nended with 0\nruntime 0 tasks 0 inherit 0\n",
+            "runtime 2000000 tasks 2 inherit 1\nended with 0\nruntime 2000000 tasks 2 inherit 1\n",
+        ];
+        says(reserve, &["has 2 ms in every 20 ms on CPU 0\n", own, inherited]);
+        assert_eq!(reserve.matches("is best effort\nended with 0\n").count(), 2, "{reserve}");
+        let top = part(&text, "top");
+        says(top, &["\nCPUs: bebs-credit\n", "3 ms       10 ms    0      1     0     0 us\n"]);
+        // Those who compute are among what is inferred.
+        let inferred = top.rsplit("inferred of").next().unwrap_or_default();
+        assert!(inferred.lines().filter(|l| l.ends_with(" tasks")).count() >= 3, "{top}");
         let trace = part(&text, "trace");
         says(trace, &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"]);
         is_a_trace(part(&text, "events"));

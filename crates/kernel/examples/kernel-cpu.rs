@@ -4,7 +4,7 @@
 //! ```text
 //! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
 //!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-//!            | recorded FILE
+//!            | recorded FILE | lose PID
 //! ```
 
 mod command;
@@ -16,6 +16,7 @@ use std::time::Duration;
 use laxity_core::Span;
 use laxity_cpu::Reservation;
 use laxity_kernel::cpu;
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
 
 fn main() {
     command::main(run);
@@ -24,6 +25,25 @@ fn main() {
 fn reservation(budget: &str, period: &str) -> Result<Reservation, std::num::ParseIntError> {
     let us = |text: &str| text.parse::<u64>().map(|n| Span(n * 1000));
     Ok(Reservation::new(us(budget)?, us(period)?))
+}
+
+/// Makes the scheduler forget that a task waits, as only a fault of its own could: in the map of tasks
+/// (`struct lx_task` of `bpf/scx/state.h`) it waits no more.
+fn lose(pid: u32) -> Result<(), command::Failure> {
+    const QUEUED: std::ops::Range<usize> = 20..24;
+    const PID: std::ops::Range<usize> = 44..48;
+    let tasks = MapHandle::from_pinned_path("/sys/fs/bpf/laxity_cpu/tasks")?;
+    for key in tasks.keys() {
+        let Some(mut task) = tasks.lookup(&key, MapFlags::ANY)? else { continue };
+        if task[PID] == pid.to_ne_bytes() {
+            if task[QUEUED] != 1u32.to_ne_bytes() {
+                return Err("it does not wait".into());
+            }
+            task[QUEUED].fill(0);
+            return Ok(tasks.update(&key, &task, MapFlags::ANY)?);
+        }
+    }
+    Err("there is no such task".into())
 }
 
 fn run(arguments: &[&str]) -> Result<(), command::Failure> {
@@ -97,6 +117,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);
         }
         ["release", pid] => cpu::release(pid.parse()?)?,
+        ["lose", pid] => lose(pid.parse()?)?,
         ["run", budget, period, command, rest @ ..] => {
             cpu::reserve(std::process::id(), reservation(budget, period)?, true)?;
             return Err(std::process::Command::new(command).args(rest).exec().into());

@@ -67,7 +67,9 @@ fn reservations_are_kept_and_best_effort_is_quick() {
         assert!(ours.contains("alone 0\n"), "its reservation outlives it: {ours}");
         assert_eq!(number(ours, "policy", "unlocked"), 0, "{ours}");
         assert_eq!(number(ours, "policy", "absent"), 0, "{ours}");
-        assert!(number(ours, "cpu 0", "late_release_ns") < 100_000, "{ours}");
+        assert!(number(ours, "cpu 0", "late_release_ns") < 20_000, "{ours}");
+        // The kernel's tick would end budgets after up to 4 ms.
+        assert!(number(ours, "cpu 0", "overrun_ns") < 500_000, "{ours}");
     }
     let quick = part(&text, "bebs-credit");
     let (ours, theirs) = (number(quick, "respond", "mean_us"), number(fifo, "respond", "mean_us"));
@@ -113,6 +115,30 @@ fn reservations_are_kept_and_best_effort_is_quick() {
     assert!(killed.contains("the scheduler is up already"), "{killed}");
     assert_eq!(killed.matches("the scheduler is not up").count(), 2, "{killed}");
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+}
+
+/// A task that the scheduler has lost, as only a fault of its own could make it, is run by the kernel's
+/// scheduler after half a minute or so, and so are all when an operator takes the scheduler away (SysRq-S).
+/// The kernel's words are in the answer of whoever asks next; the scheduler can be started anew.
+///
+/// Fails when the reason is not kept (without `ended.reason` it is one that the kernel "does not give").
+#[test]
+fn a_lost_task_is_run_by_the_kernels_scheduler() {
+    let Some(text) = run("stuck.sh", &[], &[]) else { return };
+    let stuck = part(&text, "stuck");
+    assert_eq!(number(stuck, "lost", "lost"), 0, "{text}");
+    assert!((20..50).contains(&number(stuck, "given back", "after")), "{text}");
+    assert!(number(stuck, "found", "found") > 50, "{text}");
+    let ended = "the kernel took the scheduler away (runnable task stall";
+    let taken = "the kernel took the scheduler away (disabled by sysrq-S";
+    assert_eq!(stuck.matches(ended).count(), 2, "{text}");
+    assert_eq!(stuck.matches("ended with 1\n").count(), 2, "{text}");
+    assert!(stuck.ends_with("ended with 0\nenabled\n"), "{text}");
+    let by_hand = part(&text, "taken away");
+    assert!(by_hand.contains(taken) && by_hand.contains("the scheduler is not up"), "{text}");
+    assert!(by_hand.ends_with("disabled\n"), "{text}");
+    let kernel = part(&text, "kernel");
+    assert!(kernel.contains("failed to run for") && !kernel.contains("BUG"), "{text}");
 }
 
 /// Frames that need half of the processor are in time beside a task that computes, under BeRate, which

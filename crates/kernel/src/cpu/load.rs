@@ -151,8 +151,10 @@ pub(super) fn run(object: &Object, name: &str, context: &mut [u8]) -> Result<(),
 pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
     let why = format!("{error:#}");
     match error.kind() {
-        // The verifier says the same of a program that it refuses.
-        libbpf_rs::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
+        // EACCES is what the verifier says of a program that it refuses, too; EPERM it does not.
+        libbpf_rs::ErrorKind::PermissionDenied
+            if why.contains("(os error 1)") || !rustix::process::geteuid().is_root() =>
+        {
             CpuError::NotPermitted { what: "load BPF programs" }
         }
         _ if why.contains("incompatible with vmlinux") || why.contains("BTF") => {

@@ -5,8 +5,8 @@ set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
 
-# Users may look for their programs.
-chmod 755 /
+# Users may look for their programs, and not write where only root does.
+chmod 755 / /run
 # as USER COMMAND...: without any privilege.
 as() { $setpriv --reuid "$@"; }
 setpriv="setpriv --regid 1000 --clear-groups"
@@ -49,7 +49,14 @@ laxity cpu serve --share 40% --mode 0666 2>/tmp/early &
 server=$!
 wait_for grep -q "not up" /tmp/early
 told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
-laxity cpu up
+
+echo "== privileges"
+told as 1000 laxity cpu up
+told setpriv --bounding-set -bpf,-sys_admin laxity cpu up
+cat /sys/kernel/sched_ext/state
+told setpriv --bounding-set -all,+bpf,+perfmon,+sys_admin laxity cpu up
+for what in up down status; do told as 1000 laxity cpu $what; done
+cat /sys/kernel/sched_ext/state
 echo "== without"
 told as 1000 env LAXITY_CPU_SOCKET=/tmp/unheard periodic-c 50
 # The one that was there before the scheduler serves.
@@ -62,6 +69,32 @@ echo "== c"
 beside as 1000 periodic-c 50
 echo "== rust"
 beside as 1001 periodic 50
+
+echo "== reserve"
+# What a task starts after it was reserved for shares that only if asked for.
+for inherit in '' --inherit; do
+    sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; sleep 600 & echo $! >/tmp/child; wait' &
+    parent=$!
+    told laxity cpu reserve $parent --runtime 2ms --period 20ms $inherit
+    : >/tmp/go
+    wait_for test -s /tmp/child
+    told query-c $parent
+    told query-c "$(cat /tmp/child)"
+    told laxity cpu release $parent
+    kill $parent "$(cat /tmp/child)"
+    wait $parent || true
+    rm /tmp/go /tmp/child
+done
+
+echo "== top"
+laxity cpu run --runtime 3ms --period 10ms -- tasks periodic 10000 2000 1000 /tmp/over >/tmp/begun &
+periodic=$!
+wait_for grep -q begun /tmp/begun
+tasks respond 4000 100 200 >/dev/null
+beside sh -c 'laxity top --interval 500ms --count 2 | cat'
+: >/tmp/over
+wait $periodic
+rm /tmp/over
 
 echo "== trace"
 told as 1000 laxity cpu record /tmp/none.json --for 1ms
