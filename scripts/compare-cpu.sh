@@ -15,6 +15,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 need_rust
+began=$SECONDS
 which=full profile=release built=$target/release results=$target/compare-cpu only=
 case ${1:-} in
     '' | eevdf | fifo | deadline | scx_* | laxity-*) only="$*" ;;
@@ -185,5 +186,6 @@ if [ "$which" = full ] && [ -z "$only" ] && [ "$failed" = 0 ]; then
     "$compare" live "$results" "$(cat "$kernel/release")" "$(date +%F)" >"$results/live-cpu.toml"
     mv "$results/live-cpu.toml" experiments/live-cpu.toml
 fi
+say "done after $(((SECONDS - began) / 60)) min"
 [ "$promises" = 0 ] || exit "$promises"
 exit "$failed"

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::All;
+use crate::{All, plan};
 
 /// A row of an experiment that a test measures: with the policy's name before it, its label.
 struct Twin {
@@ -24,8 +24,10 @@ const TABLE_1: &[(&str, &str)] = &[
     ("bebs-credit", "laxity-bebs-credit"),
     ("eevdf", "eevdf"),
 ];
-/// What the paper measured on a kernel.
-const ON_A_KERNEL: &[(&str, &str)] = &[("berate", "laxity-berate")];
+/// What the paper measured on a kernel, its own scheduler and that of the kernel.
+const ON_A_KERNEL: &[(&str, &str)] = &[("berate", "laxity-berate"), ("linux-2.4-100hz", "eevdf")];
+/// What is there live only.
+const FILM: &[(&str, &str)] = &[("eevdf", "eevdf"), ("berate", "laxity-berate")];
 const SHARING: &[(&str, &str)] = &[
     ("bebs", "laxity-bebs"),
     ("bebs-credit", "laxity-bebs-credit"),
@@ -97,6 +99,24 @@ fn responses() -> Vec<Twin> {
     twins
 }
 
+/// The load of a player that scales pictures itself, and of one and the server to which it hands them.
+fn film() -> Vec<Twin> {
+    let mut twins = Vec::new();
+    for test in plan::film() {
+        let level = test.name.trim_start_matches("berate-fig1-");
+        for (metric, who) in [
+            ("alone load", "player-that-scales"),
+            ("player load", "player"),
+            ("server load", "its-server"),
+        ] {
+            let (label, experiment) = (format!("{level}-{who}/load"), "berate.fig1");
+            let (test, policies) = (test.name, FILM);
+            twins.push(Twin { test, metric, experiment, label, unit: "%", per: 1.0, policies });
+        }
+    }
+    twins
+}
+
 fn others() -> Vec<Twin> {
     let mut twins = Vec::new();
     let mut add = |test, metric, experiment, label: String, unit, policies| {
@@ -125,7 +145,7 @@ pub fn sheet(all: &All, kernel: &str, date: &str) -> String {
          # machine with one processor. `scheduler` is as in docs/cpu-compare.md.\n\n\
          kernel = \"{kernel}\"\nmeasured = \"{date}\"\n\nrows = [\n"
     );
-    for twin in table_1().into_iter().chain(responses()).chain(others()) {
+    for twin in table_1().into_iter().chain(film()).chain(responses()).chain(others()) {
         for (policy, scheduler) in twin.policies {
             let row =
                 all.rows.iter().find(|r| r.scheduler == *scheduler && r.test.name == twin.test);

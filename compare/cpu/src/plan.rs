@@ -264,7 +264,7 @@ pub fn full() -> Vec<Group> {
 
 /// What a film costs at each quality level: a player that scales pictures itself, and one that hands
 /// them to a server that does.
-fn film() -> Vec<Test> {
+pub fn film() -> Vec<Test> {
     const LEVELS: [(&str, &str); 7] = [
         ("berate-fig1-lanczos", "BeRate, figure 1: a film, scaled with lanczos"),
         ("berate-fig1-spline", "BeRate, figure 1, with spline"),

@@ -4,7 +4,7 @@
 use laxity_scenario::result::Experiment;
 use serde::Deserialize;
 
-use crate::ExperimentError;
+use crate::{ExperimentError, Measured};
 
 const MEASURED: &str = include_str!("../../../experiments/live-cpu.toml");
 
@@ -29,6 +29,13 @@ struct Row {
     /// What ran in the policy's place.
     scheduler: String,
     value: f64,
+}
+
+/// The rows of an experiment that is there live only; what cannot be read is told by [`beside`].
+pub fn only(experiment: &str) -> Vec<Measured> {
+    let rows = toml::from_str(MEASURED).map(|sheet: Sheet| sheet.rows).unwrap_or_default();
+    let rows = rows.into_iter().filter(|r| r.experiment == experiment && r.unit == "%");
+    rows.map(|r| Measured::new(r.label, "%", vec![r.value])).collect()
 }
 
 /// Fills in what was measured live.

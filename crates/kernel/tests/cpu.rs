@@ -259,7 +259,7 @@ fn processors_go_and_come_back() {
     }
 }
 
-/// Five thousand changes at least: threads and processes start and end, go to other processors, get
+/// Ten thousand changes at least: threads and processes start and end, go to other processors, get
 /// other weights, leave for the kernel's real-time scheduler and come back, while policies change.
 /// Every thread comes to its end, and the kernel has nothing to say.
 ///
@@ -268,7 +268,7 @@ fn processors_go_and_come_back() {
 /// starts to run does not set the servers' clock (an execution of 2^64 ns).
 #[test]
 fn thousands_of_changes_lose_no_task() {
-    for (processors, changes) in [("1", "2000"), ("4", "3000")] {
+    for (processors, changes) in [("1", "4000"), ("4", "6000")] {
         let Some(text) = run("churn.sh", &[changes], &["--smp", processors]) else { return };
         let done = |what: &str| number(&text, "churn", what);
         assert_eq!((done("failed"), done("lost")), (0, 0), "{text}");

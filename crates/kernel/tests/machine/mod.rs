@@ -84,7 +84,8 @@ pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> Said {
     run_with(&[], script, &[], programs, files)
 }
 
-/// The same with options of `vm/run` and arguments of the script.
+/// The same with options of `vm/run` and arguments of the script. `LAXITY_KERNEL=VERSION` in the
+/// environment makes it another kernel, as `vm/fetch` has it.
 pub fn run_with(
     options: &[&str],
     script: &str,
@@ -95,6 +96,9 @@ pub fn run_with(
     let mut command = Command::new(file("vm/run"));
     command.args(["--deterministic", "--for", "packets", "--timeout", "900"]);
     command.args(options);
+    if let Some(version) = std::env::var_os("LAXITY_KERNEL") {
+        command.arg("--kernel").arg(version);
+    }
     for program in programs {
         command.arg("--with").arg(program);
     }
