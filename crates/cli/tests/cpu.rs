@@ -60,7 +60,12 @@ fn status_without_a_scheduler_says_what_to_do() {
         // There is one.
         Some(0) => {}
         Some(1) => ran.fails(1, &["laxity cpu up"]),
-        _ => ran.fails(3, &[]),
+        // A kernel without sched_ext, a user without privileges, a command built without the kernel's part.
+        _ => {
+            ran.fails(3, &[]);
+            let said = ["CONFIG_SCHED_CLASS_EXT", "CAP_BPF", "KERNEL=1"];
+            assert!(said.iter().any(|w| ran.err.contains(w)), "{}", ran.err);
+        }
     }
 }
 

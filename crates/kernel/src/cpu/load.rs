@@ -2,6 +2,7 @@
 
 use libbpf_rs::{MapCore as _, Object, ObjectBuilder, OpenObject, ProgramInput};
 
+use super::words::heard;
 use super::{CpuError, Policy, system};
 use crate::image::Image;
 
@@ -73,12 +74,16 @@ fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
     Ok(())
 }
 
+fn open() -> Result<OpenObject, CpuError> {
+    heard(|| ObjectBuilder::default().open_memory(OBJECT))
+}
+
 /// Loads the scheduler, gives it the CPUs, and pins it. What it does up to a time is recorded, zero
 /// for nothing.
 pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    let mut open = open()?;
     prepare(&mut open, policy, system::cpus()?, recorded_until)?;
-    let mut object = open.load().map_err(refused)?;
+    let mut object = heard(|| open.load())?;
     run(&object, LOCATE, &mut [0; 8])?;
     system::make_pins()?;
     let pinned = pin(&mut object);
@@ -100,14 +105,15 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
     }
     let gone = || CpuError::State("the object holds no scheduler");
     // Last, so that whoever is interrupted before leaves the kernel's scheduler in charge.
-    let mut link = scheduler.ok_or_else(gone)?.attach_struct_ops().map_err(refused)?;
+    let mut scheduler = scheduler.ok_or_else(gone)?;
+    let mut link = heard(|| scheduler.attach_struct_ops())?;
     link.pin(system::pin("scheduler")).map_err(refused)
 }
 
 /// Programs that answer requests, over the maps of the running scheduler. Only those that are
 /// named, as the kernel verifies them anew each time.
 pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    let mut open = open()?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if name == SCHEDULER || name == GROUPS {
@@ -120,16 +126,16 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
         let wanted = programs.iter().any(|name| program.name() == *name);
         program.set_autoload(wanted);
     }
-    open.load().map_err(refused)
+    heard(|| open.load())
 }
 
 /// Loads the programs without starting anything, and says how many instructions the verifier
 /// processed for each.
 pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
     use std::os::fd::AsFd as _;
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+    let mut open = open()?;
     prepare(&mut open, policy, 1, 0)?;
-    let object = open.load().map_err(refused)?;
+    let object = heard(|| open.load())?;
     let infos: Vec<_> = libbpf_rs::query::ProgInfoIter::default().collect();
     let mut costs = Vec::new();
     for program in object.progs() {
@@ -162,5 +168,27 @@ pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
         }
         libbpf_rs::ErrorKind::NotFound => CpuError::NoKernel,
         _ => CpuError::Kernel { what: "take the programs", why },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use libbpf_rs::ErrorExt as _;
+
+    use super::*;
+
+    /// Fails when root without a capability is told that the kernel does not take the programs, or when
+    /// type information that nobody can use passes for that.
+    #[test]
+    fn each_refusal_has_its_remedy() {
+        let of = |number| libbpf_rs::Error::from(io::Error::from_raw_os_error(number));
+        let said = |error| refused(error).to_string();
+        assert!(said(of(1)).contains("CAP_BPF"));
+        assert!(said(of(2)).contains("CONFIG_SCHED_CLASS_EXT"));
+        assert!(said(of(22)).starts_with("the kernel does not take the programs: "));
+        let types = of(22).context("`struct sched_ext_ops` is incompatible with vmlinux BTF");
+        assert!(said(types).contains("run another version of the kernel"));
     }
 }

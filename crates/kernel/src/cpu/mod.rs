@@ -18,6 +18,8 @@ mod reservations;
 pub mod rules;
 #[cfg(feature = "kernel")]
 mod system;
+#[cfg(feature = "kernel")]
+mod words;
 
 pub use error::CpuError;
 pub use keeper::{Attempt, Keeper, Reserved, SETTLING, Table, settle};
