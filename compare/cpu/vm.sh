@@ -125,7 +125,9 @@ case $scheduler in
         kernel-cpu down || true
         ;;
     scx_*)
+        # What takes no heed of the first, as the shell has it for what it puts behind, does of the second.
         kill -INT "$peer"
+        [ "$scheduler" != scx_bare ] || kill "$peer"
         wait "$peer" || true
         ;;
 esac
