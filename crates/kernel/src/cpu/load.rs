@@ -163,9 +163,6 @@ pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
         {
             CpuError::NotPermitted { what: "load BPF programs" }
         }
-        _ if why.contains("incompatible with vmlinux") || why.contains("BTF") => {
-            CpuError::Types { why }
-        }
         libbpf_rs::ErrorKind::NotFound => CpuError::NoKernel,
         _ => CpuError::Kernel { what: "take the programs", why },
     }
@@ -175,12 +172,9 @@ pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
 mod tests {
     use std::io;
 
-    use libbpf_rs::ErrorExt as _;
-
     use super::*;
 
-    /// Fails when root without a capability is told that the kernel does not take the programs, or when
-    /// type information that nobody can use passes for that.
+    /// Fails when root without a capability is told that the kernel does not take the programs.
     #[test]
     fn each_refusal_has_its_remedy() {
         let of = |number| libbpf_rs::Error::from(io::Error::from_raw_os_error(number));
@@ -188,7 +182,5 @@ mod tests {
         assert!(said(of(1)).contains("CAP_BPF"));
         assert!(said(of(2)).contains("CONFIG_SCHED_CLASS_EXT"));
         assert!(said(of(22)).starts_with("the kernel does not take the programs: "));
-        let types = of(22).context("`struct sched_ext_ops` is incompatible with vmlinux BTF");
-        assert!(said(types).contains("run another version of the kernel"));
     }
 }

@@ -33,8 +33,10 @@ pub(super) fn heard<T>(work: impl FnOnce() -> Result<T, libbpf_rs::Error>) -> Re
 }
 
 fn explained(error: libbpf_rs::Error, said: &str) -> CpuError {
-    const TYPES: [&str; 2] = ["incompatible with vmlinux", "kernel BTF"];
-    let types = said.lines().find(|line| TYPES.iter().any(|words| line.contains(words)));
+    const TYPES: [&str; 3] = ["incompatible with vmlinux", "kernel BTF", "vmlinux BTF"];
+    let error_says = format!("{error:#}");
+    let mut lines = said.lines().chain([error_says.as_str()]);
+    let types = lines.find(|line| TYPES.iter().any(|words| line.contains(words)));
     match (refused(error), types) {
         (refusal @ CpuError::Kernel { .. }, None) => {
             eprint!("{said}");
@@ -51,6 +53,8 @@ fn explained(error: libbpf_rs::Error, said: &str) -> CpuError {
 mod tests {
     use std::io;
 
+    use libbpf_rs::ErrorExt as _;
+
     use super::*;
 
     /// Fails when type information that nobody can use passes for a refusal of the programs: the error
@@ -62,6 +66,8 @@ mod tests {
                     with vmlinux [48722]\n";
         let types = explained(invalid(), said).to_string();
         assert!(types.contains("run another version of the kernel: extern (func ksym)"), "{types}");
+        let error = invalid().context("`struct sched_ext_ops` is not in vmlinux BTF");
+        assert!(matches!(explained(error, ""), CpuError::Types { .. }));
         let other = explained(invalid(), "");
         assert!(matches!(other, CpuError::Kernel { .. }), "{other}");
     }

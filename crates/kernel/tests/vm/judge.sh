@@ -1,5 +1,12 @@
 # shellcheck shell=sh
-# What scripts in the virtual machine end with.
+# Read by scripts in the virtual machine: what to say of a command, and of the kernel at the end.
+
+# Says how it ended, and all that it said.
+told() {
+    status=0
+    "$@" 2>&1 || status=$?
+    echo "ended with $status"
+}
 
 # What the kernel complained of.
 judge_kernel() {

@@ -10,12 +10,6 @@ chmod 755 / /run
 # as USER COMMAND...: without any privilege.
 as() { $setpriv --reuid "$@"; }
 setpriv="setpriv --regid 1000 --clear-groups"
-# Says how it ended, and all that it said.
-told() {
-    status=0
-    "$@" 2>&1 || status=$?
-    echo "ended with $status"
-}
 # The condition, for a while of the guest's time.
 wait_for() {
     tries=100
@@ -34,6 +28,17 @@ start_server() {
     laxity cpu serve --share 40% --mode 0666 --listen 127.0.0.1:9402 2>>/tmp/server &
     server=$!
     wait_for grep -q "up to 40" /tmp/server
+}
+# periodic_begins, periodic_ends: one that is reserved, from when it runs.
+periodic_begins() {
+    laxity cpu run --runtime 3ms --period 10ms -- tasks periodic 10000 2000 1000 /tmp/over >/tmp/begun &
+    periodic=$!
+    wait_for grep -q begun /tmp/begun
+}
+periodic_ends() {
+    : >/tmp/over
+    wait $periodic
+    rm /tmp/over /tmp/begun
 }
 # Work as one that computes, and three that do nothing else.
 beside() {
@@ -87,23 +92,16 @@ for inherit in '' --inherit; do
 done
 
 echo "== top"
-laxity cpu run --runtime 3ms --period 10ms -- tasks periodic 10000 2000 1000 /tmp/over >/tmp/begun &
-periodic=$!
-wait_for grep -q begun /tmp/begun
+periodic_begins
 tasks respond 4000 100 200 >/dev/null
 beside sh -c 'laxity top --interval 500ms --count 2 | cat'
-: >/tmp/over
-wait $periodic
-rm /tmp/over
+periodic_ends
 
 echo "== trace"
 told as 1000 laxity cpu record /tmp/none.json --for 1ms
-laxity cpu run --runtime 3ms --period 10ms -- tasks periodic 10000 2000 1000 /tmp/over >/tmp/begun &
-periodic=$!
-wait_for grep -q begun /tmp/begun
+periodic_begins
 beside laxity cpu record /tmp/trace.json --for 400ms
-: >/tmp/over
-wait $periodic
+periodic_ends
 echo "== events"
 cat /tmp/trace.json
 

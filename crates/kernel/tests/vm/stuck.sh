@@ -6,12 +6,6 @@ set -eu
 . ./judge.sh
 sleep 2
 state=/sys/kernel/sched_ext/state
-# Says how it ended, and all that it said.
-told() {
-    status=0
-    "$@" 2>&1 || status=$?
-    echo "ended with $status"
-}
 # What a task has had of the processor, in ticks of 10 ms.
 had() { cut -d ' ' -f 14 "/proc/$1/stat"; }
 # Until the kernel's own scheduler runs the tasks, or a minute has passed.
