@@ -83,26 +83,34 @@ get_schbench() {
 
 programs=(--with chrt --with nice --with "$built/examples/tasks")
 more=()
-if [ "$which" = full ]; then
-    if ! command -v cyclictest >/dev/null && is_root && command -v apt-get >/dev/null; then
-        install_packages "cyclictest and hackbench" rt-tests "" "" "" ""
-    fi
-    for name in cyclictest hackbench; do
-        if command -v "$name" >/dev/null; then more+=(--with "$name"); fi
+# wanted PACKAGE WHAT PROGRAM...: what tests run, where it can be had.
+wanted() {
+    local package=$1 what=$2 name
+    shift 2
+    for name in "$@"; do
+        if ! command -v "$name" >/dev/null && is_root && command -v apt-get >/dev/null; then
+            install_packages "$what" "$package" "" "" "" ""
+        fi
+        if command -v "$name" >/dev/null; then
+            more+=(--with "$name")
+        else
+            skip "there is no $name here, so its rows are left out"
+        fi
     done
+}
+wanted rt-tests "cyclictest and hackbench" cyclictest hackbench
+wanted ffmpeg "ffmpeg, which decodes video" ffmpeg
+if command -v ffmpeg >/dev/null; then
+    clip=$results/clip.avi
+    [ -e "$clip" ] || ffmpeg -nostdin -loglevel error -f lavfi -i mandelbrot=size=640x480:rate=25 \
+        -t 6 -c:v mpeg4 -q:v 4 -g 12 -threads 1 -bitexact "$clip"
+    more+=(--file "$clip")
+fi
+if [ "$which" = full ]; then
     if (get_schbench) >"$results/schbench.log" 2>&1; then
         more+=(--with "$schbench")
     else
         say "without schbench: $(tail -n 1 "$results/schbench.log")"
-    fi
-    if ! command -v ffmpeg >/dev/null && is_root && command -v apt-get >/dev/null; then
-        install_packages "ffmpeg, which decodes video" ffmpeg "" "" "" ""
-    fi
-    if command -v ffmpeg >/dev/null; then
-        clip=$results/clip.avi
-        [ -e "$clip" ] || ffmpeg -nostdin -loglevel error -f lavfi -i mandelbrot=size=640x480:rate=25 \
-            -t 6 -c:v mpeg4 -q:v 4 -g 12 -threads 1 -bitexact "$clip"
-        more+=(--with ffmpeg --file "$clip")
     fi
 fi
 
@@ -116,7 +124,7 @@ run() {
             "$tests_of" | short) tests+=("$tests_of") ;;
         esac
     done
-    case $group in more | film) with+=("${more[@]}") ;; esac
+    case $group in more | film | short) with+=("${more[@]}") ;; esac
     case $scheduler in
         laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
         scx_bare) with+=(--with "$built/examples/scx_bare") ;;

@@ -39,6 +39,15 @@ const BESIDE_HARD: &[(&str, &str)] = &[
     ("eevdf-below-fifo", "fifo"),
     ("sched-deadline", "deadline"),
 ];
+/// What is there live only, too: hackbench.
+const HACKBENCH: &[(&str, &str)] = &[
+    ("eevdf", "eevdf"),
+    ("bebs", "laxity-bebs"),
+    ("bebs-credit", "laxity-bebs-credit"),
+    ("berate", "laxity-berate"),
+];
+/// Processes of a group of hackbench.
+const GROUP: u32 = 40;
 const BEBS: &[(&str, &str)] = &[("bebs", "laxity-bebs")];
 const BOTH: &[(&str, &str)] = &[("bebs", "laxity-bebs"), ("bebs-credit", "laxity-bebs-credit")];
 /// Settings of figure 4.
@@ -127,14 +136,17 @@ fn others() -> Vec<Twin> {
         add(test, "25-fps missed", fig4, format!("25-fps-{demand}/missed"), "%", ADAPTIVE);
         add(test, "12-fps missed", fig4, format!("12-fps-{demand}/missed"), "%", ADAPTIVE);
     }
-    add(
-        "bebs-fig9",
-        "greedy least over most",
-        "bebs.fig9",
-        "greedy/least-over-most".into(),
-        "times",
-        BOTH,
-    );
+    for (metric, label, unit) in [
+        ("greedy least over most", "greedy/least-over-most", "times"),
+        ("hard missed", "real-time/missed-share", "%"),
+        ("soft missed", "soft/missed-share", "%"),
+    ] {
+        add("bebs-fig9", metric, "bebs.fig9", label.into(), unit, BOTH);
+    }
+    for (test, groups) in [("hackbench-1", 1), ("hackbench-5", 5), ("hackbench-10", 10)] {
+        let label = format!("{}-processes/hackbench", groups * GROUP);
+        add(test, "hackbench time", "bebs.fig5", label, "s", HACKBENCH);
+    }
     twins
 }
 

@@ -243,13 +243,13 @@ pub fn full() -> Vec<Group> {
         test(("hackbench-10", "hackbench, ten groups"), "fig5:10:20", Cost, "hackbench time"),
         test(
             ("video", "Video decoded by ffmpeg, beside three that compute"),
-            "video",
+            "video:6",
             All,
             "video missed",
         ),
         test(
             ("video-undeclared", "Video of which the scheduler is told nothing"),
-            "video_untold",
+            "video_untold:6",
             Ours,
             "video missed",
         ),
@@ -305,6 +305,14 @@ pub fn short() -> Vec<Group> {
             Untold,
             "pass instructions a switch",
         ),
+        test(
+            ("cyclictest", "cyclictest beside a compilation"),
+            "cyclictest:300",
+            All,
+            "cyclictest p99",
+        ),
+        test(("hackbench", "hackbench, one group"), "fig5:1:5", Untold, "hackbench time"),
+        test(("video", "Video decoded by ffmpeg"), "video:2", All, "video missed"),
     ];
     vec![Group { name: "short", schedulers: &SHORT, tests }]
 }

@@ -41,7 +41,7 @@ pub struct Output {
 }
 
 /// Tasks of tests that are declared where a scheduler has a way to.
-pub const DECLARED: [&str; 3] = ["hard", "real-time", "audio"];
+pub const DECLARED: [&str; 4] = ["hard", "real-time", "audio", "video"];
 
 /// The words of a line after its first, in pairs.
 struct Line<'a> {
@@ -101,6 +101,16 @@ impl Run {
                 }
                 return;
             }
+            "timing" => {
+                for (key, name) in
+                    [("overrun_ns", "overrun max"), ("late_release_ns", "release late max")]
+                {
+                    if let Some(ns) = line.get(key) {
+                        self.add(name, "us", ns / 1000.0);
+                    }
+                }
+                return;
+            }
             "hogs" => {
                 let got = line.all("got_ms").unwrap_or_default();
                 let least = got.iter().copied().fold(f64::MAX, f64::min);
@@ -140,8 +150,9 @@ impl Run {
     fn end(&mut self) {
         if self.hard_jobs > 0 {
             let share = self.hard_missed as f64 * 100.0 / self.hard_jobs as f64;
-            // Audio says so under its own name.
-            if !self.metrics.iter().any(|m| m.name == "audio missed") {
+            // Audio and video say so under their own names.
+            let own = ["audio missed", "video missed"];
+            if !self.metrics.iter().any(|m| own.contains(&m.name.as_str())) {
                 self.add("hard missed", "%", share);
             }
         }
@@ -185,7 +196,7 @@ mod tests {
 
     const TEXT: &str = "== fig9\nsoft jobs 240 missed 12 mean_us 7 p99_us 9 max_us 9\n\
         hard jobs 100 missed 1 mean_us 1 p99_us 1 max_us 1\nhard jobs 300 missed 1 mean_us 1\n\
-        hogs got_ms 100 50\nmachine switches 500 ms 2000\n== pass:10\n\
+        hogs got_ms 100 50\ntiming overrun_ns 5100 late_release_ns 0\nmachine switches 500 ms 2000\n== pass:10\n\
         pass rounds 10 round_ns 8000\nmachine switches 20 ms 10\nkernel content\n";
 
     /// Fails when misses of several hard tasks are not taken together, or are taken of another's.
@@ -198,6 +209,7 @@ mod tests {
         assert_eq!(got("hard missed"), 0.5);
         assert_eq!((run.hard_missed, run.hard_jobs), (2, 400));
         assert_eq!(got("greedy least over most"), 0.5);
+        assert_eq!((got("overrun max"), got("release late max")), (5.1, 0.0));
         assert_eq!(got("switches"), 250.0);
         assert_eq!(output.runs["pass:10"].get("pass instructions a switch"), Some(2000.0));
         assert_eq!((output.refused, output.complaint), (None, None));

@@ -14,17 +14,19 @@ test_audio() { hogs 3 declared 700 2700 tasks periodic 2700 540 "$1" | as audio;
 test_audio_untold() { hogs 3 tasks periodic 2700 540 "$1" | as audio; }
 
 # -- Video decoded by ffmpeg at its own speed, beside three that compute; the reader of its frames
-# comes before all, so that it sees each when it is there.
+# comes before all, so that it sees each when it is there. SECONDS
 video() {
-    "$@" ffmpeg -nostdin -loglevel error -threads 1 -re -i clip.avi -vf crop=16:16 -f rawvideo \
+    "$@" ffmpeg -nostdin -loglevel error -threads 1 -re -t "$seconds" -i clip.avi -vf crop=16:16 -f rawvideo \
         -pix_fmt yuv420p -flush_packets 1 pipe:1 | chrt -f 95 tasks arrivals 40000 384 | as video
 }
 test_video() {
     has ffmpeg || return 0
+    seconds=$1
     hogs 3 video declared 24000 40000
 }
 test_video_untold() {
     has ffmpeg || return 0
+    seconds=$1
     hogs 3 video env
 }
 

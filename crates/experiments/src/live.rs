@@ -34,8 +34,12 @@ struct Row {
 /// The rows of an experiment that is there live only; what cannot be read is told by [`beside`].
 pub fn only(experiment: &str) -> Vec<Measured> {
     let rows = toml::from_str(MEASURED).map(|sheet: Sheet| sheet.rows).unwrap_or_default();
-    let rows = rows.into_iter().filter(|r| r.experiment == experiment && r.unit == "%");
-    rows.map(|r| Measured::new(r.label, "%", vec![r.value])).collect()
+    let rows = rows.into_iter().filter(|r| r.experiment == experiment);
+    let measured = rows.filter_map(|r| {
+        let unit = ["%", "s"].into_iter().find(|unit| *unit == r.unit)?;
+        Some(Measured::new(r.label, unit, vec![r.value]))
+    });
+    measured.collect()
 }
 
 /// Fills in what was measured live.

@@ -46,8 +46,11 @@ pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         add("real-time/least-share", "%", least);
         add("real-time/most-share", "%", most);
         add("real-time/first-runs-after", "ms", delay);
-        add("real-time/missed", "jobs", run.measure.tasks[HARD].missed as f64);
-        add("soft/missed", "jobs", run.measure.tasks[SOFT].missed as f64);
+        for (name, task) in [("real-time", HARD), ("soft", SOFT)] {
+            let task = &run.measure.tasks[task];
+            add(&format!("{name}/missed"), "jobs", task.missed as f64);
+            add(&format!("{name}/missed-share"), "%", task.missed_percent().unwrap_or(f64::NAN));
+        }
         let late = Time::ZERO + ms(1000 * SOFT_FROM);
         let missed = run
             .recording

@@ -15,7 +15,7 @@ mod response;
 use laxity_sim::Control;
 
 use crate::tasks::{Part, runs};
-use crate::{ExperimentError, Finished, Job, Paper};
+use crate::{ExperimentError, Finished, Job, Paper, live};
 
 /// The row of this paper.
 pub const PAPER: Paper = Paper {
@@ -88,7 +88,8 @@ fn measure(job: &Job, control: &Control) -> Result<Finished, ExperimentError> {
     let mut finished = runs::measure(&PARTS, job, control)?;
     // After the others, when the machine has nothing else to do.
     if job.wants("fig5") {
-        if let Some(rows) = overhead::rows(control) {
+        if let Some(mut rows) = overhead::rows(control) {
+            rows.extend(live::only(&format!("{}.fig5", PAPER.name)));
             finished.measured.push((format!("{}.fig5", PAPER.name), Vec::new(), rows));
         }
     }
