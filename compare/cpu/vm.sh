@@ -26,6 +26,7 @@ for number in 1 2 3 4 5; do mkfifo /tmp/hard-$number; done
 # Boot goes on for a while; peers take up to a second to be there.
 sleep 2
 case $scheduler in
+    laxity-*) kernel-cpu up "${scheduler#laxity-}" >/tmp/why 2>&1 || refused /tmp/why ;;
     scx_*)
         "$scheduler" >/tmp/why 2>&1 &
         peer=$!
@@ -105,18 +106,16 @@ for tests in ./tests-*.sh; do . "$tests"; done
 for job in "$@"; do
     echo "== $job"
     name=${job%%:*}
-    # Anew: how late ends of budgets and releases were at most is counted from here on.
-    case $scheduler in
-        laxity-*) kernel-cpu up "${scheduler#laxity-}" >/tmp/why 2>&1 || refused /tmp/why ;;
-    esac
     # Until what ran before is forgotten.
-    sleep 6
+    sleep 4
+    case $scheduler in laxity-*) kernel-cpu count-anew ;; esac
+    sleep 2
     before=$(switches) began=$(now)
     # shellcheck disable=SC2046 # arguments
     "test_$name" $(echo "$job" | cut -s -d : -f 2- | tr : ' ')
     after=$(switches) ended=$(now)
     case $scheduler in
-        laxity-*) kernel-cpu status 2>/dev/null | sed -n 's/.* overrun_ns/timing overrun_ns/p' ;;
+        laxity-*) kernel-cpu status 2>&1 | sed -n 's/.* overrun_ns/timing overrun_ns/p' ;;
     esac
     echo "machine switches $((after - before)) ms $((ended - began))"
     # Thrown out by the kernel, or ended by itself: the rest would be the kernel's own.
@@ -124,9 +123,9 @@ for job in "$@"; do
         echo "left $(dmesg | grep 'sched_ext: BPF scheduler' | tail -n 1 | sed 's/.*sched_ext: //')"
         break
     fi
-    case $scheduler in laxity-*) kernel-cpu down ;; esac
 done
 case $scheduler in
+    laxity-*) kernel-cpu down || true ;;
     scx_*)
         # What takes no heed of the first, as the shell has it for what it puts behind, does of the second.
         kill -INT "$peer"

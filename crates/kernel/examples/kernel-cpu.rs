@@ -112,6 +112,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 );
             }
         }
+        ["count-anew"] => cpu::count_anew()?,
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {
             println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);

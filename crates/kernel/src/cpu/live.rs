@@ -93,7 +93,12 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     }
     // Of a scheduler that the kernel took away, or of a loader that was killed.
     system::remove_pins()?;
-    load::start(&policy, 0).map(|()| None)
+    start(&policy, 0).map(|()| None)
+}
+
+/// While the kernel hands its tasks over, it puts off timers; what was late then is not counted.
+fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
+    Attendant::of(load::start(policy, recorded_until)?).count_anew()
 }
 
 /// The same where no policy is up, with all that is decided recorded from the beginning, for so
@@ -111,7 +116,7 @@ pub fn up_recorded(policy: &str, length: Duration) -> Result<(), CpuError> {
     }
     // The kernel takes its time to verify it.
     let loading = Duration::from_secs(60);
-    load::start(&policy, system::after(loading + length))?;
+    start(&policy, system::after(loading + length))?;
     Recording::open()?.until(system::after(length))
 }
 
@@ -190,6 +195,14 @@ pub fn status() -> Result<Status, CpuError> {
         unlocked,
         waited,
     })
+}
+
+/// Counts from now on by how much budgets were overrun and releases late at most.
+///
+/// # Errors
+/// When it is not up, was taken away, or cannot be asked.
+pub fn count_anew() -> Result<(), CpuError> {
+    attend(&[REPORT])?.1.count_anew()
 }
 
 /// Loads the programs of a policy without starting anything, and says how many instructions the

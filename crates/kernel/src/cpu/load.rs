@@ -80,7 +80,7 @@ fn open() -> Result<OpenObject, CpuError> {
 
 /// Loads the scheduler, gives it the CPUs, and pins it. What it does up to a time is recorded, zero
 /// for nothing.
-pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
+pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<Object, CpuError> {
     let mut open = open()?;
     prepare(&mut open, policy, system::cpus()?, recorded_until)?;
     let mut object = heard(|| open.load())?;
@@ -90,7 +90,7 @@ pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError
     if pinned.is_err() {
         system::remove_pins()?;
     }
-    pinned
+    pinned.map(|()| object)
 }
 
 fn pin(object: &mut Object) -> Result<(), CpuError> {

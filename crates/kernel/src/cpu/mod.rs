@@ -32,4 +32,4 @@ mod live;
 #[cfg(feature = "kernel")]
 pub use desk::{Desk, release, reserve};
 #[cfg(feature = "kernel")]
-pub use live::{CpuStatus, Inferred, Status, down, status, up, up_recorded, verify};
+pub use live::{CpuStatus, Inferred, Status, count_anew, down, status, up, up_recorded, verify};

@@ -87,6 +87,19 @@ impl Attendant {
         Ok(Attendant { object: attend(programs)? })
     }
 
+    /// All of them, of the scheduler that was just started.
+    pub(super) fn of(object: Object) -> Attendant {
+        Attendant { object }
+    }
+
+    /// What was worst on each CPU is counted from now on.
+    pub(super) fn count_anew(&self) -> Result<(), CpuError> {
+        for cpu in 0..system::cpus()? {
+            self.report_and(cpu, 0, true)?;
+        }
+        Ok(())
+    }
+
     fn call(&self, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
         run(&self.object, name, context)
     }
@@ -136,10 +149,16 @@ impl Attendant {
 
     /// About a CPU, and a reservation unless its number is zero.
     pub(super) fn report(&self, cpu: u32, reservation: u32) -> Result<Report, CpuError> {
+        self.report_and(cpu, reservation, false)
+    }
+
+    /// The same, and what was worst on the CPU is counted anew if asked for.
+    fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
         });
+        image.u64(anew.into());
         let mut context = image.into_bytes();
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
