@@ -17,16 +17,16 @@ fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
         return None;
     }
     let mut programs = vec![example("kernel-cpu"), example("tasks"), example("churn")];
-    programs.extend(chrt());
+    programs.extend(["chrt", "nice"].into_iter().filter_map(program));
     let options = [&["--for", "cpu"], options].concat();
     let text = machine::run_with(&options, script, arguments, &programs, &[]);
     Some(text)
 }
 
-/// Sets real-time priorities; of util-linux, which is everywhere.
-fn chrt() -> Option<std::path::PathBuf> {
+/// A program of util-linux or coreutils, which are everywhere.
+fn program(name: &str) -> Option<std::path::PathBuf> {
     let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths).map(|p| p.join("chrt")).find(|p| p.exists())
+    std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.exists())
 }
 
 /// Fails for programs that grow: tried with `lx_write` as a static function, which is verified again
@@ -45,8 +45,8 @@ fn is_kept(part: &str, jobs: &str) {
 /// A reserved task that needs 60 % of the CPU misses nothing beside three that compute, and a task
 /// that sleeps and works a little is served at once, where the kernel's scheduler below
 /// `SCHED_FIFO` lets it wait. A task gets what it reserved and no more. Reservations that do not
-/// fit are refused with what would, and end with their tasks. Tasks divide the CPU as the weights of
-/// their groups say. Hundreds of processes, killed loaders
+/// fit are refused with what would, also of two at once, and end with their tasks. Tasks divide the CPU
+/// as their nice values and the weights of their groups say. Hundreds of processes, killed loaders
 /// and `down` leave no stall and no word in the kernel's log.
 ///
 /// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT`: 50 of 100 jobs are late,
@@ -92,6 +92,16 @@ fn reservations_are_kept_and_best_effort_is_quick() {
     ] {
         assert!(reservations.contains(said), "no `{said}` in {reservations}");
     }
+
+    // Whoever was second was refused, by a table that both would have fit in alone.
+    let at_once = part(&text, "at once");
+    assert!(at_once.contains("5.000 % more than the 45.000 % left"), "{at_once}");
+    assert_eq!(at_once.matches("ended with 0\n").count(), 1, "{at_once}");
+
+    // 4 : 1 while both are there.
+    let nice = part(&text, "nice");
+    let [usual, other] = ["usual", "nice"].map(|who| number(nice, who, "got_ms"));
+    assert!((75..=83).contains(&(usual * 100 / (usual + other))), "{nice}");
 
     // 1 : 15 while both are there; 2 : 3 if only the innermost group counted.
     let groups = part(&text, "groups");
@@ -182,7 +192,8 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
 }
 
-/// Reservations on two and on four processors beside more computing tasks than processors. A
+/// Each processor has room of its own for reservations, and the last refusal says how much the
+/// emptiest has. Reservations on two and on four processors beside more computing tasks than processors. A
 /// processor that has nothing to do takes a task that was put aside on another: of two that share one
 /// for 3 of 7 s, each has more than its half. Tasks that were all on one processor for 1 of 5 s, two
 /// for each, divide all of them: nobody has twice what another has. A task that is told never to run
@@ -197,8 +208,13 @@ fn berate_infers_and_policies_change_under_load() {
 /// that have work do not compare themselves (without `lx_even` one task has 4.2 s, the others 1.6).
 #[test]
 fn reservations_are_kept_on_several_processors() {
-    for processors in [2, 4] {
-        let Some(text) = run("cpus.sh", &[], &["--smp", &processors.to_string()]) else { return };
+    for (processors, policy) in [(2, "bebs"), (2, "berate"), (4, "bebs-credit")] {
+        let smp = ["--smp", &processors.to_string()];
+        let Some(text) = run("cpus.sh", &[policy], &smp) else { return };
+        let each: String = (0..processors).map(|cpu| format!("{cpu} ")).collect();
+        assert!(text.contains(&format!("held {each}\n")), "{text}");
+        let full = "25.000 % more than the 35.000 % left; a budget of 3.5 ms would fit";
+        assert!(text.contains(full) && text.contains("ended with 0\n"), "{text}");
         let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
         assert_eq!(jobs.len(), 2, "{text}");
         assert!(text.contains("forks ended 100 failed 0"), "{text}");

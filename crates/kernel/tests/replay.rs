@@ -1,27 +1,34 @@
-//! A run in the virtual machine, asked of the Rust policy again: the same decisions, all of them.
+//! Runs in the virtual machine, asked of the Rust policies again: the same decisions, all of them. And
+//! played again in the simulator, which is told only when tasks come and how long they compute: the same
+//! order.
 //!
 //! Built with the feature `kernel` only. Skipped, with the reason, where the virtual machine
 //! cannot be had; `LAXITY_REQUIRE_ALL=1` makes that a failure.
 #![cfg(feature = "kernel")]
 
 mod machine;
+#[path = "support/shown.rs"]
+mod shown;
+#[path = "support/simulated.rs"]
+mod simulated;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use laxity_core::Span;
-use laxity_cpu::servers::Servers;
-use laxity_cpu::{Attributes, CpuId, GroupId, Nice, Policy as _, Reservation, TaskId};
+use laxity_core::{Span, Time};
+use laxity_cpu::{Attributes, CpuId, GroupId, Policy as _, Reservation, TaskId};
 use laxity_kernel::cpu::Policy;
 use laxity_kernel::cpu::record::{Event, What};
 use machine::{available, example, part};
+use shown::{BelowReservations, Shown};
+use simulated::{Switching, alike, common, order, played, simulated, weighing};
 
 /// What holds the place of a reservation until its task is there.
 const PLACES: u32 = 20_000;
 
 /// The policy that is asked again.
 struct Again {
-    servers: Servers,
+    policy: Box<dyn Shown>,
     reservations: HashMap<u32, Reservation>,
     /// Decisions, and how many of them chose a task.
     decisions: [u32; 2],
@@ -31,7 +38,7 @@ struct Again {
 
 impl Again {
     fn join(&mut self, event: &Event, task: TaskId, attributes: &Attributes) {
-        let joined = self.servers.join(event.at, task, attributes);
+        let joined = self.policy.join(event.at, task, attributes);
         assert!(joined.is_ok(), "{event}: {joined:?}");
     }
 
@@ -42,15 +49,11 @@ impl Again {
     fn tell(&mut self, event: &Event) {
         let (at, task) = (event.at, event.slot.map(TaskId));
         let of = || task.unwrap_or_else(|| panic!("no task: {event}"));
-        let weighing = |weight: u32| {
-            let nice = i8::try_from(20 - i64::from(weight)).ok().and_then(Nice::new);
-            Attributes::best_effort(nice.expect("a nice value"))
-        };
         match event.what {
             What::Joined { weight, learnt } => {
                 self.join(event, of(), &weighing(weight));
                 if learnt > Span::ZERO {
-                    self.servers.recall(of(), learnt);
+                    self.policy.recall(of(), learnt);
                 }
             }
             What::Reserved { number, reservation } => {
@@ -59,21 +62,21 @@ impl Again {
             }
             What::Bound { number } => {
                 self.join(event, of(), &self.of_reservation(number));
-                self.servers.leave(at, TaskId(PLACES + number), Span::ZERO);
+                self.policy.leave(at, TaskId(PLACES + number), Span::ZERO);
             }
-            What::Left => self.servers.leave(at, of(), Span::ZERO),
+            What::Left => self.policy.leave(at, of(), Span::ZERO),
             What::Weighed { weight } => {
                 self.weights.push(weight);
-                let changed = self.servers.change(at, of(), &weighing(weight));
+                let changed = self.policy.change(at, of(), &weighing(weight));
                 assert!(changed.is_ok(), "{event}: {changed:?}");
             }
-            What::Woke => self.servers.wake(at, of()),
-            What::Blocked => self.servers.block(at, of(), Span::ZERO),
-            What::Ran { length } => self.servers.ran(at, of(), length),
-            What::Timer => self.servers.timer(at),
+            What::Woke => self.policy.wake(at, of()),
+            What::Blocked => self.policy.block(at, of(), Span::ZERO),
+            What::Ran { length } => self.policy.ran(at, of(), length),
+            What::Timer => self.policy.timer(at),
             What::Chosen { left, deadline } => {
-                let picked = self.servers.pick(at, CpuId(0));
-                let deadline_of = |task| self.servers.server_of(task).map(|(_, _, d)| d);
+                let picked = self.policy.pick(at, CpuId(0));
+                let deadline_of = |task| self.policy.of(task).map(|(_, _, d)| d);
                 let ours = picked.map(|p| (p.task, p.until.since(at), deadline_of(p.task)));
                 let theirs = task.map(|task| (task, left, Some(deadline)));
                 assert_eq!(ours, theirs, "decision {:?}: {event}", self.decisions);
@@ -92,38 +95,79 @@ fn program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name} here"))
 }
 
+/// The policy of a name as the kernel has it, without tasks.
+fn fresh(name: &str) -> Box<dyn Shown> {
+    let policy = Policy::named(name).expect("a policy");
+    match policy.berate() {
+        Some(options) => Box::new(BelowReservations::of(policy.servers(), options)),
+        None => Box::new(policy.servers()),
+    }
+}
+
 /// Whom the scheduler chose in 6 s with tasks that compute, sleep, start others and end, and two
 /// reservations, with what was left of the budget and the deadline to the nanosecond.
 ///
-/// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
-/// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
-/// recorded: tried with `LX_TIMER`. Without `grouping.changes` the
-/// group's weight does not reach its task.
-#[test]
-fn the_policy_decides_as_the_kernel_did() {
+/// In the simulator, which knows nothing of that, more than four fifths of the turns are in the same
+/// order: of the right policy 90 to 97 %, of another 63 to 69. What differs begins where processes
+/// start in numbers: a switch, the end of a budget and an interrupt do not always take the same time
+/// there. Among tasks that compute it stays a while, since turns of a millisecond that begin one too
+/// late are all another's.
+fn decides_as_the_kernel_did(name: &str) {
     if !available() {
         return;
     }
     let mut programs: Vec<_> = ["kernel-cpu", "tasks"].map(example).into();
     programs.extend(["nice", "renice"].map(program));
-    for policy in ["bebs", "bebs-credit"] {
-        let options = ["--for", "cpu"];
-        let text = machine::run_with(&options, "record.sh", &[policy], &programs, &[]);
-        let said = part(&text, policy);
-        assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");
-        assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
+    let text = machine::run_with(&["--for", "cpu"], "record.sh", &[name], &programs, &[]);
+    let said = part(&text, name);
+    assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");
+    assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
+    let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
+    let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
 
-        let servers = Policy::named(policy).expect("a policy").servers();
-        let mut again =
-            Again { servers, reservations: HashMap::new(), decisions: [0, 0], weights: Vec::new() };
-        for line in part(&text, "events").lines() {
-            let event = Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
-            again.tell(&event);
-        }
-        eprintln!("{policy}: {:?} decisions, of a task", again.decisions);
-        assert_eq!(again.reservations.len(), 2);
-        // A nice value of 3, and 175 hundredths of 20.
-        assert!([17, 35].iter().all(|w| again.weights.contains(w)), "{:?}", again.weights);
-        assert!(again.decisions[1] > 3000, "{policy}: {:?}", again.decisions);
+    let mut again = Again {
+        policy: fresh(name),
+        reservations: HashMap::new(),
+        decisions: [0, 0],
+        weights: Vec::new(),
+    };
+    for event in &events {
+        again.tell(event);
     }
+    eprintln!("{name}: {:?} decisions, of a task", again.decisions);
+    assert_eq!(again.reservations.len(), 2);
+    // A nice value of 3, and 175 hundredths of 20.
+    assert!([17, 35].iter().all(|w| again.weights.contains(w)), "{:?}", again.weights);
+    assert!(again.decisions[1] > 3000, "{name}: {:?}", again.decisions);
+
+    let live = played(&events);
+    let until = events.last().map_or(Time::ZERO, |e| e.at);
+    let ours = simulated(&live.tasks, &mut Switching::new(fresh(name), live.switch), until);
+    let time = alike(&ours, &live.slices);
+    let [ours, theirs] = [&ours, &live.slices].map(order);
+    let (same, of) = (common(&ours, &theirs), ours.len().max(theirs.len()));
+    eprintln!(
+        "{name}: {same} of {of} turns in the same order, {time} of 1000 of the time alike, a switch takes {}",
+        live.switch
+    );
+    assert!(same * 100 > of * 80 && time > 700, "{name}: {same} of {of} turns, {time} of 1000");
+}
+
+/// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
+/// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
+/// recorded: tried with `LX_TIMER`. Without `grouping.changes` the group's weight does not reach its
+/// task.
+#[test]
+fn bebs_decides_as_the_kernel_did() {
+    decides_as_the_kernel_did("bebs");
+}
+
+#[test]
+fn bebs_credit_decides_as_the_kernel_did() {
+    decides_as_the_kernel_did("bebs-credit");
+}
+
+#[test]
+fn berate_decides_as_the_kernel_did() {
+    decides_as_the_kernel_did("berate");
 }

@@ -89,6 +89,11 @@ impl Policy {
         self.rules.least_best_effort
     }
 
+    /// How best effort is served where that is BeRate, below the servers of reservations.
+    pub fn berate(&self) -> Option<&berate::Options> {
+        self.berate.as_ref()
+    }
+
     /// One CPU of it without tasks, to ask what fits or what it would have decided.
     pub fn servers(&self) -> Servers {
         Servers::new(self.rules)

@@ -1,4 +1,5 @@
 //! The policies that the headers have, and what is compared of them.
+#![allow(dead_code, reason = "not every test compares all of it")]
 
 use laxity_core::{Span, Time};
 use laxity_cpu::berate::{self, BeRate};
@@ -49,22 +50,26 @@ impl Shown for Box<dyn Shown> {
 pub struct BelowReservations {
     above: Servers,
     below: BeRate,
-    hard: [bool; TASKS as usize],
+    hard: Vec<bool>,
 }
+
+/// Of no task: more than all.
+const NOBODY: TaskId = TaskId(30_000);
 
 impl BelowReservations {
     pub fn new(options: &berate::Options) -> BelowReservations {
-        BelowReservations {
-            above: bebs::new(&bebs::Options::default()),
-            below: BeRate::new(options),
-            hard: [false; TASKS as usize],
-        }
+        BelowReservations::of(bebs::new(&bebs::Options::default()), options)
+    }
+
+    pub fn of(above: Servers, options: &berate::Options) -> BelowReservations {
+        let hard = vec![false; NOBODY.index()];
+        BelowReservations { above, below: BeRate::new(options), hard }
     }
 
     /// Books bandwidth that has come back by now, of which only servers know.
     fn settle(&mut self, now: Time) {
         let impossible = Attributes::hard(Reservation::new(Span(2), Span(1)));
-        assert!(self.above.join(now, TaskId(TASKS), &impossible).is_err());
+        assert!(self.above.join(now, NOBODY, &impossible).is_err());
         self.below.set_share(self.above.best_effort());
     }
 

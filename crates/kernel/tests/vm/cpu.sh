@@ -75,6 +75,14 @@ kill $holder
 wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
+echo "== at once"
+# Half of the CPU each, which is more than the 95 % that there are.
+for number in 1 2; do
+    told kernel-cpu run 5000 10000 sleep 3 >/tmp/at-$number &
+done
+wait
+cat /tmp/at-1 /tmp/at-2
+
 echo "== groups"
 # A very light group with a heavy one in it, beside a heavier one.
 groups=/sys/fs/cgroup
@@ -96,6 +104,14 @@ within other tasks hog 1 2 >/tmp/other &
 wait
 sed 's/^/within /' /tmp/within
 sed 's/^/other /' /tmp/other
+
+echo "== nice"
+# Weights of 20 and 5.
+tasks hog 1 2 >/tmp/usual &
+nice -n 15 tasks hog 1 2 >/tmp/nice &
+wait
+sed 's/^/usual /' /tmp/usual
+sed 's/^/nice /' /tmp/nice
 
 echo "== forks"
 for_a_while 1 tasks forks 400

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Runs in the virtual machine, on several processors: twice as many tasks on one that may then go
+# Runs in the virtual machine, on several processors, under a policy: reservations until there is no
+# room; twice as many tasks on one that may then go
 # elsewhere; one that has nothing to do any more beside one on which two take turns; two reservations
 # beside computing tasks and new processes; one that is told to go elsewhere. Time is cut between the
 # processors, so this shows order and misses only.
@@ -7,7 +8,20 @@ set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
 sleep 2
-kernel-cpu up
+kernel-cpu up "$1"
+# On each processor there is room for one of 60 %, and beside it for one of 30.
+for processor in $(seq "$(nproc)"); do
+    kernel-cpu run 6000 10000 sleep 600 &
+    eval "holder_$processor=$!"
+    left=100
+    while [ "$(kernel-cpu status | grep -c '^reservation')" -lt "$processor" ] && [ $left -gt 0 ]; do
+        left=$((left - 1))
+    done
+done
+echo "held $(kernel-cpu status | sed -n 's/^reservation .* cpu \([0-9]*\) 6 ms .*/\1/p' | sort | tr '\n' ' ')"
+told kernel-cpu run 6000 10000 sleep 0
+told kernel-cpu run 3000 10000 sleep 0
+for processor in $(seq "$(nproc)"); do eval "kill \$holder_$processor; wait \$holder_$processor || true"; done
 # A mask of processors for all threads of a process.
 allow() { for task in /proc/"$2"/task/*; do taskset -p "$1" "${task##*/}" >/dev/null; done; }
 taskset 1 tasks hog $(($(nproc) * 2)) 5 >/tmp/all &
