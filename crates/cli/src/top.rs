@@ -41,8 +41,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let interval = link::duration("--interval", &args.interval)?;
     let terminal = std::io::stdout().is_terminal();
     let mut before: Option<Look> = None;
+    let mut cpus = cpu::Watch::default();
     link::watch::repeat(interval, args.count, || {
-        let now = look(args.dev.as_deref())?;
+        let now = look(args.dev.as_deref(), &mut cpus)?;
         let text = screen(&now, before.as_ref());
         if terminal {
             let lines = text.replace('\n', &format!("{REST_OF_LINE}\n"));
@@ -55,13 +56,13 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-fn look(device: Option<&str>) -> Result<Look, Failure> {
+fn look(device: Option<&str>, cpus: &mut cpu::Watch) -> Result<Look, Failure> {
     let links = link::now(device);
     let at = Instant::now();
     if device.is_some() {
         return Ok(Look { links: Some(links?), cpus: None, at });
     }
-    match (links, cpu::now()) {
+    match (links, cpus.status()) {
         (Err(failure), Err(_)) => Err(failure),
         (links, cpus) => Ok(Look { links: links.ok(), cpus: cpus.ok(), at }),
     }

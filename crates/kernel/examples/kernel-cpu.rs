@@ -4,7 +4,7 @@
 //! ```text
 //! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
 //!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-//!            | recorded FILE | lose PID
+//!            | recorded FILE | lose PID | count-anew | steady AFTER_MS LENGTH_MS
 //! ```
 
 mod command;
@@ -44,6 +44,19 @@ fn lose(pid: u32) -> Result<(), command::Failure> {
         }
     }
     Err("there is no such task".into())
+}
+
+/// By how much budgets were overrun and releases late at most, in a time that begins a while after this.
+fn steady(after: Duration, length: Duration) -> Result<(), command::Failure> {
+    let mut watch = cpu::Watch::default();
+    watch.status()?;
+    std::thread::sleep(after);
+    watch.count_anew()?;
+    std::thread::sleep(length);
+    for cpu in watch.status()?.cpus {
+        println!("steady overrun_ns {} late_release_ns {}", cpu.overrun, cpu.late_release);
+    }
+    Ok(())
 }
 
 fn run(arguments: &[&str]) -> Result<(), command::Failure> {
@@ -112,7 +125,11 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 );
             }
         }
-        ["count-anew"] => cpu::count_anew()?,
+        ["count-anew"] => cpu::Watch::default().count_anew()?,
+        ["steady", after, length] => {
+            let ms = |text: &str| text.parse().map(Duration::from_millis);
+            steady(ms(after)?, ms(length)?)?;
+        }
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {
             println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);

@@ -87,8 +87,17 @@ mod with {
         }
     }
 
-    pub fn status() -> Result<Status, Failure> {
-        let status = cpu::status()?;
+    /// Looks again and again.
+    #[derive(Default)]
+    pub struct Watch(cpu::Watch);
+
+    impl Watch {
+        pub fn status(&mut self) -> Result<Status, Failure> {
+            Ok(shown(&self.0.status()?))
+        }
+    }
+
+    fn shown(status: &cpu::Status) -> Status {
         let us = |ns: u64| ns as f64 / 1e3;
         let ms = |ns: u64| ns as f64 / 1e6;
         let cpus = status.cpus.iter().map(|c| Cpu {
@@ -120,14 +129,14 @@ mod with {
         });
         let mut inferred: Vec<Inferred> = inferred.collect();
         inferred.sort_by(|a, b| b.budget_ms.total_cmp(&a.budget_ms).then(a.pid.cmp(&b.pid)));
-        Ok(Status {
+        Status {
             policy: status.policy.clone(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
             inferred,
             unaccounted: status.unaccounted,
             elsewhere: status.elsewhere,
-        })
+        }
     }
 }
 
@@ -174,7 +183,12 @@ mod without {
         }
     }
 
-    pub fn status() -> Result<Status, Failure> {
-        Failure::without_kernel()
+    #[derive(Default)]
+    pub struct Watch {}
+
+    impl Watch {
+        pub fn status(&mut self) -> Result<Status, Failure> {
+            Failure::without_kernel()
+        }
     }
 }

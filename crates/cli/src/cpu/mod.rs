@@ -15,6 +15,7 @@ use std::process::{Command, ExitCode};
 use laxity_scenario::quantity;
 
 use self::args::{CpuCommand, ReserveArgs, RunArgs, StatusArgs};
+pub use self::backend::Watch;
 pub use self::status::Status;
 use crate::failure::Failure;
 use crate::{output, warning};
@@ -50,13 +51,8 @@ fn name_of(pid: u32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
-/// The scheduler as it is now.
-pub fn now() -> Result<Status, Failure> {
-    backend::status()
-}
-
 fn status(args: &StatusArgs) -> Result<(), Failure> {
-    let status = backend::status()?;
+    let status = Watch::default().status()?;
     if args.json {
         return output::json(&status);
     }

@@ -1,6 +1,6 @@
 //! `laxity cpu serve`
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use laxity_broker::share::Rules;
@@ -39,8 +39,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let _server = server.map_err(|e| Failure::Internal(format!("{path}: {e}")))?;
 
     let mut said = format!("programs may reserve at {at}, each user up to {}", args.share);
+    let watch = Mutex::new(backend::Watch::default());
     let page = Page::new("/metrics", http::METRICS, move || {
-        Ok(metrics::page(backend::status().ok().as_ref(), &broker.counts))
+        let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(metrics::page(watch.status().ok().as_ref(), &broker.counts))
     });
     let failed = |address, e| Failure::input(format!("--listen {address}: {e}; choose another"));
     let pages = args

@@ -37,7 +37,7 @@ impl Default for Desk {
 
 impl Desk {
     /// For some requests only: the kernel verifies what is loaded.
-    fn only(programs: &'static [&'static str]) -> Desk {
+    pub(super) fn only(programs: &'static [&'static str]) -> Desk {
         Desk { programs, open: None }
     }
 
@@ -51,6 +51,11 @@ impl Desk {
             }
         };
         Ok(self.open.insert(open))
+    }
+
+    /// The policy that is up, and who answers for it.
+    pub(super) fn asking(&mut self) -> Result<(&Policy, &Attendant), CpuError> {
+        self.open().map(|open| (&open.policy, &open.attendant))
     }
 }
 

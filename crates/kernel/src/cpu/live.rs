@@ -6,7 +6,7 @@ use laxity_core::Span;
 use laxity_cpu::Share;
 
 use super::record::Recording;
-use super::requests::{Attendant, CHANGE, Entry, REPORT, TASK};
+use super::requests::{Attendant, CHANGE, Entry};
 use super::{CpuError, Policy, Reserved, load, system};
 
 const STEP: Duration = Duration::from_millis(50);
@@ -165,44 +165,6 @@ pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved,
         late: report.late,
         latest: report.latest,
     })
-}
-
-/// What the scheduler did and holds.
-///
-/// # Errors
-/// When it is not up, was taken away, or cannot be asked.
-pub fn status() -> Result<Status, CpuError> {
-    let (policy, attendant) = attend(&[REPORT, TASK])?;
-    let mut cpus = Vec::new();
-    for cpu in 0..system::cpus()? {
-        cpus.push(attendant.report(cpu, 0)?.cpu);
-    }
-    let mut reservations = Vec::new();
-    for entry in attendant.entries()? {
-        reservations.push(reserved(&attendant, &entry)?);
-    }
-    let inferred = attendant.inferred()?;
-    let [unaccounted, elsewhere, absent, unlocked, waited] = attendant.totals()?;
-    let policy = policy.name.to_owned();
-    Ok(Status {
-        policy,
-        cpus,
-        reservations,
-        inferred,
-        unaccounted,
-        elsewhere,
-        absent,
-        unlocked,
-        waited,
-    })
-}
-
-/// Counts from now on by how much budgets were overrun and releases late at most.
-///
-/// # Errors
-/// When it is not up, was taken away, or cannot be asked.
-pub fn count_anew() -> Result<(), CpuError> {
-    attend(&[REPORT])?.1.count_anew()
 }
 
 /// Loads the programs of a policy without starting anything, and says how many instructions the

@@ -30,6 +30,10 @@ pub use rules::CpuRules;
 #[cfg(feature = "kernel")]
 mod live;
 #[cfg(feature = "kernel")]
+mod watch;
+#[cfg(feature = "kernel")]
 pub use desk::{Desk, release, reserve};
 #[cfg(feature = "kernel")]
-pub use live::{CpuStatus, Inferred, Status, count_anew, down, status, up, up_recorded, verify};
+pub use live::{CpuStatus, Inferred, Status, down, up, up_recorded, verify};
+#[cfg(feature = "kernel")]
+pub use watch::{Watch, status};

@@ -53,6 +53,28 @@ for policy in bebs:10 bebs-credit:100; do
     cat /sys/kernel/sched_ext/state
 done
 
+echo "== steady"
+# Two seconds in which nothing starts or ends, with a reserved task that would take all.
+for policy in bebs bebs-credit berate; do
+    kernel-cpu up $policy
+    kernel-cpu steady 3500 2000 >/tmp/steady &
+    looks=$!
+    kernel-cpu run 6300 10000 tasks periodic 10000 6000 10000 >/dev/null &
+    hard=$!
+    kernel-cpu run 1000 10000 tasks hog 1 60 >/dev/null &
+    held=$!
+    sleep 1
+    tasks hog 3 60 >/dev/null &
+    hogs=$!
+    tasks respond 4000 100 10000 >/dev/null &
+    answers=$!
+    wait $looks
+    sed "s/^/$policy /" /tmp/steady
+    kill $hard $held $hogs $answers
+    wait $hard $held $hogs $answers || true
+    kernel-cpu down
+done
+
 kernel-cpu up
 echo "== held to its budget"
 for_a_while 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
