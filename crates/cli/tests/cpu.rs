@@ -99,6 +99,21 @@ mod live {
         to
     }
 
+    /// Python of this machine: the program, its home, and the files of all that the library of
+    /// reservations imports.
+    fn python() -> (PathBuf, String, Vec<String>) {
+        let imports = "import os, sys, time, fractions, laxity.reserve as _\n\
+             print(os.path.realpath(sys.executable)); print(sys.base_prefix)\n\
+             for m in list(sys.modules.values()):\n  if getattr(m, '__file__', None): print(m.__file__)";
+        let mut command = Command::new("python3");
+        command.env("PYTHONPATH", file("python")).env("PYTHONDONTWRITEBYTECODE", "1");
+        let said = command.args(["-c", imports]).output().expect("python3");
+        let text = String::from_utf8(said.stdout).expect("paths");
+        let mut lines = text.lines().map(str::to_owned);
+        let (program, home) = (lines.next().expect("a program"), lines.next().expect("a folder"));
+        (program.into(), home, lines.collect())
+    }
+
     #[track_caller]
     fn says(part: &str, words: &[&str]) {
         for word in words {
@@ -130,7 +145,7 @@ mod live {
         assert!(reserved.filter(|e| e["args"]["budget_us"] == 3000).count() >= 30);
     }
 
-    /// Programs in C and in Rust, without any privilege, reserve for themselves and are in time beside
+    /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time beside
     /// tasks that compute. Users have their share and are told what is left of it, or of the CPU;
     /// tasks of others are none of theirs. A server that is killed takes nothing with it, and the
     /// next one knows who holds what. Reservations end with their tasks; a child is released by
@@ -148,7 +163,9 @@ mod live {
         if !available() {
             return;
         }
+        let (python, home, modules) = python();
         let programs = [
+            python.clone(),
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
             stripped(&example("tasks")),
             stripped(&example("periodic")),
@@ -156,7 +173,20 @@ mod live {
             compiled("crates/reserve-c/tests/query.c", "query-c"),
             "setpriv".into(),
         ];
-        let text = machine::run_with(&["--for", "cpu"], "programs.sh", &[], &programs, &[]);
+        // Where they are here; ours beside the script.
+        let place = |path: &String| {
+            let own = path.rsplit_once("/python/laxity/");
+            own.map_or_else(|| path.clone(), |(_, name)| format!("/job/laxity/{name}"))
+        };
+        let places =
+            modules.iter().flat_map(|m| ["--file".to_owned(), format!("{m}:{}", place(m))]);
+        let options: Vec<String> =
+            ["--for", "cpu"].map(str::to_owned).into_iter().chain(places).collect();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let name = python.file_name().and_then(|n| n.to_str()).expect("a name");
+        let arguments = [name, &home];
+        let files = [file("python/examples/periodic.py")];
+        let text = machine::run_with(&options, "programs.sh", &arguments, &programs, &files);
 
         let none = part(&text, "none is up");
         says(none, &["the scheduler is not up", "ended with 1"]);
@@ -174,6 +204,9 @@ mod live {
             says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
             assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
         }
+        let kept = part(&text, "python");
+        says(kept, &["reserved 6.5 ms every 20 ms\n", "ended with 0"]);
+        assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
         let reserve = part(&text, "reserve");
         let [own, inherited] = [
             "runtime 2000000 tasks 1 inherit 0\nended with 0\nruntime 0 tasks 0 inherit 0\n",

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on one processor: programs of users reserve for themselves through
-# the server, which is killed and started again.
+# the server, which is killed and started again. PYTHON ITS_HOME
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
@@ -74,6 +74,8 @@ echo "== c"
 beside as 1000 periodic-c 50
 echo "== rust"
 beside as 1001 periodic 50
+echo "== python"
+beside as 1002 env PYTHONHOME="$2" "$1" periodic.py 50
 
 echo "== reserve"
 # What a task starts after it was reserved for shares that only if asked for.
