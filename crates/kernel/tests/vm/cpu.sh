@@ -57,19 +57,19 @@ echo "== steady"
 # Two seconds in which nothing starts or ends, with a reserved task that would take all.
 for policy in bebs bebs-credit berate; do
     kernel-cpu up $policy
-    kernel-cpu steady 3500 2000 >/tmp/steady &
-    looks=$!
     kernel-cpu run 6300 10000 tasks periodic 10000 6000 10000 >/dev/null &
     hard=$!
     kernel-cpu run 1000 10000 tasks hog 1 60 >/dev/null &
     held=$!
-    sleep 1
+    left=100
+    while [ "$(kernel-cpu status | grep -c '^reservation')" -lt 2 ] && [ $left -gt 0 ]; do
+        left=$((left - 1))
+    done
     tasks hog 3 60 >/dev/null &
     hogs=$!
     tasks respond 4000 100 10000 >/dev/null &
     answers=$!
-    wait $looks
-    sed "s/^/$policy /" /tmp/steady
+    kernel-cpu steady 1000 2000 | sed "s/^/$policy /"
     kill $hard $held $hogs $answers
     wait $hard $held $hogs $answers || true
     kernel-cpu down
