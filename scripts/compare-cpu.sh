@@ -83,8 +83,8 @@ get_schbench() {
 
 programs=(--with chrt --with nice --with "$built/examples/tasks")
 more=()
-# wanted PACKAGE WHAT PROGRAM...: what tests run, where it can be had.
-wanted() {
+# take_along PACKAGE WHAT PROGRAM...: what tests run, installed where that can be done.
+take_along() {
     local package=$1 what=$2 name
     shift 2
     for name in "$@"; do
@@ -98,12 +98,15 @@ wanted() {
         fi
     done
 }
-wanted rt-tests "cyclictest and hackbench" cyclictest hackbench
-wanted ffmpeg "ffmpeg, which decodes video" ffmpeg
+take_along rt-tests "cyclictest and hackbench" cyclictest hackbench
+take_along ffmpeg "ffmpeg, which decodes video" ffmpeg
 if command -v ffmpeg >/dev/null; then
     clip=$results/clip.avi
-    [ -e "$clip" ] || ffmpeg -nostdin -loglevel error -f lavfi -i mandelbrot=size=640x480:rate=25 \
-        -t 6 -c:v mpeg4 -q:v 4 -g 12 -threads 1 -bitexact "$clip"
+    if [ ! -e "$clip" ]; then
+        ffmpeg -nostdin -loglevel error -y -f lavfi -i mandelbrot=size=640x480:rate=25 \
+            -t 6 -c:v mpeg4 -q:v 4 -g 12 -threads 1 -bitexact -f avi "$clip.part"
+        mv "$clip.part" "$clip"
+    fi
     more+=(--file "$clip")
 fi
 if [ "$which" = full ]; then

@@ -108,7 +108,7 @@ for job in "$@"; do
     name=${job%%:*}
     # Until what ran before is forgotten.
     sleep 4
-    case $scheduler in laxity-*) kernel-cpu count-anew ;; esac
+    case $scheduler in laxity-*) kernel-cpu count-anew || true ;; esac
     sleep 2
     before=$(switches) began=$(now)
     # shellcheck disable=SC2046 # arguments

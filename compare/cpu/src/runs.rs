@@ -40,6 +40,9 @@ pub struct Output {
     pub complaint: Option<String>,
 }
 
+/// How late ends of budgets and releases were at most, programs that were loaded meanwhile included.
+pub const WORST: [&str; 2] = ["overrun max", "release late max"];
+
 /// Tasks of tests that are declared where a scheduler has a way to.
 pub const DECLARED: [&str; 4] = ["hard", "real-time", "audio", "video"];
 
@@ -102,9 +105,7 @@ impl Run {
                 return;
             }
             "timing" => {
-                for (key, name) in
-                    [("overrun_ns", "overrun max"), ("late_release_ns", "release late max")]
-                {
+                for (key, name) in ["overrun_ns", "late_release_ns"].into_iter().zip(WORST) {
                     if let Some(ns) = line.get(key) {
                         self.add(name, "us", ns / 1000.0);
                     }

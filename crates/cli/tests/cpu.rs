@@ -102,12 +102,14 @@ mod live {
     /// Python of this machine: the program, its home, and the files of all that the library of
     /// reservations imports.
     fn python() -> (PathBuf, String, Vec<String>) {
-        let imports = "import os, sys, time, fractions, laxity.reserve as _\n\
+        // Where it has no module in C for decimals, one that nobody names here.
+        let imports = "import os, sys, time, fractions, _pydecimal, laxity.reserve as _\n\
              print(os.path.realpath(sys.executable)); print(sys.base_prefix)\n\
              for m in list(sys.modules.values()):\n  if getattr(m, '__file__', None): print(m.__file__)";
         let mut command = Command::new("python3");
         command.env("PYTHONPATH", file("python")).env("PYTHONDONTWRITEBYTECODE", "1");
-        let said = command.args(["-c", imports]).output().expect("python3");
+        let said = command.args(["-S", "-c", imports]).output().expect("python3");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
         let text = String::from_utf8(said.stdout).expect("paths");
         let mut lines = text.lines().map(str::to_owned);
         let (program, home) = (lines.next().expect("a program"), lines.next().expect("a folder"));

@@ -9,7 +9,7 @@ mod machine;
 #[path = "support/verified.rs"]
 mod verified;
 
-use machine::{Said, available, example, number, part};
+use machine::{Said, available, example, number, part, program};
 
 /// What a script prints; `None` where there is no virtual machine.
 fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
@@ -17,16 +17,10 @@ fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
         return None;
     }
     let mut programs = vec![example("kernel-cpu"), example("tasks"), example("churn")];
-    programs.extend(["chrt", "nice"].into_iter().filter_map(program));
+    programs.extend(["chrt", "nice"].map(program));
     let options = [&["--for", "cpu"], options].concat();
     let text = machine::run_with(&options, script, arguments, &programs, &[]);
     Some(text)
-}
-
-/// A program of util-linux or coreutils, which are everywhere.
-fn program(name: &str) -> Option<std::path::PathBuf> {
-    let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.exists())
 }
 
 /// Fails for programs that grow: tried with `lx_write` as a static function, which is verified again
@@ -68,7 +62,7 @@ fn reservations_are_kept_and_best_effort_is_quick() {
         assert_eq!(number(ours, "policy", "unlocked"), 0, "{ours}");
         assert_eq!(number(ours, "policy", "absent"), 0, "{ours}");
         // Timers end budgets and release reservations, not the kernel's tick, which comes every 4 ms. What
-        // loads programs of ours meanwhile, to reserve, is not interrupted for 1.2 ms at worst.
+        // loads programs meanwhile, to reserve, has the kernel zero memory for 1.2 ms without preemption.
         for what in ["overrun_ns", "late_release_ns"] {
             assert!(number(ours, "cpu 0", what) < 3_000_000, "{ours}");
         }
@@ -104,7 +98,7 @@ fn reservations_are_kept_and_best_effort_is_quick() {
         assert!(reservations.contains(said), "no `{said}` in {reservations}");
     }
 
-    // Whoever was second was refused, by a table that both would have fit in alone.
+    // Each would have fit alone.
     let at_once = part(&text, "at once");
     assert!(at_once.contains("5.000 % more than the 45.000 % left"), "{at_once}");
     assert_eq!(at_once.matches("ended with 0\n").count(), 1, "{at_once}");
@@ -203,8 +197,8 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
 }
 
-/// Each processor has room of its own for reservations, and the last refusal says how much the
-/// emptiest has. Reservations on two and on four processors beside more computing tasks than processors. A
+/// Each processor has room of its own for reservations, and a refusal says how much of it is left.
+/// Reservations on two and on four processors beside more computing tasks than processors. A
 /// processor that has nothing to do takes a task that was put aside on another: of two that share one
 /// for 3 of 7 s, each has more than its half. Tasks that were all on one processor for 1 of 5 s, two
 /// for each, divide all of them: nobody has twice what another has. A task that is told never to run

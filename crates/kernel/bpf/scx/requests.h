@@ -205,7 +205,8 @@ struct lx_report {
 	u64 members;
 	u64 late;
 	u64 latest;
-	/* Asked for: what was worst is counted anew, without the lock, so one that happens meanwhile may go. */
+	/* Asked for, and 0 when done: what was worst is counted anew. Without the lock, so that what
+	 * happens meanwhile may be lost. */
 	u64 anew;
 };
 
@@ -231,6 +232,7 @@ int laxity_report(struct lx_report *q)
 	if (q->anew) {
 		c->overrun = 0;
 		c->late_release = 0;
+		q->anew = 0;
 	}
 	if (r) {
 		struct lx_server *s = lx_server(&c->servers, r->server);

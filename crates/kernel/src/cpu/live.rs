@@ -96,9 +96,11 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     start(&policy, 0).map(|()| None)
 }
 
-/// While the kernel hands its tasks over, it puts off timers; what was late then is not counted.
+/// Starts the scheduler, and counts what is late from then on: while the kernel hands its tasks over,
+/// it puts off timers.
 fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
-    Attendant::of(load::start(policy, recorded_until)?).count_anew()
+    let attendant = Attendant::of(load::start(policy, recorded_until)?);
+    attendant.count_anew().or_else(|error| system::remove_pins().and(Err(error)))
 }
 
 /// The same where no policy is up, with all that is decided recorded from the beginning, for so

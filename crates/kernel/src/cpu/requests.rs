@@ -152,7 +152,7 @@ impl Attendant {
         self.report_and(cpu, reservation, false)
     }
 
-    /// The same, and what was worst on the CPU is counted anew if asked for.
+    /// The same, and if asked for what was worst on the CPU is counted anew.
     fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
@@ -162,6 +162,9 @@ impl Attendant {
         let mut context = image.into_bytes();
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
+        if at(10) != 0 {
+            return Err(CpuError::State("the scheduler does not count anew"));
+        }
         Ok(Report {
             cpu: CpuStatus {
                 cpu,

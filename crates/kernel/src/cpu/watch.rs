@@ -5,8 +5,8 @@ use super::live::reserved;
 use super::requests::{REPORT, TASK};
 use super::{CpuError, Status, system};
 
-/// Looks at the scheduler of this machine. The programs that answer stay loaded between looks; to load
-/// them takes a hundred times as long as a look.
+/// Looks at the scheduler of this machine. The programs that answer stay loaded between looks: the
+/// kernel verifies and translates what is loaded, each time.
 pub struct Watch(Desk);
 
 impl Default for Watch {

@@ -115,6 +115,13 @@ pub fn run_with(
     Said(text)
 }
 
+/// A program of util-linux or coreutils, which are everywhere.
+pub fn program(name: &str) -> PathBuf {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).map(|p| p.join(name)).find(|p| p.exists());
+    found.unwrap_or_else(|| panic!("no {name} here"))
+}
+
 /// The part of the output below a heading.
 pub fn part<'a>(text: &'a str, heading: &str) -> &'a str {
     let heading = format!("== {heading}\n");

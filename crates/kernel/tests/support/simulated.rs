@@ -75,7 +75,7 @@ pub struct Played {
     pub tasks: Vec<Task>,
     /// As the kernel gave it.
     pub slices: Slices,
-    /// From the end of a task's turn to the start of the next, the median where somebody waited.
+    /// From the end of a task's turn to the start of the next, the median of all that are short.
     pub switch: Span,
 }
 

@@ -75,7 +75,7 @@ beside as 1000 periodic-c 50
 echo "== rust"
 beside as 1001 periodic 50
 echo "== python"
-beside as 1002 env PYTHONHOME="$2" "$1" periodic.py 50
+beside as 1002 env PYTHONHOME="$2" "$1" -S periodic.py 50
 
 echo "== reserve"
 # What a task starts after it was reserved for shares that only if asked for.
