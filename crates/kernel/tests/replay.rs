@@ -100,10 +100,10 @@ fn fresh(name: &str) -> Box<dyn Shown> {
 /// reservations, with what was left of the budget and the deadline to the nanosecond.
 ///
 /// In the simulator, which knows nothing of that, more than four fifths of the turns are in the same
-/// order, 88 to 96 %; under another policy it is at least a tenth less, 63 to 69 % of both BEBS
-/// policies' runs. What differs begins where processes start in numbers: a switch, the end of a budget and an interrupt do not always take the same time
-/// there. Among tasks that compute it stays a while, since turns of a millisecond that begin one too
-/// late are all another's.
+/// order, 88 to 96 %; under another policy it is at least a tenth less, 52 to 67 %. What differs begins
+/// where processes start in numbers: a switch, the end of a budget and an interrupt do not always take
+/// the same time there. Among tasks that compute it stays a while, since turns of a millisecond that
+/// begin one too late are all another's.
 fn decides_as_the_kernel_did(name: &str) {
     if !available() {
         return;
