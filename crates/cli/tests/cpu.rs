@@ -147,11 +147,11 @@ mod live {
         assert!(reserved.filter(|e| e["args"]["budget_us"] == 3000).count() >= 30);
     }
 
-    /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time beside
-    /// tasks that compute. Users have their share and are told what is left of it, or of the CPU;
-    /// tasks of others are none of theirs. A server that is killed takes nothing with it, and the
-    /// next one knows who holds what. Reservations end with their tasks; a child is released by
-    /// itself when its parent has ended.
+    /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time
+    /// beside tasks that compute. Users have their share and are told what is left of it, or of the
+    /// CPU; tasks of others are none of theirs. While the server is stopped reservations are kept. One
+    /// that is killed takes nothing with it, and the next one knows who holds what. Reservations end
+    /// with their tasks; a child is released by itself when its parent has ended.
     ///
     /// Who lacks privileges is told which, and only those are needed: a root with no others will do. What a
     /// reserved task starts shares its reservation only if that was asked for.
@@ -224,6 +224,8 @@ mod live {
         let trace = part(&text, "trace");
         says(trace, &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"]);
         is_a_trace(part(&text, "events"));
+        let suspended = part(&text, "suspended");
+        assert_eq!(number(suspended, "jobs 50", "missed"), 0, "{suspended}");
         let share = part(&text, "share");
         let own = "your user has 32.500 % of the 40.000 % that it may have; a runtime of 1.5 ms \
              would fit\nended with 1\n";

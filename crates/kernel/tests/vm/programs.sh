@@ -107,6 +107,21 @@ periodic_ends
 echo "== events"
 cat /tmp/trace.json
 
+echo "== suspended"
+# What the server granted is kept while it does not run.
+$setpriv --reuid 1003 laxity cpu run --runtime 5ms --period 20ms -- tasks periodic 20000 4000 50 >/tmp/kept &
+kept=$!
+wait_for held_by 1003
+kill -STOP $server
+tasks hog 3 60 &
+hogs=$!
+wait $kept
+cat /tmp/kept
+wait_for not_held_by 1003
+kill -CONT $server
+kill $hogs
+wait $hogs || true
+
 echo "== share"
 $setpriv --reuid 1000 laxity cpu run --runtime 6500us --period 20ms -- sleep 600 &
 holder=$!
