@@ -31,7 +31,8 @@ struct Row {
     value: f64,
 }
 
-/// The rows of an experiment that is there live only; what cannot be read is told by [`beside`].
+/// The live rows of an experiment of per cent and seconds, for what is not simulated; what cannot be
+/// read is told by [`beside`].
 pub fn only(experiment: &str) -> Vec<Measured> {
     let rows = toml::from_str(MEASURED).map(|sheet: Sheet| sheet.rows).unwrap_or_default();
     let rows = rows.into_iter().filter(|r| r.experiment == experiment);

@@ -4,7 +4,7 @@
 //! ```text
 //! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
 //!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-//!            | recorded FILE | lose PID | count-anew | steady AFTER_MS LENGTH_MS
+//!            | recorded FILE | lose PID | count-anew | steady
 //! ```
 
 mod command;
@@ -46,13 +46,14 @@ fn lose(pid: u32) -> Result<(), command::Failure> {
     Err("there is no such task".into())
 }
 
-/// By how much budgets were overrun and releases late at most, in a time that begins a while after this.
-fn steady(after: Duration, length: Duration) -> Result<(), command::Failure> {
+/// By how much budgets were overrun and releases late at most, from a line of standard input to the next.
+fn steady() -> Result<(), command::Failure> {
     let mut watch = cpu::Watch::default();
     watch.status()?;
-    std::thread::sleep(after);
+    let mut lines = std::io::stdin().lines();
+    lines.next();
     watch.count_anew()?;
-    std::thread::sleep(length);
+    lines.next();
     for cpu in watch.status()?.cpus {
         println!("steady overrun_ns {} late_release_ns {}", cpu.overrun, cpu.late_release);
     }
@@ -126,10 +127,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             }
         }
         ["count-anew"] => cpu::Watch::default().count_anew()?,
-        ["steady", after, length] => {
-            let ms = |text: &str| text.parse().map(Duration::from_millis);
-            steady(ms(after)?, ms(length)?)?;
-        }
+        ["steady"] => steady()?,
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {
             println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);

@@ -24,14 +24,33 @@ for_a_while() {
     wait
     cat /tmp/hogs
 }
+# What is late is counted between two calls of `look`, and said after the second: while programs are
+# loaded, to reserve, the kernel zeroes memory without preemption.
+mkfifo /tmp/looks /tmp/said
+watched() {
+    kernel-cpu steady </tmp/looks >/tmp/steady &
+    watch=$!
+    exec 9>/tmp/looks
+}
+look() { echo >&9; }
 # loaded ANSWERS COMMAND...: what best effort feels of a periodic task.
 loaded() {
     answers=$1
     shift
-    "$@" >/tmp/periodic &
+    "$@" /tmp/never >/tmp/said &
+    periodic=$!
+    {
+        # That it has begun, with what it reserved.
+        read -r _
+        [ -z "${watch:-}" ] || look
+        cat
+    } </tmp/said >/tmp/periodic &
+    reader=$!
     sleep 0.3
     tasks respond 4000 100 "$answers" >/tmp/respond
-    wait $!
+    wait $periodic
+    wait $reader
+    [ -z "${watch:-}" ] || look
     sed 's/^/respond /' /tmp/respond
     sed 's/^/periodic /' /tmp/periodic
 }
@@ -46,7 +65,11 @@ for policy in bebs:10 bebs-credit:100; do
     echo "== $policy"
     kernel-cpu up "$policy"
     cat /sys/kernel/sched_ext/root/ops
+    watched
     beside loaded "$answers" kernel-cpu run 6300 10000 tasks periodic 10000 6000 100
+    wait $watch
+    cat /tmp/steady
+    watch=''
     echo "alone $(kernel-cpu status | grep -c reservation)"
     kernel-cpu status
     kernel-cpu down
@@ -57,6 +80,7 @@ echo "== steady"
 # Two seconds in which nothing starts or ends, with a reserved task that would take all.
 for policy in bebs bebs-credit berate; do
     kernel-cpu up $policy
+    watched
     kernel-cpu run 6300 10000 tasks periodic 10000 6000 10000 >/dev/null &
     hard=$!
     kernel-cpu run 1000 10000 tasks hog 1 60 >/dev/null &
@@ -69,7 +93,12 @@ for policy in bebs bebs-credit berate; do
     hogs=$!
     tasks respond 4000 100 10000 >/dev/null &
     answers=$!
-    kernel-cpu steady 1000 2000 | sed "s/^/$policy /"
+    sleep 1
+    look
+    sleep 2
+    look
+    wait $watch
+    sed "s/^/$policy /" /tmp/steady
     kill $hard $held $hogs $answers
     wait $hard $held $hogs $answers || true
     kernel-cpu down

@@ -1,9 +1,8 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on several processors, under a policy: reservations until there is no
-# room; twice as many tasks on one that may then go
-# elsewhere; one that has nothing to do any more beside one on which two take turns; two reservations
-# beside computing tasks and new processes; one that is told to go elsewhere. Time is cut between the
-# processors, so this shows order and misses only.
+# room; twice as many tasks on one that may then go elsewhere; one that has nothing to do any more
+# beside one on which two take turns; two reservations beside computing tasks and new processes; one
+# that is told to go elsewhere. Time is cut between the processors, so this shows order and misses only.
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
