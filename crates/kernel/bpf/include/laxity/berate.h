@@ -26,7 +26,7 @@ LX_INLINE void lx_load(struct lx_servers *q, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
-	lx_heap_remove(&q->returns, i);
+	lx_will_not_return(q, i);
 	if (s->counted)
 		return;
 	s->counted = s->weight;
@@ -40,6 +40,19 @@ LX_INLINE void lx_unload(struct lx_servers *q, struct lx_server *s)
 	s->counted = 0;
 }
 
+/* How long best effort takes for so much work. It is asked again and again with the same load. */
+LX_INLINE u64 lx_round(struct lx_servers *q, u64 work)
+{
+	struct lx_round *r = &q->round;
+
+	if (r->work != work || r->share != q->bandwidth.best_effort) {
+		r->work = work;
+		r->share = q->bandwidth.best_effort;
+		r->time = lx_time_for(lx_max(r->share, 1), work);
+	}
+	return r->time;
+}
+
 /* A new deadline that counts from `base`, when the load is as it is now. */
 LX_CALLED u32 lx_rate(struct lx_servers *q LX_GIVEN, u32 i, u64 base)
 {
@@ -51,7 +64,7 @@ LX_CALLED u32 lx_rate(struct lx_servers *q LX_GIVEN, u32 i, u64 base)
 	else
 		lx_sample(s);
 	s->fresh = 0;
-	load = lx_time_for(lx_max(q->bandwidth.best_effort, 1), lx_max(q->load, quantum));
+	load = lx_round(q, lx_max(q->load, quantum));
 	s->budget = s->average;
 	s->period = lx_min(lx_mul_div(s->average, load, quantum, 0), q->rules.longest);
 	s->deadline = s->period < LX_NEVER - base ? base + s->period : LX_NEVER;
@@ -76,7 +89,7 @@ LX_INLINE void lx_rate_again(struct lx_servers *q, u64 now, u32 i)
 LX_INLINE void lx_rate_sleeps(struct lx_servers *q, u64 now, u32 i)
 {
 	if (q->rules.lapse < LX_NEVER - now)
-		lx_heap_set(&q->returns, i, now + q->rules.lapse, 0);
+		lx_will_return(q, i, now + q->rules.lapse);
 }
 
 /* Another weight. */

@@ -63,18 +63,9 @@ LX_INLINE void lx_heap_put(struct lx_heap *h, u32 at, u64 key, u64 turn, u32 ent
 	*lx_at(h->place, entry) = at + 1;
 }
 
-/* Enters, or moves what is there. */
-LX_CALLED u32 lx_heap_set(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 turn)
+/* Those above a place that come after a key go down; returns where it belongs. */
+LX_INLINE u32 lx_heap_rise(struct lx_heap *h, u32 at, u64 key, u64 turn)
 {
-	u32 count, at = *lx_at(h->place, entry);
-
-	if (at)
-		at--;
-	else if (h->count < LX_SERVERS)
-		at = h->count++;
-	else
-		return 0;
-	count = h->count;
 	while (at && lx_may_loop) {
 		u32 up = (at - 1) / 2 + lx_zero;
 		const struct lx_node *n = lx_at(h->node, up);
@@ -84,6 +75,29 @@ LX_CALLED u32 lx_heap_set(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 tu
 		lx_heap_put(h, at, n->key, n->turn, n->entry);
 		at = up;
 	}
+	return at;
+}
+
+/* Of an entry that is not there. */
+LX_CALLED u32 lx_heap_enter(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 turn)
+{
+	u32 at = h->count;
+
+	if (at >= LX_SERVERS)
+		return 0;
+	h->count = at + 1;
+	lx_heap_put(h, lx_heap_rise(h, at, key, turn), key, turn, entry);
+	return 0;
+}
+
+/* Of one that is there. */
+LX_CALLED u32 lx_heap_move(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 turn)
+{
+	u32 count = h->count, at = *lx_at(h->place, entry);
+
+	if (!at)
+		return 0;
+	at = lx_heap_rise(h, at - 1, key, turn);
 	/* The verifier shall not know where it begins. */
 	at += lx_zero;
 	while (lx_may_loop) {
@@ -110,16 +124,26 @@ LX_CALLED u32 lx_heap_set(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 tu
 	return 0;
 }
 
+/* Enters, or moves what is there. */
+LX_INLINE void lx_heap_set(struct lx_heap *h, u32 entry, u64 key, u64 turn)
+{
+	if (lx_heap_has(h, entry))
+		lx_heap_move(h, entry, key, turn);
+	else
+		lx_heap_enter(h, entry, key, turn);
+}
+
 /* Another key for what is there, with its turn; nothing for others. */
 LX_INLINE void lx_heap_rekey(struct lx_heap *h, u32 entry, u64 key)
 {
 	u32 at = *lx_at(h->place, entry);
 
 	if (at)
-		lx_heap_set(h, entry, key, lx_at(h->node, at - 1)->turn);
+		lx_heap_move(h, entry, key, lx_at(h->node, at - 1)->turn);
 }
 
-LX_CALLED u32 lx_heap_remove(struct lx_heap *h LX_GIVEN, u32 entry)
+/* Of one that is there. */
+LX_CALLED u32 lx_heap_take(struct lx_heap *h LX_GIVEN, u32 entry)
 {
 	u32 at = *lx_at(h->place, entry);
 	const struct lx_node *last;
@@ -130,9 +154,20 @@ LX_CALLED u32 lx_heap_remove(struct lx_heap *h LX_GIVEN, u32 entry)
 	last = lx_at(h->node, --h->count);
 	if (last->entry == entry)
 		return 0;
+	if (h->count == 1) {
+		lx_heap_put(h, 0, last->key, last->turn, last->entry);
+		return 0;
+	}
 	*lx_at(h->place, last->entry) = at;
-	lx_heap_set(h, last->entry, last->key, last->turn);
+	lx_heap_move(h, last->entry, last->key, last->turn);
 	return 0;
+}
+
+/* What is there, if it is. */
+LX_INLINE void lx_heap_remove(struct lx_heap *h, u32 entry)
+{
+	if (lx_heap_has(h, entry))
+		lx_heap_take(h, entry);
 }
 
 #endif

@@ -54,6 +54,8 @@ struct lx_server {
 	 * much at most. Nothing is decided by these. */
 	u64 late;
 	u64 latest;
+	/* When its share comes back, LX_NEVER while it does not (returns.h). */
+	u64 back;
 	u32 state;
 	u32 kind;
 	u32 weight;
@@ -98,8 +100,7 @@ LX_INLINE void lx_append(struct lx_server *s, u32 task)
 		lx_member(last)->next = task;
 }
 
-/* The one that runs stands first, so this is a step as a rule. */
-LX_CALLED u32 lx_unlink(struct lx_server *s LX_GIVEN, u32 task)
+LX_CALLED u32 lx_unlink_among(struct lx_server *s LX_GIVEN, u32 task)
 {
 	struct lx_member *m = lx_member(task);
 	u32 before = LX_NONE, at = s->head;
@@ -116,6 +117,18 @@ LX_CALLED u32 lx_unlink(struct lx_server *s LX_GIVEN, u32 task)
 	if (s->tail == task)
 		s->tail = before;
 	return 0;
+}
+
+LX_INLINE void lx_unlink(struct lx_server *s, u32 task)
+{
+	/* Nobody else is there, as a rule. */
+	if (s->head == task && s->tail == task) {
+		lx_member(task)->runnable = 0;
+		s->head = LX_NONE;
+		s->tail = LX_NONE;
+	} else {
+		lx_unlink_among(s, task);
+	}
 }
 
 /* Members take turns, a budget each. */

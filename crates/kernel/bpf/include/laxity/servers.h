@@ -41,6 +41,13 @@ struct lx_rules {
 	u32 unblocked;
 };
 
+/* So much work takes so long with a share. */
+struct lx_round {
+	u64 work;
+	u64 share;
+	u64 time;
+};
+
 struct lx_servers {
 	struct lx_rules rules;
 	struct lx_bandwidth bandwidth;
@@ -48,8 +55,9 @@ struct lx_servers {
 	u64 need;
 	/* By how much idle time has advanced all releases so far. */
 	u64 advanced;
-	/* Sum of the quanta of BeRate's tasks. */
+	/* Sum of the quanta of BeRate's tasks, and how long a sum took that was asked for last. */
 	u64 load;
+	struct lx_round round;
 	/* When all shares given away are free. */
 	u64 settled;
 	/* When it was last looked how far deadlines ran ahead. */
@@ -91,6 +99,7 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lx_rules *rul
 	lx_bandwidth_set(&q->bandwidth, LX_ONE, 0);
 }
 
+#include "returns.h"
 #include "berate.h"
 #include "transition.h"
 
@@ -151,7 +160,7 @@ LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
 	if (lx_heap_has(&q->ready, i))
 		lx_heap_rekey(&q->ready, i, lx_key(s));
 	else
-		lx_heap_set(&q->ready, i, lx_key(s), ++q->turns);
+		lx_heap_enter(&q->ready, i, lx_key(s), ++q->turns);
 }
 
 LX_INLINE void lx_leave_ready(struct lx_servers *q, u32 i)
@@ -219,7 +228,7 @@ LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	if (s->kind == LX_SHARED && s->counted < s->weight)
 		lx_count(q, now, i);
 	if (q->rules.unblocked)
-		lx_heap_remove(&q->returns, i);
+		lx_will_not_return(q, i);
 	s->execution = 0;
 	if (lx_starts_afresh(s, now)) {
 		lx_renew(q, i, now, now);
@@ -246,10 +255,13 @@ LX_CALLED u32 lx_deactivate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 			s->latest = lx_max(s->latest, now - s->deadline);
 		}
 	}
+	if (s->state == LX_READY) {
+		lx_leave_ready(q, i);
+	} else {
+		lx_heap_remove(&q->expired, i);
+		lx_heap_remove(&q->suspended, i);
+	}
 	s->state = LX_BLOCKED;
-	lx_leave_ready(q, i);
-	lx_heap_remove(&q->expired, i);
-	lx_heap_remove(&q->suspended, i);
 	if (q->rules.unblocked && s->kind == LX_SHARED)
 		lx_uncount(q, now, now + q->rules.lapse, i);
 	return 0;
@@ -282,37 +294,37 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 
 #include "take.h"
 
-/* Books execution of a server. */
-LX_CALLED u32 lx_account(struct lx_servers *q LX_GIVEN, u32 i, u64 ran)
+/* A job longer than the greatest budget is sampled as several of that length. */
+LX_CALLED u32 lx_cut(struct lx_server *s LX_GIVEN, u64 most)
 {
-	struct lx_server *s = lx_server(q, i);
-	u64 most = lx_max(q->rules.most, 1);
+	u64 rest = s->execution % most;
+	u64 times = lx_min(s->execution / most, 64);
 
+	while (times && lx_may_loop) {
+		s->execution = most;
+		lx_sample(s);
+		times--;
+	}
+	s->execution = rest;
+	return 0;
+}
+
+/* Books execution of a server. */
+LX_INLINE void lx_account(const struct lx_rules *r, struct lx_server *s, u64 ran)
+{
 	s->left -= lx_min(ran, s->left);
 	s->execution += ran;
-	if (q->rules.job && s->execution >= most) {
-		u64 rest = s->execution % most;
-		u64 times = lx_min(s->execution / most, 64);
-
-		while (times && lx_may_loop) {
-			s->execution = most;
-			lx_sample(s);
-			times--;
-		}
-		s->execution = rest;
-	}
-	return 0;
+	if (r->job && s->execution >= r->most)
+		lx_cut(s, lx_max(r->most, 1));
 }
 
 /* When all that is pending ran ahead of its share by more than the limit, all deadlines move back
  * by the excess of the one least ahead (crates/cpu/src/servers/reanchor.rs). */
-LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
+LX_CALLED u32 lx_move_back(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	u64 excess = LX_NEVER, latest = now + q->rules.ahead;
 	u32 i;
 
-	if (q->rules.quantum || q->rules.ahead == LX_NEVER || now < q->looked + q->rules.ahead / 16)
-		return 0;
 	if (!q->ready.count || lx_zero_lag(lx_server(q, lx_heap_first(&q->ready)), now) <= latest)
 		return 0;
 	q->looked = now;
@@ -336,6 +348,13 @@ LX_CALLED u32 lx_limit_ahead(struct lx_servers *q LX_GIVEN, u64 now)
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
 	return 0;
+}
+
+LX_INLINE void lx_limit_ahead(struct lx_servers *q, u64 now)
+{
+	if (!q->rules.quantum && q->rules.ahead != LX_NEVER &&
+	    now >= q->looked + q->rules.ahead / 16)
+		lx_move_back(q, now);
 }
 
 /* --- What is reported, in the words of crates/cpu/src/policy.rs --- */
@@ -430,7 +449,7 @@ LX_CALLED u32 lx_leave(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran
 		return 0;
 	s = lx_server(q, i);
 	lx_catch_up(q, now);
-	lx_account(q, i, ran);
+	lx_account(&q->rules, s, ran);
 	if (m->runnable)
 		lx_unlink(s, task);
 	m->server = LX_NONE;
@@ -470,7 +489,8 @@ LX_CALLED u32 lx_block(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran
 	if (i == LX_NONE)
 		return 0;
 	s = lx_server(q, i);
-	lx_account(q, i, ran);
+	if (ran)
+		lx_account(&q->rules, s, ran);
 	if (!m->runnable)
 		return 0;
 	lx_catch_up(q, now);
@@ -484,26 +504,22 @@ LX_CALLED u32 lx_block(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran
 	return 0;
 }
 
-LX_CALLED u32 lx_ran(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran)
+/* Server i was served for `ran`, whoever of its members it was. */
+LX_INLINE void lx_served(struct lx_servers *q, struct lx_server *s, u32 i, u64 now, u64 ran)
 {
-	u32 i = lx_member(task)->server;
-	struct lx_server *s;
-
-	if (i == LX_NONE)
-		return 0;
-	s = lx_server(q, i);
-	lx_account(q, i, ran);
+	lx_account(&q->rules, s, ran);
 	if (s->state == LX_READY && !s->left) {
 		lx_catch_up(q, now);
 		lx_exhaust(q, now, i);
 	}
-	return 0;
 }
 
-LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
+LX_INLINE void lx_ran(struct lx_servers *q, u64 now, u32 task, u64 ran)
 {
-	lx_catch_up(q, now);
-	lx_release_due(q, now);
+	u32 i = lx_member(task)->server;
+
+	if (i != LX_NONE)
+		lx_served(q, lx_server(q, i), i, now, ran);
 }
 
 /* When lx_timer wants to be called, at the latest. */
@@ -513,6 +529,12 @@ LX_INLINE u64 lx_due(const struct lx_servers *q)
 	u64 expired = q->expired.count ? lx_heap_least(&q->expired) - q->advanced : LX_NEVER;
 
 	return lx_min(suspended, expired);
+}
+
+LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
+{
+	lx_catch_up(q, now);
+	lx_release_due(q, now);
 }
 
 /* The earliest deadline; among equals whoever runs goes on, of BeRate's whoever ran last. */
@@ -526,21 +548,25 @@ LX_INLINE u32 lx_stays(struct lx_servers *q)
 	return *running;
 }
 
-/* The server that runs from now on; LX_NONE when there is none. */
-LX_CALLED u32 lx_pick(struct lx_servers *q LX_GIVEN, u64 now)
+/* Nobody competes: the next release comes now, where idle time may advance it. */
+LX_CALLED u32 lx_advance(struct lx_servers *q LX_GIVEN, u64 now)
 {
-	if (!q->ready.count) {
-		lx_catch_up(q, now);
-		if (q->rules.slack && q->expired.count) {
-			u64 at = lx_heap_least(&q->expired) - q->advanced;
+	lx_catch_up(q, now);
+	if (q->rules.slack && q->expired.count) {
+		u64 at = lx_heap_least(&q->expired) - q->advanced;
 
-			q->advanced += at > now ? at - now : 0;
-			lx_release_due(q, now);
-		}
-		if (!q->ready.count)
-			return LX_NONE;
+		q->advanced += at > now ? at - now : 0;
+		lx_release_due(q, now);
 	}
-	return lx_stays(q);
+	return 0;
+}
+
+/* The server that runs from now on; LX_NONE when there is none. */
+LX_INLINE u32 lx_pick(struct lx_servers *q, u64 now)
+{
+	if (!q->ready.count)
+		lx_advance(q, now);
+	return q->ready.count ? lx_stays(q) : LX_NONE;
 }
 
 #include "change.h"

@@ -176,19 +176,34 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
  * `earliest`. */
 LX_INLINE void lx_uncount(struct lx_servers *q, u64 now, u64 earliest, u32 i)
 {
-	u64 at = lx_max(lx_zero_lag(lx_server(q, i), now), earliest);
+	struct lx_server *s = lx_server(q, i);
+	/* The zero-lag time is no later than the period's end. */
+	u64 at = s->end > earliest ? lx_max(lx_zero_lag(s, now), earliest) : earliest;
 
 	if (at > now)
-		lx_heap_set(&q->returns, i, at, 0);
+		lx_will_return(q, i, at);
 	else
 		lx_settle(q, i);
 }
 
-LX_CALLED u32 lx_catch_up(struct lx_servers *q LX_GIVEN, u64 now)
+LX_CALLED u32 lx_settle_due(struct lx_servers *q LX_GIVEN, u64 now)
 {
-	while (lx_heap_least(&q->returns) <= now && lx_may_loop)
-		lx_settle(q, lx_heap_first(&q->returns));
+	while (lx_heap_least(&q->returns) <= now && lx_may_loop) {
+		u32 i = lx_heap_first(&q->returns);
+		u64 back = lx_server(q, i)->back;
+
+		if (back > lx_heap_least(&q->returns))
+			lx_heap_move(&q->returns, i, back, 0);
+		else
+			lx_settle(q, i);
+	}
 	return 0;
+}
+
+LX_INLINE void lx_catch_up(struct lx_servers *q, u64 now)
+{
+	if (lx_heap_least(&q->returns) <= now)
+		lx_settle_due(q, now);
 }
 
 /* Another weight (crates/cpu/src/servers/policy.rs, `renice`). */
@@ -207,7 +222,7 @@ LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weigh
 	if (!s->counted || weight == old || s->kind != LX_SHARED)
 		return 0;
 	if (weight > s->counted) {
-		lx_heap_remove(&q->returns, i);
+		lx_will_not_return(q, i);
 		lx_count(q, now, i);
 		return 0;
 	}

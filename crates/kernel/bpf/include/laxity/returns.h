@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * When shares come back from servers that sleep or have left. Part of servers.h.
+ */
+#ifndef LAXITY_RETURNS_H
+#define LAXITY_RETURNS_H
+
+/* What a server counts for comes back at a time, or not at all. Those who sleep and wake would enter
+ * and leave the queue each time; so whoever is there stays, at the time that was first, and it is asked
+ * then when the share really comes back. */
+LX_INLINE void lx_will_return(struct lx_servers *q, u32 i, u64 at)
+{
+	lx_server(q, i)->back = at;
+	if (!lx_heap_has(&q->returns, i))
+		lx_heap_enter(&q->returns, i, at, 0);
+	else if (at < lx_heap_key(&q->returns, i))
+		lx_heap_move(&q->returns, i, at, 0);
+}
+
+LX_INLINE void lx_will_not_return(struct lx_servers *q, u32 i)
+{
+	lx_server(q, i)->back = LX_NEVER;
+}
+
+#endif
