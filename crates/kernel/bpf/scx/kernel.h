@@ -72,12 +72,23 @@ typedef struct {
 
 struct sched_ext_entity {
 	u64 slice;
+	u64 dsq_vtime;
 	u32 flags;
 	/* How it waits, and above that which time it is that it has come to wait. */
 	atomic_long_t ops_state;
 };
 
+struct thread_info {
+	u32 cpu;
+};
+
+struct sched_entity {
+	u64 exec_start;
+};
+
 struct task_struct {
+	struct sched_entity se;
+	struct thread_info thread_info;
 	int pid;
 	int static_prio;
 	unsigned int __state;
@@ -176,5 +187,6 @@ void scx_bpf_exit_bstr(s64 code, const char *format, u64 *data, u32 data__sz) __
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 /* From 6.19 on, which wants it instead of writing to the task. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 
 #endif

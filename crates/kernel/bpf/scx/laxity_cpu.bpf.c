@@ -75,13 +75,20 @@ int laxity_select_cpu(u64 *ctx)
 	return cpu;
 }
 
+/* Whether a task comes to wait because another was chosen, and nothing else is new. */
+LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
+{
+	return lx_member(slot)->runnable && c->chosen != slot && c->chosen != LX_NONE &&
+	       !(flags & SCX_ENQ_LAST) && lx_due(&c->servers) >= c->due;
+}
+
 SEC("struct_ops/enqueue")
 void laxity_enqueue(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u64 flags = ctx[1], now = bpf_ktime_get_ns();
-	u32 slot = 0, cpu = scx_bpf_task_cpu(p);
-	struct lx_task *t = lx_task_of(p, &slot);
+	u64 flags = ctx[1], now;
+	u32 slot = 0, cpu = lx_cpu_of(p);
+	struct lx_task *t = lx_task_noted(p, &slot);
 	struct lx_reservation *r;
 	struct lx_outcome o;
 	struct lx_cpu *c;
@@ -94,7 +101,7 @@ void laxity_enqueue(u64 *ctx)
 		return;
 	}
 	if (t->weighed != LX_SEEN(grouping.changes))
-		lx_weigh_again(t, p, slot, now);
+		lx_weigh_again(t, p, slot, bpf_ktime_get_ns());
 	if (setup.cpus > 1 && !lx_is_active(cpu)) {
 		lx_leave_servers(p, t, slot);
 		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
@@ -114,10 +121,11 @@ void laxity_enqueue(u64 *ctx)
 			lx_quit(t, slot);
 	}
 	if (!lx_is_bound(t) && t->home != cpu)
-		lx_depart(t, slot, now, cpu);
-	lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
+		lx_depart(t, slot, bpf_ktime_get_ns(), cpu);
+	if (setup.cpus > 1)
+		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
 	if (t->pending)
-		lx_adopt(t, slot, now);
+		lx_adopt(t, slot, bpf_ktime_get_ns());
 	r = lx_reservation_of(t);
 	c = lx_enter(t);
 	if (!c) {
@@ -126,11 +134,15 @@ void laxity_enqueue(u64 *ctx)
 		return;
 	}
 	c->shut = 0;
-	now = lx_look(c, now);
-	lx_settle_in(c, t, r, slot, now);
-	lx_wakes(c, now, slot);
-	lx_conclude(c, now, &o);
-	first = o.preempt && o.slot == slot && c->cpu == cpu;
+	if (lx_steps_aside(c, slot, flags)) {
+		first = o.preempt = 0;
+	} else {
+		now = lx_look(c, bpf_ktime_get_ns());
+		lx_settle_in(c, t, r, slot, now);
+		lx_wakes(c, now, slot);
+		lx_conclude(c, now, &o);
+		first = o.preempt && o.slot == slot && c->cpu == cpu;
+	}
 	if (first) {
 		c->chosen = slot;
 		o.preempt = 0;
@@ -180,22 +192,25 @@ enum lx_choice {
 	LX_IDLE,
 };
 
-/* Hands over whom the servers of a CPU choose; `before` ran last and could go on. */
-LX_CALLED u32 lx_choose(u32 cpu, u32 before)
+/* Hands over whom the servers of a CPU choose; `before` ran last and could go on, or stopped by the
+ * kernel's clock. */
+LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
-	u64 now = bpf_ktime_get_ns();
 	struct lx_outcome o;
 	struct task_struct *p;
 	struct lx_task *t;
 	u32 slot;
+	u64 now;
 
 	if (!c || !lx_lock(&c->lock))
 		return LX_DONE;
-	now = lx_charge(c, now);
-	lx_note_release(c, now);
-	lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
-	lx_timer(&c->servers, now);
+	now = lx_charge(c, lx_resume(c, stopped));
+	if (lx_due(&c->servers) <= now) {
+		lx_note_release(c, now);
+		lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
+		lx_timer(&c->servers, now);
+	}
 	lx_conclude(c, now, &o);
 	slot = o.slot;
 	c->chosen = slot;
@@ -234,6 +249,7 @@ void laxity_dispatch(u64 *ctx)
 {
 	u32 round, cpu = ctx[0], before = LX_NONE;
 	struct task_struct *prev = (void *)ctx[1];
+	u64 stopped = 0;
 
 	if (lx_goes(cpu)) {
 		if (prev && prev->scx.flags & SCX_TASK_QUEUED)
@@ -242,9 +258,11 @@ void laxity_dispatch(u64 *ctx)
 	}
 	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 		before = lx_yields(prev, cpu);
+	else if (prev)
+		stopped = prev->se.exec_start;
 	lx_even(cpu);
 	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
-		u32 choice = lx_choose(cpu, before);
+		u32 choice = lx_choose(cpu, before, stopped);
 
 		if (choice == LX_AGAIN || (choice == LX_IDLE && lx_steal(cpu)))
 			continue;
@@ -254,16 +272,8 @@ void laxity_dispatch(u64 *ctx)
 	}
 }
 
-/* Whether a slot that is chosen or runs is that of a task: quicker than to ask whose slot it is. */
-LX_INLINE int lx_is_of(u32 slot, const struct task_struct *p)
-{
-	struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
-
-	return t && t->pid == p->pid;
-}
-
 /* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
-LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p, u64 now)
+LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
 	int as_chosen;
@@ -273,7 +283,7 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p, u64 now)
 	/* A timer that called since then did so in vain: the kernel was about to switch. */
 	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
 	if (as_chosen) {
-		c->clock = lx_max(now, c->clock);
+		c->clock = lx_max(lx_resume(c, p->se.exec_start), c->clock);
 		lx_runs(c, c->clock, c->chosen);
 	}
 	lx_unlock(&c->lock);
@@ -298,6 +308,7 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 			lx_blocks(c, now, slot);
 		lx_record(LX_STOPPED, c, now, slot, 0, 0);
 		c->current = LX_NONE;
+		c->stopped = p->se.exec_start;
 		if (c->chosen == slot)
 			c->chosen = LX_NONE;
 	}
@@ -309,15 +320,16 @@ SEC("struct_ops/running")
 void laxity_running(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u64 now = bpf_ktime_get_ns();
-	u32 slot = 0, cpu = scx_bpf_task_cpu(p);
+	u32 slot = 0, cpu = lx_cpu_of(p);
 	struct lx_reservation *r;
 	struct lx_outcome o;
 	struct lx_task *t;
 	struct lx_cpu *c;
+	u64 now;
 
-	if (lx_starts(cpu, p, now))
+	if (lx_starts(cpu, p))
 		return;
+	now = bpf_ktime_get_ns();
 	c = lx_cpu(cpu);
 	if (!c || lx_is_shut(c))
 		return;
@@ -362,7 +374,7 @@ void laxity_stopping(u64 *ctx)
 			lx_quit(t, slot);
 		return;
 	}
-	if (!lx_stops(scx_bpf_task_cpu(p), p, now, runnable) && !runnable)
+	if (!lx_stops(lx_cpu_of(p), p, now, runnable) && !runnable)
 		lx_sleeps(p);
 }
 
@@ -389,6 +401,7 @@ int laxity_init_task(u64 *ctx)
 	struct lx_task *t;
 	u32 slot = 0;
 
+	lx_note_slot(p, 0);
 	if (!ref)
 		return -ENOMEM;
 	bpf_local_irq_save(&flags);
@@ -408,6 +421,7 @@ int laxity_init_task(u64 *ctx)
 	t->pid = p->pid;
 	t->soft = lx_is_soft(p);
 	ref->slot = slot + 1;
+	lx_note_slot(p, slot + 1);
 	if (args->fork) {
 		bpf_local_irq_save(&flags);
 		lx_inherit(t);

@@ -77,6 +77,8 @@ struct lx_cpu {
 	u64 since;
 	/* Time never goes back for the servers, whichever CPU reads the clock. */
 	u64 clock;
+	/* The kernel's clock, which stands still while it switches, when a task stopped at `clock`. */
+	u64 stopped;
 	/* When the timer will call, if it will; when it should. */
 	u64 armed;
 	u64 due;
@@ -213,6 +215,53 @@ LX_INLINE struct lx_task *lx_task_of(struct task_struct *p, u32 *slot)
 	return lx_task_at(at);
 }
 
+/* Notes a task's slot, counted from one, where the kernel keeps its place in queues ordered by time,
+ * of which there are none here: quicker to find than what is stored for it. */
+LX_INLINE void lx_note_slot(struct task_struct *p, u64 number)
+{
+	if (lx_has(scx_bpf_task_set_dsq_vtime))
+		scx_bpf_task_set_dsq_vtime(p, number);
+	else
+		p->scx.dsq_vtime = number;
+}
+
+/* As lx_task_of, of one that comes to wait. The scheduler before this one may have left anything in
+ * that place. */
+LX_INLINE struct lx_task *lx_task_noted(struct task_struct *p, u32 *slot)
+{
+	u64 at = p->scx.dsq_vtime - 1;
+	struct lx_task *t = at < LX_TASKS ? lx_task_at(at) : NULL;
+
+	if (t && t->pid == p->pid) {
+		*slot = at;
+		return t;
+	}
+	t = lx_task_of(p, slot);
+	lx_note_slot(p, t ? *slot + 1 : 0);
+	return t;
+}
+
+/* Whether a slot is that of a task which has come to wait here at least once. */
+LX_INLINE int lx_is_of(u32 slot, const struct task_struct *p)
+{
+	return slot != LX_NONE && p->scx.dsq_vtime == (u64)slot + 1;
+}
+
+/* The CPU of a task whose run queue is locked. */
+LX_INLINE u32 lx_cpu_of(const struct task_struct *p)
+{
+	if (lx_has_field(p->thread_info.cpu))
+		return p->thread_info.cpu;
+	return scx_bpf_task_cpu(p);
+}
+
+/* The time at which a task starts, or another is chosen instead: that at which the last one stopped, if
+ * the kernel is still at it; to read the clock again takes longer than all else there. */
+LX_INLINE u64 lx_resume(const struct lx_cpu *c, u64 kernel_clock)
+{
+	return kernel_clock && kernel_clock == c->stopped ? c->clock : bpf_ktime_get_ns();
+}
+
 /* The CPUs that tasks may use, 64 in a word: those that are here and not about to go. */
 LX_INLINE u64 lx_active(u32 word)
 {
@@ -272,15 +321,15 @@ LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 		u32 server = lx_member(c->current)->server;
 		u64 ran = now - c->since;
 
-		if (server != LX_NONE) {
-			u64 left = lx_server(&c->servers, server)->left;
-
-			if (ran > left)
-				c->overrun = lx_max(c->overrun, ran - left);
-		}
 		c->since = now;
 		lx_record(LX_RAN, c, now, c->current, ran, 0);
-		lx_ran(&c->servers, now, c->current, ran);
+		if (server != LX_NONE) {
+			struct lx_server *s = lx_server(&c->servers, server);
+
+			if (ran > s->left)
+				c->overrun = lx_max(c->overrun, ran - s->left);
+			lx_served(&c->servers, s, server, now, ran);
+		}
 	}
 	return now;
 }
