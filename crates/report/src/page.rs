@@ -15,6 +15,8 @@ pub enum Kind {
     Simulated,
     /// Measured on a running system.
     Live,
+    /// Computed by the simulator; columns headed live were measured on a running system.
+    Beside,
     /// Computed from the scenario alone, for any conforming traffic.
     Analysed,
 }
@@ -25,6 +27,7 @@ impl Kind {
         match self {
             Kind::Simulated => "Simulated",
             Kind::Live => "Measured live",
+            Kind::Beside => "Simulated, live beside it",
             Kind::Analysed => "Analysed",
         }
     }
@@ -37,6 +40,10 @@ impl Kind {
                  kernel ran a task."
             }
             Kind::Live => "All delays on this page were measured on a running system.",
+            Kind::Beside => {
+                "Columns headed live were measured on a running kernel, in a virtual machine; all \
+                 other times on this page were simulated."
+            }
             Kind::Analysed => {
                 "All numbers on this page were computed from the scenario; nothing was run."
             }

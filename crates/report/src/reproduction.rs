@@ -2,7 +2,7 @@
 
 use crate::figure::Figure;
 use crate::number::{count, short};
-use crate::page::{Block, Meta, Mood, Page, Section};
+use crate::page::{Block, Kind, Meta, Mood, Page, Section};
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
@@ -40,16 +40,21 @@ pub fn reproduction_page(
     }
     let names: Vec<&str> = papers.iter().map(|p| p.paper.as_str()).collect();
     let facts = vec![("Papers".to_string(), names.join(", "))];
+    let live = papers.iter().flat_map(|p| &p.experiments).any(has_live);
     Page {
         title: match names[..] {
             [one] => format!("{one}: published and measured"),
             _ => "Published and measured".into(),
         },
         scenario: "reproduction report".into(),
-        kind: meta.kind,
+        kind: if live { Kind::Beside } else { meta.kind },
         sections,
         provenance: crate::simulation::footer(meta, facts),
     }
+}
+
+fn has_live(e: &Experiment) -> bool {
+    e.rows.iter().any(|r| r.live.is_some())
 }
 
 /// How many rows came out how, in a sentence.
@@ -114,7 +119,7 @@ pub fn overview_table(papers: &[Reproduction]) -> Table {
 
 /// Published beside measured, with spread, difference, tolerance, verdict and reason.
 pub fn experiment_table(e: &Experiment) -> Table {
-    let live = e.rows.iter().any(|r| r.live.is_some());
+    let live = has_live(e);
     let mut columns = vec![
         Column::words("Number"),
         Column::words("unit"),

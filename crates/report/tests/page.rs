@@ -168,6 +168,21 @@ fn pages_say_that_they_are_simulated() {
     assert!(!html.contains(">Simulated<") && html.contains("measured on a running system"));
 }
 
+// Fails when a page with a live column says that no kernel ran a task.
+#[test]
+fn pages_say_which_numbers_beside_simulated_ones_are_live() {
+    let page = |papers: &[Reproduction]| reproduction_page(papers, &[], &data::meta()).html();
+    let mut paper = data::reproduction();
+    let html = page(&[paper.clone()]);
+    assert!(html.contains(">Simulated, live beside it<"));
+    assert!(html.contains("headed live were measured") && !html.contains("no kernel ran"));
+    for row in paper.experiments.iter_mut().flat_map(|e| &mut e.rows) {
+        row.live = None;
+    }
+    let html = page(&[paper]);
+    assert!(html.contains(">Simulated<") && html.contains("no kernel ran a task"));
+}
+
 // Fails when any of the names is written without escaping, in markup, in titles of figures or in
 // addresses.
 #[test]
