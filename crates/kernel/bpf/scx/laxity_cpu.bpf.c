@@ -192,8 +192,8 @@ enum lx_choice {
 	LX_IDLE,
 };
 
-/* Hands over whom the servers of a CPU choose; `before` ran last and could go on, or stopped by the
- * kernel's clock. */
+/* Hands over whom the servers of a CPU choose. `before` ran last and could go on, if anybody; who could
+ * not has `stopped`, by the kernel's clock. */
 LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 {
 	struct lx_cpu *c = lx_cpu(cpu);

@@ -256,7 +256,7 @@ LX_INLINE u32 lx_cpu_of(const struct task_struct *p)
 }
 
 /* The time at which a task starts, or another is chosen instead: that at which the last one stopped, if
- * the kernel is still at it; to read the clock again takes longer than all else there. */
+ * the kernel is still at it. To read the clock again would be half of the work. */
 LX_INLINE u64 lx_resume(const struct lx_cpu *c, u64 kernel_clock)
 {
 	return kernel_clock && kernel_clock == c->stopped ? c->clock : bpf_ktime_get_ns();

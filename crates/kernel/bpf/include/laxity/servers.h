@@ -522,6 +522,12 @@ LX_INLINE void lx_ran(struct lx_servers *q, u64 now, u32 task, u64 ran)
 		lx_served(q, lx_server(q, i), i, now, ran);
 }
 
+LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
+{
+	lx_catch_up(q, now);
+	lx_release_due(q, now);
+}
+
 /* When lx_timer wants to be called, at the latest. */
 LX_INLINE u64 lx_due(const struct lx_servers *q)
 {
@@ -529,12 +535,6 @@ LX_INLINE u64 lx_due(const struct lx_servers *q)
 	u64 expired = q->expired.count ? lx_heap_least(&q->expired) - q->advanced : LX_NEVER;
 
 	return lx_min(suspended, expired);
-}
-
-LX_INLINE void lx_timer(struct lx_servers *q, u64 now)
-{
-	lx_catch_up(q, now);
-	lx_release_due(q, now);
 }
 
 /* The earliest deadline; among equals whoever runs goes on, of BeRate's whoever ran last. */
