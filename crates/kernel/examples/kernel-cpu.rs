@@ -113,7 +113,12 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             for r in &status.reservations {
                 println!(
                     "reservation pid {} cpu {} {} tasks {} late {} latest_ns {}",
-                    r.pid, r.held.cpu, r.held.reservation, r.tasks, r.late, r.latest
+                    r.pid.unwrap_or(0),
+                    r.held.cpu,
+                    r.held.reservation,
+                    r.tasks,
+                    r.late,
+                    r.latest
                 );
             }
             for t in &status.inferred {

@@ -83,7 +83,7 @@ impl Keeper for Keeps {
     fn find(&mut self, pid: u32) -> Result<Option<Reserved>, CpuError> {
         let wishes = self.0.living();
         Ok(wishes.iter().find(|w| w.pid == pid).map(|w| Reserved {
-            pid,
+            pid: Some(pid),
             owner: w.owner,
             held: Held { cpu: 0, reservation: w.reservation },
             inherited: w.inherit,

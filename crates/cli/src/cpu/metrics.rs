@@ -50,8 +50,10 @@ fn scheduler(text: &mut Text, status: &Status) {
     let mut of_task = |name: &str, kind: &str, help: &str, of: &dyn Fn(&Reserved) -> String| {
         let name = format!("laxity_cpu_reservation_{name}");
         text.family(&name, kind, help);
-        for r in &status.reservations {
-            let [task, user, cpu] = [r.pid, r.user, r.cpu].map(|n| n.to_string());
+        for (at, r) in status.reservations.iter().enumerate() {
+            // No two lines may be of the same name.
+            let task = r.pid.map_or_else(|| format!("unseen {at}"), |pid| pid.to_string());
+            let [user, cpu] = [r.user, r.cpu].map(|n| n.to_string());
             text.line(&name, &[("task", &*task), ("user", &*user), ("cpu", &*cpu)], &of(r));
         }
     };

@@ -9,6 +9,7 @@ mod serve;
 mod status;
 pub mod top;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
@@ -43,6 +44,13 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether numbers of tasks are the kernel's here, and not those of a container.
+fn numbers_are_the_kernels() -> bool {
+    /// Of the kernel's first name space of processes, since there are any.
+    const FIRST: u64 = 0xEFFF_FFFC;
+    std::fs::metadata("/proc/self/ns/pid").is_ok_and(|space| space.ino() == FIRST)
 }
 
 /// What a task calls itself; `None` when it has ended.

@@ -32,7 +32,9 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
     let file = File::create(&args.file).map_err(|e| named(&e))?;
-    let mut live = Live::new(BufWriter::new(file), super::name_of).map_err(|e| named(&e))?;
+    // What is recorded has the kernel's numbers of tasks.
+    let names = if super::numbers_are_the_kernels() { super::name_of } else { |_| None };
+    let mut live = Live::new(BufWriter::new(file), names).map_err(|e| named(&e))?;
     let mut failed = None;
     let lost = recorder.record(length, |event| {
         if failed.is_none() {

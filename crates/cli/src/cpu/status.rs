@@ -37,7 +37,8 @@ pub struct Cpu {
 /// One reservation.
 #[derive(Debug, Serialize)]
 pub struct Reserved {
-    pub pid: u32,
+    /// None where the task is not seen from here.
+    pub pid: Option<u32>,
     /// To whose share it counts.
     pub user: u32,
     pub cpu: u32,
@@ -48,6 +49,13 @@ pub struct Reserved {
     /// Periods in which work within the runtime ended after the period.
     pub late: u64,
     pub late_max_us: f64,
+}
+
+impl Reserved {
+    /// The task that it was made for, to be read.
+    pub fn task(&self) -> String {
+        self.pid.map_or_else(|| "unseen".to_owned(), |pid| pid.to_string())
+    }
 }
 
 /// One task of best effort.
@@ -153,7 +161,7 @@ fn reservations(status: &Status) -> Table {
             if r.late > 0 { Cell::toned(late, Tone::Bad) } else { Cell::new(late) },
             Cell::new(number::short(r.late_max_us)),
         ];
-        (r.pid.to_string(), cells)
+        (r.task(), cells)
     });
     Table::new("Reservations", columns).group("", rows.collect())
 }
@@ -176,7 +184,7 @@ pub mod tests {
                 release_late_max_us: 3.5,
             }],
             reservations: vec![Reserved {
-                pid: 369,
+                pid: Some(369),
                 user: 1000,
                 cpu: 1,
                 runtime_ms: 4.5,

@@ -34,7 +34,7 @@ pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> Str
     for r in &now.reservations {
         let row = format!(
             "{:<14} {:>8} ms {:>8} ms {:>4} {:>6} {:>5} {:>5} us",
-            r.pid,
+            r.task(),
             number::short(r.runtime_ms),
             number::short(r.period_ms),
             r.cpu,

@@ -86,6 +86,17 @@ struct sched_entity {
 	u64 exec_start;
 };
 
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	/* As many as levels, and one. */
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct sched_entity se;
 	struct thread_info thread_info;
@@ -95,6 +106,7 @@ struct task_struct {
 	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
 	unsigned int on_cpu;
 	unsigned int flags;
+	struct pid *thread_pid;
 	char comm[16];
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
@@ -152,6 +164,7 @@ struct sched_ext_ops {
 
 #pragma clang attribute pop
 
+static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
@@ -168,6 +181,7 @@ static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags)
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+struct task_struct *bpf_task_from_vpid(s32 pid) __ksym;
 void bpf_local_irq_save(unsigned long *flags) __ksym;
 void bpf_local_irq_restore(unsigned long *flags) __ksym;
 void bpf_rcu_read_lock(void) __ksym;

@@ -8,6 +8,47 @@
 /* Shares are rounded up one by one; this much of that is forgiven. */
 #define LX_ROUNDED 4096
 
+/* A name space of task numbers, and a task's number there. */
+struct lx_number {
+	u64 space;
+	u32 nr;
+	u32 padding;
+};
+
+/* The number of a task at a level of nested name spaces, its own at the lowest. */
+LX_INLINE struct lx_number lx_number_at(const struct task_struct *p, u32 level)
+{
+	const struct pid *pid = p->thread_pid;
+	struct lx_number number = {};
+	const char *at = (const char *)&pid->numbers[0];
+
+	at += level * __builtin_preserve_type_info(*(struct upid *)0, 1);
+	bpf_probe_read_kernel(&number.nr, sizeof(number.nr), &((const struct upid *)at)->nr);
+	bpf_probe_read_kernel(&number.space, sizeof(number.space), &((const struct upid *)at)->ns);
+	return number;
+}
+
+/* The number by which whoever asks knows a task: programs ask from name spaces of their own, as those of
+ * containers, and are not to be told of another task. Zero where it is not seen. */
+LX_INLINE u32 lx_number_here(u32 pid)
+{
+	struct task_struct *asks = bpf_get_current_task_btf(), *p;
+	struct lx_number own, its = {};
+	u32 level = asks->thread_pid->level;
+
+	/* In the first of them all are seen, and the numbers are the kernel's. */
+	if (!level)
+		return pid;
+	p = bpf_task_from_pid(pid);
+	if (!p)
+		return 0;
+	own = lx_number_at(asks, level);
+	if (p->thread_pid->level >= level)
+		its = lx_number_at(p, level);
+	bpf_task_release(p);
+	return its.space == own.space ? its.nr : 0;
+}
+
 struct lx_request {
 	u64 budget;
 	u64 period;
@@ -112,7 +153,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->cpu = q->cpu;
 	r->server = server;
 	r->inherit = q->inherit;
-	r->pid = q->pid;
+	r->pid = p->pid;
 	r->owner = q->owner;
 	lx_unlock(&c->lock);
 	t->pending = number;
@@ -123,7 +164,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 SEC("syscall")
 int laxity_reserve(struct lx_request *q)
 {
-	struct task_struct *p = bpf_task_from_pid(q->pid);
+	struct task_struct *p = bpf_task_from_vpid(q->pid);
 	unsigned long flags;
 	u64 delay = 0;
 	u32 error;
@@ -143,7 +184,7 @@ int laxity_reserve(struct lx_request *q)
 SEC("syscall")
 int laxity_release(struct lx_request *q)
 {
-	struct task_struct *p = bpf_task_from_pid(q->pid);
+	struct task_struct *p = bpf_task_from_vpid(q->pid);
 	u32 slot = 0, error = ESRCH;
 	unsigned long flags;
 	struct lx_task *t;
@@ -173,7 +214,7 @@ int laxity_release(struct lx_request *q)
 SEC("syscall")
 int laxity_find(struct lx_request *q)
 {
-	struct task_struct *p = bpf_task_from_pid(q->pid);
+	struct task_struct *p = bpf_task_from_vpid(q->pid);
 	struct lx_task *t;
 
 	q->error = ESRCH;
@@ -208,6 +249,8 @@ struct lx_report {
 	/* Asked for, and 0 when done: what was worst is counted anew. Without the lock, so that what
 	 * happens meanwhile may be lost. */
 	u64 anew;
+	/* Of the reservation: its first task, as whoever asks knows it. */
+	u64 pid;
 };
 
 SEC("syscall")
@@ -240,6 +283,7 @@ int laxity_report(struct lx_report *q)
 		q->members = s->members;
 		q->late = s->late;
 		q->latest = s->latest;
+		q->pid = lx_number_here(r->pid);
 	}
 	return 0;
 }
@@ -320,7 +364,7 @@ int laxity_task(struct lx_task_report *q)
 	s = lx_server(&c->servers, server);
 	if (s->kind == LX_HARD || !s->counted || !s->period)
 		return 0;
-	q->pid = t->pid;
+	q->pid = lx_number_here(t->pid);
 	q->budget = s->budget;
 	q->period = s->period;
 	return 0;

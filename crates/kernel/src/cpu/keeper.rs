@@ -91,8 +91,9 @@ pub struct Table {
 /// A reservation and how it was kept. Times in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// The task that it was made for.
-    pub pid: u32,
+    /// The task that it was made for, by the number that whoever asks knows it by; none where it is not
+    /// seen from there, as another container's.
+    pub pid: Option<u32>,
     /// The user to whose share it counts.
     pub owner: u32,
     /// Where, and what.

@@ -36,7 +36,7 @@ pub struct CpuStatus {
 /// the time in which its share comes to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inferred {
-    /// The task.
+    /// The task, by the number that whoever asks knows it by.
     pub pid: u32,
     /// The CPU that it is on.
     pub cpu: u32,
@@ -159,7 +159,7 @@ pub(super) fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError>
 pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved, CpuError> {
     let report = attendant.report(entry.held.cpu, entry.number)?;
     Ok(Reserved {
-        pid: entry.pid,
+        pid: report.pid,
         owner: entry.owner,
         held: entry.held,
         inherited: entry.inherited,

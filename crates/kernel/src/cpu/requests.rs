@@ -35,7 +35,6 @@ pub(super) struct Entry {
     pub number: u32,
     pub held: Held,
     pub inherited: bool,
-    pub pid: u32,
     /// The user to whose share it counts.
     pub owner: u32,
 }
@@ -46,6 +45,7 @@ pub(super) struct Report {
     pub members: u64,
     pub late: u64,
     pub latest: u64,
+    pub pid: Option<u32>,
 }
 
 /// What was asked for a task.
@@ -158,7 +158,7 @@ impl Attendant {
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
         });
-        image.u64(anew.into());
+        image.u64(anew.into()).u64(0);
         let mut context = image.into_bytes();
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
@@ -179,6 +179,7 @@ impl Attendant {
             members: at(7),
             late: at(8),
             latest: at(9),
+            pid: Some(word(&context, 8 + 8 * 11)).filter(|pid| *pid != 0),
         })
     }
 
@@ -202,7 +203,6 @@ impl Attendant {
                 number: at + 1,
                 held: Held { cpu: word(&value, 16), reservation },
                 inherited: word(&value, 28) != 0,
-                pid: word(&value, 32),
                 owner: word(&value, 36),
             });
         }
