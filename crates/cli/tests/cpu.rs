@@ -38,13 +38,14 @@ fn a_server_is_not_started_with_anything_wrong() {
     serve("--listen", "anywhere").fails(2, &["--listen"]);
 }
 
+const UNITS: [&str; 3] =
+    ["laxity-cpu.service", "laxity-cpu-reservations.socket", "laxity-cpu-reservations.service"];
+
 /// Fails when systemd does not understand a line of the units: tried with `SocketModes`.
 #[test]
 fn systemd_understands_the_units() {
     let folder = Folder::new("units");
-    let names =
-        ["laxity-cpu.service", "laxity-cpu-reservations.socket", "laxity-cpu-reservations.service"];
-    let units = names.map(|name| {
+    let units = UNITS.map(|name| {
         let text = std::fs::read_to_string(file(&format!("packaging/{name}"))).expect("a unit");
         folder.write(name, text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity")))
     });
@@ -84,7 +85,7 @@ mod live {
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, available, example, file, number, part, stripped};
+    use super::machine::{self, Said, available, example, file, number, part, stripped};
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {
@@ -116,6 +117,19 @@ mod live {
         (program.into(), home, lines.collect())
     }
 
+    /// A script under the kernel for CPUs, with files of this machine at their places there.
+    fn run(
+        script: &str,
+        arguments: &[&str],
+        programs: &[PathBuf],
+        places: impl Iterator<Item = String>,
+    ) -> Said {
+        let mut options = vec!["--for".to_owned(), "cpu".to_owned()];
+        options.extend(places.flat_map(|place| ["--file".to_owned(), place]));
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        machine::run_with(&options, script, arguments, programs, &[])
+    }
+
     #[track_caller]
     fn says(part: &str, words: &[&str]) {
         for word in words {
@@ -145,6 +159,70 @@ mod live {
         assert!(open.values().all(Vec::is_empty));
         let reserved = events.iter().filter(|e| e["args"]["reserved"] == true);
         assert!(reserved.filter(|e| e["args"]["budget_us"] == 3000).count() >= 30);
+    }
+
+    /// The services run with all that they are denied: the CPUs are scheduled from `enable --now` to
+    /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
+    /// what answers. Here numbers of tasks are others than the kernel's, as in a container: who asks has
+    /// the reservation, keeps its deadlines, and is known by its number; from elsewhere it is not seen.
+    ///
+    /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
+    /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
+    /// when tasks are looked up by the kernel's numbers (tried: `bpf_task_from_pid` in `laxity_reserve`,
+    /// which reserved for another task), and when they are told by these (tried: `lx_number_here` that
+    /// returns what it got).
+    #[test]
+    fn services_run_under_systemd() {
+        let folders = ["/usr/lib/systemd", "/lib/systemd"].map(Path::new);
+        let folder = folders.into_iter().find(|f| f.join("systemd").exists());
+        if !available() {
+            return;
+        }
+        let Some(folder) = folder else {
+            machine::lacking("there is no systemd here");
+            return;
+        };
+        let targets =
+            "basic local-fs multi-user paths shutdown slices sockets swap sysinit timers umount";
+        let targets = targets.split(' ').map(|t| folder.join(format!("system/{t}.target")));
+        let ours = super::UNITS.map(|name| file(&format!("packaging/{name}")));
+        let places = targets.chain(ours).map(|unit| {
+            let name = unit.file_name().and_then(|n| n.to_str()).expect("a name");
+            format!("{}:/etc/systemd/system/{name}", unit.display())
+        });
+        let programs = [
+            folder.join("systemd"),
+            "systemctl".into(),
+            "setpriv".into(),
+            stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&example("tasks")),
+        ];
+        let text = run("units.sh", &[], &programs, places);
+
+        let enable = part(&text, "enable");
+        let active = "laxity-cpu.service is active, success\n\
+             laxity-cpu-reservations.socket is active, success\n\
+             laxity-cpu-reservations.service is inactive, success\n\
+             enabled\nPolicy bebs-credit\n";
+        assert!(enable.ends_with(active), "{enable}");
+        let reload =
+            "ended with 0\nlaxity-cpu.service is active, success\nenabled\nPolicy berate\n";
+        assert_eq!(part(&text, "reload"), reload);
+        let reservations = part(&text, "reservations");
+        let known = "laxity-cpu-reservations.service is active, success\nit is known\nunseen ";
+        let refused =
+            "needs 30.000 % of a CPU; your user has 0.000 % of the 25.000 % that it may have; ";
+        says(reservations, &[known, refused]);
+        assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
+        // After that nothing: a socket would be listed.
+        let inactive = "laxity-cpu-reservations.socket is inactive, success\n\
+             laxity-cpu-reservations.service is inactive, success\n";
+        assert!(reservations.ends_with(inactive), "{reservations}");
+        let stop = "ended with 0\nlaxity-cpu.service is inactive, success\ndisabled\n";
+        assert_eq!(part(&text, "stop"), stop);
+        let start =
+            "ended with 0\nended with 0\nenabled\nPolicy berate\nended with 0\nkernel content\n";
+        assert_eq!(part(&text, "start"), start);
     }
 
     /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time
@@ -180,15 +258,11 @@ mod live {
             let own = path.rsplit_once("/python/laxity/");
             own.map_or_else(|| path.clone(), |(_, name)| format!("/job/laxity/{name}"))
         };
-        let places =
-            modules.iter().flat_map(|m| ["--file".to_owned(), format!("{m}:{}", place(m))]);
-        let options: Vec<String> =
-            ["--for", "cpu"].map(str::to_owned).into_iter().chain(places).collect();
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let program = file("python/examples/periodic.py").display().to_string();
+        let places = modules.iter().map(|m| format!("{m}:{}", place(m))).chain([program]);
         let name = python.file_name().and_then(|n| n.to_str()).expect("a name");
         let arguments = [name, &home];
-        let files = [file("python/examples/periodic.py")];
-        let text = machine::run_with(&options, "programs.sh", &arguments, &programs, &files);
+        let text = run("programs.sh", &arguments, &programs, places);
 
         let none = part(&text, "none is up");
         says(none, &["the scheduler is not up", "ended with 1"]);

@@ -2,9 +2,11 @@
 #![allow(dead_code)]
 
 use std::fmt::{self, Display, Formatter};
+use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Exit status of `vm/fetch`: this machine lacks something.
 const LACKS: i32 = 3;
@@ -71,11 +73,17 @@ pub fn example(name: &str) -> PathBuf {
     path
 }
 
-/// Programs without what only debuggers read: they travel into the machine.
+/// Programs without what only debuggers read: they travel into the machine. Other tests may be taking the
+/// same one along at this time, so it comes to be there at once and whole.
 pub fn stripped(path: &Path) -> PathBuf {
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path.file_name().expect("a name"));
-    let strip = Command::new("strip").arg("-o").arg(&to).arg(path).status();
-    if strip.is_ok_and(|status| status.success()) { to } else { path.to_owned() }
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let to = folder.join(path.file_name().expect("a name"));
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let made = folder.join(format!("stripped-{}-{number}", std::process::id()));
+    let strip = Command::new("strip").arg("-o").arg(&made).arg(path).status();
+    let whole = strip.is_ok_and(|status| status.success()) && fs::rename(&made, &to).is_ok();
+    if whole { to } else { path.to_owned() }
 }
 
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files

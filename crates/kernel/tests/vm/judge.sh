@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Read by scripts in the virtual machine: what to say of a command, and of the kernel at the end.
+# Read by scripts in the virtual machine: what to say of a command, and of the kernel at the end; and
+# how to wait for something.
 
 # Says how it ended, and all that it said.
 told() {
@@ -13,4 +14,17 @@ judge_kernel() {
     dmesg | grep -i -e 'bug:' -e 'warning:' -e 'oops' -e 'rcu.*stall' -e 'lockup' -e 'runnable task' \
         -e 'disabled (runtime error)' -e 'disabled (scx_bpf_error)' -A 3 ||
         echo "kernel content"
+}
+
+# The condition, for a while of the guest's time.
+wait_for() {
+    tries=100
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        if [ $tries = 0 ]; then
+            echo "in vain: $*"
+            exit 1
+        fi
+        sleep 0.1
+    done
 }

@@ -10,18 +10,6 @@ chmod 755 / /run
 # as USER COMMAND...: without any privilege.
 as() { $setpriv --reuid "$@"; }
 setpriv="setpriv --regid 1000 --clear-groups"
-# The condition, for a while of the guest's time.
-wait_for() {
-    tries=100
-    until "$@" >/dev/null 2>&1; do
-        tries=$((tries - 1))
-        if [ $tries = 0 ]; then
-            echo "in vain: $*"
-            exit 1
-        fi
-        sleep 0.1
-    done
-}
 held_by() { laxity cpu status --json | grep -q "\"user\": $1,"; }
 not_held_by() { ! held_by "$1"; }
 start_server() {

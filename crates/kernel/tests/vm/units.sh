@@ -1,0 +1,81 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: the services of the CPUs' scheduler under the
+# machine's systemd, which is the first process of a name space here.
+set -eu
+cd /job
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+
+# Services, and all that talks to them, are where systemd is the first process.
+if [ $# = 0 ]; then
+    mkdir -p /var/tmp /var/log /root /home /etc/laxity
+    : >/etc/fstab
+    # Not the first time that this machine starts, when all that is there would be enabled.
+    echo 6c61786974792d6f6e2d612d74657374 >/etc/machine-id
+    chmod 755 / /run
+    env container=vm busybox unshare -m -p -f --mount-proc systemd --system --unit=multi-user.target \
+        --default-standard-output=tty &
+    wait_for [ -e /run/systemd/private ]
+    exec busybox nsenter -t "$(pidof systemd)" -m -p /bin/sh /job/units.sh inside
+fi
+state=$(systemctl is-system-running --wait || true)
+if [ "$state" != running ]; then
+    echo "$state"
+    systemctl --no-pager --failed
+    exit 1
+fi
+states() {
+    for name in "$@"; do
+        echo "$name is $(systemctl show -P ActiveState "$name"), $(systemctl show -P Result "$name")"
+    done
+}
+as_user="setpriv --reuid 1000 --regid 1000 --clear-groups"
+scheduler() {
+    cat /sys/kernel/sched_ext/state
+    laxity cpu status | head -n 1
+}
+
+echo "== enable"
+told systemctl enable --now laxity-cpu.service laxity-cpu-reservations.socket
+states laxity-cpu.service laxity-cpu-reservations.socket laxity-cpu-reservations.service
+scheduler
+echo "== reload"
+echo LAXITY_CPU_POLICY=berate >/etc/laxity/cpu.env
+told systemctl reload laxity-cpu.service
+states laxity-cpu.service
+scheduler
+echo "== reservations"
+chmod 0666 /run/laxity/cpu.sock
+# By the numbers of this name space, under which the kernel has other tasks. The first one to ask
+# starts the server, in which nobody may have more than a quarter.
+$as_user laxity cpu run --runtime 2ms --period 10ms -- \
+    tasks periodic 10000 1000 1000 /tmp/over >/tmp/periodic &
+periodic=$!
+wait_for grep -q begun /tmp/periodic
+states laxity-cpu-reservations.service
+tasks hog 3 60 &
+hogs=$!
+sleep 0.5
+laxity cpu status --json | grep -q "\"pid\": $periodic,$" && echo "it is known"
+# Another container, as it were.
+busybox unshare -m -p -f --mount-proc laxity cpu status | grep unseen
+: >/tmp/over
+wait $periodic
+kill $hogs
+cat /tmp/periodic
+# shellcheck disable=SC2086 # several words
+told $as_user laxity cpu run --runtime 3ms --period 10ms -- true
+told systemctl stop laxity-cpu-reservations.socket laxity-cpu-reservations.service
+states laxity-cpu-reservations.socket laxity-cpu-reservations.service
+ls /run/laxity
+echo "== stop"
+told systemctl stop laxity-cpu.service
+states laxity-cpu.service
+cat /sys/kernel/sched_ext/state
+echo "== start"
+told systemctl start laxity-cpu.service
+# A policy that is there already is no failure.
+told systemctl reload laxity-cpu.service
+scheduler
+told systemctl stop laxity-cpu.service
+judge_kernel
