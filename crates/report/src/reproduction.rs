@@ -3,7 +3,7 @@
 use crate::figure::Figure;
 use crate::number::{count, short};
 use crate::page::{Block, Kind, Meta, Mood, Page, Section};
-use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit};
+use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit, width_for_names};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
 use laxity_scenario::result::{
@@ -208,7 +208,9 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
     let limit = furthest.fold(1.25, f64::max).min(1e6) * 1.08;
     let mut x = Axis::log("measured / published", Unit::Plain, 1.0 / limit, limit);
     x.ticks = Some(ratio_ticks(limit));
-    let y = Axis::names(rows.iter().map(|(r, _)| r.label.as_str()));
+    let names = rows.iter().map(|(r, _)| r.label.as_str());
+    let width = width_for_names(names.clone()).clamp(440.0, 900.0);
+    let y = Axis::names(names);
     let mut marks = Vec::new();
     for (i, (r, ratio)) in rows.iter().enumerate() {
         let y = -(i as f64);
@@ -241,7 +243,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
     }
     let one = Mark::Vertical { x: 1.0, label: String::new(), ink: Ink::new(Hue::Ink).wide(1.0) };
     let plot = Plot::new("", x, y)
-        .sized(440.0, 48.0 + 22.0 * rows.len() as f64)
+        .sized(width, 48.0 + 22.0 * rows.len() as f64)
         .described(format!(
             "Ratio of measured to published for {} numbers of {}; the table below holds the same.",
             rows.len(),

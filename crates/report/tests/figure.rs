@@ -46,3 +46,15 @@ fn a_figure_without_panels_is_still_a_document() {
     assert!(roxmltree::Document::parse(&figure.svg()).is_ok());
     assert_eq!(figure.file_name(), "x.svg");
 }
+
+// Fails when a name that is too long is cut at its end, where names that begin alike differ.
+#[test]
+fn long_names_keep_what_tells_them_apart() {
+    let names = ["bebs-credit/experiment-1-srtsim-1/missed-at-load-90", "same/missed-at-load-100"];
+    let x = Axis::linear("late", Unit::Plain, 0.0, 1.0);
+    let svg = Plot::new("", x, Axis::names(names)).sized(200.0, 120.0).svg("p");
+    let shown: Vec<&str> = svg.split('<').filter(|t| t.contains('\u{2026}')).collect();
+    assert_eq!(shown.len(), 2, "{svg}");
+    assert!(shown[0].contains(">b") && shown[0].ends_with("-90"), "{shown:?}");
+    assert!(shown[1].contains(">s") && shown[1].ends_with("100"), "{shown:?}");
+}

@@ -57,6 +57,9 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
         * size
 }
 
+/// The share of a panel's width that names beside its vertical axis may have.
+const NAMES: f64 = 0.45;
+
 /// Cuts a text to a width in pixels, with an ellipsis.
 fn fit(text: &str, size: f64, width: f64) -> String {
     if text_width(text, size) <= width {
@@ -73,11 +76,38 @@ fn fit(text: &str, size: f64, width: f64) -> String {
     out
 }
 
+/// Cuts a name to a width in pixels in its middle: names that begin alike differ at their ends.
+fn fit_name(name: &str, size: f64, width: f64) -> String {
+    if text_width(name, size) <= width {
+        return name.into();
+    }
+    let chars: Vec<char> = name.chars().collect();
+    let room = width - size * 1.5;
+    let (mut head, mut tail, mut taken) = (0, 0, 0.0);
+    while head + tail < chars.len() {
+        // The end first, and as much of it as of the beginning.
+        let next = if tail <= head { chars[chars.len() - 1 - tail] } else { chars[head] };
+        taken += text_width(next.encode_utf8(&mut [0; 4]), size);
+        if taken > room {
+            break;
+        }
+        if tail <= head { tail += 1 } else { head += 1 }
+    }
+    let (first, last) = (&chars[..head], &chars[chars.len() - tail..]);
+    first.iter().chain(&['\u{2026}']).chain(last).collect()
+}
+
+/// How wide a panel has to be for all of its names, written beside its vertical axis.
+pub(crate) fn width_for_names<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
+    let widest = names.into_iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max);
+    (widest / NAMES).ceil()
+}
+
 pub(super) fn panel(plot: &Plot, id: &str) -> String {
     let y_target = ((plot.height - 80.0) / 22.0).clamp(2.0, 8.0) as usize;
     let y_ticks = plot.y.marks(y_target);
     let named = plot.y.ticks.is_some();
-    let room = plot.width * if named { 0.45 } else { 0.36 };
+    let room = plot.width * if named { NAMES } else { 0.36 };
     let widest = y_ticks.iter().map(|t| text_width(&t.label, 12.0)).fold(0.0, f64::max).min(room);
     let y_title = plot.y.title();
     let frame = Frame {
@@ -145,7 +175,8 @@ fn axes(s: &mut String, frame: &Frame, y_ticks: &[crate::ticks::Tick], named: bo
             let _ = write!(grid, "M{},{}H{}", px(frame.left), px(y.round()), px(frame.right));
         }
         let class = if named { "" } else { "q" };
-        let label = fit(&t.label, 12.0, room + 6.0);
+        let cut = if named { fit_name } else { fit };
+        let label = cut(&t.label, 12.0, room + 6.0);
         text(s, (frame.left - 6.0, y + 4.0), Anchor::End, class, &label);
     }
     let mut x_target = ((frame.right - frame.left) / 52.0).clamp(2.0, 10.0) as usize;

@@ -10,7 +10,7 @@ mod ink;
 mod reduce;
 
 pub use axis::{Axis, Scale, Unit};
-pub(crate) use draw::{px, sample, sample_marks, text, text_width};
+pub(crate) use draw::{px, sample, sample_marks, text, text_width, width_for_names};
 pub use ink::{Dash, Hue, Ink, Marker};
 pub(crate) use ink::{palette_css, svg_css};
 pub use reduce::{columns, thin};
