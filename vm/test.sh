@@ -139,10 +139,10 @@ check "what was printed before is not lost" says crash.out '^started$'
 
 # Fails when touch, umask or --reproducible is left out.
 made_twice() {
-    (umask 077 && "$vm/image" --kernel "$kernel" -o "$work/1.gz" --with xz -- true)
+    (umask 077 && "$vm/image" --kernel "$kernel" -o "$work/1" --with xz -- true)
     sleep 1.1
-    "$vm/image" --kernel "$kernel" -o "$work/2.gz" --with xz -- true
-    cmp "$work/1.gz" "$work/2.gz"
+    "$vm/image" --kernel "$kernel" -o "$work/2" --with xz -- true
+    cmp "$work/1" "$work/2"
 }
 check "an image made twice has the same bytes" made_twice
 
