@@ -28,9 +28,9 @@ wait
 
 echo "== change"
 # Reserved, on a grid, from before the first change until after the last.
-kernel-cpu run 3300 10000 tasks periodic 10000 3000 600 >/tmp/periodic &
+kernel-cpu run 3300 10000 tasks periodic 10000 3000 3000 /tmp/over >/tmp/periodic &
 reserved=$!
-tasks hog 3 6 >/tmp/hogs &
+tasks hog 3 9 >/tmp/hogs &
 hogs=$!
 sleep 0.4
 for policy in bebs-credit berate bebs bebs-credit; do
@@ -40,9 +40,10 @@ for policy in bebs-credit berate bebs bebs-credit; do
 done
 kernel-cpu up bebs-credit 2>&1 || true
 kernel-cpu status | grep -o 'reservation .* every 10 ms'
+: >/tmp/over
 wait $reserved
 wait $hogs
-sed 's/^/periodic /' /tmp/periodic
+sed -n 's/^jobs/periodic jobs/p' /tmp/periodic
 cat /tmp/hogs
 kernel-cpu status | grep -v '^task'
 kernel-cpu down
