@@ -14,6 +14,7 @@
 //! tasks hog COUNT SECONDS          threads that compute; prints what each got
 //! tasks forks COUNT                so many processes, some at once, each ends at once
 //! tasks compile JOBS SEED TIME     processes that read and compute, so many at once, for so long
+//! tasks packets BURST SECONDS      datagrams to another thread and back, so many at once; prints how often
 //! tasks pass ROUNDS                a byte to another process and back; prints what a round takes
 //! ```
 
@@ -83,11 +84,14 @@ fn run() -> std::io::Result<()> {
             loads::compile(jobs, seed, Duration::from_micros(time))?;
         }
         (Some("unit"), &[us]) => loads::unit(us)?,
+        (Some("packets"), &[burst, seconds]) => {
+            loads::packets(burst, Duration::from_secs(seconds))?;
+        }
         (Some("pass"), &[rounds]) => loads::pass(rounds)?,
         (Some("echo"), []) => loads::echo()?,
         _ => {
             eprintln!(
-                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|pass ..."
+                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|packets|pass ..."
             );
             std::process::exit(2);
         }

@@ -100,12 +100,35 @@ LX_INLINE int lx_is_soft(const struct task_struct *p)
 	return 1;
 }
 
-/* When the thread for soft interrupts wakes, our timers may be among what it is to do, and it waits its
- * turn as others do. At the end of an interrupt the kernel does all of it, so there is one: once, not
- * again until the thread has run, which is there for loads that would leave nobody else a turn. */
+/* At the end of an interrupt the kernel does all soft interrupts that are to be done. From where its run
+ * queue is locked: here is one. Whoever runs is not asked to stop, as the kernel would be brief then. */
 LX_INLINE void lx_interrupt(u32 cpu)
 {
-	scx_bpf_kick_cpu(cpu, 0);
+	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+/* The thread for soft interrupts waits, as others do, and our timers may be among what it is to do. */
+LX_INLINE void lx_soft_waits(struct lx_cpu *c, u32 slot)
+{
+	c->soft = slot + 1;
+	lx_interrupt(c->cpu);
+}
+
+/* Who runs next was decided, on this CPU. If the thread waits still, more may have been left to it: all
+ * that is raised while a switch is due. With timers among that the kernel sets the clock for no other of
+ * their kind before they are done. Other kinds wait for the thread, which is there for loads that would
+ * leave nobody else a turn. */
+LX_INLINE void lx_finish_timers(const struct lx_cpu *c)
+{
+	if (!c->soft)
+		return;
+	if (lx_has(&__softirq_pending)) {
+		const u16 *pending = bpf_this_cpu_ptr(&__softirq_pending);
+
+		if (!(*pending & 1 << HRTIMER_SOFTIRQ))
+			return;
+	}
+	lx_interrupt(c->cpu);
 }
 
 #endif

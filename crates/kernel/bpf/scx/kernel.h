@@ -45,6 +45,7 @@ enum {
 	SCX_WAKE_FORK = 1 << 2,
 	SCX_KICK_IDLE = 1 << 0,
 	SCX_KICK_PREEMPT = 1 << 1,
+	HRTIMER_SOFTIRQ = 8,
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
@@ -166,6 +167,7 @@ struct sched_ext_ops {
 
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static const void *(*const bpf_this_cpu_ptr)(const void *of) = (void *)154;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
 static void *(*const bpf_cgrp_storage_get)(void *map, struct cgroup *cgroup, void *value,
@@ -178,6 +180,9 @@ static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *fn) =
 static long (*const bpf_kallsyms_lookup_name)(const char *name, int size, int flags,
 					      u64 *at) = (void *)179;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+
+/* Soft interrupts that are still to be done on this CPU, a bit for each kind. Not on all machines. */
+extern const u16 __softirq_pending __ksym __weak;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;

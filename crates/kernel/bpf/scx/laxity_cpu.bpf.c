@@ -152,7 +152,7 @@ void laxity_enqueue(u64 *ctx)
 	}
 	lx_unlock(&c->lock);
 	if (t->soft)
-		lx_interrupt(cpu);
+		lx_soft_waits(c, slot);
 	lx_act(&o);
 	if (first) {
 		/* Before whoever runs there, without a word from `dispatch`. */
@@ -219,8 +219,10 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 	lx_act(&o);
 	if (slot == LX_NONE)
 		return LX_IDLE;
-	if (slot == before)
+	if (slot == before) {
+		lx_finish_timers(c);
 		return LX_KEEP;
+	}
 	t = lx_task_at(slot);
 	if (!t)
 		return LX_DONE;
@@ -280,6 +282,8 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
+	if (c->soft && lx_is_of(c->soft - 1, p))
+		c->soft = 0;
 	/* A timer that called since then did so in vain: the kernel was about to switch. */
 	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
 	if (as_chosen) {
@@ -287,6 +291,7 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 		lx_runs(c, c->clock, c->chosen);
 	}
 	lx_unlock(&c->lock);
+	lx_finish_timers(c);
 	return as_chosen;
 }
 

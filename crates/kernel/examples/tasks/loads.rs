@@ -1,6 +1,7 @@
 //! Loads beside which others are measured, and what a switch costs.
 
 use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,38 @@ pub fn unit(us: u64) -> std::io::Result<()> {
     let mut chunk = [0; 4096];
     while file.read(&mut chunk)? > 0 {}
     compute(us);
+    Ok(())
+}
+
+/// Sends datagrams to another thread over the loopback interface, so many at once, and waits until they
+/// are back, for so long: the kernel does most of it in soft interrupts. Prints how often.
+pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
+    let [here, there] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
+    let (here, there) = (here?, there?);
+    here.connect(there.local_addr()?)?;
+    there.connect(here.local_addr()?)?;
+    // One that was lost for want of room is not waited for.
+    here.set_read_timeout(Some(Duration::from_millis(10)))?;
+    there.set_read_timeout(Some(Duration::from_millis(10)))?;
+    let end = Instant::now() + time;
+    let other = std::thread::spawn(move || {
+        let mut packet = [0; 200];
+        while Instant::now() < end {
+            if there.recv(&mut packet).is_ok() {
+                let _ = there.send(&packet);
+            }
+        }
+    });
+    let (mut rounds, mut packet) = (0, [0; 200]);
+    while Instant::now() < end {
+        for _ in 0..burst {
+            let _ = here.send(&packet);
+        }
+        let back = (0..burst).take_while(|_| here.recv(&mut packet).is_ok()).count();
+        rounds += u64::from(back as u64 == burst);
+    }
+    let _ = other.join();
+    println!("packets rounds {rounds}");
     Ok(())
 }
 

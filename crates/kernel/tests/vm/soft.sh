@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: how long timers that call as soft interrupts are left
+# undone, beside packets that the kernel sends by timers and soft interrupts, too.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+sleep 2
+tc qdisc add dev lo root netem delay 120us 80us limit 10000
+# The kernel's thread for what is left waits longer than others.
+soft=$(grep -l ksoftirqd/0 /proc/[0-9]*/comm)
+soft=${soft#/proc/}
+renice -n 19 -p "${soft%/comm}"
+traced=/sys/kernel/tracing
+echo 0 >$traced/tracing_on
+echo 8192 >$traced/buffer_size_kb
+echo 'vec == 8' >$traced/events/irq/filter
+echo 1 >$traced/events/irq/softirq_raise/enable
+echo 1 >$traced/events/irq/softirq_entry/enable
+
+echo "== timers"
+kernel-cpu up bebs-credit
+kernel-cpu run 6300 10000 tasks periodic 10000 6000 300 >/tmp/periodic &
+kernel-cpu run 1000 10000 tasks hog 1 3 >/dev/null &
+sleep 0.5
+tasks hog 3 3 >/dev/null &
+tasks respond 4000 100 10000 3000000 >/dev/null &
+for burst in 3 5 8; do
+    tasks packets $burst 3 &
+done
+sleep 0.5
+echo >$traced/trace
+echo 1 >$traced/tracing_on
+sleep 2
+echo 0 >$traced/tracing_on
+wait
+sed 's/^/periodic /' /tmp/periodic
+# From the first time that they are asked for until they are done, in us.
+awk '$4 ~ /^[0-9.]+:$/ {
+    at = $4 * 1000000
+    if ($5 == "softirq_raise:" && !asked) asked = at
+    if ($5 == "softirq_entry:" && asked) {
+        calls++
+        if (at - asked > worst) worst = at - asked
+        late += at - asked > 100
+        asked = 0
+    }
+}
+END { printf "timers calls %d late %d worst_us %d\n", calls, late, worst }' $traced/trace
+kernel-cpu down
+judge_kernel
