@@ -100,8 +100,8 @@ LX_INLINE int lx_is_soft(const struct task_struct *p)
 	return 1;
 }
 
-/* At the end of an interrupt the kernel does all soft interrupts that are to be done. From where its run
- * queue is locked: here is one. Whoever runs is not asked to stop, as the kernel would be brief then. */
+/* At the end of an interrupt the kernel does all soft interrupts that are to be done. This makes one, where
+ * the CPU's run queue is locked. Whoever runs is not asked to stop: the kernel would be brief then. */
 LX_INLINE void lx_interrupt(u32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
