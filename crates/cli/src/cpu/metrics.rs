@@ -52,7 +52,7 @@ fn scheduler(text: &mut Text, status: &Status) {
         text.family(&name, kind, help);
         for (at, r) in status.reservations.iter().enumerate() {
             // No two lines may be of the same name.
-            let task = r.pid.map_or_else(|| format!("unseen {at}"), |pid| pid.to_string());
+            let task = if r.pid.is_some() { r.task() } else { format!("{} {at}", r.task()) };
             let [user, cpu] = [r.user, r.cpu].map(|n| n.to_string());
             text.line(&name, &[("task", &*task), ("user", &*user), ("cpu", &*cpu)], &of(r));
         }

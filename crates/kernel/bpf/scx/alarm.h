@@ -110,7 +110,7 @@ LX_INLINE void lx_interrupt(u32 cpu)
 /* The thread for soft interrupts waits, as others do, and our timers may be among what it is to do. */
 LX_INLINE void lx_soft_waits(struct lx_cpu *c, u32 slot)
 {
-	c->soft = slot + 1;
+	c->soft = slot;
 	lx_interrupt(c->cpu);
 }
 
@@ -120,7 +120,7 @@ LX_INLINE void lx_soft_waits(struct lx_cpu *c, u32 slot)
  * leave nobody else a turn. */
 LX_INLINE void lx_finish_timers(const struct lx_cpu *c)
 {
-	if (!c->soft)
+	if (c->soft == LX_NONE)
 		return;
 	if (lx_has(&__softirq_pending)) {
 		const u16 *pending = bpf_this_cpu_ptr(&__softirq_pending);

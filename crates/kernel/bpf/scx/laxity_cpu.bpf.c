@@ -282,8 +282,8 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	if (c->soft && lx_is_of(c->soft - 1, p))
-		c->soft = 0;
+	if (lx_is_of(c->soft, p))
+		c->soft = LX_NONE;
 	/* A timer that called since then did so in vain: the kernel was about to switch. */
 	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
 	if (as_chosen) {
@@ -483,6 +483,7 @@ int laxity_init(u64 *ctx)
 		c->cpu = k;
 		c->current = LX_NONE;
 		c->chosen = LX_NONE;
+		c->soft = LX_NONE;
 		lx_servers_start(&c->servers, &setup.rules);
 		/* Of those for whom there is no place of their own; it never goes. */
 		c->crowd = lx_found(&c->servers, 0, 20, 0, 0);

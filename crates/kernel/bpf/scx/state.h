@@ -85,7 +85,7 @@ struct lx_cpu {
 	u32 crowd;
 	/* Since it was seen to leave the machine, until it is asked to choose again. */
 	u32 shut;
-	/* Counted from one: the slot of its thread for soft interrupts, while that waits for its turn. */
+	/* The slot of its thread for soft interrupts, while that waits for its turn. */
 	u32 soft;
 	u32 padding;
 	/* When it compared itself with the others last. */

@@ -46,13 +46,15 @@ pub fn unit(us: u64) -> std::io::Result<()> {
 /// Sends datagrams to another thread over the loopback interface, so many at once, and waits until they
 /// are back, for so long: the kernel does most of it in soft interrupts. Prints how often.
 pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
-    let [here, there] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
-    let (here, there) = (here?, there?);
+    let socket = || -> std::io::Result<UdpSocket> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        // What was lost for want of room is not waited for.
+        socket.set_read_timeout(Some(Duration::from_millis(10)))?;
+        Ok(socket)
+    };
+    let (here, there) = (socket()?, socket()?);
     here.connect(there.local_addr()?)?;
     there.connect(here.local_addr()?)?;
-    // One that was lost for want of room is not waited for.
-    here.set_read_timeout(Some(Duration::from_millis(10)))?;
-    there.set_read_timeout(Some(Duration::from_millis(10)))?;
     let end = Instant::now() + time;
     let other = std::thread::spawn(move || {
         let mut packet = [0; 200];
@@ -65,6 +67,7 @@ pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
     let (mut rounds, mut packet) = (0, [0; 200]);
     while Instant::now() < end {
         for _ in 0..burst {
+            // Refused once the other thread has ended.
             let _ = here.send(&packet);
         }
         let back = (0..burst).take_while(|_| here.recv(&mut packet).is_ok()).count();
