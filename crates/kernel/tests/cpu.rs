@@ -225,38 +225,50 @@ fn berate_infers_and_policies_change_under_load() {
 /// when a task seems to be kept where it is because the kernel keeps it there while it asks us
 /// (`lx_is_pinned` without the exception for the one that asks: 3.4 and 3.5 s of 7), and when processors
 /// that have work do not compare themselves (without `lx_even` one task has 4.2 s, the others 1.6).
-#[test]
-fn reservations_are_kept_on_several_processors() {
-    for (processors, policy) in [(2, "bebs"), (2, "berate"), (4, "bebs-credit")] {
-        let smp = ["--smp", &processors.to_string()];
-        let Some(text) = run("cpus.sh", &[policy], &smp) else { return };
-        let each: String = (0..processors).map(|cpu| format!("{cpu} ")).collect();
-        assert!(text.contains(&format!("held {each}\n")), "{text}");
-        let full = "25.000 % more than the 35.000 % left; a budget of 3.5 ms would fit";
-        assert!(text.contains(full) && text.contains("ended with 0\n"), "{text}");
-        let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
-        assert_eq!(jobs.len(), 2, "{text}");
-        assert!(text.contains("forks ended 100 failed 0"), "{text}");
-        assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
-        let got = |said: &str| -> Vec<u64> {
-            let line = text.lines().find_map(|l| l.strip_prefix(said)).expect(said);
-            line.split(' ').filter_map(|n| n.parse().ok()).collect()
-        };
-        let all = got("all hogs got_ms ");
-        assert_eq!(all.len(), processors * 2, "{text}");
-        let most = all.iter().max().expect("hogs");
-        assert!(all.iter().all(|ms| ms * 2 > *most), "{text}");
-        assert!(text.contains("cpu 1 20 ms in every 100 ms"), "{text}");
-        assert!(text.contains("none left") && !text.contains("none held"), "{text}");
-        assert!(text.contains("told jobs 40 "), "{text}");
-        let two = got("two hogs got_ms ");
-        assert!(two.len() == 2 && two.iter().all(|ms| *ms > 4500), "{text}");
-        for line in jobs {
-            assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
-            assert!(number(line, "jobs", "mean_us") < 12_000, "{text}");
-        }
-        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+fn reservations_are_kept_on(processors: usize, policy: &str) {
+    let smp = ["--smp", &processors.to_string()];
+    let Some(text) = run("cpus.sh", &[policy], &smp) else { return };
+    let each: String = (0..processors).map(|cpu| format!("{cpu} ")).collect();
+    assert!(text.contains(&format!("held {each}\n")), "{text}");
+    let full = "25.000 % more than the 35.000 % left; a budget of 3.5 ms would fit";
+    assert!(text.contains(full) && text.contains("ended with 0\n"), "{text}");
+    let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
+    assert_eq!(jobs.len(), 2, "{text}");
+    assert!(text.contains("forks ended 100 failed 0"), "{text}");
+    assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+    let got = |said: &str| -> Vec<u64> {
+        let line = text.lines().find_map(|l| l.strip_prefix(said)).expect(said);
+        line.split(' ').filter_map(|n| n.parse().ok()).collect()
+    };
+    let all = got("all hogs got_ms ");
+    assert_eq!(all.len(), processors * 2, "{text}");
+    let most = all.iter().max().expect("hogs");
+    assert!(all.iter().all(|ms| ms * 2 > *most), "{text}");
+    assert!(text.contains("cpu 1 20 ms in every 100 ms"), "{text}");
+    assert!(text.contains("none left") && !text.contains("none held"), "{text}");
+    assert!(text.contains("told jobs 40 "), "{text}");
+    let two = got("two hogs got_ms ");
+    assert!(two.len() == 2 && two.iter().all(|ms| *ms > 4500), "{text}");
+    for line in jobs {
+        assert_eq!(number(line, "jobs", "missed"), 0, "{text}");
+        assert!(number(line, "jobs", "mean_us") < 12_000, "{text}");
     }
+    assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+}
+
+#[test]
+fn reservations_are_kept_on_two_processors_under_bebs() {
+    reservations_are_kept_on(2, "bebs");
+}
+
+#[test]
+fn reservations_are_kept_on_two_processors_under_berate() {
+    reservations_are_kept_on(2, "berate");
+}
+
+#[test]
+fn reservations_are_kept_on_four_processors_under_bebs_credit() {
+    reservations_are_kept_on(4, "bebs-credit");
 }
 
 /// All processors but the first go and come back, twice, the last one twice as often, while tasks
@@ -267,31 +279,38 @@ fn reservations_are_kept_on_several_processors() {
 ///
 /// Fails when nobody looks after those who waited there (the processor never goes), and when a timer
 /// preempts whoever runs on a processor that goes (neither does it).
+fn processors_go_and_come_back(last: u32) {
+    let (processors, last) = ((last + 1).to_string(), last.to_string());
+    let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
+    let lines: Vec<&str> = text.lines().collect();
+    let place = |said: &str| lines.iter().position(|l| *l == said).expect("said");
+    let stays = "cpu 0 300 ms in every 500 ms tasks";
+    let goes = format!("cpu {last} 20 ms in every 100 ms tasks");
+    let before = &lines[..place("processors 0")];
+    assert_eq!(before.iter().filter(|l| **l == goes).count(), 3, "{text}");
+    let none = "the task may run on none of the scheduler's CPUs";
+    assert_eq!(lines[place("processors 0")..][1..3], [stays, none], "{text}");
+    assert_eq!(text.matches(none).count(), 1, "{text}");
+    assert_eq!(lines.iter().filter(|l| **l == format!("on cpu {last}")).count(), 4, "{text}");
+    // The kernel did not take it away meanwhile.
+    assert_eq!(text.matches("instead of ").count(), 4, "{text}");
+    is_kept(&text, "jobs");
+    assert!(text.contains("forks ended 30 failed 0"), "{text}");
+    assert_eq!(number(&text, "churn", "lost"), 0, "{text}");
+    assert_eq!(number(&text, "churn", "starts"), number(&text, "churn", "ends"), "{text}");
+    assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
+    assert_eq!(number(&text, "policy", "unaccounted"), 0, "{text}");
+    assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+}
+
 #[test]
-fn processors_go_and_come_back() {
-    for last in [1, 3] {
-        let (processors, last) = ((last + 1).to_string(), last.to_string());
-        let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
-        let lines: Vec<&str> = text.lines().collect();
-        let place = |said: &str| lines.iter().position(|l| *l == said).expect("said");
-        let stays = "cpu 0 300 ms in every 500 ms tasks";
-        let goes = format!("cpu {last} 20 ms in every 100 ms tasks");
-        let before = &lines[..place("processors 0")];
-        assert_eq!(before.iter().filter(|l| **l == goes).count(), 3, "{text}");
-        let none = "the task may run on none of the scheduler's CPUs";
-        assert_eq!(lines[place("processors 0")..][1..3], [stays, none], "{text}");
-        assert_eq!(text.matches(none).count(), 1, "{text}");
-        assert_eq!(lines.iter().filter(|l| **l == format!("on cpu {last}")).count(), 4, "{text}");
-        // The kernel did not take it away meanwhile.
-        assert_eq!(text.matches("instead of ").count(), 4, "{text}");
-        is_kept(&text, "jobs");
-        assert!(text.contains("forks ended 30 failed 0"), "{text}");
-        assert_eq!(number(&text, "churn", "lost"), 0, "{text}");
-        assert_eq!(number(&text, "churn", "starts"), number(&text, "churn", "ends"), "{text}");
-        assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
-        assert_eq!(number(&text, "policy", "unaccounted"), 0, "{text}");
-        assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
-    }
+fn one_of_two_processors_goes_and_comes_back() {
+    processors_go_and_come_back(1);
+}
+
+#[test]
+fn three_of_four_processors_go_and_come_back() {
+    processors_go_and_come_back(3);
 }
 
 /// Thousands of changes: threads and processes start and end, go to other processors, get other
