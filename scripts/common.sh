@@ -146,6 +146,20 @@ build_laxity() {
     cargo build --release --locked --package laxity-reserve-c
 }
 
+# The features with which the workspace is built where the kernel's parts can be.
+kernel_features="laxity-kernel/kernel,laxity-cli/kernel"
+
+# build_comparison full|short link|cpu: what goes into the virtual machine, and what reads its results.
+# The short one is run after the tests, and takes what they have built.
+build_comparison() {
+    if [ "$1" = short ]; then
+        cargo build --profile test --locked --workspace --features "$kernel_features" --examples --bins
+    else
+        cargo build --release --locked -p laxity-kernel --features kernel --examples
+        cargo build --release --locked -p "laxity-compare-$2"
+    fi
+}
+
 # Shows a command of the tour and runs it.
 show() {
     printf '\n$ laxity %s\n' "$*"

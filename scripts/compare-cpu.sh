@@ -16,19 +16,17 @@ set -euo pipefail
 
 need_rust
 began=$SECONDS
-which=full profile=release built=$target/release results=$target/compare-cpu only=
+which=full built=$target/release results=$target/compare-cpu only=
 case ${1:-} in
     '' | eevdf | fifo | deadline | scx_* | laxity-*) only="$*" ;;
-    # Run after the tests, and takes what they have built.
-    --short) which=short profile=test built=$target/debug results=$target/compare-cpu-short ;;
+    --short) which=short built=$target/debug results=$target/compare-cpu-short ;;
     *)
         say "usage: compare-cpu.sh [--short | SCHEDULER...]"
         exit 2
         ;;
 esac
 if ! has_kernel_parts; then install_kernel_parts; fi
-cargo build --profile "$profile" --locked -p laxity-kernel --features kernel --examples
-cargo build --profile "$profile" --locked -p laxity-compare-cpu
+build_comparison "$which" cpu
 compare=$built/laxity-compare-cpu
 mkdir -p "$results"
 kernel=$(vm/fetch --for cpu)

@@ -11,11 +11,9 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 need_rust
-# The short row is run after the tests, and takes what they have built.
-profile=release built=$target/release
-if [ "${1:-}" = --short ]; then profile=test built=$target/debug; fi
-cargo build --profile "$profile" --locked -p laxity-kernel --features kernel --examples
-cargo build --profile "$profile" --locked -p laxity-compare-link
+which=full built=$target/release
+if [ "${1:-}" = --short ]; then which=short built=$target/debug; fi
+build_comparison "$which" link
 compare=$built/laxity-compare-link
 case ${1:-} in
     --short | --tune) results=$target/compare-link-${1#--} ;;

@@ -30,19 +30,44 @@ cargo fetch --locked --target "$(rustc -vV | sed -n 's/^host: //p')"
 step "format"
 cargo fmt --all --check
 
-step "lints, on all targets"
-cargo clippy --workspace --all-targets --locked --keep-going -- -D warnings
+# With the kernel's parts where they can be built, and the command without them as well. All is built as
+# one workspace each time: for a package alone its dependencies would be built anew, with fewer features.
+kernel=()
+if ! has_kernel_parts && is_root && command -v apt-get >/dev/null; then
+    install_kernel_parts
+fi
+if has_kernel_parts; then
+    kernel=(--features "$kernel_features")
+    if ! command -v iperf3 >/dev/null && is_root && command -v apt-get >/dev/null; then
+        install_packages "iperf3, whose TCP runs beside real time in a test" iperf3 "" "" "" ""
+    fi
+else
+    skip "no clang 16 or newer, libelf or zlib here, so the kernel's programs are not built"
+fi
 
-step "tests, documentation examples among them"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log"
+step "lints, on all targets"
+cargo clippy --workspace --all-targets --locked --keep-going "${kernel[@]}" -- -D warnings
 
 step "the virtual machine"
 vm/test.sh
 
-step "the link in the kernel"
-scripts/kernel.sh 2>&1 | tee -a "$log"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if [ ${#kernel[@]} != 0 ]; then
+    step "lints and tests without the kernel's parts"
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo test --workspace --locked --test link --test cpu 2>&1 | tee -a "$log"
+fi
+
+step "tests, documentation examples and those in the virtual machine among them"
+cargo test --workspace --locked --no-fail-fast "${kernel[@]}" 2>&1 | tee -a "$log"
+
+if [ ${#kernel[@]} != 0 ]; then
+    # One short row each; `make compare-link` and `make compare-cpu` run all of it.
+    step "beside the kernel's disciplines and schedulers"
+    scripts/compare-link.sh --short
+    scripts/compare-cpu.sh --short
+fi
 
 step "the rings, in every order of events"
 scripts/loom.sh 2>&1 | tee -a "$log"

@@ -173,8 +173,9 @@ fn same_length(what: &'static str, bytes: usize, place: usize) -> Result<(), Lin
 /// Whether the kernel has what the programs stand on.
 pub(super) fn supported() -> Result<(), LinkError> {
     const TYPES: &str = "/sys/kernel/btf/vmlinux";
-    let release = || rustix::system::uname().release().to_string_lossy().into_owned();
-    let no_kernel = |lacks| LinkError::NoKernel { release: release(), lacks };
+    const RELEASE: &str = "/proc/sys/kernel/osrelease";
+    let release = || std::fs::read_to_string(RELEASE).unwrap_or_else(|_| "(which?)".into());
+    let no_kernel = |lacks| LinkError::NoKernel { release: release().trim().into(), lacks };
     let types = std::fs::read(TYPES)
         .map_err(|_| no_kernel("its own type information (CONFIG_DEBUG_INFO_BTF)"))?;
     let name = b"bpf_struct_ops_Qdisc_ops\0";
