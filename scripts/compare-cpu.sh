@@ -144,10 +144,11 @@ run() {
     for place in "${tests[@]}"; do
         with+=(--file "compare/cpu/tests/$place.sh:/job/tests-$place.sh")
     done
-    # Another program, script, kernel or emulator means other results.
+    # Another program, script, kernel, emulator or processor means other results.
     stamp=$(
         {
             echo "$kernel" "${emulator%%$'\n'*}" "$scheduler" "$@"
+            cat vm/run
             for place in "${with[@]}"; do
                 place=${place%%:*}
                 case $place in

@@ -24,7 +24,7 @@ mkdir -p "$results"
 wire=crates/kernel/tests/vm/wire.sh
 # Another program or script means other results.
 inputs() {
-    cat compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \
+    cat vm/run compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \
         "$built"/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
