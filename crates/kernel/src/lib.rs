@@ -10,6 +10,8 @@
 
 pub mod counts;
 pub mod cpu;
+#[cfg(feature = "kernel")]
+mod file_system;
 mod image;
 pub mod plan;
 #[cfg(feature = "kernel")]

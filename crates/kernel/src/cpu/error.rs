@@ -62,6 +62,10 @@ pub enum CpuError {
     },
     /// The kernel has no sched_ext.
     NoKernel,
+    /// There is no BPF file system in which the scheduler could be pinned, or none is seen.
+    NoFileSystem,
+    /// It was brought up by another version of this program.
+    Other,
     /// The type information of the kernel cannot be used.
     Types {
         /// What the kernel or libbpf said.
@@ -123,6 +127,13 @@ impl fmt::Display for CpuError {
                 "this kernel has no sched_ext: Linux 6.18 or later with CONFIG_SCHED_CLASS_EXT, \
                  CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF has it",
             ),
+            CpuError::NoFileSystem => f.write_str(
+                "no BPF file system is mounted; mount one: mount -t bpf bpf /sys/fs/bpf",
+            ),
+            CpuError::Other => f.write_str(
+                "the scheduler was brought up by another version of laxity; \
+                 `laxity cpu down` and `laxity cpu up` give it this one",
+            ),
             CpuError::Types { why } => write!(
                 f,
                 "this kernel's type information (/sys/kernel/btf/vmlinux) cannot be used, as in \
@@ -131,7 +142,7 @@ impl fmt::Display for CpuError {
             CpuError::NotPermitted { what } => write!(
                 f,
                 "not permitted to {what}: it takes root, or the capabilities CAP_BPF, CAP_PERFMON \
-                 and CAP_SYS_ADMIN"
+                 and CAP_SYS_ADMIN, and files that may be written in /sys/fs/bpf and /run"
             ),
             CpuError::Kernel { what, why } => write!(f, "the kernel does not {what}: {why}"),
             CpuError::Io { path, error } => write!(f, "{path}: {error}"),

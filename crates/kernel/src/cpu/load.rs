@@ -1,6 +1,6 @@
 //! The programs: loaded with a policy and pinned, or opened over the pins to ask them something.
 
-use libbpf_rs::{MapCore as _, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
 
 use super::words::heard;
 use super::{CpuError, Policy, system};
@@ -30,6 +30,14 @@ fn pinned_as(map: &str) -> Option<&str> {
         ".bss.members" => Some("members"),
         _ => None,
     }
+}
+
+/// A pin that only programs over the same tables look for: others could not tell what lies where.
+fn mark() -> String {
+    // Of FNV-1a.
+    let (start, prime) = (0xcbf2_9ce4_8422_2325u64, 0x0100_0000_01b3);
+    let hash = OBJECT.iter().fold(start, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(prime));
+    format!("of-{hash:016x}")
 }
 
 /// Where bits of the policy go before anything is loaded.
@@ -101,6 +109,10 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
             scheduler = Some(map);
         } else if let Some(name) = pinned_as(&name) {
             map.pin(system::pin(name)).map_err(refused)?;
+            if name == "setup" {
+                let mut again = MapHandle::try_from(&*map).map_err(refused)?;
+                again.pin(system::pin(&mark())).map_err(refused)?;
+            }
         }
     }
     let gone = || CpuError::State("the object holds no scheduler");
@@ -113,13 +125,21 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
 /// Programs that answer requests, over the maps of the running scheduler. Only those that are
 /// named, as the kernel verifies them anew each time.
 pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
+    if !system::pin(&mark()).exists() {
+        // Somebody else may take it down at this moment.
+        return Err(if system::is_pinned()? { CpuError::Other } else { CpuError::Down });
+    }
+    let gone = |error: libbpf_rs::Error| match error.kind() {
+        libbpf_rs::ErrorKind::NotFound => CpuError::Down,
+        _ => refused(error),
+    };
     let mut open = open()?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if name == SCHEDULER || name == GROUPS {
             map.set_autocreate(false).map_err(refused)?;
         } else if let Some(name) = pinned_as(&name) {
-            map.reuse_pinned_map(system::pin(name)).map_err(refused)?;
+            map.reuse_pinned_map(system::pin(name)).map_err(gone)?;
         }
     }
     for mut program in open.progs_mut() {

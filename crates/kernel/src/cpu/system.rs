@@ -9,9 +9,10 @@ use rustix::io::Errno;
 
 use super::CpuError;
 use super::error::io;
+use crate::file_system::mount;
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
-const PINS: &str = "/sys/fs/bpf/laxity_cpu";
+const FOLDER: &str = "laxity_cpu";
 /// The scheduler's name, whatever its policy.
 pub(super) const NAME: &str = "laxity";
 
@@ -48,8 +49,9 @@ pub(super) fn online() -> Result<Vec<u32>, CpuError> {
 
 /// CPUs on which a task may run. The kernel's list holds such that are not there, too.
 pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
-    let text =
-        fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| CpuError::NoTask { pid })?;
+    let text = fs::read(format!("/proc/{pid}/status")).map_err(|_| CpuError::NoTask { pid })?;
+    // A task may have any bytes for a name.
+    let text = String::from_utf8_lossy(&text);
     let list = text.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
     let listed = list.map(|l| parse_list(l.trim())).unwrap_or_default();
     let online = online()?;
@@ -75,28 +77,37 @@ fn parse_list(text: &str) -> Vec<u32> {
     cpus
 }
 
-/// The folder of pins.
+/// The folder of pins, where such a folder may be.
+fn folder() -> PathBuf {
+    mount().unwrap_or(Path::new("/sys/fs/bpf")).join(FOLDER)
+}
+
+/// The file of a pin.
 pub(super) fn pin(name: &str) -> PathBuf {
-    Path::new(PINS).join(name)
+    folder().join(name)
 }
 
 /// Whether there are pins.
 pub(super) fn is_pinned() -> Result<bool, CpuError> {
     let path = pin("scheduler");
-    path.try_exists().map_err(io(&path))
+    let there = path.try_exists().map_err(io(&path))?;
+    if !there && mount().is_none() && running()?.is_some_and(|name| is_ours(&name)) {
+        return Err(CpuError::NoFileSystem);
+    }
+    Ok(there)
 }
 
 pub(super) fn make_pins() -> Result<(), CpuError> {
-    let path = Path::new(PINS);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io(path))
+    let path = mount().ok_or(CpuError::NoFileSystem)?.join(FOLDER);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(io(&path))
 }
 
 pub(super) fn remove_pins() -> Result<(), CpuError> {
-    let path = Path::new(PINS);
+    let path = folder();
     // First what keeps the scheduler going, so that it ends even if something else stays.
     let _ = fs::remove_file(pin("scheduler"));
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path)(error)),
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(error)),
         _ => Ok(()),
     }
 }

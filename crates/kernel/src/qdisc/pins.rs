@@ -7,15 +7,13 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
-use rustix::fs::{FlockOperation, flock, statfs};
+use rustix::fs::{FlockOperation, flock};
 
 use super::LinkError;
 use super::error::io_error;
+use crate::file_system::mount;
 
-/// `ip netns exec` and service managers hide the mounts of /sys; the first process sees them.
-const MOUNTS: [&str; 2] = ["/sys/fs/bpf", "/proc/1/root/sys/fs/bpf"];
 const FOLDER: &str = "laxity";
-const BPF_FILE_SYSTEM: u64 = 0xcafe_4a11;
 
 /// Says what was before; removed last, so that a removal that is cut short can be taken up again.
 const RECORD: &str = "about";
@@ -30,9 +28,7 @@ pub(super) struct Lock(#[allow(dead_code)] OwnedFd);
 
 impl Folder {
     pub(super) fn find() -> Result<Folder, LinkError> {
-        let is_one = |path: &str| statfs(path).is_ok_and(|s| s.f_type as u64 == BPF_FILE_SYSTEM);
-        let mount = MOUNTS.iter().find(|path| is_one(path)).ok_or(LinkError::NoFileSystem)?;
-        Ok(Folder(Path::new(mount).join(FOLDER)))
+        Ok(Folder(mount().ok_or(LinkError::NoFileSystem)?.join(FOLDER)))
     }
 
     /// Makes the folder, for its owner only, and keeps other commands away.
