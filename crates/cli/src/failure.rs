@@ -57,6 +57,18 @@ impl Failure {
         }
     }
 
+    /// The same, and why something else did not work either.
+    pub fn and(self, what: &str, other: &Failure) -> Failure {
+        let both = |text: String| format!("{text}\n{what}: {}", other.text());
+        match self {
+            Failure::Refused(text) => Failure::Refused(both(text)),
+            Failure::Input(text) => Failure::Input(both(text)),
+            Failure::Lacking(text) => Failure::Lacking(both(text)),
+            Failure::Internal(text) => Failure::Internal(both(text)),
+            Failure::Closed => Failure::Closed,
+        }
+    }
+
     /// What went wrong; nothing where nobody is left to hear it.
     pub fn text(&self) -> &str {
         match self {

@@ -32,7 +32,8 @@ pub fn line(text: &mut String, line: &str, how: &str, style: Style) {
 /// What there was at a time. What one of both lacks is no reason not to show the other.
 struct Look {
     links: Option<Links>,
-    cpus: Option<cpu::Status>,
+    /// Or why not, where the machine could have that.
+    cpus: Result<cpu::Status, Option<String>>,
     at: Instant,
 }
 
@@ -60,11 +61,18 @@ fn look(device: Option<&str>, cpus: &mut cpu::Watch) -> Result<Look, Failure> {
     let links = link::now(device);
     let at = Instant::now();
     if device.is_some() {
-        return Ok(Look { links: Some(links?), cpus: None, at });
+        return Ok(Look { links: Some(links?), cpus: Err(None), at });
     }
     match (links, cpus.status()) {
-        (Err(failure), Err(_)) => Err(failure),
-        (links, cpus) => Ok(Look { links: links.ok(), cpus: cpus.ok(), at }),
+        (Err(of_links), Err(of_cpus)) if of_links.text() == of_cpus.text() => Err(of_links),
+        (Err(of_links), Err(of_cpus)) => Err(of_links.and("CPUs", &of_cpus)),
+        (links, cpus) => {
+            let why = |failure| match failure {
+                Failure::Refused(text) => Some(text),
+                _ => None,
+            };
+            Ok(Look { links: links.ok(), cpus: cpus.map_err(why), at })
+        }
     }
 }
 
@@ -76,12 +84,16 @@ fn screen(now: &Look, before: Option<&Look>) -> String {
         let earlier = before.and_then(|b| Some((b.links.as_ref()?, seconds?)));
         text.push_str(&link::top::screen(links, earlier, style));
     }
-    if let Some(cpus) = &now.cpus {
-        if !text.is_empty() {
-            text.push('\n');
+    if !text.is_empty() && !matches!(now.cpus, Err(None)) {
+        text.push('\n');
+    }
+    match &now.cpus {
+        Ok(cpus) => {
+            let earlier = before.and_then(|b| Some((b.cpus.as_ref().ok()?, seconds?)));
+            text.push_str(&cpu::top::screen(cpus, earlier, style));
         }
-        let earlier = before.and_then(|b| Some((b.cpus.as_ref()?, seconds?)));
-        text.push_str(&cpu::top::screen(cpus, earlier, style));
+        Err(Some(why)) => line(&mut text, &format!("CPUs: {why}"), "", style),
+        Err(None) => {}
     }
     text
 }

@@ -79,9 +79,13 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
         // What is recorded since then, to a file, a line each.
         ["recorded", file] => {
             let mut text = String::new();
-            let lost = cpu::record::Recorder::open()?.record(None, |event| {
-                let _ = writeln!(text, "{event}");
-            })?;
+            let lost = cpu::record::Recorder::open()?.record(
+                None,
+                || true,
+                |event| {
+                    let _ = writeln!(text, "{event}");
+                },
+            )?;
             std::fs::write(file, text)?;
             println!("lost {lost}");
         }

@@ -35,10 +35,12 @@ mod with {
                 | CpuError::Occupied { .. }
                 | CpuError::Up
                 | CpuError::Down
+                | CpuError::Other
                 | CpuError::Ended { .. } => Failure::Refused(text),
-                CpuError::NoKernel | CpuError::Types { .. } | CpuError::NotPermitted { .. } => {
-                    Failure::Lacking(text)
-                }
+                CpuError::NoKernel
+                | CpuError::NoFileSystem
+                | CpuError::Types { .. }
+                | CpuError::NotPermitted { .. } => Failure::Lacking(text),
                 _ => Failure::Internal(text),
             }
         }
@@ -82,8 +84,18 @@ mod with {
         }
 
         /// Answers how many events were lost.
-        pub fn record(&self, length: Duration, each: impl FnMut(Event)) -> Result<u64, Failure> {
-            Ok(self.0.record(Some(length), each)?)
+        pub fn record(
+            &self,
+            length: Duration,
+            go_on: impl Fn() -> bool,
+            each: impl FnMut(Event),
+        ) -> Result<u64, Failure> {
+            Ok(self.0.record(Some(length), go_on, each)?)
+        }
+
+        /// Whether the scheduler was there to the end.
+        pub fn check(&self) -> Result<(), Failure> {
+            Ok(self.0.check()?)
         }
     }
 
@@ -178,7 +190,16 @@ mod without {
             Failure::without_kernel()
         }
 
-        pub fn record(&self, _: Duration, _: impl FnMut(Event)) -> Result<u64, Failure> {
+        pub fn record(
+            &self,
+            _: Duration,
+            _: impl Fn() -> bool,
+            _: impl FnMut(Event),
+        ) -> Result<u64, Failure> {
+            match *self {}
+        }
+
+        pub fn check(&self) -> Result<(), Failure> {
             match *self {}
         }
     }

@@ -51,8 +51,12 @@ fn scheduler(text: &mut Text, status: &Status) {
         let name = format!("laxity_cpu_reservation_{name}");
         text.family(&name, kind, help);
         for (at, r) in status.reservations.iter().enumerate() {
-            // No two lines may be of the same name.
-            let task = if r.pid.is_some() { r.task() } else { format!("{} {at}", r.task()) };
+            // No two lines may be of the same name: a task that reserved, passed that on and released
+            // may have reserved again.
+            let earlier = &status.reservations[..at];
+            let taken = earlier.iter().any(|e| e.task() == r.task());
+            let known = r.pid.is_some() && !taken;
+            let task = if known { r.task() } else { format!("{} {at}", r.task()) };
             let [user, cpu] = [r.user, r.cpu].map(|n| n.to_string());
             text.line(&name, &[("task", &*task), ("user", &*user), ("cpu", &*cpu)], &of(r));
         }
@@ -80,10 +84,13 @@ mod tests {
     use super::*;
     use crate::cpu::status::tests::sample;
 
-    /// Fails when a family has no head, a sample no family, or times are in another unit.
+    /// Fails when a family has no head, a sample no family, times are in another unit, or two samples have
+    /// the same name and labels.
     #[test]
     fn the_page_holds_what_the_status_does() {
-        let status = sample();
+        let mut status = sample();
+        // Of the same task, which gave the first one to a child.
+        status.reservations.append(&mut sample().reservations);
         let page = super::page(Some(&status), &Counts::default());
         for line in [
             "laxity_cpu_up{policy=\"bebs\"} 1",
@@ -96,7 +103,13 @@ mod tests {
         ] {
             assert!(page.lines().any(|l| l == line), "no {line} in {page}");
         }
-        for line in page.lines().filter(|l| !l.starts_with('#')) {
+        let samples = || page.lines().filter(|l| !l.starts_with('#'));
+        let mut names: Vec<&str> = samples().filter_map(|l| Some(l.rsplit_once(' ')?.0)).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "{page}");
+        for line in samples() {
             let name = line.split(['{', ' ']).next().unwrap_or_default();
             assert!(page.contains(&format!("# TYPE {name} ")), "{line}");
         }

@@ -36,7 +36,7 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
             program::release(args.pid)?;
             warning::say(format!("task {} is best effort", args.pid));
         }
-        CpuCommand::Record(args) => record::run(args)?,
+        CpuCommand::Record(args) => return record::run(args),
         CpuCommand::Serve(args) => serve::run(args)?,
         CpuCommand::Down => {
             backend::down()?;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use laxity_core::{Span, Time};
@@ -14,9 +15,9 @@ use laxity_kernel::cpu::record::{Event, What};
 
 use super::args::RecordArgs;
 use super::backend::Recorder;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::trace_events::{TraceEvents, Track, micros};
-use crate::{link, warning};
+use crate::{interrupt, link, warning};
 
 const CPUS: u32 = 1;
 const TASKS: u32 = 2;
@@ -24,7 +25,7 @@ const TASKS: u32 = 2;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Runs the command.
-pub fn run(args: &RecordArgs) -> Result<(), Failure> {
+pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let length = link::duration("--for", &args.length)?;
     if length > LONGEST {
         return Err(Failure::Input(format!("--for {}: give at most 10 minutes", args.length)));
@@ -36,11 +37,16 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let names = if super::numbers_are_the_kernels() { super::name_of } else { |_| None };
     let mut live = Live::new(BufWriter::new(file), names).map_err(|e| named(&e))?;
     let mut failed = None;
-    let lost = recorder.record(length, |event| {
-        if failed.is_none() {
-            failed = live.tell(&event).err();
-        }
-    })?;
+    let interrupted = interrupt::control();
+    let lost = recorder.record(
+        length,
+        || !interrupted.stopped(),
+        |event| {
+            if failed.is_none() {
+                failed = live.tell(&event).err();
+            }
+        },
+    )?;
     if let Some(error) = failed {
         return Err(named(&error));
     }
@@ -51,7 +57,9 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     }
     let place = args.file.display();
     warning::say(format!("{slices} slices in {place}; ui.perfetto.dev shows them"));
-    Ok(())
+    // What there was until then is in the file.
+    recorder.check()?;
+    Ok(if interrupted.stopped() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
 /// What is known of a task.

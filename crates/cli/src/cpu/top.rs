@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use laxity_report::number;
 use laxity_report::text::Style;
+use laxity_report::{escape, number};
 
 use super::status::{Cpu, Status};
 use crate::top::{BOLD, RED, line};
@@ -49,8 +49,9 @@ pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> Str
     }
     for t in now.inferred.iter().take(TASKS) {
         let (budget, period) = (number::short(t.budget_ms), number::short(t.period_ms));
-        let _ =
-            writeln!(text, "{:<14} {budget:>8} ms {period:>8} ms {:>4}  {}", t.pid, t.cpu, t.name);
+        // Tasks give themselves any name.
+        let name = escape::terminal(&t.name);
+        let _ = writeln!(text, "{:<14} {budget:>8} ms {period:>8} ms {:>4}  {name}", t.pid, t.cpu);
     }
     let more = now.inferred.len().saturating_sub(TASKS);
     if more > 0 {
@@ -84,7 +85,7 @@ mod tests {
         status.reservations[0].late = late;
         let player = |i: u32| Inferred {
             pid: 400 + i,
-            name: format!("player-{i}"),
+            name: if i == 3 { "\u{1b}[2K\nroot".into() } else { format!("player-{i}") },
             cpu: 0,
             budget_ms: 12.5,
             period_ms: 90.0,
@@ -93,8 +94,8 @@ mod tests {
         status
     }
 
-    /// Fails when rates are not since the look before, when what is late is not red, and when more
-    /// tasks are shown than fit: tried each.
+    /// Fails when rates are not since the look before, when what is late is not red, when more
+    /// tasks are shown than fit, and when names of tasks reach the terminal as they are: tried each.
     #[test]
     fn rates_lateness_and_the_greatest_are_shown() {
         let (before, now) = (status(1000, 0), status(1250, 3));
@@ -106,6 +107,7 @@ mod tests {
         );
         assert!(text.contains("player-19") && !text.contains("player-20"), "{text}");
         assert!(text.contains("and 2 that want less"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains("\nroot"), "{text}");
         let coloured = screen(&now, None, Style { colour: true, width: 0 });
         assert!(coloured.contains("\x1b[31m369 "), "{coloured}");
         let kept = screen(&before, None, Style { colour: true, width: 0 });

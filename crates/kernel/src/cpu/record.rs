@@ -216,6 +216,8 @@ mod live {
     pub struct Recorder {
         recording: Recording,
         events: MapHandle,
+        /// Which one.
+        scheduler: Option<u64>,
         _lock: File,
     }
 
@@ -227,19 +229,22 @@ mod live {
         pub fn open() -> Result<Recorder, CpuError> {
             // Says what is wrong where it is not up.
             live::attend(&[])?;
+            let scheduler = system::identity();
             let lock = system::lock_recording()?;
             let events = MapHandle::from_pinned_path(system::pin("events")).map_err(refused)?;
-            Ok(Recorder { recording: Recording::open()?, events, _lock: lock })
+            Ok(Recorder { recording: Recording::open()?, events, scheduler, _lock: lock })
         }
 
         /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
-        /// began; hands each event over, in order on each CPU. Answers how many were lost.
+        /// began, as long as `go_on` says so and the scheduler is there; hands each event over, in order
+        /// on each CPU. Answers how many were lost.
         ///
         /// # Errors
         /// When the kernel does not give them.
         pub fn record(
             &self,
             length: Option<Duration>,
+            go_on: impl Fn() -> bool,
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
             let (mut until, before) = self.recording.look()?;
@@ -258,12 +263,31 @@ mod live {
                 until = system::after(length);
                 self.recording.until(until)?;
             }
-            while system::now() < until {
+            while system::now() < until && go_on() && self.is_there() {
                 std::thread::sleep(STEP);
                 ring.consume().map_err(refused)?;
             }
+            if system::now() < until {
+                self.recording.until(0)?;
+            }
             ring.consume().map_err(refused)?;
             Ok(self.recording.look()?.1 - before)
+        }
+
+        fn is_there(&self) -> bool {
+            system::identity() == self.scheduler
+        }
+
+        /// Whether the scheduler is still the one that is recorded.
+        ///
+        /// # Errors
+        /// What became of it.
+        pub fn check(&self) -> Result<(), CpuError> {
+            if self.is_there() {
+                return Ok(());
+            }
+            live::attend(&[])?;
+            Err(CpuError::State("the scheduler was started anew meanwhile; record again"))
         }
     }
 }
