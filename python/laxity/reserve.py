@@ -138,6 +138,8 @@ def _ask(name: str, request: dict, wanted: str) -> dict:
         server.settimeout(PATIENCE)
         try:
             server.connect(path)
+        except PermissionError as error:
+            raise Unreachable(f"{path}: {error}; the socket's group may ask") from error
         except OSError as error:
             raise Unreachable(f"{path}: {error}; is `laxity cpu serve` running?") from error
         line = b""

@@ -117,10 +117,14 @@ impl Broker {
             return Err(explain(CpuError::HasOne));
         }
         self.rules.decide(&table, peer.user, wish.reservation, &allowed)?;
+        // Since it was looked at, much time may have passed.
+        if !task.is_of(peer.user) {
+            return Err(no_task(wish.pid));
+        }
         let attempt = keeper.attempt(wish, patient).map_err(explain)?;
         // Its number may have become another task's meanwhile.
         if !task.is_of(peer.user) {
-            let _ = keeper.release(wish.pid);
+            let _ = patiently(|| keeper.release(wish.pid));
             return Err(no_task(wish.pid));
         }
         Ok(attempt)
@@ -146,15 +150,26 @@ impl Broker {
 
     fn release(&self, peer: &Peer, about: &About) -> Result<Answer, Refusal> {
         let task = peer.task(about.task)?;
-        let mut ended = Err(CpuError::Pending);
-        for _ in 0..SETTLING {
-            ended = self.keeper().release(task.pid);
-            if !matches!(ended, Err(CpuError::Pending)) {
-                break;
+        // Others are served while this one waits.
+        let ended = patiently(|| {
+            let mut keeper = self.keeper();
+            if !task.is_of(peer.user) {
+                return Err(CpuError::NoTask { pid: task.pid });
             }
-            sleep(STEP);
-        }
+            keeper.release(task.pid)
+        });
         ended.map_err(|error| self.rules.explain(&error, peer.user))?;
         Ok(Answer::Released(Released {}))
     }
+}
+
+/// Tries to release again and again what is not in force yet.
+fn patiently(mut release: impl FnMut() -> Result<(), CpuError>) -> Result<(), CpuError> {
+    for _ in 1..SETTLING {
+        match release() {
+            Err(CpuError::Pending) => sleep(STEP),
+            ended => return ended,
+        }
+    }
+    release()
 }

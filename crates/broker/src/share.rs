@@ -15,12 +15,16 @@ pub struct Rules {
     /// The shortest runtime: each period costs the scheduler some microseconds that no reservation
     /// counts, so these bound what they come to.
     pub least: Span,
+    /// The longest period: a task that has used its runtime waits for the next one, and may hold a lock
+    /// of the kernel's that others want meanwhile.
+    pub longest: Span,
 }
 
 impl Rules {
     /// The usual ones, with this share.
     pub fn new(share: Share) -> Rules {
-        Rules { share, reservations: 32, least: Span(100_000) }
+        let (least, longest) = (Span(100_000), Span::from_millis(1000));
+        Rules { share, reservations: 32, least, longest }
     }
 
     /// What a user may have at most.
@@ -58,6 +62,10 @@ impl Rules {
         }
         if asked.budget < self.least {
             let text = format!("a runtime of {} is too short; give {}", asked.budget, self.least);
+            return Err(Refusal::new(Code::Unusable, text));
+        }
+        if asked.period > self.longest {
+            let text = format!("a period of {} is too long; give {}", asked.period, self.longest);
             return Err(Refusal::new(Code::Unusable, text));
         }
         let ours = table.held.iter().filter(|(_, owner)| *owner == user).count();
@@ -99,8 +107,13 @@ impl Rules {
     pub fn explain(&self, error: &CpuError, user: u32) -> Refusal {
         let refusal = refusal(error);
         let least = if user == 0 { Span::ZERO } else { self.least };
-        let fits_ns = refusal.fits_ns.map(|ns| if ns < least.0 { 0 } else { ns });
-        Refusal { fits_ns, ..refusal }
+        match refusal.fits_ns {
+            Some(ns) if ns > 0 && ns < least.0 => {
+                let text = format!("{}, less than the {least} that you may ask for", refusal.text);
+                Refusal { fits_ns: Some(0), text, ..refusal }
+            }
+            _ => refusal,
+        }
     }
 }
 
@@ -142,6 +155,7 @@ fn refusal(error: &CpuError) -> Refusal {
         CpuError::Pending | CpuError::Settling => Code::Busy,
         CpuError::Down
         | CpuError::Ended { .. }
+        | CpuError::Other
         | CpuError::NoKernel
         | CpuError::Occupied { .. } => Code::Down,
         _ => Code::Internal,
@@ -211,7 +225,21 @@ mod tests {
         assert!(refused.text.ends_with("no runtime would fit this period"), "{}", refused.text);
     }
 
-    /// Fails when many small ones, useless ones or such that the kernel cannot keep get through.
+    /// Fails when the text of a refusal still offers what would be refused here.
+    #[test]
+    fn what_the_scheduler_offers_may_be_too_short() {
+        let rules = Rules::new(QUARTER);
+        let policy = Policy::named("bebs").expect("a policy");
+        let held = [Held { cpu: 0, reservation: of(940_000, 1_000_000) }];
+        let error = place(&policy, &held, of(1_000, 1_000), &[0]).expect_err("no room");
+        assert_eq!(fits(&rules.explain(&error, 0)), 10);
+        let refused = rules.explain(&error, 1000);
+        assert_eq!(fits(&refused), 0);
+        assert!(refused.text.ends_with("less than the 0.1 ms that you may ask for"), "{refused:?}");
+    }
+
+    /// Fails when many small ones, useless ones or such that the kernel cannot keep get through, or one
+    /// whose task would wait for long.
     #[test]
     fn reservations_are_few_and_useful() {
         let rules = Rules::new(QUARTER);
@@ -220,6 +248,9 @@ mod tests {
         };
         let none = table(1, &[]);
         assert_eq!(code(&none, 1000, of(99, 10_000)), Err(Code::Unusable));
+        assert_eq!(code(&none, 1000, of(1_000, 1_000_000)), Ok(()));
+        assert_eq!(code(&none, 1000, of(1_000, 1_000_001)), Err(Code::Unusable));
+        assert_eq!(code(&none, 0, of(1_000, 1_000_001)), Ok(()));
         assert_eq!(code(&none, 0, of(99, 10_000)), Ok(()));
         assert_eq!(code(&none, 0, of(11_000, 10_000)), Err(Code::Unusable));
         assert_eq!(code(&none, 0, of(0, 10_000)), Err(Code::Unusable));
@@ -239,7 +270,7 @@ mod tests {
             cpus in 1..5u32,
             per_mille in 1..1000u32,
             asked in prop::collection::vec((1000..1003u32, 100_000..2_000_000_000u64,
-                1_000_000..10_000_000_000u64), 1..40),
+                1_000_000..=1_000_000_000u64), 1..40),
         ) {
             let rules = Rules::new(Share::per_mille(per_mille));
             let mut table = table(cpus, &[]);

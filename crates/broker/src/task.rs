@@ -16,6 +16,9 @@ pub struct Task {
     pub pid: u32,
 }
 
+/// Of what the kernel says of a task no more is read, in bytes. A user may be in 65,536 groups.
+const LONGEST: u64 = 1 << 20;
+
 /// What the kernel says of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Status {
@@ -44,9 +47,13 @@ impl Task {
     fn status(&self) -> io::Result<Status> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = openat(&self.folder, "status", flags, Mode::empty())?;
-        let mut text = String::new();
-        fs::File::from(file).take(64 << 10).read_to_string(&mut text)?;
-        parse(&text).ok_or_else(|| io::Error::other("the kernel says nothing of its user"))
+        // A task may have any bytes for a name, and a great many groups.
+        let mut bytes = Vec::new();
+        fs::File::from(file).take(LONGEST).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = (bytes.len() as u64) < LONGEST;
+        let status = whole.then(|| parse(&text)).flatten();
+        status.ok_or_else(|| io::Error::other("the kernel says nothing of its user"))
     }
 
     /// Whether it still lives and a user may decide about it: root about all, others where they are
@@ -117,6 +124,18 @@ mod tests {
         child.wait().expect("a child");
         assert!(!task.is_of(user) && !task.is_of(0));
         assert!(Task::open(child.id()).is_err());
+    }
+
+    /// Fails when what the kernel says of a task has to be text: its name need not be.
+    #[test]
+    fn a_task_may_have_any_name() {
+        std::thread::spawn(|| {
+            fs::write("/proc/thread-self/comm", b"abc\xc3").expect("a name");
+            let thread = Task::open(laxity_reserve::this_thread()).expect("this thread");
+            assert!(thread.is_of(nix::unistd::getuid().as_raw()));
+        })
+        .join()
+        .expect("a thread");
     }
 
     /// Fails when threads are not found by their own number.

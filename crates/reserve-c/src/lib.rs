@@ -124,7 +124,7 @@ pub extern "C" fn laxity_reserve(
             let refusal = laxity_reserve::protocol::Refusal::new(Code::Unusable, text);
             return Err(Error::Refused(refusal));
         }
-        Client::connect()?.reserve(&request)
+        Client::later().reserve(&request)
     };
     call(error, ask, |answer| {
         let laxity_reserve::Reserved { cpu, runtime_ns, period_ns } = answer;
@@ -137,7 +137,7 @@ pub extern "C" fn laxity_reserve(
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
 pub extern "C" fn laxity_query(number: u32, state: *mut Reservation, error: *mut Failure) -> c_int {
-    let ask = move || Client::connect()?.query(task(number));
+    let ask = move || Client::later().query(task(number));
     call(error, ask, |State { reservation, share }| {
         let mut out = Reservation::default();
         if let Some(held) = reservation {
@@ -164,7 +164,7 @@ pub extern "C" fn laxity_query(number: u32, state: *mut Reservation, error: *mut
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
 pub extern "C" fn laxity_release(number: u32, error: *mut Failure) -> c_int {
-    call(error, move || Client::connect()?.release(task(number)), |()| ())
+    call(error, move || Client::later().release(task(number)), |()| ())
 }
 
 /// See the header.

@@ -1,10 +1,12 @@
 //! One request, one connection, one answer.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::net::SendFlags;
 use serde_json::from_slice;
 
 use crate::error::Error;
@@ -59,8 +61,14 @@ impl Client {
     /// # Errors
     /// Nobody listens there, or the caller may not ask.
     pub fn connect() -> Result<Client, Error> {
+        Client::at(Client::later().path)
+    }
+
+    /// The same without a connection: the first request finds out whether anybody listens. For who
+    /// asks once and goes, since each connection counts.
+    pub fn later() -> Client {
         let named = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
-        Client::at(named.map_or_else(|| PathBuf::from(SOCKET), PathBuf::from))
+        Client { path: named.map_or_else(|| PathBuf::from(SOCKET), PathBuf::from) }
     }
 
     /// At a socket.
@@ -132,11 +140,11 @@ impl Client {
 
     /// The answer, refusals being errors.
     fn ask(&self, request: protocol::Request) -> Result<Answer, Error> {
-        let mut stream = self.stream()?;
+        let stream = self.stream()?;
         let interrupted = |error| Error::Interrupted { path: self.path.clone(), error };
         // A server that has no time for this user says so without reading: its answer counts even
         // where writing failed.
-        let written = stream.write_all(&line(&Call { version: VERSION, request }));
+        let written = send(&stream, &line(&Call { version: VERSION, request }));
         let mut answer = Vec::new();
         let read = BufReader::new(stream).take(LONGEST as u64).read_until(b'\n', &mut answer);
         if answer.last() != Some(&b'\n') {
@@ -153,12 +161,26 @@ impl Client {
     }
 }
 
+/// Writes all of it. A program in C would be ended by a signal if the server hung up; Rust's own library
+/// prevents that in later versions only.
+fn send(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(stream, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 fn unexpected(answer: &Answer) -> Error {
     Error::Answer(format!("{answer:?}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
     use std::os::unix::net::UnixListener;
 
     use super::*;
