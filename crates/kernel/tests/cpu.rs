@@ -45,7 +45,8 @@ fn is_kept(part: &str, jobs: &str) {
 ///
 /// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT`: 50 of 100 jobs are late,
 /// and answers take 1.3 ms), when budgets are not ended (`lx_conclude` without its timer: 999 ms of
-/// 200), when only the innermost group counts (41 % where 5 are right), and when reservations are
+/// 200), when only the innermost group counts (41 % where 5 are right), when any number of children inherit
+/// (`LX_ALL_TURNS` left out: 5 tasks), and when reservations are
 /// released 5 ms late: jobs end nowhere, and the kernel takes the scheduler away for a stall, as
 /// `status` then says.
 #[test]
@@ -95,6 +96,10 @@ fn reservations_are_kept_and_best_effort_is_quick() {
     ] {
         assert!(reservations.contains(said), "no `{said}` in {reservations}");
     }
+
+    // Of four children of a task whose period is 10 s one.
+    let inherited = part(&text, "inherited");
+    assert_eq!(number(inherited, "reservation", "tasks"), 2, "{inherited}");
 
     // Each would have fit alone.
     let at_once = part(&text, "at once");

@@ -96,6 +96,29 @@ fn fresh(name: &str) -> Box<dyn Shown> {
     }
 }
 
+/// Whoever joins takes a share from those that are there, and they cannot give what was used already: so
+/// beside reservations what the running task has used is told first. Answers how often somebody ran when
+/// another joined.
+fn what_was_used_is_told_before_shares_change(events: &[Event]) -> u32 {
+    let (mut runs, mut told, mut joined) = (None, Time::ZERO, 0);
+    let mut promised = false;
+    for event in events {
+        let beside = promised && runs.is_some_and(|slot| Some(slot) != event.slot);
+        match event.what {
+            What::Reserved { .. } => promised = true,
+            What::Started { .. } => (runs, told) = (event.slot, event.at),
+            What::Ran { .. } => told = event.at,
+            What::Stopped => runs = None,
+            What::Joined { .. } if beside => {
+                assert_eq!(told, event.at, "{event} beside {runs:?}");
+                joined += 1;
+            }
+            _ => {}
+        }
+    }
+    joined
+}
+
 /// Whom the scheduler chose in 6 s with tasks that compute, sleep, start others and end, and two
 /// reservations, with what was left of the budget and the deadline to the nanosecond.
 ///
@@ -116,6 +139,9 @@ fn decides_as_the_kernel_did(name: &str) {
     assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
     let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
+    let joined = what_was_used_is_told_before_shares_change(&events);
+    eprintln!("{name}: {joined} joined beside another and reservations");
+    assert!(joined > 3, "{name}: {joined}");
 
     let mut again = Again {
         policy: fresh(name),
@@ -152,7 +178,8 @@ fn decides_as_the_kernel_did(name: &str) {
 
 /// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
 /// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
-/// recorded: tried with `LX_TIMER`. Without `grouping.changes` the group's weight does not reach its
+/// recorded: tried with `LX_TIMER`. Without `lx_takes_share` somebody joins before what was used is told.
+/// Without `grouping.changes` the group's weight does not reach its
 /// task.
 #[test]
 fn bebs_decides_as_the_kernel_did() {

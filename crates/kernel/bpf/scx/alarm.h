@@ -26,8 +26,9 @@ LX_CALLED u32 lx_set_alarm(struct lx_cpu *c LX_GIVEN, u64 at)
 	struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &c->cpu);
 
 	c->armed = at;
-	if (alarm)
-		bpf_timer_start(&alarm->timer, at, BPF_F_TIMER_ABS);
+	/* Kernels may need memory for it; whoever decides next tries again. */
+	if (alarm && bpf_timer_start(&alarm->timer, at, BPF_F_TIMER_ABS))
+		c->armed = 0;
 	return 0;
 }
 

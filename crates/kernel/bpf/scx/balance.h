@@ -71,7 +71,7 @@ LX_CALLED u32 lx_take_from(u32 cpu, u32 k)
 	now = lx_charge(c, now);
 	/* It may have been sent elsewhere meanwhile, or not wait any more. */
 	if (t->home == cpu && t->queued) {
-		lx_settle_in(c, t, NULL, slot, now);
+		lx_settle_in(c, t, slot, now);
 		lx_wakes(c, now, slot);
 	}
 	lx_unlock(&c->lock);

@@ -46,6 +46,7 @@ enum {
 	SCX_KICK_IDLE = 1 << 0,
 	SCX_KICK_PREEMPT = 1 << 1,
 	HRTIMER_SOFTIRQ = 8,
+	SCHED_IDLE = 5,
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
@@ -103,6 +104,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	int pid;
 	int static_prio;
+	unsigned int policy;
 	unsigned int __state;
 	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
 	unsigned int on_cpu;

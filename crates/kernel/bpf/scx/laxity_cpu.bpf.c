@@ -89,7 +89,6 @@ void laxity_enqueue(u64 *ctx)
 	u64 flags = ctx[1], now;
 	u32 slot = 0, cpu = lx_cpu_of(p);
 	struct lx_task *t = lx_task_noted(p, &slot);
-	struct lx_reservation *r;
 	struct lx_outcome o;
 	struct lx_cpu *c;
 	int first;
@@ -120,13 +119,13 @@ void laxity_enqueue(u64 *ctx)
 		if (!lx_is_active(home) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))
 			lx_quit(t, slot);
 	}
+	/* First, since a reservation that is given back counts on its own CPU. */
+	if (t->pending)
+		lx_adopt(t, slot, bpf_ktime_get_ns());
 	if (!lx_is_bound(t) && t->home != cpu)
 		lx_depart(t, slot, bpf_ktime_get_ns(), cpu);
 	if (setup.cpus > 1)
 		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
-	if (t->pending)
-		lx_adopt(t, slot, bpf_ktime_get_ns());
-	r = lx_reservation_of(t);
 	c = lx_enter(t);
 	if (!c) {
 		/* The lock was not to be had: nobody is lost for that. */
@@ -137,8 +136,8 @@ void laxity_enqueue(u64 *ctx)
 	if (lx_steps_aside(c, slot, flags)) {
 		first = o.preempt = 0;
 	} else {
-		now = lx_look(c, bpf_ktime_get_ns());
-		lx_settle_in(c, t, r, slot, now);
+		now = lx_look(c, bpf_ktime_get_ns(), slot);
+		lx_settle_in(c, t, slot, now);
 		lx_wakes(c, now, slot);
 		lx_conclude(c, now, &o);
 		first = o.preempt && o.slot == slot && c->cpu == cpu;
@@ -159,7 +158,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (setup.cpus > 1 && !o.preempt && !r && !lx_member(slot)->pinned) {
+	if (setup.cpus > 1 && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 		/* It will look for work elsewhere. */
@@ -325,8 +324,7 @@ SEC("struct_ops/running")
 void laxity_running(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u32 slot = 0, cpu = lx_cpu_of(p);
-	struct lx_reservation *r;
+	u32 slot = 0, was_held, cpu = lx_cpu_of(p);
 	struct lx_outcome o;
 	struct lx_task *t;
 	struct lx_cpu *c;
@@ -341,26 +339,30 @@ void laxity_running(u64 *ctx)
 	t = lx_task_of(p, &slot);
 	if (!t)
 		return;
-	if (t->home != cpu) {
-		/* Of a reservation elsewhere: not charged. */
-		if (t->reservation)
-			return;
+	/* It may be one that runs since before it could be noted. */
+	if (p->scx.dsq_vtime != (u64)slot + 1)
+		lx_note_slot(p, slot + 1);
+	if (t->home != cpu)
 		lx_depart(t, slot, now, cpu);
-	}
-	if (t->queued)
-		lx_let_go(t);
-	r = lx_reservation_of(t);
 	c = lx_enter(t);
 	if (!c)
 		return;
+	/* Of a reservation elsewhere: not charged. */
+	if (c->cpu != cpu) {
+		lx_unlock(&c->lock);
+		return;
+	}
 	now = lx_charge(c, now);
-	lx_settle_in(c, t, r, slot, now);
+	lx_settle_in(c, t, slot, now);
 	lx_wakes(c, now, slot);
+	was_held = t->queued;
 	t->queued = 0;
 	c->chosen = slot;
 	lx_runs(c, now, slot);
 	lx_conclude(c, now, &o);
 	lx_unlock(&c->lock);
+	if (was_held)
+		lx_let_go(t);
 	lx_act(&o);
 }
 
@@ -458,8 +460,9 @@ void laxity_exit_task(u64 *ctx)
 	t = lx_task_of(p, &slot);
 	if (!ref || !t)
 		return;
-	lx_quit(t, slot);
+	/* Before it quits, so that nobody promises it anything after that. */
 	ref->slot = 0;
+	lx_quit(t, slot);
 	t->pid = 0;
 	lx_let_go(t);
 	lx_give_slot(slot);

@@ -53,10 +53,11 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 		r->used = 0;
 }
 
-/* Under the lock: a task without servers gets into some. */
-LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t,
-			    const struct lx_reservation *r, u32 slot, u64 now)
+/* Under the lock: a task without servers gets into some. Only under it what a task is of is the truth: with
+ * its reservation it also gets that one's CPU. */
+LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t, u32 slot, u64 now)
 {
+	const struct lx_reservation *r = lx_reservation_of(t);
 	struct lx_member *m = lx_member(slot);
 	u32 server;
 
@@ -79,16 +80,18 @@ LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t,
 	lx_attach(&c->servers, server, slot);
 }
 
-/* To the servers of another CPU, which it enters later. */
+/* To the servers of another CPU, which it enters later; unless it has a reservation by now. */
 LX_INLINE void lx_depart(struct lx_task *t, u32 slot, u64 now, u32 to)
 {
 	struct lx_cpu *c = lx_enter(t);
 
 	if (!c)
 		return;
-	now = lx_charge(c, now);
-	lx_go(c, t, NULL, slot, now);
-	t->home = to;
+	if (!t->reservation && !t->pending) {
+		now = lx_charge(c, now);
+		lx_go(c, t, NULL, slot, now);
+		t->home = to;
+	}
 	lx_unlock(&c->lock);
 }
 
@@ -96,15 +99,15 @@ LX_INLINE void lx_depart(struct lx_task *t, u32 slot, u64 now, u32 to)
  * none. */
 LX_INLINE void lx_adopt(struct lx_task *t, u32 slot, u64 now)
 {
-	struct lx_reservation *from = lx_reservation_of(t);
-	u32 number = lx_is_bound(t), to = lx_bound_to(t);
 	struct lx_cpu *c = lx_enter(t);
 
 	if (!c)
 		return;
 	now = lx_charge(c, now);
 	if (t->pending) {
-		lx_go(c, t, from, slot, now);
+		u32 number = lx_is_bound(t), to = lx_bound_to(t);
+
+		lx_go(c, t, lx_reservation_of(t), slot, now);
 		t->reservation = number;
 		t->pending = 0;
 		if (number)
@@ -116,7 +119,6 @@ LX_INLINE void lx_adopt(struct lx_task *t, u32 slot, u64 now)
 /* A task is gone. */
 LX_INLINE void lx_quit(struct lx_task *t, u32 slot)
 {
-	struct lx_reservation *r = lx_reservation_of(t);
 	u64 now = bpf_ktime_get_ns();
 	struct lx_cpu *c = lx_enter(t);
 	u32 pending = 0;
@@ -124,7 +126,7 @@ LX_INLINE void lx_quit(struct lx_task *t, u32 slot)
 	if (!c)
 		return;
 	now = lx_charge(c, now);
-	lx_go(c, t, r, slot, now);
+	lx_go(c, t, lx_reservation_of(t), slot, now);
 	if (t->pending && t->pending != LX_RELEASE)
 		pending = t->pending;
 	t->pending = 0;

@@ -71,7 +71,6 @@ struct lx_request {
 LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct lx_reservation *r;
 	struct lx_outcome o;
 	struct lx_cpu *c = lx_enter(t);
 	u32 runs;
@@ -85,18 +84,32 @@ LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 		return;
 	}
 	lx_adopt(t, slot, now);
-	r = lx_reservation_of(t);
 	c = lx_enter(t);
 	if (!c)
 		return;
 	now = lx_charge(c, now);
 	if (t->queued) {
-		lx_settle_in(c, t, r, slot, now);
+		lx_settle_in(c, t, slot, now);
 		lx_wakes(c, now, slot);
 	}
 	lx_conclude(c, now, &o);
 	lx_unlock(&c->lock);
 	lx_act(&o);
+}
+
+/* A task shall be of a reservation, if it is still there: its slot may be another's by now. */
+LX_INLINE u32 lx_promise(struct task_struct *p, struct lx_task *t, u32 number)
+{
+	struct lx_cpu *c = lx_enter(t);
+	u32 there;
+
+	if (!c)
+		return 0;
+	there = lx_task_of(p, NULL) == t && !t->reservation && !t->pending;
+	if (there)
+		t->pending = number;
+	lx_unlock(&c->lock);
+	return there;
 }
 
 /* A reservation for a task that has none. Whether it fits was asked before, by whoever knows what to
@@ -129,8 +142,10 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	if (!r)
 		return ENOMEM;
 	now = bpf_ktime_get_ns();
-	if (!lx_lock(&c->lock))
+	if (!lx_lock(&c->lock)) {
+		r->used = 0;
 		return EBUSY;
+	}
 	now = lx_charge(c, now);
 	lx_catch_up(&c->servers, now);
 	share = lx_share(q->budget, q->period, 1);
@@ -156,7 +171,10 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->pid = p->pid;
 	r->owner = q->owner;
 	lx_unlock(&c->lock);
-	t->pending = number;
+	if (!lx_promise(p, t, number)) {
+		lx_drop(number);
+		return ESRCH;
+	}
 	lx_nudge(t, slot);
 	return 0;
 }

@@ -7,6 +7,9 @@
 #define LAXITY_SCX_RESERVATIONS_H
 
 #define LX_RESERVATIONS 256
+/* Tasks of a reservation take turns, a budget each, so one of n that compute waits n periods. The kernel
+ * takes a scheduler away that lets a task wait for 30 s: nobody shall wait for so long, in ns. */
+#define LX_ALL_TURNS 20000000000ULL
 /* In place of a reservation that a task shall be of: none. */
 #define LX_RELEASE (~0U)
 
@@ -86,7 +89,7 @@ LX_INLINE void lx_drop(u32 number)
 	lx_unlock(&c->lock);
 }
 
-/* A child of a task whose reservation passes on. */
+/* A child of a task whose reservation passes on, to as many as can take turns. */
 LX_INLINE void lx_inherit(struct lx_task *t)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
@@ -104,7 +107,7 @@ LX_INLINE void lx_inherit(struct lx_task *t)
 	if (!c || !r->inherit || !lx_lock(&c->lock))
 		return;
 	s = lx_server(&c->servers, r->server);
-	if (r->used && s->members) {
+	if (r->used && s->members && (s->members + 1) * r->period <= LX_ALL_TURNS) {
 		s->members++;
 		t->pending = number;
 	}

@@ -241,6 +241,9 @@ LX_INLINE struct lx_task *lx_task_noted(struct task_struct *p, u32 *slot)
 	}
 	t = lx_task_of(p, slot);
 	lx_note_slot(p, t ? *slot + 1 : 0);
+	/* Threads that execute a program get the number of their process. */
+	if (t)
+		t->pid = p->pid;
 	return t;
 }
 
@@ -285,11 +288,13 @@ LX_INLINE int lx_is_shut(const struct lx_cpu *c)
 	return setup.cpus > 1 && (LX_SEEN(c->shut) || !lx_is_active(c->cpu));
 }
 
-/* 20 - nice, from 1 to 40. */
+/* 20 - nice, from 1 to 40; least for what shall run when nothing else does. */
 LX_INLINE u32 lx_weight_of(struct task_struct *p)
 {
 	u32 weight = 140 - p->static_prio;
 
+	if (p->policy == SCHED_IDLE)
+		return 1;
 	return weight - 1 < 40 ? weight : 20;
 }
 
@@ -337,16 +342,33 @@ LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 	return now;
 }
 
-/* The same for events of others: what the running task has used is booked when it matters, at the
- * latest when its budget is over. Until then the limit on what is used ahead (lx_limit_ahead) sees
- * the running one less far ahead than it is, and gives back that much less. */
-LX_INLINE u64 lx_look(struct lx_cpu *c, u64 now)
+/* Whether a task that wakes takes a share from the others, and something is promised: one without a server,
+ * or whose server does not count with all of its weight. */
+LX_INLINE int lx_takes_share(struct lx_cpu *c, u32 slot)
+{
+	u32 server = lx_member(slot)->server;
+	const struct lx_server *s;
+
+	if (!c->servers.need)
+		return 0;
+	if (server == LX_NONE)
+		return 1;
+	s = lx_server(&c->servers, server);
+	return s->kind == LX_SHARED && s->counted < s->weight;
+}
+
+/* The same for a task that wakes: what the running one has used is booked when it matters. That is at the
+ * latest when its budget is over, and where shares change hands: what it has used already it cannot give.
+ * Until then the limit on what is used ahead (lx_limit_ahead) sees the running one less far ahead than it
+ * is, and gives back that much less. */
+LX_INLINE u64 lx_look(struct lx_cpu *c, u64 now, u32 slot)
 {
 	now = lx_max(now, c->clock);
 	if (c->current != LX_NONE) {
 		u32 server = lx_member(c->current)->server;
 
-		if (server == LX_NONE || now - c->since >= lx_server(&c->servers, server)->left)
+		if (server == LX_NONE || now - c->since >= lx_server(&c->servers, server)->left ||
+		    lx_takes_share(c, slot))
 			return lx_charge(c, now);
 	}
 	c->clock = now;
@@ -465,6 +487,7 @@ LX_INLINE int lx_hand_over(struct lx_task *t, u32 cpu, u64 slice)
 {
 	u64 coming, queue = SCX_DSQ_LOCAL;
 	struct task_struct *p;
+	int there = 1;
 
 	t->queued = 0;
 	p = bpf_kptr_xchg(&t->task, NULL);
@@ -474,10 +497,12 @@ LX_INLINE int lx_hand_over(struct lx_task *t, u32 cpu, u64 slice)
 	if (setup.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		queue = SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p);
 	scx_bpf_dsq_insert(p, queue, slice, 0);
-	if (setup.cpus > 1 && lx_coming(p) != coming)
+	if (setup.cpus > 1 && lx_coming(p) != coming) {
 		scx_bpf_dispatch_cancel();
+		there = 0;
+	}
 	bpf_task_release(p);
-	return 1;
+	return there;
 }
 
 LX_INLINE void lx_set_slice(struct task_struct *p, u64 slice)

@@ -126,6 +126,14 @@ kill $holder
 wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
+echo "== inherited"
+# They take turns; who would wait for its own for half a minute is not let in.
+kernel-cpu run 1000000 10000000 sh -c 'for i in 1 2 3 4; do sleep 2 & done; touch /tmp/four; wait' &
+family=$!
+while [ ! -e /tmp/four ]; do sleep 0.1; done
+kernel-cpu status | grep reservation
+wait $family
+
 echo "== at once"
 # Half of the CPU each, which is more than the 95 % that there are.
 for number in 1 2; do

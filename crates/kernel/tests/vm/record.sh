@@ -24,6 +24,8 @@ tasks forks 40 >/dev/null
 renice -n 3 $answers >/dev/null
 # While it runs; it counts when the task next waits its turn.
 echo 175 >$groups/one/cpu.weight
+# Those that come while reservations are there.
+for many in 1 2 3 4 5 6 7 8; do sleep 0.1$many; done
 wait
 echo "== $policy"
 cat /tmp/lost /tmp/first /tmp/second

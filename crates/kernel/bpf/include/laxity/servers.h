@@ -41,6 +41,9 @@ struct lx_rules {
 	u32 unblocked;
 };
 
+/* Places that best effort leaves to reservations. */
+#define LX_SPARED 256
+
 /* So much work takes so long with a share. */
 struct lx_round {
 	u64 work;
@@ -389,6 +392,8 @@ LX_CALLED u32 lx_found(struct lx_servers *q LX_GIVEN, u64 now, u32 weight, u64 b
 	u32 i;
 
 	lx_catch_up(q, now);
+	if (!period && q->living >= LX_SERVERS - LX_SPARED)
+		return LX_NONE;
 	i = q->vacant;
 	if (i != LX_NONE)
 		q->vacant = lx_server(q, i)->next;
