@@ -236,8 +236,8 @@ mod live {
     ///
     /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it
     /// waits in vain for one of that user), when the server holds to a scheduler that is gone (tried with
-    /// `identity` always the same), and when what a child has is looked up by the number of the first
-    /// task.
+    /// `identity` always the same), when what a child has is looked up by the number of the first
+    /// task, and when a recording that is cut short is no JSON, as it was.
     #[test]
     fn programs_of_users_reserve_for_themselves() {
         if !available() {
@@ -298,6 +298,15 @@ mod live {
         let trace = part(&text, "trace");
         says(trace, &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"]);
         is_a_trace(part(&text, "events"));
+        let cut = part(&text, "cut short");
+        says(cut, &["slices in /tmp/cut.json", "ended with 130\n"]);
+        assert!(cut.ends_with("]}\n"), "{cut}");
+        let hidden = part(&text, "hidden");
+        assert!(hidden.starts_with("ended with 0\n"), "it is not hidden: {hidden}");
+        says(hidden, &["Policy bebs-credit", "Inferred", "ended with 0\n"]);
+        let gone = part(&text, "taken away");
+        says(gone, &["slices in /tmp/gone.json", "the scheduler is not up", "ended with 1\n"]);
+        assert!(gone.ends_with("]}\n"), "{gone}");
         let suspended = part(&text, "suspended");
         assert_eq!(number(suspended, "jobs 50", "missed"), 0, "{suspended}");
         let share = part(&text, "share");

@@ -95,6 +95,23 @@ periodic_ends
 echo "== events"
 cat /tmp/trace.json
 
+echo "== cut short"
+record() {
+    laxity cpu record "$1" --for 1min 2>&1 &
+    recorder=$!
+    sleep 1
+}
+record /tmp/cut.json
+kill $recorder
+told wait $recorder
+tail -n 1 /tmp/cut.json
+
+echo "== hidden"
+# Its own /sys has no /sys/fs/bpf.
+ip netns add other
+told ip netns exec other ls /sys/fs/bpf
+told ip netns exec other laxity cpu status
+
 echo "== suspended"
 # What the server granted is kept while it does not run.
 $setpriv --reuid 1003 laxity cpu run --runtime 5ms --period 20ms -- tasks periodic 20000 4000 50 >/tmp/kept &
@@ -152,8 +169,12 @@ told as 1000 laxity cpu release "$(cat /tmp/child)"
 wait_for not_held_by 1000
 kill "$(cat /tmp/child)"
 
-echo "== another scheduler"
+echo "== taken away"
+record /tmp/gone.json
 laxity cpu down
+told wait $recorder
+tail -n 1 /tmp/gone.json
+echo "== another scheduler"
 told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 laxity cpu up --policy berate
 told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
