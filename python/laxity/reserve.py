@@ -139,7 +139,8 @@ def _ask(name: str, request: dict, wanted: str) -> dict:
         try:
             server.connect(path)
         except PermissionError as error:
-            raise Unreachable(f"{path}: {error}; the socket's group may ask") from error
+            raise Unreachable(f"{path}: {error}; the socket's group may use it, "
+                              "see `laxity cpu serve --group`") from error
         except OSError as error:
             raise Unreachable(f"{path}: {error}; is `laxity cpu serve` running?") from error
         line = b""

@@ -127,9 +127,9 @@ impl fmt::Display for CpuError {
                 "this kernel has no sched_ext: Linux 6.18 or later with CONFIG_SCHED_CLASS_EXT, \
                  CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF has it",
             ),
-            CpuError::NoFileSystem => f.write_str(
-                "no BPF file system is mounted; mount one: mount -t bpf bpf /sys/fs/bpf",
-            ),
+            CpuError::NoFileSystem => {
+                f.write_str("there is no BPF file system; mount it: mount -t bpf bpf /sys/fs/bpf")
+            }
             CpuError::Other => f.write_str(
                 "the scheduler was brought up by another version of laxity; \
                  `laxity cpu down` and `laxity cpu up` give it this one",

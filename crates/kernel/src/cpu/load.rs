@@ -1,5 +1,7 @@
 //! The programs: loaded with a policy and pinned, or opened over the pins to ask them something.
 
+use std::hash::{DefaultHasher, Hasher as _};
+
 use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
 
 use super::words::heard;
@@ -34,10 +36,9 @@ fn pinned_as(map: &str) -> Option<&str> {
 
 /// A pin that only programs over the same tables look for: others could not tell what lies where.
 fn mark() -> String {
-    // Of FNV-1a.
-    let (start, prime) = (0xcbf2_9ce4_8422_2325u64, 0x0100_0000_01b3);
-    let hash = OBJECT.iter().fold(start, |hash, b| (hash ^ u64::from(*b)).wrapping_mul(prime));
-    format!("of-{hash:016x}")
+    let mut hasher = DefaultHasher::new();
+    hasher.write(OBJECT);
+    format!("of-{:016x}", hasher.finish())
 }
 
 /// Where bits of the policy go before anything is loaded.
