@@ -279,6 +279,14 @@ impl Servers {
         } else {
             self.enter_ready(s);
         }
+        let server = &self.servers[s as usize];
+        // Its weight was lowered, and it slept before that one was all that counts.
+        if self.rules.load == Load::Unblocked
+            && server.kind == Kind::Shared
+            && server.counted > server.weight
+        {
+            self.uncount(now, now, s);
+        }
     }
 
     /// Nothing of a server is runnable any more.

@@ -116,7 +116,12 @@ impl Servers {
         if server.counted == 0 || weight == old {
             return;
         }
+        // Asleep it does not take more: it counts with what it has when it wakes.
+        let asleep = server.state == State::Blocked && self.rules.load == Load::Unblocked;
         if weight > server.counted {
+            if asleep {
+                return;
+            }
             self.returns.remove(s);
             self.count(now, s);
             return;
@@ -138,7 +143,9 @@ impl Servers {
             }
             self.ready.rekey(s, deadline);
         }
-        self.uncount(now, now, s);
+        if !asleep {
+            self.uncount(now, now, s);
+        }
     }
 
     /// Another budget or period, for deadlines equal to periods. A larger share is in force from

@@ -103,7 +103,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use laxity_core::Time;
-    use laxity_cpu::{Attributes, CpuId, Policy as _, TaskId};
+    use laxity_cpu::{Attributes, CpuId, Nice, Policy as _, TaskId};
 
     use super::*;
 
@@ -132,6 +132,46 @@ mod tests {
     fn budgets_that_are_recharged_at_once_are_short() {
         assert_eq!(budgets("bebs-credit"), [1000, 200]);
         assert_eq!(budgets("bebs"), [15_000, 300]);
+    }
+
+    /// What fraction of the CPU, in thousandths, a task has that wakes beside one whose nice value was
+    /// changed to `nice` while it slept, and which then sleeps on for so long or wakes as well.
+    fn share_beside(nice: i8, asleep: Span, wakes: bool) -> u64 {
+        let (stays, sleeper, job) = (TaskId(0), TaskId(1), Span(100_000));
+        let mut servers = Policy::named("bebs").expect("a policy").servers();
+        let mut now = Time(0);
+        for task in [sleeper, stays] {
+            servers.join(now, task, &Attributes::default()).expect("room");
+            servers.wake(now, task);
+            servers.pick(now, CpuId(0));
+            now += job;
+            servers.block(now, task, job);
+        }
+        let niced = Attributes::best_effort(Nice::new(nice).expect("nice"));
+        servers.change(now, sleeper, &niced).expect("best effort");
+        now += asleep;
+        servers.timer(now);
+        if wakes {
+            servers.wake(now, sleeper);
+        }
+        now += Span::from_millis(100);
+        servers.timer(now);
+        servers.wake(now, stays);
+        let (budget, period, _) = servers.server_of(stays).expect("a server");
+        budget.0 * 1000 / period.0
+    }
+
+    /// Fails when a weight that is raised in sleep counts at once, when one that is lowered counts
+    /// no more before the sleep is long enough, and when what was lowered counts on after it.
+    #[test]
+    fn a_sleeper_counts_with_the_weight_that_it_slept_with_and_wakes_with_the_new_one() {
+        let (short, long) = (Span::from_millis(10), Span::from_millis(2_000));
+        // Weights of 40, 20 and 1.
+        for nice in [-20, 0, 19] {
+            assert_eq!(share_beside(nice, short, false), 500, "{nice}");
+            assert_eq!(share_beside(nice, long, false), 1000, "{nice}");
+        }
+        assert_eq!([-20, 0, 19].map(|nice| share_beside(nice, short, true)), [333, 500, 952]);
     }
 
     #[test]

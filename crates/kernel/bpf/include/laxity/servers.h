@@ -241,6 +241,9 @@ LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	} else {
 		lx_enter_ready(q, i);
 	}
+	/* Its weight was lowered, and it slept before that one was all that counts. */
+	if (q->rules.unblocked && s->kind == LX_SHARED && s->counted > s->weight)
+		lx_uncount(q, now, now, i);
 	return 0;
 }
 

@@ -210,7 +210,7 @@ LX_INLINE void lx_catch_up(struct lx_servers *q, u64 now)
 LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weight)
 {
 	struct lx_server *s = lx_server(q, i);
-	u32 old = s->weight;
+	u32 old = s->weight, asleep = s->state == LX_BLOCKED && q->rules.unblocked;
 	u64 period;
 
 	lx_catch_up(q, now);
@@ -222,6 +222,9 @@ LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weigh
 	if (!s->counted || weight == old || s->kind != LX_SHARED)
 		return 0;
 	if (weight > s->counted) {
+		/* It counts with what it has when it wakes. */
+		if (asleep)
+			return 0;
 		lx_will_not_return(q, i);
 		lx_count(q, now, i);
 		return 0;
@@ -233,7 +236,8 @@ LX_CALLED u32 lx_renice(struct lx_servers *q LX_GIVEN, u64 now, u32 i, u32 weigh
 			lx_heap_rekey(&q->expired, i, s->end + q->advanced);
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
-	lx_uncount(q, now, now, i);
+	if (!asleep)
+		lx_uncount(q, now, now, i);
 	return 0;
 }
 
