@@ -78,6 +78,7 @@ LX_INLINE void lx_weigh(struct lx_task *t, u32 slot, u32 weight, u64 now)
 	lx_record(LX_WEIGHED, c, now, slot, weight, 0);
 	if (m->server != LX_NONE && m->server != c->crowd)
 		lx_renice(&c->servers, now, m->server, weight);
+	lx_end_at_next(c, now);
 	lx_unlock(&c->lock);
 }
 

@@ -106,16 +106,19 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lx_rules *rul
 #include "berate.h"
 #include "transition.h"
 
-/* The next budget (rules.rs, `Adaptation::budget`). */
-LX_INLINE u64 lx_budget(const struct lx_rules *r, struct lx_server *s)
+/* The average that the next budget is made of. */
+LX_INLINE u64 lx_basis(const struct lx_rules *r, const struct lx_server *s)
 {
 	u64 used = s->average_used;
 	u64 drift = (s->average > used ? s->average - used : used - s->average) * 1000;
 
-	if (!used || drift > used * r->lazy)
-		s->average_used = s->average;
-	used = s->average_used + s->average_used * r->margin / 1000;
-	return lx_min(lx_max(used, r->least), r->most);
+	return !used || drift > used * r->lazy ? s->average : used;
+}
+
+/* The budget that an average makes (rules.rs, `Adaptation::budget`). */
+LX_INLINE u64 lx_budget(const struct lx_rules *r, u64 average)
+{
+	return lx_min(lx_max(average + average * r->margin / 1000, r->least), r->most);
 }
 
 /* A new period begins at `release`; `original` is when it would have begun without slack. */
@@ -125,7 +128,8 @@ LX_CALLED u32 lx_renew(struct lx_servers *q LX_GIVEN, u32 i, u64 release, u64 or
 	u64 budget = s->declared_budget, period = s->declared_period;
 
 	if (s->kind == LX_SHARED) {
-		budget = lx_budget(&q->rules, s);
+		s->average_used = lx_basis(&q->rules, s);
+		budget = lx_budget(&q->rules, s->average_used);
 		period = lx_period(&q->bandwidth, budget, s->weight);
 		if (period > q->rules.longest) {
 			budget = lx_max(lx_mul_div(budget, q->rules.longest, period, 0), 1);
