@@ -123,17 +123,32 @@ fn what_was_used_is_told_before_shares_change(events: &[Event]) -> u32 {
 /// reservations, with what was left of the budget and the deadline to the nanosecond.
 ///
 /// In the simulator, which knows nothing of that, more than four fifths of the turns are in the same
-/// order, 88 to 96 %; under another policy it is at least a tenth less, 52 to 67 %. What differs begins
-/// where processes start in numbers: a switch, the end of a budget and an interrupt do not always take
-/// the same time there. Among tasks that compute it stays a while, since turns of a millisecond that
-/// begin one too late are all another's.
-fn decides_as_the_kernel_did(name: &str) {
+/// order, as a rule 88 to 96 %; under another policy it is at least a tenth less, 52 to 67 %. What differs
+/// begins where processes start in numbers: a switch, the end of a budget and an interrupt do not always
+/// take the same time there. Among tasks that compute it stays a while, since turns of a millisecond that
+/// begin one too late are all another's. In one of six beginnings it stays to the end (78 % under `bebs`): so
+/// one of two has to be alike; the decisions are the same in each.
+fn decides_as_the_kernel_did(name: &str, told: bool) {
     if !available() {
         return;
     }
+    if !is_replayed(name, told, "0") {
+        assert!(is_replayed(name, told, "0.02"), "{name}: neither beginning is alike");
+    }
+}
+
+/// A run that begins after a while: whether its turns are in the order of the simulator under this policy, and
+/// not under another. That all decisions are those of the Rust policy is asserted.
+fn is_replayed(name: &str, told: bool, after: &str) -> bool {
     let mut programs: Vec<_> = ["kernel-cpu", "tasks"].map(example).into();
     programs.extend(["nice", "renice"].map(program));
-    let text = machine::run_with(&["--for", "cpu"], "record.sh", &[name], &programs, &[]);
+    let text = machine::run_with(
+        &["--for", "cpu"],
+        "record.sh",
+        &[name, if told { "1" } else { "0" }, after],
+        &programs,
+        &[],
+    );
     let said = part(&text, name);
     assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");
     assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
@@ -170,10 +185,8 @@ fn decides_as_the_kernel_did(name: &str) {
         (turns, time)
     };
     let (turns, time) = agreement(name);
-    assert!(turns > 80 && time > 70, "{name}: {turns} % of turns, {time} % of time");
-    for other in POLICIES.into_iter().filter(|other| *other != name) {
-        assert!(agreement(other).0 + 10 < turns, "{name}: {turns} % of turns");
-    }
+    let mut others = POLICIES.into_iter().filter(|other| *other != name);
+    turns > 80 && time > 70 && others.all(|other| agreement(other).0 + 10 < turns)
 }
 
 /// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
@@ -183,15 +196,21 @@ fn decides_as_the_kernel_did(name: &str) {
 /// task.
 #[test]
 fn bebs_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("bebs");
+    decides_as_the_kernel_did("bebs", false);
 }
 
 #[test]
 fn bebs_credit_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("bebs-credit");
+    decides_as_the_kernel_did("bebs-credit", false);
 }
 
 #[test]
 fn berate_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("berate");
+    decides_as_the_kernel_did("berate", false);
+}
+
+/// The same where the kernel tells who starts and who stops, as later ones have to.
+#[test]
+fn what_is_told_makes_no_other_decisions() {
+    decides_as_the_kernel_did("bebs-credit", true);
 }

@@ -52,39 +52,6 @@ LX_INLINE void lx_call_active(void)
 			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
 }
 
-/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
- * left alone; a timer that is set twice calls once too often. */
-static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
-{
-	struct lx_cpu *c = lx_cpu(*key);
-	u64 due, now = bpf_ktime_get_ns();
-	u32 round;
-	(void)map;
-
-	if (!c)
-		return 0;
-	LX_SEEN(c->armed) = 0;
-	due = LX_SEEN(c->due);
-	if (due == LX_NEVER)
-		return 0;
-	if (due > now + LX_SOON) {
-		LX_SEEN(c->armed) = due;
-		/* Somebody may have wanted it earlier in between. */
-		for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
-			bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
-			if (LX_SEEN(c->due) >= due)
-				break;
-			due = LX_SEEN(c->due);
-		}
-		return 0;
-	}
-	if (lx_is_shut(c))
-		lx_call_active();
-	else
-		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
-	return 0;
-}
-
 /* Whether a task is a CPU's thread to which the kernel leaves soft interrupts when there are many. */
 LX_INLINE int lx_is_soft(const struct task_struct *p)
 {

@@ -39,6 +39,7 @@ enum {
 	SCX_OPS_ENQ_EXITING = 1 << 2,
 	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
 	TASK_DEAD = 0x80,
+	MAX_RT_PRIO = 100,
 	PF_KTHREAD = 0x00200000,
 	SCX_TASK_QUEUED = 1 << 0,
 	SCX_OPSS_QSEQ_SHIFT = 2,
@@ -50,8 +51,12 @@ enum {
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
+#define SCX_ENQ_WAKEUP (1ULL << 0)
 /* Nobody else is there: who wants it to run must make the CPU look again. */
 #define SCX_ENQ_LAST (1ULL << 41)
+/* Before those that wait in a queue; its number is that of the running kernel. */
+enum scx_enq_flags { SCX_ENQ_HEAD = 1 << 4 };
+#define lx_enq_head __builtin_preserve_enum_value(*(enum scx_enq_flags *)SCX_ENQ_HEAD, 1)
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
 /* Of the CPU in the low bits. */
@@ -86,6 +91,7 @@ struct thread_info {
 
 struct sched_entity {
 	u64 exec_start;
+	u64 sum_exec_runtime;
 };
 
 struct upid {

@@ -34,6 +34,8 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 #include "state.h"
 #include "reservations.h"
 #include "move.h"
+#include "notice.h"
+#include "called.h"
 #include "balance.h"
 #include "hotplug.h"
 #include "requests.h"
@@ -75,11 +77,21 @@ int laxity_select_cpu(u64 *ctx)
 	return cpu;
 }
 
-/* Whether a task comes to wait because another was chosen, and nothing else is new. */
+/* Whether a task that is put aside waits because another was chosen, and nothing else is new. */
 LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
 {
-	return lx_member(slot)->runnable && c->chosen != slot && c->chosen != LX_NONE &&
-	       !(flags & SCX_ENQ_LAST) && lx_due(&c->servers) >= c->due;
+	return c->chosen != slot && c->chosen != LX_NONE && !(flags & SCX_ENQ_LAST) &&
+	       lx_due(&c->servers) >= c->due &&
+	       lx_heap_first(&c->servers.ready) != lx_member(slot)->server;
+}
+
+/* Whether who comes to wait may have the CPU at once: not one that is put aside just now, for whom the
+ * kernel has somebody else already. While the thread for soft interrupts waits, `dispatch` is to see each
+ * switch. */
+LX_INLINE int lx_may_go_first(const struct lx_cpu *c, int aside, u64 flags)
+{
+	return setup.told || ((!aside || flags & SCX_ENQ_LAST) && c->depth < LX_BELOW &&
+			      c->soft == LX_NONE);
 }
 
 SEC("struct_ops/enqueue")
@@ -91,7 +103,8 @@ void laxity_enqueue(u64 *ctx)
 	struct lx_task *t = lx_task_noted(p, &slot);
 	struct lx_outcome o;
 	struct lx_cpu *c;
-	int first;
+	int aside, first, stays = 0;
+	u32 drained = 0;
 
 	if (!t) {
 		/* More tasks than there are places: they take turns before all others. */
@@ -133,25 +146,51 @@ void laxity_enqueue(u64 *ctx)
 		return;
 	}
 	c->shut = 0;
-	if (lx_steps_aside(c, slot, flags)) {
+	aside = lx_member(slot)->runnable;
+	/* Read once: to read the clock is much of the work. */
+	now = aside && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
+	if (!setup.told && aside)
+		aside = lx_comes(c, t, p, slot, flags, now);
+	t->booked = p->se.sum_exec_runtime;
+	if (aside && lx_steps_aside(c, slot, flags)) {
 		first = o.preempt = 0;
+		o.cpu = c->cpu;
 	} else {
-		now = lx_look(c, bpf_ktime_get_ns(), slot);
+		now = now ? now : bpf_ktime_get_ns();
+		if (c->depth && !aside)
+			lx_notice(c, now);
+		now = lx_look(c, now, slot);
 		lx_settle_in(c, t, slot, now);
 		lx_wakes(c, now, slot);
+		drained = c->draining;
 		lx_conclude(c, now, &o);
-		first = o.preempt && o.slot == slot && c->cpu == cpu;
+		first = o.preempt && o.slot == slot && c->cpu == cpu && lx_may_go_first(c, aside, flags);
 	}
 	if (first) {
+		c->draining = drained;
 		c->chosen = slot;
 		o.preempt = 0;
+		if (!setup.told)
+			lx_goes_first(c, slot, now);
+	} else if (!o.preempt && cpu == c->cpu && lx_may_stay(c, t, slot)) {
+		stays = 1;
+		lx_goes_below(c, slot);
 	} else {
 		lx_hold(t, p);
 		t->queued = 1;
+		if (lx_is_passed(c, slot))
+			c->draining = 1;
+		o.preempt |= c->draining;
 	}
 	lx_unlock(&c->lock);
-	if (t->soft)
+	if (stays) {
+		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | lx_enq_head);
+		return;
+	}
+	if (t->soft && (setup.told || !first))
 		lx_soft_waits(c, slot);
+	else if (!setup.told)
+		lx_finish_timers(c);
 	lx_act(&o);
 	if (first) {
 		/* Before whoever runs there, without a word from `dispatch`. */
@@ -191,9 +230,8 @@ enum lx_choice {
 	LX_IDLE,
 };
 
-/* Hands over whom the servers of a CPU choose. `before` ran last and could go on, if anybody; who could
- * not has `stopped`, by the kernel's clock. */
-LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
+/* Hands over whom the servers of a CPU choose. */
+LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
 	struct lx_outcome o;
@@ -204,7 +242,10 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 
 	if (!c || !lx_lock(&c->lock))
 		return LX_DONE;
-	now = lx_charge(c, lx_resume(c, stopped));
+	if (setup.told)
+		now = lx_charge(c, lx_resume(c, last->awake ? 0 : last->counted));
+	else
+		now = lx_again(c, last);
 	if (lx_due(&c->servers) <= now) {
 		lx_note_release(c, now);
 		lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
@@ -212,16 +253,18 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 	}
 	lx_conclude(c, now, &o);
 	slot = o.slot;
+	if (!setup.told)
+		lx_takes_over(c, slot, now);
 	c->chosen = slot;
 	lx_unlock(&c->lock);
 	o.preempt = 0;
 	lx_act(&o);
 	if (slot == LX_NONE)
 		return LX_IDLE;
-	if (slot == before) {
+	if (slot == last->slot || !setup.told)
 		lx_finish_timers(c);
+	if (slot == last->slot)
 		return LX_KEEP;
-	}
 	t = lx_task_at(slot);
 	if (!t)
 		return LX_DONE;
@@ -248,29 +291,34 @@ LX_CALLED u32 lx_choose(u32 cpu, u32 before, u64 stopped)
 SEC("struct_ops/dispatch")
 void laxity_dispatch(u64 *ctx)
 {
-	u32 round, cpu = ctx[0], before = LX_NONE;
 	struct task_struct *prev = (void *)ctx[1];
-	u64 stopped = 0;
+	u32 round, choice = LX_DONE, cpu = ctx[0];
+	struct lx_last last;
 
 	if (lx_goes(cpu)) {
 		if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 			lx_set_slice(prev, LX_UNCOUNTED);
+		else if (prev && !setup.told)
+			lx_sleeps_last(prev, LX_NONE);
 		return;
 	}
-	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
-		before = lx_yields(prev, cpu);
-	else if (prev)
-		stopped = prev->se.exec_start;
+	lx_look_at(&last, prev, cpu);
+	if (!setup.told) {
+		lx_clear(lx_cpu(cpu), last.slot);
+		lx_after(cpu, &last);
+	}
 	lx_even(cpu);
 	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
-		u32 choice = lx_choose(cpu, before, stopped);
-
+		choice = lx_choose(cpu, &last);
 		if (choice == LX_AGAIN || (choice == LX_IDLE && lx_steal(cpu)))
 			continue;
 		if (choice == LX_KEEP && prev)
 			lx_set_slice(prev, LX_SLICE);
 		break;
 	}
+	/* Many at once were not there: it asks again. */
+	if (choice == LX_AGAIN)
+		scx_bpf_kick_cpu(cpu, 0);
 }
 
 /* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
@@ -427,6 +475,8 @@ int laxity_init_task(u64 *ctx)
 	t->weighed = 0;
 	t->pid = p->pid;
 	t->soft = lx_is_soft(p);
+	t->at = (u64)p;
+	t->booked = p->se.sum_exec_runtime;
 	ref->slot = slot + 1;
 	lx_note_slot(p, slot + 1);
 	if (args->fork) {
@@ -464,6 +514,7 @@ void laxity_exit_task(u64 *ctx)
 	ref->slot = 0;
 	lx_quit(t, slot);
 	t->pid = 0;
+	t->at = 0;
 	lx_let_go(t);
 	lx_give_slot(slot);
 }
@@ -505,28 +556,28 @@ void laxity_exit(u64 *ctx)
 	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
 }
 
+#define LX_OPS                                                                                     \
+	.select_cpu = (void *)laxity_select_cpu, .enqueue = (void *)laxity_enqueue,                \
+	.dequeue = (void *)laxity_dequeue, .dispatch = (void *)laxity_dispatch,                    \
+	.set_weight = (void *)laxity_set_weight, .cpu_online = (void *)laxity_cpu_online,          \
+	.cpu_offline = (void *)laxity_cpu_offline, .cgroup_init = (void *)laxity_cgroup_init,      \
+	.cgroup_move = (void *)laxity_cgroup_move,                                                 \
+	.cgroup_set_weight = (void *)laxity_cgroup_set_weight,                                     \
+	.init_task = (void *)laxity_init_task, .exit_task = (void *)laxity_exit_task,              \
+	.disable = (void *)laxity_disable, .init = (void *)laxity_init,                            \
+	.exit = (void *)laxity_exit,                                                               \
+	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,          \
+	.timeout_ms = 30000, .name = "laxity"
+
 SEC(".struct_ops.link")
-struct sched_ext_ops laxity = {
-	.select_cpu = (void *)laxity_select_cpu,
-	.enqueue = (void *)laxity_enqueue,
-	.dequeue = (void *)laxity_dequeue,
-	.dispatch = (void *)laxity_dispatch,
+struct sched_ext_ops laxity = { LX_OPS };
+
+/* Where `setup.told` is set. */
+SEC(".struct_ops.link")
+struct sched_ext_ops laxity_told = {
+	LX_OPS,
 	.running = (void *)laxity_running,
 	.stopping = (void *)laxity_stopping,
-	.set_weight = (void *)laxity_set_weight,
-	.cpu_online = (void *)laxity_cpu_online,
-	.cpu_offline = (void *)laxity_cpu_offline,
-	.cgroup_init = (void *)laxity_cgroup_init,
-	.cgroup_move = (void *)laxity_cgroup_move,
-	.cgroup_set_weight = (void *)laxity_cgroup_set_weight,
-	.init_task = (void *)laxity_init_task,
-	.exit_task = (void *)laxity_exit_task,
-	.disable = (void *)laxity_disable,
-	.init = (void *)laxity_init,
-	.exit = (void *)laxity_exit,
-	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
-	.timeout_ms = 30000,
-	.name = "laxity",
 };
 
 char licence[] SEC("license") = "Dual MIT/GPL";

@@ -33,12 +33,7 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 {
 	struct lx_member *m = lx_member(slot);
 
-	if (c->current == slot) {
-		lx_record(LX_STOPPED, c, now, slot, 0, 0);
-		c->current = LX_NONE;
-	}
-	if (c->chosen == slot)
-		c->chosen = LX_NONE;
+	lx_leaves_here(c, slot, now);
 	if (m->server == LX_NONE) {
 		/* Of a reservation, and asleep since. */
 		if (r)
@@ -152,6 +147,7 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 		return;
 	now = lx_charge(c, now);
 	t->queued = 0;
+	lx_leaves_here(c, slot, now);
 	lx_blocks(c, now, slot);
 	lx_unlock(&c->lock);
 }
@@ -164,8 +160,7 @@ LX_INLINE void lx_forget(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 	if (!lx_lock(&c->lock))
 		return;
 	now = lx_charge(c, now);
-	if (c->chosen == slot)
-		c->chosen = LX_NONE;
+	lx_leaves_here(c, slot, now);
 	if (LX_SEEN(t->home) == c->cpu && !LX_SEEN(t->queued))
 		lx_blocks(c, now, slot);
 	lx_unlock(&c->lock);

@@ -67,6 +67,15 @@ struct lx_request {
 	u32 padding;
 };
 
+/* Under the lock: those that would go on by themselves do not, and the CPU is asked. */
+LX_INLINE void lx_drain(struct lx_cpu *c)
+{
+	if (c->depth) {
+		c->draining = 1;
+		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
+	}
+}
+
 /* A task that waits or sleeps moves now, one that runs as soon as it stops. */
 LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 {
@@ -77,7 +86,9 @@ LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
 
 	if (!c)
 		return;
-	runs = c->current == slot || c->chosen == slot;
+	runs = lx_is_here(c, slot) || c->chosen == slot;
+	if (runs)
+		lx_drain(c);
 	lx_unlock(&c->lock);
 	if (runs) {
 		scx_bpf_kick_cpu(LX_SEEN(t->home), SCX_KICK_PREEMPT);
@@ -170,6 +181,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->inherit = q->inherit;
 	r->pid = p->pid;
 	r->owner = q->owner;
+	lx_drain(c);
 	lx_unlock(&c->lock);
 	if (!lx_promise(p, t, number)) {
 		lx_drop(number);
@@ -325,6 +337,7 @@ LX_INLINE u32 lx_change_cpu(u32 cpu)
 	now = lx_charge(c, now);
 	lx_change_rules(&c->servers, now, &setup.rules);
 	lx_conclude(c, now, &o);
+	lx_drain(c);
 	lx_unlock(&c->lock);
 	lx_act(&o);
 	return 1;

@@ -16,6 +16,9 @@ struct {
 	u32 policy;
 	/* Where the kernel keeps which CPUs tasks may use; zero where it does not say. */
 	u64 active;
+	/* Whether the kernel tells who starts and who stops (here.h). */
+	u32 told;
+	u32 padding;
 } setup SEC(".data.setup");
 
 /* Why the kernel ended it. */
@@ -68,6 +71,24 @@ LX_INLINE void lx_unlock(struct lx_lock *lock)
 	__sync_lock_test_and_set(&lock->taken, 0);
 }
 
+/* So many may have been put aside in the kernel's own queue, one by the next. */
+#define LX_BELOW 8
+
+/* Where nothing is promised, the timer gives a task so long, in ns, beyond its budget: most stop by themselves
+ * before, and are charged then. */
+#define LX_GRACE 100000
+
+/* What lx_first_for answered, and to what. */
+struct lx_first {
+	u32 server;
+	u32 padding;
+	u64 end;
+	u64 budget;
+	u64 load;
+	u64 next;
+	u64 length;
+};
+
 struct lx_cpu {
 	struct lx_lock lock;
 	u32 cpu;
@@ -77,8 +98,10 @@ struct lx_cpu {
 	u64 since;
 	/* Time never goes back for the servers, whichever CPU reads the clock. */
 	u64 clock;
-	/* The kernel's clock, which stands still while it switches, when a task stopped at `clock`. */
+	/* The kernel's clock, which stands still while it switches, when a task stopped at `clock`; and how far
+	 * ours was ahead of it when it counted last, or behind: as numbers that wrap around. */
 	u64 stopped;
+	u64 ahead;
 	/* When the timer will call, if it will; when it should. */
 	u64 armed;
 	u64 due;
@@ -87,7 +110,13 @@ struct lx_cpu {
 	u32 shut;
 	/* The slot of its thread for soft interrupts, while that waits for its turn. */
 	u32 soft;
+	/* Slots of those who go on when the current one does not, the last one first (here.h). */
+	u32 depth;
+	u32 below[LX_BELOW];
+	/* Those below shall not go on by themselves: the CPU is to be asked. */
+	u32 draining;
 	u32 padding;
+	struct lx_first first;
 	/* When it compared itself with the others last. */
 	u64 evened;
 	/* What happened: counts, and the worst in ns. */
@@ -126,6 +155,9 @@ struct lx_task {
 	u32 pid;
 	/* A CPU's thread for soft interrupts. */
 	u32 soft;
+	/* Where the task is, and what of its execution is booked. */
+	u64 at;
+	u64 booked;
 };
 
 struct {
@@ -301,48 +333,53 @@ LX_INLINE u32 lx_weight_of(struct task_struct *p)
 /* The CPU in whose servers a task is, locked. */
 LX_INLINE struct lx_cpu *lx_enter(struct lx_task *t)
 {
-	u32 i;
+	u32 i, home = LX_SEEN(t->home);
+	struct lx_cpu *c = lx_cpu(home);
 
-	for (i = lx_zero; i < 16 && lx_may_loop; i += 1 + lx_zero) {
-		u32 home = LX_SEEN(t->home);
-		struct lx_cpu *c = lx_cpu(home);
-
-		if (!c)
-			return NULL;
-		if (!lx_lock(&c->lock))
-			return NULL;
-		if (LX_SEEN(t->home) == home)
-			return c;
+	if (!c || !lx_lock(&c->lock))
+		return NULL;
+	/* On another by now, as a rule not. */
+	for (i = lx_zero; LX_SEEN(t->home) != home && lx_may_loop; i += 1 + lx_zero) {
 		lx_unlock(&c->lock);
+		home = LX_SEEN(t->home);
+		c = lx_cpu(home);
+		if (i >= 16 || !c || !lx_lock(&c->lock))
+			return NULL;
 	}
-	return NULL;
+	return c;
 }
 
 #include "record.h"
 #include "budgets.h"
+
+/* Books what a task has executed up to `now`. */
+LX_INLINE void lx_book(struct lx_cpu *c, u32 slot, u64 now, u64 ran)
+{
+	u32 server = lx_member(slot)->server;
+	u64 left = server == LX_NONE ? ran : lx_server(&c->servers, server)->left;
+
+	if (ran > left) {
+		u64 late = now - lx_min(c->due, now);
+
+		ran = lx_charge_budgets(c, slot, now, ran);
+		left = lx_server(&c->servers, server)->left;
+		c->overrun = lx_max(c->overrun, lx_min(ran - lx_min(left, ran), late));
+	}
+	c->since = now;
+	lx_record(LX_RAN, c, now, slot, ran, 0);
+	if (server != LX_NONE)
+		lx_served(&c->servers, lx_server(&c->servers, server), server, now, ran);
+}
+
+#include "here.h"
 
 /* Books what the running task has used; all that is reported at `now` comes after that. */
 LX_INLINE u64 lx_charge(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);
 	c->clock = now;
-	if (c->current != LX_NONE) {
-		u32 server = lx_member(c->current)->server;
-		u64 ran = now - c->since;
-		u64 left = server == LX_NONE ? ran : lx_server(&c->servers, server)->left;
-
-		if (ran > left) {
-			u64 late = now - lx_min(c->due, now);
-
-			c->overrun = lx_max(c->overrun, lx_min(ran - left, late));
-			lx_charge_budgets(c, server, now);
-			ran = now - c->since;
-		}
-		c->since = now;
-		lx_record(LX_RAN, c, now, c->current, ran, 0);
-		if (server != LX_NONE)
-			lx_served(&c->servers, lx_server(&c->servers, server), server, now, ran);
-	}
+	if (c->current != LX_NONE)
+		lx_book(c, c->current, now, lx_used(c, now));
 	return now;
 }
 
@@ -401,22 +438,6 @@ LX_INLINE void lx_blocks(struct lx_cpu *c, u64 now, u32 slot)
 	lx_block(&c->servers, now, slot, 0);
 }
 
-/* A task is on the CPU. */
-LX_INLINE void lx_runs(struct lx_cpu *c, u64 now, u32 slot)
-{
-	u32 server = lx_member(slot)->server;
-
-	c->current = slot;
-	c->since = now;
-	c->switches++;
-	if (now < LX_SEEN(recording.until) && server != LX_NONE) {
-		const struct lx_server *s = lx_server(&c->servers, server);
-
-		lx_record(s->kind == LX_HARD ? LX_STARTED_RESERVED : LX_STARTED, c, now, slot,
-			  s->budget, s->period);
-	}
-}
-
 #include "alarm.h"
 
 /* What is to be done once the lock is given back. */
@@ -435,6 +456,21 @@ LX_INLINE void lx_end_at_next(struct lx_cpu *c, u64 now)
 
 	if (server != LX_NONE)
 		lx_arm(c, now, lx_min(c->due, now + lx_server(&c->servers, server)->left));
+}
+
+/* The same where somebody waits in the kernel's queue, who goes on when the current task does not. The kernel
+ * knows whom to take if that is who was chosen. A budget of whoever waits there ends in time if others wait
+ * for that. */
+LX_INLINE u64 lx_among_below(struct lx_cpu *c, u64 now, u64 due, const struct lx_outcome *o)
+{
+	u32 next = *lx_at(c->below, c->depth - 1);
+	u32 server = lx_member(next)->server;
+
+	if (o->preempt && o->slot != next)
+		c->draining = 1;
+	if (server == LX_NONE || c->servers.ready.count < 3)
+		return due;
+	return lx_min(due, now + lx_server(&c->servers, server)->left);
 }
 
 /* The last step under the lock. */
@@ -456,12 +492,16 @@ LX_INLINE void lx_conclude(struct lx_cpu *c, u64 now, struct lx_outcome *o)
 	if (server != LX_NONE) {
 		if (o->slot == c->current)
 			left -= lx_min(left, now - c->since);
+		if (!c->servers.need)
+			left += LX_GRACE;
 		/* Asked only where the timer would be set, which is most of the work. */
 		if (now + left < due && (c->armed <= now || c->armed > now + left))
 			left += lx_first_for(c, server);
 		due = lx_min(due, now + left);
 	}
 	o->preempt = o->slot != LX_NONE && o->slot != c->chosen;
+	if (c->depth)
+		due = lx_among_below(c, now, due, o);
 	lx_arm(c, now, due);
 }
 

@@ -10,8 +10,14 @@ use crate::image::Image;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
-/// The scheduler itself, among the maps.
-const SCHEDULER: &str = system::NAME;
+/// The scheduler itself, among the maps: where the kernel need not say who starts and who stops, and
+/// where it does (`bpf/scx/here.h`).
+const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_told"];
+/// That of this machine.
+fn scheduler() -> &'static str {
+    SCHEDULERS[usize::from(system::tells())]
+}
+
 /// Finds out where the kernel keeps which CPUs tasks may use.
 const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
@@ -54,7 +60,9 @@ fn prepare(
         .u64(policy.kept().0)
         .u32(cpus)
         .u32(policy.number())
-        .u64(0);
+        .u64(0)
+        .u32(system::tells().into())
+        .u32(0);
     let setup = setup.into_bytes();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -91,6 +99,13 @@ fn open() -> Result<OpenObject, CpuError> {
 /// for nothing.
 pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<Object, CpuError> {
     let mut open = open()?;
+    let scheduler = scheduler();
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if SCHEDULERS.contains(&name.as_str()) && name != scheduler {
+            map.set_autocreate(false).map_err(refused)?;
+        }
+    }
     prepare(&mut open, policy, system::cpus()?, recorded_until)?;
     let mut object = heard(|| open.load())?;
     run(&object, LOCATE, &mut [0; 8])?;
@@ -106,7 +121,7 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
     let mut scheduler = None;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        if name == SCHEDULER {
+        if name == self::scheduler() {
             scheduler = Some(map);
         } else if let Some(name) = pinned_as(&name) {
             map.pin(system::pin(name)).map_err(refused)?;
@@ -137,7 +152,7 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
     let mut open = open()?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        if name == SCHEDULER || name == GROUPS {
+        if SCHEDULERS.contains(&name.as_str()) || name == GROUPS {
             map.set_autocreate(false).map_err(refused)?;
         } else if let Some(name) = pinned_as(&name) {
             map.reuse_pinned_map(system::pin(name)).map_err(gone)?;

@@ -58,6 +58,23 @@ pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
     Ok(listed.into_iter().filter(|cpu| online.contains(cpu)).collect())
 }
 
+/// Whether the kernel has to say who starts and who stops, since its count of what tasks execute is not
+/// to be relied on: from 7.1 on, of which 7.2 and 7.3 were seen to count too little. `LAXITY_CPU_TOLD=1`
+/// makes it so anywhere.
+pub(super) fn tells() -> bool {
+    let asked = std::env::var_os("LAXITY_CPU_TOLD").is_some_and(|asked| asked == "1");
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    asked || counts_badly(&release)
+}
+
+fn counts_badly(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>());
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) > (7, 0),
+        _ => true,
+    }
+}
+
 /// What tells the scheduler that runs from those that were here before it; `None` where none runs.
 pub(super) fn identity() -> Option<u64> {
     let ours = running().ok()?.is_some_and(|name| is_ours(&name));
@@ -154,6 +171,19 @@ fn lock_file(path: &Path) -> Result<fs::File, CpuError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_that_count_badly_are_known() {
+        for (release, bad) in [
+            ("6.18.15+deb13-cloud-amd64", false),
+            ("7.0.13-arch1-1", false),
+            ("7.1.0-rc1", true),
+            ("10.2.1", true),
+            ("unknown", true),
+        ] {
+            assert_eq!(counts_badly(release), bad, "{release}");
+        }
+    }
 
     #[test]
     fn lists_are_read_back() {

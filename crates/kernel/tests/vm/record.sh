@@ -6,6 +6,10 @@ set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
 policy=$1
+# As on kernels that have to tell, where it is 1.
+export LAXITY_CPU_TOLD="$2"
+# Another beginning is another run.
+sleep "$3"
 
 groups=/sys/fs/cgroup
 echo +cpu >$groups/cgroup.subtree_control
@@ -26,6 +30,7 @@ renice -n 3 $answers >/dev/null
 echo 175 >$groups/one/cpu.weight
 # Those that come while reservations are there.
 for many in 1 2 3 4 5 6 7 8; do sleep 0.1$many; done
+for many in 1 2 3; do sleep 0.2$many; done
 wait
 echo "== $policy"
 cat /tmp/lost /tmp/first /tmp/second

@@ -19,18 +19,18 @@ echo 1 >$traced/events/irq/softirq_entry/enable
 
 echo "== timers"
 kernel-cpu up bebs-credit
-kernel-cpu run 6300 10000 tasks periodic 10000 6000 300 >/tmp/periodic &
-kernel-cpu run 1000 10000 tasks hog 1 3 >/dev/null &
+kernel-cpu run 6300 10000 tasks periodic 10000 6000 400 >/tmp/periodic &
+kernel-cpu run 1000 10000 tasks hog 1 4 >/dev/null &
 sleep 0.5
-tasks hog 3 3 >/dev/null &
-tasks respond 4000 100 10000 3000000 >/dev/null &
+tasks hog 3 4 >/dev/null &
+tasks respond 4000 100 10000 4000000 >/dev/null &
 for burst in 3 5 8; do
-    tasks packets $burst 3 &
+    tasks packets $burst 4 &
 done
 sleep 0.5
 echo >$traced/trace
 echo 1 >$traced/tracing_on
-sleep 2
+sleep 3
 echo 0 >$traced/tracing_on
 wait
 sed 's/^/periodic /' /tmp/periodic

@@ -86,7 +86,18 @@ LX_CALLED u32 lx_heap_enter(struct lx_heap *h LX_GIVEN, u32 entry, u64 key, u64 
 	if (at >= LX_SERVERS)
 		return 0;
 	h->count = at + 1;
-	lx_heap_put(h, lx_heap_rise(h, at, key, turn), key, turn, entry);
+	/* With two or three there, only the first one can come after. */
+	if (at == 1 || at == 2) {
+		const struct lx_node *n = &h->node[0];
+
+		if (lx_earlier(key, turn, n)) {
+			lx_heap_put(h, at, n->key, n->turn, n->entry);
+			at = 0;
+		}
+	} else {
+		at = lx_heap_rise(h, at, key, turn);
+	}
+	lx_heap_put(h, at, key, turn, entry);
 	return 0;
 }
 

@@ -146,12 +146,18 @@ LX_INLINE void lx_turn(struct lx_server *s)
  * the share since the release (BEBS section 4.1, rule 4). */
 LX_INLINE int lx_starts_afresh(const struct lx_server *s, u64 now)
 {
+	u64 used, since;
+
 	if (now >= s->end)
 		return 1;
 	if (now + s->period < s->end)
 		return 0;
-	return lx_at_most(lx_mul(s->budget - s->left, s->period),
-			  lx_mul(now + s->period - s->end, s->budget));
+	used = s->budget - s->left;
+	since = now + s->period - s->end;
+	/* As a rule: products of times below 4 s, of which `since` is none above the period. */
+	if (!((used | s->budget | s->period) >> 32))
+		return used * s->period <= since * s->budget;
+	return lx_at_most(lx_mul(used, s->period), lx_mul(since, s->budget));
 }
 
 /* When the share since the release comes to what was used, or now if it has. */

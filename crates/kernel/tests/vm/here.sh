@@ -1,0 +1,51 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on one processor: what is not told to the scheduler, it finds out. First beside
+# a task of a real-time class, then where nothing is promised and tasks wait in the kernel's own queue.
+set -eu
+# shellcheck source=crates/kernel/tests/vm/judge.sh
+. ./judge.sh
+policy=$1
+# As on kernels that have to tell, where `told` is 1.
+export LAXITY_CPU_TOLD="$2"
+sleep 2
+kernel-cpu up "$policy"
+
+# Three milliseconds in ten belong to a class above, which comes whenever it wants: what is reserved loses none
+# of it, and none of that time counts as used.
+echo "== above"
+chrt -f 50 tasks periodic 7000 2100 500 >/dev/null &
+kernel-cpu run 2600 10000 tasks periodic 10000 2000 300 >/tmp/periodic &
+kernel-cpu run 2000 10000 tasks hog 1 3 >/tmp/held &
+sleep 0.3
+tasks hog 2 2 >/dev/null &
+tasks respond 4000 100 10000 2000000 >/dev/null &
+wait
+sed 's/^/periodic /' /tmp/periodic
+sed 's/^/held /' /tmp/held
+
+# The same where nobody else comes or goes, whom that would give an occasion to look.
+echo "== alone"
+chrt -f 50 tasks periodic 7000 2100 500 >/dev/null &
+kernel-cpu run 2000 10000 tasks hog 1 3 >/tmp/held &
+tasks hog 1 4 >/dev/null &
+wait
+sed 's/^/held /' /tmp/held
+
+# Ends of budgets are asked for by the timer, sleeps found out.
+sleep 2
+echo "== below"
+tasks hog 2 4 >/tmp/hogs &
+sleep 0.5
+tasks pass 200000 >/dev/null 2>&1 &
+pass=$!
+for gap in 3100 4700 7300; do
+    tasks respond $gap 100 100000 2500000 >/tmp/respond-$gap &
+done
+sleep 3
+for gap in 3100 4700 7300; do sed "s/^/respond-$gap /" /tmp/respond-$gap; done
+wait_for [ -s /tmp/hogs ]
+sed 's/^/hogs /' /tmp/hogs
+kill $pass
+kernel-cpu status | grep ^policy
+kernel-cpu down
+judge_kernel
