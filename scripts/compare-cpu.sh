@@ -117,14 +117,16 @@ fi
 
 # run FOLDER SCHEDULER CALL...: unless that has been done with the same inputs.
 run() {
-    local folder=$results/$1 scheduler=$2 group=${1%%-*} with=("${programs[@]}") tests=() place why stamp
+    local folder=$results/$1 scheduler=$2 group=${1%%-*} with=("${programs[@]}") tests=() place why stamp speed=1
     shift 2
     mkdir -p "$folder"
-    for tests_of in berate bebs more film; do
+    for tests_of in cost berate bebs more film; do
         case $group in
             "$tests_of" | short) tests+=("$tests_of") ;;
         esac
     done
+    # An instruction takes 2^speed ns.
+    [ "$group" != cost ] || speed=0
     case $group in more | film | short) with+=("${more[@]}") ;; esac
     case $scheduler in
         laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
@@ -162,7 +164,7 @@ run() {
     if [ "$(cat "$folder/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
     rm -f "$folder/stamp" "$folder/output"
     say "$folder: $# tests"
-    vm/run --deterministic --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
+    vm/run --deterministic --shift "$speed" --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
         sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/said" || {
         say "$folder: $(tail -n 3 "$folder/said")"
         return 1

@@ -188,7 +188,10 @@ fn read(which: &str, groups: &[Group], results: &Path) -> Result<bool, String> {
 
 /// What a figure under a scheduler must not exceed: of a test, a metric, and how much, or which part of
 /// what another scheduler has.
-const BOUNDS: [(&str, &str, &str, f64, Option<&str>); 6] = [
+const BOUNDS: [(&str, &str, &str, f64, Option<&str>); 9] = [
+    ("laxity-bebs", "switch", "pass instructions a switch", 1.1, Some("eevdf")),
+    ("laxity-bebs-credit", "switch", "pass instructions a switch", 1.1, Some("eevdf")),
+    ("laxity-berate", "switch", "pass instructions a switch", 1.1, Some("eevdf")),
     ("laxity-bebs-credit", "interactive", "respond mean", 0.1, Some("fifo")),
     ("laxity-berate", "berate-1", "srtsim-1 missed", 0.5, None),
     ("laxity-berate", "berate-2", "srtsim-1 missed", 0.5, None),

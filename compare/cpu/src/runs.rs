@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// An instruction of the machine, in ns.
+/// An instruction of the machine, in ns, where its line does not say.
 const INSTRUCTION_NS: f64 = 2.0;
 
 /// A number with its unit.
@@ -143,7 +143,8 @@ impl Run {
         }
         if let Some(ns) = line.get("round_ns") {
             // There and back is two switches.
-            let instructions = ns / 2.0 / INSTRUCTION_NS;
+            let instruction = line.get("instruction_ns").unwrap_or(INSTRUCTION_NS);
+            let instructions = ns / 2.0 / instruction;
             self.add(format!("{subject} instructions a switch"), "instructions", instructions);
         }
     }
@@ -198,7 +199,8 @@ mod tests {
     const TEXT: &str = "== fig9\nsoft jobs 240 missed 12 mean_us 7 p99_us 9 max_us 9\n\
         hard jobs 100 missed 1 mean_us 1 p99_us 1 max_us 1\nhard jobs 300 missed 1 mean_us 1\n\
         hogs got_ms 100 50\ntiming overrun_ns 5100 late_release_ns 0\nmachine switches 500 ms 2000\n== pass:10\n\
-        pass rounds 10 round_ns 8000\nmachine switches 20 ms 10\nkernel content\n";
+        pass rounds 10 round_ns 8000\nmachine switches 20 ms 10\n== cost:10\n\
+        pass rounds 10 round_ns 8000 instruction_ns 1\nkernel content\n";
 
     /// Fails when misses of several hard tasks are not taken together, or are taken of another's.
     #[test]
@@ -212,7 +214,10 @@ mod tests {
         assert_eq!(got("greedy least over most"), 0.5);
         assert_eq!((got("overrun max"), got("release late max")), (5.1, 0.0));
         assert_eq!(got("switches"), 250.0);
-        assert_eq!(output.runs["pass:10"].get("pass instructions a switch"), Some(2000.0));
+        for (call, instructions) in [("pass:10", 2000.0), ("cost:10", 4000.0)] {
+            let run = &output.runs[call];
+            assert_eq!(run.get("pass instructions a switch"), Some(instructions));
+        }
         assert_eq!((output.refused, output.complaint), (None, None));
     }
 

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2154 # what vm.sh sets
-# Audio, video, answers, wake-ups, and what switching costs.
+# Audio, video, answers, wake-ups, and a bench of messages.
 
 # -- A task that sleeps and answers, beside a periodic one of 60 % and three that compute. MS
 test_interactive() {
@@ -92,9 +92,6 @@ test_schbench() {
     has schbench || return 0
     compiling $(($1 * 1000 + 500)) requests "$1"
 }
-
-# -- What switching costs: a byte to another process and back.
-test_pass() { tasks pass "$1"; }
 
 # -- Figure 5 of the paper on BEBS. GROUPS LOOPS
 test_fig5() {
