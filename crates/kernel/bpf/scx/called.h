@@ -39,8 +39,8 @@ LX_INLINE int lx_is_taken(const struct lx_cpu *c)
 	return !setup.told && t && t->at && lx_is_awake(slot) && !lx_seen(t)->on_cpu;
 }
 
-/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so the lock is
- * left alone; a timer that is set twice calls once too often. */
+/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so without need the lock
+ * is left alone; a timer that is set twice calls once too often. */
 static int lx_alarm(void *map, u32 *key, struct bpf_timer *timer)
 {
 	struct lx_cpu *c = lx_cpu(*key);

@@ -12,7 +12,7 @@
  *   - A task is booked by the kernel's count of its execution, so whoever had the CPU between (real-time
  *     classes, those below) is not booked to it. Between two of the kernel's counts that is completed by
  *     what has passed since the last one, if the task has the CPU.
- *   - A timer that calls while another class has the CPU calls again (alarm.h).
+ *   - A timer that calls while another class has the CPU calls again (called.h).
  *
  * Where the kernel's count is not to be relied on (7.3 counts too little), `setup.told` is set, both
  * programs are there, and none of this is used: `lx_starts` and `lx_stops`.
