@@ -20,11 +20,7 @@ LX_INLINE u32 lx_look_below(struct lx_cpu *c)
 		return 1;
 	lx_notice(c, now);
 	now = lx_charge(c, now);
-	if (lx_due(&c->servers) <= now) {
-		lx_note_release(c, now);
-		lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
-		lx_timer(&c->servers, now);
-	}
+	lx_release_now(c, now);
 	lx_conclude(c, now, &o);
 	lx_unlock(&c->lock);
 	return o.preempt;

@@ -3,9 +3,10 @@
  * The CPUs' scheduler as a sched_ext scheduler. What it decides is in <laxity/servers.h>; here are
  * the kernel's tasks, one set of servers for each CPU, timers, and tasks that move.
  *
- * Tasks wait here, not in queues of the kernel's: `dispatch` hands over the one that the servers
- * choose. A CPU's servers and all that is in struct lx_cpu are protected by its lock, under which
- * nothing of the kernel is called but to set its timer. What concerns one task is serialised by
+ * Tasks wait here, and `dispatch` hands over the one that the servers choose. In the kernel's own queues are
+ * only those who come before whoever runs, and those who go on when these do not (here.h). A CPU's servers
+ * and all that is in struct lx_cpu are protected by its lock, under which nothing of the kernel is called that
+ * could wait for a run queue. What concerns one task is serialised by
  * the kernel, except that a waiting task may be taken to other servers by an idle CPU or a
  * reservation; so whoever looks for its servers looks again once it has the lock (lx_enter).
  */
@@ -246,11 +247,7 @@ LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
 		now = lx_charge(c, lx_resume(c, last->awake ? 0 : last->counted));
 	else
 		now = lx_again(c, last);
-	if (lx_due(&c->servers) <= now) {
-		lx_note_release(c, now);
-		lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
-		lx_timer(&c->servers, now);
-	}
+	lx_release_now(c, now);
 	lx_conclude(c, now, &o);
 	slot = o.slot;
 	if (!setup.told)

@@ -13,6 +13,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o
 /// The scheduler itself, among the maps: where the kernel need not say who starts and who stops, and
 /// where it does (`bpf/scx/here.h`).
 const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_told"];
+
 /// That of this machine.
 fn scheduler() -> &'static str {
     SCHEDULERS[usize::from(system::tells())]
