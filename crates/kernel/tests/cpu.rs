@@ -354,11 +354,12 @@ fn six_thousand_changes_on_four_processors_lose_no_task() {
 
 /// What the kernel need not tell is found out (`bpf/scx/here.h`), and where it does tell, all is the same: a
 /// task of a real-time class takes nothing from what is reserved, and none of its time counts as used there, so
-/// a task held to a fifth of the CPU gets that and no more. Where nothing is promised, whoever has the nearer
+/// a task held to a fifth of the CPU gets that and no more; when that class has held the CPU for two seconds,
+/// reservations are kept again from then on. Where nothing is promised, whoever has the nearer
 /// deadline is served at once beside two that pass a byte and two that compute.
 ///
 /// Fails when a timer that calls while another class has the CPU does not call again (`lx_is_taken`: 1.5 s
-/// instead of 0.6), when nobody looks whether who is in front sleeps (without `lx_notice` answers take up to
+/// instead of 0.6), when reservations make up for all that they lost (`lx_next_release`), when nobody looks whether who is in front sleeps (without `lx_notice` answers take up to
 /// 0.1 s), and when others than the next in order wait in the kernel's queue (without `lx_is_second` over 1 s).
 fn what_is_not_told_is_found_out(policy: &str, told: bool) {
     let told = if told { "1" } else { "0" };
@@ -368,6 +369,12 @@ fn what_is_not_told_is_found_out(policy: &str, told: bool) {
         let got = number(part(&text, beside), "held hogs", "got_ms");
         assert!((590..=610).contains(&got), "{beside}: {text}");
     }
+    let lost = part(&text, "lost");
+    assert!(number(lost, "respond jobs", "max_us") > 500_000, "nothing was lost: {lost}");
+    assert!(number(lost, "respond jobs", "p99_us") < 15_000, "{lost}");
+    let periods = lost.lines().filter(|l| l.starts_with("reservation pid"));
+    let most = periods.map(|line| number(line, "reservation pid", "late")).max();
+    assert!(most > Some(50), "{lost}");
     let below = part(&text, "below");
     for task in ["respond-3100 jobs", "respond-4700 jobs", "respond-7300 jobs"] {
         assert!(number(below, task, "mean_us") < 300, "{below}");

@@ -247,7 +247,8 @@ impl Servers {
             // starts at its end, not now: the server had idle time, its share is not more. Dated
             // back like that, a release must not be due before the one that it follows: the two
             // together fit their share from the first release on, and only there.
-            self.renew(s, end, end);
+            let release = self.next_release(s, end, now);
+            self.renew(s, release, release);
             let server = &mut self.servers[s as usize];
             server.deadline = server.deadline.max(deadline);
             self.enter_ready(s);
@@ -306,10 +307,20 @@ impl Servers {
     }
 
     /// Releases what is due.
+    /// The release after one that would have been at `at`. A reservation that has lost a whole period since, as
+    /// the CPU was elsewhere, begins anew: were it to make up for all of them, it would go before everybody for as
+    /// long, and others would lose what they are promised from then on.
+    fn next_release(&self, s: u32, at: u64, now: u64) -> u64 {
+        let server = &self.servers[s as usize];
+        let lost = server.kind == Kind::Hard && now.saturating_sub(at) >= server.period;
+        if lost { now } else { at }
+    }
+
     fn release_due(&mut self, now: u64) {
         while let Some((at, s)) = self.suspended.first().filter(|(at, _)| *at <= now) {
             self.suspended.remove(s);
-            self.renew(s, at, at);
+            let release = self.next_release(s, at, now);
+            self.renew(s, release, release);
             self.enter_ready(s);
         }
         let advanced = self.advanced;

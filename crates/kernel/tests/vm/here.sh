@@ -31,6 +31,17 @@ tasks hog 1 4 >/dev/null &
 wait
 sed 's/^/held /' /tmp/held
 
+# Nobody makes up for periods that were lost to a class above, at the expense of others.
+echo "== lost"
+kernel-cpu run 8000 10000 tasks hog 1 9 >/tmp/held &
+kernel-cpu run 1300 10000 tasks respond 10000 1000 10000 8000000 >/tmp/respond &
+sleep 2
+chrt -f 50 tasks hog 1 2 >/dev/null
+sleep 0.5
+kernel-cpu status | grep ^reservation
+wait
+sed 's/^/respond /' /tmp/respond
+
 # Ends of budgets are asked for by the timer, sleeps found out.
 sleep 2
 echo "== below"

@@ -192,6 +192,19 @@ LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
 		lx_heap_set(&q->expired, i, release + q->advanced, ++q->waits);
 }
 
+/* The release after one that would have been at `at`: a reservation that has lost a whole period since begins
+ * anew (crates/cpu/src/servers/mod.rs). */
+LX_INLINE u64 lx_next_release(struct lx_server *s, u64 at, u64 now)
+{
+	u64 lost = now - lx_min(at, now);
+
+	if (s->kind != LX_HARD || lost < s->period)
+		return at;
+	s->late += lost / lx_max(s->period, 1);
+	s->latest = lx_max(s->latest, lost);
+	return now;
+}
+
 /* The budget is used up. */
 LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
@@ -215,6 +228,7 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	}
 	/* A period that is over already is followed by the one that starts at its end, not now, and
 	 * must not be due before it. */
+	end = lx_next_release(s, end, now);
 	lx_renew(q, i, end, end);
 	s->deadline = lx_max(s->deadline, deadline);
 	lx_enter_ready(q, i);
@@ -286,6 +300,7 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 
 		i = lx_heap_first(&q->suspended);
 		lx_heap_remove(&q->suspended, i);
+		at = lx_next_release(lx_server(q, i), at, now);
 		lx_renew(q, i, at, at);
 		lx_enter_ready(q, i);
 	}
