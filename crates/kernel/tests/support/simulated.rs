@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, Reservation, TaskId};
+use laxity_cpu::{Attributes, GroupId, Nice, Policy, Reservation, TaskId};
 use laxity_kernel::cpu::record::{Event, What};
 use laxity_sim::Control;
 use laxity_sim::cpu::{Change, Machine, Recording, Step, Task, Workload, run};
@@ -24,17 +24,39 @@ pub fn weighing(weight: u32) -> Attributes {
 /// A task from when it has a server until it leaves that.
 struct Life {
     task: Task,
+    slot: u32,
     /// Of the first wake-up.
     first: Option<Time>,
     awake: bool,
     executed: Span,
     steps: Vec<Step>,
+    left: Option<Time>,
 }
 
 impl Life {
-    fn new(name: String, joins: Time, attributes: Attributes) -> Life {
-        let task = Task::new(name, Workload::CpuBound).with(attributes).joining(joins);
-        Life { task, first: None, awake: false, executed: Span::ZERO, steps: Vec::new() }
+    fn new(event: &Event, joins: Time, attributes: Attributes) -> Life {
+        let task = Task::new(event.pid.to_string(), Workload::CpuBound).with(attributes);
+        Life {
+            task: task.joining(joins),
+            slot: event.slot.unwrap_or(u32::MAX),
+            first: None,
+            awake: false,
+            executed: Span::ZERO,
+            steps: Vec::new(),
+            left: None,
+        }
+    }
+
+    /// The rest of it, from then on.
+    fn cut(&mut self, at: Time) {
+        if let Some(last) = self.task.changes.drain(..).next_back() {
+            self.task.attributes = last.attributes;
+        }
+        self.task.joins = at;
+        self.task.phase = Span::ZERO;
+        self.first = self.awake.then_some(at);
+        self.executed = Span::ZERO;
+        self.steps.clear();
     }
 
     fn sleep_until(&mut self, at: Time) {
@@ -60,19 +82,31 @@ impl Life {
     }
 
     /// The task as it is to be played: one that never woke sleeps all the time.
-    fn done(mut self, at: Time) -> Task {
+    fn done(mut self, start: Time, end: Time) -> Task {
+        let at = self.left.unwrap_or(end);
         self.block();
         match self.first {
             Some(_) => self.sleep_until(at),
             None => self.task.phase = at.since(self.task.joins),
         }
+        self.task.joins = since(self.task.joins, start);
+        for change in &mut self.task.changes {
+            change.at = since(change.at, start);
+        }
         Task { workload: Workload::Script { steps: self.steps, repeat: false }, ..self.task }
     }
 }
 
-/// What is read from a recording.
+/// In the time of the simulator, which begins at `start`.
+fn since(at: Time, start: Time) -> Time {
+    Time(at.since(start).0)
+}
+
+/// What is read from a recording of one CPU, from some event on. Times are from that one.
 pub struct Played {
     pub tasks: Vec<Task>,
+    /// Where the kernel keeps those that were there at the start: the first ones.
+    pub slots: Vec<u32>,
     /// As the kernel gave it.
     pub slices: Slices,
     /// From the end of a task's turn to the start of the next, the median of all that are short.
@@ -82,96 +116,53 @@ pub struct Played {
 /// A pause that is longer is no switch: nobody had anything to do.
 const SWITCH: Span = Span(50_000);
 
-/// A policy on a CPU where a switch takes time, which is in the turn that it begins and which the
-/// policy does not see.
-pub struct Switching<P> {
-    policy: P,
-    cost: Span,
-    /// Of the task that has the CPU, and what of the switch to it has not passed.
-    current: Option<(TaskId, Span)>,
+#[derive(Default)]
+struct Reader {
+    lives: Vec<Life>,
+    of: HashMap<u32, usize>,
+    reservations: HashMap<u32, (Time, Reservation)>,
+    slices: Slices,
+    running: Option<(usize, Time)>,
+    switches: Vec<Span>,
 }
 
-impl<P: Policy> Switching<P> {
-    pub fn new(policy: P, cost: Span) -> Switching<P> {
-        Switching { policy, cost, current: None }
+impl Reader {
+    /// Only those that are there go on.
+    fn cut(&mut self, at: Time) {
+        self.slices.clear();
+        let running = self.running.take().map(|(place, _)| self.lives[place].slot);
+        self.lives.retain(|life| life.left.is_none());
+        self.of = (0..).zip(&self.lives).map(|(place, life)| (life.slot, place)).collect();
+        self.running = running.and_then(|slot| Some((*self.of.get(&slot)?, at)));
+        self.lives.iter_mut().for_each(|life| life.cut(at));
+        for (since, _) in self.reservations.values_mut() {
+            *since = (*since).max(at);
+        }
     }
 
-    /// What of an execution was no switch.
-    fn of(&mut self, task: TaskId, ran: Span) -> Span {
-        let Some((_, owed)) = self.current.as_mut().filter(|(of, _)| *of == task) else {
-            return ran;
-        };
-        let passed = ran.min(*owed);
-        *owed = Span(owed.0 - passed.0);
-        Span(ran.0 - passed.0)
-    }
-}
-
-impl<P: Policy> Policy for Switching<P> {
-    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.policy.join(now, task, a)
-    }
-    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.leave(now, task, ran);
-    }
-    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.policy.change(now, task, a)
-    }
-    fn wake(&mut self, now: Time, task: TaskId) {
-        self.policy.wake(now, task);
-    }
-    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.block(now, task, ran);
-    }
-    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.ran(now, task, ran);
-    }
-    fn timer(&mut self, now: Time) {
-        self.policy.timer(now);
-    }
-    fn next_event(&self) -> Option<Time> {
-        self.policy.next_event()
-    }
-    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        let picked = self.policy.pick(now, cpu);
-        let same = |task| self.current.filter(|(before, _)| *before == task);
-        self.current = picked.map(|p| same(p.task).unwrap_or((p.task, self.cost)));
-        let owed = self.current.map_or(Span::ZERO, |(_, owed)| owed);
-        picked.map(|p| Pick { until: p.until + owed, ..p })
-    }
-}
-
-/// Reads a recording of one CPU.
-pub fn played(events: &[Event]) -> Played {
-    let mut lives: Vec<(Life, Option<Time>)> = Vec::new();
-    let mut of: HashMap<u32, usize> = HashMap::new();
-    let mut reservations: HashMap<u32, (Time, Reservation)> = HashMap::new();
-    let mut slices = Slices::new();
-    let mut running: Option<(u32, Time)> = None;
-    let mut switches = Vec::new();
-    for event in events {
-        let (at, slot) = (event.at, event.slot.unwrap_or(u32::MAX));
-        let begins = match event.what {
-            What::Joined { weight, .. } => Some((at, weighing(weight))),
+    fn begins(&mut self, event: &Event) -> Option<(Time, Attributes)> {
+        match event.what {
+            What::Joined { weight, .. } => Some((event.at, weighing(weight))),
             What::Bound { number } => {
-                let (since, reservation) = reservations[&number];
-                Some((since, Attributes::hard(reservation)))
+                let (since, reservation) = self.reservations[&number];
+                Some((since, Attributes::hard(reservation).in_group(GroupId(number))))
             }
             What::Reserved { number, reservation } => {
-                reservations.insert(number, (at, reservation));
+                self.reservations.insert(number, (event.at, reservation));
                 None
             }
             _ => None,
-        };
-        if let Some((joins, attributes)) = begins {
-            of.insert(slot, lives.len());
-            lives.push((Life::new(event.pid.to_string(), joins, attributes), None));
         }
-        let Some(place) = of.get(&slot).copied() else { continue };
-        let (life, left) = &mut lives[place];
+    }
+
+    fn read(&mut self, event: &Event) {
+        let (at, slot) = (event.at, event.slot.unwrap_or(u32::MAX));
+        if let Some((joins, attributes)) = self.begins(event) {
+            self.of.insert(slot, self.lives.len());
+            self.lives.push(Life::new(event, joins, attributes));
+        }
+        let Some(place) = self.of.get(&slot).copied() else { return };
+        let life = &mut self.lives[place];
         match event.what {
             What::Woke => life.wake(at),
             What::Blocked => life.block(),
@@ -180,30 +171,44 @@ pub fn played(events: &[Event]) -> Played {
                 life.task.changes.push(Change { at, attributes: weighing(weight) });
             }
             What::Left => {
-                *left = Some(at);
-                of.remove(&slot);
+                life.left = Some(at);
+                self.of.remove(&slot);
             }
             What::Started { .. } => {
-                running = Some((place as u32, at));
-                let pause = slices.last().map_or(SWITCH, |(.., end)| at.since(*end));
+                self.running = Some((place, at));
+                let pause = self.slices.last().map_or(SWITCH, |(.., end)| at.since(*end));
                 if pause < SWITCH {
-                    switches.push(pause);
+                    self.switches.push(pause);
                     life.executed = life.executed + pause;
                 }
             }
             What::Stopped => {
-                if let Some((task, from)) = running.take() {
-                    slices.push((task, from, at));
+                if let Some((task, from)) = self.running.take() {
+                    self.slices.push((task as u32, from, at));
                 }
             }
             _ => {}
         }
     }
+}
+
+/// Reads a recording from an event on, which is the first one or a decision: all that was used until then is
+/// told there.
+pub fn played(events: &[Event], from: usize) -> Played {
+    let mut reader = Reader::default();
+    let start = events.get(from).map_or(Time::ZERO, |e| e.at);
+    events[..from].iter().for_each(|event| reader.read(event));
+    reader.cut(start);
+    let slots = reader.lives.iter().map(|life| life.slot).collect();
+    events[from..].iter().for_each(|event| reader.read(event));
     let end = events.last().map_or(Time::ZERO, |e| e.at);
-    let tasks = lives.into_iter().map(|(life, left)| life.done(left.unwrap_or(end)));
+    let Reader { lives, slices, mut switches, .. } = reader;
     switches.sort();
     let switch = switches.get(switches.len() / 2).copied().unwrap_or(Span::ZERO);
-    Played { tasks: tasks.collect(), slices, switch }
+    let tasks = lives.into_iter().map(|life| life.done(start, end)).collect();
+    let slices =
+        slices.iter().map(|(task, from, to)| (*task, since(*from, start), since(*to, start)));
+    Played { tasks, slots, slices: slices.collect(), switch }
 }
 
 /// The same tasks in the simulator.
@@ -216,8 +221,8 @@ pub fn simulated(tasks: &[Task], policy: &mut impl Policy, until: Time) -> Slice
     slices.map(|s| (s.task.0, s.from, s.to)).collect()
 }
 
-/// Of all time that either gave to anybody, the parts of a thousand in which both gave it to the same.
-pub fn alike(ours: &Slices, theirs: &Slices) -> u64 {
+/// The time in which both gave the CPU to the same, and all in which that was so that gave it longer, in ns.
+pub fn alike(ours: &Slices, theirs: &Slices) -> (u64, u64) {
     let ns = |slices: &Slices| slices.iter().map(|(_, from, to)| to.since(*from).0).sum::<u64>();
     let (mut both, mut k) = (0, 0);
     for (task, from, to) in ours {
@@ -230,7 +235,16 @@ pub fn alike(ours: &Slices, theirs: &Slices) -> u64 {
             both += (*to).min(*until).since((*from).max(*since)).0;
         }
     }
-    both * 1000 / ns(ours).max(ns(theirs)).max(1)
+    (both, ns(ours).max(ns(theirs)))
+}
+
+/// What of them is before a time.
+pub fn before(mut slices: Slices, until: Time) -> Slices {
+    slices.retain(|(_, from, _)| *from < until);
+    if let Some((.., to)) = slices.last_mut() {
+        *to = (*to).min(until);
+    }
+    slices
 }
 
 /// Whoever had the CPU, one after the other, without interruptions by nobody.

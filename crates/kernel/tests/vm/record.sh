@@ -8,8 +8,6 @@ set -eu
 policy=$1
 # As on kernels that have to tell, where it is 1.
 export LAXITY_CPU_TOLD="$2"
-# Another beginning is another run.
-sleep "$3"
 
 groups=/sys/fs/cgroup
 echo +cpu >$groups/cgroup.subtree_control
