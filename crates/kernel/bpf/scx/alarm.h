@@ -47,7 +47,7 @@ LX_INLINE void lx_call_active(void)
 {
 	u32 k;
 
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
+	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero)
 		if (lx_is_active(k))
 			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
 }

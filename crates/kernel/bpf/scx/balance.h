@@ -83,7 +83,7 @@ LX_INLINE int lx_steal(u32 cpu)
 {
 	u32 k;
 
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero)
+	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero)
 		if (k != cpu && lx_take_from(cpu, k))
 			return 1;
 	return 0;
@@ -99,7 +99,7 @@ LX_INLINE u64 lx_room_on(const struct lx_cpu *c)
  * of a CPU that is reserved by half, one task has as much as each of two on another. */
 LX_INLINE void lx_even(u32 cpu)
 {
-	struct lx_cpu *c = setup.cpus > 1 ? lx_cpu(cpu) : NULL;
+	struct lx_cpu *c = machine.cpus > 1 ? lx_cpu(cpu) : NULL;
 	u64 now, most = 0, room = 1;
 	u32 k, from = LX_NONE;
 
@@ -109,7 +109,7 @@ LX_INLINE void lx_even(u32 cpu)
 	if (now - c->evened < LX_EVENED)
 		return;
 	c->evened = now;
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *h = lx_cpu(k);
 
 		if (!h || k == cpu || lx_ready_on(h) * room <= most * lx_room_on(h))

@@ -32,7 +32,7 @@ LX_INLINE int lx_is_taken(const struct lx_cpu *c)
 	u32 slot = LX_SEEN(c->current);
 	const struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
 
-	return !setup.told && t && t->at && lx_is_awake(slot) && !lx_seen(t)->on_cpu;
+	return !machine.told && t && t->at && lx_is_awake(slot) && !lx_seen(t)->on_cpu;
 }
 
 /* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so without need the lock

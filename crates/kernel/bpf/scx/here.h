@@ -14,7 +14,7 @@
  *     what has passed since the last one, if the task has the CPU.
  *   - A timer that calls while another class has the CPU calls again (called.h).
  *
- * Where the kernel's count is not to be relied on (7.3 counts too little), `setup.told` is set, both
+ * Where the kernel's count is not to be relied on (7.3 counts too little), `machine.told` is set, both
  * programs are there, and none of this is used: `lx_starts` and `lx_stops`.
  */
 #ifndef LAXITY_SCX_HERE_H
@@ -50,7 +50,7 @@ LX_CALLED u64 lx_used(struct lx_cpu *c LX_GIVEN, u64 now)
 	const struct task_struct *p;
 	u64 executed, since, ran;
 
-	if (setup.told)
+	if (machine.told)
 		return now - c->since;
 	if (!t || !t->at)
 		return 0;
@@ -184,9 +184,9 @@ LX_INLINE int lx_may_stay(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 	const struct lx_heap *h = &c->servers.ready;
 	const struct lx_server *s;
 
-	if (setup.told || c->servers.need || c->draining || c->soft != LX_NONE ||
+	if (machine.told || c->servers.need || c->draining || c->soft != LX_NONE ||
 	    c->depth >= LX_BELOW || c->current == LX_NONE || m->server == LX_NONE ||
-	    (setup.cpus > 1 && !m->pinned) || t->reservation || t->pending ||
+	    (machine.cpus > 1 && !m->pinned) || t->reservation || t->pending ||
 	    c->clock < LX_SEEN(recording.until))
 		return 0;
 	s = lx_server(&c->servers, m->server);

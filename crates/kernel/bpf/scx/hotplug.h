@@ -99,7 +99,7 @@ LX_INLINE int lx_is_other(void)
 {
 	u32 i, other = 0;
 
-	for (i = lx_zero; i < LX_WORDS && i * 64 < setup.cpus && lx_may_loop; i += 1 + lx_zero) {
+	for (i = lx_zero; i < LX_WORDS && i * 64 < machine.cpus && lx_may_loop; i += 1 + lx_zero) {
 		u64 active = lx_active(i);
 
 		if (LX_SEEN(sweep.active[i]) != active) {
@@ -116,7 +116,7 @@ LX_INLINE int lx_goes(u32 cpu)
 {
 	struct lx_cpu *c;
 
-	if (setup.cpus == 1)
+	if (machine.cpus == 1)
 		return 0;
 	c = lx_cpu(cpu);
 	if (!c)

@@ -41,6 +41,7 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 #include "hotplug.h"
 #include "requests.h"
 #include "groups.h"
+#include "told.h"
 
 SEC("struct_ops/select_cpu")
 int laxity_select_cpu(u64 *ctx)
@@ -51,7 +52,7 @@ int laxity_select_cpu(u64 *ctx)
 	struct lx_task *t;
 	s32 cpu;
 
-	if (setup.cpus == 1)
+	if (machine.cpus == 1)
 		return before;
 	t = lx_task_of(p, NULL);
 	if (t && lx_is_bound(t))
@@ -65,7 +66,7 @@ int laxity_select_cpu(u64 *ctx)
 		return before;
 	/* A new task starts where the fewest are. */
 	cpu = before;
-	for (u32 k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (u32 k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
 
 		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr) || !lx_is_active(k))
@@ -91,7 +92,7 @@ LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
  * switch. */
 LX_INLINE int lx_may_go_first(const struct lx_cpu *c, int aside, u64 flags)
 {
-	return setup.told || ((!aside || flags & SCX_ENQ_LAST) && c->depth < LX_BELOW &&
+	return machine.told || ((!aside || flags & SCX_ENQ_LAST) && c->depth < LX_BELOW &&
 			      c->soft == LX_NONE);
 }
 
@@ -115,7 +116,7 @@ void laxity_enqueue(u64 *ctx)
 	}
 	if (t->weighed != LX_SEEN(grouping.changes))
 		lx_weigh_again(t, p, slot, bpf_ktime_get_ns());
-	if (setup.cpus > 1 && !lx_is_active(cpu)) {
+	if (machine.cpus > 1 && !lx_is_active(cpu)) {
 		lx_leave_servers(p, t, slot);
 		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 		return;
@@ -138,7 +139,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_adopt(t, slot, bpf_ktime_get_ns());
 	if (!lx_is_bound(t) && t->home != cpu)
 		lx_depart(t, slot, bpf_ktime_get_ns(), cpu);
-	if (setup.cpus > 1)
+	if (machine.cpus > 1)
 		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
 	c = lx_enter(t);
 	if (!c) {
@@ -150,7 +151,7 @@ void laxity_enqueue(u64 *ctx)
 	aside = lx_member(slot)->runnable;
 	/* Read once: to read the clock is much of the work. */
 	now = aside && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
-	if (!setup.told && aside)
+	if (!machine.told && aside)
 		aside = lx_comes(c, t, p, slot, flags, now);
 	t->booked = p->se.sum_exec_runtime;
 	if (aside && lx_steps_aside(c, slot, flags)) {
@@ -171,7 +172,7 @@ void laxity_enqueue(u64 *ctx)
 		c->draining = drained;
 		c->chosen = slot;
 		o.preempt = 0;
-		if (!setup.told)
+		if (!machine.told)
 			lx_goes_first(c, slot, now);
 	} else if (!o.preempt && cpu == c->cpu && lx_may_stay(c, t, slot)) {
 		stays = 1;
@@ -188,9 +189,9 @@ void laxity_enqueue(u64 *ctx)
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | lx_enq_head);
 		return;
 	}
-	if (t->soft && (setup.told || !first))
+	if (t->soft && (machine.told || !first))
 		lx_soft_waits(c, slot);
-	else if (!setup.told)
+	else if (!machine.told)
 		lx_finish_timers(c);
 	lx_act(&o);
 	if (first) {
@@ -198,7 +199,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (setup.cpus > 1 && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
+	if (machine.cpus > 1 && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 		/* It will look for work elsewhere. */
@@ -217,7 +218,7 @@ void laxity_dequeue(u64 *ctx)
 
 	if (t && LX_SEEN(t->queued))
 		lx_sleeps(p);
-	if (setup.cpus > 1)
+	if (machine.cpus > 1)
 		lx_look_again(scx_bpf_task_cpu(p));
 }
 
@@ -243,14 +244,14 @@ LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
 
 	if (!c || !lx_lock(&c->lock))
 		return LX_DONE;
-	if (setup.told)
+	if (machine.told)
 		now = lx_charge(c, lx_resume(c, last->awake ? 0 : last->counted));
 	else
 		now = lx_again(c, last);
 	lx_release_now(c, now);
 	lx_conclude(c, now, &o);
 	slot = o.slot;
-	if (!setup.told)
+	if (!machine.told)
 		lx_takes_over(c, slot, now);
 	c->chosen = slot;
 	lx_unlock(&c->lock);
@@ -258,7 +259,7 @@ LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
 	lx_act(&o);
 	if (slot == LX_NONE)
 		return LX_IDLE;
-	if (slot == last->slot || !setup.told)
+	if (slot == last->slot || !machine.told)
 		lx_finish_timers(c);
 	if (slot == last->slot)
 		return LX_KEEP;
@@ -267,7 +268,7 @@ LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
 		return LX_DONE;
 	p = t->queued ? t->task : NULL;
 	if (p) {
-		u32 from = setup.cpus > 1 ? (u32)scx_bpf_task_cpu(p) : cpu;
+		u32 from = machine.cpus > 1 ? (u32)scx_bpf_task_cpu(p) : cpu;
 
 		if (lx_is_late(p, cpu)) {
 			lx_forget(c, t, slot);
@@ -295,12 +296,12 @@ void laxity_dispatch(u64 *ctx)
 	if (lx_goes(cpu)) {
 		if (prev && prev->scx.flags & SCX_TASK_QUEUED)
 			lx_set_slice(prev, LX_UNCOUNTED);
-		else if (prev && !setup.told)
+		else if (prev && !machine.told)
 			lx_sleeps_last(prev, LX_NONE);
 		return;
 	}
 	lx_look_at(&last, prev, cpu);
-	if (!setup.told) {
+	if (!machine.told) {
 		lx_clear(lx_cpu(cpu), last.slot);
 		lx_after(cpu, &last);
 	}
@@ -316,118 +317,6 @@ void laxity_dispatch(u64 *ctx)
 	/* Many at once were not there: it asks again. */
 	if (choice == LX_AGAIN)
 		scx_bpf_kick_cpu(cpu, 0);
-}
-
-/* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
-LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
-{
-	struct lx_cpu *c = lx_cpu(cpu);
-	int as_chosen;
-
-	if (!c || !lx_lock(&c->lock))
-		return 0;
-	if (lx_is_of(c->soft, p))
-		c->soft = LX_NONE;
-	/* A timer that called since then did so in vain: the kernel was about to switch. */
-	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
-	if (as_chosen) {
-		c->clock = lx_max(lx_resume(c, p->se.exec_start), c->clock);
-		lx_runs(c, c->clock, c->chosen);
-	}
-	lx_unlock(&c->lock);
-	lx_finish_timers(c);
-	return as_chosen;
-}
-
-/* Whoever runs stops or sleeps. */
-LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnable)
-{
-	struct lx_cpu *c = lx_cpu(cpu);
-	int running;
-
-	if (!c || !lx_lock(&c->lock))
-		return 0;
-	running = lx_is_of(c->current, p);
-	if (running) {
-		u32 slot = c->current;
-
-		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
-		now = lx_charge(c, now);
-		if (!runnable)
-			lx_blocks(c, now, slot);
-		lx_record(LX_STOPPED, c, now, slot, 0, 0);
-		c->current = LX_NONE;
-		c->stopped = p->se.exec_start;
-		if (c->chosen == slot)
-			c->chosen = LX_NONE;
-	}
-	lx_unlock(&c->lock);
-	return running;
-}
-
-SEC("struct_ops/running")
-void laxity_running(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	u32 slot = 0, was_held, cpu = lx_cpu_of(p);
-	struct lx_outcome o;
-	struct lx_task *t;
-	struct lx_cpu *c;
-	u64 now;
-
-	if (lx_starts(cpu, p))
-		return;
-	now = bpf_ktime_get_ns();
-	c = lx_cpu(cpu);
-	if (!c || lx_is_shut(c))
-		return;
-	t = lx_task_of(p, &slot);
-	if (!t)
-		return;
-	/* It may be one that runs since before it could be noted. */
-	if (p->scx.dsq_vtime != (u64)slot + 1)
-		lx_note_slot(p, slot + 1);
-	if (t->home != cpu)
-		lx_depart(t, slot, now, cpu);
-	c = lx_enter(t);
-	if (!c)
-		return;
-	/* Of a reservation elsewhere: not charged. */
-	if (c->cpu != cpu) {
-		lx_unlock(&c->lock);
-		return;
-	}
-	now = lx_charge(c, now);
-	lx_settle_in(c, t, slot, now);
-	lx_wakes(c, now, slot);
-	was_held = t->queued;
-	t->queued = 0;
-	c->chosen = slot;
-	lx_runs(c, now, slot);
-	lx_conclude(c, now, &o);
-	lx_unlock(&c->lock);
-	if (was_held)
-		lx_let_go(t);
-	lx_act(&o);
-}
-
-SEC("struct_ops/stopping")
-void laxity_stopping(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	u64 now = bpf_ktime_get_ns();
-	u32 slot = 0, runnable = ctx[1];
-	struct lx_task *t;
-
-	/* The kernel tells only when nothing refers to it any more, which may be long after. */
-	if (!runnable && p->__state & TASK_DEAD) {
-		t = lx_task_of(p, &slot);
-		if (t)
-			lx_quit(t, slot);
-		return;
-	}
-	if (!lx_stops(lx_cpu_of(p), p, now, runnable) && !runnable)
-		lx_sleeps(p);
 }
 
 SEC("struct_ops/set_weight")
@@ -521,7 +410,7 @@ int laxity_init(u64 *ctx)
 {
 	u32 k;
 
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
 		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &k);
 
@@ -569,7 +458,7 @@ void laxity_exit(u64 *ctx)
 SEC(".struct_ops.link")
 struct sched_ext_ops laxity = { LX_OPS };
 
-/* Where `setup.told` is set. */
+/* Where `machine.told` is set. */
 SEC(".struct_ops.link")
 struct sched_ext_ops laxity_told = {
 	LX_OPS,

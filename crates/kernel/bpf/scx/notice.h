@@ -161,7 +161,7 @@ LX_INLINE void lx_look_at(struct lx_last *last, struct task_struct *prev, u32 cp
 	last->executed = prev ? prev->se.sum_exec_runtime : 0;
 	if (last->awake)
 		last->slot = lx_yields(prev, cpu);
-	else if (prev && !setup.told)
+	else if (prev && !machine.told)
 		last->slot = lx_sleeps_last(prev, cpu);
 }
 

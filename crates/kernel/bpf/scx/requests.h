@@ -353,7 +353,7 @@ int laxity_change(struct lx_change *q)
 	setup.rules = q->rules;
 	setup.kept = q->kept;
 	setup.policy = q->policy;
-	for (k = lx_zero; k < setup.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
 		bpf_local_irq_save(&flags);
 		q->changed += lx_change_cpu(k);
 		bpf_local_irq_restore(&flags);

@@ -11,15 +11,19 @@ struct {
 	struct lx_rules rules;
 	/* The share that reservations leave. */
 	u64 kept;
-	u32 cpus;
-	/* Its place in the loader's list. */
-	u32 policy;
 	/* Where the kernel keeps which CPUs tasks may use; zero where it does not say. */
 	u64 active;
-	/* Whether the kernel tells who starts and who stops (here.h). */
-	u32 told;
+	/* Its place in the loader's list. */
+	u32 policy;
 	u32 padding;
 } setup SEC(".data.setup");
+
+/* The same, and never changed: what is not for this machine the kernel leaves out of the programs. */
+const volatile struct {
+	u32 cpus;
+	/* Whether the kernel tells who starts and who stops (here.h). */
+	u32 told;
+} machine SEC(".rodata.machine");
 
 /* Why the kernel ended it. */
 struct {
@@ -317,7 +321,7 @@ LX_INLINE int lx_is_active(u32 cpu)
 /* Whether nobody would come to choose another task there. */
 LX_INLINE int lx_is_shut(const struct lx_cpu *c)
 {
-	return setup.cpus > 1 && (LX_SEEN(c->shut) || !lx_is_active(c->cpu));
+	return machine.cpus > 1 && (LX_SEEN(c->shut) || !lx_is_active(c->cpu));
 }
 
 /* 20 - nice, from 1 to 40; least for what shall run when nothing else does. */
@@ -555,11 +559,11 @@ LX_INLINE int lx_hand_over(struct lx_task *t, u32 cpu, u64 slice)
 	p = bpf_kptr_xchg(&t->task, NULL);
 	if (!p)
 		return 0;
-	coming = setup.cpus > 1 ? lx_coming(p) : 0;
-	if (setup.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+	coming = machine.cpus > 1 ? lx_coming(p) : 0;
+	if (machine.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		queue = SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p);
 	scx_bpf_dsq_insert(p, queue, slice, 0);
-	if (setup.cpus > 1 && lx_coming(p) != coming) {
+	if (machine.cpus > 1 && lx_coming(p) != coming) {
 		scx_bpf_dispatch_cancel();
 		there = 0;
 	}

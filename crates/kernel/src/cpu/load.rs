@@ -32,6 +32,7 @@ fn pinned_as(map: &str) -> Option<&str> {
     match map {
         "cpus" | "alarms" | "tasks" | "refs" | "pool" | "reservations" | "events" => Some(map),
         ".data.setup" => Some("setup"),
+        ".rodata.machine" => Some("machine"),
         ".data.ended" => Some("ended"),
         ".data.totals" => Some("totals"),
         ".data.recording" => Some("recording"),
@@ -56,21 +57,19 @@ fn prepare(
     recorded_until: u64,
 ) -> Result<(), CpuError> {
     let mut setup = Image::default();
-    setup
-        .bytes(&policy.rules()?.image())
-        .u64(policy.kept().0)
-        .u32(cpus)
-        .u32(policy.number())
-        .u64(0)
-        .u32(system::tells().into())
-        .u32(0);
+    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u64(0).u32(policy.number()).u32(0);
     let setup = setup.into_bytes();
+    let mut machine = Image::default();
+    machine.u32(cpus).u32(system::tells().into());
+    let machine = machine.into_bytes();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if BY_CPU.contains(&name.as_str()) {
             map.set_max_entries(cpus).map_err(refused)?;
         } else if name == ".data.setup" {
             fill(map.initial_value_mut(), &setup)?;
+        } else if name == ".rodata.machine" {
+            fill(map.initial_value_mut(), &machine)?;
         } else if name == ".data.recording" {
             let mut recording = Image::default();
             recording.u64(recorded_until).u64(0);
@@ -167,11 +166,11 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
 }
 
 /// Loads the programs without starting anything, and says how many instructions the verifier
-/// processed for each.
+/// processed for each, on a machine with several CPUs.
 pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
     use std::os::fd::AsFd as _;
     let mut open = open()?;
-    prepare(&mut open, policy, 1, 0)?;
+    prepare(&mut open, policy, 2, 0)?;
     let object = heard(|| open.load())?;
     let infos: Vec<_> = libbpf_rs::query::ProgInfoIter::default().collect();
     let mut costs = Vec::new();

@@ -18,8 +18,8 @@ pub(super) const REPORT: &str = "laxity_report";
 pub(super) const TASK: &str = "laxity_task";
 pub(super) const CHANGE: &str = "laxity_change";
 
-/// Where the policy's number stands in the setup: behind rules, a share and the CPUs.
-const POLICY_AT: usize = 100;
+/// Where the policy's number stands in the setup: behind rules, a share and an address.
+const POLICY_AT: usize = 104;
 /// Reservations there may be.
 const RESERVATIONS: u32 = 256;
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Programs that are told who starts and who stops, for kernels whose count of execution is not to be relied
+ * on (here.h). Part of laxity_cpu.bpf.c.
+ */
+#ifndef LAXITY_SCX_TOLD_H
+#define LAXITY_SCX_TOLD_H
+
+/* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
+LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	int as_chosen;
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	if (lx_is_of(c->soft, p))
+		c->soft = LX_NONE;
+	/* A timer that called since then did so in vain: the kernel was about to switch. */
+	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
+	if (as_chosen) {
+		c->clock = lx_max(lx_resume(c, p->se.exec_start), c->clock);
+		lx_runs(c, c->clock, c->chosen);
+	}
+	lx_unlock(&c->lock);
+	lx_finish_timers(c);
+	return as_chosen;
+}
+
+/* Whoever runs stops or sleeps. */
+LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnable)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	int running;
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	running = lx_is_of(c->current, p);
+	if (running) {
+		u32 slot = c->current;
+
+		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
+		now = lx_charge(c, now);
+		if (!runnable)
+			lx_blocks(c, now, slot);
+		lx_record(LX_STOPPED, c, now, slot, 0, 0);
+		c->current = LX_NONE;
+		c->stopped = p->se.exec_start;
+		if (c->chosen == slot)
+			c->chosen = LX_NONE;
+	}
+	lx_unlock(&c->lock);
+	return running;
+}
+
+SEC("struct_ops/running")
+void laxity_running(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 slot = 0, was_held, cpu = lx_cpu_of(p);
+	struct lx_outcome o;
+	struct lx_task *t;
+	struct lx_cpu *c;
+	u64 now;
+
+	if (lx_starts(cpu, p))
+		return;
+	now = bpf_ktime_get_ns();
+	c = lx_cpu(cpu);
+	if (!c || lx_is_shut(c))
+		return;
+	t = lx_task_of(p, &slot);
+	if (!t)
+		return;
+	/* It may be one that runs since before it could be noted. */
+	if (p->scx.dsq_vtime != (u64)slot + 1)
+		lx_note_slot(p, slot + 1);
+	if (t->home != cpu)
+		lx_depart(t, slot, now, cpu);
+	c = lx_enter(t);
+	if (!c)
+		return;
+	/* Of a reservation elsewhere: not charged. */
+	if (c->cpu != cpu) {
+		lx_unlock(&c->lock);
+		return;
+	}
+	now = lx_charge(c, now);
+	lx_settle_in(c, t, slot, now);
+	lx_wakes(c, now, slot);
+	was_held = t->queued;
+	t->queued = 0;
+	c->chosen = slot;
+	lx_runs(c, now, slot);
+	lx_conclude(c, now, &o);
+	lx_unlock(&c->lock);
+	if (was_held)
+		lx_let_go(t);
+	lx_act(&o);
+}
+
+SEC("struct_ops/stopping")
+void laxity_stopping(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u64 now = bpf_ktime_get_ns();
+	u32 slot = 0, runnable = ctx[1];
+	struct lx_task *t;
+
+	/* The kernel tells only when nothing refers to it any more, which may be long after. */
+	if (!runnable && p->__state & TASK_DEAD) {
+		t = lx_task_of(p, &slot);
+		if (t)
+			lx_quit(t, slot);
+		return;
+	}
+	if (!lx_stops(lx_cpu_of(p), p, now, runnable) && !runnable)
+		lx_sleeps(p);
+}
+
+#endif
