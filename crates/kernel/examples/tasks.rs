@@ -15,6 +15,10 @@
 //! tasks forks COUNT                so many processes, some at once, each ends at once
 //! tasks compile JOBS SEED TIME     processes that read and compute, so many at once, for so long
 //! tasks packets BURST SECONDS      datagrams to another thread and back, so many at once; prints how often
+//! tasks together PERIOD WORK JOBS  jobs at multiples of the period by the machine's clock, so that those of
+//!                                  several wake together; prints as `periodic`
+//! tasks lend HOLD GAP MS           computes, with a lock for HOLD of HOLD and GAP, for which a thread of
+//!                                  SCHED_FIFO waits; prints how often that did, and what it got itself
 //! tasks pass ROUNDS                a byte to another process and back; prints what a round takes
 //! ```
 
@@ -87,11 +91,16 @@ fn run() -> std::io::Result<()> {
         (Some("packets"), &[burst, seconds]) => {
             loads::packets(burst, Duration::from_secs(seconds))?;
         }
+        (Some("together"), &[period, work, jobs]) => events::together(period, work, jobs),
+        (Some("lend"), &[hold, gap, ms]) => {
+            loads::lend(hold, gap, Duration::from_millis(ms))?;
+        }
         (Some("pass"), &[rounds]) => loads::pass(rounds)?,
         (Some("echo"), []) => loads::echo()?,
         _ => {
             eprintln!(
-                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|packets|pass ..."
+                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|packets|together|lend|pass \
+                 ..."
             );
             std::process::exit(2);
         }

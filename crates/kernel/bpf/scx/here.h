@@ -175,19 +175,30 @@ LX_INLINE int lx_is_second(const struct lx_heap *h, u32 entry)
 	return place == 3 && lx_earlier(h->node[2].key, h->node[2].turn, &h->node[1]);
 }
 
+/* Whether the CPU is really with whoever has it here: not before the kernel has switched to it, nor while another
+ * class goes before it. Until then it waits in the kernel's queue itself. */
+LX_INLINE int lx_has_it(const struct lx_cpu *c)
+{
+	const struct lx_task *t = lx_task_at(c->current);
+
+	return t && t->at && lx_seen(t)->on_cpu;
+}
+
 /* Whether a task that comes to wait may wait in the kernel's queue, to go on by itself when whoever has the
  * CPU does not: it is the next one by its deadline, no other CPU would take it, and nothing is promised,
- * so that no release may come between. While all is recorded, each decision is asked for. */
-LX_INLINE int lx_may_stay(struct lx_cpu *c, const struct lx_task *t, u32 slot)
+ * so that no release may come between. It goes before all that waits there, so whoever has the CPU must not
+ * be among these, unless the kernel has just taken it for the one that is put aside. While all is recorded,
+ * each decision is asked for. */
+LX_INLINE int lx_may_stay(struct lx_cpu *c, const struct lx_task *t, u32 slot, int aside)
 {
 	const struct lx_member *m = lx_member(slot);
 	const struct lx_heap *h = &c->servers.ready;
 	const struct lx_server *s;
 
-	if (machine.told || c->servers.need || c->draining || c->soft != LX_NONE ||
+	if (c->servers.need || c->draining || c->soft != LX_NONE ||
 	    c->depth >= LX_BELOW || c->current == LX_NONE || m->server == LX_NONE ||
 	    (machine.cpus > 1 && !m->pinned) || t->reservation || t->pending ||
-	    c->clock < LX_SEEN(recording.until))
+	    t->soft || c->clock < LX_SEEN(recording.until) || (!aside && !lx_has_it(c)))
 		return 0;
 	s = lx_server(&c->servers, m->server);
 	return s->head == s->tail && lx_is_second(h, m->server) &&

@@ -47,6 +47,8 @@ enum {
 	SCX_KICK_PREEMPT = 1 << 1,
 	HRTIMER_SOFTIRQ = 8,
 	SCHED_IDLE = 5,
+	/* Priorities below this are of classes for real time. */
+	LX_REAL_TIME = 100,
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
@@ -108,7 +110,12 @@ struct task_struct {
 	struct sched_entity se;
 	struct thread_info thread_info;
 	int pid;
+	/* Now, by its own wish, and by its nice value. */
+	int prio;
+	int normal_prio;
 	int static_prio;
+	/* Of those who wait for a lock that it has, the one of the highest priority. */
+	struct task_struct *pi_top_task;
 	unsigned int policy;
 	unsigned int __state;
 	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
@@ -159,6 +166,7 @@ struct sched_ext_ops {
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
+	void (*enable)(struct task_struct *p);
 	void (*disable)(struct task_struct *p);
 	s32 (*cgroup_init)(struct cgroup *cgrp, struct scx_cgroup_init_args *args);
 	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
@@ -174,6 +182,7 @@ struct sched_ext_ops {
 
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static const void *(*const bpf_this_cpu_ptr)(const void *of) = (void *)154;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;

@@ -87,13 +87,17 @@ LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
 	       lx_heap_first(&c->servers.ready) != lx_member(slot)->server;
 }
 
-/* Whether who comes to wait may have the CPU at once: not one that is put aside just now, for whom the
- * kernel has somebody else already. While the thread for soft interrupts waits, `dispatch` is to see each
- * switch. */
-LX_INLINE int lx_may_go_first(const struct lx_cpu *c, int aside, u64 flags)
+/* Whether who comes to wait has a CPU until now, for which the kernel has somebody else already. */
+LX_INLINE int lx_is_put_aside(const struct task_struct *p, u64 flags)
 {
-	return machine.told || ((!aside || flags & SCX_ENQ_LAST) && c->depth < LX_BELOW &&
-			      c->soft == LX_NONE);
+	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.told && p->on_cpu;
+}
+
+/* Whether who comes to wait may have the CPU at once: not one that is put aside just now. While the thread for
+ * soft interrupts waits, `dispatch` is to see each switch. */
+LX_INLINE int lx_may_go_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
+{
+	return c->depth < LX_BELOW && c->soft == LX_NONE && !lx_is_put_aside(p, flags);
 }
 
 SEC("struct_ops/enqueue")
@@ -105,8 +109,10 @@ void laxity_enqueue(u64 *ctx)
 	struct lx_task *t = lx_task_noted(p, &slot);
 	struct lx_outcome o;
 	struct lx_cpu *c;
+	/* Read once, as each reading is an instruction or two. */
+	const u32 told = machine.told, several = machine.cpus > 1;
 	int aside, first, stays = 0;
-	u32 drained = 0;
+	u32 drained = 0, chosen;
 
 	if (!t) {
 		/* More tasks than there are places: they take turns before all others. */
@@ -116,7 +122,7 @@ void laxity_enqueue(u64 *ctx)
 	}
 	if (t->weighed != LX_SEEN(grouping.changes))
 		lx_weigh_again(t, p, slot, bpf_ktime_get_ns());
-	if (machine.cpus > 1 && !lx_is_active(cpu)) {
+	if (several && !lx_is_active(cpu)) {
 		lx_leave_servers(p, t, slot);
 		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
 		return;
@@ -139,7 +145,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_adopt(t, slot, bpf_ktime_get_ns());
 	if (!lx_is_bound(t) && t->home != cpu)
 		lx_depart(t, slot, bpf_ktime_get_ns(), cpu);
-	if (machine.cpus > 1)
+	if (several)
 		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
 	c = lx_enter(t);
 	if (!c) {
@@ -151,7 +157,7 @@ void laxity_enqueue(u64 *ctx)
 	aside = lx_member(slot)->runnable;
 	/* Read once: to read the clock is much of the work. */
 	now = aside && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
-	if (!machine.told && aside)
+	if (!told && aside)
 		aside = lx_comes(c, t, p, slot, flags, now);
 	t->booked = p->se.sum_exec_runtime;
 	if (aside && lx_steps_aside(c, slot, flags)) {
@@ -165,16 +171,20 @@ void laxity_enqueue(u64 *ctx)
 		lx_settle_in(c, t, slot, now);
 		lx_wakes(c, now, slot);
 		drained = c->draining;
+		chosen = c->chosen;
 		lx_conclude(c, now, &o);
-		first = o.preempt && o.slot == slot && c->cpu == cpu && lx_may_go_first(c, aside, flags);
+		first = o.preempt && o.slot == slot && c->cpu == cpu && (told || lx_may_go_first(c, p, flags));
+		/* Put aside for one that is not of the servers here, or of another class: that one has its turn. */
+		if (!first && o.slot == slot && chosen == LX_NONE && lx_is_put_aside(p, flags))
+			o.preempt = 0;
 	}
 	if (first) {
 		c->draining = drained;
 		c->chosen = slot;
 		o.preempt = 0;
-		if (!machine.told)
+		if (!told)
 			lx_goes_first(c, slot, now);
-	} else if (!o.preempt && cpu == c->cpu && lx_may_stay(c, t, slot)) {
+	} else if (!told && !o.preempt && cpu == c->cpu && lx_may_stay(c, t, slot, aside)) {
 		stays = 1;
 		lx_goes_below(c, slot);
 	} else {
@@ -183,15 +193,17 @@ void laxity_enqueue(u64 *ctx)
 		if (lx_is_passed(c, slot))
 			c->draining = 1;
 		o.preempt |= c->draining;
+		if (o.preempt && !lx_is_put_aside(p, flags))
+			lx_insist(c);
 	}
 	lx_unlock(&c->lock);
 	if (stays) {
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | lx_enq_head);
 		return;
 	}
-	if (t->soft && (machine.told || !first))
+	if (t->soft && (told || !first))
 		lx_soft_waits(c, slot);
-	else if (!machine.told)
+	else if (!told)
 		lx_finish_timers(c);
 	lx_act(&o);
 	if (first) {
@@ -199,7 +211,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (machine.cpus > 1 && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
+	if (several && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 		/* It will look for work elsewhere. */
@@ -373,7 +385,22 @@ int laxity_init_task(u64 *ctx)
 	return 0;
 }
 
-/* It goes to another class, or ends. */
+/* It comes from another class. One that has a CPU goes on there without a word: so its CPU is asked. What it
+ * executed elsewhere is not booked. */
+SEC("struct_ops/enable")
+void laxity_enable(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct lx_task *t = lx_task_of(p, NULL);
+
+	if (t)
+		t->booked = p->se.sum_exec_runtime;
+	if (p->on_cpu)
+		scx_bpf_kick_cpu(lx_cpu_of(p), SCX_KICK_PREEMPT);
+}
+
+/* It goes to another class, or ends. While somebody of a real-time class waits for a lock that it has, the
+ * kernel lends it that one's class, for which it loses no reservation. */
 SEC("struct_ops/disable")
 void laxity_disable(u64 *ctx)
 {
@@ -381,7 +408,11 @@ void laxity_disable(u64 *ctx)
 	u32 slot = 0;
 	struct lx_task *t = lx_task_of(p, &slot);
 
-	if (t)
+	if (!t)
+		return;
+	if (lx_is_lent(p))
+		lx_sleeps(p);
+	else
 		lx_quit(t, slot);
 }
 
@@ -450,8 +481,8 @@ void laxity_exit(u64 *ctx)
 	.cgroup_move = (void *)laxity_cgroup_move,                                                 \
 	.cgroup_set_weight = (void *)laxity_cgroup_set_weight,                                     \
 	.init_task = (void *)laxity_init_task, .exit_task = (void *)laxity_exit_task,              \
-	.disable = (void *)laxity_disable, .init = (void *)laxity_init,                            \
-	.exit = (void *)laxity_exit,                                                               \
+	.enable = (void *)laxity_enable, .disable = (void *)laxity_disable,                        \
+	.init = (void *)laxity_init, .exit = (void *)laxity_exit,                                  \
 	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,          \
 	.timeout_ms = 30000, .name = "laxity"
 

@@ -34,6 +34,8 @@ LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation 
 	struct lx_member *m = lx_member(slot);
 
 	lx_leaves_here(c, slot, now);
+	if (c->soft == slot)
+		c->soft = LX_NONE;
 	if (m->server == LX_NONE) {
 		/* Of a reservation, and asleep since. */
 		if (r)
@@ -150,6 +152,15 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 	lx_leaves_here(c, slot, now);
 	lx_blocks(c, now, slot);
 	lx_unlock(&c->lock);
+}
+
+/* Whether a task that leaves its class gets that of somebody who waits for it: it did not ask for another.
+ * Kernels tell before or after its own priorities are changed. */
+LX_INLINE int lx_is_lent(const struct task_struct *p)
+{
+	const struct task_struct *waits = p->pi_top_task;
+
+	return waits && waits->prio < LX_REAL_TIME && p->normal_prio >= LX_REAL_TIME;
 }
 
 /* Who was chosen is not there, unless it came or went elsewhere since. */

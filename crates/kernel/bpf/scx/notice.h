@@ -16,14 +16,17 @@ LX_INLINE void lx_book_all(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 no
 		lx_book(c, slot, now, ran);
 }
 
-/* Under the lock: for how long a task that is put aside has gone on since another came before it. The kernel,
- * which spares a look at its clock there, counts that with the other, which did not run. */
-LX_INLINE u64 lx_went_on(struct lx_cpu *c, u32 slot)
+/* Under the lock: for how long a task that is put aside has gone on since another came before it, or several.
+ * The kernel, which spares a look at its clock there, counts that with the other, which did not run. One that
+ * waits and comes anew, since something about it was changed, did not go on. */
+LX_INLINE u64 lx_went_on(struct lx_cpu *c, const struct task_struct *p, u32 slot)
 {
 	struct lx_task *next;
 	u64 length;
 
-	if (!c->depth || *lx_at(c->below, c->depth - 1) != slot || c->current == LX_NONE)
+	if (!c->depth || c->current == LX_NONE || !p->on_cpu)
+		return 0;
+	if (*lx_at(c->below, c->depth - 1) != slot && (c->current == slot || !lx_is_here(c, slot)))
 		return 0;
 	length = bpf_ktime_get_ns();
 	length -= lx_min(c->clock, length);
@@ -59,9 +62,13 @@ LX_INLINE u32 lx_finds_asleep(struct lx_cpu *c, u32 slot, u64 now)
 	return 1;
 }
 
+/* The same of one that may run on another CPU, which takes it out for a moment when something about it is
+ * changed. */
 LX_CALLED u32 lx_slept_since(struct lx_cpu *c LX_GIVEN, u32 slot, u64 now)
 {
-	return lx_finds_asleep(c, slot, now);
+	const struct lx_task *t = lx_task_at(slot);
+
+	return t && t->at && !lx_seen(t)->on_cpu && lx_finds_asleep(c, slot, now);
 }
 
 /* Under the lock: those who have the CPU, and would next, may sleep since. */
@@ -117,7 +124,7 @@ LX_INLINE int lx_comes(struct lx_cpu *c, struct lx_task *t, const struct task_st
 		lx_slept(c, t, slot, p->se.exec_start, p->se.sum_exec_runtime, now);
 		return 0;
 	}
-	more = lx_went_on(c, slot);
+	more = lx_went_on(c, p, slot);
 	lx_book_all(c, t, slot, c->clock + more, p->se.sum_exec_runtime, more);
 	lx_is_not_here(c, slot, c->clock);
 	return p->on_cpu != 0;
@@ -144,7 +151,13 @@ LX_INLINE u32 lx_sleeps_last(struct task_struct *prev, u32 cpu)
 	/* The kernel tells only when nothing refers to it any more, which may be long after. */
 	if (prev->__state & TASK_DEAD) {
 		lx_quit(t, slot);
+		lx_let_go(t);
 		return LX_NONE;
+	}
+	/* Handed over by another CPU just when it came anew. */
+	if (t->queued) {
+		t->queued = 0;
+		lx_let_go(t);
 	}
 	if (t->home == cpu)
 		return slot;
@@ -180,14 +193,16 @@ LX_CALLED u32 lx_after(u32 cpu, struct lx_last *last LX_GIVEN)
 	if (last->counted)
 		c->ahead = now - last->counted;
 	if (t) {
+		/* It came from another class with the CPU. A server that is blocked has no budget to be used up. */
+		if (last->awake && !lx_member(slot)->runnable) {
+			lx_settle_in(c, t, slot, now);
+			lx_wakes(c, now, slot);
+		}
 		lx_book_all(c, t, slot, now, last->executed, 0);
 		if (!last->awake) {
 			lx_blocks(c, now, slot);
 			lx_is_not_here(c, slot, now);
 			last->slot = LX_NONE;
-		} else if (!lx_member(slot)->runnable) {
-			lx_settle_in(c, t, slot, now);
-			lx_wakes(c, now, slot);
 		}
 	}
 	c->clock = now;

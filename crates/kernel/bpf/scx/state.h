@@ -420,18 +420,20 @@ LX_INLINE u64 lx_look(struct lx_cpu *c, u64 now, u32 slot)
 	return now;
 }
 
-/* Under the lock: what is due is released, and by how much a reservation is late is noted. */
-LX_INLINE void lx_release_now(struct lx_cpu *c, u64 now)
+/* Under the lock: what is due is released, and by how much a reservation is late is noted. Tells whether
+ * anything was. */
+LX_INLINE int lx_release_now(struct lx_cpu *c, u64 now)
 {
 	u64 at;
 
 	if (lx_due(&c->servers) > now)
-		return;
+		return 0;
 	at = lx_heap_least(&c->servers.suspended);
 	if (at < now)
 		c->late_release = lx_max(c->late_release, now - at);
 	lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
 	lx_timer(&c->servers, now);
+	return 1;
 }
 
 /* A task has something to do; it has nothing more to do. */

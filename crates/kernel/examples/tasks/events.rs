@@ -3,6 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
 use crate::random::Random;
 use crate::{compute, say, until_exactly, work};
 
@@ -73,4 +76,28 @@ pub fn arrivals(period: Duration, bytes: usize) -> std::io::Result<()> {
     print!("jobs {} missed {missed} ", times.len());
     say(times);
     Ok(())
+}
+
+/// Jobs of so much work at multiples of a period, both in us, by the clock that all tasks have in common.
+/// Prints how many ended after their period.
+pub fn together(period: u64, work: u64, jobs: u64) {
+    until_exactly();
+    let now = || {
+        let t = clock_gettime(ClockId::Monotonic);
+        Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+    };
+    let length = Duration::from_micros(period);
+    let mut times = Vec::new();
+    for _ in 0..jobs {
+        let passed = now().as_micros() as u64 / period;
+        let release = Duration::from_micros((passed + 1) * period);
+        let at =
+            Timespec { tv_sec: release.as_secs() as i64, tv_nsec: release.subsec_nanos().into() };
+        while clock_nanosleep_absolute(SleepClock::Monotonic, &at).is_err() {}
+        compute(work);
+        times.push(now().saturating_sub(release));
+    }
+    let missed = times.iter().filter(|t| **t > length).count();
+    print!("jobs {} missed {missed} ", times.len());
+    say(times);
 }

@@ -3,10 +3,13 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::compute;
+use rustix::thread::futex;
+
 use crate::random::Random;
+use crate::{compute, executed};
 
 /// What one process of a compilation computes, in us.
 const UNIT: (u64, u64) = (2_000, 40_000);
@@ -117,4 +120,42 @@ pub fn echo() -> std::io::Result<()> {
         out.write_all(&byte)?;
     }
     Ok(())
+}
+
+/// Computes for a while, some of it with a lock for which a thread of `SCHED_FIFO` comes each millisecond:
+/// while that waits, the kernel lends its class to whoever has the lock. Prints how often.
+pub fn lend(hold: u64, gap: u64, time: Duration) -> std::io::Result<()> {
+    let lock = AtomicU32::new(0);
+    let until = Instant::now() + time;
+    let (say, said) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| -> std::io::Result<u64> {
+            say.send(rustix::thread::gettid()).map_err(std::io::Error::other)?;
+            let mut lent = 0;
+            while Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(1));
+                lent += u64::from(lock.load(Relaxed) != 0);
+                futex::lock_pi(&lock, futex::Flags::PRIVATE, None)?;
+                futex::unlock_pi(&lock, futex::Flags::PRIVATE)?;
+            }
+            Ok(lent)
+        });
+        let tid = said.recv().map_err(std::io::Error::other)?;
+        let id = tid.as_raw_nonzero().to_string();
+        let status = Command::new("chrt").args(["-f", "-p", "50", &id]).status()?;
+        if !status.success() {
+            return Err(std::io::Error::other("chrt refused"));
+        }
+        let before = executed();
+        while Instant::now() < until {
+            futex::lock_pi(&lock, futex::Flags::PRIVATE, None)?;
+            compute(hold);
+            futex::unlock_pi(&lock, futex::Flags::PRIVATE)?;
+            compute(gap);
+        }
+        let got = executed() - before;
+        let lent = waiter.join().map_err(|_| std::io::Error::other("the waiter panicked"))??;
+        println!("lent {lent} got_ms {}", got.as_millis());
+        Ok(())
+    })
 }
