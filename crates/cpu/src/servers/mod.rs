@@ -88,6 +88,8 @@ pub struct Servers {
     weights: [u32; HEAVIEST + 1],
     /// When all shares given away are free.
     settled: u64,
+    /// Shared servers that have left, and whose shares come back later.
+    leaving: u32,
     /// When it was last looked how far deadlines ran ahead.
     looked: u64,
     turns: u64,
@@ -118,6 +120,7 @@ impl Servers {
             bandwidth: Bandwidth::new(),
             weights: [0; HEAVIEST + 1],
             settled: 0,
+            leaving: 0,
             looked: 0,
             turns: 0,
         }

@@ -105,7 +105,9 @@ impl Servers {
         if last {
             let group = self.servers[s as usize].group;
             self.groups.retain(|(g, _)| Some(*g) != group);
-            self.servers[s as usize].state = State::Leaving;
+            let server = &mut self.servers[s as usize];
+            server.state = State::Leaving;
+            self.leaving += u32::from(server.kind == Kind::Shared);
             self.uncount(now, now, s);
         }
     }
@@ -319,6 +321,7 @@ impl Policy for Servers {
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         if self.cpus == 1 && self.ready.is_empty() {
             self.catch_up(now.0);
+            self.forget(now.0);
             self.use_slack(now.0);
         }
         let (before, first) = self.ready.pick(cpu);

@@ -149,7 +149,9 @@ impl Servers {
             self.divide();
         }
         if gone {
-            self.servers[s as usize].state = State::Vacant;
+            let server = &mut self.servers[s as usize];
+            self.leaving -= u32::from(server.kind == Kind::Shared);
+            server.state = State::Vacant;
             self.vacant.push(s);
         }
     }
@@ -173,7 +175,7 @@ impl Servers {
     }
 
     /// All shared servers have their present shares from now on, those behind theirs too: what they
-    /// used ahead, or did not use, is forgotten.
+    /// used ahead, or did not use, is forgotten, and the shares of those that have left are free.
     ///
     /// Safe when nothing that was promised is pending, as no later job then looks back beyond `now`:
     /// what is left of each budget is due no earlier than the present share needs from `now` on.
@@ -199,6 +201,22 @@ impl Servers {
             self.ready.rekey(s, deadline);
         }
         self.settled = now;
+        let gone = |server: &Server| server.state == State::Leaving && server.kind == Kind::Shared;
+        for s in 0..self.servers.len() as u32 {
+            if self.leaving > 0 && gone(&self.servers[s as usize]) {
+                self.settle(s);
+            }
+        }
+    }
+
+    /// Nobody has anything to do at `now`: nothing that comes later looks back beyond it. After many tasks
+    /// that came and went their shares would come back over seconds, and as long those that are there would
+    /// have next to nothing each.
+    pub(super) fn forget(&mut self, now: u64) {
+        let waits = self.leaving > 0 || self.settled > now;
+        if waits && self.rules.transition == Transition::ZeroLag {
+            self.begin_anew(now);
+        }
     }
 }
 

@@ -272,7 +272,7 @@ struct lx_report {
 	u64 taken;
 	u64 overrun;
 	u64 late_release;
-	/* Of the reservation. */
+	/* Of the reservation; the last two, without one, of all that were on the CPU. */
 	u64 members;
 	u64 late;
 	u64 latest;
@@ -302,7 +302,11 @@ int laxity_report(struct lx_report *q)
 	q->taken = c->taken;
 	q->overrun = c->overrun;
 	q->late_release = c->late_release;
+	q->late = c->servers.late;
+	q->latest = c->servers.latest;
 	if (q->anew) {
+		c->servers.late = 0;
+		c->servers.latest = 0;
 		c->overrun = 0;
 		c->late_release = 0;
 		q->anew = 0;

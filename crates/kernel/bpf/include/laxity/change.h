@@ -52,6 +52,7 @@ LX_INLINE void lx_change_rules(struct lx_servers *q, u64 now, const struct lx_ru
 	q->actives = 0;
 	/* Nobody owes anybody anything. */
 	q->settled = 0;
+	q->leaving = 0;
 	q->looked = 0;
 	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort, 0);
 	for (i = lx_zero; i < q->used && lx_may_loop; i += 1 + lx_zero) {

@@ -76,6 +76,8 @@ struct lx_servers {
 	u32 vacant;
 	u32 living;
 	u32 actives;
+	u32 leaving;
+	u32 padding;
 	/* Those that count in the load and have not left. */
 	u32 active[LX_SERVERS];
 	struct lx_heap ready;
@@ -86,6 +88,12 @@ struct lx_servers {
 	/* Shares that come back later. */
 	struct lx_heap returns;
 	struct lx_server server[LX_SERVERS];
+	/* Shared ones that have left, and whose shares come back later. */
+	u32 gone[LX_SERVERS];
+	/* Periods of reservations, whether these are still there or not, in which what was promised came after
+	 * the end, and by how much at most. */
+	u64 late;
+	u64 latest;
 };
 
 LX_INLINE struct lx_server *lx_server(struct lx_servers *q, u32 s)
@@ -192,16 +200,24 @@ LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
 		lx_heap_set(&q->expired, i, release + q->advanced, ++q->waits);
 }
 
+/* What was promised comes later than its period's end, in so many periods. */
+LX_INLINE void lx_is_late_by(struct lx_servers *q, struct lx_server *s, u64 periods, u64 by)
+{
+	s->late += periods;
+	s->latest = lx_max(s->latest, by);
+	q->late += periods;
+	q->latest = lx_max(q->latest, by);
+}
+
 /* The release after one that would have been at `at`: a reservation that has lost a whole period since begins
  * anew (crates/cpu/src/servers/mod.rs). */
-LX_INLINE u64 lx_next_release(struct lx_server *s, u64 at, u64 now)
+LX_INLINE u64 lx_next_release(struct lx_servers *q, struct lx_server *s, u64 at, u64 now)
 {
 	u64 lost = now - lx_min(at, now);
 
 	if (s->kind != LX_HARD || lost < s->period)
 		return at;
-	s->late += lost / lx_max(s->period, 1);
-	s->latest = lx_max(s->latest, lost);
+	lx_is_late_by(q, s, lost / lx_max(s->period, 1), lost);
 	return now;
 }
 
@@ -216,10 +232,8 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 		lx_enter_ready(q, i);
 		return 0;
 	}
-	if (s->kind == LX_HARD && now > deadline) {
-		s->late++;
-		s->latest = lx_max(s->latest, now - deadline);
-	}
+	if (s->kind == LX_HARD && now > deadline)
+		lx_is_late_by(q, s, 1, now - deadline);
 	if (!q->rules.job)
 		lx_sample(s);
 	if ((s->kind == LX_HARD || !q->rules.recharge) && end > now) {
@@ -228,7 +242,7 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	}
 	/* A period that is over already is followed by the one that starts at its end, not now, and
 	 * must not be due before it. */
-	end = lx_next_release(s, end, now);
+	end = lx_next_release(q, s, end, now);
 	lx_renew(q, i, end, end);
 	s->deadline = lx_max(s->deadline, deadline);
 	lx_enter_ready(q, i);
@@ -274,10 +288,8 @@ LX_CALLED u32 lx_deactivate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 		lx_rate_sleeps(q, now, i);
 	} else if (s->state == LX_READY) {
 		lx_sample(s);
-		if (s->kind == LX_HARD && now > s->deadline) {
-			s->late++;
-			s->latest = lx_max(s->latest, now - s->deadline);
-		}
+		if (s->kind == LX_HARD && now > s->deadline)
+			lx_is_late_by(q, s, 1, now - s->deadline);
 	}
 	if (s->state == LX_READY) {
 		lx_leave_ready(q, i);
@@ -300,7 +312,7 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 
 		i = lx_heap_first(&q->suspended);
 		lx_heap_remove(&q->suspended, i);
-		at = lx_next_release(lx_server(q, i), at, now);
+		at = lx_next_release(q, lx_server(q, i), at, now);
 		lx_renew(q, i, at, at);
 		lx_enter_ready(q, i);
 	}
@@ -461,6 +473,8 @@ LX_CALLED u32 lx_dissolve(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 
 	s->state = LX_LEAVING;
 	lx_unlist_active(q, s);
+	if (s->kind == LX_SHARED)
+		lx_goes_later(q, s, i);
 	lx_uncount(q, now, now, i);
 	return 0;
 }
@@ -579,6 +593,7 @@ LX_INLINE u32 lx_stays(struct lx_servers *q)
 LX_CALLED u32 lx_advance(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	lx_catch_up(q, now);
+	lx_forget_all(q, now);
 	if (q->rules.slack && q->expired.count) {
 		u64 at = lx_heap_least(&q->expired) - q->advanced;
 

@@ -17,8 +17,27 @@ LX_CALLED u32 lx_pressed(struct lx_servers *q LX_GIVEN)
 	return 0;
 }
 
+/* The shares of those that have left are free. */
+LX_INLINE void lx_free_gone(struct lx_servers *q)
+{
+	u64 load = q->bandwidth.load;
+
+	while (q->leaving && lx_may_loop) {
+		u32 i = *lx_at(q->gone, q->leaving - 1);
+		struct lx_server *s = lx_server(q, i);
+
+		lx_heap_remove(&q->returns, i);
+		lx_is_gone(q, s);
+		load -= s->counted;
+		s->counted = 0;
+		lx_vacate(q, i);
+	}
+	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort, load);
+}
+
 /* All shared servers have their present shares from now on: what they used ahead, or did not use,
- * is forgotten. Safe when nothing that was promised is pending. */
+ * is forgotten, and the shares of those that have left are free. Safe when nothing that was promised is
+ * pending. */
 LX_CALLED u32 lx_begin_anew(struct lx_servers *q LX_GIVEN, u64 now)
 {
 	u32 k;
@@ -39,7 +58,16 @@ LX_CALLED u32 lx_begin_anew(struct lx_servers *q LX_GIVEN, u64 now)
 		lx_heap_rekey(&q->ready, i, s->deadline);
 	}
 	q->settled = now;
+	if (q->leaving)
+		lx_free_gone(q);
 	return 0;
+}
+
+/* Nobody has anything to do (crates/cpu/src/servers/transition.rs, `forget`). */
+LX_INLINE void lx_forget_all(struct lx_servers *q, u64 now)
+{
+	if (q->leaving || q->settled > now)
+		lx_begin_anew(q, now);
 }
 
 /* From when on the share of a reservation, which `need` holds already, is free. */

@@ -84,6 +84,25 @@ LX_INLINE void lx_unlist_active(struct lx_servers *q, struct lx_server *s)
 	s->active = 0;
 }
 
+/* Those that have left and count still do too. */
+LX_INLINE void lx_goes_later(struct lx_servers *q, struct lx_server *s, u32 i)
+{
+	*lx_at(q->gone, q->leaving) = i;
+	s->active = ++q->leaving;
+}
+
+LX_INLINE void lx_is_gone(struct lx_servers *q, struct lx_server *s)
+{
+	u32 last;
+
+	if (!s->active || !q->leaving)
+		return;
+	last = *lx_at(q->gone, --q->leaving);
+	*lx_at(q->gone, s->active - 1) = last;
+	lx_server(q, last)->active = s->active;
+	s->active = 0;
+}
+
 /* Another load, of which a server has more or less. */
 LX_CALLED u32 lx_set_counted(struct lx_servers *q LX_GIVEN, u32 i, u32 counted)
 {
@@ -162,6 +181,8 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 	} else if (s->kind == LX_SHARED) {
 		int asleep = s->state == LX_BLOCKED && q->rules.unblocked;
 
+		if (gone)
+			lx_is_gone(q, s);
 		lx_set_counted(q, i, gone || asleep ? 0 : s->weight);
 	} else if (gone) {
 		lx_reserve(q, s, 0);
