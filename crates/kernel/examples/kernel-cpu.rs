@@ -103,7 +103,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             for c in &status.cpus {
                 println!(
                     "cpu {} reserved {} load {} servers {} switches {} taken {} overrun_ns {} \
-                     late_release_ns {}",
+                     late_release_ns {} late {} latest_ns {}",
                     c.cpu,
                     c.reserved,
                     c.load,
@@ -111,7 +111,9 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                     c.switches,
                     c.taken,
                     c.overrun,
-                    c.late_release
+                    c.late_release,
+                    c.late,
+                    c.latest
                 );
             }
             for r in &status.reservations {

@@ -120,6 +120,8 @@ mod with {
             taken: c.taken,
             overrun_max_us: us(c.overrun),
             release_late_max_us: us(c.late_release),
+            late: c.late,
+            late_max_us: us(c.latest),
         });
         let reservations = status.reservations.iter().map(|r| Reserved {
             pid: r.pid,

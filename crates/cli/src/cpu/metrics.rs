@@ -46,6 +46,10 @@ fn scheduler(text: &mut Text, status: &Status) {
     of_cpu("overrun_max_seconds", "gauge", help, &|c| seconds(c.overrun_max_us));
     let help = "By how much a reservation was released late at most.";
     of_cpu("release_late_max_seconds", "gauge", help, &|c| seconds(c.release_late_max_us));
+    let help =
+        "Periods of reservations, also ended ones, in which work within the runtime ended later.";
+    of_cpu("late_periods_total", "counter", help, &|c| c.late.to_string());
+    of_cpu("late_max_seconds", "gauge", "By how much at most.", &|c| seconds(c.late_max_us));
 
     let mut of_task = |name: &str, kind: &str, help: &str, of: &dyn Fn(&Reserved) -> String| {
         let name = format!("laxity_cpu_reservation_{name}");

@@ -32,6 +32,10 @@ pub struct Cpu {
     pub overrun_max_us: f64,
     /// By how much a reservation was released late at most.
     pub release_late_max_us: f64,
+    /// Periods of reservations, those that have ended too, in which work within the runtime ended after the
+    /// period.
+    pub late: u64,
+    pub late_max_us: f64,
 }
 
 /// One reservation.
@@ -81,6 +85,7 @@ pub fn tables(status: &Status, style: Style) -> String {
         Column::number("tasks taken by others"),
         Column::number("longest overrun (us)"),
         Column::number("latest release (us)"),
+        Column::number("late periods"),
     ];
     let count = |n: u64| Cell::new(n.to_string());
     let real = |x: f64| Cell::new(number::short(x));
@@ -92,6 +97,7 @@ pub fn tables(status: &Status, style: Style) -> String {
             count(c.taken),
             real(c.overrun_max_us),
             real(c.release_late_max_us),
+            count(c.late),
         ];
         (c.cpu.to_string(), cells)
     });
@@ -182,6 +188,8 @@ pub mod tests {
                 taken: 3,
                 overrun_max_us: 7.25,
                 release_late_max_us: 3.5,
+                late: 2,
+                late_max_us: 15.5,
             }],
             reservations: vec![Reserved {
                 pid: Some(369),

@@ -15,17 +15,21 @@ const TASKS: usize = 20;
 pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> String {
     let mut text = String::new();
     line(&mut text, &format!("CPUs: {}", now.policy), BOLD, style);
-    let _ = writeln!(text, "cpu   reserved  switches/s  servers  latest release  longest overrun");
+    let _ = writeln!(
+        text,
+        "cpu   reserved  switches/s  servers  latest release  longest overrun   late"
+    );
     for cpu in &now.cpus {
         let _ = writeln!(
             text,
-            "{:<4} {:>8} % {:>11} {:>8} {:>12} us {:>13} us",
+            "{:<4} {:>8} % {:>11} {:>8} {:>12} us {:>13} us {:>6}",
             cpu.cpu,
             number::short(cpu.reserved * 100.0),
             switches(cpu, before),
             cpu.servers,
             number::short(cpu.release_late_max_us),
             number::short(cpu.overrun_max_us),
+            cpu.late,
         );
     }
     if !now.reservations.is_empty() {
@@ -102,7 +106,7 @@ mod tests {
         let text = screen(&now, Some((&before, 0.5)), Style::PLAIN);
         let row = text.lines().nth(2).expect("a row");
         assert!(
-            row.split_whitespace().eq(["1", "45", "%", "500", "7", "3.5", "us", "7.25", "us"]),
+            row.split_whitespace().eq(["1", "45", "%", "500", "7", "3.5", "us", "7.25", "us", "2"]),
             "{text}"
         );
         assert!(text.contains("player-19") && !text.contains("player-20"), "{text}");

@@ -30,6 +30,11 @@ pub struct CpuStatus {
     pub overrun: u64,
     /// By how much a reservation's release was late at most.
     pub late_release: u64,
+    /// Periods of its reservations, those that have ended too, in which work within the budget ended after the
+    /// period.
+    pub late: u64,
+    /// By how much at most.
+    pub latest: u64,
 }
 
 /// What a task of best effort, one that ran lately, was found to need: so much CPU time at once, and

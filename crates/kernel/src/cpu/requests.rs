@@ -175,6 +175,8 @@ impl Attendant {
                 taken: at(4),
                 overrun: at(5),
                 late_release: at(6),
+                late: if reservation == 0 { at(8) } else { 0 },
+                latest: if reservation == 0 { at(9) } else { 0 },
             },
             members: at(7),
             late: at(8),
