@@ -14,7 +14,7 @@
  *     what has passed since the last one, if the task has the CPU.
  *   - A timer that calls while another class has the CPU calls again (called.h).
  *
- * Where the kernel's count is not to be relied on (7.3 counts too little), `machine.told` is set, both
+ * Where that is not to be relied on (7.0 lets a task wait, 7.3 counts too little), `machine.told` is set, both
  * programs are there, and none of this is used: `lx_starts` and `lx_stops`.
  */
 #ifndef LAXITY_SCX_HERE_H
