@@ -44,6 +44,26 @@ pub struct Figure {
     pub columns: usize,
 }
 
+/// From one line of a title to the next, and how wide its letters are beside those of the measure: they are bold.
+const TITLE_LINE: f64 = 19.0;
+const TITLE_SIZE: f64 = 16.0;
+
+/// A title by words, in as many lines as its width takes; at least one.
+fn lines(title: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in title.split(' ') {
+        let last = lines.len() - 1;
+        let longer =
+            if lines[last].is_empty() { word.into() } else { format!("{} {word}", lines[last]) };
+        if text_width(&longer, TITLE_SIZE) > width && !lines[last].is_empty() {
+            lines.push(word.into());
+        } else {
+            lines[last] = longer;
+        }
+    }
+    lines
+}
+
 impl Figure {
     /// A figure without panels.
     pub fn new(name: impl Into<String>, title: impl Into<String>, columns: usize) -> Figure {
@@ -89,8 +109,12 @@ impl Figure {
         let cell_h = self.panels.iter().map(|p| p.height).fold(0.0, f64::max);
         let width = columns as f64 * (cell_w + gap) - gap + 2.0 * margin;
         let mut body = String::new();
-        plot::text(&mut body, (margin, margin + 13.0), Anchor::Start, "tt", &self.title);
-        let mut y = margin + 24.0;
+        let mut y = margin + 13.0 - TITLE_LINE;
+        for line in lines(&self.title, width - 2.0 * margin) {
+            y += TITLE_LINE;
+            plot::text(&mut body, (margin, y), Anchor::Start, "tt", &line);
+        }
+        y += 11.0;
         if !self.legend.is_empty() {
             let mut x = margin;
             y += 12.0;
@@ -167,5 +191,27 @@ impl Figure {
             let _ = write!(out, "<li>{sample}{}</li>", markup(&key.label));
         }
         out.push_str("</ul>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when a title is one line however long it is: the picture cut it.
+    #[test]
+    fn titles_are_as_wide_as_their_figure() {
+        assert_eq!(lines("short", 400.0), ["short"]);
+        assert_eq!(lines("", 400.0), [""]);
+        let title =
+            "100 us of work after 4 ms of sleep, beside a periodic 60 % and three that compute";
+        let wrapped = lines(title, 320.0);
+        assert!(wrapped.len() > 1 && wrapped.join(" ") == title, "{wrapped:?}");
+        assert!(wrapped.iter().all(|line| text_width(line, TITLE_SIZE) <= 320.0), "{wrapped:?}");
+        // Without panels it is as wide as the least.
+        let svg = Figure::new("long", title, 1).svg();
+        for line in lines(title, 240.0) {
+            assert!(svg.contains(&format!(">{line}</text>")), "no {line} in {svg}");
+        }
     }
 }
