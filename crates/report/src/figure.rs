@@ -44,8 +44,9 @@ pub struct Figure {
     pub columns: usize,
 }
 
-/// From one line of a title to the next, and how wide its letters are beside those of the measure: they are bold.
+/// From one line of a title to the next.
 const TITLE_LINE: f64 = 19.0;
+/// The size at which letters that are not bold are as wide.
 const TITLE_SIZE: f64 = 16.0;
 
 /// A title by words, in as many lines as its width takes; at least one.

@@ -1,4 +1,4 @@
-//! Policies as the simulator drives them when a recorded run is played from its middle on, on a CPU where a
+//! A policy as the simulator drives it when a recorded run is played from its middle on, on a CPU where a
 //! switch takes time.
 
 use std::collections::HashMap;
@@ -12,7 +12,8 @@ use crate::simulated::Played;
 /// Where those come that it does not know: the place of one that has ended there is not free as soon here.
 const NEW: u32 = 10_000;
 
-/// A policy that knows some of the tasks already, by where the kernel keeps them, in the kernel's time.
+/// A policy in the kernel's time that knows some of the tasks already, by where the kernel keeps them. A switch
+/// is in the turn that it begins, and the policy does not see it.
 pub struct Resumed<P> {
     policy: P,
     start: Time,
@@ -20,19 +21,24 @@ pub struct Resumed<P> {
     slots: Vec<u32>,
     /// By those.
     tasks: HashMap<TaskId, TaskId>,
+    /// Of a switch.
+    cost: Span,
+    /// The task that has the CPU, and what of the switch to it has not passed.
+    current: Option<(TaskId, Span)>,
 }
 
 impl<P: Policy> Resumed<P> {
     /// Of a policy that has been told all until `start`.
-    pub fn new(policy: P, start: Time, played: &Played) -> Resumed<P> {
+    pub fn new(policy: P, start: Time, cost: Span, played: &Played) -> Resumed<P> {
         let slots = played.slots.clone();
         let tasks = (0..).map(TaskId).zip(&slots).map(|(task, slot)| (TaskId(*slot), task));
-        Resumed { tasks: tasks.collect(), slots, policy, start }
+        Resumed { tasks: tasks.collect(), slots, ..Resumed::anew(policy, start, cost) }
     }
 
     /// Of one that was told nothing.
-    pub fn anew(policy: P, start: Time) -> Resumed<P> {
-        Resumed { policy, start, slots: Vec::new(), tasks: HashMap::new() }
+    pub fn anew(policy: P, start: Time, cost: Span) -> Resumed<P> {
+        let (slots, tasks) = (Vec::new(), HashMap::new());
+        Resumed { policy, start, slots, tasks, cost, current: None }
     }
 
     fn at(&self, now: Time) -> Time {
@@ -45,6 +51,16 @@ impl<P: Policy> Resumed<P> {
 
     fn since(&self, at: Time) -> Time {
         if at == Time::MAX { at } else { Time(at.since(self.start).0) }
+    }
+
+    /// What of an execution was no switch.
+    fn without_switch(&mut self, task: TaskId, ran: Span) -> Span {
+        let Some((_, owed)) = self.current.as_mut().filter(|(of, _)| *of == task) else {
+            return ran;
+        };
+        let passed = ran.min(*owed);
+        *owed = Span(owed.0 - passed.0);
+        Span(ran.0 - passed.0)
     }
 }
 
@@ -61,6 +77,7 @@ impl<P: Policy> Policy for Resumed<P> {
         Ok(Admitted { from: self.since(joined.from) })
     }
     fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+        let ran = self.without_switch(task, ran);
         self.policy.leave(self.at(now), self.slot(task), ran);
     }
     fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
@@ -71,9 +88,11 @@ impl<P: Policy> Policy for Resumed<P> {
         self.policy.wake(self.at(now), self.slot(task));
     }
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+        let ran = self.without_switch(task, ran);
         self.policy.block(self.at(now), self.slot(task), ran);
     }
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        let ran = self.without_switch(task, ran);
         self.policy.ran(self.at(now), self.slot(task), ran);
     }
     fn timer(&mut self, now: Time) {
@@ -83,71 +102,14 @@ impl<P: Policy> Policy for Resumed<P> {
         self.policy.next_event().map(|at| self.since(at))
     }
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        let pick = self.policy.pick(self.at(now), cpu)?;
+        let Some(pick) = self.policy.pick(self.at(now), cpu) else {
+            self.current = None;
+            return None;
+        };
         let known = self.tasks.get(&pick.task).copied();
         let task = known.unwrap_or_else(|| TaskId(pick.task.0 - NEW));
-        Some(Pick { task, until: self.since(pick.until) })
-    }
-}
-
-/// A policy on a CPU where a switch takes time, which is in the turn that it begins and which the
-/// policy does not see.
-pub struct Switching<P> {
-    policy: P,
-    cost: Span,
-    /// Of the task that has the CPU, and what of the switch to it has not passed.
-    current: Option<(TaskId, Span)>,
-}
-
-impl<P: Policy> Switching<P> {
-    pub fn new(policy: P, cost: Span) -> Switching<P> {
-        Switching { policy, cost, current: None }
-    }
-
-    /// What of an execution was no switch.
-    fn of(&mut self, task: TaskId, ran: Span) -> Span {
-        let Some((_, owed)) = self.current.as_mut().filter(|(of, _)| *of == task) else {
-            return ran;
-        };
-        let passed = ran.min(*owed);
-        *owed = Span(owed.0 - passed.0);
-        Span(ran.0 - passed.0)
-    }
-}
-
-impl<P: Policy> Policy for Switching<P> {
-    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.policy.join(now, task, a)
-    }
-    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.leave(now, task, ran);
-    }
-    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.policy.change(now, task, a)
-    }
-    fn wake(&mut self, now: Time, task: TaskId) {
-        self.policy.wake(now, task);
-    }
-    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.block(now, task, ran);
-    }
-    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        let ran = self.of(task, ran);
-        self.policy.ran(now, task, ran);
-    }
-    fn timer(&mut self, now: Time) {
-        self.policy.timer(now);
-    }
-    fn next_event(&self) -> Option<Time> {
-        self.policy.next_event()
-    }
-    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        let picked = self.policy.pick(now, cpu);
-        let same = |task| self.current.filter(|(before, _)| *before == task);
-        self.current = picked.map(|p| same(p.task).unwrap_or((p.task, self.cost)));
-        let owed = self.current.map_or(Span::ZERO, |(_, owed)| owed);
-        picked.map(|p| Pick { until: p.until + owed, ..p })
+        let same = self.current.filter(|(before, _)| *before == task);
+        let (_, owed) = *self.current.insert(same.unwrap_or((task, self.cost)));
+        Some(Pick { task, until: self.since(pick.until) + owed })
     }
 }

@@ -4,9 +4,7 @@
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
-policy=$1
-sleep 2
-kernel-cpu up "$policy"
+up_told "$1" 0
 
 echo "== during"
 kernel-cpu run 3000 10000 tasks periodic 10000 2000 600 >/tmp/periodic &

@@ -4,11 +4,7 @@
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
-policy=$1
-# As on kernels that have to tell, where `told` is 1.
-export LAXITY_CPU_TOLD="$2"
-sleep 2
-kernel-cpu up "$policy"
+up_told "$1" "$2"
 
 # Three milliseconds in ten belong to a class above, which comes whenever it wants: what is reserved loses none
 # of it, and none of that time counts as used.
@@ -33,8 +29,10 @@ sed 's/^/held /' /tmp/held
 
 # Nobody makes up for periods that were lost to a class above, at the expense of others.
 echo "== lost"
-kernel-cpu run 8000 10000 tasks hog 1 9 >/tmp/held &
 kernel-cpu run 1300 10000 tasks respond 10000 1000 10000 8000000 >/tmp/respond &
+# It has begun when the other one takes nearly all.
+sleep 1.5
+kernel-cpu run 8000 10000 tasks hog 1 9 >/tmp/held &
 sleep 2
 chrt -f 50 tasks hog 1 2 >/dev/null
 sleep 0.5

@@ -1,6 +1,13 @@
 # shellcheck shell=sh
-# Read by scripts in the virtual machine: what to say of a command, and of the kernel at the end; and
-# how to wait for something.
+# Read by scripts in the virtual machine: how a scheduler begins, what to say of a command, and of the kernel at
+# the end; and how to wait for something.
+
+# up_told POLICY TOLD: the scheduler, as on kernels that have to tell where TOLD is 1, once the boot is over.
+up_told() {
+    export LAXITY_CPU_TOLD="$2"
+    sleep 2
+    kernel-cpu up "$1"
+}
 
 # Says how it ended, and all that it said.
 told() {

@@ -4,11 +4,7 @@
 set -eu
 # shellcheck source=crates/kernel/tests/vm/judge.sh
 . ./judge.sh
-policy=$1
-# As on kernels that have to tell, where `told` is 1.
-export LAXITY_CPU_TOLD="$2"
-sleep 2
-kernel-cpu up "$policy"
+up_told "$1" "$2"
 
 # A reserved task has a lock for which one of a real-time class waits, again and again.
 echo "== reserved"

@@ -472,9 +472,9 @@ LX_CALLED u32 lx_dissolve(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	struct lx_server *s = lx_server(q, i);
 
 	s->state = LX_LEAVING;
-	lx_unlist_active(q, s);
+	lx_unlist(q, 0, s);
 	if (s->kind == LX_SHARED)
-		lx_goes_later(q, s, i);
+		lx_list(q, 1, s, i);
 	lx_uncount(q, now, now, i);
 	return 0;
 }

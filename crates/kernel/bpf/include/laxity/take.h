@@ -27,7 +27,7 @@ LX_INLINE void lx_free_gone(struct lx_servers *q)
 		struct lx_server *s = lx_server(q, i);
 
 		lx_heap_remove(&q->returns, i);
-		lx_is_gone(q, s);
+		lx_unlist(q, 1, s);
 		load -= s->counted;
 		s->counted = 0;
 		lx_vacate(q, i);

@@ -65,40 +65,29 @@ LX_CALLED u32 lx_shrink(struct lx_servers *q LX_GIVEN, u64 now, u32 except,
 	return 0;
 }
 
-/* Those that count and have not left stand in a list of their own, since there may be many more. */
-LX_INLINE void lx_list_active(struct lx_servers *q, struct lx_server *s, u32 i)
+/* Those that count and have not left stand in a list of their own, since there may be many more; and those that
+ * have left and count still, in another. */
+LX_INLINE u32 *lx_listed(struct lx_servers *q, int gone, u32 at)
 {
-	*lx_at(q->active, q->actives) = i;
-	s->active = ++q->actives;
+	return gone ? lx_at(q->gone, at) : lx_at(q->active, at);
 }
 
-LX_INLINE void lx_unlist_active(struct lx_servers *q, struct lx_server *s)
+LX_INLINE void lx_list(struct lx_servers *q, int gone, struct lx_server *s, u32 i)
 {
-	u32 last;
+	u32 *count = gone ? &q->leaving : &q->actives;
 
-	if (!s->active || !q->actives)
+	*lx_listed(q, gone, *count) = i;
+	s->active = ++*count;
+}
+
+LX_INLINE void lx_unlist(struct lx_servers *q, int gone, struct lx_server *s)
+{
+	u32 *count = gone ? &q->leaving : &q->actives, last;
+
+	if (!s->active || !*count)
 		return;
-	last = *lx_at(q->active, --q->actives);
-	*lx_at(q->active, s->active - 1) = last;
-	lx_server(q, last)->active = s->active;
-	s->active = 0;
-}
-
-/* Those that have left and count still do too. */
-LX_INLINE void lx_goes_later(struct lx_servers *q, struct lx_server *s, u32 i)
-{
-	*lx_at(q->gone, q->leaving) = i;
-	s->active = ++q->leaving;
-}
-
-LX_INLINE void lx_is_gone(struct lx_servers *q, struct lx_server *s)
-{
-	u32 last;
-
-	if (!s->active || !q->leaving)
-		return;
-	last = *lx_at(q->gone, --q->leaving);
-	*lx_at(q->gone, s->active - 1) = last;
+	last = *lx_listed(q, gone, --*count);
+	*lx_listed(q, gone, s->active - 1) = last;
 	lx_server(q, last)->active = s->active;
 	s->active = 0;
 }
@@ -111,9 +100,9 @@ LX_CALLED u32 lx_set_counted(struct lx_servers *q LX_GIVEN, u32 i, u32 counted)
 
 	s->counted = counted;
 	if (!before && counted)
-		lx_list_active(q, s, i);
+		lx_list(q, 0, s, i);
 	else if (before && !counted)
-		lx_unlist_active(q, s);
+		lx_unlist(q, 0, s);
 	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort,
 			 q->bandwidth.load - before + counted);
 	return 0;
@@ -182,7 +171,7 @@ LX_CALLED u32 lx_settle(struct lx_servers *q LX_GIVEN, u32 i)
 		int asleep = s->state == LX_BLOCKED && q->rules.unblocked;
 
 		if (gone)
-			lx_is_gone(q, s);
+			lx_unlist(q, 1, s);
 		lx_set_counted(q, i, gone || asleep ? 0 : s->weight);
 	} else if (gone) {
 		lx_reserve(q, s, 0);
