@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 1 << 12;
 /// `u + U_RT + U_BE,min <= 1`.
 ///
 /// On several CPUs that share a queue another test decides ([`gfb`]).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Ledger {
     /// Zero and one are the same.
     cpus: u32,

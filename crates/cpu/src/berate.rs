@@ -93,7 +93,7 @@ pub struct Inferred {
 
 /// BeRate for one CPU, or several that share one queue: each task's fair share then is of all of
 /// them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct BeRate {
     options: Options,
     tasks: Table<Rate>,
@@ -107,7 +107,7 @@ pub struct BeRate {
     asleep: Queue,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Rate {
     quantum: u64,
     runnable: bool,

@@ -20,7 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "slice",
             kind: OptionKind::Time,
             default: "2.8 ms",
-            summary: "What a task asks for at a time.",
+            summary: "What a task asks for at a time; Linux has 2.8 ms on 8 CPUs, 0.7 ms on one.",
         },
         OptionInfo {
             name: "tick",

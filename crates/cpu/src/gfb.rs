@@ -59,7 +59,7 @@ pub(crate) fn density(r: &Reservation) -> Share {
 }
 
 /// Reservations on `cpus` CPUs, by what matters of them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(crate) struct Reserved {
     /// Their densities together.
     pub sum: Share,

@@ -7,7 +7,7 @@ use laxity_core::{Span, Time};
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
 
 /// `above` serves hard tasks and goes first; `below` serves the rest while `above` is idle.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Layered<A, B> {
     above: A,
     below: B,
@@ -16,7 +16,7 @@ pub struct Layered<A, B> {
     lower_runs: Vec<bool>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     Nowhere,
     Above { runnable: bool },

@@ -20,9 +20,10 @@ pub const INFO: PolicyInfo = PolicyInfo {
         CLOCK,
         OptionInfo {
             name: "goodness",
-            kind: OptionKind::Choice(&["kernel", "counter"]),
+            kind: OptionKind::Choice(&["kernel", "counter", "same-memory"]),
             default: "kernel",
-            summary: "What is compared: ticks left plus 20 - nice, or ticks left alone.",
+            summary: "What is compared: ticks left plus 20 - nice, ticks left alone, or the first \
+                      and one more for whoever shares the memory of who runs.",
         },
     ],
 };
@@ -35,6 +36,9 @@ pub enum Goodness {
     Kernel,
     /// Ticks left, as the paper on BeRate describes it.
     Counter,
+    /// As in the kernel, which adds one for a task in the address space that is loaded. Tasks here
+    /// share none, so that is the task that runs, and others must be better by two.
+    SameMemory,
 }
 
 /// Options of [`Linux24`].
@@ -85,6 +89,9 @@ impl Linux24 {
             (0, _) => 0,
             (left, Goodness::Kernel) => left + nice.scale(),
             (left, Goodness::Counter) => *left,
+            (left, Goodness::SameMemory) => {
+                left + nice.scale() + u32::from(self.running == Some(task))
+            }
         }
     }
 

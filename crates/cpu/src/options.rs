@@ -232,7 +232,11 @@ chosen! {
         "800-hz" => Clock::Hz800,
         "800-hz-x8" => Clock::Hz800Times8,
     }
-    Goodness { "kernel" => Goodness::Kernel, "counter" => Goodness::Counter }
+    Goodness {
+        "kernel" => Goodness::Kernel,
+        "counter" => Goodness::Counter,
+        "same-memory" => Goodness::SameMemory,
+    }
     Below {
         "linux-2.4" => Below::Linux24,
         "linux-2.6" => Below::Linux26,

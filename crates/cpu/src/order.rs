@@ -3,7 +3,7 @@
 use crate::queue::Queue;
 
 /// Competitors by deadline, or by whatever else is least first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Order {
     queue: Queue,
     turns: u64,

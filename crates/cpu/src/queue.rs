@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 ///
 /// A heap of arity 4 with a table of places. Keys stand in the heap itself, so that comparing
 /// four children reads two cache lines and nothing else.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Queue {
     heap: Vec<Node>,
     /// Where each entry stands; `ABSENT` for those not in the queue.
     places: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Node {
     /// Key and turn as one number, compared at once.
     rank: u128,

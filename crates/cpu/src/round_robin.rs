@@ -9,7 +9,7 @@ use crate::table::Table;
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
 
 /// Tasks in turn, a quantum each, whatever their nice value, on any number of CPUs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct RoundRobin {
     quantum: Span,
     tasks: Table<Turn>,
@@ -18,7 +18,7 @@ pub struct RoundRobin {
     on: Vec<Option<TaskId>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Turn {
     runnable: bool,
     left: Span,

@@ -12,7 +12,7 @@ const NOBODY: u32 = u32::MAX;
 /// The earliest deadlines, as many as there are CPUs. Among equals those running stay, others go
 /// in the order in which they were activated; whoever must make room has the latest deadline.
 /// Nobody changes CPUs while running.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Several {
     waiting: Queue,
     /// Those that run, the latest deadline first.
@@ -114,7 +114,7 @@ impl Several {
 }
 
 /// Competitors for one CPU or for several.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) enum Ready {
     One(Order),
     Several(Box<Several>),

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::{Refusal, TaskId};
 
 /// A row for each task that is there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Table<T> {
     rows: Vec<Option<T>>,
 }

@@ -38,6 +38,8 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             let status = qdisc::status(device)?;
             let scenario = Scenario::parse(&status.scenario, "")?;
             println!("policy {} attached {}", status.policy, status.attached);
+            let qdisc::Stalls { count, total, longest } = status.stalls;
+            println!("stalls {count} total_us {} longest_us {}", total / 1000, longest / 1000);
             for (name, n) in scenario.flow_names().zip(&status.counts) {
                 let mean = n.delay_sum.checked_div(n.packets).unwrap_or(0);
                 println!(

@@ -69,7 +69,7 @@ fn run() -> std::io::Result<()> {
         (Some("frames"), &[period, mean, seed, count, ref variability @ ..]) => {
             let mut random = Random(seed);
             let variability = variability.first().copied().unwrap_or(20);
-            let work = || about(&mut random, mean, variability);
+            let work = || random.normal(mean, variability);
             jobs_of(Duration::from_micros(period), count, Grid::Moves, |_| false, work);
         }
         (Some("hog"), &[count, seconds]) => hogs(count, Duration::from_secs(seconds)),
@@ -129,14 +129,6 @@ fn compute(us: u64) {
     while executed() < until {
         work(50);
     }
-}
-
-/// Normal with a deviation of so many per cent of the mean: the sum of twelve uniform numbers.
-fn about(random: &mut Random, mean: u64, variability: u64) -> u64 {
-    const PRECISION: u64 = 1 << 20;
-    let sum: u64 = (0..12).map(|_| random.below(PRECISION)).sum();
-    let around = (100 * PRECISION + variability * sum).saturating_sub(variability * 6 * PRECISION);
-    mean * around / (100 * PRECISION)
 }
 
 /// The kernel would gather wake-ups within 50 us.

@@ -147,12 +147,13 @@ fn small_link(random: &mut Random) -> Setup {
     }
 }
 
-/// Drives the Rust policy as a link would, and notes its answers as the driver prints them.
+/// Drives the Rust policy as a link would, which stalls now and then if `stalls`, and notes its answers as the driver prints them.
 fn drive(
     random: &mut Random,
     setup: &Setup,
     policy: &mut dyn LinkPolicy,
     traffic: Traffic,
+    stalls: bool,
 ) -> (Vec<Step>, Vec<String>) {
     let flows = (setup.realtime.len() + setup.best_effort.len()) as u64;
     let mut clock = LinkClock::new(setup.rate).expect("a rate");
@@ -161,20 +162,33 @@ fn drive(
     let mut next_arrival = now;
     let per_packet = 300 * 8 * 1_000_000_000 / setup.rate.0;
     let mut burst = 0;
+    // The end of the present stall, and whether the link has ever stalled.
+    let (mut stalled, mut ever) = (None, false);
     for seq in 0..700u64 {
         // Up to the next arrival the link sends what it can.
         loop {
-            let free = clock.free_at().0.max(now);
+            let free = clock.free_at().0.max(now).max(stalled.unwrap_or(0));
             if free >= next_arrival {
                 break;
             }
             now = free;
+            if stalled.take().is_some() {
+                policy.handle_stall();
+                steps.push(Step::Stall);
+            } else if stalls && random.below(60) == 0 {
+                let most = per_packet * random.of(&[1, 10, 100]);
+                (stalled, ever) = (Some(now + random.below(most)), true);
+                continue;
+            }
             steps.push(Step::Free { now });
             match policy.dequeue(Time(now)) {
                 Some(gone) => {
                     lines.push(format!("d {} {}", gone.packet.seq, gone.deadline.0));
                     let end = clock.transmit(Time(now), Bytes(gone.packet.wire.into()));
-                    assert!(!gone.realtime || end <= gone.deadline, "{gone:?} ends at {end:?}");
+                    assert!(
+                        ever || !gone.realtime || end <= gone.deadline,
+                        "{gone:?} ends at {end:?}"
+                    );
                     steps.push(Step::Transmit { start: now, wire: gone.packet.wire });
                     lines.push(format!("c {}", end.0));
                 }
@@ -238,10 +252,20 @@ fn drive(
 /// Fails when a window keeps no entry that a newer one cannot overtake, or never lets go of those
 /// that have left its piece; when `lx_fair_promote` leaves virtual time behind the least start tag;
 /// when a token bucket rounds its wait down; when a demoted packet counts with the first class; when
-/// the clock forgets its remainder; when a tie in the tournament goes to the greater number. All
-/// tried.
+/// the clock forgets its remainder; when a tie in the tournament goes to the greater number. With
+/// stalls, when best effort does not yield in the headers, when the head keeps its deadline or its
+/// release at the end of it, when `slack` keeps its lower bound. All tried.
 #[test]
 fn headers_decide_as_the_policies() {
+    decide_alike(false);
+}
+
+#[test]
+fn headers_decide_as_the_policies_after_stalls() {
+    decide_alike(true);
+}
+
+fn decide_alike(stalls: bool) {
     let (mut admitted, mut compared) = (0, 0);
     let mut kinds = std::collections::BTreeMap::<String, usize>::new();
     for seed in 0..400 {
@@ -260,7 +284,8 @@ fn headers_decide_as_the_policies() {
             }
             admitted += 1;
             let mut policy = policy(name, &setup);
-            let (steps, expected) = drive(&mut random, &setup, &mut *policy, Traffic::Mixed);
+            let (steps, expected) =
+                drive(&mut random, &setup, &mut *policy, Traffic::Mixed, stalls);
             let Some(answers) = support::answers(&plan, &steps) else { return };
             for (i, (answer, wanted)) in answers.iter().zip(&expected).enumerate() {
                 assert_eq!(answer, wanted, "seed {seed}, {name}, answer {i}, {setup:?}");
@@ -307,9 +332,42 @@ fn slack_keeps_deadlines_on_small_links() {
         };
         admitted += 1;
         let mut policy = policy("slack", &setup);
-        let (steps, expected) = drive(&mut random, &setup, &mut *policy, Traffic::Whole);
+        let (steps, expected) = drive(&mut random, &setup, &mut *policy, Traffic::Whole, false);
         let Some(answers) = support::answers(&plan, &steps) else { return };
         assert_eq!(answers, expected, "seed {seed}");
     }
     assert!(admitted > 20, "only {admitted} links were admitted");
+}
+
+/// The pace of a link of 1000 B a millisecond with a credit of 2 ms, in ms: what is due in time, late
+/// within the credit and beyond it, after idling, and while a shaper holds back what waits.
+///
+/// Fails when an idle link loses time, when what is lost counts from the end of the last packet
+/// instead of from when one waited, when the credit is not subtracted, when a link that is late
+/// does not catch up.
+#[test]
+fn the_pace_loses_what_the_credit_does_not_cover() {
+    let mut random = Random(7);
+    let setup = Setup { realtime: Vec::new(), ..small_link(&mut random) };
+    let plan = Plan::of_setup(&setup, "background", &[], 2_000_000).expect("a plan");
+    // When a packet waits, when one is taken; then its start, all that was lost so far, its end.
+    let cases = [
+        ((100, 100), (100, 0, 101)), // nothing to catch up after an idle link
+        ((0, 101), (101, 0, 102)),
+        ((0, 103), (102, 0, 103)), // a timer 1 ms late
+        ((0, 106), (104, 1, 105)), // 3 ms late: one of them is lost
+        ((0, 106), (105, 1, 106)), // and the credit is caught up
+        ((120, 121), (120, 1, 121)),
+        ((130, 137), (135, 6, 136)), // waited for 7 ms while nothing was sent
+        ((140, 200), (198, 64, 199)),
+    ];
+    let (mut steps, mut expected) = (Vec::new(), Vec::new());
+    for ((since, now), (start, lost, end)) in cases {
+        steps.push(Step::Waits { since: since * 1_000_000 });
+        steps.push(Step::Send { now: now * 1_000_000, wire: UNIT as u32 });
+        let [start, lost, end] = [start, lost, end].map(|ms: u64| ms * 1_000_000);
+        expected.push(format!("s {start} {lost} {end}"));
+    }
+    let Some(answers) = support::answers(&plan, &steps) else { return };
+    assert_eq!(answers, expected);
 }

@@ -23,16 +23,18 @@ pub struct FlowMeasure {
     pub packets: u64,
     /// Bytes that arrived.
     pub bytes: u64,
-    /// Delay from arrival to the end of transmission, in ns.
+    /// Delay from arrival to the end of transmission, in ns; of real-time packets that were sent as
+    /// such.
     pub delay: Histogram,
+    /// The same of packets that were demoted: they have no promise, and would spoil the delays of
+    /// those that have one.
+    pub demoted_delay: Histogram,
     /// Margin left to the deadline in ns, over packets on time; real-time only.
     pub least_margin: Option<u64>,
     /// Largest lateness in ns; real-time only.
     pub most_late: u64,
     /// Packets that ended after their deadline.
     pub missed: u64,
-    /// Packets sent as best effort.
-    pub demoted: u64,
     /// Packets not sent, by reason.
     pub drops: IndexMap<&'static str, u64>,
     /// Largest delay in each column of time, as (arrival, delay).
@@ -53,13 +55,13 @@ impl Measure {
         let flow = FlowMeasure {
             packets: 0,
             bytes: 0,
-            delay: Histogram::new(),
+            delay: Histogram::on_demand(),
+            demoted_delay: Histogram::on_demand(),
             least_margin: None,
             most_late: 0,
             missed: 0,
-            demoted: 0,
             drops: IndexMap::new(),
-            series: Vec::with_capacity(COLUMNS as usize + 2),
+            series: Vec::new(),
         };
         Measure { flows: vec![flow; flows], column: (duration_ns / COLUMNS).max(1) }
     }
@@ -99,9 +101,21 @@ impl Measure {
 }
 
 impl FlowMeasure {
+    /// Packets sent as best effort.
+    pub fn demoted(&self) -> u64 {
+        self.demoted_delay.count()
+    }
+
+    /// Delays of all packets sent, whether demoted or not.
+    pub fn all_delays(&self) -> Histogram {
+        let mut all = self.delay.clone();
+        all.merge(&self.demoted_delay);
+        all
+    }
+
     /// Packets that arrived and were neither sent nor dropped: they waited when the run ended.
     pub fn unfinished(&self) -> u64 {
-        self.packets - self.delay.count() - self.drops.values().sum::<u64>()
+        self.packets - self.delay.count() - self.demoted() - self.drops.values().sum::<u64>()
     }
 
     fn flow_result(&self, deadline: Option<u64>) -> FlowResult {
@@ -123,7 +137,9 @@ impl FlowMeasure {
             max_lateness_ms: deadline.and(lateness),
             missed: self.missed,
             dropped: self.drops.values().sum(),
-            demoted: self.demoted,
+            demoted: self.demoted(),
+            demoted_mean_ms: self.demoted_delay.mean().map(|m| m / 1e6),
+            demoted_max_ms: self.demoted_delay.max().map(ms),
             drop_reasons: self.drops.iter().map(|(r, n)| ((*r).to_owned(), *n)).collect(),
         }
     }
@@ -142,8 +158,11 @@ impl Observer for Measure {
         let packet = &departure.packet;
         let flow = &mut self.flows[packet.flow.index()];
         let delay = end.since(packet.arrival).0;
+        if packet.demoted {
+            flow.demoted_delay.record(delay);
+            return;
+        }
         flow.delay.record(delay);
-        flow.demoted += u64::from(packet.demoted);
         if departure.realtime {
             if end > departure.deadline {
                 flow.missed += 1;

@@ -107,7 +107,12 @@ pub(crate) fn is_csv(path: &Path) -> bool {
 }
 
 pub(crate) fn open(path: &Path) -> Result<File, ReplayError> {
-    File::open(path).map_err(|source| ReplayError::Open { path: path.into(), source })
+    let failed = |source| ReplayError::Open { path: path.into(), source };
+    let file = File::open(path).map_err(failed)?;
+    match file.metadata().is_ok_and(|m| m.is_dir()) {
+        true => Err(failed(io::Error::other("it is a directory; name a capture or trace in it"))),
+        false => Ok(file),
+    }
 }
 
 /// The packets of one flow of a CSV trace; times are kept as they stand.

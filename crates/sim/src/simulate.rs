@@ -9,7 +9,7 @@ use laxity_curve::Envelope;
 use laxity_link::LinkPolicy;
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
-use laxity_link::setup::Setup;
+use laxity_link::setup::{Setup, SetupError};
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::result::{PolicyResult, SimulationResult};
 
@@ -54,6 +54,13 @@ pub enum SimulationError {
     },
     /// The policy could not be built.
     Policy(BuildError),
+    /// It could not because of one flow.
+    Flow {
+        /// The flow's name.
+        flow: String,
+        /// What is wrong with it.
+        error: SetupError,
+    },
 }
 
 impl fmt::Display for SimulationError {
@@ -70,6 +77,7 @@ impl fmt::Display for SimulationError {
                 write!(f, "the trace {} of flow `{flow}` was not read", path.display())
             }
             SimulationError::Policy(e) => e.fmt(f),
+            SimulationError::Flow { flow, error } => write!(f, "flow `{flow}`: {error}"),
         }
     }
 }
@@ -220,9 +228,19 @@ pub fn simulate<O: Observer>(
     let mut measure = Measure::new(scenario.flow_count(), duration_ns);
     let observer = Both(&mut measure, extra);
     let drive = Drive { scenario, setup: &setup, seed, traffic, observer, control };
-    let ending = registry::visit(policy, &setup, drive)?;
+    let ending = registry::visit(policy, &setup, drive).map_err(|e| named(scenario, e))?;
     let policy = policy.to_owned();
     Ok(PolicyRun { policy, seed, measure, ending, duration_ns })
+}
+
+/// The error with the name of the flow that it is about.
+fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
+    if let BuildError::Setup(error) = &error {
+        if let Some(flow) = error.flow().and_then(|flow| scenario.realtime.get(flow)) {
+            return SimulationError::Flow { flow: flow.name.clone(), error: error.clone() };
+        }
+    }
+    SimulationError::Policy(error)
 }
 
 struct Drive<'a, O> {

@@ -21,6 +21,8 @@ pub struct Generator {
     largest: u64,
     now: Time,
     end: Time,
+    /// Whether a packet that waits when a burst ends is sent all the same.
+    finishes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +74,23 @@ impl Generator {
             Source::Trace { .. } => return None,
         };
         let largest = largest.0.min(u64::from(u32::MAX));
-        Some(Generator { flow, random, policer, pattern, length, largest, now, end })
+        Some(Generator {
+            flow,
+            random,
+            policer,
+            pattern,
+            length,
+            largest,
+            now,
+            end,
+            finishes: false,
+        })
+    }
+
+    /// The same generator, whose bursts end with the packet that waits when their time is over: it is
+    /// sent as soon as it conforms, and the pause begins then. Without this it opens the next burst.
+    pub fn finishing(self) -> Generator {
+        Generator { finishes: true, ..self }
     }
 
     fn draw_length(&mut self) -> u32 {
@@ -90,11 +108,13 @@ impl Generator {
             Pattern::Greedy => self.policer.as_ref()?.conforms_at(self.now, bytes),
             Pattern::Bursts { on, off, until } => loop {
                 let time = self.policer.as_ref()?.conforms_at(self.now, bytes)?;
-                if time < *until {
+                // A packet that was drawn after the end of a burst does not wait in it.
+                if time < *until || (self.finishes && self.now < *until) {
                     return Some(time);
                 }
                 let pause = self.random.uniform(off.0, off.1);
-                self.now = Time(until.0.saturating_add(pause));
+                let ended = if self.finishes { self.now } else { *until };
+                self.now = Time(ended.0.saturating_add(pause));
                 *until = Time(self.now.0.saturating_add(self.random.uniform(on.0, on.1)));
                 if self.now >= self.end {
                     return None;
@@ -138,23 +158,49 @@ mod tests {
     use laxity_curve::Envelope;
 
     fn ftp(seed: u64) -> Vec<Arrival> {
+        generator(seed, (10, 700)).collect()
+    }
+
+    /// With bursts of so many ms.
+    fn generator(seed: u64, on: (u64, u64)) -> Generator {
         let kb = Rate::bytes_per_second;
         let envelope =
             Envelope::tspec(Bytes(1536), kb(250_000), Bytes(30_720), kb(150_000)).unwrap();
         let source = Source::OnOff {
             length: Length::Normal { mean: Bytes(1700), deviation: Bytes(200) },
-            on: (Span::from_millis(10), Span::from_millis(700)),
+            on: (Span::from_millis(on.0), Span::from_millis(on.1)),
             off: (Span::from_millis(100), Span::from_millis(300)),
         };
         let end = Time(60_000_000_000);
         let policer = Some(Policer::new(&envelope));
-        Generator::new(&source, FlowId(3), seed, policer, Bytes(1536), end).unwrap().collect()
+        Generator::new(&source, FlowId(3), seed, policer, Bytes(1536), end).unwrap()
     }
 
     #[test]
     fn bursts_conform_to_their_envelope_and_repeat() {
-        let packets = ftp(1);
-        assert!(packets.len() > 1000);
+        conform(&ftp(1));
+        assert!(ftp(1).len() > 1000);
+        assert_eq!(ftp(1), ftp(1));
+        assert_ne!(ftp(1), ftp(2));
+    }
+
+    // Bursts of 10 to 20 ms have two or three packets 6 ms apart, and then one more. Fails when it opens
+    // the next burst all the same (no more packets than without), when it does not end its burst, or
+    // when the pause begins before it is sent (pauses are then shorter than 100 ms).
+    #[test]
+    fn bursts_that_finish_end_with_the_packet_that_waits() {
+        let short = (10, 20);
+        let packets: Vec<_> = generator(1, short).finishing().collect();
+        conform(&packets);
+        let gaps = packets.windows(2).map(|p| p[1].time.0 - p[0].time.0);
+        let pauses: Vec<_> = gaps.filter(|gap| *gap > 15_000_000).collect();
+        assert!(pauses.iter().all(|gap| *gap >= 100_000_000), "{pauses:?}");
+        let without = generator(1, short).count();
+        assert!(packets.len() * 5 > without * 6, "{} and {without}", packets.len());
+    }
+
+    fn conform(packets: &[Arrival]) {
+        assert!(packets.len() > 500);
         assert!(packets.is_sorted_by_key(|p| p.time));
         assert!(packets.iter().all(|p| (40..=1536).contains(&p.bytes)));
         for (i, first) in packets.iter().enumerate() {
@@ -167,7 +213,5 @@ mod tests {
                 assert!(sum <= peak.min(rate));
             }
         }
-        assert_eq!(packets, ftp(1));
-        assert_ne!(packets, ftp(2));
     }
 }

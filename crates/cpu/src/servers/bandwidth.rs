@@ -6,12 +6,10 @@ use crate::Share;
 const POINT: u32 = 32;
 /// The longest period that is computed: two days. Longer ones only arise at absurd loads.
 const LONGEST: u64 = 172_800_000_000_000;
-/// Below this share nothing is divided.
-const LEAST: Share = Share(1 << 20);
 
 /// `U_BE` and `L`, kept as the pace `L / U_BE`, so that the period `b L / (q U_BE)` of a server
 /// costs one multiplication and one division by its small weight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Bandwidth {
     best_effort: Share,
     load: u64,
@@ -19,6 +17,9 @@ pub(crate) struct Bandwidth {
 }
 
 impl Bandwidth {
+    /// Below this share nothing is divided.
+    pub(crate) const LEAST: Share = Share(1 << 20);
+
     pub(crate) fn new() -> Bandwidth {
         let mut bandwidth = Bandwidth { best_effort: Share::ONE, load: 0, pace: 0 };
         bandwidth.update();
@@ -27,7 +28,7 @@ impl Bandwidth {
 
     /// Whether there is anything to divide.
     pub(crate) fn is_any(&self) -> bool {
-        self.best_effort >= LEAST
+        self.best_effort >= Bandwidth::LEAST
     }
 
     pub(crate) fn load(&self) -> u64 {
@@ -46,7 +47,29 @@ impl Bandwidth {
 
     fn update(&mut self) {
         let scaled = u128::from(self.load.clamp(1, 1 << 40)) << (40 + POINT);
-        self.pace = scaled.div_ceil(u128::from(self.best_effort.max(LEAST).0));
+        self.pace = scaled.div_ceil(u128::from(self.best_effort.max(Bandwidth::LEAST).0));
+    }
+
+    /// The share of weight `q`, rounded down.
+    pub(crate) fn share_down(&self, q: u32) -> Share {
+        let (product, load) = self.share_parts(q);
+        Share((product / load) as u64)
+    }
+
+    /// The share of weight `q`, rounded up.
+    pub(crate) fn share_up(&self, q: u32) -> Share {
+        let (product, load) = self.share_parts(q);
+        Share(product.div_ceil(load) as u64)
+    }
+
+    fn share_parts(&self, q: u32) -> (u128, u128) {
+        let share = u128::from(self.best_effort.max(Bandwidth::LEAST).0);
+        (share * u128::from(q), self.load.clamp(1, 1 << 40).into())
+    }
+
+    /// Whether every share is greater than it was under `before`.
+    pub(crate) fn rises_from(&self, before: &Bandwidth) -> bool {
+        self.pace < before.pace
     }
 
     /// The period that makes `budget` the share of weight `q`, rounded up so that the share is

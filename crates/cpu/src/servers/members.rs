@@ -4,7 +4,7 @@ use super::Servers;
 use super::server::NOBODY;
 
 /// A task and its place in the list of its server's runnable members.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Member {
     /// `NOBODY` for places without a task.
     pub server: u32,

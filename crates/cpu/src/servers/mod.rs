@@ -37,6 +37,7 @@ mod bandwidth;
 pub(crate) mod describe;
 mod members;
 mod policy;
+mod promises;
 mod reanchor;
 mod rules;
 mod server;
@@ -54,6 +55,7 @@ use crate::several::Ready;
 use crate::{CpuSet, GroupId, Reservation, Share};
 use bandwidth::Bandwidth;
 use members::Member;
+use promises::Promises;
 use server::{Kind, Server, State};
 
 /// How far deadlines may run ahead on several CPUs where the rules give no limit.
@@ -63,7 +65,7 @@ const AHEAD: Span = Span::from_millis(500);
 const HEAVIEST: usize = 40;
 
 /// EDF over servers, under the rules of one policy. For one CPU, or several that share a queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Servers {
     rules: Rules,
     cpus: u32,
@@ -88,11 +90,14 @@ pub struct Servers {
     weights: [u32; HEAVIEST + 1],
     /// When all shares given away are free.
     settled: u64,
+    /// When best effort's shares last rose: no release of theirs is dated back beyond it.
+    risen: u64,
     /// Shared servers that have left, and whose shares come back later.
     leaving: u32,
     /// When it was last looked how far deadlines ran ahead.
     looked: u64,
     turns: u64,
+    promises: Promises,
 }
 
 impl Servers {
@@ -120,9 +125,11 @@ impl Servers {
             bandwidth: Bandwidth::new(),
             weights: [0; HEAVIEST + 1],
             settled: 0,
+            risen: 0,
             leaving: 0,
             looked: 0,
             turns: 0,
+            promises: Promises::default(),
         }
     }
 
@@ -213,7 +220,8 @@ impl Servers {
         self.rotate(s);
     }
 
-    fn enter_ready(&mut self, s: u32) {
+    /// A server competes from `at` on.
+    fn enter_ready(&mut self, at: u64, s: u32) {
         let sample_by_state = self.sample() == Some(Sample::State);
         let server = &mut self.servers[s as usize];
         if server.state != State::Ready {
@@ -221,6 +229,7 @@ impl Servers {
             if sample_by_state {
                 server.execution = 0;
             }
+            self.promises.enters_ready(s, at);
         }
         self.ready.enter(s, server.deadline);
     }
@@ -254,7 +263,7 @@ impl Servers {
             self.renew(s, release, release);
             let server = &mut self.servers[s as usize];
             server.deadline = server.deadline.max(deadline);
-            self.enter_ready(s);
+            self.enter_ready(now, s);
         } else {
             self.enter_expired(s, end);
         }
@@ -276,12 +285,19 @@ impl Servers {
         }
         if server.starts_afresh(now) {
             self.renew(s, now, now);
-            self.enter_ready(s);
+            self.enter_ready(now, s);
         } else if server.left == 0 || server.is_constrained() {
             let end = server.end;
-            self.enter_expired(s, end);
+            if self.is_suspending(s) || self.is_too_far_ahead(now, end) {
+                self.enter_expired(s, end);
+            } else {
+                // It went to sleep just as its budget was used up. It is recharged as if it had not
+                // slept, or it would wait for a period's end beside idle time.
+                self.renew(s, end, end);
+                self.enter_ready(now, s);
+            }
         } else {
-            self.enter_ready(s);
+            self.enter_ready(now, s);
         }
         let server = &self.servers[s as usize];
         // Its weight was lowered, and it slept before that one was all that counts.
@@ -309,29 +325,36 @@ impl Servers {
         }
     }
 
-    /// Releases what is due.
     /// The release after one that would have been at `at`. A reservation that has lost a whole period since, as
     /// the CPU was elsewhere, begins anew: were it to make up for all of them, it would go before everybody for as
     /// long, and others would lose what they are promised from then on.
+    ///
+    /// A share that rose since counts from then on: a period is sized with the share of now, and must not have it
+    /// for time in which it was smaller. What was not used of that is given up.
     fn next_release(&self, s: u32, at: u64, now: u64) -> u64 {
         let server = &self.servers[s as usize];
-        let lost = server.kind == Kind::Hard && now.saturating_sub(at) >= server.period;
-        if lost { now } else { at }
+        match server.kind {
+            Kind::Hard if now.saturating_sub(at) >= server.period => now,
+            Kind::Shared => at.max(self.risen).max(server.risen).min(now.max(at)),
+            _ => at,
+        }
     }
 
+    /// Releases what is due.
     fn release_due(&mut self, now: u64) {
         while let Some((at, s)) = self.suspended.first().filter(|(at, _)| *at <= now) {
             self.suspended.remove(s);
             let release = self.next_release(s, at, now);
             self.renew(s, release, release);
-            self.enter_ready(s);
+            self.enter_ready(release, s);
         }
         let advanced = self.advanced;
         while let Some((at, s)) = self.expired.first().filter(|(at, _)| at - advanced <= now) {
             self.expired.remove(s);
             let original = self.servers[s as usize].original;
-            self.renew(s, at - advanced, original);
-            self.enter_ready(s);
+            let release = self.next_release(s, at - advanced, now);
+            self.renew(s, release, original);
+            self.enter_ready(release, s);
         }
     }
 
@@ -343,18 +366,26 @@ impl Servers {
         }
         if let Some((at, _)) = self.expired.first() {
             self.advanced += (at - self.advanced).saturating_sub(now);
+            self.promises_advance(now);
             self.release_due(now);
         }
     }
 
-    /// Books execution of a server.
+    /// A server's budget was used.
     fn account(&mut self, s: u32, ran: u64) {
+        let server = &mut self.servers[s as usize];
+        self.promises.executed(s, ran, server.left);
+        server.left = server.left.saturating_sub(ran);
+        self.note_execution(s, ran);
+    }
+
+    /// Execution that becomes part of a sample.
+    fn note_execution(&mut self, s: u32, ran: u64) {
         let most = match &self.rules.sizing {
             Sizing::Adaptive(how) if how.sample == Sample::Job => how.most.0.max(1),
             _ => u64::MAX,
         };
         let server = &mut self.servers[s as usize];
-        server.left = server.left.saturating_sub(ran);
         server.execution = server.execution.saturating_add(ran);
         if server.execution >= most {
             // As often as it was used up, however execution is cut into reports; after so many
@@ -380,7 +411,7 @@ impl Servers {
                 // Shares that come back later stand behind it; they are free a little later.
                 break;
             }
-            self.settle(s);
+            self.settle(now, s);
         }
     }
 
@@ -409,7 +440,7 @@ impl Servers {
     }
 
     /// Another load, of which a server has more or less.
-    fn set_counted(&mut self, s: u32, counted: u32) {
+    fn set_counted(&mut self, now: u64, s: u32, counted: u32) {
         let server = &mut self.servers[s as usize];
         let before = core::mem::replace(&mut server.counted, counted);
         if before > 0 {
@@ -419,14 +450,24 @@ impl Servers {
             self.weights[(counted as usize).min(HEAVIEST)] += 1;
         }
         let load = self.bandwidth.load() - u64::from(before) + u64::from(counted);
+        let old = self.bandwidth;
         self.bandwidth.set_load(load);
         if self.cpus > 1 {
-            self.divide();
+            self.bandwidth.set_best_effort(self.best_effort());
         }
+        self.note_rise(now, &old);
     }
 
-    fn divide(&mut self) {
+    fn divide(&mut self, now: u64) {
+        let old = self.bandwidth;
         self.bandwidth.set_best_effort(self.best_effort());
+        self.note_rise(now, &old);
+    }
+
+    fn note_rise(&mut self, now: u64, old: &Bandwidth) {
+        if self.bandwidth.rises_from(old) {
+            self.risen = now;
+        }
     }
 }
 

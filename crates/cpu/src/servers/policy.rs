@@ -75,6 +75,7 @@ impl Servers {
                 self.servers.len() as u32 - 1
             }
         };
+        self.promises.begins(s);
         if kind == Kind::Shared {
             if self.rules.load == Load::Live {
                 self.count(now, s);
@@ -118,6 +119,9 @@ impl Servers {
         if server.counted == 0 || weight == old {
             return;
         }
+        if weight > old {
+            server.risen = now;
+        }
         // Asleep it does not take more: it counts with what it has when it wakes.
         let asleep = server.state == State::Blocked && self.rules.load == Load::Unblocked;
         if weight > server.counted {
@@ -137,7 +141,11 @@ impl Servers {
                 Transition::ZeroLag => server.zero_lag(now),
                 _ => now,
             };
-            stretch_from(server, from, period);
+            if from > now {
+                // Until then it has its old share, though its period no longer shows it.
+                self.settled = self.settled.max(from);
+            }
+            stretch_from(server, now, from, period);
             let deadline = server.deadline;
             if server.state == State::Expired {
                 let release = self.servers[s as usize].end;
@@ -153,31 +161,45 @@ impl Servers {
     /// Another budget or period, for deadlines equal to periods. A larger share is in force from
     /// the next release after others have shrunk; a smaller one from the next release, and what it
     /// frees is free when the current period ends.
+    ///
+    /// Changes may follow one another while the first is still in flight, so `asked` is compared with
+    /// the row of the ledger (must others shrink?) and with what a release gets now (may it be used at
+    /// once?), never with what was asked for last: that may not be in force yet, or no longer be all
+    /// that is promised.
     fn reserve_anew(&mut self, now: u64, s: u32, asked: Reservation) -> Result<u64, Refusal> {
+        // What is due comes first, or the period that has just begun would not count as running.
+        self.release_due(now);
         let server = &self.servers[s as usize];
-        let (kind, held, end) = (server.kind, server.declared, server.end.max(now));
+        let (kind, next, row) = (server.kind, server.in_force(now), server.row);
+        let (end, row_from) = (server.end.max(now), server.row_from);
         self.admit(Some(s), kind, asked)?;
         let share = |r: Reservation| Share::up(r.budget, r.period);
-        let more = share(asked) >= share(held);
-        let from = if more {
+        let (from, limited_until) = if share(asked) >= share(row) {
+            // Others must shrink. What was to come back does not.
+            self.returns.remove(s);
             self.ledger.set(s, Some(asked));
-            self.take(now).max(end)
+            let from = self.take(now).max(end);
+            let server = &mut self.servers[s as usize];
+            (server.row, server.row_from) = (asked, from);
+            (from, from)
+        } else if share(asked) > share(next) {
+            // Within the row, which others have left or will have left from `row_from` on.
+            let from = end.max(row_from);
+            self.returns.set(s, from, 0);
+            (from, from)
         } else {
+            // In force from the next release, also from one that is dated back.
             self.returns.set(s, end, 0);
-            end
+            (end, 0)
         };
         let server = &mut self.servers[s as usize];
-        if now >= server.limited_until {
-            server.held = held;
-        }
-        server.declared = asked;
-        server.limited_until = if more { from } else { now };
+        (server.held, server.declared, server.limited_until) = (next, asked, limited_until);
         Ok(from)
     }
 }
 
-impl Policy for Servers {
-    fn join(
+impl Servers {
+    fn handle_join(
         &mut self,
         now: Time,
         task: TaskId,
@@ -215,7 +237,7 @@ impl Policy for Servers {
         Ok(Admitted { from: Time(from) })
     }
 
-    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+    fn handle_leave(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some(s) = self.server(task) else { return };
         self.catch_up(now.0);
         self.account(s, ran.0);
@@ -226,7 +248,7 @@ impl Policy for Servers {
         }
     }
 
-    fn change(
+    fn handle_change(
         &mut self,
         now: Time,
         task: TaskId,
@@ -258,14 +280,15 @@ impl Policy for Servers {
         }
         let runnable = self.members[task.index()].runnable;
         self.detach(now.0, task);
-        let admitted = self.join(now, task, attributes)?;
+        let admitted = self.handle_join(now, task, attributes)?;
+        self.keep_promises(now.0);
         if runnable {
-            self.wake(now, task);
+            self.handle_wake(now, task);
         }
         Ok(admitted)
     }
 
-    fn wake(&mut self, now: Time, task: TaskId) {
+    fn handle_wake(&mut self, now: Time, task: TaskId) {
         let Some(s) = self.server(task) else { return };
         if self.members[task.index()].runnable {
             return;
@@ -278,7 +301,7 @@ impl Policy for Servers {
         }
     }
 
-    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+    fn handle_block(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some(s) = self.server(task) else { return };
         self.account(s, ran.0);
         if !self.members[task.index()].runnable {
@@ -294,7 +317,7 @@ impl Policy for Servers {
         }
     }
 
-    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+    fn handle_ran(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some(s) = self.server(task) else { return };
         self.account(s, ran.0);
         let server = &self.servers[s as usize];
@@ -304,21 +327,12 @@ impl Policy for Servers {
         }
     }
 
-    fn timer(&mut self, now: Time) {
+    fn handle_timer(&mut self, now: Time) {
         self.catch_up(now.0);
         self.release_due(now.0);
     }
 
-    fn next_event(&self) -> Option<Time> {
-        let suspended = self.suspended.first().map(|(at, _)| at);
-        let expired = self.expired.first().map(|(at, _)| at - self.advanced);
-        match (suspended, expired) {
-            (Some(a), Some(b)) => Some(Time(a.min(b))),
-            (a, b) => a.or(b).map(Time),
-        }
-    }
-
-    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+    fn handle_pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         if self.cpus == 1 && self.ready.is_empty() {
             self.catch_up(now.0);
             self.forget(now.0);
@@ -337,14 +351,66 @@ impl Policy for Servers {
         let server = &self.servers[s as usize];
         Some(Pick { task: TaskId(server.head), until: now + Span(server.left) })
     }
+}
+
+impl Servers {
+    #[inline]
+    fn event<T>(&mut self, now: Time, handle: impl FnOnce(&mut Servers) -> T) -> T {
+        self.expect_driver(now.0);
+        let answer = handle(self);
+        self.keep_promises(now.0);
+        answer
+    }
+}
+
+/// Events, and around each of them the assertions of [`promises`](super::promises).
+impl Policy for Servers {
+    fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.event(now, |this| this.handle_join(now, task, a))
+    }
+
+    fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.event(now, |this| this.handle_leave(now, task, ran));
+    }
+
+    fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
+        self.event(now, |this| this.handle_change(now, task, a))
+    }
+
+    fn wake(&mut self, now: Time, task: TaskId) {
+        self.event(now, |this| this.handle_wake(now, task));
+    }
+
+    fn block(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.event(now, |this| this.handle_block(now, task, ran));
+    }
+
+    fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
+        self.event(now, |this| this.handle_ran(now, task, ran));
+    }
+
+    fn timer(&mut self, now: Time) {
+        self.event(now, |this| this.handle_timer(now));
+    }
+
+    fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        self.event(now, |this| this.handle_pick(now, cpu))
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let suspended = self.suspended.first().map(|(at, _)| at);
+        let expired = self.expired.first().map(|(at, _)| at - self.advanced);
+        match (suspended, expired) {
+            (Some(a), Some(b)) => Some(Time(a.min(b))),
+            (a, b) => a.or(b).map(Time),
+        }
+    }
 
     fn lent(&mut self, _: Time, task: TaskId, ran: Span) {
         let Some(s) = self.server(task) else { return };
         // What counts as one execution from wake-up to sleep includes it.
         if self.sample() == Some(Sample::Job) {
-            let left = self.servers[s as usize].left;
-            self.account(s, ran.0);
-            self.servers[s as usize].left = left;
+            self.note_execution(s, ran.0);
         }
     }
 

@@ -35,12 +35,21 @@ impl Servers {
         if excess == 0 {
             return;
         }
+        let advanced = self.advanced;
         for (s, server) in self.servers.iter_mut().enumerate() {
-            if server.kind != Kind::Hard && server.state != State::Vacant {
-                server.end = server.end.saturating_sub(excess);
-                server.deadline = server.deadline.saturating_sub(excess);
-                self.ready.rekey(s as u32, server.deadline);
+            if server.kind == Kind::Hard || server.state == State::Vacant {
+                continue;
+            }
+            server.end = server.end.saturating_sub(excess);
+            server.deadline = server.deadline.saturating_sub(excess);
+            self.ready.rekey(s as u32, server.deadline);
+            if server.state == State::Expired {
+                // Its next release moves with the end of its period, or the share would be used twice.
+                server.end = server.end.max(now);
+                server.original = server.end;
+                self.expired.rekey(s as u32, server.end.saturating_add(advanced));
             }
         }
+        self.promises_move_back(now, excess);
     }
 }

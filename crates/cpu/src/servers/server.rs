@@ -5,7 +5,7 @@ use crate::{GroupId, Reservation, Share};
 /// No task: the end of a list of members.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// No member is runnable.
     Blocked,
@@ -19,7 +19,7 @@ pub(crate) enum State {
     Vacant,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// Guaranteed; suspended when its budget is used up, and never given slack.
     Hard,
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 }
 
 /// Times are instants or lengths in ns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Server {
     pub state: State,
     pub kind: Kind,
@@ -62,6 +62,12 @@ pub(crate) struct Server {
     pub limited_rate: Share,
     pub held: Reservation,
     pub declared: Reservation,
+    /// Reservations: the ledger's row, which is the greatest share promised from now on, and from
+    /// when on others have left all of it free.
+    pub row: Reservation,
+    pub row_from: u64,
+    /// When its own share last rose: no release is dated back beyond it.
+    pub risen: u64,
 }
 
 impl Server {
@@ -88,7 +94,21 @@ impl Server {
             limited_rate: Share::ZERO,
             held: declared,
             declared,
+            row: declared,
+            row_from: 0,
+            risen: 0,
         }
+    }
+
+    /// The reservation that a release at `now` gets.
+    pub(crate) fn in_force(&self, now: u64) -> Reservation {
+        if now < self.limited_until { self.held } else { self.declared }
+    }
+
+    /// The weight that its share is of: what of a raised weight counts already, and of a lowered one no
+    /// more than that.
+    pub(crate) fn dividing(&self) -> u32 {
+        self.weight.min(self.counted)
     }
 
     /// Whether the current release is void at a wake-up: the period is over, or no more was used

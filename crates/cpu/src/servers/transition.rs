@@ -1,7 +1,5 @@
 //! Bandwidth changes hands.
 
-use laxity_core::Span;
-
 use super::bandwidth::Bandwidth;
 use super::server::{Kind, Server, State};
 use super::{Load, Servers, Transition};
@@ -23,9 +21,13 @@ impl Servers {
         let mut freed = Freed { settled: now, spare: Share::ZERO };
         for s in 0..self.servers.len() as u32 {
             let server = &self.servers[s as usize];
-            let there = !matches!(server.state, State::Leaving | State::Vacant);
-            if there && server.counted > 0 && Some(s) != except {
-                self.shrink_one(now, s, before, &mut freed);
+            if server.counted == 0 || Some(s) == except {
+                continue;
+            }
+            match server.state {
+                State::Leaving => self.wait_for_leaver(now, s, &mut freed),
+                State::Vacant => {}
+                _ => self.shrink_one(now, s, before, &mut freed),
             }
         }
         if self.rules.transition == Transition::ZeroLag {
@@ -35,6 +37,15 @@ impl Servers {
         freed
     }
 
+    /// One that has left cannot shrink: what it executed ahead has its old share until its share comes back.
+    fn wait_for_leaver(&self, now: u64, s: u32, freed: &mut Freed) {
+        let server = &self.servers[s as usize];
+        let period = self.bandwidth.period(server.budget, server.dividing());
+        if self.rules.transition == Transition::ZeroLag && period > server.period {
+            freed.settled = freed.settled.max(self.returns.key(s).unwrap_or(now));
+        }
+    }
+
     fn shrink_one(&mut self, now: u64, s: u32, before: &Bandwidth, freed: &mut Freed) {
         let transition = self.rules.transition;
         let server = &mut self.servers[s as usize];
@@ -42,16 +53,13 @@ impl Servers {
         if server.period == 0 || (blocked && now >= server.end) {
             // Its period is over: the next one has the new share, and nothing was used ahead.
             if now >= server.limited_until {
-                let share = |b: &Bandwidth| {
-                    const WORK: u64 = 1 << 24;
-                    Share::down(Span(WORK), Span(b.period(WORK, server.weight)))
-                };
-                let less = share(before).minus(share(&self.bandwidth));
-                freed.spare = freed.spare.plus(less);
+                let q = server.dividing();
+                let (had, has) = (before.share_down(q), self.bandwidth.share_up(q));
+                freed.spare = freed.spare.plus(had.minus(has));
             }
             return;
         }
-        let period = self.bandwidth.period(server.budget, server.weight);
+        let period = self.bandwidth.period(server.budget, server.dividing());
         if period <= server.period {
             return;
         }
@@ -63,10 +71,11 @@ impl Servers {
             if from > now {
                 freed.settled = freed.settled.max(from);
             } else {
-                let after = Share::up(Span(server.budget), Span(period));
-                freed.spare = freed.spare.plus(server.rate().minus(after));
+                // Not the rate of this period, which was rounded: later ones may have all of the share.
+                let has = self.bandwidth.share_up(server.dividing());
+                freed.spare = freed.spare.plus(server.rate().minus(has));
             }
-            stretch_from(server, from, period);
+            stretch_from(server, now, from, period);
         } else if transition.stretches() && !blocked {
             let later = period - server.period;
             server.end = server.end.saturating_add(later);
@@ -88,9 +97,10 @@ impl Servers {
         let server = &self.servers[s as usize];
         let held = self.entitled(now, server, &before);
         let more = server.weight.max(server.counted);
-        self.set_counted(s, more);
+        self.set_counted(now, s, more);
         let freed = self.shrink(now, Some(s), &before);
         let server = &mut self.servers[s as usize];
+        server.risen = now;
         match self.rules.transition {
             Transition::ZeroLag => {
                 server.limited_until = freed.settled;
@@ -108,12 +118,12 @@ impl Servers {
         if server.counted == 0 {
             Share::ZERO
         } else if now < server.limited_until {
-            server.limited_rate
+            // Others that came since may have left it less than it was limited to.
+            server.limited_rate.min(bandwidth.share_down(server.counted))
         } else if server.period > 0 && now < server.end {
             server.rate()
         } else {
-            const WORK: u64 = 1 << 24;
-            Share::down(Span(WORK), Span(bandwidth.period(WORK, server.counted)))
+            bandwidth.share_down(server.counted)
         }
     }
 
@@ -122,6 +132,11 @@ impl Servers {
     pub(super) fn uncount(&mut self, now: u64, earliest: u64, s: u32) {
         let server = &self.servers[s as usize];
         let at = match self.rules.transition {
+            // While its share is limited, others have not left all of what its weight stands for; were
+            // the load to fall now, they would grow into what they are still giving up.
+            Transition::ZeroLag if server.state != State::Leaving => {
+                server.zero_lag(now).max(server.limited_until)
+            }
             Transition::ZeroLag => server.zero_lag(now),
             _ => now,
         };
@@ -129,24 +144,25 @@ impl Servers {
         if at > now {
             self.returns.set(s, at, 0);
         } else {
-            self.settle(s);
+            self.settle(now, s);
         }
     }
 
     /// What was to come back at this time does.
-    pub(super) fn settle(&mut self, s: u32) {
+    pub(super) fn settle(&mut self, now: u64, s: u32) {
         self.returns.remove(s);
         let server = &mut self.servers[s as usize];
         let asleep = server.state == State::Blocked && self.rules.load == Load::Unblocked;
         let gone = server.state == State::Leaving;
         if server.kind == Kind::Shared {
             let target = if asleep || gone { 0 } else { server.weight };
-            self.set_counted(s, target);
+            self.set_counted(now, s, target);
         } else {
             server.held = server.declared;
+            server.row = server.declared;
             let reservation = (!gone).then_some(server.declared);
             self.ledger.set(s, reservation);
-            self.divide();
+            self.divide(now);
         }
         if gone {
             let server = &mut self.servers[s as usize];
@@ -161,7 +177,7 @@ impl Servers {
     pub(super) fn take(&mut self, now: u64) -> u64 {
         self.release_due(now);
         let before = self.bandwidth;
-        self.divide();
+        self.divide(now);
         if self.rules.transition == Transition::ZeroLag && self.cpus == 1 && !self.is_pressed() {
             self.begin_anew(now);
             return now;
@@ -190,7 +206,8 @@ impl Servers {
             if server.period == 0 || now >= server.end && server.state == State::Blocked {
                 continue;
             }
-            server.period = self.bandwidth.period(server.budget, server.weight).max(server.period);
+            let period = self.bandwidth.period(server.budget, server.dividing());
+            server.period = period.max(server.period);
             let needs = u128::from(server.left) * u128::from(server.period);
             let needs = needs.div_ceil(u128::from(server.budget.max(1)));
             let end = u128::from(now).saturating_add(needs).min(u128::from(u64::MAX)) as u64;
@@ -204,9 +221,10 @@ impl Servers {
         let gone = |server: &Server| server.state == State::Leaving && server.kind == Kind::Shared;
         for s in 0..self.servers.len() as u32 {
             if self.leaving > 0 && gone(&self.servers[s as usize]) {
-                self.settle(s);
+                self.settle(now, s);
             }
         }
+        self.promises_begin_anew(now);
     }
 
     /// Nobody has anything to do at `now`: nothing that comes later looks back beyond it. After many tasks
@@ -222,9 +240,11 @@ impl Servers {
 
 /// From `from` on, up to which the server's share was the old one, it has the share of `period`.
 /// What is left of its budget then needs so much more time.
-pub(super) fn stretch_from(server: &mut Server, from: u64, period: u64) {
+pub(super) fn stretch_from(server: &mut Server, now: u64, from: u64, period: u64) {
     if server.end > from {
-        let rest = u128::from(server.end - from) * u128::from(period);
+        // A zero-lag time to come was rounded up: what is left needs up to 1 ns more.
+        let rest = server.end - from + u64::from(from > now);
+        let rest = u128::from(rest) * u128::from(period);
         let rest = rest.div_ceil(u128::from(server.period)) as u64;
         let later = rest - (server.end - from);
         server.end = server.end.saturating_add(later);

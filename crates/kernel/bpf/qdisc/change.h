@@ -134,7 +134,7 @@ __attribute__((noinline)) int lx_take_over(u64 now)
 	struct lx_change *change;
 	u32 i;
 
-	if (link.clock.free > now || pipeline.shaped ||
+	if (link.pace.clock.free > now || pipeline.shaped ||
 	    *lx_at(pipeline.due.key, due) != LX_NEVER)
 		return 0;
 	change = bpf_map_lookup_elem(&changes, &entry);

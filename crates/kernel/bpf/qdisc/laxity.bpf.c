@@ -50,6 +50,7 @@ const volatile struct {
 
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
 
+#include <laxity/pace.h>
 #include <laxity/pipeline.h>
 
 #include "headers.h"
@@ -59,14 +60,15 @@ struct lx_rules rules SEC(".data.rules");
 struct lx_counts counts[128] SEC(".data.counts");
 struct lx_pipeline pipeline SEC(".data.pipeline");
 
+/* Since the link came up. */
+struct lx_stalls stalls SEC(".data.stalls");
+
 struct {
-	struct lx_clock clock;
+	struct lx_pace pace;
 	/* When the watchdog will call, if it has been told. */
 	u64 armed;
 	/* How long the last packet occupies the link. */
 	u64 lasted;
-	/* The wire has been idle since the last transmission. */
-	u32 idle;
 } link SEC(".data.link");
 
 /* What the loader asks about. */
@@ -97,6 +99,16 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 		bpf_qdisc_skb_drop(skb, arrival->to_free);
 }
 
+/* Notes from when on one of the packets that wait could be sent: from `since`, or when the first of
+ * them conforms. */
+LX_INLINE void lx_wait(struct Qdisc *sch, u64 since)
+{
+	if (sch->q.qlen > pipeline.shaped)
+		lx_pace_waits(&link.pace, since);
+	else if (pipeline.shaped)
+		lx_pace_waits(&link.pace, lx_next_event(&pipeline, &config));
+}
+
 SEC("struct_ops/enqueue")
 int laxity_enqueue(u64 *ctx)
 {
@@ -109,11 +121,10 @@ int laxity_enqueue(u64 *ctx)
 	struct lx_slot *packet;
 	u32 flow, reason, slot;
 
-	if (!sch->q.qlen && now > link.clock.free) {
+	if (!sch->q.qlen && now > link.pace.clock.free) {
 		/* While packets wait, each departure looks. */
 		if (lx_change_waits())
 			lx_take_over(now);
-		link.idle = 1;
 		lx_idle(&pipeline, &config);
 	}
 	flow = lx_flow_of(&rules, skb);
@@ -127,6 +138,7 @@ int laxity_enqueue(u64 *ctx)
 	if (packet->demoted)
 		lx_at(counts, flow)->demoted++;
 	sch->q.qlen++;
+	lx_wait(sch, now);
 	sch->qstats.backlog += bytes;
 	skb = bpf_kptr_xchg(&packet->packet, skb);
 	/* A slot that was given away is empty. */
@@ -144,12 +156,12 @@ LX_INLINE void lx_call_at(struct Qdisc *sch, u64 at)
 	bpf_qdisc_watchdog_schedule(sch, at, 0);
 }
 
-/* When to go on after a packet that occupies the link until `link.clock.free`. Timers cost more
+/* When to go on after a packet that occupies the link until `link.pace.clock.free`. Timers cost more
  * than all else, so where several packets fit into half the credit they go together; the other
  * half is for timers that are late. */
 LX_INLINE u64 lx_resume_at(void)
 {
-	return link.clock.free + (link.lasted < config.credit / 2 ? config.credit / 2 : 0);
+	return link.pace.clock.free + (link.lasted < config.credit / 2 ? config.credit / 2 : 0);
 }
 
 SEC("struct_ops/dequeue")
@@ -158,7 +170,7 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	struct Qdisc *sch = (void *)ctx[0];
 	struct lx_slot *packet;
 	struct sk_buff *skb;
-	u64 now, start, end;
+	u64 now, start = 0, end;
 	u32 slot, bytes;
 
 	if (!sch->q.qlen)
@@ -166,31 +178,38 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	now = bpf_ktime_get_ns();
 	if (lx_change_waits() && !lx_take_over(now))
 		lx_best_effort_yields(now);
-	if (link.clock.free > now) {
+	if (link.pace.clock.free > now) {
 		sch->qstats.overlimits++;
 		lx_call_at(sch, lx_resume_at());
 		return NULL;
 	}
+	if (config.rate) {
+		/* A late timer may catch up, within the credit that admission counted with. Beyond it
+		 * time was lost: the timer was late, the device's queue stopped, the processor stolen. */
+		start = lx_pace_start(&link.pace, config.credit, now);
+		if (lx_pace_lost(&link.pace, start))
+			lx_handle_stall(&pipeline);
+	}
 	packet = lx_dequeue(&pipeline, &config, now, &slot);
 	if (!packet) {
 		/* All that waits is held back by its policer. */
-		link.idle = 1;
+		link.pace.ready = LX_NEVER;
+		lx_wait(sch, now);
 		lx_idle(&pipeline, &config);
 		lx_call_at(sch, lx_next_event(&pipeline, &config));
 		return NULL;
 	}
 	end = now;
 	if (config.rate) {
-		/* A late timer may catch up, within the credit that admission counted with. */
-		start = link.idle ? now : lx_max(link.clock.free, now - config.credit);
-		link.lasted = lx_clock_transmit(&link.clock, config.rate, start, packet->wire) - start;
+		link.lasted =
+			lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
 		end = now + link.lasted;
 	}
-	link.idle = 0;
 	bytes = packet->bytes;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
 		      !packet->best_effort && end > packet->deadline);
 	sch->q.qlen--;
+	lx_wait(sch, 0);
 	sch->qstats.backlog -= bytes;
 	skb = bpf_kptr_xchg(&packet->packet, NULL);
 	lx_left(&pipeline, &config, slot, packet);
@@ -218,7 +237,7 @@ int laxity_init(u64 *ctx)
 	if (!change)
 		return -EINVAL;
 	state.attached = 1;
-	link.idle = 1;
+	link.pace.ready = LX_NEVER;
 	state.applied = plan;
 	sch->limit = own.slots;
 	lx_adopt(change);
@@ -244,7 +263,7 @@ void laxity_reset(u64 *ctx)
 		lx_at(counts, packet->flow)->dropped[LX_FLUSHED]++;
 		bpf_kfree_skb(skb);
 	}
-	link.idle = 1;
+	link.pace.ready = LX_NEVER;
 	/* The watchdog was called off. */
 	link.armed = 0;
 	lx_pipeline_reset(&pipeline, &config);

@@ -112,6 +112,7 @@ impl Programs {
                 Some(name @ ("about" | "changes")) => name.to_owned(),
                 Some(".data.counts") => "counts".to_owned(),
                 Some(".data.earlier") => "earlier".to_owned(),
+                Some(".data.stalls") => "stalls".to_owned(),
                 Some(".data.state") => "state".to_owned(),
                 Some(".data.wanted") => "wanted".to_owned(),
                 Some("laxity") => {

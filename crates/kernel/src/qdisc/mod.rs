@@ -66,8 +66,31 @@ pub struct Status {
     pub counts: Vec<Counts>,
     /// Under scenarios before, all flows together.
     pub earlier: Counts,
+    /// Time lost since the link came up.
+    pub stalls: Stalls,
     /// What waits now, while attached.
     pub queue: Queue,
+}
+
+/// `struct lx_stalls`: time in which packets waited and the link sent nothing, beyond the credit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// How often.
+    pub count: u64,
+    /// In all, in ns.
+    pub total: u64,
+    /// The longest, in ns.
+    pub longest: u64,
+}
+
+impl Stalls {
+    /// All zero where the programs do not count them.
+    fn read(pins: &Pins) -> Result<Stalls, LinkError> {
+        let bytes = pins.read("stalls", 0)?.unwrap_or_default();
+        let mut words = bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_ne_bytes));
+        let mut next = || words.next().unwrap_or(0);
+        Ok(Stalls { count: next(), total: next(), longest: next() })
+    }
 }
 
 /// An interface, in the network namespace of the calling thread.
@@ -177,6 +200,7 @@ pub fn status(device: &str) -> Result<Status, LinkError> {
         replaced: record.replaced.map(|found| found.kind),
         counts: bytes.chunks_exact(counts::SIZE).filter_map(Counts::read).collect(),
         earlier: Counts::read(&earlier).unwrap_or_default(),
+        stalls: Stalls::read(&pins)?,
         queue: queue.unwrap_or_default(),
     })
 }

@@ -8,6 +8,9 @@
  *   1 now 0                 the link is free; prints `d NUMBER DEADLINE` or `n NEXT_EVENT`
  *   2 start wire            the link's clock sends; prints `c END`
  *   3 0 0                   all queues are emptied
+ *   4 0 0                   the link has lost time
+ *   5 since 0               a packet waits that may go from an instant on
+ *   6 now wire              the pace sends, under the plan's credit; prints `s START LOST END`
  * A packet pushed out prints `p NUMBER`.
  */
 #include <stdio.h>
@@ -36,11 +39,14 @@ static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 
 #include <laxity/classify.h>
 #include <laxity/counts.h>
+#include <laxity/pace.h>
 #include <laxity/pipeline.h>
 
 static struct lx_config config;
 static struct lx_pipeline pipeline;
 static struct lx_clock link_clock;
+static struct lx_pace pace = { .ready = LX_NEVER };
+static struct lx_stalls stalls;
 
 static void must(size_t got, size_t wanted)
 {
@@ -97,6 +103,17 @@ int main(void)
 			break;
 		case 3:
 			lx_pipeline_reset(&pipeline, &config);
+			break;
+		case 4:
+			lx_handle_stall(&pipeline);
+			break;
+		case 5:
+			lx_pace_waits(&pace, now);
+			break;
+		case 6:
+			now = lx_pace_start(&pace, config.credit, now);
+			lx_pace_send(&pace, &stalls, config.rate, now, step[2]);
+			printf("s %llu %llu %llu\n", now, stalls.total, pace.clock.free);
 			break;
 		default:
 			fprintf(stderr, "no such step\n");

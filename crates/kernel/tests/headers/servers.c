@@ -10,8 +10,10 @@
  *   4  task a wakes    5  it blocks after running for b    6  it ran for b
  *   7  the timer       8  who runs: `p TASK UNTIL` or `p idle`
  *   9  other rules, which follow
- * After each step but 8 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
- * period and deadline. Under BeRate what is due by then has come back.
+ *   10 another system, from the beginning: its rules follow
+ * After each step but 8 and 10 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
+ * period and deadline. Under BeRate what is due by then has come back. The rule of promises.h is asserted after
+ * each step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,7 @@ LX_INLINE struct lx_member *lx_member(u32 task)
 	return lx_at(members, task);
 }
 
-#include <laxity/servers.h>
+#include "promises.h"
 
 static struct lx_servers servers;
 
@@ -47,6 +49,19 @@ static void show(void)
 	printf("\n");
 }
 
+static void begin(const struct lx_rules *rules)
+{
+	u32 i;
+
+	promises_start(&servers);
+	for (i = 0; i < TASKS; i++) {
+		members[i].server = LX_NONE;
+		members[i].runnable = 0;
+	}
+	memset(&servers, 0, sizeof(servers));
+	lx_servers_start(&servers, rules);
+}
+
 int main(void)
 {
 	struct lx_rules rules;
@@ -55,13 +70,12 @@ int main(void)
 
 	if (fread(&rules, sizeof(rules), 1, stdin) != 1)
 		return 2;
-	for (i = 0; i < TASKS; i++)
-		members[i].server = LX_NONE;
-	lx_servers_start(&servers, &rules);
+	begin(&rules);
 	while (fread(step, sizeof(step), 1, stdin) == 1) {
 		u64 now = step[1], b = step[3];
 		u32 task = step[2];
 
+		promises_expect(&servers, now);
 		switch (step[0]) {
 		case 0:
 			lx_attach(&servers, lx_found(&servers, now, b, step[4], step[5]), task);
@@ -91,6 +105,7 @@ int main(void)
 			break;
 		case 8:
 			i = lx_pick(&servers, now);
+			promises_keep(now);
 			if (i == LX_NONE)
 				printf("p idle\n");
 			else
@@ -102,12 +117,18 @@ int main(void)
 				return 2;
 			lx_change_rules(&servers, now, &rules);
 			break;
+		case 10:
+			if (fread(&rules, sizeof(rules), 1, stdin) != 1)
+				return 2;
+			begin(&rules);
+			continue;
 		default:
 			fprintf(stderr, "no such step\n");
 			return 2;
 		}
 		if (rules.quantum)
 			lx_catch_up(&servers, now);
+		promises_keep(now);
 		show();
 	}
 	return 0;

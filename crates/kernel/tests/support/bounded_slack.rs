@@ -212,6 +212,12 @@ impl Discipline for BoundedSlack {
         self.refused = None;
     }
 
+    fn stalled(&mut self) -> bool {
+        self.lower = None;
+        self.refused = None;
+        false
+    }
+
     fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         let wire = head.packet.wire;
         let work = i128::from(wire) * NANOBITS_PER_BYTE;

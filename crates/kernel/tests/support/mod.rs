@@ -16,6 +16,15 @@ pub enum Step {
     /// The link's clock sends.
     #[allow(dead_code)] // not every test asks for it
     Transmit { start: u64, wire: u32 },
+    /// The link has lost time.
+    #[allow(dead_code)]
+    Stall,
+    /// A packet waits that may go from an instant on.
+    #[allow(dead_code)]
+    Waits { since: u64 },
+    /// The pace sends a packet that is taken at an instant.
+    #[allow(dead_code)]
+    Send { now: u64, wire: u32 },
 }
 
 /// What the headers answer, a line for each; `None`, with the reason printed, where they cannot be
@@ -33,6 +42,9 @@ pub fn answers(plan: &Plan, steps: &[Step]) -> Option<Vec<String>> {
             }
             Step::Free { now } => [1, now, 0],
             Step::Transmit { start, wire } => [2, start, u64::from(wire)],
+            Step::Stall => [4, 0, 0],
+            Step::Waits { since } => [5, since, 0],
+            Step::Send { now, wire } => [6, now, u64::from(wire)],
         };
         words.iter().for_each(|w| input.extend_from_slice(&w.to_ne_bytes()));
     }

@@ -18,4 +18,14 @@ impl Random {
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
+
+    /// Normal with a deviation of so many per cent of the mean: the sum of twelve uniform numbers.
+    #[allow(dead_code, reason = "not all who include this draw frames")]
+    pub fn normal(&mut self, mean: u64, variability: u64) -> u64 {
+        const PRECISION: u64 = 1 << 20;
+        let sum: u64 = (0..12).map(|_| self.below(PRECISION)).sum();
+        let around =
+            (100 * PRECISION + variability * sum).saturating_sub(variability * 6 * PRECISION);
+        mean * around / (100 * PRECISION)
+    }
 }

@@ -34,7 +34,7 @@ pinned() { ls -d /sys/fs/bpf/laxity/*/"$1"; }
 # Of a `down`: the record goes last.
 link up family.toml --dev near --policy shifted-line
 tc -n tx qdisc del dev near root
-for pin in changes counts earlier qdisc state wanted; do rm "$(pinned $pin)"; done
+for pin in changes counts earlier qdisc stalls state wanted; do rm "$(pinned $pin)"; done
 tell down --dev near
 as_found
 # Of an `up`: nothing is changed before all is pinned.

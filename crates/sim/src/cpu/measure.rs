@@ -49,9 +49,9 @@ impl TaskMeasure {
             migrations: 0,
             jobs: 0,
             missed: 0,
-            response: Histogram::new(),
-            tardiness: Histogram::new(),
-            latency: Histogram::new(),
+            response: Histogram::on_demand(),
+            tardiness: Histogram::on_demand(),
+            latency: Histogram::on_demand(),
             longest_gap: Span::ZERO,
             waiting: None,
             woken: None,
@@ -186,10 +186,10 @@ impl Observer for Measure {
     fn unfinished(&mut self, task: TaskId, job: &Job) {
         // Late already, by at least so much; whether others would have been in time is unknown.
         let task = &mut self.tasks[task.index()];
-        if job.tardiness() > Span::ZERO {
+        if let Some(tardiness) = job.overdue() {
             task.jobs += 1;
             task.missed += 1;
-            task.tardiness.record(job.tardiness().0);
+            task.tardiness.record(tardiness.0);
         }
     }
 

@@ -19,6 +19,13 @@ impl Job {
     pub fn tardiness(&self) -> Span {
         self.deadline.map_or(Span::ZERO, |deadline| self.end.since(deadline))
     }
+
+    /// By how much a job that is unfinished at `end` is late at least: it ends after that instant,
+    /// so one that is due there is late by at least a nanosecond. None if it may still be on time.
+    pub fn overdue(&self) -> Option<Span> {
+        let deadline = self.deadline.filter(|deadline| *deadline <= self.end)?;
+        Some(self.end.since(deadline).max(Span(1)))
+    }
 }
 
 /// Told of everything that happens, in order of time. What an observer does not care about it

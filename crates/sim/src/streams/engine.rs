@@ -154,7 +154,7 @@ impl Clock {
 }
 
 /// How many packets pass between two looks at the control.
-const STRIDE: u64 = 4096;
+pub(super) const STRIDE: u64 = 4096;
 
 /// What stays the same throughout a run.
 #[derive(Clone, Copy, Debug)]
@@ -165,12 +165,12 @@ pub struct Setting<'a> {
     pub gaps: &'a [Option<Span>],
     /// What sends.
     pub server: &'a Server,
-    /// No packet begins then or later.
+    /// The last instant at which a packet may begin, so that one due then can be on time.
     pub end: Time,
 }
 
-/// Plays `arrivals` through `scheduler`. What waits at the end is neither met nor missed, but for
-/// deadlines that have passed.
+/// Plays `arrivals` through `scheduler`. What waits at the end and is due by then is missed, other
+/// packets that wait are neither met nor missed.
 ///
 /// Packets that come at the instant of a decision, or while one is being sent, are there when it
 /// is taken.
@@ -196,11 +196,17 @@ pub fn run<S: Structure, O: StreamObserver>(
         }
     }
     let (mut now, mut reported, mut decisions) = (Time::ZERO, Time::ZERO, 0u64);
-    while now < end {
+    let mut came = 0u64;
+    while now <= end {
+        let last = now == end;
         while arrivals.next_time().is_some_and(|time| time <= now) {
             let Some(arrival) = arrivals.next() else { break };
             if fifos.push(arrival.time, arrival.stream) {
                 arrive(scheduler, arrival.time, arrival.stream);
+            }
+            came += 1;
+            if came % STRIDE == 0 && control.stopped() {
+                break;
             }
         }
         fifos.at(now);
@@ -223,8 +229,13 @@ pub fn run<S: Structure, O: StreamObserver>(
             }
             Decision::Idle => arrivals.next_time().unwrap_or(end),
         };
+        if last {
+            ending.complete = !control.stopped();
+            break;
+        }
         decisions += 1;
-        if decisions % STRIDE == 0 {
+        if decisions % STRIDE == 0 || fifos.broken_off() || came >= STRIDE {
+            came = 0;
             control.advance(now.min(end).since(reported));
             reported = now.min(end);
             if control.stopped() {
@@ -234,8 +245,11 @@ pub fn run<S: Structure, O: StreamObserver>(
         }
     }
     ending.time = now.min(end);
-    fifos.at(ending.time);
-    scheduler.check(ending.time, fifos);
+    // No packet begins after the end, so a deadline at that very instant has passed.
+    let after = ending.time + Span(u64::from(ending.complete));
+    fifos.at(after);
+    scheduler.check(after, fifos);
+    ending.complete &= !fifos.broken_off();
     control.advance(ending.time.since(reported));
     ending
 }

@@ -156,7 +156,7 @@ impl<O: StreamObserver> Visitor<Tap> for Drive<'_, O> {
             .zip(0..)
             .flat_map(|(class, i)| std::iter::repeat_n(i, class.count as usize));
         let gaps: Vec<Option<Span>> = scenario.streams.iter().map(|c| c.attributes.gap).collect();
-        let mut fifos = Fifos::new(&classes, class_of, seed, observer);
+        let mut fifos = Fifos::new(&classes, class_of, seed, observer, control);
         let setting = Setting { streams: &streams, gaps: &gaps, server: &scenario.server, end };
         let ending = engine::run(&mut scheduler, &setting, arrivals, &mut fifos, control);
         let ledger = &scheduler.meter().ledger;

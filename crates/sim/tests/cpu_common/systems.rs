@@ -174,8 +174,12 @@ impl Observer for HardJobs {
     }
 
     fn unfinished(&mut self, task: TaskId, job: &Job) {
-        if job.tardiness() > Span::ZERO {
-            self.ended(task, job);
+        if let Some(tardiness) = job.overdue() {
+            if self.hard[task.index()] {
+                self.jobs += 1;
+                self.late += 1;
+                self.worst = self.worst.max(tardiness.0);
+            }
         }
     }
 }

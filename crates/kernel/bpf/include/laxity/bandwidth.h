@@ -11,8 +11,6 @@
 #define LX_LONGEST 172800000000000ULL
 /* Below this share nothing is divided. */
 #define LX_LEAST_SHARE (1ULL << 20)
-/* Execution from which shares are read off; any would do. */
-#define LX_SOME_WORK (1ULL << 24)
 
 struct lx_bandwidth {
 	u64 best_effort;
@@ -56,10 +54,16 @@ LX_CALLED u64 lx_period(const struct lx_bandwidth *b LX_GIVEN, u64 budget, u32 q
 	return lx_min(lx_max(product, 1), LX_LONGEST);
 }
 
-/* The share of weight q, rounded down. */
-LX_INLINE u64 lx_share_of(const struct lx_bandwidth *b, u32 q)
+/* The share of weight q, rounded down; weights are at most 40, so that the product fits. */
+LX_INLINE u64 lx_share_down(const struct lx_bandwidth *b, u32 q)
 {
-	return lx_share(LX_SOME_WORK, lx_period(b, LX_SOME_WORK, q), 0);
+	return lx_max(b->best_effort, LX_LEAST_SHARE) * q / lx_max(b->load, 1);
+}
+
+/* The same, rounded up. */
+LX_INLINE u64 lx_share_up(const struct lx_bandwidth *b, u32 q)
+{
+	return lx_div_ceil(lx_max(b->best_effort, LX_LEAST_SHARE) * q, lx_max(b->load, 1));
 }
 
 #endif

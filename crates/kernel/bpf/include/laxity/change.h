@@ -11,6 +11,7 @@ LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	struct lx_server *s = lx_server(q, i);
 	u64 average = lx_learnt(s);
 
+	LX_SERVER_BEGINS(i);
 	lx_leave_ready(q, i);
 	lx_heap_remove(&q->expired, i);
 	lx_heap_remove(&q->returns, i);
@@ -26,6 +27,7 @@ LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	s->deadline = 0;
 	s->period = 0;
 	s->average_used = 0;
+	s->risen = 0;
 	lx_begin(q, now, i);
 	if (average)
 		s->average = average;
@@ -52,6 +54,7 @@ LX_INLINE void lx_change_rules(struct lx_servers *q, u64 now, const struct lx_ru
 	q->actives = 0;
 	/* Nobody owes anybody anything. */
 	q->settled = 0;
+	q->risen = 0;
 	q->leaving = 0;
 	q->looked = 0;
 	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort, 0);

@@ -255,18 +255,24 @@ LX_INLINE u64 lx_history_alone(const struct lx_service *e, u64 release, u32 wire
 	return release;
 }
 
-/* Takes the next packet and returns its deadline. Releases do not fall. Most first packets stay the
- * only one, so they are put down only when a second one comes. */
+/* Takes the first packet after a reset. Most first packets stay the only one, so they are put down
+ * only when a second one comes. */
+LX_INLINE u64 lx_history_first(struct lx_history *h, const struct lx_service *e, u64 release,
+			       u32 wire)
+{
+	h->first = wire;
+	h->first_release = release;
+	return lx_history_alone(e, release, wire);
+}
+
+/* Takes the next packet and returns its deadline. Releases do not fall. */
 LX_INLINE u64 lx_history_push(struct lx_history *h, const struct lx_service *e, u64 release,
 			      u32 wire)
 {
 	u32 rounds = h->first ? 2 : 1;
 
-	if (!h->work && !h->first) {
-		h->first = wire;
-		h->first_release = release;
-		return lx_history_alone(e, release, wire);
-	}
+	if (!h->work && !h->first)
+		return lx_history_first(h, e, release, wire);
 	while (rounds > 0 && lx_may_loop) {
 		u64 now = rounds == 2 ? h->first_release : release;
 		u32 more = rounds == 2 ? h->first : wire;

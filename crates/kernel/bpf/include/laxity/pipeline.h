@@ -82,6 +82,8 @@ struct lx_pipeline {
 	u32 spare;
 	/* Packets that are shaped. */
 	u32 shaped;
+	/* Best effort yields to real time since a stall. */
+	u32 yields;
 };
 
 /* Before the first packet. */
@@ -121,6 +123,7 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	q->fresh = 0;
 	q->spare = LX_NONE;
 	q->shaped = 0;
+	q->yields = 0;
 }
 
 /* Nothing waits and the wire is idle: deadlines begin anew. */
@@ -159,6 +162,37 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 	if (q->line.lost)
 		return LX_NEVER;
 	return release + lx_div_ceil(q->line.ahead - p->intercept, p->slope);
+}
+
+/*
+ * The link lost time: packets waited, and for longer than the credit it sent nothing. Called before
+ * the lx_dequeue that ends such a stall. Best effort then yields until no real-time packet waits;
+ * `slack` looks at what is left with the next packet instead. The argument is in
+ * crates/link/src/pipeline.rs.
+ */
+LX_INLINE void lx_handle_stall(struct lx_pipeline *q)
+{
+	if (LX_POLICY == LX_SLACK)
+		lx_slack_forget(&q->slack);
+	else
+		q->yields = 1;
+}
+
+/* Ends that: all deadlines begin anew, as if everything that waits had been released now. */
+LX_INLINE void lx_begin_anew(struct lx_pipeline *q, const struct lx_config *c, u64 now)
+{
+	const struct lx_slot *packet = lx_slot(q->head);
+
+	q->yields = 0;
+	lx_idle(q, c);
+	q->released = lx_max(q->released, now);
+	if (!packet)
+		return;
+	if (LX_POLICY == LX_HISTORY)
+		q->head_deadline =
+			lx_history_first(&q->history, &c->service, q->released, packet->wire);
+	else
+		q->head_deadline = lx_assign(q, c, q->released, packet->wire);
 }
 
 /* A real-time packet conforms and waits for its turn. */
@@ -421,9 +455,11 @@ LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_conf
 		lx_release_shaped(q, c, now);
 	class = lx_tournament_winner(&q->due, c->classes_size);
 	due = *lx_at(q->due.key, class);
+	if (q->yields && due == LX_NEVER)
+		lx_begin_anew(q, c, now);
 	*slot = q->head;
 	packet = lx_slot(*slot);
-	if (packet && lx_best_effort_goes(q, c, now, packet, due)) {
+	if (packet && !q->yields && lx_best_effort_goes(q, c, now, packet, due)) {
 		u32 head = LX_NONE;
 
 		packet->deadline = q->head_deadline;

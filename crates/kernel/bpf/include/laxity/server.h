@@ -46,6 +46,8 @@ struct lx_server {
 	/* Before `limited_until` the share is `limited_rate`. */
 	u64 limited_until;
 	u64 limited_rate;
+	/* When its own share last rose: no release is dated back beyond it. */
+	u64 risen;
 	/* Of a reservation, and the share that it needs. */
 	u64 declared_budget;
 	u64 declared_period;
@@ -142,6 +144,13 @@ LX_INLINE void lx_turn(struct lx_server *s)
 	lx_append(s, first);
 }
 
+/* The weight that its share is of: what of a raised weight counts already, and of a lowered one no more
+ * than that. */
+LX_INLINE u32 lx_dividing(const struct lx_server *s)
+{
+	return s->weight < s->counted ? s->weight : s->counted;
+}
+
 /* Whether the current release is void at a wake-up: the period is over, or no more was used than
  * the share since the release (BEBS section 4.1, rule 4). */
 LX_INLINE int lx_starts_afresh(const struct lx_server *s, u64 now)
@@ -169,11 +178,12 @@ LX_INLINE u64 lx_zero_lag(const struct lx_server *s, u64 now)
 }
 
 /* From `from` on, up to which the server's share was the old one, it has the share of `period`. */
-LX_INLINE void lx_stretch_from(struct lx_server *s, u64 from, u64 period)
+LX_INLINE void lx_stretch_from(struct lx_server *s, u64 now, u64 from, u64 period)
 {
 	if (s->end > from) {
 		u64 rest = s->end - from;
-		u64 later = lx_mul_div(rest, period, s->period, 1) - rest;
+		/* A zero-lag time to come was rounded up: what is left needs up to 1 ns more. */
+		u64 later = lx_mul_div(rest + (from > now), period, s->period, 1) - rest;
 
 		s->end += later;
 		s->deadline += later;

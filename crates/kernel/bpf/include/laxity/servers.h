@@ -63,6 +63,8 @@ struct lx_servers {
 	struct lx_round round;
 	/* When all shares given away are free. */
 	u64 settled;
+	/* When best effort's shares last rose: no release of theirs is dated back beyond it. */
+	u64 risen;
 	/* When it was last looked how far deadlines ran ahead. */
 	u64 looked;
 	/* Of those who became ready, and of those who began to wait. */
@@ -109,6 +111,16 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lx_rules *rul
 	q->vacant = LX_NONE;
 	lx_bandwidth_set(&q->bandwidth, LX_ONE, 0);
 }
+
+/* What tests follow beside the servers (tests/headers/promises.h); nothing elsewhere. */
+#ifndef LX_SERVER_BEGINS
+#define LX_SERVER_BEGINS(i) ((void)0)
+#define LX_SERVER_EXECUTES(s, ran) ((void)0)
+#define LX_SERVER_COMPETES(i, at) ((void)(at))
+#define LX_SERVERS_BEGIN_ANEW(now) ((void)0)
+#define LX_SERVERS_ADVANCE(now) ((void)0)
+#define LX_SERVERS_MOVE_BACK(now, excess) ((void)0)
+#endif
 
 #include "returns.h"
 #include "berate.h"
@@ -163,7 +175,8 @@ LX_CALLED u32 lx_renew(struct lx_servers *q LX_GIVEN, u32 i, u64 release, u64 or
 	return 0;
 }
 
-LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
+/* A server competes from `at` on. */
+LX_INLINE void lx_enter_ready(struct lx_servers *q, u64 at, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
@@ -171,6 +184,7 @@ LX_INLINE void lx_enter_ready(struct lx_servers *q, u32 i)
 		s->state = LX_READY;
 		if (!q->rules.job)
 			s->execution = 0;
+		LX_SERVER_COMPETES(i, at);
 	}
 	if (lx_heap_has(&q->ready, i))
 		lx_heap_rekey(&q->ready, i, lx_key(s));
@@ -210,11 +224,13 @@ LX_INLINE void lx_is_late_by(struct lx_servers *q, struct lx_server *s, u64 peri
 }
 
 /* The release after one that would have been at `at`: a reservation that has lost a whole period since begins
- * anew (crates/cpu/src/servers/mod.rs). */
+ * anew, and a share that rose since counts from then on (crates/cpu/src/servers/mod.rs). */
 LX_INLINE u64 lx_next_release(struct lx_servers *q, struct lx_server *s, u64 at, u64 now)
 {
 	u64 lost = now - lx_min(at, now);
 
+	if (s->kind == LX_SHARED)
+		return lx_max(at, lx_min(lx_max(q->risen, s->risen), now));
 	if (s->kind != LX_HARD || lost < s->period)
 		return at;
 	lx_is_late_by(q, s, lost / lx_max(s->period, 1), lost);
@@ -229,7 +245,7 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 
 	if (s->kind == LX_RATED) {
 		lx_rate_again(q, now, i);
-		lx_enter_ready(q, i);
+		lx_enter_ready(q, now, i);
 		return 0;
 	}
 	if (s->kind == LX_HARD && now > deadline)
@@ -245,7 +261,7 @@ LX_CALLED u32 lx_exhaust(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	end = lx_next_release(q, s, end, now);
 	lx_renew(q, i, end, end);
 	s->deadline = lx_max(s->deadline, deadline);
-	lx_enter_ready(q, i);
+	lx_enter_ready(q, now, i);
 	return 0;
 }
 
@@ -257,7 +273,7 @@ LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	if (s->kind == LX_RATED) {
 		lx_load(q, i);
 		lx_rate(q, i, now);
-		lx_enter_ready(q, i);
+		lx_enter_ready(q, now, i);
 		return 0;
 	}
 	if (s->kind == LX_SHARED && s->counted < s->weight)
@@ -267,11 +283,15 @@ LX_CALLED u32 lx_activate(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 	s->execution = 0;
 	if (lx_starts_afresh(s, now)) {
 		lx_renew(q, i, now, now);
-		lx_enter_ready(q, i);
-	} else if (!s->left) {
+		lx_enter_ready(q, now, i);
+	} else if (!s->left && (s->kind == LX_HARD || !q->rules.recharge)) {
 		lx_enter_expired(q, i, s->end);
 	} else {
-		lx_enter_ready(q, i);
+		/* It went to sleep just as its budget was used up. It is recharged as if it had not slept,
+		 * or it would wait for a period's end beside idle time. */
+		if (!s->left)
+			lx_renew(q, i, s->end, s->end);
+		lx_enter_ready(q, now, i);
 	}
 	/* Its weight was lowered, and it slept before that one was all that counts. */
 	if (q->rules.unblocked && s->kind == LX_SHARED && s->counted > s->weight)
@@ -314,7 +334,7 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 		lx_heap_remove(&q->suspended, i);
 		at = lx_next_release(q, lx_server(q, i), at, now);
 		lx_renew(q, i, at, at);
-		lx_enter_ready(q, i);
+		lx_enter_ready(q, at, i);
 	}
 	while (q->expired.count && lx_may_loop) {
 		u64 at = lx_heap_least(&q->expired) - q->advanced;
@@ -323,8 +343,9 @@ LX_CALLED u32 lx_release_due(struct lx_servers *q LX_GIVEN, u64 now)
 			break;
 		i = lx_heap_first(&q->expired);
 		lx_heap_remove(&q->expired, i);
+		at = lx_next_release(q, lx_server(q, i), at, now);
 		lx_renew(q, i, at, lx_server(q, i)->original);
-		lx_enter_ready(q, i);
+		lx_enter_ready(q, at, i);
 	}
 	return 0;
 }
@@ -349,6 +370,7 @@ LX_CALLED u32 lx_cut(struct lx_server *s LX_GIVEN, u64 most)
 /* Books execution of a server. */
 LX_INLINE void lx_account(const struct lx_rules *r, struct lx_server *s, u64 ran)
 {
+	LX_SERVER_EXECUTES(s, ran);
 	s->left -= lx_min(ran, s->left);
 	s->execution += ran;
 	if (r->job && s->execution >= r->most)
@@ -383,7 +405,14 @@ LX_CALLED u32 lx_move_back(struct lx_servers *q LX_GIVEN, u64 now)
 		s->end -= lx_min(s->end, excess);
 		s->deadline -= lx_min(s->deadline, excess);
 		lx_heap_rekey(&q->ready, i, s->deadline);
+		if (s->state != LX_EXPIRED)
+			continue;
+		/* Its next release moves with the end of its period, or the share would be used twice. */
+		s->end = lx_max(s->end, now);
+		s->original = s->end;
+		lx_heap_rekey(&q->expired, i, s->end + q->advanced);
 	}
+	LX_SERVERS_MOVE_BACK(now, excess);
 	return 0;
 }
 
@@ -436,6 +465,7 @@ LX_CALLED u32 lx_found(struct lx_servers *q LX_GIVEN, u64 now, u32 weight, u64 b
 	else
 		return LX_NONE;
 	q->living++;
+	LX_SERVER_BEGINS(i);
 	s = lx_server(q, i);
 	__builtin_memset(s, 0, sizeof(*s));
 	s->state = LX_BLOCKED;
@@ -598,6 +628,7 @@ LX_CALLED u32 lx_advance(struct lx_servers *q LX_GIVEN, u64 now)
 		u64 at = lx_heap_least(&q->expired) - q->advanced;
 
 		q->advanced += at > now ? at - now : 0;
+		LX_SERVERS_ADVANCE(now);
 		lx_release_due(q, now);
 	}
 	return 0;

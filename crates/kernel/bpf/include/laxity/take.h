@@ -18,7 +18,7 @@ LX_CALLED u32 lx_pressed(struct lx_servers *q LX_GIVEN)
 }
 
 /* The shares of those that have left are free. */
-LX_INLINE void lx_free_gone(struct lx_servers *q)
+LX_INLINE void lx_free_gone(struct lx_servers *q, u64 now)
 {
 	u64 load = q->bandwidth.load;
 
@@ -32,7 +32,7 @@ LX_INLINE void lx_free_gone(struct lx_servers *q)
 		s->counted = 0;
 		lx_vacate(q, i);
 	}
-	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort, load);
+	lx_redivide(q, now, q->bandwidth.best_effort, load);
 }
 
 /* All shared servers have their present shares from now on: what they used ahead, or did not use,
@@ -50,7 +50,7 @@ LX_CALLED u32 lx_begin_anew(struct lx_servers *q LX_GIVEN, u64 now)
 		s->limited_until = lx_min(s->limited_until, now);
 		if (!s->period || (now >= s->end && s->state == LX_BLOCKED))
 			continue;
-		s->period = lx_max(lx_period(&q->bandwidth, s->budget, s->weight), s->period);
+		s->period = lx_max(lx_period(&q->bandwidth, s->budget, lx_dividing(s)), s->period);
 		end = now + lx_mul_div(s->left, s->period, lx_max(s->budget, 1), 1);
 		later = end - lx_min(s->end, end);
 		s->end += later;
@@ -59,7 +59,8 @@ LX_CALLED u32 lx_begin_anew(struct lx_servers *q LX_GIVEN, u64 now)
 	}
 	q->settled = now;
 	if (q->leaving)
-		lx_free_gone(q);
+		lx_free_gone(q, now);
+	LX_SERVERS_BEGIN_ANEW(now);
 	return 0;
 }
 
@@ -78,7 +79,7 @@ LX_CALLED u64 lx_take(struct lx_servers *q LX_GIVEN, u64 now)
 
 	lx_release_due(q, now);
 	before = q->bandwidth;
-	lx_divide(q);
+	lx_divide(q, now);
 	if (!lx_pressed(q)) {
 		lx_begin_anew(q, now);
 		return now;

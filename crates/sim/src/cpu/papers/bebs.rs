@@ -40,25 +40,54 @@ pub struct Media {
     pub server: Span,
     /// Its frames, made from their mean.
     pub frames: fn(Span) -> Cost,
-    /// What the hard tasks use of their reservations, in hundredths.
-    pub hard_use: u64,
+    /// The hard tasks, which have half of the CPU.
+    pub hard: HardLoad,
+}
+
+/// What the hard tasks of figure 1(c), of which the paper says no more, do with their half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HardLoad {
+    /// 5 ms in 40, 10 in 80, 25 in 100, of which they always use so many hundredths.
+    Steady(u64),
+    /// Five of 100 ms in every second, which have work in every fifth second only, all at once: in
+    /// between everything is idle time for others.
+    Intermittent,
+}
+
+impl HardLoad {
+    fn tasks(self) -> Vec<Task> {
+        let hard = |budget, period, hundredths| {
+            let cost = Cost::Fixed(Span(ms(budget).0 * hundredths / 100));
+            Task::hard("hard", Reservation::new(ms(budget), ms(period)), cost)
+        };
+        match self {
+            HardLoad::Steady(used) => {
+                vec![hard(5, 40, used), hard(10, 80, used), hard(25, 100, used)]
+            }
+            HardLoad::Intermittent => {
+                let mut task = hard(100, 1000, 100);
+                if let Workload::Frames { period, .. } = &mut task.workload {
+                    *period = ms(5000);
+                }
+                vec![task; 5]
+            }
+        }
+    }
 }
 
 impl Media {
-    /// Hard tasks reserve half of the CPU (5 ms in 40, 10 in 80, 25 in 100), a server of half of
-    /// the CPU has a frame every 40 ms. The soft task is the last.
+    /// Hard tasks reserve half of the CPU, a server of half of the CPU has a frame every 40 ms. The
+    /// soft task is the last.
     pub fn tasks(&self) -> Vec<Task> {
-        let hard = |budget, period| {
-            let cost = Cost::Fixed(Span(ms(budget).0 * self.hard_use / 100));
-            Task::hard("hard", Reservation::new(ms(budget), ms(period)), cost)
-        };
         let period = ms(40);
         let cost = (self.frames)(Span(period.0 / 2 * self.load / 1000));
         // Frames are due at a constant rate, whatever became of the one before.
         let frames = Workload::Frames { period, deadline: period, cost, late: Late::Grid };
         let server = Reservation::new(Span(self.server.0 / 2), self.server);
         let soft = Task::new("soft", frames).with(Attributes::soft(server));
-        vec![hard(5, 40), hard(10, 80), hard(25, 100), soft]
+        let mut tasks = self.hard.tasks();
+        tasks.push(soft);
+        tasks
     }
 }
 

@@ -4,7 +4,7 @@ use laxity_core::Span;
 use laxity_cpu::{Attributes, Nice};
 
 use super::{cpu_bound, ms};
-use crate::cpu::{Cost, Late, Task, Workload};
+use crate::cpu::{Cost, Gap, Late, Task, Workload};
 
 /// How the costs of srtsim's frames vary. The paper says only that they do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +63,14 @@ pub fn experiment(number: u32, srtsim: Srtsim) -> (Vec<Task>, usize) {
     let count = srt.len();
     tasks.extend(srt);
     (tasks, count)
+}
+
+/// So many tasks that wake twice a second and compute for 10 us: a live kernel's own threads. They use
+/// next to nothing, but a share each is kept for them.
+pub fn background(count: usize) -> Vec<Task> {
+    let sleep = Gap::Fixed(ms(500));
+    let burst = Cost::Fixed(Span(10_000));
+    vec![Task::new("background", Workload::Interactive { sleep, burst }); count]
 }
 
 /// Section 2.2: the first task wakes every 10 ms, `after` a clock tick of 100 Hz, and computes for

@@ -1,0 +1,28 @@
+//! Release builds keep no promises beside the servers.
+
+use super::super::Servers;
+
+#[derive(Clone, Debug, Default, Hash)]
+pub(in super::super) struct Promises;
+
+impl Promises {
+    #[inline]
+    pub(in super::super) fn begins(&mut self, _: u32) {}
+    #[inline]
+    pub(in super::super) fn executed(&mut self, _: u32, _: u64, _: u64) {}
+    #[inline]
+    pub(in super::super) fn enters_ready(&mut self, _: u32, _: u64) {}
+}
+
+impl Servers {
+    #[inline]
+    pub(in super::super) fn promises_begin_anew(&mut self, _: u64) {}
+    #[inline]
+    pub(in super::super) fn promises_move_back(&mut self, _: u64, _: u64) {}
+    #[inline]
+    pub(in super::super) fn promises_advance(&mut self, _: u64) {}
+    #[inline]
+    pub(in super::super) fn expect_driver(&mut self, _: u64) {}
+    #[inline]
+    pub(in super::super) fn keep_promises(&mut self, _: u64) {}
+}

@@ -1,0 +1,176 @@
+//! All that can happen in small systems: no hard job is late, nobody waits beyond what is stated, and
+//! every assertion of `servers::promises` holds.
+
+#[path = "search/world.rs"]
+mod world;
+
+use laxity_core::Span;
+use laxity_cpu::layered::Layered;
+use laxity_cpu::servers::{Adaptation, Rules, Servers};
+use laxity_cpu::{Attributes, Nice, Reservation, bebs, bebs_credit, berate, cbs, edf, iris};
+use world::{TICK, Task, World};
+
+const fn ticks(n: u64) -> Span {
+    Span(n * TICK)
+}
+
+fn nice(n: i8) -> Attributes {
+    Attributes::best_effort(Nice::new(n).expect("a nice value"))
+}
+
+/// In hundredths of ticks of each `period` ticks.
+fn reserved(hundredths: u64, period: u64) -> Attributes {
+    Attributes::hard(Reservation::new(Span(hundredths * TICK / 100), ticks(period)))
+}
+
+/// A small system, and how many things happen to it at most.
+struct System {
+    name: &'static str,
+    events: u32,
+    tasks: Vec<Task>,
+}
+
+/// Each has a task that is promised something and has jobs that take all of it.
+fn systems() -> Vec<System> {
+    let victim = || Task::hard(reserved(300, 7));
+    let changes = vec![reserved(50, 5), reserved(150, 5), reserved(250, 5), nice(0)];
+    let chain = vec![reserved(100, 5), reserved(20, 5), reserved(150, 5), reserved(250, 5)];
+    vec![
+        System {
+            name: "all kinds of changes",
+            events: 3,
+            tasks: vec![
+                victim(),
+                Task::changing(changes),
+                Task::changing(vec![nice(19), nice(0), nice(15)]),
+            ],
+        },
+        System {
+            name: "best effort and a reservation",
+            events: 3,
+            tasks: vec![
+                victim(),
+                Task::changing(vec![nice(18), nice(-20), nice(15)]),
+                Task::changing(vec![nice(0), nice(19), reserved(150, 5)]),
+            ],
+        },
+        System {
+            name: "a reservation that changes again and again",
+            events: 5,
+            tasks: vec![victim(), Task::computing(chain), Task::computing(vec![nice(0)])],
+        },
+        System {
+            name: "weights that change again and again",
+            events: 4,
+            tasks: vec![
+                victim(),
+                Task::computing(vec![nice(18)]),
+                Task::asleep(nice(18)),
+                Task::sleeping(vec![nice(19), nice(-20), nice(15)]),
+            ],
+        },
+        System {
+            name: "a weight that rises twice beside a newcomer",
+            events: 4,
+            tasks: vec![
+                victim(),
+                Task::computing(vec![nice(10)]),
+                Task::asleep(nice(10)),
+                Task::sleeping(vec![nice(19), nice(10), nice(-20)]),
+                Task::joining(vec![nice(-20)]),
+            ],
+        },
+    ]
+}
+
+fn short(adaptation: Adaptation) -> Adaptation {
+    Adaptation { first: ticks(1), least: Span(TICK / 2), most: ticks(2), ..adaptation }
+}
+
+fn bebs_rules() -> Rules {
+    let plain = bebs::Options::default();
+    let adaptation = short(plain.adaptation);
+    *bebs::new(&bebs::Options { adaptation, ..plain }).rules()
+}
+
+fn credit_rules() -> Rules {
+    let plain = bebs_credit::Options::default();
+    let adaptation = short(plain.adaptation);
+    *bebs_credit::new(&bebs_credit::Options { adaptation, ahead: ticks(3), ..plain }).rules()
+}
+
+fn equal() -> cbs::Options {
+    cbs::Options { period: ticks(4), ..cbs::Options::default() }
+}
+
+/// So many more things happen, where there is time for it.
+fn more_events() -> u32 {
+    let more = std::env::var("LAXITY_SEARCH_MORE");
+    more.map_or(0, |more| more.parse().expect("LAXITY_SEARCH_MORE is a number"))
+}
+
+/// How many ticks of 1 ms a search goes through.
+const TICKS: u64 = 12;
+
+fn explore<P>(name: &str, policy: impl Fn() -> P)
+where
+    P: laxity_cpu::Policy + Clone + std::hash::Hash,
+{
+    explore_on(1, name, policy);
+}
+
+fn explore_on<P>(cpus: u32, name: &str, policy: impl Fn() -> P)
+where
+    P: laxity_cpu::Policy + Clone + std::hash::Hash,
+{
+    let mut refused = 0;
+    for system in systems() {
+        let events = system.events + more_events();
+        // Two CPUs have more to decide, and fewer shares that change hands at once.
+        let events = if cpus > 1 { events - 1 } else { events };
+        let seen = World::new(policy(), cpus, &system.tasks).explore(events, TICKS);
+        println!("{name} on {cpus}, {}: {seen:?}", system.name);
+        assert!(seen.states > 1000 && seen.jobs > 100, "{seen:?}");
+        refused += seen.refused;
+    }
+    assert!(refused > 0 || cpus > 1);
+}
+
+#[test]
+fn bebs_keeps_every_promise() {
+    explore("bebs", || Servers::new(bebs_rules()));
+}
+
+#[test]
+fn bebs_credit_keeps_every_promise() {
+    explore("bebs-credit", || Servers::new(credit_rules()));
+}
+
+#[test]
+fn cbs_keeps_every_promise() {
+    explore("cbs", || cbs::new(&equal()));
+}
+
+#[test]
+fn iris_keeps_every_promise() {
+    explore("iris", || iris::new(&equal()));
+}
+
+#[test]
+fn edf_keeps_every_promise() {
+    explore("edf", || edf::new(&equal()));
+}
+
+#[test]
+fn berate_keeps_every_promise_of_reservations_above_it() {
+    let options = berate::Options::default();
+    let above = *edf::new(&equal()).above().rules();
+    explore("berate", || Layered::new(Servers::new(above), berate::BeRate::new(&options)));
+}
+
+#[test]
+fn two_cpus_that_share_a_queue_keep_every_promise() {
+    explore_on(2, "bebs", || Servers::on_several(bebs_rules(), 2));
+    explore_on(2, "bebs-credit", || Servers::on_several(credit_rules(), 2));
+    explore_on(2, "edf", || edf::on_several(&equal(), 2));
+}
