@@ -1,7 +1,7 @@
 //! An integer histogram with bounded memory and bounded relative error.
 
 extern crate alloc;
-use alloc::{boxed::Box, vec};
+use alloc::{vec, vec::Vec};
 
 /// Values below this are counted one by one.
 const LINEAR: u64 = 128;
@@ -11,9 +11,10 @@ const BUCKETS: usize = (LINEAR + (64 - 7) * SUB) as usize;
 
 /// Counts of `u64` values (nanoseconds, usually); count, sum, minimum and maximum are exact,
 /// percentiles are right to 1.6 % and never below the true value's bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
-    buckets: Box<[u64]>,
+    /// As many as were needed so far; those beyond are empty.
+    buckets: Vec<u64>,
     count: u64,
     sum: u128,
     min: u64,
@@ -29,19 +30,31 @@ impl Default for Histogram {
 impl Histogram {
     /// An empty histogram. Allocates once (about 30 KiB); recording never does.
     pub fn new() -> Histogram {
-        Histogram {
-            buckets: vec![0; BUCKETS].into_boxed_slice(),
-            count: 0,
-            sum: 0,
-            min: u64::MAX,
-            max: 0,
-        }
+        Histogram { buckets: vec![0; BUCKETS], count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// An empty histogram that takes memory when values come, up to the bucket of the largest: for
+    /// thousands of them of which few are used, where recording may allocate.
+    pub fn on_demand() -> Histogram {
+        Histogram { buckets: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    #[cold]
+    fn grow(&mut self, bucket: usize) -> &mut u64 {
+        let buckets = (bucket + 1).next_multiple_of(SUB as usize).min(BUCKETS);
+        self.buckets.reserve_exact(buckets - self.buckets.len());
+        self.buckets.resize(buckets, 0);
+        &mut self.buckets[bucket]
     }
 
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.buckets[bucket(value)] += 1;
+        let bucket = bucket(value);
+        match self.buckets.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => *self.grow(bucket) += 1,
+        }
         self.count += 1;
         self.sum += u128::from(value);
         self.min = self.min.min(value);
@@ -50,6 +63,11 @@ impl Histogram {
 
     /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
+        if let Some(last) = other.buckets.len().checked_sub(1) {
+            if last >= self.buckets.len() {
+                self.grow(last);
+            }
+        }
         for (a, b) in self.buckets.iter_mut().zip(&other.buckets) {
             *a += b;
         }
@@ -107,6 +125,16 @@ impl Histogram {
     }
 }
 
+impl PartialEq for Histogram {
+    /// The same values; how much memory was taken for them does not matter.
+    fn eq(&self, other: &Histogram) -> bool {
+        let key = |h: &Histogram| (h.count, h.sum, h.min, h.max);
+        key(self) == key(other) && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Histogram {}
+
 #[inline]
 fn bucket(value: u64) -> usize {
     if value < LINEAR {
@@ -130,6 +158,36 @@ fn upper(index: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Fails when a grown histogram loses counts, or when empty buckets make two unequal.
+    #[test]
+    fn a_histogram_on_demand_counts_the_same() {
+        let (mut all, mut some) = (Histogram::new(), Histogram::on_demand());
+        assert_eq!(all, some);
+        assert_eq!((some.quantile(500), some.iter().count()), (None, 0));
+        for value in [3, 0, 1_000_000, 999_999, 127, 128, u64::MAX, 5] {
+            all.record(value);
+            some.record(value);
+            assert_eq!(all, some, "after {value}");
+            assert_eq!(all.quantile(500), some.quantile(500));
+        }
+        let mut merged = Histogram::on_demand();
+        merged.record(7);
+        merged.merge(&some);
+        all.record(7);
+        assert_eq!(merged, all);
+        all.record(8);
+        assert_ne!(merged, all);
+    }
+
+    /// Fails when memory is taken beyond the largest value's buckets.
+    #[test]
+    fn small_values_take_little_memory() {
+        let mut h = Histogram::on_demand();
+        assert_eq!(h.buckets.capacity(), 0);
+        h.record(100);
+        assert!(h.buckets.capacity() <= 128, "{}", h.buckets.capacity());
+    }
 
     #[test]
     fn every_value_lies_in_its_bucket() {

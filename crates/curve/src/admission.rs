@@ -42,6 +42,15 @@ pub struct Verdict {
 /// # Errors
 /// A link of rate zero, or numbers beyond 128 bits. Too much load is a verdict, not an error.
 pub fn check(link: &LinkSpec, flows: &[FlowSpec]) -> Result<Verdict, CurveError> {
+    check_within(link, flows, sweep::MAX_STEPS)
+}
+
+/// The same, following at most so many steps of periodic envelopes.
+pub(crate) fn check_within(
+    link: &LinkSpec,
+    flows: &[FlowSpec],
+    most_steps: i128,
+) -> Result<Verdict, CurveError> {
     if link.rate.0 == 0 {
         return Err(CurveError::ZeroCapacity);
     }
@@ -62,7 +71,7 @@ pub fn check(link: &LinkSpec, flows: &[FlowSpec]) -> Result<Verdict, CurveError>
     let Some(least) = flows.iter().map(|f| f.deadline).min() else {
         return Ok(verdict);
     };
-    let horizon = sweep::horizon(link, flows, 1)?;
+    let horizon = sweep::horizon_within(link, flows, 1, most_steps)?;
     let segments = sweep::residual(link, flows, Which::Admission, horizon)?;
     let limit = Rational::whole(horizon.until);
     let mut worst: Option<(Rational, Rational)> = None;

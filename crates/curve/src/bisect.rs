@@ -10,7 +10,7 @@ use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 
 use crate::envelope::nanobits;
 use crate::field::{add, mul};
-use crate::trial::{overloaded, trial};
+use crate::trial::{Effort, overloaded, trial};
 use crate::{
     Blocking, Bucket, CurveError, Envelope, FlowSpec, LinkSpec, MAX_BURST, Rational, Suggestion,
 };
@@ -24,6 +24,7 @@ pub(crate) fn suggestion(
     flows: &[FlowSpec],
     k: usize,
     corners: &mut Vec<Rational>,
+    effort: &Effort,
 ) -> Result<Suggestion, CurveError> {
     let FlowSpec { envelope, deadline } = &flows[k];
     let (deadline, rate) = (*deadline, link.rate.0);
@@ -34,15 +35,16 @@ pub(crate) fn suggestion(
         ..*link
     };
     // However long its deadline, the flow's packets block the others.
-    let ever = !overloaded(link, flows) && trial(&blocked, &others, false).admitted;
-    let mut search = Search { link, others, flows: flows.to_vec(), k, witnesses: Vec::new() };
+    let ever = !overloaded(link, flows) && trial(&blocked, &others, false, effort).admitted;
+    let mut search =
+        Search { link, others, flows: flows.to_vec(), k, witnesses: Vec::new(), effort };
     corners.iter().for_each(|t| search.learn(*t));
     let known = search.witnesses.len();
     let mut high = deadline.0.max(1);
     let mut beyond = !ever;
     while !beyond && high < LONGEST {
         search.flows[k].deadline = Span(high);
-        let outcome = trial(link, &search.flows, false);
+        let outcome = trial(link, &search.flows, false, effort);
         if outcome.admitted {
             break;
         }
@@ -99,6 +101,7 @@ pub(crate) fn suggestion(
         min_deadline: min_deadline.map(Span),
         max_rate: max_rate.map(Rate),
         max_burst: max_burst.map(Bytes),
+        strict: effort.is_spent(),
     })
 }
 
@@ -124,6 +127,7 @@ struct Search<'a> {
     flows: Vec<FlowSpec>,
     k: usize,
     witnesses: Vec<Witness>,
+    effort: &'a Effort,
 }
 
 type Change = Result<(Envelope, Span), CurveError>;
@@ -184,13 +188,13 @@ impl Search<'_> {
         for _ in 0..CUTS {
             let hopeful = |search: &mut Self, v: u64| -> bool {
                 search.possible(with(v))
-                    && (!blurred || trial(search.link, &search.flows, true).admitted)
+                    && (!blurred || trial(search.link, &search.flows, true, search.effort).admitted)
             };
             let Some(v) = greatest(low, ceiling, |v| hopeful(self, v)) else { break };
             if !self.possible(with(v)) {
                 break;
             }
-            let outcome = trial(self.link, &self.flows, false);
+            let outcome = trial(self.link, &self.flows, false, self.effort);
             match outcome.fails_at {
                 _ if outcome.admitted => {
                     admitted = Some(v);
@@ -209,7 +213,7 @@ impl Search<'_> {
                 return false;
             }
             let sound = admitted.is_some_and(|most| v <= most);
-            let outcome = trial(self.link, &self.flows, sound);
+            let outcome = trial(self.link, &self.flows, sound, self.effort);
             if outcome.admitted && !sound {
                 admitted = Some(v);
             }

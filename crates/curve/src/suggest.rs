@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 
 use crate::field::{Field, Line, add, ceil_div, demand, knees, mul};
+use crate::trial::Effort;
 use crate::{
     Bucket, CurveError, Envelope, FlowSpec, LinkSpec, MAX_BURST, Rational, bisect, envelope,
 };
@@ -27,20 +28,25 @@ pub struct Suggestion {
     /// For a leaky bucket whose packets may be as large as the burst they grow with it; for a
     /// periodic flow it is the largest packet.
     pub max_burst: Option<Bytes>,
+    /// Whether each may be stricter than need be, never laxer: there were too many steps of
+    /// periodic flows to follow, and upper bounds of their demand stand for the rest.
+    pub strict: bool,
 }
 
 /// For each flow how far it may go; meaningful for admitted and for refused sets.
 ///
 /// Costs about as much as a few admission tests for each flow. With periodic flows in the set
-/// each answer is found by bisection over admission tests, which suits some tens of flows.
+/// each answer is found by bisection over admission tests, which suits some tens of flows. Together
+/// they look at a bounded number of steps; what is found after that is marked as
+/// [`strict`](Suggestion::strict).
 pub fn suggest(link: &LinkSpec, flows: &[FlowSpec]) -> Result<Vec<Suggestion>, CurveError> {
     if link.rate.0 == 0 {
         return Err(CurveError::ZeroCapacity);
     }
     if flows.iter().any(|f| matches!(f.envelope, Envelope::Periodic { .. })) {
-        let mut corners = Vec::new();
+        let (mut corners, effort) = (Vec::new(), Effort::new());
         return (0..flows.len())
-            .map(|k| bisect::suggestion(link, flows, k, &mut corners))
+            .map(|k| bisect::suggestion(link, flows, k, &mut corners, &effort))
             .collect();
     }
     let field = Field::new(link, flows)?;
@@ -59,6 +65,7 @@ pub fn suggest(link: &LinkSpec, flows: &[FlowSpec]) -> Result<Vec<Suggestion>, C
             min_deadline: own.min_deadline()?,
             max_rate: own.max_rate()?,
             max_burst: own.max_burst()?,
+            strict: false,
         });
     }
     Ok(all)

@@ -79,9 +79,10 @@ pub(crate) fn overloaded(link: &LinkSpec, flows: &[FlowSpec]) -> bool {
 }
 
 /// The most steps of periodic envelopes that are looked at one by one.
-const MAX_STEPS: i128 = 1 << 18;
+pub(crate) const MAX_STEPS: i128 = 1 << 18;
 
-fn steps(flows: &[FlowSpec], until: i128) -> i128 {
+/// Steps of periodic envelopes up to an instant.
+pub(crate) fn steps(flows: &[FlowSpec], until: i128) -> i128 {
     let mut sum: i128 = 0;
     for flow in flows {
         if let Envelope::Periodic { period, .. } = flow.envelope {
@@ -99,6 +100,16 @@ pub(crate) fn horizon(
     link: &LinkSpec,
     flows: &[FlowSpec],
     stretch: i128,
+) -> Result<Horizon, CurveError> {
+    horizon_within(link, flows, stretch, MAX_STEPS)
+}
+
+/// The same with at most so many steps.
+pub(crate) fn horizon_within(
+    link: &LinkSpec,
+    flows: &[FlowSpec],
+    stretch: i128,
+    most_steps: i128,
 ) -> Result<Horizon, CurveError> {
     const OP: &str = "the admission horizon";
     if !flows.iter().any(|f| matches!(f.envelope, Envelope::Periodic { .. })) {
@@ -145,7 +156,7 @@ pub(crate) fn horizon(
     // The upper bounds begin after the last instant that matters.
     let bound = bound.saturating_add(1);
     let mut until = bound.saturating_mul(stretch);
-    while steps(flows, until) > MAX_STEPS && until > 0 {
+    while steps(flows, until) > most_steps && until > 0 {
         until /= 2;
     }
     complete &= until >= bound;

@@ -5,11 +5,44 @@
 //! fail, and the corners before that are passed in rising order up to the first that fails.
 
 use alloc::collections::BinaryHeap;
+use core::cell::Cell;
 use core::cmp::Reverse;
 
+use crate::admission::check_within;
 use crate::envelope::{knee, nanobits};
-use crate::sweep::{self, Horizon, Segment, Steps, Which, lines};
-use crate::{CurveError, Envelope, FlowSpec, LinkSpec, Rational, check};
+use crate::sweep::{self, Horizon, MAX_STEPS, Segment, Steps, Which, lines};
+use crate::{CurveError, Envelope, FlowSpec, LinkSpec, Rational};
+
+/// What many trials may cost together, in steps of periodic envelopes. Once it is spent, trials
+/// follow [`FEW_STEPS`] and count with upper bounds from there on.
+const EFFORT: u64 = 1 << 26;
+/// What [`check`](crate::check) costs a step, in steps of [`walk`].
+const FULL: u64 = 16;
+/// Steps that every trial can afford.
+const FEW_STEPS: i128 = 1 << 10;
+
+/// The steps that trials may still look at.
+#[derive(Debug)]
+pub(crate) struct Effort(Cell<u64>);
+
+impl Effort {
+    pub fn new() -> Effort {
+        Effort(Cell::new(EFFORT))
+    }
+
+    /// Whether all that was allowed is spent, so that answers may be too strict.
+    pub fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    fn most_steps(&self) -> i128 {
+        if self.is_spent() { FEW_STEPS } else { MAX_STEPS }
+    }
+
+    fn spend(&self, steps: u64) {
+        self.0.set(self.0.get().saturating_sub(steps));
+    }
+}
 
 /// The answer to a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,18 +62,24 @@ impl Outcome {
 
 /// Tests a set; with `sound` it is known that no deadline is missed, and what remains to be told
 /// is whether the test, which follows only so many steps, sees it.
-pub(crate) fn trial(link: &LinkSpec, flows: &[FlowSpec], sound: bool) -> Outcome {
+pub(crate) fn trial(link: &LinkSpec, flows: &[FlowSpec], sound: bool, effort: &Effort) -> Outcome {
     if overloaded(link, flows) {
         return Outcome::new(false, true);
     }
-    let Ok(horizon) = sweep::horizon(link, flows, 1) else {
+    let most = effort.most_steps();
+    let Ok(horizon) = sweep::horizon_within(link, flows, 1, most) else {
         return Outcome::new(false, false);
     };
-    let quick =
-        if moderate(link, flows, horizon) { walk(link, flows, horizon, sound) } else { None };
+    let quick = match moderate(link, flows, horizon) {
+        true => walk(link, flows, horizon, sound, effort),
+        false => None,
+    };
     // Near the limits of 128 bits the test itself must say whether it gets through.
     quick.unwrap_or_else(|| {
-        check(link, flows).map_or(Outcome::new(false, false), |v| Outcome::new(v.admitted, v.exact))
+        let steps = u64::try_from(sweep::steps(flows, horizon.until)).unwrap_or(u64::MAX);
+        effort.spend(steps.saturating_mul(FULL));
+        check_within(link, flows, most)
+            .map_or(Outcome::new(false, false), |v| Outcome::new(v.admitted, v.exact))
     })
 }
 
@@ -84,7 +123,13 @@ fn moderate(link: &LinkSpec, flows: &[FlowSpec], horizon: Horizon) -> bool {
 }
 
 /// `None` when a number does not fit after all.
-fn walk(link: &LinkSpec, flows: &[FlowSpec], horizon: Horizon, sound: bool) -> Option<Outcome> {
+fn walk(
+    link: &LinkSpec,
+    flows: &[FlowSpec],
+    horizon: Horizon,
+    sound: bool,
+    effort: &Effort,
+) -> Option<Outcome> {
     let yes = Some(Outcome::new(true, horizon.complete));
     let no = Outcome::new(false, horizon.complete);
     let Some(least) = flows.iter().map(|f| f.deadline.0).min() else { return yes };
@@ -143,6 +188,7 @@ fn walk(link: &LinkSpec, flows: &[FlowSpec], horizon: Horizon, sound: bool) -> O
                 break;
             }
             paid += work;
+            effort.spend(1);
             if fails(t, paid) {
                 return Some(Outcome { fails_at: Some(t.into()), ..no });
             }

@@ -129,6 +129,7 @@ fn table3_by_name() {
         min_deadline: Some(Span(d)),
         max_rate: Some(Rate::bytes_per_second(r)),
         max_burst: Some(b),
+        strict: false,
     };
     let found = suggest(&ten_megabit(Blocking::Paper), &table3()).unwrap();
     let want = [
@@ -149,4 +150,31 @@ fn nothing_helps_against_another_flow() {
     assert_eq!(found[0], Suggestion::default());
     assert_eq!(found[2].min_deadline, Some(Span(1_308_800)));
     assert_eq!((found[2].max_rate, found[2].max_burst), (None, None));
+}
+
+/// Thirty periodic flows that fill 1 Pbit/s: the horizon of a trial holds a quarter of a million
+/// steps. What the effort does not reach is marked, and is admitted all the same.
+///
+/// Fails when trials follow all steps whatever they cost (nothing is then marked), and when a
+/// marked answer goes further than admission does: tried with upper bounds left out beyond the last
+/// step that is followed.
+#[test]
+fn too_many_steps_make_answers_stricter_never_laxer() {
+    let rate = 1_000_000_000_000_000u64;
+    let flow = |i: u64| {
+        let period = 101 + i;
+        let size = rate / 30 / 8_000_000_000 * period * 9999 / 10_000;
+        let envelope = Envelope::periodic(Span(period), Bytes(size), Span(100 * i)).unwrap();
+        FlowSpec { envelope, deadline: Span(7000 + i) }
+    };
+    let flows: Vec<FlowSpec> = (0..30).map(flow).collect();
+    let link = common::link(Rate(rate), 1514, Blocking::Paper);
+    let found = suggest(&link, &flows).unwrap();
+    assert!(found.last().is_some_and(|s| s.strict));
+    for (k, suggestion) in found.iter().enumerate().skip(25) {
+        let mut changed = flows.clone();
+        changed[k].deadline = suggestion.min_deadline.expect("some deadline does");
+        assert!(check(&link, &changed).unwrap().admitted, "flow {k}: {suggestion:?}");
+        assert!(suggestion.max_burst.is_some_and(|b| b.0 > 100_000), "flow {k}: {suggestion:?}");
+    }
 }

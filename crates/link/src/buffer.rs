@@ -27,6 +27,10 @@ pub const DEFAULT_ROOM: Bytes = Bytes(8 << 20);
 /// slots than this, whatever the limits in bytes (a slot takes about 100 B of memory).
 pub const MOST_SLOTS: usize = 1 << 20;
 
+/// Conforming real-time packets that may have to wait at once are at most so many: queues for them
+/// then take less than 2 GiB even when all of them do.
+pub const MOST_RESERVED: u64 = 1 << 24;
+
 /// Slots come in multiples of this.
 const SLOT_GRAIN: u64 = 64;
 
@@ -211,7 +215,8 @@ impl Buffers {
     /// Empty buffers.
     ///
     /// # Errors
-    /// When a flow's limit, or the total, is less than what is reserved.
+    /// When a flow's limit, or the total, is less than what is reserved, or when more than
+    /// [`MOST_RESERVED`] packets may have to wait.
     pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, SetupError> {
         let realtime = limits.realtime.min(limits.per_flow.len());
         let mut accounts = Vec::with_capacity(limits.per_flow.len());
@@ -235,6 +240,12 @@ impl Buffers {
                 smallest = smallest.min(account.smallest);
             }
             accounts.push(account);
+        }
+        if committed_packets > MOST_RESERVED {
+            let of = |flow: &usize| accounts[*flow].reserved_packets;
+            let flow = (0..realtime).max_by_key(of).unwrap_or(0);
+            let (packets, needed) = (of(&flow), committed_packets);
+            return Err(SetupError::TooManyWaiting { flow, packets, needed });
         }
         if committed > limits.total.0 {
             let (total, needed) = (limits.total, Bytes(committed));

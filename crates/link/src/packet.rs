@@ -78,6 +78,15 @@ pub trait LinkPolicy {
     /// Takes a packet that arrives at `now`.
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops);
 
+    /// The link lost time: packets waited, and for longer than the work below the scheduler that
+    /// admission counts it did not send. Called before the [`dequeue`](Self::dequeue) that ends
+    /// such a stall, and once or more for each stall.
+    ///
+    /// Until then a policy may count on every instant of the link, and deadlines that it has given
+    /// best effort do. From then on no best-effort packet makes a real-time packet late that would
+    /// not be late under `background` from the same instant on.
+    fn handle_stall(&mut self);
+
     /// Chooses the packet to send on the free link at `now`.
     fn dequeue(&mut self, now: Time) -> Option<Departure>;
 
@@ -92,6 +101,10 @@ pub trait LinkPolicy {
 impl<P: LinkPolicy + ?Sized> LinkPolicy for alloc::boxed::Box<P> {
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
         (**self).enqueue(now, packet, drops);
+    }
+
+    fn handle_stall(&mut self) {
+        (**self).handle_stall();
     }
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {

@@ -1,4 +1,35 @@
 //! One object from arrival to departure: police, order best effort, assign, serve by deadline.
+//!
+//! # Lost time
+//!
+//! A link loses time when packets wait and it sends nothing: its thread is not run, the queue of
+//! the device is stopped, its processor is stolen. Up to `below` of it admission has counted;
+//! [`handle_stall`](LinkPolicy::handle_stall) says that more was lost. Best-effort deadlines were
+//! computed for a link that sends all the time, so after a stall they ask for capacity that is
+//! gone, and their packets would go before real-time packets until the queue drains.
+//!
+//! **The rule.** After a stall best effort yields: it goes only while no real-time packet waits, as
+//! under `background`. At the first decision `e` at which none waits, all deadlines of best effort
+//! begin anew, as if everything that waits had been released at `e`.
+//!
+//! **Why nothing is worse than under `background`.** Let a stall end, and compare with `background`
+//! from that state on, up to the next stall. Until `e` both decide alike, packet by packet. A
+//! real-time packet that arrives after `e` is in time: none waits at `e`, so the busy interval that
+//! would make one late (from the last instant at which something due later starts, or the link
+//! idles) begins at `e` or later and holds no lost time; best effort in it is released at `e` or
+//! later and has deadlines from a history that begins at `e`, so Theorem 2 covers it, as at the
+//! start of any busy period. The rule needs neither the length of the stall nor the assigner, so
+//! it holds for all of them, and for a stall that is reported twice or too long.
+//!
+//! **What a stall costs.** However the deadlines came about, a real-time packet is late by no more
+//! than all time that was lost since the link last idled: add that time to every deadline, and a
+//! stall is one more piece of work within the interval that Theorem 2 looks at. So stalls do not
+//! multiply. What no rule can undo is best effort that went ahead before the stall, in time that
+//! real time did not need then; `background` alone never spends that.
+//!
+//! To lengthen the deadlines by the lost span instead would not do: residual capacity `E` grows
+//! slower than the link, so best effort would give back less than was lost, and real time would
+//! pay the difference.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -36,6 +67,13 @@ pub trait Discipline {
     /// The link idles although best effort waits.
     fn idles(&mut self) {}
 
+    /// The link lost time; see [`LinkPolicy::handle_stall`]. Returns whether best effort yields
+    /// until no real-time packet waits and then begins anew, which a discipline needs whose
+    /// decisions rest on what it decided before.
+    fn stalled(&mut self) -> bool {
+        true
+    }
+
     /// Whether a smaller packet of another class may pass a best-effort head that was refused.
     fn may_pass(&self) -> bool {
         false
@@ -70,6 +108,10 @@ impl<A: Assigner> Discipline for ByDeadline<A> {
     #[inline]
     fn realtime_starts(&mut self, _now: Time, _entry: &Entry) {}
 
+    fn stalled(&mut self) -> bool {
+        A::INFO.keeps_deadlines
+    }
+
     const ARRIVAL_ORDER: bool = A::ARRIVAL_ORDER;
 }
 
@@ -100,6 +142,8 @@ pub struct Pipeline<D> {
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
+    /// Best effort yields to real time since a stall.
+    yields: bool,
     discipline: D,
 }
 
@@ -127,6 +171,7 @@ impl<D: Discipline> Pipeline<D> {
             most_heads,
             release: setup.release,
             released: Time::ZERO,
+            yields: false,
             discipline,
         })
     }
@@ -174,9 +219,26 @@ impl<D: Discipline> Pipeline<D> {
         true
     }
 
+    /// Ends what a stall began: no real-time packet waits, and all deadlines begin anew.
+    #[cold]
+    fn begin_anew(&mut self, now: Time) {
+        self.yields = false;
+        self.discipline.reset();
+        self.released = self.released.max(now);
+        for head in &mut self.heads {
+            head.deadline = self.discipline.assign(self.released, head.packet.wire);
+        }
+    }
+
     /// The place of the best-effort packet that goes now, if one does.
     #[inline]
     fn best_effort(&mut self, now: Time) -> Option<usize> {
+        if self.yields {
+            if !self.realtime.is_empty() {
+                return None;
+            }
+            self.begin_anew(now);
+        }
         let head = self.heads.front()?;
         if self.discipline.best_effort_goes(now, head, &self.realtime) {
             return Some(0);
@@ -223,6 +285,10 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
             }
             Route::Done => {}
         }
+    }
+
+    fn handle_stall(&mut self) {
+        self.yields |= self.discipline.stalled();
     }
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {

@@ -1,4 +1,9 @@
 //! `proportional-share`: the alternative that the paper argues against.
+//!
+//! After lost time a flow whose rate is just sufficient would never catch up. So until no real-time
+//! packet waits, real time goes first, in the order of the fluid server's tags, and the fluid server
+//! stands still. Then it goes on with all real-time flows idle, which is where the bound of PGPS
+//! begins: what arrives later ends at most a packet's time after the fluid server has it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -34,6 +39,8 @@ pub struct ProportionalShare {
     deadlines: Box<[Span]>,
     /// When each waiting real-time packet conformed, by flow.
     conformed: Fifos<Time>,
+    /// Best effort yields to real time since a stall.
+    yields: bool,
 }
 
 /// Real-time flows are the first classes of the fair queue.
@@ -75,6 +82,7 @@ impl ProportionalShare {
             ingress,
             deadlines: setup.realtime.iter().map(|f| f.deadline).collect(),
             conformed: Fifos::new(setup.realtime.len().max(1), realtime, Time::ZERO),
+            yields: false,
         })
     }
 
@@ -141,9 +149,18 @@ impl LinkPolicy for ProportionalShare {
         }
     }
 
+    fn handle_stall(&mut self) {
+        self.yields = true;
+    }
+
     fn dequeue(&mut self, now: Time) -> Option<Departure> {
         self.release_shaped(now);
-        let (class, packet) = self.queues.fair.dequeue(now)?;
+        self.yields &= self.conformed.len() > 0;
+        let next = match self.yields {
+            true => self.queues.fair.dequeue_aside(self.queues.realtime),
+            false => self.queues.fair.dequeue(now),
+        };
+        let (class, packet) = next?;
         let realtime = class < self.queues.realtime;
         self.ingress.left(&packet, realtime);
         if !realtime {

@@ -148,6 +148,15 @@ pub enum SetupError {
         /// What it may need.
         needed: Bytes,
     },
+    /// Within their deadlines more conforming real-time packets may wait than there is room for.
+    TooManyWaiting {
+        /// Index of the flow that may have the most.
+        flow: usize,
+        /// How many of its packets may wait.
+        packets: u64,
+        /// How many of all flows may.
+        needed: u64,
+    },
     /// Curves could not be computed.
     Curve(CurveError),
     /// Proportional share: no rate below the link's is enough for this flow's deadline.
@@ -184,6 +193,13 @@ impl fmt::Display for SetupError {
                 "real-time flow {flow} may need {needed} while it conforms, more than its \
                  buffer of {limit}; raise or remove it"
             ),
+            SetupError::TooManyWaiting { flow, packets, needed } => write!(
+                f,
+                "{packets} packets of real-time flow {flow} may wait within its deadline, {needed} \
+                 of all flows, and {} can; shorten its `deadline`, lower `burst` or `rate` of its \
+                 envelope, or raise the envelope's `min_packet`",
+                crate::buffer::MOST_RESERVED
+            ),
             SetupError::Curve(e) => e.fmt(f),
             SetupError::NoSufficientRate { flow } => write!(
                 f,
@@ -200,6 +216,18 @@ impl fmt::Display for SetupError {
 }
 
 impl core::error::Error for SetupError {}
+
+impl SetupError {
+    /// The real-time flow that it is about, if it is about one.
+    pub fn flow(&self) -> Option<usize> {
+        match self {
+            SetupError::FlowBufferTooSmall { flow, .. }
+            | SetupError::TooManyWaiting { flow, .. }
+            | SetupError::NoSufficientRate { flow } => Some(*flow),
+            _ => None,
+        }
+    }
+}
 
 impl From<CurveError> for SetupError {
     fn from(e: CurveError) -> Self {

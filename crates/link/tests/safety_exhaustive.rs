@@ -7,110 +7,34 @@
 
 mod common;
 
-use common::{
-    Arrival, BLOCKINGS, BYTE_PER_NS, Link, RELEASES, admitted, backlogs, conforming, flow, leaky,
-    merge, periodic, safe_policies, setup, tighten, try_build, tspec,
-};
+use common::scopes::{Scope, scopes};
+use common::{BLOCKINGS, Link, RELEASES, safe_policies, try_build};
 use laxity_curve::{Blocking, Guarantee};
 use laxity_link::setup::{Release, Setup};
 
-const HALF: u64 = BYTE_PER_NS / 2;
-const QUARTER: u64 = BYTE_PER_NS / 4;
-const EIGHTH: u64 = BYTE_PER_NS / 8;
-
-/// A link, and what each flow and best effort may send.
-struct Scope {
-    name: &'static str,
-    setup: Setup,
-    /// Time added to each deadline after all have been made as short as possible.
-    room: &'static [u64],
-    horizon: u64,
-    packets: usize,
-    best_effort: usize,
-}
-
-fn scopes() -> Vec<Scope> {
-    let bucket = || flow(leaky(2, 3, QUARTER), 40);
-    let spec = || flow(tspec(2, HALF, 4, QUARTER), 40);
-    let clock = || flow(periodic(5, 2, 3), 40);
-    let sparse = || flow(leaky(1, 1, EIGHTH), 40);
-    let large = || flow(leaky(3, 3, EIGHTH), 40);
-    let scope = |name, realtime: Vec<_>, room, packets, best_effort| {
-        let horizon = if realtime.len() == 1 { 8 } else { 6 };
-        let setup = setup(BYTE_PER_NS, 3, realtime);
-        Scope { name, setup, room, horizon, packets, best_effort }
-    };
-    vec![
-        scope("bucket, tight", vec![bucket()], &[0], 4, 2),
-        scope("bucket", vec![bucket()], &[3], 3, 3),
-        scope("tspec, tight", vec![spec()], &[0], 4, 2),
-        scope("tspec", vec![spec()], &[2], 5, 2),
-        scope("periodic", vec![clock()], &[2], 4, 3),
-        scope("periodic and sparse", vec![clock(), sparse()], &[0, 0], 3, 2),
-        scope("sparse and large", vec![sparse(), large()], &[0, 5], 2, 2),
-        scope("large and bucket", vec![large(), bucket()], &[1, 2], 2, 2),
-    ]
-}
-
-impl Scope {
-    /// The setup with these options and the shortest deadlines that they admit.
-    fn with(&self, change: impl Fn(&mut Setup)) -> Setup {
-        let mut setup = self.setup.clone();
-        change(&mut setup);
-        assert!(tighten(&mut setup), "{}: not admitted", self.name);
-        for (flow, more) in setup.realtime.iter_mut().zip(self.room) {
-            flow.deadline.0 += more;
+/// No real-time packet late, none dropped, everything sent; best effort within its own deadlines
+/// too where those are guaranteed.
+fn explore(scope: &Scope, setup: &Setup, name: &str) -> usize {
+    let Some(policy) = try_build(name, setup) else { return 0 };
+    let mut link = Link::new(policy, setup);
+    let all = setup.guarantee == Guarantee::All;
+    scope.traces(setup, &[1, 3], |trace| {
+        link.run(trace);
+        let what = || format!("{name} on {}: {setup:#?}\n{trace:?}\n{:?}", scope.name, link.sent);
+        assert!(link.late_realtime().is_none(), "late: {}", what());
+        assert!(link.dropped.is_empty(), "dropped: {}", what());
+        let waiting = link.policy.waiting();
+        assert_eq!(link.sent.len() + waiting, trace.len(), "lost: {}", what());
+        if all {
+            assert!(link.late_best_effort().is_none(), "best effort late: {}", what());
         }
-        assert!(admitted(&setup));
-        setup
-    }
-
-    /// Shows `visit` every conforming trace; returns how many there are.
-    fn traces(&self, setup: &Setup, sizes: &[u32], mut visit: impl FnMut(&[Arrival])) -> usize {
-        let flows: Vec<Vec<Vec<Arrival>>> = (0..)
-            .zip(&setup.realtime)
-            .map(|(k, f)| conforming(&f.envelope, self.horizon, self.packets, k))
-            .collect();
-        let nothing = vec![vec![]];
-        let second = flows.get(1).unwrap_or(&nothing);
-        let best = backlogs(sizes, self.horizon / 2 + 1, self.best_effort, flows.len() as u32);
-        let mut trace = vec![];
-        for a in &flows[0] {
-            for b in second {
-                for c in &best {
-                    merge(&[a, b, c], &mut trace);
-                    visit(&trace);
-                }
-            }
+        if waiting > 0 {
+            // `always-check` may leave best effort waiting on an idle link.
+            assert!(setup.options.always_check, "stalled: {}", what());
+            link = Link::new(try_build(name, setup).unwrap(), setup);
         }
-        flows[0].len() * second.len() * best.len()
-    }
-
-    /// No real-time packet late, none dropped, everything sent; best effort within its own
-    /// deadlines too where those are guaranteed.
-    fn explore(&self, setup: &Setup, name: &str) -> usize {
-        let Some(policy) = try_build(name, setup) else { return 0 };
-        let mut link = Link::new(policy, setup);
-        let all = setup.guarantee == Guarantee::All;
-        self.traces(setup, &[1, 3], |trace| {
-            link.run(trace);
-            let what =
-                || format!("{name} on {}: {setup:#?}\n{trace:?}\n{:?}", self.name, link.sent);
-            assert!(link.late_realtime().is_none(), "late: {}", what());
-            assert!(link.dropped.is_empty(), "dropped: {}", what());
-            let waiting = link.policy.waiting();
-            assert_eq!(link.sent.len() + waiting, trace.len(), "lost: {}", what());
-            if all {
-                assert!(link.late_best_effort().is_none(), "best effort late: {}", what());
-            }
-            if waiting > 0 {
-                // `always-check` may leave best effort waiting on an idle link.
-                assert!(setup.options.always_check, "stalled: {}", what());
-                link = Link::new(try_build(name, setup).unwrap(), setup);
-            }
-            link.rest(64);
-        })
-    }
+        link.rest(64);
+    })
 }
 
 /// Fails when `exact`, `two-segment` or a line gives deadlines a few ns shorter, when the residual
@@ -123,7 +47,7 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee, release: Release) {
             (s.blocking, s.guarantee, s.release) = (blocking, guarantee, release);
         });
         for name in safe_policies().filter(|name| *name != "slack") {
-            count += scope.explore(&setup, name);
+            count += explore(&scope, &setup, name);
         }
     }
     println!("{blocking:?} {guarantee:?} {release:?}: {count} traces");
@@ -169,7 +93,7 @@ fn slack_keeps_every_deadline() {
                     s.blocking = blocking;
                     s.options.always_check = always_check;
                 });
-                scope.explore(&setup, "slack");
+                explore(&scope, &setup, "slack");
             }
         }
     }

@@ -49,6 +49,10 @@ impl Discipline for Both {
         self.fast.reset();
     }
 
+    fn stalled(&mut self) -> bool {
+        self.fast.stalled()
+    }
+
     fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         let margin = self.twin.margin(now, head.packet.wire, realtime);
         let goes = self.fast.best_effort_goes(now, head, realtime);

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use laxity_core::{Rate, Span};
+use laxity_daemon::{priority, privileges};
 use laxity_scenario::model::Scenario;
 use laxity_sim::Arrival;
 use laxity_trace::LinkType;
@@ -263,6 +264,9 @@ fn run(
     spin: Span,
     shared: &Shared,
 ) -> Ended {
+    // Afterwards nothing needs a privilege, and what comes over a wire is nobody's friend.
+    priority::raise();
+    let _ = privileges::drop_all();
     let mut direction = Direction::new(forwarder, receive, transmit, spin);
     let look = |forwarder: &mut Forwarder| {
         if shared.asked.swap(false, Ordering::Acquire) {

@@ -49,12 +49,15 @@ pub fn compare(
     let traffic = Traffic::Recorded(arrivals.into());
     let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())?;
     let both = counts.classes.iter().zip(&run.measure.flows);
-    let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| Row {
-        name: name.to_owned(),
-        sent: (live.sent(), simulated.delay.count()),
-        mean: (live.delay.mean(), simulated.delay.mean()),
-        longest: (live.delay.max(), simulated.delay.max()),
-        late: (live.late, simulated.missed),
+    let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| {
+        let all = simulated.all_delays();
+        Row {
+            name: name.to_owned(),
+            sent: (live.sent(), all.count()),
+            mean: (live.delay.mean(), all.mean()),
+            longest: (live.delay.max(), all.max()),
+            late: (live.late, simulated.missed),
+        }
     });
     Ok(rows.collect())
 }

@@ -72,6 +72,8 @@ impl ClassCounts {
 pub struct Counts {
     /// By flow.
     pub classes: Vec<ClassCounts>,
+    /// How often the link began later than its credit makes good, with frames waiting.
+    pub stalls: u64,
     /// Time by which the link began later than its credit makes good, with frames waiting.
     pub stalled: Span,
     /// The longest of these times.

@@ -43,6 +43,7 @@ pub struct Direction {
     spin: Span,
     /// When the interfaces were last looked at.
     asked: Time,
+    clock: Box<dyn Fn() -> Time + Send>,
 }
 
 /// What there is to wait for.
@@ -78,7 +79,14 @@ impl Direction {
             again: None,
             spin,
             asked: Time::ZERO,
+            clock: Box::new(port::now),
         }
+    }
+
+    /// Takes another clock than the machine's, for a time that is made up.
+    #[must_use]
+    pub fn with_clock(self, clock: impl Fn() -> Time + Send + 'static) -> Direction {
+        Direction { clock: Box::new(clock), ..self }
     }
 
     /// The scheduler.
@@ -123,9 +131,14 @@ impl Direction {
         self.transmit.check()
     }
 
-    /// Takes the decisions until an instant, as long as the interface takes frames.
+    /// Takes the decisions until an instant, as long as the interface takes frames within the
+    /// credit.
     fn decide(&mut self, now: Time, until: Time) -> Result<(), WireError> {
         loop {
+            let first = self.chosen.front().filter(|_| self.again.is_some());
+            if first.is_some_and(|first| self.forwarder.is_overdue(first, until)) {
+                return Ok(());
+            }
             if self.chosen.len() == BATCH {
                 self.hand_over(now)?;
                 if self.chosen.len() == BATCH {
@@ -149,7 +162,7 @@ impl Direction {
         self.slots.extend(self.chosen.iter().map(Outgoing::slot));
         let taken = self.transmit.transmit(self.forwarder.frames(), &self.slots);
         let taken = taken?;
-        let handed = port::now();
+        let handed = (self.clock)();
         for outgoing in self.chosen.drain(..taken.frames) {
             self.forwarder.sent(&outgoing, handed);
         }
@@ -188,7 +201,7 @@ impl Direction {
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), FIRST);
         let mut woken_for = None;
         loop {
-            let now = port::now();
+            let now = (self.clock)();
             if let Some(wanted) = woken_for.take().filter(|wanted| *wanted <= now) {
                 self.forwarder.counts_mut().wakes.record(now.since(wanted).0);
             }

@@ -30,6 +30,11 @@ pub enum WireError {
         /// The name.
         device: String,
     },
+    /// An interface that is no tunnel has the name already.
+    Taken {
+        /// The name.
+        device: String,
+    },
     /// The interface does not carry Ethernet frames.
     NotEthernet {
         /// Its name.
@@ -59,6 +64,11 @@ pub enum WireError {
         /// Its name.
         device: String,
     },
+    /// The kernel makes no tunnel devices here.
+    NoTunnels {
+        /// What opening `/dev/net/tun` said.
+        source: io::Error,
+    },
     /// This needs a privilege.
     NotPermitted {
         /// What was tried.
@@ -87,6 +97,14 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// `/dev/net/tun` cannot be opened.
+    pub(crate) fn tunnels(what: &'static str, source: io::Error) -> WireError {
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => WireError::NotPermitted { what },
+            _ => WireError::NoTunnels { source },
+        }
+    }
+
     /// A failed call on an interface, by what the kernel answered.
     pub(crate) fn io(device: &str, what: &'static str, source: io::Error) -> WireError {
         let device = device.to_owned();
@@ -117,6 +135,11 @@ impl fmt::Display for WireError {
             WireError::BadName { device } => {
                 write!(f, "no interface can be called `{device}`; take 1 to 15 letters and digits")
             }
+            WireError::Taken { device } => write!(
+                f,
+                "there is an interface {device} already, and it is no tunnel of this user; choose \
+                 another name for the tunnel"
+            ),
             WireError::NotEthernet { device } => write!(
                 f,
                 "{device} does not carry Ethernet frames; a bridge joins Ethernet interfaces"
@@ -139,6 +162,11 @@ impl fmt::Display for WireError {
                 f,
                 "the interface {device} was removed; start the link again when it is back"
             ),
+            WireError::NoTunnels { source } => write!(
+                f,
+                "there are no tunnel devices here: /dev/net/tun: {source}; load the module: \
+                 `modprobe tun`, or let the container have that device"
+            ),
             WireError::NotPermitted { what } => write!(
                 f,
                 "{what} is not permitted; run as root, or with the capabilities CAP_NET_RAW and \
@@ -156,7 +184,9 @@ impl fmt::Display for WireError {
 impl std::error::Error for WireError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            WireError::NotSupported { source, .. } | WireError::Io { source, .. } => Some(source),
+            WireError::NotSupported { source, .. }
+            | WireError::Io { source, .. }
+            | WireError::NoTunnels { source } => Some(source),
             WireError::Policy(e) => Some(e),
             _ => None,
         }

@@ -49,6 +49,10 @@ impl Outgoing {
 /// more than the scenario's `credit` catches up: an instant before `now - credit` is moved there.
 /// As admission counts the credit as work below the scheduler, deadlines are kept as long as the
 /// frames are handed over at most that much late.
+///
+/// Time beyond the credit in which frames waited is lost, whether nobody asked or the interface
+/// took nothing: the wire that is played stands still for as long, and the policy is told
+/// ([`LinkPolicy::handle_stall`]).
 pub struct Forwarder {
     policy: Box<dyn LinkPolicy + Send>,
     classifier: Classifier,
@@ -226,10 +230,14 @@ impl Forwarder {
                 return None;
             }
             self.now = at;
+            let stall = floor.since(wanted);
+            if stall > Span(0) {
+                self.policy.handle_stall();
+            }
             match self.policy.dequeue(at) {
                 Some(departure) => {
-                    let stall = floor.since(wanted);
                     if stall > Span(0) {
+                        self.counts.stalls += 1;
                         self.counts.stalled.0 += stall.0;
                         self.counts.longest_stall = self.counts.longest_stall.max(stall);
                     }
@@ -247,7 +255,13 @@ impl Forwarder {
     pub fn next_event(&self) -> Option<Time> {
         let decision = self.decision?;
         // After the last frame the link's end is a decision too, at which there is nothing to do.
-        (self.policy.waiting() > 0).then(|| decision.max(self.now))
+        (self.policy.waiting() > 0).then(|| decision.max(self.now).max(self.floor))
+    }
+
+    /// Whether a chosen frame is later than the credit makes good at `now`. While the interface
+    /// does not take it no more is to be chosen, so that what comes meanwhile still counts.
+    pub fn is_overdue(&self, outgoing: &Outgoing, now: Time) -> bool {
+        now.since(outgoing.start) > self.credit
     }
 
     /// The interface has taken the frame at `now`.
@@ -256,6 +270,8 @@ impl Forwarder {
         self.counts.lag.record(now.since(outgoing.start).0);
         let start = now.max(outgoing.start).max(self.handed.free_at());
         let end = self.handed.transmit(start, Bytes(u64::from(packet.wire)));
+        // No decision is further ahead of that wire than the credit.
+        self.floor = self.floor.max(Time(end.0.saturating_sub(self.credit.0)));
         let slot = outgoing.slot();
         let class = &mut self.counts.classes[packet.flow.index()];
         class.delay.record(end.since(self.pool.stamp(slot)).0);

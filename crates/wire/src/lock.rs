@@ -57,9 +57,30 @@ impl Drop for Lock {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use laxity_daemon::folder;
+
     use super::*;
+
+    /// The reservations of CPU time have their socket beside the locks, for a group to reach. Fails
+    /// when a link makes that folder for its owner alone, or leaves it so.
+    #[test]
+    fn others_pass_through_the_folder() {
+        let device = Device::find("lo").expect("every machine has one");
+        let close = || fs::set_permissions(folder::RUN, Permissions::from_mode(0o700));
+        if offload::place(&device, "test").is_none() || close().is_err() {
+            let why = "there is no place for locks; root has one";
+            assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
+            eprintln!("skipped: {why}");
+            return;
+        }
+        offload::place(&device, "test").expect("a place");
+        let mode = fs::metadata(folder::RUN).expect("a folder").mode();
+        assert_eq!(mode & 0o777, 0o755);
+    }
 
     /// Fails when two have an interface at once: tried without looking whether the file is still
     /// there.

@@ -7,8 +7,10 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use laxity_daemon::folder;
 
 use crate::device::{Device, control};
 use crate::error::WireError;
@@ -19,9 +21,6 @@ const JOINING: &[&str] = &["rx-gro", "rx-lro", "rx-gro-hw", "rx-gro-list", "rx-u
 
 /// Features that take VLAN tags out of packets; XDP would not see them.
 const TAGS: &[&str] = &["rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"];
-
-/// Where records are kept.
-const RECORDS: &str = "/run/laxity";
 
 /// Features of one interface that are off as long as this lives.
 #[derive(Debug)]
@@ -90,7 +89,9 @@ impl Offload {
         let lines: String = self.before.iter().map(|(v, r)| format!("{v:08x} {r:08x}\n")).collect();
         let write = || -> io::Result<()> {
             let new = path.with_extension("new");
-            fs::File::create(&new)?.write_all(lines.as_bytes())?;
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            options.open(&new)?.write_all(lines.as_bytes())?;
             fs::rename(new, path)
         };
         let _ = write();
@@ -135,15 +136,15 @@ pub fn record_of(device: &Device) -> Option<PathBuf> {
     place(device, "features")
 }
 
-/// A file about an interface; its folder is made, readable for its owner alone.
+/// A file about an interface, in the folder that sockets of other programs are in as well.
 pub(crate) fn place(device: &Device, what: &str) -> Option<PathBuf> {
     let namespace = ethtool::namespace(control().ok()?.as_fd()).ok()?;
     let name = format!("{namespace}-{}-{}.{what}", device.index(), device.name());
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(RECORDS).ok()?;
-    Some(PathBuf::from(RECORDS).join(name))
+    folder::open_to_all(Path::new(folder::RUN)).ok()?;
+    Some(Path::new(folder::RUN).join(name))
 }
 
-fn read(path: &std::path::Path, blocks: usize) -> Option<Vec<(u32, u32)>> {
+fn read(path: &Path, blocks: usize) -> Option<Vec<(u32, u32)>> {
     let text = fs::read_to_string(path).ok()?;
     let word = |word: Option<&str>| u32::from_str_radix(word?, 16).ok();
     let line = |line: &str| {

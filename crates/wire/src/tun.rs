@@ -40,8 +40,14 @@ impl TunReceiver {
         if name.is_empty() || name.len() > 15 || name.contains(['/', '%', ' ']) {
             return Err(WireError::BadName { device: name.to_owned() });
         }
-        let file =
-            sys::tun::create(name).map_err(|e| WireError::io(name, "making a tunnel device", e))?;
+        const WHAT: &str = "making a tunnel device";
+        let file = sys::tun::open().map_err(|e| WireError::tunnels(WHAT, e))?;
+        sys::tun::create(&file, name).map_err(|e| match e.raw_os_error() {
+            Some(libc::EINVAL | libc::EBUSY) if Device::find(name).is_ok() => {
+                WireError::Taken { device: name.to_owned() }
+            }
+            _ => WireError::io(name, WHAT, e),
+        })?;
         let device = Device::find(name)?;
         let mut receiver = TunReceiver { device, file, lost: 0 };
         receiver.lost = receiver.dropped();

@@ -122,7 +122,9 @@ fn nothing_is_lost_and_nothing_allocated() {
             refused: Arc::clone(&refused),
             quiet: Arc::clone(&quiet),
         };
-        let mut direction = Direction::new(forwarder, Box::new(source), Box::new(sink), Span::ZERO);
+        let now = Arc::clone(&clock);
+        let mut direction = Direction::new(forwarder, Box::new(source), Box::new(sink), Span::ZERO)
+            .with_clock(move || Time(now.load(Ordering::Relaxed)));
         let before = allocations::calls();
         for round in 0..2600u64 {
             // In the end nothing comes any more and everything is taken.

@@ -33,7 +33,7 @@ fn start() -> (Running, Scenario) {
 /// Fails when packets take another interface or are lost: tried with the sockets not bound (they come back through the tunnel).
 #[test]
 fn own_packets_are_scheduled_and_sent_on() {
-    let Some(network) = support::network() else { return };
+    let Some(network) = support::network_with_tunnels() else { return };
     network.enter(LINK);
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
     // Packets that change processors may change places.
@@ -110,7 +110,7 @@ fn what_has_no_way_to_go_is_told_apart() {
 /// with the length that was read.
 #[test]
 fn a_packet_that_does_not_fit_is_dropped_and_counted() {
-    let Some(network) = support::network() else { return };
+    let Some(network) = support::network_with_tunnels() else { return };
     network.enter(LINK);
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
     let (link, _) = start();
@@ -131,7 +131,7 @@ fn a_packet_that_does_not_fit_is_dropped_and_counted() {
 /// Fails when the thread goes on without its device, or spins.
 #[test]
 fn a_removed_tunnel_ends_the_link() {
-    let Some(network) = support::network() else { return };
+    let Some(network) = support::network_with_tunnels() else { return };
     network.enter(LINK);
     let (link, _) = start();
     std::thread::sleep(Duration::from_millis(300));

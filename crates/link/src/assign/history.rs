@@ -16,14 +16,16 @@ use laxity_curve::InverseCurve;
 /// `i` that only moves forward. A monotone queue a piece keeps it; for the last piece, which no
 /// packet ever leaves, a single number does. So each packet enters and leaves each piece once.
 ///
-/// Memory is fixed: `capacity` packets inside the last corner. Beyond it the newest two are taken
+/// Memory is fixed: `capacity` packets inside the last corner. Each is on one piece at a time, so
+/// the queues of all pieces are lists through the packets themselves, however many pieces the
+/// staircases of periodic flows make. Beyond it the newest two are taken
 /// together as if both had been released with the later one, which can only postpone deadlines.
 #[derive(Clone, Debug)]
 pub struct History {
     pieces: Box<[Piece]>,
     /// Work above which no deadline exists.
     saturated: Option<u64>,
-    ring: Box<[Remembered]>,
+    ring: Ring,
     mask: u64,
     /// Absolute index of the next packet to remember.
     next: u64,
@@ -38,7 +40,19 @@ struct Remembered {
     release: u64,
     /// `P_i`.
     before: u64,
+    /// Absolute index of the packet.
+    index: u64,
+    /// Places of its neighbours in the window of `piece`.
+    older: u32,
+    newer: u32,
+    /// The piece in whose window it is; [`NONE`] when in none.
+    piece: u32,
 }
+
+type Ring = Box<[Remembered]>;
+
+/// No place, or no piece.
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 struct Piece {
@@ -50,14 +64,12 @@ struct Piece {
     window: Window,
 }
 
-/// Indices of packets on a piece whose keys `r_i s - P_i` fall from front to back.
+/// Packets on a piece whose keys `r_i s - P_i` fall from front to back, by their places in the
+/// ring. The last piece has none: its maximum is `best` alone.
 #[derive(Clone, Debug)]
 struct Window {
-    /// Empty for the last piece, whose maximum is `best` alone.
-    indices: Box<[u64]>,
-    mask: u64,
-    head: u64,
-    tail: u64,
+    front: u32,
+    back: u32,
     best: Option<i128>,
 }
 
@@ -78,20 +90,13 @@ impl History {
     /// two, at least 2).
     pub fn new(service: &InverseCurve, capacity: usize) -> History {
         let capacity = capacity.max(2).next_power_of_two();
-        let count = service.pieces().len();
-        let piece = |(i, p): (usize, &laxity_curve::InversePiece)| {
+        let piece = |p: &laxity_curve::InversePiece| {
             // A piece of slope zero would have no inverse; the curve never holds one.
             let slope = Divisor::new(p.slope)?;
-            let size = if i + 1 == count { 0 } else { capacity };
-            Some(Piece {
-                above: p.above,
-                slope,
-                intercept: p.intercept,
-                newer: 0,
-                window: Window::new(size),
-            })
+            let (above, intercept, window) = (p.above, p.intercept, Window::EMPTY);
+            Some(Piece { above, slope, intercept, newer: 0, window })
         };
-        let pieces: Vec<Piece> = service.pieces().iter().enumerate().filter_map(piece).collect();
+        let pieces: Vec<Piece> = service.pieces().iter().filter_map(piece).collect();
         History {
             pieces: pieces.into_boxed_slice(),
             saturated: service.saturated_above(),
@@ -107,7 +112,7 @@ impl History {
     pub fn reset(&mut self) {
         for piece in &mut self.pieces {
             piece.newer = 0;
-            piece.window.clear();
+            piece.window = Window::EMPTY;
         }
         self.next = 0;
         self.work = 0;
@@ -124,7 +129,8 @@ impl History {
 
     fn remember(&mut self, release: u64) {
         self.latest = self.latest.max(release);
-        let entry = Remembered { release, before: self.work };
+        let (index, before) = (self.next, self.work);
+        let entry = Remembered { release, before, index, older: NONE, newer: NONE, piece: NONE };
         // Packets on the last piece are already part of its maximum.
         let oldest = self.pieces.last().map_or(self.next, |p| p.newer);
         if self.next - oldest <= self.mask {
@@ -137,11 +143,14 @@ impl History {
         merged.release = release;
         let merged = *merged;
         for k in 0..self.pieces.len() {
-            let last = k + 1 == self.pieces.len();
+            if k + 1 == self.pieces.len() && newest < self.pieces[k].newer {
+                let best = &mut self.pieces[k];
+                best.window.keep(merged.key(best.slope));
+                continue;
+            }
             let older = self.pieces.get(k + 1).map_or(0, |p| p.newer);
-            let piece = &mut self.pieces[k];
-            if newest < piece.newer && newest >= older {
-                piece.window.raise(newest, merged.key(piece.slope), piece.slope, &self.ring, last);
+            if newest < self.pieces[k].newer && newest >= older {
+                self.enter(newest, k);
             }
         }
     }
@@ -150,21 +159,76 @@ impl History {
     #[inline]
     fn advance(&mut self) {
         let mut older = 0;
-        let last = self.pieces.len().wrapping_sub(1);
-        for (k, piece) in self.pieces.iter_mut().enumerate().rev() {
-            while piece.newer < self.next {
-                let entry = self.ring[(piece.newer & self.mask) as usize];
-                if self.work - entry.before <= piece.above {
+        for k in (0..self.pieces.len()).rev() {
+            let piece = &self.pieces[k];
+            let (above, mut newer) = (piece.above, piece.newer);
+            while newer < self.next {
+                let entry = &self.ring[(newer & self.mask) as usize];
+                if self.work - entry.before <= above {
                     break;
                 }
-                if piece.newer >= older {
-                    let key = entry.key(piece.slope);
-                    piece.window.enter(piece.newer, key, piece.slope, &self.ring, k == last);
+                if newer >= older {
+                    self.enter(newer, k);
                 }
-                piece.newer += 1;
+                newer += 1;
             }
-            piece.window.leave(older, k == last);
-            older = piece.newer;
+            self.pieces[k].newer = newer;
+            self.leave(older, k);
+            older = newer;
+        }
+    }
+
+    /// A packet is now on piece `k` alone: those there whose keys are no larger no longer matter.
+    #[inline]
+    fn enter(&mut self, index: u64, k: usize) {
+        let place = (index & self.mask) as u32;
+        self.unlink(place);
+        let last = k + 1 == self.pieces.len();
+        let Piece { window, slope, .. } = &mut self.pieces[k];
+        let key = self.ring[place as usize].key(*slope);
+        if last {
+            window.keep(key);
+            return;
+        }
+        while let Some(back) = self.ring.get_mut(window.back as usize) {
+            if back.key(*slope) > key {
+                break;
+            }
+            window.back = back.older;
+            back.piece = NONE;
+        }
+        let older = window.back;
+        match self.ring.get_mut(older as usize) {
+            Some(back) => back.newer = place,
+            None => window.front = place,
+        }
+        window.back = place;
+        let entry = &mut self.ring[place as usize];
+        (entry.older, entry.newer, entry.piece) = (older, NONE, k as u32);
+    }
+
+    /// Takes a packet out of the window that it is in.
+    #[inline]
+    fn unlink(&mut self, place: u32) {
+        let Remembered { older, newer, piece, .. } = self.ring[place as usize];
+        let Some(Piece { window, .. }) = self.pieces.get_mut(piece as usize) else { return };
+        self.ring[place as usize].piece = NONE;
+        match self.ring.get_mut(older as usize) {
+            Some(neighbour) => neighbour.newer = newer,
+            None => window.front = newer,
+        }
+        match self.ring.get_mut(newer as usize) {
+            Some(neighbour) => neighbour.older = older,
+            None => window.back = older,
+        }
+    }
+
+    /// Packets before `first` have left piece `k`.
+    #[inline]
+    fn leave(&mut self, first: u64, k: usize) {
+        let front = |h: &History| h.pieces[k].window.front;
+        while self.ring.get(front(self) as usize).is_some_and(|f| f.index < first) {
+            self.unlink(front(self));
         }
     }
 
@@ -189,70 +253,15 @@ impl History {
 }
 
 impl Window {
-    fn new(capacity: usize) -> Window {
-        Window {
-            indices: vec![0; capacity].into_boxed_slice(),
-            mask: (capacity as u64).wrapping_sub(1),
-            head: 0,
-            tail: 0,
-            best: None,
-        }
-    }
+    const EMPTY: Window = Window { front: NONE, back: NONE, best: None };
 
-    fn clear(&mut self) {
-        self.head = 0;
-        self.tail = 0;
-        self.best = None;
-    }
-
-    #[inline]
-    fn at(&self, position: u64) -> u64 {
-        self.indices[(position & self.mask) as usize]
-    }
-
-    #[inline]
-    fn enter(&mut self, index: u64, key: i128, slope: Divisor, ring: &[Remembered], last: bool) {
-        if last {
-            self.best = Some(self.best.map_or(key, |b| b.max(key)));
-            return;
-        }
-        let mask = ring.len() as u64 - 1;
-        while self.tail > self.head {
-            let back = self.at(self.tail - 1);
-            if ring[(back & mask) as usize].key(slope) > key {
-                break;
-            }
-            self.tail -= 1;
-        }
-        let slot = (self.tail & self.mask) as usize;
-        self.indices[slot] = index;
-        self.tail += 1;
-    }
-
-    /// The newest packet, already on this piece, now has the larger `key`.
-    fn raise(&mut self, index: u64, key: i128, slope: Divisor, ring: &[Remembered], last: bool) {
-        if !last && self.tail > self.head && self.at(self.tail - 1) == index {
-            self.tail -= 1;
-        }
-        self.enter(index, key, slope, ring, last);
-    }
-
-    #[inline]
-    fn leave(&mut self, first: u64, last: bool) {
-        if last {
-            return;
-        }
-        while self.head < self.tail && self.at(self.head) < first {
-            self.head += 1;
-        }
+    /// On the last piece the largest key of all counts.
+    fn keep(&mut self, key: i128) {
+        self.best = Some(self.best.map_or(key, |best| best.max(key)));
     }
 
     #[inline]
     fn max(&self, slope: Divisor, ring: &[Remembered]) -> Option<i128> {
-        if self.head == self.tail {
-            return self.best;
-        }
-        let mask = ring.len() as u64 - 1;
-        Some(ring[(self.at(self.head) & mask) as usize].key(slope))
+        ring.get(self.front as usize).map(|front| front.key(slope)).or(self.best)
     }
 }

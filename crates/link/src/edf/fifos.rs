@@ -1,6 +1,6 @@
 //! Many FIFOs in one pool: memory bounded by the items in all, not by FIFOs times items.
 
-use alloc::{boxed::Box, vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
 /// Items to a chunk. Large enough that a chunk is left once in many operations, small enough that
 /// the two partly used chunks at the ends of each FIFO cost little.
@@ -23,6 +23,14 @@ impl core::fmt::Display for Full {
 }
 
 impl core::error::Error for Full {}
+
+/// An empty list that grows to `items` without being moved. Where not even address space can be
+/// had, it begins without, and allocates as it grows.
+pub(crate) fn reserved<T>(items: usize) -> Vec<T> {
+    let mut list = Vec::new();
+    let _ = list.try_reserve_exact(items);
+    list
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Links {
@@ -47,19 +55,23 @@ impl Fifo {
     const EMPTY: Fifo = Fifo { head: NONE, tail: NONE, first: 0, end: CHUNK as u32, len: 0 };
 }
 
-/// FIFOs that share one pool of chunks, allocated once.
+/// FIFOs that share one pool of chunks. Address space for the pool is reserved once, and memory is
+/// used as chunks are: a queue that stays short costs what it holds, however long it may become.
 ///
 /// A FIFO of `n > 0` items touches fewer than `n / CHUNK + 2` chunks, so `slots / CHUNK` chunks
 /// and two more for each FIFO that can be non-empty hold any `slots` items however they spread.
 #[derive(Clone, Debug)]
 pub(crate) struct Fifos<T> {
-    chunks: Box<[[T; CHUNK]]>,
-    links: Box<[Links]>,
+    /// Those in use and those used before.
+    chunks: Vec<[T; CHUNK]>,
+    links: Vec<Links>,
     fifos: Box<[Fifo]>,
     /// Head of the list of unused chunks; the one used last comes first, it is still cached.
     free: u32,
     len: usize,
     slots: usize,
+    most_chunks: usize,
+    filler: T,
 }
 
 impl<T: Copy> Fifos<T> {
@@ -68,17 +80,36 @@ impl<T: Copy> Fifos<T> {
     pub(crate) fn new(count: usize, slots: usize, filler: T) -> Fifos<T> {
         let slots = slots.min(MOST_SLOTS);
         let chunks = slots.div_ceil(CHUNK) + 2 * count.min(slots);
-        let links = (0..chunks as u32)
-            .map(|i| Links { next: if i + 1 < chunks as u32 { i + 1 } else { NONE }, prev: NONE })
-            .collect();
         Fifos {
-            chunks: vec![[filler; CHUNK]; chunks].into_boxed_slice(),
-            links,
+            chunks: reserved(chunks),
+            links: reserved(chunks),
             fifos: vec![Fifo::EMPTY; count].into_boxed_slice(),
-            free: if chunks == 0 { NONE } else { 0 },
+            free: NONE,
             len: 0,
             slots,
+            most_chunks: chunks,
+            filler,
         }
+    }
+
+    /// A chunk that no FIFO holds: one given back, or else a new one.
+    #[inline]
+    fn take_chunk(&mut self) -> Option<u32> {
+        match self.links.get(self.free as usize) {
+            Some(links) => Some(core::mem::replace(&mut self.free, links.next)),
+            None => self.new_chunk(),
+        }
+    }
+
+    #[cold]
+    fn new_chunk(&mut self) -> Option<u32> {
+        let chunk = self.chunks.len();
+        if chunk >= self.most_chunks {
+            return None;
+        }
+        self.chunks.push([self.filler; CHUNK]);
+        self.links.push(Links { next: NONE, prev: NONE });
+        Some(chunk as u32)
     }
 
     /// Items in all FIFOs.
@@ -99,10 +130,10 @@ impl<T: Copy> Fifos<T> {
         self.fifos.len()
     }
 
-    /// How many chunks there are; their numbers are below this.
+    /// How many chunks there are at most; their numbers are below this.
     #[inline]
-    pub(crate) fn chunk_count(&self) -> usize {
-        self.chunks.len()
+    pub(crate) fn most_chunks(&self) -> usize {
+        self.most_chunks
     }
 
     /// Items in one FIFO.
@@ -127,15 +158,12 @@ impl<T: Copy> Fifos<T> {
         if self.len >= self.slots {
             return Err(Full);
         }
-        let ends = &mut self.fifos[fifo];
         let mut begun = None;
-        if ends.end as usize == CHUNK {
-            let chunk = self.free;
-            let Some(links) = self.links.get_mut(chunk as usize) else {
-                return Err(Full); // cannot happen: see the bound at `Fifos`
-            };
-            self.free = links.next;
-            *links = Links { next: NONE, prev: ends.tail };
+        if self.fifos[fifo].end as usize == CHUNK {
+            // There is one: see the bound at `Fifos`.
+            let chunk = self.take_chunk().ok_or(Full)?;
+            let ends = &mut self.fifos[fifo];
+            self.links[chunk as usize] = Links { next: NONE, prev: ends.tail };
             if ends.len == 0 {
                 ends.head = chunk;
             } else {
@@ -145,6 +173,7 @@ impl<T: Copy> Fifos<T> {
             ends.end = 0;
             begun = Some(chunk as usize);
         }
+        let ends = &mut self.fifos[fifo];
         write(&mut self.chunks[ends.tail as usize][ends.end as usize % CHUNK]);
         ends.end += 1;
         ends.len += 1;

@@ -43,7 +43,7 @@ pub struct Entry {
 /// Packets by deadline; equal deadlines go to the lower class, and within a class to the packet
 /// pushed first.
 ///
-/// Everything is allocated by [`new`](Self::new).
+/// [`new`](Self::new) reserves address space for all slots; memory is used as packets wait.
 ///
 /// A class is a FIFO also when its user breaks the rule that deadlines within it must not
 /// decrease: a smaller deadline waits behind the earlier packets of its class, and comes due when
@@ -68,7 +68,7 @@ impl EdfQueue {
     pub fn new(classes: usize, slots: usize) -> EdfQueue {
         let fifos = Fifos::new(classes, slots, Entry { deadline: Time::ZERO, packet: FILLER });
         EdfQueue {
-            work: WorkIndex::new(classes, fifos.chunk_count()),
+            work: WorkIndex::new(classes, fifos.most_chunks()),
             fifos,
             heads: Tournament::new(classes),
             queued: 0,

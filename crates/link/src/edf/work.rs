@@ -8,11 +8,14 @@
 //! freed while skip links still point at them; since chunks are numbered, such a link is
 //! recognised by its number and never followed.
 
-use alloc::{boxed::Box, vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
 use laxity_core::Time;
 
-use super::{Entry, fifos::Fifos};
+use super::{
+    Entry,
+    fifos::{Fifos, reserved},
+};
 
 #[derive(Clone, Copy, Debug)]
 struct Mark {
@@ -40,15 +43,15 @@ struct Totals {
 /// The marks of all chunks and the totals of all classes.
 #[derive(Clone, Debug)]
 pub(super) struct WorkIndex {
-    marks: Box<[Mark]>,
+    /// Of the chunks begun so far.
+    marks: Vec<Mark>,
     totals: Box<[Totals]>,
 }
 
 impl WorkIndex {
     pub(super) fn new(classes: usize, chunks: usize) -> WorkIndex {
-        let mark = Mark { deadline: 0, before: 0, number: 0, skip_number: 0, skip: 0 };
         WorkIndex {
-            marks: vec![mark; chunks].into_boxed_slice(),
+            marks: reserved(chunks),
             totals: vec![Totals::default(); classes].into_boxed_slice(),
         }
     }
@@ -112,7 +115,11 @@ impl WorkIndex {
                 }
             }
         }
-        self.marks[chunk] = mark;
+        // Chunks are first begun in the order of their numbers.
+        match self.marks.get_mut(chunk) {
+            Some(old) => *old = mark,
+            None => self.marks.push(mark),
+        }
     }
 
     /// Queued work of a class with a deadline no later than `deadline`, in wire bytes, and the

@@ -134,6 +134,33 @@ impl Wfq {
         }
     }
 
+    /// Removes the packet with the least tag among the first `classes` classes without letting the
+    /// fluid server move. Once one of these classes is empty it is idle there too, whatever the
+    /// fluid server had left to do for it, so the tags of all others keep their meaning.
+    pub(crate) fn dequeue_aside(&mut self, classes: usize) -> Option<(usize, Packet)> {
+        let heads = (0..classes).filter_map(|class| self.heads.entered(class).get());
+        let (_, class) = heads.min()?;
+        let Tagged { packet, .. } = self.packets.pop(class)?;
+        self.backlog.subtract(class, packet.wire);
+        match self.packets.oldest(class).map(|next| next.finish) {
+            Some(finish) => self.heads.set(class, Wide::new(finish, class)),
+            None => {
+                self.heads.withdraw(class);
+                self.settle();
+                self.last[class].finish = self.virtual_time;
+                if self.is_busy(class) {
+                    self.leave(class);
+                }
+                if self.busy_weight == 0 {
+                    self.work = 0;
+                }
+                self.schedule();
+            }
+        }
+        self.reset_when_empty();
+        Some((class, packet))
+    }
+
     fn reset_when_empty(&mut self) {
         if self.packets.len() > 0 {
             return;

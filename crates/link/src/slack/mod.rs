@@ -16,6 +16,13 @@
 //! larger than admission assumed. With an empty real-time queue best effort is sent unasked;
 //! that is safe because admission counted its blocking.
 //!
+//! **After lost time** the slack is smaller by what the link did not send, so the lower bound of it
+//! is forgotten and the next decision searches. Best effort need not yield beyond that: each
+//! decision looks at what waits now and what may still come, and what was lost shows in it. A
+//! best-effort packet goes before real time only where everything that waits or may come is then
+//! in time. So compare with `background` from the end of a stall on: up to the first such packet
+//! both decide alike, and after it nothing is late. While a packet is overdue the answer is no.
+//!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
 //! a real-time packet that starts although it is due later than the least relative deadline from
@@ -169,6 +176,12 @@ impl Discipline for Slack {
     fn idles(&mut self) {
         // Capacity passes unused, whoever waits.
         self.lower = None;
+    }
+
+    fn stalled(&mut self) -> bool {
+        // A refusal stands: what was lost only makes the interval leave less.
+        self.idles();
+        false
     }
 
     fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {

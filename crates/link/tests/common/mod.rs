@@ -3,6 +3,7 @@
 
 pub mod adversary;
 pub mod random;
+pub mod scopes;
 pub mod twin;
 
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time};
@@ -55,6 +56,23 @@ impl Sent {
     }
 }
 
+/// The link sends nothing new from `at` on for `length` ns; a packet on its way ends as it would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    pub at: u64,
+    pub length: u64,
+}
+
+/// The end of a stall in which packets waited.
+#[derive(Clone, Copy, Debug)]
+pub struct Resumed {
+    pub at: Time,
+    /// For how long packets had waited while nothing was sent.
+    pub lost: u64,
+    /// How many packets had been sent before.
+    pub sent: usize,
+}
+
 /// A link with its policy. Traces run one after the other, far enough apart that all buckets are
 /// full again, so nothing is allocated between them.
 pub struct Link<P> {
@@ -65,12 +83,14 @@ pub struct Link<P> {
     pub base: u64,
     pub sent: Vec<Sent>,
     pub dropped: Vec<(Time, Packet, DropReason)>,
+    pub resumed: Vec<Resumed>,
 }
 
 impl<P: LinkPolicy> Link<P> {
     pub fn new(policy: P, setup: &Setup) -> Link<P> {
         let clock = LinkClock::new(setup.rate).unwrap();
-        Link { policy, wire: setup.wire, clock, base: 0, sent: vec![], dropped: vec![] }
+        let (sent, dropped, resumed) = (vec![], vec![], vec![]);
+        Link { policy, wire: setup.wire, clock, base: 0, sent, dropped, resumed }
     }
 
     /// Runs a trace, sorted by time, until nothing waits; answers are in `sent` and `dropped`.
@@ -80,21 +100,40 @@ impl<P: LinkPolicy> Link<P> {
 
     /// The same with sequence numbers from `first` on.
     pub fn run_from(&mut self, arrivals: &[Arrival], first: u64) {
+        self.run_stalled(arrivals, first, &[]);
+    }
+
+    /// The same while the link stalls now and then; stalls are in order and do not overlap.
+    pub fn run_stalled(&mut self, arrivals: &[Arrival], first: u64, stalls: &[Stall]) {
         self.sent.clear();
         self.dropped.clear();
-        let mut next = 0;
-        let mut busy = false;
-        let mut now = self.base;
+        self.resumed.clear();
+        let mut stalls = stalls.iter().map(|s| (self.base + s.at, self.base + s.at + s.length));
+        let mut stall = stalls.next();
+        // Since when packets have waited in the present stall.
+        let mut waits: Option<u64> = None;
+        let (mut next, mut busy, mut now) = (0, false, self.base);
         loop {
             let due = arrivals.get(next).map(|a| self.base + a.at);
+            let stalled = stall.filter(|(from, end)| (*from..*end).contains(&now));
             let wake = if busy {
                 Some(self.clock.free_at().0)
+            } else if let Some((_, end)) = stalled {
+                Some(end)
             } else {
                 self.policy.next_event().map(|t| t.0)
             };
             let Some(at) = due.into_iter().chain(wake).min() else { break };
             assert!(busy || Some(at) == due || at > now, "next_event does not advance");
             now = at;
+            while stall.is_some_and(|(_, end)| end <= now) {
+                stall = stalls.next();
+                if let Some(since) = waits.take() {
+                    self.policy.handle_stall();
+                    let (at, sent) = (Time(now), self.sent.len());
+                    self.resumed.push(Resumed { at, lost: now - since, sent });
+                }
+            }
             while let Some(a) = arrivals.get(next).filter(|a| self.base + a.at == now) {
                 let packet = Packet {
                     seq: first + next as u64,
@@ -114,6 +153,12 @@ impl<P: LinkPolicy> Link<P> {
                 continue;
             }
             busy = false;
+            if stall.is_some_and(|(from, end)| (from..end).contains(&now)) {
+                if self.policy.waiting() > 0 {
+                    waits.get_or_insert(now);
+                }
+                continue;
+            }
             if let Some(departure) = self.policy.dequeue(Time(now)) {
                 let work = Bytes(u64::from(departure.packet.wire));
                 let end = self.clock.transmit(Time(now), work);

@@ -6,21 +6,27 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::ethtool::request_for;
 
-/// Makes a device that carries IP packets to whoever holds the file, and goes away with it. It is
-/// read without waiting.
+/// The file by which devices are made, read without waiting.
 ///
 /// # Errors
 /// What the system says.
-pub fn create(name: &str) -> io::Result<File> {
+pub fn open() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
-    let file = options.open("/dev/net/tun")?;
+    options.open("/dev/net/tun")
+}
+
+/// Makes a device that carries IP packets to whoever holds the file, and goes away with it.
+///
+/// # Errors
+/// What the system says.
+pub fn create(file: &File, name: &str) -> io::Result<()> {
     let mut request = request_for(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as _;
     // SAFETY: the request names a device and ends with a zero; the kernel writes into it only.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Makes a socket send by one interface, whatever the routes by others.

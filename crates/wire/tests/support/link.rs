@@ -7,6 +7,7 @@ use laxity_wire::bridge::{Attached, Ended, Io, Running, Schedule};
 use laxity_wire::counts::Counts;
 use laxity_wire::lock::Lock;
 use laxity_wire::offload::Offload;
+use laxity_wire::port::Receive;
 
 use super::traffic::{self, Outcome, Receivers};
 use super::{LINK, Network, eventually, until};
@@ -23,6 +24,16 @@ pub struct Link {
 impl Link {
     /// Starts it from the calling thread, which it moves into the namespace of the link.
     pub fn start(network: &Network, schedule: Schedule, io: Io) -> Link {
+        Link::start_reading(network, schedule, io, |receive| receive)
+    }
+
+    /// The same with something between the interface `in` and the thread.
+    pub fn start_reading(
+        network: &Network,
+        schedule: Schedule,
+        io: Io,
+        between: impl FnOnce(Box<dyn Receive>) -> Box<dyn Receive>,
+    ) -> Link {
         network.enter(LINK);
         // Packets that change processors may change places.
         super::own_processor(1);
@@ -32,7 +43,7 @@ impl Link {
             Running::start(name, schedule, LinkType::ETHERNET, receive, transmit)
                 .expect("it starts")
         };
-        let forth = start("forth", &schedule, input.receive, output.transmit);
+        let forth = start("forth", &schedule, between(input.receive), output.transmit);
         let back = start("back", &Schedule::unscheduled(), output.receive, input.transmit);
         let (scenario, policy) = (schedule.scenario, schedule.policy);
         Link { forth, back, holds: [input.hold, output.hold], scenario, policy }

@@ -25,6 +25,12 @@ pub const LINK: usize = 1;
 /// Whoever receives; its interface is `b0` with the address 10.9.0.2.
 pub const RECEIVER: usize = 2;
 
+/// The way into a namespace: not `ip netns exec` and `ip -n`, which mount anew what not every container
+/// lets them.
+fn into(namespace: &str) -> [String; 2] {
+    ["nsenter".into(), format!("--net=/run/netns/{namespace}")]
+}
+
 /// Namespaces that are gone with it, even when the test panics.
 #[derive(Debug)]
 pub struct Network {
@@ -45,8 +51,9 @@ impl Network {
             run(&format!("ip netns add {namespace}"))?;
             // The hosts' own chatter would be counted too.
             let quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6";
-            words(&["ip", "netns", "exec", namespace, "sh", "-c", quiet])?;
-            run(&format!("ip -n {namespace} link set lo up"))?;
+            let [enter, net] = into(namespace);
+            words(&[&enter, &net, "sh", "-c", quiet])?;
+            ip_in(namespace, "link set lo up")?;
         }
         network.join()?;
         Ok(network)
@@ -61,19 +68,19 @@ impl Network {
     /// The pair from the sender to the link.
     pub fn join_in(&self) -> Result<(), String> {
         let [a, l, _] = &self.names;
-        run(&format!("ip -n {l} link add in type veth peer name a0 netns {a}"))?;
-        run(&format!("ip -n {a} address add 10.9.0.1/24 dev a0"))?;
-        run(&format!("ip -n {a} link set a0 up"))?;
-        run(&format!("ip -n {l} link set in up")).map(drop)
+        ip_in(l, &format!("link add in type veth peer name a0 netns {a}"))?;
+        ip_in(a, "address add 10.9.0.1/24 dev a0")?;
+        ip_in(a, "link set a0 up")?;
+        ip_in(l, "link set in up").map(drop)
     }
 
     /// The pair from the link to the receiver.
     pub fn join_out(&self) -> Result<(), String> {
         let [_, l, b] = &self.names;
-        run(&format!("ip -n {l} link add out type veth peer name b0 netns {b}"))?;
-        run(&format!("ip -n {b} address add 10.9.0.2/24 dev b0"))?;
-        run(&format!("ip -n {b} link set b0 up"))?;
-        run(&format!("ip -n {l} link set out up")).map(drop)
+        ip_in(l, &format!("link add out type veth peer name b0 netns {b}"))?;
+        ip_in(b, "address add 10.9.0.2/24 dev b0")?;
+        ip_in(b, "link set b0 up")?;
+        ip_in(l, "link set out up").map(drop)
     }
 
     /// The name of a namespace.
@@ -88,7 +95,7 @@ impl Network {
 
     /// Runs `ip` in a namespace.
     pub fn ip(&self, role: usize, line: &str) -> Result<String, String> {
-        run(&format!("ip -n {} {line}", self.names[role]))
+        ip_in(&self.names[role], line)
     }
 
     /// Frames that the interfaces had no room for, up to now: on a machine that leaves the kernel's
@@ -112,8 +119,9 @@ impl Network {
 
     /// A program in a namespace.
     pub fn command(&self, role: usize, program: &str) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.names[role], program]);
+        let [enter, net] = into(&self.names[role]);
+        let mut command = Command::new(enter);
+        command.args([&net, program]);
         command
     }
 }
@@ -202,7 +210,18 @@ pub fn eventually<T, E: std::fmt::Display>(mut attempt: impl FnMut() -> Result<T
 
 /// The network, or `None` with the reason said; `LAXITY_REQUIRE_ALL=1` makes that a failure.
 pub fn network() -> Option<Network> {
-    match Network::new() {
+    or_skipped(Network::new())
+}
+
+/// The same where the kernel makes tunnel devices, which containers often keep it from.
+pub fn network_with_tunnels() -> Option<Network> {
+    let opened = File::options().read(true).write(true).open("/dev/net/tun");
+    let tunnels = opened.map_err(|e| format!("there are no tunnel devices: /dev/net/tun: {e}"));
+    or_skipped(tunnels.and_then(|_| Network::new()))
+}
+
+fn or_skipped(network: Result<Network, String>) -> Option<Network> {
+    match network {
         Ok(network) => Some(network),
         Err(why) => {
             let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
@@ -211,6 +230,10 @@ pub fn network() -> Option<Network> {
             None
         }
     }
+}
+
+fn ip_in(namespace: &str, line: &str) -> Result<String, String> {
+    run(&format!("{} ip {line}", into(namespace).join(" ")))
 }
 
 fn run(line: &str) -> Result<String, String> {
