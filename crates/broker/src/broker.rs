@@ -122,9 +122,11 @@ impl Broker {
             return Err(no_task(wish.pid));
         }
         let attempt = keeper.attempt(wish, patient).map_err(explain)?;
+        // Others are served while this one waits.
+        drop(keeper);
         // Its number may have become another task's meanwhile.
         if !task.is_of(peer.user) {
-            let _ = patiently(|| keeper.release(wish.pid));
+            let _ = patiently(|| self.keeper().release(wish.pid));
             return Err(no_task(wish.pid));
         }
         Ok(attempt)

@@ -10,14 +10,14 @@
 mod activation;
 mod broker;
 mod counts;
+mod group;
 mod server;
 pub mod share;
-mod socket;
 mod task;
 
 pub use activation::activated;
 pub use broker::{Broker, Peer};
 pub use counts::{Count, Counts};
+pub use group::group;
 pub use server::{Limits, Server};
-pub use socket::{Place, group, listen};
 pub use task::Task;

@@ -11,9 +11,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use laxity_broker::{Limits, activated, listen};
+use laxity_broker::{Limits, activated};
 use laxity_core::Span;
 use laxity_cpu::Reservation;
+use laxity_daemon::socket::listen;
 use laxity_reserve::protocol::{Answer, Code, LONGEST, Reply};
 use laxity_reserve::{Client, Request};
 
@@ -427,7 +428,7 @@ fn a_socket_of_systemd_is_served() {
     let mut command = Command::new("systemd-socket-activate");
     command.arg("-l").arg(folder.socket()).args(["-E", "LAXITY_TEST_ACTIVATED=1"]).arg(program);
     command.args(["the_activated_side", "--exact", "--nocapture"]);
-    let child = match command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+    let mut child = match command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
         Ok(child) => Sleeper(child),
         Err(error) => {
             let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
@@ -441,6 +442,8 @@ fn a_socket_of_systemd_is_served() {
             Ok(client) => break client,
             Err(_) => std::thread::sleep(10 * MS),
         }
+        let ended = child.0.try_wait().expect("a child");
+        assert_eq!(ended, None, "systemd-socket-activate ended without a server");
     };
     assert_eq!(client.query(None).expect("an answer").reservation, None);
     drop(child);

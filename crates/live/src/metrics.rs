@@ -180,7 +180,7 @@ mod tests {
         while server.handle().snapshot().unwrap().total().sent == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let answer = get(metrics.address(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let answer = get(metrics.address(), "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("version=0.0.4"));
         assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");

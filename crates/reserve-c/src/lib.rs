@@ -1,7 +1,7 @@
 //! `include/laxity_reserve.h`: what the crate `laxity-reserve` does, for programs in C.
 //!
-//! Pointers of callers are written through and nothing is kept, so all that must be unsafe is in
-//! `put`; numbers and structures are those of the header, which a test compiles and compares.
+//! Pointers of callers are written through and nothing is kept: functions that take some are unsafe to
+//! call, and all that writes is [`Place::put`]. Numbers and structures are those of the header, which a test compiles and compares.
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
@@ -40,19 +40,30 @@ pub struct Failure {
     text: [u8; 504],
 }
 
-/// Writes to where a caller wants to have something, or nowhere for a null pointer.
-#[allow(unsafe_code)]
-fn put<T: Copy>(to: *mut T, value: T) {
-    if !to.is_null() {
-        // SAFETY: by the header a pointer that is not null is to a structure of the caller's that it
-        // lets us write. It may be uninitialised and is not read; alignment is not taken for granted.
-        unsafe { to.write_unaligned(value) };
+/// Where a caller wants to have something; nowhere for a null pointer.
+struct Place<T>(*mut T);
+
+impl<T: Copy> Place<T> {
+    /// # Safety
+    /// A pointer that is not null is to a structure that may be written as long as this lives. It
+    /// may be uninitialised, and need not be aligned.
+    #[allow(unsafe_code)]
+    unsafe fn new(to: *mut T) -> Place<T> {
+        Place(to)
+    }
+
+    #[allow(unsafe_code)]
+    fn put(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: whoever made this promised that it may be written; it is not read.
+            unsafe { self.0.write_unaligned(value) };
+        }
     }
 }
 
 /// A call to the server; its code, with why it failed where the caller wants to know.
 fn call<T>(
-    error: *mut Failure,
+    error: Place<Failure>,
     ask: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe,
     done: impl FnOnce(T),
 ) -> c_int {
@@ -64,10 +75,8 @@ fn call<T>(
         }
         Ok(Err(why)) => {
             let fits = why.fits().unwrap_or_default();
-            put(
-                error,
-                failure(u64::try_from(fits.as_nanos()).unwrap_or(u64::MAX), &why.to_string()),
-            );
+            error
+                .put(failure(u64::try_from(fits.as_nanos()).unwrap_or(u64::MAX), &why.to_string()));
             match why {
                 Error::Refused(refusal) => refusal.code.number(),
                 Error::Unreachable { .. } => UNREACHABLE,
@@ -76,7 +85,7 @@ fn call<T>(
             }
         }
         Err(_) => {
-            put(error, failure(0, "something inside the library"));
+            error.put(failure(0, "something inside the library"));
             Code::Internal.number()
         }
     }
@@ -99,10 +108,13 @@ fn task(number: u32) -> Option<u32> {
 }
 
 /// See the header.
+///
+/// # Safety
+/// Each pointer is null or to a structure of its type that may be written.
 #[allow(unsafe_code)]
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
-pub extern "C" fn laxity_reserve(
+pub unsafe extern "C" fn laxity_reserve(
     number: u32,
     runtime_ns: u64,
     period_ns: u64,
@@ -110,6 +122,8 @@ pub extern "C" fn laxity_reserve(
     reserved: *mut Reservation,
     error: *mut Failure,
 ) -> c_int {
+    // SAFETY: the caller's promise.
+    let (reserved, error) = unsafe { (Place::new(reserved), Place::new(error)) };
     let ask = move || {
         let mut request =
             Request::new(Duration::from_nanos(runtime_ns), Duration::from_nanos(period_ns));
@@ -128,15 +142,24 @@ pub extern "C" fn laxity_reserve(
     };
     call(error, ask, |answer| {
         let laxity_reserve::Reserved { cpu, runtime_ns, period_ns } = answer;
-        put(reserved, Reservation { runtime_ns, period_ns, cpu, ..Reservation::default() });
+        reserved.put(Reservation { runtime_ns, period_ns, cpu, ..Reservation::default() });
     })
 }
 
 /// See the header.
+///
+/// # Safety
+/// As [`laxity_reserve`].
 #[allow(unsafe_code)]
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
-pub extern "C" fn laxity_query(number: u32, state: *mut Reservation, error: *mut Failure) -> c_int {
+pub unsafe extern "C" fn laxity_query(
+    number: u32,
+    state: *mut Reservation,
+    error: *mut Failure,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let (state, error) = unsafe { (Place::new(state), Place::new(error)) };
     let ask = move || Client::later().query(task(number));
     call(error, ask, |State { reservation, share }| {
         let mut out = Reservation::default();
@@ -155,15 +178,20 @@ pub extern "C" fn laxity_query(number: u32, state: *mut Reservation, error: *mut
         if let Some(share) = share {
             (out.held_ppm, out.most_ppm) = (share.held_ppm, share.most_ppm);
         }
-        put(state, out);
+        state.put(out);
     })
 }
 
 /// See the header.
+///
+/// # Safety
+/// As [`laxity_reserve`].
 #[allow(unsafe_code)]
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
-pub extern "C" fn laxity_release(number: u32, error: *mut Failure) -> c_int {
+pub unsafe extern "C" fn laxity_release(number: u32, error: *mut Failure) -> c_int {
+    // SAFETY: the caller's promise.
+    let error = unsafe { Place::new(error) };
     call(error, move || Client::later().release(task(number)), |()| ())
 }
 
@@ -228,13 +256,16 @@ mod tests {
 
     /// Fails when a null pointer is written through.
     #[test]
+    #[allow(unsafe_code)]
     fn null_pointers_and_strange_flags_do_no_harm() {
         // No server is needed to refuse flags.
         let mut error = failure(1, "");
-        let refused = laxity_reserve(0, 1, 2, 6, null_mut(), &mut error);
+        // SAFETY: null, and a structure of ours.
+        let refused = unsafe { laxity_reserve(0, 1, 2, 6, null_mut(), &mut error) };
         assert_eq!(refused, Code::Unusable.number());
         assert!(error.text.starts_with(b"flags 0x6"));
-        assert_eq!(laxity_reserve(0, 1, 2, 6, null_mut(), null_mut()), Code::Unusable.number());
-        put(null_mut(), Reservation::default());
+        // SAFETY: null.
+        let refused = unsafe { laxity_reserve(0, 1, 2, 6, null_mut(), null_mut()) };
+        assert_eq!(refused, Code::Unusable.number());
     }
 }

@@ -1,5 +1,7 @@
 # Calls of every kind against a server; run by programs.rs, as root or not.
 import os
+import socket
+import tempfile
 import threading
 from fractions import Fraction
 
@@ -48,6 +50,28 @@ for wrong in (-1, 10**12):
         raise AssertionError(wrong)
     except ValueError:
         pass
+# Fails when a server that nests its answer deeply ends the program.
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "deep.sock")
+    with socket.socket(socket.AF_UNIX) as deep:
+        deep.bind(path)
+        deep.listen()
+
+        def answer():
+            client = deep.accept()[0]
+            client.recv(4096)
+            client.sendall(b"[" * 4095 + b"\n")
+            client.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        os.environ["LAXITY_CPU_SOCKET"] = path
+        try:
+            reserve.query()
+            raise AssertionError("an answer")
+        except reserve.Error as why:
+            assert "no answer" in str(why), why
+        thread.join()
 os.environ["LAXITY_CPU_SOCKET"] = "/nowhere/at/all"
 try:
     reserve.query()

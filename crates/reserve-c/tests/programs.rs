@@ -83,6 +83,33 @@ fn c_programs_reserve_for_themselves() {
     }
 }
 
+/// A program that is built with what `laxity_reserve.pc` says starts, wherever the library was
+/// installed: that folder need not be one in which the system looks.
+///
+/// Fails when the folder is not written into the program: tried without `-rpath`.
+#[test]
+fn programs_built_as_documented_start() {
+    let folder = Folder::new("installed");
+    let (prefix, program) = (folder.0.join("prefix"), folder.0.join("calls"));
+    let libraries = prefix.join("lib");
+    std::fs::create_dir_all(&libraries).expect("a folder");
+    let test = std::env::current_exe().expect("a path");
+    let built = test.parent().expect("a folder").join("liblaxity_reserve_c.so");
+    std::fs::copy(built, libraries.join("liblaxity_reserve.so.0")).expect("a copy");
+    let link = libraries.join("liblaxity_reserve.so");
+    std::os::unix::fs::symlink("liblaxity_reserve.so.0", link).expect("a link");
+    let description = std::fs::read_to_string(here("laxity_reserve.pc")).expect("a file");
+    let libs = description.lines().find_map(|line| line.strip_prefix("Libs: ")).expect("a line");
+    let libs = libs.replace("${libdir}", libraries.to_str().expect("a path"));
+    let mut cc = Command::new("cc");
+    cc.arg("-o").arg(&program).arg(here("tests/calls.c")).arg("-I").arg(here("include"));
+    let output = cc.args(libs.split(' ')).output().expect("cc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut command = Command::new(&program);
+    command.env_remove("LD_LIBRARY_PATH").env("LAXITY_CPU_SOCKET", folder.socket()).arg("alone");
+    assert_eq!(said(&command.output().expect("a program")), "unreachable\n");
+}
+
 /// The examples run as they are: with less than they ask for when that is all there is.
 #[test]
 fn the_examples_run() {

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use laxity_broker::share::Rules;
-use laxity_broker::{Broker, Limits, Place, Server, listen};
+use laxity_broker::{Broker, Limits, Server};
 use laxity_cpu::{Reservation, Share};
+use laxity_daemon::socket::{Place, listen};
 use laxity_kernel::cpu::{
     Attempt, CpuError, Held, Keeper, Policy, Reserved, Table, Wish, check, place,
 };

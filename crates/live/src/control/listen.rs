@@ -1,17 +1,16 @@
 //! The socket: who may speak, and how lines come and go.
 
-use std::fs;
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use laxity_daemon::socket::{self, Place};
 use nix::sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt};
 use nix::unistd::{Uid, geteuid};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
@@ -26,15 +25,17 @@ const LONGEST: u64 = 1 << 20;
 /// Connections at once.
 const CONNECTIONS: usize = 16;
 
+/// A connection that says nothing for so long is closed, unless it has attached a stream: those that
+/// are open take places from others.
+const IDLE: Duration = Duration::from_secs(60);
+
 /// The control socket of a server. Dropping it closes it and removes its file.
 #[derive(Debug)]
 pub struct Control {
-    path: PathBuf,
-    /// Device and number of the file: somebody may have put another in its place.
-    file: (u64, u64),
     stop: Arc<AtomicBool>,
     refused: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
+    _place: Place,
 }
 
 impl Control {
@@ -44,17 +45,16 @@ impl Control {
     /// The path is taken or cannot be made.
     pub fn listen(handle: Handle, path: &Path) -> Result<Control, ServerError> {
         let failed = || ServerError::system(format!("control socket {}", path.display()));
-        clear(path).map_err(failed())?;
-        let listener = UnixListener::bind(path).map_err(failed())?;
-        // Whoever came in before this is judged by credentials like everybody.
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed())?;
-        let file = identity(path).map_err(failed())?;
+        // Folders are made for the system's own sockets only; here it may be a slip of the pen.
+        std::fs::metadata(socket::folder_of(path)).map_err(failed())?;
+        let (listener, place) = socket::listen(path, 0o600, None).map_err(failed())?;
         listener.set_nonblocking(true).map_err(failed())?;
         let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (stopped, count) = (Arc::clone(&stop), Arc::clone(&refused));
-        let thread =
-            spawn("control", move || accept(&listener, &handle, geteuid(), &stopped, &count))?;
-        Ok(Control { path: path.to_owned(), file, stop, refused, thread: Some(thread) })
+        let thread = spawn("control", move || {
+            accept(&listener, &handle, geteuid(), IDLE, &stopped, &count)
+        })?;
+        Ok(Control { stop, refused, thread: Some(thread), _place: place })
     }
 
     /// How many connections of other users were refused.
@@ -69,26 +69,6 @@ impl Drop for Control {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    let data = fs::symlink_metadata(path)?;
-    Ok((data.dev(), data.ino()))
-}
-
-/// Removes a socket at which nobody listens.
-fn clear(path: &Path) -> io::Result<()> {
-    let Ok(data) = fs::symlink_metadata(path) else { return Ok(()) };
-    if !data.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket"));
-    }
-    match UnixStream::connect(path) {
-        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "a server listens there already")),
     }
 }
 
@@ -101,6 +81,7 @@ pub(super) fn accept(
     listener: &UnixListener,
     handle: &Handle,
     own: Uid,
+    idle: Duration,
     stop: &Arc<AtomicBool>,
     refused: &AtomicUsize,
 ) {
@@ -124,8 +105,7 @@ pub(super) fn accept(
         connections.fetch_add(1, Ordering::Relaxed);
         let (handle, stop, ours) = (handle.clone(), Arc::clone(stop), Arc::clone(&connections));
         let served = spawn("control-peer", move || {
-            serve(stream, &handle, &stop);
-            ours.fetch_sub(1, Ordering::Relaxed);
+            serve(stream, &handle, idle, &stop, Seat(ours));
         });
         if served.is_err() {
             connections.fetch_sub(1, Ordering::Relaxed);
@@ -140,8 +120,20 @@ pub(super) fn accept(
     }
 }
 
-/// Serves one connection until it is closed.
-fn serve(stream: UnixStream, handle: &Handle, stop: &AtomicBool) {
+/// One of the places for connections, while it is taken.
+struct Seat(Arc<AtomicUsize>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves one connection until it is closed, or says nothing for too long. One that attaches a
+/// stream lasts as long as its producer, and gives its place to others.
+fn serve(stream: UnixStream, handle: &Handle, idle: Duration, stop: &AtomicBool, seat: Seat) {
+    let mut seat = Some(seat);
+    let mut heard = Instant::now();
     let short = Some(Duration::from_millis(200));
     // An answer that is not taken within a while is not waited for.
     let timeouts = stream.set_nonblocking(false).is_ok()
@@ -162,10 +154,14 @@ fn serve(stream: UnixStream, handle: &Handle, stop: &AtomicBool) {
             }
             Ok(_) => continue,
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                if attached.is_empty() && heard.elapsed() >= idle {
+                    break;
+                }
                 continue;
             }
             Err(_) => break,
         }
+        heard = Instant::now();
         let answer = match serde_json::from_slice::<Request>(&line) {
             Ok(request) => {
                 let name = match &request {
@@ -174,6 +170,9 @@ fn serve(stream: UnixStream, handle: &Handle, stop: &AtomicBool) {
                 };
                 let answer = request.perform(handle);
                 attached.extend(name.filter(|_| answer.is_ok()));
+                if !attached.is_empty() {
+                    drop(seat.take());
+                }
                 answer
             }
             Err(error) => Err(format!("request: {error}")),

@@ -150,6 +150,47 @@ fn endless_lines_are_ended() {
     assert!(Client::new(&place.socket()).ok(json!({"list": {}})).is_array());
 }
 
+/// Connections that say nothing take places from others; those of producers say nothing for as long
+/// as they fill their rings.
+///
+/// Fails when idle connections stay, or when one with a stream attached is closed or takes a place.
+#[test]
+fn idle_connections_end_and_attached_ones_do_not() {
+    let place = Place::new("idle");
+    let (_socket, to) = receiver();
+    let server = Server::start(Config::default()).unwrap();
+    let listener = UnixListener::bind(place.socket()).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (handle, stopped, count) =
+        (server.handle().clone(), Arc::clone(&stop), Arc::clone(&refused));
+    let idle = Duration::from_millis(300);
+    let thread = std::thread::spawn(move || {
+        accept(&listener, &handle, geteuid(), idle, &stopped, &count);
+    });
+    // More than there are places.
+    let attached: Vec<_> = (0..20)
+        .map(|n| {
+            let add = json!({"add": {"name": format!("ring-{n}"), "destination": to, "ssrc": n + 1,
+                "tolerance": "1/10", "gap_ns": 20_000_000, "source": "shared"}});
+            Client::new(&place.socket()).ok(add);
+            attach(&place.socket(), &format!("ring-{n}")).unwrap().0
+        })
+        .collect();
+    let silent: Vec<_> = (0..3).map(|_| UnixStream::connect(place.socket()).unwrap()).collect();
+    for mut stream in silent {
+        let mut rest = Vec::new();
+        assert_eq!(std::io::Read::read_to_end(&mut stream, &mut rest).unwrap(), 0);
+    }
+    for mut stream in attached {
+        stream.set_nonblocking(true).unwrap();
+        let waits = std::io::Read::read(&mut stream, &mut [0]).unwrap_err();
+        assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
+    }
+    stop.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+}
+
 /// Fails when a stale socket is in the way, or a file that is none is removed.
 #[test]
 fn only_dead_sockets_are_replaced() {
@@ -182,7 +223,9 @@ fn another_user_is_refused() {
     // As root the test asks as somebody else; otherwise the server is somebody else's.
     let root = geteuid().is_root();
     let own = if root { geteuid() } else { Uid::from_raw(geteuid().as_raw() + 1) };
-    let thread = std::thread::spawn(move || accept(&listener, &handle, own, &stopped, &count));
+    let thread = std::thread::spawn(move || {
+        accept(&listener, &handle, own, Duration::MAX, &stopped, &count);
+    });
     let answer = if root {
         // Wide open, so that only the credentials stand in the way.
         fs::set_permissions(&place.0, fs::Permissions::from_mode(0o755)).unwrap();

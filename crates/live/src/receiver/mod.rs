@@ -1,5 +1,6 @@
 //! A receiver that measures: loss in windows, delay, jitter, reordering; and reports by RTCP.
 
+mod probation;
 mod run;
 mod sequence;
 mod source;

@@ -1,9 +1,9 @@
 //! The receiving loop: sockets, sources, reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,14 +17,16 @@ use rtcp_types::{Compound, Packet};
 use rtp_types::RtpPacket;
 use serde::Serialize;
 
-use super::source::{Arrival, SourceMeter, SourceReport};
+use super::probation::Probation;
+use super::source::{Arrival, Seen, SourceMeter, SourceReport};
 use crate::media::VIDEO_CLOCK;
-use crate::rtcp::receiver_report;
+use crate::rtcp::{Reception, receiver_report};
 use crate::server::{monotonic, wall};
 use crate::socket::{address, receive_buffer};
 
-/// Sources beyond this many are not measured: anybody can make up more.
-const SOURCES: usize = 65_536;
+/// Sources that are measured unless told otherwise: anybody can make up more, and each takes some
+/// 32 KiB.
+const SOURCES: usize = 256;
 
 /// Sources in one receiver report (RFC 3550, section 6.4.2).
 const BLOCKS: usize = 31;
@@ -45,6 +47,9 @@ pub struct ReceiverConfig {
     pub reports: Option<Duration>,
     /// Receive buffer, bytes; the system may give less.
     pub buffer: Option<usize>,
+    /// How many sources are measured at most. Of the places that are left one address gets half,
+    /// so that none shuts out the others.
+    pub sources: usize,
 }
 
 impl ReceiverConfig {
@@ -57,6 +62,7 @@ impl ReceiverConfig {
             same_machine: true,
             reports: Some(Duration::from_secs(5)),
             buffer: Some(4 << 20),
+            sources: SOURCES,
         }
     }
 }
@@ -98,11 +104,15 @@ pub struct Report {
     pub not_rtcp: u64,
     /// Packets of sources beyond those that are measured.
     pub too_many_sources: u64,
+    /// Packets of sources that never sent two in sequence.
+    pub unproven: u64,
+    /// Packets that came under the number of a source from another address than that source's.
+    pub foreign: u64,
     /// Packets that this receiver was too slow for; they count as lost with their source.
     pub overflow: u64,
     /// Receiver reports sent.
     pub reports: u64,
-    /// Sources that said goodbye.
+    /// Goodbyes of sources.
     pub goodbyes: u64,
 }
 
@@ -112,10 +122,27 @@ pub struct Receiver {
     config: ReceiverConfig,
     rtp: UdpSocket,
     rtcp: Option<UdpSocket>,
-    sources: BTreeMap<u32, SourceMeter>,
+    sources: BTreeMap<u32, Source>,
+    /// How many of them each address has.
+    addresses: HashMap<IpAddr, usize>,
+    probation: Probation,
     report: Report,
-    rtp_from: Option<SocketAddr>,
+}
+
+/// A source that has proved itself.
+#[derive(Debug)]
+struct Source {
+    meter: SourceMeter,
+    rtp_from: SocketAddr,
     rtcp_from: Option<SocketAddr>,
+}
+
+impl Source {
+    /// Where reports about it go: where its own come from, or to the port after that of its RTP.
+    fn reports_to(&self) -> Option<SocketAddr> {
+        let beside = |a: SocketAddr| Some(SocketAddr::new(a.ip(), a.port().checked_add(1)?));
+        self.rtcp_from.or_else(|| beside(self.rtp_from))
+    }
 }
 
 impl Receiver {
@@ -138,14 +165,15 @@ impl Receiver {
         if let Some(rtcp) = &rtcp {
             rtcp.set_nonblocking(true).map_err(failed)?;
         }
+        let probation = Probation::new(config.sources);
         Ok(Receiver {
             config,
             rtp,
             rtcp,
             sources: BTreeMap::new(),
+            addresses: HashMap::new(),
+            probation,
             report: Report::default(),
-            rtp_from: None,
-            rtcp_from: None,
         })
     }
 
@@ -155,6 +183,11 @@ impl Receiver {
     /// The system does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.rtp.local_addr()
+    }
+
+    /// Where RTCP comes in; `None` where the next port is taken, or there is none.
+    pub fn rtcp_address(&self) -> Option<SocketAddr> {
+        self.rtcp.as_ref()?.local_addr().ok()
     }
 
     /// Receives for a time or until told to stop, and answers what was measured.
@@ -182,8 +215,8 @@ impl Receiver {
             }
         }
         self.take_rtp(&mut buffer);
-        let sources = self.sources.into_values().map(SourceMeter::finish).collect();
-        Ok(Report { sources, ..self.report })
+        let sources = self.sources.into_values().map(|source| source.meter.finish()).collect();
+        Ok(Report { sources, unproven: self.probation.unproven(), ..self.report })
     }
 
     /// Takes what waits, but not more than leaves time for reports.
@@ -200,26 +233,41 @@ impl Receiver {
                     self.report.overflow = count.into();
                 }
             }
-            self.rtp_from = message.address.as_ref().and_then(address).or(self.rtp_from);
+            let from = message.address.as_ref().and_then(address);
             let bytes = message.bytes;
             let at = Arrival { monotonic: monotonic(), wall: wall() };
-            match RtpPacket::parse(&buffer[..bytes]) {
-                Ok(packet) => {
-                    let ssrc = packet.ssrc();
-                    if self.sources.len() >= SOURCES && !self.sources.contains_key(&ssrc) {
-                        self.report.too_many_sources += 1;
-                        continue;
-                    }
-                    let ReceiverConfig { clock, tolerance, same_machine, .. } = self.config;
-                    let source = self
-                        .sources
-                        .entry(ssrc)
-                        .or_insert_with(|| SourceMeter::new(ssrc, clock, tolerance, same_machine));
-                    source.packet(&packet, bytes, at);
+            match (RtpPacket::parse(&buffer[..bytes]), from) {
+                (Ok(packet), Some(from)) => {
+                    self.take(packet.ssrc(), from, Seen::of(&packet, bytes, at));
                 }
-                Err(_) => self.report.not_rtp += 1,
+                _ => self.report.not_rtp += 1,
             }
         }
+    }
+
+    fn take(&mut self, ssrc: u32, from: SocketAddr, packet: Seen) {
+        if let Some(source) = self.sources.get_mut(&ssrc) {
+            // A sender that starts again may have another port.
+            if source.rtp_from.ip() == from.ip() {
+                source.rtp_from = from;
+                source.meter.take(&packet);
+            } else {
+                self.report.foreign += 1;
+            }
+            return;
+        }
+        let Some(held) = self.probation.take(ssrc, from.ip(), packet) else { return };
+        let left = self.config.sources.saturating_sub(self.sources.len());
+        let of_address = self.addresses.get(&from.ip()).copied().unwrap_or_default();
+        if of_address >= left {
+            self.report.too_many_sources += held.iter().count() as u64;
+            return;
+        }
+        self.addresses.insert(from.ip(), of_address + 1);
+        let ReceiverConfig { clock, tolerance, same_machine, .. } = self.config;
+        let mut meter = SourceMeter::new(ssrc, clock, tolerance, same_machine);
+        held.iter().for_each(|packet| meter.take(packet));
+        self.sources.insert(ssrc, Source { meter, rtp_from: from, rtcp_from: None });
     }
 
     fn take_rtcp(&mut self, buffer: &mut [u8]) {
@@ -234,16 +282,16 @@ impl Receiver {
             for packet in compound {
                 match packet {
                     Ok(Packet::Sr(report)) => {
-                        self.rtcp_from = Some(from);
-                        if let Some(source) = self.sources.get_mut(&report.ssrc()) {
-                            source.sender_report(
-                                report.ntp_timestamp(),
-                                report.rtp_timestamp(),
-                                at,
-                            );
+                        if let Some(source) = of(&mut self.sources, report.ssrc(), from) {
+                            source.rtcp_from = Some(from);
+                            let (ntp, rtp) = (report.ntp_timestamp(), report.rtp_timestamp());
+                            source.meter.sender_report(ntp, rtp, at);
                         }
                     }
-                    Ok(Packet::Bye(_)) => self.report.goodbyes += 1,
+                    Ok(Packet::Bye(bye)) => {
+                        let known = |ssrc: &u32| of(&mut self.sources, *ssrc, from).is_some();
+                        self.report.goodbyes += bye.ssrcs().filter(known).count() as u64;
+                    }
                     Ok(_) => {}
                     Err(_) => self.report.not_rtcp += 1,
                 }
@@ -252,17 +300,28 @@ impl Receiver {
     }
 
     fn send_reports(&mut self) {
-        let beside = |a: SocketAddr| Some(SocketAddr::new(a.ip(), a.port().checked_add(1)?));
-        let to = self.rtcp_from.or_else(|| self.rtp_from.and_then(beside));
-        let (Some(socket), Some(to)) = (&self.rtcp, to) else { return };
+        let Some(socket) = &self.rtcp else { return };
         let now = monotonic();
-        let blocks: Vec<_> = self.sources.values_mut().filter_map(|s| s.reception(now)).collect();
+        let mut blocks: BTreeMap<SocketAddr, Vec<Reception>> = BTreeMap::new();
+        for source in self.sources.values_mut() {
+            let to = source.reports_to();
+            if let Some((to, about)) = to.zip(source.meter.reception(now)) {
+                blocks.entry(to).or_default().push(about);
+            }
+        }
         // Any number that is none of the sources' will do.
         let own = (0..).find(|n| !self.sources.contains_key(n)).unwrap_or(0);
-        for some in blocks.chunks(BLOCKS) {
-            let report = receiver_report(own, "receiver", some);
-            let sent = report.is_ok_and(|report| socket.send_to(&report, to).is_ok());
-            self.report.reports += u64::from(sent);
+        for (to, blocks) in blocks {
+            for some in blocks.chunks(BLOCKS) {
+                let report = receiver_report(own, "receiver", some);
+                let sent = report.is_ok_and(|report| socket.send_to(&report, to).is_ok());
+                self.report.reports += u64::from(sent);
+            }
         }
     }
+}
+
+/// A source, for what comes from its address.
+fn of(sources: &mut BTreeMap<u32, Source>, ssrc: u32, from: SocketAddr) -> Option<&mut Source> {
+    sources.get_mut(&ssrc).filter(|source| source.rtp_from.ip() == from.ip())
 }

@@ -4,7 +4,7 @@
 const REACH: u64 = 1024;
 
 /// A jump ahead further than this is another sequence, once its next number comes as well.
-const JUMP: u16 = 3000;
+pub const JUMP: u16 = 3000;
 
 /// What a number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,25 @@ pub struct Arrival {
     pub wall: u64,
 }
 
+/// What is measured of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub number: u16,
+    pub timestamp: u32,
+    pub stamp: Option<Stamp>,
+    /// UDP payload.
+    pub bytes: usize,
+    pub at: Arrival,
+}
+
+impl Seen {
+    pub fn of(packet: &RtpPacket<'_>, bytes: usize, at: Arrival) -> Seen {
+        let stamp = Stamp::read(packet.payload());
+        let (number, timestamp) = (packet.sequence_number(), packet.timestamp());
+        Seen { number, timestamp, stamp, bytes, at }
+    }
+}
+
 /// Measures one source.
 #[derive(Clone, Debug)]
 pub struct SourceMeter {
@@ -135,12 +154,17 @@ impl SourceMeter {
 
     /// Takes a packet.
     pub fn packet(&mut self, packet: &RtpPacket<'_>, bytes: usize, at: Arrival) {
+        self.take(&Seen::of(packet, bytes, at));
+    }
+
+    /// The same, of what was kept of a packet.
+    pub(super) fn take(&mut self, packet: &Seen) {
+        let Seen { number, at, .. } = *packet;
         let SourceMeter { windows, counts, .. } = self;
         let mut settle = |lost: bool| {
             counts.lost += u64::from(lost);
             windows.count(lost);
         };
-        let number = packet.sequence_number();
         let place = match &mut self.sequence {
             None => {
                 self.sequence = Some(Sequence::new(number));
@@ -175,8 +199,8 @@ impl SourceMeter {
             }
         }
         counts.received += 1;
-        counts.bytes += bytes as u64;
-        self.count_jitter(packet.timestamp(), at);
+        counts.bytes += packet.bytes as u64;
+        self.count_jitter(packet.timestamp, at);
         match self.sent(packet) {
             Some(Sent::Monotonic(sent)) => self.count_delay(at.monotonic, sent),
             Some(Sent::Wall(sent)) => self.count_delay(at.wall, sent),
@@ -191,8 +215,8 @@ impl SourceMeter {
         }
     }
 
-    fn sent(&self, packet: &RtpPacket<'_>) -> Option<Sent> {
-        if let Some(stamp) = Stamp::read(packet.payload()) {
+    fn sent(&self, packet: &Seen) -> Option<Sent> {
+        if let Some(stamp) = packet.stamp {
             let same = self.same_machine;
             return Some(if same {
                 Sent::Monotonic(stamp.monotonic)
@@ -202,7 +226,7 @@ impl SourceMeter {
         }
         // What a sender report says of its clock holds for what follows, too.
         let report = self.sender?;
-        let ticks = i64::from(packet.timestamp().wrapping_sub(report.rtp) as i32);
+        let ticks = i64::from(packet.timestamp.wrapping_sub(report.rtp) as i32);
         let ns = i128::from(ticks) * 1_000_000_000 / i128::from(self.clock);
         let sent = i128::from(rtcp::from_ntp(report.ntp)?) + ns;
         u64::try_from(sent).ok().map(Sent::Wall)

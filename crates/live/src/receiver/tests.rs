@@ -1,3 +1,7 @@
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use laxity_stream::Tolerance;
 use rtp_types::RtpPacket;
 
@@ -154,4 +158,99 @@ fn stamps_are_read_as_written() {
     assert_eq!(Stamp::read(&packet[30..]), None);
     stamp.write(&mut packet[..20], 12);
     stamp.write(&mut packet, usize::MAX);
+}
+
+/// Receives while `act` runs, and until all that it has sent was taken.
+fn receive(config: ReceiverConfig, act: impl FnOnce(SocketAddr, SocketAddr)) -> Report {
+    let receiver = Receiver::open(config).expect("loopback");
+    let to = receiver.address().expect("an address");
+    let rtcp = receiver.rtcp_address().expect("a port beside");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| receiver.run(Duration::MAX, &stop).expect("a report"));
+        act(to, rtcp);
+        stop.store(true, Ordering::Relaxed);
+        run.join().expect("a receiver")
+    })
+}
+
+/// On two ports that follow one another; another program may have the second.
+fn config() -> ReceiverConfig {
+    let open = || {
+        let first = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port");
+        let next = first.port().checked_add(1)?;
+        UdpSocket::bind(("127.0.0.1", next)).ok().map(|_| first)
+    };
+    let bind = std::iter::repeat_with(open).take(1000).flatten().next().expect("two ports");
+    ReceiverConfig { reports: None, ..ReceiverConfig::new(bind) }
+}
+
+fn rtp(ssrc: u32, number: u16) -> Vec<u8> {
+    let number = number.to_be_bytes();
+    [&[0x80, 96, number[0], number[1], 0, 0, 0, 0], &ssrc.to_be_bytes()[..], &[0; 20]].concat()
+}
+
+/// Whoever sends one packet under each of very many names takes no memory. Fails when one packet
+/// makes a source: tried without probation.
+#[test]
+fn made_up_sources_are_not_measured() {
+    let report = receive(config(), |to, _| {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for ssrc in 0..1000u32 {
+            socket.send_to(&rtp(ssrc + 50_000, 77), to).expect("loopback");
+            if ssrc % 100 == 0 {
+                socket.send_to(&rtp(5, ssrc as u16 / 100), to).expect("loopback");
+            }
+        }
+    });
+    let ssrcs: Vec<u32> = report.sources.iter().map(|source| source.ssrc).collect();
+    assert_eq!(ssrcs, [5], "{report:?}");
+    assert_eq!((report.sources[0].received, report.sources[0].lost), (10, 0));
+    assert_eq!(report.unproven, 1000);
+}
+
+/// Fails when sources are not bounded, or one address takes all places: tried each.
+#[test]
+fn one_address_takes_half_of_what_is_left() {
+    let report = receive(ReceiverConfig { sources: 8, ..config() }, |to, _| {
+        for (address, sources) in [("127.0.0.1:0", 100..150), ("127.0.0.2:0", 200..250)] {
+            let socket = UdpSocket::bind(address).expect("a socket");
+            for ssrc in sources {
+                socket.send_to(&rtp(ssrc, 1), to).expect("loopback");
+                socket.send_to(&rtp(ssrc, 2), to).expect("loopback");
+            }
+        }
+    });
+    let ssrcs: Vec<u32> = report.sources.iter().map(|source| source.ssrc).collect();
+    assert_eq!(ssrcs, [100, 101, 102, 103, 200, 201]);
+    assert_eq!(report.too_many_sources, 2 * (46 + 48));
+}
+
+/// Fails when reports go to who only says that it is a source, so that they can be aimed at others,
+/// or when packets from elsewhere spoil what is measured: tried each.
+#[test]
+fn reports_go_to_sources_alone() {
+    let config = ReceiverConfig { reports: Some(Duration::from_millis(1)), ..config() };
+    let report = receive(config, |to, rtcp| {
+        let bound = |address| UdpSocket::bind((address, 0)).expect("a socket");
+        let (source, its_rtcp, stranger) =
+            (bound("127.0.0.1"), bound("127.0.0.1"), bound("127.0.0.2"));
+        for number in 1..=3 {
+            source.send_to(&rtp(5, number), to).expect("loopback");
+        }
+        for number in 1..=3 {
+            stranger.send_to(&rtp(5, number + 1000), to).expect("loopback");
+        }
+        let sending = rtcp::Sending::default();
+        let said = rtcp::sender_report(5, "x", &sending).expect("a report");
+        its_rtcp.send_to(&said, rtcp).expect("loopback");
+        stranger.send_to(&said, rtcp).expect("loopback");
+        its_rtcp.set_read_timeout(Some(Duration::from_secs(10))).expect("a socket");
+        its_rtcp.recv(&mut [0; 100]).expect("a report");
+        its_rtcp.recv(&mut [0; 100]).expect("a report");
+        stranger.set_nonblocking(true).expect("a socket");
+        assert!(stranger.recv(&mut [0; 100]).is_err());
+    });
+    assert_eq!((report.sources.len(), report.sources[0].received, report.foreign), (1, 3, 3));
+    assert_eq!(report.sources[0].lost, 0);
 }

@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use laxity_core::Span;
+use laxity_daemon::{priority, privileges};
 use laxity_ring::spsc;
 
 pub use clock::{monotonic, thread_cpu, wall};
@@ -89,7 +90,9 @@ impl Server {
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
         // What a batch is made of belongs to one thread, so it is made there.
-        let scheduler = spawn("scheduler", move || thread::run(&plan, to_pools, parts, &ready))?;
+        let scheduler = spawn_after("scheduler", priority::raise, move || {
+            thread::run(&plan, to_pools, parts, &ready)
+        })?;
         is_ready.recv().unwrap_or(Err(ServerError::Stopped))?;
 
         let mut producers = Vec::new();
@@ -173,13 +176,28 @@ impl Drop for Server {
     }
 }
 
-/// Runs `work` on a thread of that name.
+/// Runs `work` on a thread of that name, without privileges.
 pub(crate) fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, ServerError> {
+    spawn_after(name, || {}, work)
+}
+
+/// The same, after `first` has used them.
+fn spawn_after<T: Send + 'static>(
+    name: &str,
+    first: impl FnOnce() + Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, ServerError> {
     let builder = std::thread::Builder::new().name(name.to_owned());
-    builder.spawn(work).map_err(ServerError::system(format!("thread {name}")))
+    let all = move || {
+        first();
+        // The system has no reason to refuse this, and with them the thread works as well.
+        let _ = privileges::drop_all();
+        work()
+    };
+    builder.spawn(all).map_err(ServerError::system(format!("thread {name}")))
 }
 
 /// Streams that start together are spread over a gap, so that they do not all send at once.

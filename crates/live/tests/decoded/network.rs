@@ -30,26 +30,29 @@ impl Network {
         let [server, router, player] = network.namespaces();
         for namespace in [&server, &router, &player] {
             run(&format!("ip netns add {namespace}"))?;
-            run(&format!("ip -n {namespace} link set lo up"))?;
+            run(&format!("{} ip link set lo up", within(namespace)))?;
         }
-        run(&format!("ip -n {server} link add near type veth peer name far netns {router}"))?;
-        run(&format!("ip -n {router} link add near type veth peer name far netns {player}"))?;
+        for (namespace, next) in [(&server, &router), (&router, &player)] {
+            let pair = format!("link add near type veth peer name far netns {next}");
+            run(&format!("{} ip {pair}", within(namespace)))?;
+        }
         for (namespace, device, address) in [
             (&server, "near", "10.0.1.1"),
             (&router, "far", "10.0.1.2"),
             (&router, "near", "10.0.2.1"),
             (&player, "far", "10.0.2.2"),
         ] {
-            run(&format!("ip -n {namespace} address add {address}/24 dev {device}"))?;
-            run(&format!("ip -n {namespace} link set {device} up"))?;
+            let ip = within(namespace) + " ip";
+            run(&format!("{ip} address add {address}/24 dev {device}"))?;
+            run(&format!("{ip} link set {device} up"))?;
         }
-        run(&format!("ip -n {server} route add default via 10.0.1.2"))?;
-        run(&format!("ip -n {player} route add default via 10.0.2.1"))?;
+        run(&format!("{} ip route add default via 10.0.1.2", within(&server)))?;
+        run(&format!("{} ip route add default via 10.0.2.1", within(&player)))?;
+        let at_router = within(&router);
         let forward = ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"];
-        words(&[&["ip", "netns", "exec", &router][..], &forward].concat())?;
-        run(&format!(
-            "tc -n {router} qdisc add dev near root tbf rate {rate}bit burst 3100 limit {limit}"
-        ))?;
+        words(&at_router.split(' ').chain(forward).collect::<Vec<_>>())?;
+        let slow = format!("tbf rate {rate}bit burst 3100 limit {limit}");
+        run(&format!("{at_router} tc qdisc add dev near root {slow}"))?;
         Ok(network)
     }
 
@@ -67,16 +70,16 @@ impl Network {
     /// A command at the player's place.
     pub fn at_player(&self, program: &str) -> Command {
         let [.., player] = self.namespaces();
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &player, program]);
+        let mut command = Command::new("nsenter");
+        command.args([&format!("--net=/run/netns/{player}"), program]);
         command
     }
 
     /// Packets that the slow link's queue had no room for.
     pub fn dropped(&self) -> u64 {
         let [_, router, _] = self.namespaces();
-        let text =
-            words(&["tc", "-n", &router, "-s", "qdisc", "show", "dev", "near"]).expect("runs");
+        let show = format!("{} tc -s qdisc show dev near", within(&router));
+        let text = run(&show).expect("it runs");
         let (_, dropped) = text.split_once("dropped ").expect("tc says so");
         dropped.split(',').next().and_then(|n| n.parse().ok()).expect("a number")
     }
@@ -89,6 +92,12 @@ impl Drop for Network {
             let _ = run(&format!("ip netns delete {namespace}"));
         }
     }
+}
+
+/// The words before a command within a namespace: not `ip netns exec`, `ip -n` and `tc -n`, which mount anew
+/// what not every container lets them.
+fn within(namespace: &str) -> String {
+    format!("nsenter --net=/run/netns/{namespace}")
 }
 
 fn run(line: &str) -> Result<String, String> {

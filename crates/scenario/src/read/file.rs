@@ -16,13 +16,36 @@ pub(crate) fn text(path: &Path) -> Result<String, ScenarioError> {
     let unreadable = |error| ScenarioError::Unreadable { path: path.to_owned(), error };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(unreadable(std::io::Error::other(
+            "it is a directory; name a scenario file in it",
+        )));
+    }
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if is_capture(&bytes) {
+        return Err(unreadable(std::io::Error::other(
+            "it is a capture, not a scenario; `laxity fit` makes a scenario of it, and `laxity \
+             simulate SCENARIO --trace` replays it",
+        )));
+    }
     if bytes.len() as u64 > MAX_FILE {
         return Err(unreadable(std::io::Error::other(
             "it is larger than 16 MB; a scenario is a few kB of TOML",
         )));
     }
     String::from_utf8(bytes).map_err(|e| not_utf8(e.as_bytes(), e.utf8_error().valid_up_to(), path))
+}
+
+/// Whether a file begins as pcap or pcapng do, in either order of bytes.
+fn is_capture(bytes: &[u8]) -> bool {
+    const MAGIC: [[u8; 4]; 5] = [
+        [0xa1, 0xb2, 0xc3, 0xd4],
+        [0xd4, 0xc3, 0xb2, 0xa1],
+        [0xa1, 0xb2, 0x3c, 0x4d],
+        [0x4d, 0x3c, 0xb2, 0xa1],
+        [0x0a, 0x0d, 0x0d, 0x0a],
+    ];
+    bytes.first_chunk().is_some_and(|first| MAGIC.contains(first))
 }
 
 /// Parses a text and has `read` make something of its tables. Nothing comes of a text with

@@ -1,0 +1,177 @@
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::*;
+
+const REQUEST: &[u8] = b"GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+fn any() -> SocketAddr {
+    "127.0.0.1:0".parse().expect("an address")
+}
+
+fn serve(body: &str) -> Server {
+    let body = body.to_owned();
+    let page = Page::new("/page", METRICS, move || Ok(body.clone()));
+    Server::listen(any(), vec![page]).expect("loopback")
+}
+
+fn limited(page: Page, limits: Limits) -> Server {
+    Server::with(any(), vec![page], limits, Capabilities::empty()).expect("loopback")
+}
+
+fn connect(server: &Server) -> TcpStream {
+    TcpStream::connect(server.address()).expect("a connection")
+}
+
+fn ask(server: &Server, request: &[u8]) -> String {
+    let mut stream = connect(server);
+    stream.write_all(request).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// Fails when clients are served one after the other: those that say nothing have reached their
+/// deadlines, and are gone, before the one that asks gets its answer.
+#[test]
+fn silent_clients_hold_nobody_up() {
+    let server = serve("here");
+    let silent: Vec<TcpStream> = (0..10).map(|_| connect(&server)).collect();
+    assert!(ask(&server, REQUEST).ends_with("\r\n\r\nhere"));
+    for mut stream in silent {
+        stream.set_nonblocking(true).expect("a socket");
+        let error = stream.read(&mut [0]).expect_err("nothing was asked");
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+}
+
+/// Fails when new connections are turned away where all places are taken, or the newest one is
+/// closed instead of the oldest.
+#[test]
+fn the_oldest_connection_makes_room() {
+    let limits = Limits { connections: 4, patience: Duration::MAX, ..Limits::default() };
+    let page = Page::new("/page", METRICS, || Ok("here".to_owned()));
+    let server = limited(page, limits);
+    let mut silent: Vec<TcpStream> = (0..9).map(|_| connect(&server)).collect();
+    assert!(ask(&server, REQUEST).ends_with("here"));
+    let (old, new) = silent.split_at_mut(6);
+    for stream in old {
+        assert_eq!(stream.read(&mut [0]).expect("an end"), 0);
+    }
+    for stream in new {
+        stream.set_nonblocking(true).expect("a socket");
+        assert!(stream.read(&mut [0]).is_err());
+    }
+}
+
+/// Fails when the server waits for a client that takes its page slowly: tried with a time limit
+/// for each write. Then the reader gets all of it.
+#[test]
+fn slow_readers_do_not_hold_up_the_end() {
+    const BYTES: usize = 24 << 20;
+    let server = serve(&"x".repeat(BYTES));
+    let mut stream = connect(&server);
+    stream.write_all(REQUEST).expect("a request");
+    let taken = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&taken);
+    let reader = std::thread::spawn(move || {
+        let mut buffer = vec![0; 256 << 10];
+        while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
+            count.fetch_add(bytes, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    while taken.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    drop(server);
+    reader.join().expect("a reader");
+    assert!(taken.load(Ordering::Relaxed) < BYTES);
+}
+
+/// Fails when a client may take as long as it likes, with its request or with the answer, so also
+/// when the deadline moves with each byte.
+#[test]
+fn clients_have_a_deadline() {
+    const BYTES: usize = 24 << 20;
+    let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
+    let body = "x".repeat(BYTES);
+    let page = Page::new("/page", METRICS, move || Ok(body.clone()));
+    let server = limited(page, limits);
+
+    let mut slow = connect(&server);
+    // It ends, or the server hangs up: sooner or later a byte is refused.
+    while slow.write_all(b"x").is_ok() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    let mut slow = connect(&server);
+    slow.write_all(REQUEST).expect("a request");
+    let (mut buffer, mut taken) = (vec![0; 64 << 10], 0);
+    while let Ok(bytes @ 1..) = slow.read(&mut buffer) {
+        taken += bytes;
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(taken < BYTES, "all {taken} bytes");
+}
+
+/// Fails when each request makes its page anew.
+#[test]
+fn a_page_is_made_once_for_all_who_ask_soon() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let page =
+        Page::new("/page", METRICS, move || Ok(count.fetch_add(1, Ordering::Relaxed).to_string()));
+    let always = Limits { fresh: Duration::MAX, ..Limits::default() };
+    let server = limited(page, always);
+    for _ in 0..5 {
+        assert!(ask(&server, REQUEST).ends_with("\r\n\r\n0"));
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 1);
+
+    let count = Arc::clone(&made);
+    let page =
+        Page::new("/page", METRICS, move || Ok(count.fetch_add(1, Ordering::Relaxed).to_string()));
+    let never = Limits { fresh: Duration::ZERO, ..Limits::default() };
+    let server = limited(page, never);
+    for n in 1..4 {
+        assert!(ask(&server, REQUEST).ends_with(&format!("\r\n\r\n{n}")));
+    }
+}
+
+/// A page of another site may have its name resolve to this machine; a browser then asks here under
+/// that name. Fails when `Host` is not looked at, or only its beginning is.
+#[test]
+fn only_loopback_is_answered_as_a_host() {
+    let server = serve("here");
+    let status = |host: &str| {
+        let answer = ask(&server, format!("GET /page HTTP/1.1\r\n{host}\r\n\r\n").as_bytes());
+        answer.split(' ').nth(1).expect("a status").to_owned()
+    };
+    for good in
+        ["localhost", "LocalHost:9402", "127.0.0.1", "127.0.0.1:9402", "127.3.2.1:80", "[::1]:9402"]
+    {
+        assert_eq!(status(&format!("Host: {good}")), "200", "{good}");
+    }
+    assert_eq!(status("hOsT:\tlocalhost \r\nAccept: */*"), "200");
+    for bad in [
+        "example.org",
+        "example.org:9402",
+        "localhost.example.org",
+        "127.0.0.1.example.org",
+        "192.0.2.1",
+        "[2001:db8::1]",
+        // Not a number.
+        &format!("{}:http", "localhost"),
+        "",
+    ] {
+        assert_eq!(status(&format!("Host: {bad}")), "421", "{bad}");
+    }
+    assert_eq!(status("Host: localhost\r\nHost: example.org"), "400");
+    assert_eq!(status("Accept: */*"), "400");
+    // Before 1.1 there need be none.
+    assert!(ask(&server, b"GET /page HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
+}
