@@ -1,9 +1,9 @@
 //! From a scenario to a verdict and the curves behind it.
 
-use laxity_core::Bytes;
+use laxity_core::{Bytes, Rate};
 use laxity_curve::{
-    Curve, CurveError, LinkSpec, Residual, check_shifted_line, check_two_segment, fit_shifted_line,
-    fit_two_segment,
+    Curve, CurveError, Envelope, LinkSpec, MAX_BURST, Residual, check_shifted_line,
+    check_two_segment, fit_shifted_line, fit_two_segment,
 };
 use laxity_experiments::polyline::{bytes, float, polyline};
 use laxity_report::ResidualPlot;
@@ -40,11 +40,15 @@ pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
     let suggestions = laxity_curve::suggest(&link, &flows)?;
     let residual = Residual::new(&link, &flows).ok();
     let names = scenario.realtime.iter().map(|f| f.name.clone());
-    let rows = verdict.demand.iter().zip(suggestions).map(|(demand, s)| FlowCheck {
+    let rows = verdict.demand.iter().zip(suggestions).zip(&flows);
+    let rows = rows.map(|((demand, s), flow)| FlowCheck {
         demand_bytes: demand.0,
         min_deadline_ns: s.min_deadline.map(|d| d.0),
         max_rate: s.max_rate.map(print_rate),
         max_burst: s.max_burst.map(print_bytes),
+        rate_is_peak: s.max_rate.is_some() && s.max_rate == peak(&flow.envelope),
+        burst_is_limit: s.max_burst == Some(MAX_BURST),
+        strict: s.strict,
     });
     let some = !scenario.realtime.is_empty();
     Ok(CheckResult {
@@ -55,6 +59,14 @@ pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| corners(r.effective())).unwrap_or_default(),
     })
+}
+
+/// The rate beyond which the long-term rate of an envelope has no effect.
+fn peak(envelope: &Envelope) -> Option<Rate> {
+    match envelope.lines() {
+        Some([.., before, _]) => Some(before.rate),
+        _ => None,
+    }
 }
 
 /// Corner points for printing: time rounded down, bytes, slope in B/s.

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use laxity_core::Bytes;
 use laxity_curve::Rational;
 use laxity_experiments::PAPERS;
+use laxity_scenario::quantity;
 use laxity_stream::Tolerance;
 
 use crate::cpu::args::CpuCommand;
 use crate::link::args::{LinkCommand, WatchArgs};
+
+/// `--memory` below this would leave nothing to compute with.
+const LEAST_MEMORY: Bytes = Bytes(64_000_000);
 
 /// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
 /// best effort gets the lowest delay that this permits.
@@ -87,6 +92,14 @@ impl From<BlockingArg> for laxity_curve::Blocking {
     }
 }
 
+/// What commands that compute may use.
+#[derive(Debug, Args)]
+pub struct ResourceArgs {
+    /// The most memory that the command may use before it gives up.
+    #[arg(long, value_name = "SIZE", default_value = "2 GB", value_parser = parse_memory)]
+    pub memory: Bytes,
+}
+
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The scenario file.
@@ -100,6 +113,8 @@ pub struct CheckArgs {
     /// Also write a page with the residual capacity.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -117,7 +132,7 @@ pub struct SimulateArgs {
     pub seeds: Option<Seeds>,
     /// How long packets arrive or tasks run, such as `360s`; the default is 60 s for links, 10 s
     /// for streams and CPUs.
-    #[arg(long, conflicts_with = "trace")]
+    #[arg(long, conflicts_with = "trace", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Replay a CSV trace or a capture instead of the scenario's sources.
     #[arg(long, value_name = "F.csv|F.pcap|F.pcapng")]
@@ -149,6 +164,8 @@ pub struct SimulateArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
 }
 
 /// What tells the flows of a capture apart.
@@ -201,6 +218,8 @@ pub struct FitArgs {
     /// Write the scenario to a file.
     #[arg(short, long, value_name = "F.toml")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -223,6 +242,8 @@ pub struct ReproduceArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
 }
 
 fn papers() -> PossibleValuesParser {
@@ -293,8 +314,14 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "X/Y", default_value = "0/1")]
     pub tolerance: Tolerance,
     /// Ticks a second of the timestamps: 48000 for Opus, 90000 for video.
-    #[arg(long, value_name = "HZ", default_value = "90000")]
+    #[arg(long, value_name = "HZ", default_value = "90000",
+          value_parser = clap::value_parser!(u32).range(1..))]
     pub clock: u32,
+    /// Measure so many sources at most, each in some 32 KiB; of the places that are left one
+    /// address gets half.
+    #[arg(long, value_name = "N", default_value = "256",
+          value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    pub sources: u32,
     /// How long to receive, such as `10s`; until Ctrl-C when absent.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
@@ -363,6 +390,15 @@ fn parse_seeds(text: &str) -> Result<Seeds, String> {
         return Err("that is more than 10000 seeds".to_owned());
     }
     Ok(Seeds { first, last })
+}
+
+/// A size of memory that leaves room for the command itself.
+fn parse_memory(text: &str) -> Result<Bytes, String> {
+    let size = quantity::bytes(text).map_err(|e| format!("{}; {}", e.reason(), e.remedy()))?;
+    if size < LEAST_MEMORY {
+        return Err("less than the command itself needs; give at least 64 MB".to_owned());
+    }
+    Ok(size)
 }
 
 /// A decimal number from 0 to 1, exactly.

@@ -8,11 +8,14 @@ use laxity_scenario::model::Scenario;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};
-use crate::{analysis, cpus, output, streams};
+use crate::{analysis, cpus, files, output, streams};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    match Document::read(&args.scenario).map_err(Failure::input)? {
+    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    files::read_scenario(&args.scenario, &document);
+    files::plan([("--report", args.report.as_ref())])?;
+    match document {
         Document::Link(mut scenario) => {
             if let Some(blocking) = args.blocking {
                 scenario.policy.blocking = blocking.into();

@@ -10,8 +10,16 @@ use crate::warning;
 
 /// The answer is no: not admitted, refused, a guaranteed deadline missed.
 pub const NO: u8 = 1;
+/// Bad usage or input.
+pub const BAD_INPUT: u8 = 2;
 /// Interrupted, with what was finished written.
 pub const INTERRUPTED: u8 = 130;
+
+#[cfg(not(feature = "kernel"))]
+const WITHOUT: &str = "this laxity was built without the kernel's part";
+#[cfg(not(feature = "kernel"))]
+const BUILD: &str = "`make build KERNEL=1` builds it with clang 16 or newer, pkg-config, libelf and zlib, and says \
+                     what is missing";
 
 /// Why the command could not do its work.
 #[derive(Debug)]
@@ -34,14 +42,35 @@ impl Failure {
         Failure::Input(error.to_string())
     }
 
-    /// What only a build with the kernel's part can do.
+    /// What only a build with the kernel's part can do to links. On a kernel that cannot run it, to
+    /// build it would be for nothing.
     #[cfg(not(feature = "kernel"))]
-    pub fn without_kernel<T>() -> Result<T, Failure> {
-        Err(Failure::Lacking(
-            "this laxity was built without the kernel's part; `make build KERNEL=1` builds it with \
-             clang 16 or newer, libelf and zlib, and says what is missing"
-                .into(),
-        ))
+    pub fn without_kernel_for_links<T>() -> Result<T, Failure> {
+        let types = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+        let wanted = b"bpf_struct_ops_Qdisc_ops";
+        let runs = types.windows(wanted.len()).any(|window| window == wanted);
+        let can = "`laxity link bridge` and `laxity link tun` do without: they schedule in user space, \
+                   and their --status and --listen say what they did";
+        Err(Failure::Lacking(match runs {
+            true => format!("{WITHOUT}; {BUILD}. {can}"),
+            false => format!(
+                "{WITHOUT}, and this kernel could not run it: that takes Linux 6.16 or later with \
+                 CONFIG_NET_SCH_BPF. {can}"
+            ),
+        }))
+    }
+
+    /// The same of CPUs.
+    #[cfg(not(feature = "kernel"))]
+    pub fn without_kernel_for_cpus<T>() -> Result<T, Failure> {
+        let runs = std::path::Path::new("/sys/kernel/sched_ext").exists();
+        Err(Failure::Lacking(match runs {
+            true => format!("{WITHOUT}; {BUILD}"),
+            false => format!(
+                "{WITHOUT}, and this kernel could not run it: that takes Linux 6.18 or later with \
+                 CONFIG_SCHED_CLASS_EXT"
+            ),
+        }))
     }
 
     /// A quantity on the command line that cannot be used.
@@ -91,7 +120,7 @@ impl Failure {
     pub fn code(&self) -> ExitCode {
         match self {
             Failure::Refused(_) => ExitCode::from(NO),
-            Failure::Input(_) => ExitCode::from(2),
+            Failure::Input(_) => ExitCode::from(BAD_INPUT),
             Failure::Lacking(_) => ExitCode::from(3),
             Failure::Internal(_) => ExitCode::from(4),
             Failure::Closed => ExitCode::SUCCESS,

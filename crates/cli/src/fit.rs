@@ -12,7 +12,7 @@ use laxity_sim::fit::{Fit, FlowFit, Options, Sample, fit};
 
 use crate::args::FitArgs;
 use crate::failure::Failure;
-use crate::{output, warning};
+use crate::{files, output, warning};
 
 /// Larger than any packet on a wire: jumbo frames hold 9000 B and headers.
 const LARGEST_FRAME: u64 = 9216;
@@ -23,6 +23,8 @@ const WIDTH: usize = 100;
 /// Runs the command.
 pub fn run(args: &FitArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
+    files::read([args.capture.as_path()]);
+    files::plan([("--output", args.output.as_ref())])?;
     let sample = Sample::read(&args.capture).map_err(Failure::input)?;
     if let Some(report) = &sample.capture {
         warning::faults(&args.capture, report);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use laxity_daemon::privileges;
 use laxity_sim::Control;
 
 /// A control that Ctrl-C stops.
@@ -10,11 +11,18 @@ pub fn control() -> Arc<Control> {
     let control = Arc::new(Control::default());
     let (asked, stop) = (AtomicBool::new(false), Arc::clone(&control));
     // Without a handler Ctrl-C ends the process as usual, which loses only the partial result.
-    let _ = ctrlc::set_handler(move || {
+    let handle = move || {
         if asked.swap(true, Ordering::Relaxed) {
+            crate::files::abandon();
             std::process::exit(i32::from(crate::failure::INTERRUPTED));
         }
         stop.stop();
+    };
+    // The thread that waits for it has the privileges of the one that starts it, and needs none.
+    let started = std::thread::spawn(move || {
+        let _ = privileges::drop_all();
+        let _ = ctrlc::set_handler(handle);
     });
+    let _ = started.join();
     control
 }

@@ -7,12 +7,15 @@ mod args;
 mod bench;
 mod bridge;
 mod check;
+mod confine;
 mod cpu;
 mod cpus;
 mod failure;
+mod files;
 mod fit;
 mod interrupt;
 mod link;
+mod memory;
 mod output;
 mod progress;
 mod recorder;
@@ -34,6 +37,16 @@ use args::{Command, Laxity};
 fn main() -> ExitCode {
     // clap exits with 2 on bad usage and with 0 after --help, as agreed.
     let arguments = Laxity::parse();
+    let resources = match &arguments.command {
+        Command::Check(args) => Some(&args.resources),
+        Command::Simulate(args) => Some(&args.resources),
+        Command::Fit(args) => Some(&args.resources),
+        Command::Reproduce(args) => Some(&args.resources),
+        _ => None,
+    };
+    if let Some(resources) = resources {
+        memory::limit(resources.memory);
+    }
     let done = match &arguments.command {
         Command::Check(args) => check::run(args),
         Command::Simulate(args) => simulate::run(args),

@@ -7,6 +7,7 @@ use laxity_report::text::Style;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::files::Pending;
 
 /// Prints a result to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -23,9 +24,12 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Writes a file as a whole.
+/// Writes a file as a whole, or leaves it as it was.
 pub fn file(path: &Path, contents: &str) -> Result<(), Failure> {
-    std::fs::write(path, contents).map_err(|e| Failure::write(&path.display().to_string(), &e))
+    let (mut file, pending) = Pending::create(path)?;
+    file.write_all(contents.as_bytes())
+        .map_err(|e| Failure::write(&path.display().to_string(), &e))?;
+    pending.complete()
 }
 
 /// Colour only on a terminal, and never against the user's will (`NO_COLOR`).

@@ -15,11 +15,14 @@ use laxity_sim::measure::UNSERVED;
 use laxity_trace::{LinkType, PcapngWriter, SimPacket};
 
 use crate::failure::Failure;
+use crate::files::Pending;
 
 /// Writes what happens to each packet, policy after policy.
 pub struct Recorder<'a> {
     rows: Option<PacketWriter<File>>,
     capture: Option<(PcapngWriter<BufWriter<File>>, u32)>,
+    /// The files of both.
+    files: Vec<Pending>,
     /// The capture holds one policy's departures.
     captured: Option<String>,
     names: Vec<&'a str>,
@@ -37,8 +40,11 @@ impl<'a> Recorder<'a> {
         capture: Option<&Path>,
         scenario: &'a Scenario,
     ) -> Result<Recorder<'a>, Failure> {
-        let create = |path: &Path| {
-            File::create(path).map_err(|e| Failure::write(&path.display().to_string(), &e))
+        let mut files = Vec::new();
+        let mut create = |path: &Path| {
+            let (file, pending) = Pending::create(path)?;
+            files.push(pending);
+            Ok::<_, Failure>(file)
         };
         let rows = match packets {
             Some(path) => {
@@ -63,6 +69,7 @@ impl<'a> Recorder<'a> {
         Ok(Recorder {
             rows,
             capture,
+            files,
             captured: None,
             names: scenario.flow_names().collect(),
             dscp: dscp.collect(),
@@ -108,7 +115,7 @@ impl<'a> Recorder<'a> {
         if let Some((capture, _)) = self.capture {
             capture.finish().map_err(|e| Failure::Internal(format!("--pcap-out: {e}")))?;
         }
-        Ok(())
+        self.files.into_iter().try_for_each(Pending::complete)
     }
 
     fn row(&mut self, packet: &Packet, row: &Row) {

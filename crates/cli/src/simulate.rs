@@ -20,14 +20,25 @@ use crate::args::{Seeds, SimulateArgs};
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::{analysis, check, cpus, interrupt, output, streams, warning};
+use crate::{analysis, check, cpus, files, interrupt, output, streams, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(60_000);
 
 /// Runs the command.
 pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
-    match Document::read(&args.scenario).map_err(Failure::input)? {
+    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    files::read_scenario(&args.scenario, &document);
+    files::read(args.trace.as_deref());
+    files::plan([
+        ("--packets", args.packets.as_ref()),
+        ("--pcap-out", args.pcap_out.as_ref()),
+        ("--trace-out", args.trace_out.as_ref()),
+        ("--slices", args.slices.as_ref()),
+        ("--jobs", args.jobs.as_ref()),
+        ("--report", args.report.as_ref()),
+    ])?;
+    match document {
         Document::Link(mut scenario) => {
             if let Some(blocking) = args.blocking {
                 scenario.policy.blocking = blocking.into();

@@ -75,6 +75,19 @@ pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
 pub fn man(directory: &Path) -> Result<ExitCode, Failure> {
     let failed = |e: std::io::Error| Failure::write(&directory.display().to_string(), &e);
     std::fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(Laxity::command(), directory).map_err(failed)?;
+    let mut command = Laxity::command().disable_help_subcommand(true);
+    command.build();
+    man_pages(&command, directory)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A page for a command and each below it, named as clap names them.
+fn man_pages(command: &clap::Command, directory: &Path) -> Result<(), Failure> {
+    let page = clap_mangen::Man::new(command.clone());
+    let path = directory.join(page.get_filename());
+    let mut text = Vec::new();
+    page.render(&mut text).map_err(|e| Failure::write(&path.display().to_string(), &e))?;
+    output::file(&path, &String::from_utf8_lossy(&text))?;
+    let below = command.get_subcommands().filter(|c| !c.is_hide_set());
+    below.into_iter().try_for_each(|c| man_pages(c, directory))
 }

@@ -19,12 +19,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["core"]),
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
     ("report", &["core", "scenario"]),
-    ("live", &["core", "ring", "stream", "link", "scenario"]),
+    ("daemon", &[]),
+    ("live", &["core", "ring", "stream", "link", "scenario", "daemon"]),
     ("kernel", &["core", "curve", "link", "cpu", "scenario"]),
     ("reserve", &[]),
     ("reserve-c", &["reserve"]),
-    ("broker", &["core", "cpu", "kernel", "reserve"]),
-    ("wire", &["core", "curve", "link", "scenario", "trace", "sim"]),
+    ("broker", &["core", "cpu", "kernel", "reserve", "daemon"]),
+    ("wire", &["core", "curve", "link", "scenario", "trace", "sim", "daemon"]),
     ("bench", &["core", "curve", "ring", "link", "stream", "cpu", "scenario", "trace", "sim"]),
     (
         "experiments",
@@ -51,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "wire",
             "reserve",
             "broker",
+            "daemon",
         ],
     ),
 ];
@@ -210,4 +212,38 @@ fn the_scripts_ask_for_the_rust_that_cargo_asks_for() {
     let version = env!("CARGO_PKG_RUST_VERSION");
     assert!(text("scripts/common.sh").contains(&format!("\nrust_least={version}\n")));
     assert!(text("README.md").contains(&format!("Rust {version}")));
+}
+
+// Fails when a test starts a program that `make test` does not look for: tried with `kill`, which
+// machines without procps lack.
+#[test]
+fn programs_that_tests_start_are_looked_for() {
+    let looked_for = text("scripts/test.sh") + &text("scripts/needs.sh");
+    // Of coreutils and binutils, which come with a shell and a linker, and of the packages of programs
+    // that are looked for.
+    let usual = [
+        "cat",
+        "true",
+        "sleep",
+        "strip",
+        "nsenter",
+        "setpriv",
+        "taskset",
+        "systemd-socket-activate",
+    ];
+    let tests = files().into_iter().filter(|path| path.ends_with(".rs") && path.contains("test"));
+    let mut seen = 0;
+    for path in tests {
+        let text = text(&path);
+        for rest in text.split("Command::new(\"").skip(1) {
+            let name = rest.split('"').next().unwrap_or_default();
+            seen += 1;
+            let looked = looked_for.split([' ', '\n']).any(|word| word == name);
+            assert!(
+                looked || usual.contains(&name) || name.starts_with("/proc/"),
+                "{path} starts {name}: note it in scripts/test.sh, or do without"
+            );
+        }
+    }
+    assert!(seen > 10, "{seen}");
 }

@@ -5,7 +5,7 @@
 mod network;
 mod support;
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use laxity_core::Span;
 use laxity_wire::device::Device;
@@ -13,26 +13,25 @@ use laxity_wire::offload;
 use network::scenarios::{FLOWS, VOICE, family_with, parsed};
 use network::traffic::{self, Receivers};
 use network::{LINK, Network, RECEIVER, SENDER, until};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-use support::{Folder, Ran, file, laxity};
+use support::{Folder, Process, Ran, file, laxity};
 
 /// Without a credit, so that the command finds one.
 fn scenario() -> String {
     family_with("credit = \"1 ms\"\n", "").replace("\"exact\"", "\"slack\"")
 }
 
-fn start(network: &Network, scenario: &str, more: &[&str]) -> Child {
+fn start(network: &Network, scenario: &str, more: &[&str]) -> Process {
     let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
     command.args(["link", "bridge", scenario, "--in", "in", "--out", "out"]).args(more);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("it starts")
+    Process::new(command.spawn().expect("it starts"))
 }
 
-fn end(child: Child, signal: Signal) -> Ran {
-    let pid = Pid::from_child(&child);
-    kill_process(pid, signal).expect("it runs");
-    Ran::of(child.wait_with_output().expect("it ends"))
+fn end(process: Process, signal: Signal) -> Ran {
+    process.signal(signal);
+    process.ended()
 }
 
 /// Sends what the scenario's sources say from a namespace; says how many voice packets came. All
@@ -80,13 +79,13 @@ fn it_may_be_killed_at_any_time() {
     for io in ["packet", "xdp"] {
         let Some(network) = network::network() else { return };
         let before = features(&network);
-        let child = start(&network, &path, &["--io", io]);
+        let process = start(&network, &path, &["--io", io]);
         traffic::warm_up(&network);
         pass(&network, SENDER);
         // In the midst of traffic.
         let arrivals = traffic::arrivals(&parsed(&scenario()), 2, Span::from_millis(200));
         let sending = traffic::send(&network, arrivals, FLOWS);
-        let killed = end(child, Signal::KILL);
+        let killed = end(process, Signal::KILL);
         assert_eq!(killed.code, None, "{killed:?}");
         sending.join().expect("it sends");
         for device in ["in", "out"] {
@@ -98,11 +97,11 @@ fn it_may_be_killed_at_any_time() {
         }
         let file = folder.path(&format!("status-{io}.json"));
         let more = ["--io", io, "--status", &file, "--policy", "exact", "--compare"];
-        let child = start(&network, &path, &more);
+        let process = start(&network, &path, &more);
         traffic::warm_up(&network);
         let came = pass(&network, SENDER);
         let seen = status(&file, came);
-        let ended = end(child, Signal::TERM);
+        let ended = end(process, Signal::TERM);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.out.contains("voice") && ended.out.contains("simulated"), "{}", ended.out);
         assert!(ended.err.contains("passed on as it comes"), "{}", ended.err);
@@ -125,7 +124,7 @@ fn it_says_which_interface_was_removed() {
         let Some(network) = network::network() else { return };
         let file = folder.path(&format!("status-{with_its_namespace}.json"));
         let more = ["--reverse", &path, "--json", "--status", &file];
-        let child = start(&network, &path, &more);
+        let process = start(&network, &path, &more);
         traffic::warm_up(&network);
         let arrivals = traffic::arrivals(&parsed(&scenario()), 3, Span::from_millis(1500));
         let sending = traffic::send(&network, arrivals, FLOWS);
@@ -136,7 +135,7 @@ fn it_says_which_interface_was_removed() {
         } else {
             network.ip(LINK, "link delete out").expect("it goes");
         }
-        let ended = Ran::of(child.wait_with_output().expect("it ends by itself"));
+        let ended = process.ended();
         assert_eq!(ended.code, Some(4), "{ended:?}");
         assert!(ended.err.contains("the interface out was removed"), "{}", ended.err);
         let status: Value = serde_json::from_str(&ended.out).expect("what was done is printed");
@@ -150,7 +149,7 @@ fn it_says_which_interface_was_removed() {
 /// Fails when a tunnel outlives its link, or its packets do not come.
 #[test]
 fn a_tunnel_goes_with_its_link() {
-    let Some(network) = network::network() else { return };
+    let Some(network) = network::network_with_tunnels() else { return };
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
     let folder = Folder::new("tunnel");
     let path = folder.write("link.toml", scenario());
@@ -158,11 +157,15 @@ fn a_tunnel_goes_with_its_link() {
         let mut command = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
         command.args(["link", "tun", &path, "--name", "tun7", "--out", "out", "--json"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().expect("it starts");
-        until("there is a tunnel", || network.ip(LINK, "link set tun7 up").is_ok());
+        let mut process = Process::new(command.spawn().expect("it starts"));
+        until("there is a tunnel", || {
+            let ended = process.child().try_wait().expect("a child");
+            assert_eq!(ended, None, "it ended without a tunnel");
+            network.ip(LINK, "link set tun7 up").is_ok()
+        });
         network.ip(LINK, "route add 10.9.0.2/32 dev tun7 src 10.9.0.1").expect("it is up");
         let came = pass(&network, LINK);
-        let ended = end(child, signal);
+        let ended = end(process, signal);
         until("the tunnel is gone", || network.ip(LINK, "link show tun7").is_err());
         if signal == Signal::TERM {
             assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -52,6 +52,28 @@ fn systemd_understands_the_units() {
     understood_by_systemd(&folder, &units);
 }
 
+/// Fails when a unit can do much that it need not: tried without its filters of system
+/// calls. Where this systemd cannot say, nothing is tested.
+#[test]
+fn units_are_confined() {
+    let units = UNITS.iter().filter(|name| name.ends_with(".service"));
+    for name in units.copied().chain(["laxity-link@.service"]) {
+        let unit = file(&format!("packaging/{name}"));
+        let mut analyze = std::process::Command::new("systemd-analyze");
+        analyze.args(["security", "--offline=true", "--no-pager", "--threshold=30"]).arg(&unit);
+        let Ok(output) = analyze.output() else {
+            eprintln!("skipped: there is no systemd-analyze");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        if !said.contains("Overall exposure level") {
+            eprintln!("skipped: this systemd-analyze does not judge files");
+            return;
+        }
+        assert!(output.status.success(), "{name}: {said}");
+    }
+}
+
 /// Without a scheduler there is nothing to ask: 3 where the machine or the build lacks something,
 /// 1 where it could be up and is not.
 #[test]

@@ -25,9 +25,16 @@ fn what_cannot_be_brought_up_is_refused_with_a_reason() {
         up(&file(FAMILY), &[]).fails(2, &["no-such-one", "ip link"]);
         laxity(&["link", "down", "--dev", "no-such-one"]).fails(2, &["no-such-one"]);
     } else {
-        up(&file(FAMILY), &[]).fails(3, &["KERNEL=1"]);
-        laxity(&["link", "status"]).fails(3, &["KERNEL=1"]);
-        laxity(&["top"]).fails(3, &["KERNEL=1"]);
+        let types = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+        let runs = types.windows(8).any(|w| w == b"Qdisc_op") && {
+            let wanted = b"bpf_struct_ops_Qdisc_ops";
+            types.windows(wanted.len()).any(|w| w == wanted)
+        };
+        // To build it is advice only where the kernel could run it.
+        let remedy = if runs { "KERNEL=1" } else { "CONFIG_NET_SCH_BPF" };
+        up(&file(FAMILY), &[]).fails(3, &[remedy, "laxity link bridge"]);
+        laxity(&["link", "status"]).fails(3, &[remedy, "--status"]);
+        laxity(&["top"]).fails(3, &[remedy, "--status"]);
     }
 }
 

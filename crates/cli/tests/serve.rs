@@ -4,14 +4,16 @@ mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Stdio};
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
-use support::{Folder, Ran, command, file, laxity};
+use support::{Folder, Process, Ran, command, file, laxity};
 
 /// A command that runs until it is told to stop.
 struct Running {
-    child: Child,
+    process: Process,
     words: BufReader<ChildStderr>,
 }
 
@@ -21,7 +23,7 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
         let words = BufReader::new(child.stderr.take().expect("it was asked for"));
-        Running { child, words }
+        Running { process: Process::new(child), words }
     }
 
     /// Reads what it says up to the line that has `word`.
@@ -40,25 +42,16 @@ impl Running {
     }
 
     fn interrupt(&self) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
-        assert!(sent.success());
+        self.process.signal(Signal::INT);
     }
 
     fn end(mut self) -> Ran {
         let mut out = String::new();
-        let pipe = self.child.stdout.as_mut().expect("it was asked for");
+        let pipe = self.process.child().stdout.as_mut().expect("it was asked for");
         pipe.read_to_string(&mut out).expect("standard output is UTF-8");
         let mut err = String::new();
         self.words.read_to_string(&mut err).expect("standard error is UTF-8");
-        Ran { code: self.child.wait().expect("it ends").code(), out, err }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Ran { code: self.process.child().wait().expect("it ends").code(), out, err }
     }
 }
 
@@ -151,7 +144,7 @@ fn a_server_serves_answers_and_stops() {
         port + 30
     );
     let more = UdpSocket::bind(("127.0.0.1", port + 30)).unwrap();
-    more.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    more.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     ask(&socket, &add);
     let mut packet = [0; 200];
     for _ in 0..20 {
@@ -164,7 +157,7 @@ fn a_server_serves_answers_and_stops() {
 
     let mut page = String::new();
     let mut connection = TcpStream::connect(&metrics).unwrap();
-    write!(connection, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    write!(connection, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     connection.read_to_string(&mut page).unwrap();
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.contains(r#"stream="more""#) && page.contains(r#"stream="video-2""#), "{page}");
@@ -194,6 +187,61 @@ fn a_server_serves_answers_and_stops() {
     assert!(!std::path::Path::new(&socket).exists(), "the control socket was left behind");
 }
 
+/// What the kernel says of each thread of a process.
+fn threads(child: &std::process::Child) -> Vec<String> {
+    let folder = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("a process");
+    let status = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("status"));
+    folder.filter_map(|entry| status(entry.ok()?).ok()).collect()
+}
+
+/// Fails when a thread keeps capabilities, a way to new ones, or system calls that it never makes;
+/// and when the scheduler does not go before others.
+#[test]
+fn privileges_are_given_back() {
+    let folder = Folder::new("serve-privileges");
+    let file = folder.write("server.toml", scenario(9));
+    let (socket, any) = (folder.path("control"), "127.0.0.1:0");
+    let serve = ["stream", "serve", &file, "--control", &socket, "--metrics", any, "--rtcp", any];
+    let receive = ["stream", "receive", any];
+    let filtered = std::path::Path::new("/proc/sys/kernel/seccomp").exists();
+    for (arguments, says, least) in [(&serve[..], "serving", 6), (&receive[..], "receiving", 2)] {
+        let mut running = Running::start(arguments);
+        running.says(says);
+        let given_back = |status: &String| {
+            let has = |line: &str| status.lines().any(|l| l == line);
+            has("CapEff:\t0000000000000000")
+                && has("CapPrm:\t0000000000000000")
+                && has("NoNewPrivs:\t1")
+                && (!filtered || has("Seccomp:\t2"))
+        };
+        // Threads may begin after it has said that it serves.
+        let mut seen = threads(running.process.child());
+        for _ in 0..500 {
+            if seen.len() >= least && seen.iter().all(given_back) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+            seen = threads(running.process.child());
+        }
+        let missing: Vec<_> = seen.iter().filter(|status| !given_back(status)).collect();
+        assert!(seen.len() >= least && missing.is_empty(), "{} threads, {missing:?}", seen.len());
+        if says == "serving" && may_raise() {
+            let scheduler = seen.iter().find(|status| status.starts_with("Name:\tscheduler"));
+            let pid =
+                scheduler.and_then(|status| status.lines().find_map(|l| l.strip_prefix("Pid:\t")));
+            let pid = pid.and_then(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?));
+            assert_eq!(rustix::process::getpriority_process(pid).ok(), Some(-20));
+        }
+        running.interrupt();
+        assert_eq!(running.end().code, Some(0));
+    }
+}
+
+fn may_raise() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE))
+}
+
 /// Fails when a server starts on what it cannot serve, or does not say what to do.
 #[test]
 fn what_cannot_be_served_is_refused() {
@@ -218,8 +266,17 @@ fn what_cannot_be_served_is_refused() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     laxity(&["stream", "receive", &taken]).fails(2, &[&taken, "choose another"]);
-    laxity(&["stream", "control", &folder.path("none"), "{}"]).fails(2, &["--control"]);
-    laxity(&["stream", "control", &folder.path("none"), "{"]).fails(2, &["not JSON"]);
+    let none = folder.path("none");
+    laxity(&["stream", "control", &none, r#"{"list": {}}"#]).fails(2, &["--control"]);
+    // What is no request is bad input, whatever kind of text it is.
+    laxity(&["stream", "control", &none, r#"{"nope": {}}"#]).fails(2, &["nope", "--help"]);
+    let plain = folder.write("plain", String::new());
+    laxity(&["stream", "serve", &fine, "--control", &plain])
+        .fails(2, &[&plain, "no socket", "choose another"]);
+    laxity(&["stream", "receive", &taken, "--clock", "0"]).fails(2, &["--clock", "0"]);
+    let last = laxity(&["stream", "receive", "127.0.0.1:65535", "--duration", "1ms"]);
+    assert!(last.code == Some(2) || last.err.contains("a port below 65535"), "{last:?}");
+    laxity(&["stream", "control", &none, "{"]).fails(2, &["not JSON"]);
 }
 
 /// The scenario that comes with the command is served as it is, under each kind of policy.

@@ -78,3 +78,18 @@ fn the_committed_scenarios_are_admitted() {
     }
     assert!(count >= 9, "{count}");
 }
+
+/// A prefix that units, pkg-config or sed would misread is refused before anything is built. The
+/// build is out of reach, should it come to that.
+///
+/// Fails when such a prefix is taken: the units then named another file, with status 0.
+#[test]
+fn prefixes_that_units_cannot_hold_are_refused() {
+    for prefix in ["/x/a&b", "/x/a b", "/x/a|b", "/x/a%b", "x"] {
+        let mut install = std::process::Command::new("bash");
+        install.arg(file("scripts/install.sh")).env("PREFIX", prefix).env("PATH", "/usr/bin:/bin");
+        let output = install.current_dir(file("")).output().expect("bash starts");
+        assert_eq!(output.status.code(), Some(2), "{prefix}: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("PREFIX"), "{output:?}");
+    }
+}

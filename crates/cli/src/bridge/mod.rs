@@ -25,6 +25,7 @@ use self::compared::compared;
 use self::schedule::{schedule, span};
 use self::status::Status;
 use self::watch::{serve, with, write_status};
+use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
 use crate::link::table;
 use crate::{interrupt, output, warning};
@@ -39,15 +40,16 @@ impl From<WireError> for Failure {
     fn from(error: WireError) -> Failure {
         let text = error.to_string();
         match error {
-            WireError::NotPermitted { .. } | WireError::NotSupported { .. } => {
-                Failure::Lacking(text)
-            }
+            WireError::NotPermitted { .. }
+            | WireError::NotSupported { .. }
+            | WireError::NoTunnels { .. } => Failure::Lacking(text),
             WireError::Occupied { .. } => Failure::Refused(text),
             WireError::NoRate
             | WireError::Policy(_)
             | WireError::PoolTooLarge { .. }
             | WireError::NoDevice { .. }
             | WireError::BadName { .. }
+            | WireError::Taken { .. }
             | WireError::NotEthernet { .. }
             | WireError::Queues { .. }
             | WireError::Jumbo { .. } => Failure::Input(text),
@@ -112,6 +114,10 @@ fn drive(
     }
     let bridge = Arc::new(Mutex::new(Some(bridge)));
     let server = args.listen.map(|address| serve(address, &bridge)).transpose()?;
+    // The features of interfaces are put back at the end, and the status may be anybody's file.
+    let of_status =
+        if args.status.is_some() { Capabilities::DAC_OVERRIDE } else { Capabilities::empty() };
+    confine(Capabilities::NET_ADMIN | of_status, Bpf::Refused);
     let began = Instant::now();
     let mut written = None;
     while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {

@@ -11,7 +11,7 @@ use laxity_wire::bridge::Schedule;
 use super::args::CommonArgs;
 use super::compared::RECORD;
 use crate::failure::Failure;
-use crate::{analysis, warning};
+use crate::{analysis, files, warning};
 
 /// Credits that are tried where a scenario names none.
 const CREDITS: [Span; 5] =
@@ -29,7 +29,10 @@ pub fn schedule(
     let spin = span("--spin", &args.spin)?;
     let record = if args.compare { RECORD } else { 0 };
     let place = path.display();
-    let mut scenario = match Document::read(path).map_err(Failure::input)? {
+    let document = Document::read(path).map_err(Failure::input)?;
+    files::read_scenario(path, &document);
+    files::plan([("--status", args.status.as_ref())])?;
+    let mut scenario = match document {
         Document::Link(scenario) => scenario,
         _ => {
             let what = "this scenario does not describe a link; one that does has a section [link]";

@@ -6,7 +6,7 @@ use laxity_wire::counts::ClassCounts;
 use serde::Serialize;
 
 use super::Place;
-use crate::link::record::{Flow, Kind, Link, Links, Waiting};
+use crate::link::record::{Flow, Kind, Link, Links, Stalls, Waiting};
 
 /// The status: what `laxity link status` says of other links, and how the threads fare.
 #[derive(Debug, Serialize)]
@@ -28,7 +28,8 @@ pub struct Thread {
     lag_max_us: Option<f64>,
     /// From the instant asked for to waking.
     wake_p99_us: Option<f64>,
-    /// Beyond what the credit makes good.
+    /// Beyond what the credit makes good: how often, in all, and the longest.
+    stalls: u64,
     stalled_ms: f64,
     longest_stall_ms: f64,
     blocked: u64,
@@ -64,6 +65,7 @@ impl Thread {
             lag_p99_us: counts.lag.quantile(990).map(us),
             lag_max_us: counts.lag.max().map(us),
             wake_p99_us: counts.wakes.quantile(990).map(us),
+            stalls: counts.stalls,
             stalled_ms: counts.stalled.0 as f64 / 1e6,
             longest_stall_ms: counts.longest_stall.0 as f64 / 1e6,
             blocked: counts.blocked,
@@ -96,6 +98,10 @@ fn link(device: &str, schedule: &Schedule, report: &Report) -> Link {
         pending: false,
         replaced: None,
         waiting: Waiting { packets: narrow(report.waiting as u64), bytes: narrow(bytes) },
+        stalls: {
+            let counts = &report.counts;
+            Stalls::new(counts.stalls, counts.stalled.0, counts.longest_stall.0)
+        },
         flows: flows.collect(),
         earlier: flow(Kind::Mixed, None, &ClassCounts::default()),
     }

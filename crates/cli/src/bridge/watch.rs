@@ -38,14 +38,12 @@ pub fn serve(address: SocketAddr, bridge: &Arc<Mutex<Option<Bridge>>>) -> Result
     Ok(server)
 }
 
-/// Writes the status beside the file and moves it there, so that readers see a whole one.
+/// Writes the status, so that readers see a whole one.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn write_status(path: &Path, bridge: &Mutex<Option<Bridge>>) -> Result<(), Failure> {
     let Some(status) = with(bridge, Bridge::status).flatten() else { return Ok(()) };
     let text = serde_json::to_string_pretty(&status).map_err(Failure::input)?;
-    let new = path.with_extension("new");
-    output::file(&new, &text)?;
-    std::fs::rename(&new, path).map_err(|e| Failure::write(&path.display().to_string(), &e))
+    output::file(path, &text)
 }

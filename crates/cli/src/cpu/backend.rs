@@ -166,30 +166,30 @@ mod without {
     use crate::failure::Failure;
 
     pub fn up(_: &str) -> Result<Option<&'static str>, Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_cpus()
     }
 
     pub fn down() -> Result<(), Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_cpus()
     }
 
     pub fn reserve(_: u32, _: Reservation, _: bool) -> Result<u32, Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_cpus()
     }
 
     pub fn release(_: u32) -> Result<(), Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_cpus()
     }
 
     pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_cpus()
     }
 
     pub enum Recorder {}
 
     impl Recorder {
         pub fn open() -> Result<Recorder, Failure> {
-            Failure::without_kernel()
+            Failure::without_kernel_for_cpus()
         }
 
         pub fn record(
@@ -211,7 +211,7 @@ mod without {
 
     impl Watch {
         pub fn status(&mut self) -> Result<Status, Failure> {
-            Failure::without_kernel()
+            Failure::without_kernel_for_cpus()
         }
     }
 }

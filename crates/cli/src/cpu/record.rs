@@ -5,7 +5,6 @@
 //! passed before the budget was used.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use laxity_kernel::cpu::record::{Event, What};
 use super::args::RecordArgs;
 use super::backend::Recorder;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::files::Pending;
 use crate::trace_events::{TraceEvents, Track, micros};
 use crate::{interrupt, link, warning};
 
@@ -32,7 +32,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
-    let file = File::create(&args.file).map_err(|e| named(&e))?;
+    let (file, pending) = Pending::create(&args.file)?;
     // What is recorded has the kernel's numbers of tasks.
     let names = if super::numbers_are_the_kernels() { super::name_of } else { |_| None };
     let mut live = Live::new(BufWriter::new(file), names).map_err(|e| named(&e))?;
@@ -52,6 +52,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     let slices = live.slices;
     live.finish().map_err(|e| named(&e))?;
+    pending.complete()?;
     if lost > 0 {
         warning::say(format!("{lost} events were lost: slices are missing or too long"));
     }

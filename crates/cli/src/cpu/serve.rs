@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use laxity_broker::share::Rules;
-use laxity_broker::{Broker, Limits, Server, activated, group, listen};
+use laxity_broker::{Broker, Limits, Server, activated, group};
+use laxity_daemon::folder::hides;
+use laxity_daemon::socket::{folder_of, listen};
 use laxity_live::http::{self, Page};
 
 use super::args::ServeArgs;
 use super::{backend, metrics};
+use crate::confine::{Bpf, OF_KERNEL, confine};
 use crate::failure::Failure;
 use crate::{interrupt, warning};
 
@@ -34,21 +37,32 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
             (listener, Some(place), path.to_string())
         }
     };
+    let folder = folder_of(&args.socket);
+    if _place.is_some() && hides(folder, args.mode) {
+        let folder = folder.display();
+        warning::say(format!(
+            "note: not all for whom {path} is can reach it: {folder} lets its owner alone pass; \
+             `chmod 755 {folder}` lets others"
+        ));
+    }
     let broker = Arc::new(Broker::new(Rules::new(args.share), keeper));
-    let server = Server::start(listener, Arc::clone(&broker), Limits::default());
-    let _server = server.map_err(|e| Failure::Internal(format!("{path}: {e}")))?;
-
     let mut said = format!("programs may reserve at {at}, each user up to {}", args.share);
     let watch = Mutex::new(backend::Watch::default());
+    let counted = Arc::clone(&broker);
     let page = Page::new("/metrics", http::METRICS, move || {
         let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(metrics::page(watch.status().ok().as_ref(), &broker.counts))
+        Ok(metrics::page(watch.status().ok().as_ref(), &counted.counts))
     });
     let failed = |address, e| Failure::input(format!("--listen {address}: {e}; choose another"));
-    let pages = args
-        .listen
-        .map(|address| http::Server::listen(address, vec![page]).map_err(|e| failed(address, e)));
+    let limits = http::Limits::default();
+    let pages = args.listen.map(|address| {
+        let served = http::Server::with(address, vec![page], limits, OF_KERNEL);
+        served.map_err(|e| failed(address, e))
+    });
     let pages = pages.transpose()?;
+    confine(OF_KERNEL, Bpf::Used);
+    let server = Server::start(listener, broker, Limits::default());
+    let _server = server.map_err(|e| Failure::Internal(format!("{path}: {e}")))?;
     if let Some(pages) = &pages {
         said += &format!(", metrics at http://{}/metrics", pages.address());
     }

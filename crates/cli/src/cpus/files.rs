@@ -10,6 +10,7 @@ use super::schedule::Schedule;
 use super::trace_events::ScheduleEvents;
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
+use crate::files::Pending;
 
 /// Slices, jobs and trace events, as far as they are wanted.
 #[derive(Default)]
@@ -17,23 +18,26 @@ pub struct Files {
     slices: Option<SliceWriter<File>>,
     jobs: Option<JobWriter<File>>,
     events: Option<ScheduleEvents<BufWriter<File>>>,
+    pending: Vec<Pending>,
 }
 
 impl Files {
     /// Creates those that are asked for.
     pub fn create(args: &SimulateArgs) -> Result<Files, Failure> {
-        let create = |path: &Path| {
-            File::create(path).map_err(|e| Failure::write(&path.display().to_string(), &e))
+        let mut pending = Vec::new();
+        let mut create = |path: &Path| {
+            let (file, complete) = Pending::create(path)?;
+            pending.push(complete);
+            Ok::<_, Failure>(file)
         };
         let events = args.trace_out.as_deref().map(|path| {
             let file = BufWriter::new(create(path)?);
             ScheduleEvents::new(file).map_err(|e| Failure::write("--trace-out", &e))
         });
-        Ok(Files {
-            slices: args.slices.as_deref().map(create).transpose()?.map(SliceWriter::new),
-            jobs: args.jobs.as_deref().map(create).transpose()?.map(JobWriter::new),
-            events: events.transpose()?,
-        })
+        let events = events.transpose()?;
+        let slices = args.slices.as_deref().map(&mut create).transpose()?.map(SliceWriter::new);
+        let jobs = args.jobs.as_deref().map(create).transpose()?.map(JobWriter::new);
+        Ok(Files { slices, jobs, events, pending })
     }
 
     /// Adds the run of one policy.
@@ -68,7 +72,7 @@ impl Files {
         if let Some(rows) = self.jobs {
             rows.finish().map_err(|e| Failure::write("--jobs", &e))?;
         }
-        Ok(())
+        self.pending.into_iter().try_for_each(Pending::complete)
     }
 }
 

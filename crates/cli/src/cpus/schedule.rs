@@ -4,9 +4,6 @@ use laxity_core::Time;
 use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
 use laxity_sim::cpu::{Job, Observer, Recording, Slice};
 
-/// Slices, jobs and waits beyond this are counted, not kept: about a gigabyte.
-const LIMIT: usize = 8_000_000;
-
 /// A task was ready and did not run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
@@ -30,18 +27,21 @@ pub struct Schedule {
     pub refusals: Vec<(TaskId, Time, Refusal)>,
     /// Ready without a CPU since, by task.
     ready: Vec<Option<Time>>,
+    limit: usize,
     left_out: u64,
 }
 
 impl Schedule {
-    /// Nothing seen yet of so many tasks.
-    pub fn new(tasks: usize) -> Schedule {
+    /// Nothing seen yet of so many tasks. Of slices, jobs and waits `limit` each are kept, others
+    /// counted.
+    pub fn new(tasks: usize, limit: usize) -> Schedule {
         Schedule {
-            recording: Recording::limited(LIMIT),
+            recording: Recording::limited(limit),
             unfinished: Vec::new(),
             waits: Vec::new(),
             refusals: Vec::new(),
             ready: vec![None; tasks],
+            limit,
             left_out: 0,
         }
     }
@@ -73,7 +73,7 @@ impl Schedule {
         if from == now {
             return;
         }
-        if self.waits.len() < LIMIT {
+        if self.waits.len() < self.limit {
             self.waits.push(Wait { task, from, to: now });
         } else {
             self.left_out += 1;

@@ -22,7 +22,7 @@ use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::simulate::{chosen, duration, seeds, write_page};
-use crate::{interrupt, output, warning};
+use crate::{interrupt, memory, output, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(10_000);
@@ -122,18 +122,19 @@ fn runs(
         return Ok((runs.map_err(|e| of_scenario(scenario, &e))?, Vec::new()));
     }
     let mut files = Files::create(args)?;
+    let kept = memory::kept_of_a_schedule(args.resources.memory, policies.len());
     let names: Vec<String> = tasks.iter().map(|t| t.name.clone()).collect();
     let (mut all, mut details) = (Vec::new(), Vec::new());
     let (first, others) = seeds.split_first().map_or((0, seeds), |(first, rest)| (*first, rest));
     for policy in policies.iter().take_while(|_| !control.stopped()) {
-        let mut schedule = Schedule::new(names.len());
+        let mut schedule = Schedule::new(names.len(), kept);
         let run = simulate(scenario, tasks, policy, first, duration, &mut schedule, control);
         let run = run.map_err(|e| of_scenario(scenario, &e))?;
         schedule.finish(run.ending.time);
         if schedule.left_out() > 0 {
             warning::say(format_args!(
                 "warning: {policy}: the run is too long to keep all of it: {} slices, jobs and \
-                 waits at its end are in no plot or file; shorten --duration",
+                 waits at its end are in no plot or file; shorten --duration or raise --memory",
                 schedule.left_out()
             ));
         }

@@ -81,18 +81,18 @@ mod without {
     use crate::link::record::Links;
 
     pub fn up(_: &Admitted, _: &str, _: bool) -> Result<(), Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_links()
     }
 
     pub fn set(_: &Admitted, _: &str, _: Duration) -> Result<bool, Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_links()
     }
 
     pub fn down(_: &str) -> Result<(), Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_links()
     }
 
     pub fn status(_: Option<&str>) -> Result<Links, Failure> {
-        Failure::without_kernel()
+        Failure::without_kernel_for_links()
     }
 }

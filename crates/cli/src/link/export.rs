@@ -8,7 +8,8 @@ use laxity_live::http::{self, Page, Server};
 
 use super::args::ExportArgs;
 use super::backend;
-use super::record::{Flow, Links};
+use super::record::{Flow, Links, Stalls};
+use crate::confine::{Bpf, OF_KERNEL, confine};
 use crate::failure::Failure;
 use crate::{interrupt, warning};
 
@@ -28,7 +29,9 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     ];
     let interrupted = interrupt::control();
     let failed = |e| Failure::input(format!("--listen {}: {e}; choose another", args.listen));
-    let server = Server::listen(args.listen, pages).map_err(failed)?;
+    let server = Server::with(args.listen, pages, http::Limits::default(), OF_KERNEL);
+    let server = server.map_err(failed)?;
+    confine(OF_KERNEL, Bpf::Used);
     let address = server.address();
     warning::say(format!("metrics at http://{address}/metrics; Ctrl-C stops it"));
     while !interrupted.stopped() {
@@ -54,6 +57,22 @@ pub fn page(links: &Links) -> String {
     gauge("changes", "How often another scenario took over.", &|l| l.changes.into());
     gauge("waiting_packets", "Packets that wait.", &|l| l.waiting.packets.into());
     gauge("waiting_bytes", "Bytes that wait.", &|l| l.waiting.bytes.into());
+
+    let mut stalls = |name: &str, kind: &str, help: &str, of: &dyn Fn(&Stalls) -> String| {
+        let name = format!("laxity_link_{name}");
+        text.family(&name, kind, help);
+        for link in &links.links {
+            let labels = [("device", &*link.device), ("policy", &*link.policy)];
+            text.line(&name, &labels, &of(&link.stalls));
+        }
+    };
+    let help = "Times at which packets waited and the link sent nothing, beyond the credit.";
+    stalls("stalls_total", "counter", help, &|s| s.count.to_string());
+    let help = "Time lost in stalls.";
+    stalls("stalled_seconds_total", "counter", help, &|s| (s.total_ms / 1e3).to_string());
+    stalls("longest_stall_seconds", "gauge", "The longest stall.", &|s| {
+        (s.longest_ms / 1e3).to_string()
+    });
 
     let help = "Packets by what became of them: sent, or the reason why not.";
     text.family("laxity_link_packets_total", "counter", help);

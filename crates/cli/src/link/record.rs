@@ -24,6 +24,9 @@ pub struct Link {
     /// The root qdisc that was put aside.
     pub replaced: Option<String>,
     pub waiting: Waiting,
+    /// Time lost since the link came up; older programs do not count it.
+    #[serde(default)]
+    pub stalls: Stalls,
     /// Since the present scenario took over; real-time flows first.
     pub flows: IndexMap<String, Flow>,
     /// Under scenarios before, all flows together.
@@ -34,6 +37,21 @@ pub struct Link {
 pub struct Waiting {
     pub packets: u32,
     pub bytes: u32,
+}
+
+/// Time in which packets waited and the link sent nothing, beyond the credit.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Stalls {
+    pub count: u64,
+    pub total_ms: f64,
+    pub longest_ms: f64,
+}
+
+impl Stalls {
+    /// From nanoseconds.
+    pub fn new(count: u64, total: u64, longest: u64) -> Stalls {
+        Stalls { count, total_ms: total as f64 / 1e6, longest_ms: longest as f64 / 1e6 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +91,7 @@ mod of_kernel {
     use laxity_link::buffer::DropReason;
     use laxity_scenario::model::Scenario;
 
-    use super::{Flow, Kind, Link, Waiting};
+    use super::{Flow, Kind, Link, Stalls, Waiting};
     use crate::failure::Failure;
 
     impl Link {
@@ -103,6 +121,11 @@ mod of_kernel {
                     packets: status.queue.waiting_packets,
                     bytes: status.queue.waiting_bytes,
                 },
+                stalls: Stalls::new(
+                    status.stalls.count,
+                    status.stalls.total,
+                    status.stalls.longest,
+                ),
                 flows: flows.collect(),
                 earlier: Flow::new(Kind::Mixed, None, &status.earlier),
             })

@@ -8,7 +8,10 @@ use super::record::{Flow, Kind, Link, Links};
 /// All links.
 pub fn links(links: &Links, style: Style) -> String {
     if links.links.is_empty() {
-        return "no interface of this network namespace has a link\n".to_owned();
+        return "no interface of this network namespace has a link in the kernel; links in user space \
+                (`laxity link bridge`, `tun`) say what they do at their --status and --listen, media \
+                servers at --control and --metrics\n"
+            .to_owned();
     }
     let tables: Vec<String> = links.links.iter().map(|one| link(one, style)).collect();
     tables.join("\n")
@@ -68,6 +71,16 @@ pub fn sentences(link: &Link) -> Vec<String> {
     }
     let waiting = link.waiting;
     said.push(format!("{} packets of {} B wait.", waiting.packets, waiting.bytes));
+    let stalls = link.stalls;
+    if stalls.count > 0 {
+        said.push(format!(
+            "The link stalled {} times beyond its credit, for {} ms in all, {} ms at most; what real \
+             time is late by comes from that.",
+            stalls.count,
+            number::short(stalls.total_ms),
+            number::short(stalls.longest_ms)
+        ));
+    }
     for (name, flow) in &link.flows {
         let reasons: Vec<String> =
             flow.reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
+use laxity_live::control::Request;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::of_system;
@@ -17,6 +19,11 @@ pub fn run(args: &ControlArgs) -> Result<ExitCode, Failure> {
     let request: Value = serde_json::from_str(&args.request).map_err(|e| {
         Failure::input(format!(
             "the request is not JSON: {e}; write one such as '{{\"list\": {{}}}}'"
+        ))
+    })?;
+    Request::deserialize(&request).map_err(|e| {
+        Failure::input(format!(
+            "the request: {e}; `laxity stream control --help` shows some, docs/running.md all"
         ))
     })?;
     let path = args.socket.display();

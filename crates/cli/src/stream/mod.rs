@@ -36,12 +36,13 @@ fn of_server(error: ServerError) -> Failure {
 
 fn of_system(what: impl Display, error: &std::io::Error) -> Failure {
     use std::io::ErrorKind::{
-        AddrInUse, AddrNotAvailable, InvalidInput, NotADirectory, NotFound, PermissionDenied,
+        AddrInUse, AddrNotAvailable, AlreadyExists, InvalidInput, NotADirectory, NotFound,
+        PermissionDenied,
     };
     match error.kind() {
         PermissionDenied => Failure::Lacking(format!("{what}; run as a user who may")),
         // Addresses, and paths of sockets, which are short and lie in folders that exist.
-        AddrInUse | AddrNotAvailable | NotFound | NotADirectory | InvalidInput => {
+        AddrInUse | AddrNotAvailable | AlreadyExists | NotFound | NotADirectory | InvalidInput => {
             Failure::input(format!("{what}; choose another"))
         }
         _ => Failure::Internal(what.to_string()),

@@ -9,6 +9,7 @@ use laxity_live::receiver::{Receiver, ReceiverConfig};
 
 use super::{duration, of_system, table};
 use crate::args::ReceiveArgs;
+use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
 use crate::{interrupt, output, warning};
 
@@ -24,14 +25,28 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
         clock: args.clock,
         same_machine: !args.other_machine,
         reports,
+        sources: args.sources as usize,
         ..ReceiverConfig::new(args.bind)
     };
     let failed = |e: laxity_live::receiver::ReceiverError| of_system(&e, &e.source);
     let receiver = Receiver::open(config).map_err(failed)?;
+    let interrupted = interrupt::control();
+    confine(Capabilities::empty(), Bpf::Refused);
     if let Ok(address) = receiver.address() {
         warning::say(format!("receiving at {address}; Ctrl-C stops it"));
+        if receiver.rtcp_address().is_none() {
+            warning::say(match address.port().checked_add(1) {
+                Some(next) => format!(
+                    "without RTCP, so no reports are read or sent: another program has port {next}"
+                ),
+                None => {
+                    "without RTCP, so no reports are read or sent: it would come in at the port \
+                         after this one, and there is none; choose a port below 65535"
+                        .to_owned()
+                }
+            });
+        }
     }
-    let interrupted = interrupt::control();
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::clone(&stop);
     let watched = Arc::clone(&interrupted);

@@ -12,15 +12,19 @@ use laxity_scenario::streams::StreamScenario;
 
 use super::{duration, of_server, span, table};
 use crate::args::ServeArgs;
+use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
-use crate::{interrupt, output, streams, warning};
+use crate::{files, interrupt, output, streams, warning};
 
 /// How often it looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
-    let scenario = match Document::read(&args.scenario).map_err(Failure::input)? {
+    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    files::read_scenario(&args.scenario, &document);
+    files::plan([("--sdp", args.sdp.as_ref())])?;
+    let scenario = match document {
         Document::Streams(scenario) => scenario,
         other => {
             let what = format!(
@@ -71,6 +75,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         let text = handle.describe(&scenario.name, &names).map_err(of_server)?;
         output::file(path, &text)?;
     }
+    confine(Capabilities::empty(), Bpf::Refused);
     let from: Vec<_> = handle.addresses().iter().map(ToString::to_string).collect();
     let mut say = format!("serving {} streams from {}", scenario.stream_count(), from.join(", "));
     if let Some(address) = handle.rtcp_address() {

@@ -34,7 +34,8 @@ pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> S
     let note = format!(
         "Sent: given to the kernel. A packet went to its system call {} us after it could go in \
          the middle case, {} us at the 99th percentile. {} packets left in {} system calls; all \
-         threads together took {} s of processor time.",
+         threads together took {} s of processor time. Other reasons: a full ring or socket, a \
+         packet too large or refused by the kernel, the end of the stream; --json tells them apart.",
         late(500),
         late(990),
         snapshot.total().sent,
@@ -105,12 +106,21 @@ pub fn received(report: &Report, style: Style) -> String {
         ];
         (format!("{:#010x}", source.ssrc), cells)
     });
-    let note = format!(
+    let mut note = format!(
         "Windows: back to back, of the tolerance given. Delay: where packets carry their time of \
          sending, or sender reports tell it. {} datagrams were not RTP; {} packets came faster \
          than they could be read.",
         report.not_rtp, report.overflow
     );
+    for (count, what) in [
+        (report.unproven, "of sources that never sent two in sequence"),
+        (report.too_many_sources, "of more sources than --sources lets one address have"),
+        (report.foreign, "under the number of a source, from another address"),
+    ] {
+        if count > 0 {
+            note += &format!(" Not measured: {count} packets {what}.");
+        }
+    }
     let rows = rows.collect();
     text::table(&Table::new("What was received", columns).group("", rows).noted(note), style)
 }

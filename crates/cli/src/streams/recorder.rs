@@ -10,10 +10,12 @@ use laxity_sim::streams::engine::{Loss, Sent};
 use laxity_sim::streams::{StreamObserver, StreamPacket};
 
 use crate::failure::Failure;
+use crate::files::Pending;
 
 /// Writes what happens to each packet, policy after policy.
 pub struct Recorder<'a> {
     rows: Option<StreamPacketWriter<File>>,
+    file: Pending,
     /// Name and first stream of each class.
     classes: Vec<(&'a str, u32)>,
     policy: String,
@@ -23,8 +25,7 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Creates the file.
     pub fn create(path: &Path, scenario: &'a StreamScenario) -> Result<Recorder<'a>, Failure> {
-        let file = File::create(path);
-        let file = file.map_err(|e| Failure::write(&path.display().to_string(), &e))?;
+        let (to, file) = Pending::create(path)?;
         let mut first = 0;
         let classes = scenario.streams.iter().map(|class| {
             let begin = first;
@@ -32,8 +33,8 @@ impl<'a> Recorder<'a> {
             (class.name.as_str(), begin)
         });
         let classes = classes.collect();
-        let rows = Some(StreamPacketWriter::new(file));
-        Ok(Recorder { rows, classes, policy: String::new(), failed: None })
+        let rows = Some(StreamPacketWriter::new(to));
+        Ok(Recorder { rows, file, classes, policy: String::new(), failed: None })
     }
 
     /// What follows is of this policy.
@@ -49,7 +50,7 @@ impl<'a> Recorder<'a> {
         if let Some(rows) = self.rows {
             rows.finish().map_err(|e| Failure::write("--packets", &e))?;
         }
-        Ok(())
+        self.file.complete()
     }
 
     fn row(&mut self, packet: &StreamPacket, start: Option<Time>, result: Of) {

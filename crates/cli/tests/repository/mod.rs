@@ -39,7 +39,7 @@ pub fn files() -> Vec<String> {
     files
 }
 
-/// Folders that hold no source.
+/// What holds no source; `.git` is a file where the checkout is a worktree.
 const SKIPPED: &[&str] = &[".git", "target", "__pycache__"];
 
 fn visit(folder: &Path, prefix: &str, files: &mut Vec<String>) {
@@ -48,7 +48,10 @@ fn visit(folder: &Path, prefix: &str, files: &mut Vec<String>) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let kind = entry.file_type().expect("a file type");
         let path = format!("{prefix}{name}");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             visit(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file() {
             files.push(path);

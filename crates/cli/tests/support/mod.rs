@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// What a run left.
 #[derive(Debug)]
@@ -49,6 +51,43 @@ pub fn command(arguments: &[&str]) -> Command {
 
 pub fn laxity(arguments: &[&str]) -> Ran {
     Ran::of(command(arguments).output().expect("the command starts"))
+}
+
+/// A process that does not outlive its test: one that fails kills it.
+#[derive(Debug)]
+pub struct Process(Option<Child>);
+
+impl Process {
+    pub fn new(child: Child) -> Process {
+        Process(Some(child))
+    }
+
+    pub fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it has not ended")
+    }
+
+    /// Sends a signal, without a program for that: not every machine has `kill`.
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        let child = self.0.as_ref().expect("it has not ended");
+        kill_process(Pid::from_child(child), signal).expect("it runs");
+    }
+
+    /// What it left when it has ended by itself.
+    #[track_caller]
+    pub fn ended(mut self) -> Ran {
+        let child = self.0.take().expect("it has not ended");
+        Ran::of(child.wait_with_output().expect("it ends"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// A file of the repository.

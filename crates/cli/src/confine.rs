@@ -1,0 +1,22 @@
+//! A program that runs for long gives back the privileges that it was set up with.
+
+pub use laxity_daemon::privileges::{Bpf, Capabilities};
+use laxity_daemon::privileges::{keep, refuse_system_calls};
+
+use crate::warning;
+
+/// What a program needs that reads or changes maps of the kernel's schedulers while it runs.
+pub const OF_KERNEL: Capabilities =
+    Capabilities::BPF.union(Capabilities::PERFMON).union(Capabilities::SYS_ADMIN);
+
+/// Gives back all capabilities but some, for this thread and those that it starts, and has the
+/// kernel refuse to all threads what no such program does. Where the kernel has no such filters it
+/// runs without and says so.
+pub fn confine(kept: Capabilities, bpf: Bpf) {
+    if let Err(error) = keep(kept) {
+        warning::say(format!("note: privileges cannot be given back here: {error}"));
+    }
+    if let Err(error) = refuse_system_calls(bpf) {
+        warning::say(format!("note: system calls cannot be filtered here: {error}"));
+    }
+}
