@@ -1,8 +1,11 @@
-//! Measured beside published: mean over seeds, spread, verdict.
+//! Measured beside published: mean over seeds, spread, verdict; and what becomes of each claim.
 
-use laxity_scenario::result::{Experiment, ReproductionRow, ReproductionVerdict};
+use laxity_scenario::result::{
+    ClaimResult, ClaimVerdict, Experiment, Origin, ReadingResult, ReproductionRow,
+    ReproductionVerdict,
+};
 
-use crate::sheet::{Entry, Published};
+use crate::sheet::{Entry, Published, Range};
 
 /// One number of an experiment, measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +16,8 @@ pub struct Measured {
     pub unit: &'static str,
     /// One for each seed, or a single one for what no seed changes.
     pub values: Vec<f64>,
+    /// Half the width of the 95 % confidence interval of their mean, where it is known.
+    pub half_width: Option<f64>,
     /// Said beside it, after what the sheet says.
     pub note: String,
 }
@@ -20,12 +25,18 @@ pub struct Measured {
 impl Measured {
     /// A number.
     pub fn new(label: impl Into<String>, unit: &'static str, values: Vec<f64>) -> Measured {
-        Measured { label: label.into(), unit, values, note: String::new() }
+        Measured { label: label.into(), unit, values, half_width: None, note: String::new() }
     }
 
     /// Sets what is said beside it.
     pub fn noted(mut self, note: impl Into<String>) -> Measured {
         self.note = note.into();
+        self
+    }
+
+    /// Sets how well its mean is known.
+    pub fn known_within(mut self, half_width: f64) -> Measured {
+        self.half_width = Some(half_width);
         self
     }
 
@@ -36,34 +47,69 @@ impl Measured {
     }
 }
 
+/// What was run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent<'a> {
+    /// Seeds measured.
+    pub seeds: &'a [u64],
+    /// Fewer and shorter runs than the sheet asks for.
+    pub quick: bool,
+}
+
 /// The published rows in their order, then what was measured beyond them.
 ///
 /// # Errors
-/// Names the row that was not measured, or in another unit.
-pub fn judge(entry: &Entry, seeds: &[u64], measured: &[Measured]) -> Result<Experiment, String> {
+/// Names the row that was not measured, or in another unit, and the reading of which nothing was.
+pub fn judge(
+    entry: &Entry,
+    extent: Extent<'_>,
+    measured: &[Measured],
+) -> Result<Experiment, String> {
+    let find = |label: &str| measured.iter().find(|m| m.label == *label);
     let mut rows = Vec::with_capacity(measured.len());
+    let mut columns: Vec<String> = Vec::new();
+    let mut used = vec![false; entry.readings.len()];
     for published in &entry.rows {
-        let found = measured.iter().find(|m| m.label == published.label);
         let missing = || format!("{}: `{}` was not measured", entry.id, published.label);
-        let m = found.ok_or_else(missing)?;
+        let m = find(&published.label).ok_or_else(missing)?;
         if m.unit != published.unit {
             return Err(format!(
                 "{}: `{}` is in {}, measured in {}",
                 entry.id, m.label, published.unit, m.unit
             ));
         }
-        rows.push(row(entry, Some(published), m).ok_or_else(missing)?);
+        let mut judged = row(entry, extent, Some(published), m).ok_or_else(missing)?;
+        for (reading, used) in entry.readings.iter().zip(&mut used) {
+            let other = reading.label(&published.label).and_then(|label| find(&label));
+            let Some((m, (mean, least, most))) = other.and_then(|m| Some((m, m.spread()?))) else {
+                continue;
+            };
+            *used = true;
+            columns.push(m.label.clone());
+            judged.readings.push(ReadingResult {
+                name: reading.name.clone(),
+                measured: rounded(mean),
+                spread: rounded((most - least) / 2.0),
+                verdict: verdict(entry, extent, published, m, mean),
+            });
+        }
+        rows.push(judged);
     }
-    for m in measured.iter().filter(|m| entry.rows.iter().all(|p| p.label != m.label)) {
-        rows.extend(row(entry, None, m));
+    if let Some((reading, _)) = entry.readings.iter().zip(used).find(|(_, used)| !used) {
+        return Err(format!("{}: reading `{}` was not measured", entry.id, reading.name));
     }
-    Ok(Experiment {
-        id: entry.id.clone(),
-        source: entry.source.clone(),
-        reading: entry.reading.trim().to_owned(),
-        seeds: seeds.to_vec(),
-        rows,
-    })
+    let is_shown = |m: &&Measured| {
+        entry.rows.iter().all(|p| p.label != m.label) && !columns.contains(&m.label)
+    };
+    for m in measured.iter().filter(is_shown) {
+        rows.extend(row(entry, extent, None, m));
+    }
+    let mut reading = entry.reading.trim().to_owned();
+    for other in &entry.readings {
+        reading += &format!(" Column {}: {}", other.name, other.what.trim());
+    }
+    let (id, source) = (entry.id.clone(), entry.source.clone());
+    Ok(Experiment { id, source, reading, seeds: extent.seeds.to_vec(), rows })
 }
 
 /// An experiment that this machine cannot do.
@@ -77,39 +123,135 @@ pub fn unmeasured(entry: &Entry, lacking: &str) -> Experiment {
     }
 }
 
-fn row(entry: &Entry, published: Option<&Published>, m: &Measured) -> Option<ReproductionRow> {
+fn row(
+    entry: &Entry,
+    extent: Extent<'_>,
+    published: Option<&Published>,
+    m: &Measured,
+) -> Option<ReproductionRow> {
     let (mean, least, greatest) = m.spread()?;
-    let verdict = published.map_or(ReproductionVerdict::NotStated, |p| verdict(p, mean));
+    let verdict =
+        published.map_or(ReproductionVerdict::NotStated, |p| verdict(entry, extent, p, m, mean));
     let mut why: Vec<String> = published.map(|p| p.claim.clone()).into_iter().collect();
     why.push(m.note.clone());
-    if let (ReproductionVerdict::Differs, Some(p)) = (verdict, published) {
-        why.push(p.differs.clone().unwrap_or_else(|| entry.differs.trim().to_owned()));
-        if least < greatest {
-            let (least, greatest) = (short(least), short(greatest));
-            why.push(format!("Over the seeds here: {least} to {greatest} {}.", m.unit));
+    match (verdict, published) {
+        (ReproductionVerdict::Differs, Some(p)) => {
+            why.push(p.differs.clone().unwrap_or_else(|| entry.differs.trim().to_owned()));
+            if least < greatest {
+                let (least, greatest) = (short(least), short(greatest));
+                why.push(format!("Over the seeds here: {least} to {greatest} {}.", m.unit));
+            }
         }
+        (ReproductionVerdict::NotJudged, Some(p)) if is_whole(entry, p) => {
+            why.push("A quick run cannot tell; run it without --quick.".into());
+        }
+        (ReproductionVerdict::NotJudged, _) => {
+            let half = m.half_width.filter(|half| half.is_finite()).map(short);
+            let half = half.map_or_else(String::new, |half| format!(" to \u{b1}{half} only"));
+            why.push(
+                format!("A quick run knows it{half} too badly to decide.")
+                    .replace(" only too badly to decide", " only, which does not decide"),
+            );
+        }
+        _ => {}
     }
     why.retain(|w| !w.is_empty());
+    let (claim, origin) = published.and_then(|p| p.judges(entry)).unwrap_or_default();
+    let range = published.filter(|p| p.published.is_none()).and_then(Published::range);
     Some(ReproductionRow {
         label: m.label.clone(),
         unit: m.unit.to_owned(),
         published: published.and_then(|p| p.published),
         measured: rounded(mean),
         spread: rounded((greatest - least) / 2.0),
-        live: None,
         tolerance: published.and_then(Published::relative_tolerance).unwrap_or(0.0),
+        accept: range.map(|r| (r.low, r.high)),
+        claim,
+        origin,
         verdict,
         why: why.join(" "),
+        ..ReproductionRow::default()
     })
 }
 
-fn verdict(p: &Published, mean: f64) -> ReproductionVerdict {
-    let holds = match (p.published, p.allowed(), p.accept) {
-        (Some(published), Some(allowed), _) => (mean - published).abs() <= allowed,
-        (_, _, Some((low, high))) => (low..=high).contains(&mean),
-        _ => return ReproductionVerdict::NotStated,
+fn is_whole(entry: &Entry, p: &Published) -> bool {
+    p.whole.unwrap_or(entry.whole)
+}
+
+fn verdict(
+    entry: &Entry,
+    extent: Extent<'_>,
+    p: &Published,
+    m: &Measured,
+    mean: f64,
+) -> ReproductionVerdict {
+    let Some(range) = p.range() else { return ReproductionVerdict::NotStated };
+    let unsure = m.half_width.is_some_and(|half| range.is_near(mean, half));
+    match extent.quick && (is_whole(entry, p) || unsure) {
+        true => ReproductionVerdict::NotJudged,
+        false => within(range, mean),
+    }
+}
+
+/// Of a value that is known.
+pub fn within(range: Range, value: f64) -> ReproductionVerdict {
+    match range.contains(value) {
+        true => ReproductionVerdict::Reproduced,
+        false => ReproductionVerdict::Differs,
+    }
+}
+
+/// What becomes of each claim, in the order in which the rows name them.
+pub fn claims(experiments: &[Experiment]) -> Vec<ClaimResult> {
+    let mut claims: Vec<(&str, Origin, Vec<&ReproductionRow>)> = Vec::new();
+    for row in experiments.iter().flat_map(|e| &e.rows).filter(|r| !r.claim.is_empty()) {
+        match claims.iter_mut().find(|c| c.0 == row.claim) {
+            Some((.., rows)) => rows.push(row),
+            None => claims.push((&row.claim, row.origin, vec![row])),
+        }
+    }
+    let result = |(claim, origin, rows): (&str, Origin, Vec<&ReproductionRow>)| {
+        let live: Vec<_> = rows.iter().filter_map(|r| r.live_verdict).collect();
+        ClaimResult {
+            claim: claim.to_owned(),
+            origin,
+            rows: rows.len() as u64,
+            verdict: outcome(&rows),
+            live: (!live.is_empty()).then(|| of_all(&live)),
+        }
     };
-    if holds { ReproductionVerdict::Reproduced } else { ReproductionVerdict::Differs }
+    claims.into_iter().map(result).collect()
+}
+
+fn of_all(verdicts: &[ReproductionVerdict]) -> ClaimVerdict {
+    let any = |v| verdicts.contains(&v);
+    match (any(ReproductionVerdict::Reproduced), any(ReproductionVerdict::Differs)) {
+        (true, false) if any(ReproductionVerdict::NotJudged) => ClaimVerdict::NotJudged,
+        (true, false) => ClaimVerdict::Reproduced,
+        (true, true) => ClaimVerdict::InPart,
+        (false, true) => ClaimVerdict::Differs,
+        (false, false) => ClaimVerdict::NotJudged,
+    }
+}
+
+fn outcome(rows: &[&ReproductionRow]) -> ClaimVerdict {
+    let first = of_all(&rows.iter().map(|r| r.verdict).collect::<Vec<_>>());
+    if matches!(first, ClaimVerdict::Reproduced | ClaimVerdict::NotJudged) {
+        return first;
+    }
+    let mut some = first == ClaimVerdict::InPart;
+    for name in rows.iter().flat_map(|r| &r.readings).map(|r| r.name.as_str()) {
+        let readings = rows.iter().flat_map(|r| &r.readings).filter(|o| o.name == name);
+        let verdicts: Vec<_> = readings.map(|o| o.verdict).collect();
+        match of_all(&verdicts) {
+            ClaimVerdict::Reproduced if verdicts.len() == rows.len() => {
+                return ClaimVerdict::SecondReading;
+            }
+            ClaimVerdict::Reproduced | ClaimVerdict::InPart => some = true,
+            _ => {}
+        }
+    }
+    if some { ClaimVerdict::InPart } else { ClaimVerdict::Differs }
 }
 
 /// Delays are whole nanoseconds and means of them: six decimals of a millisecond.
@@ -125,6 +267,7 @@ fn short(v: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::Reading;
 
     fn published(published: Option<f64>, tolerance: Option<f64>) -> Published {
         Published {
@@ -132,16 +275,29 @@ mod tests {
             unit: "ms".into(),
             published,
             tolerance,
-            within: None,
-            accept: None,
-            claim: String::new(),
-            differs: None,
+            ..Published::default()
         }
     }
 
+    const WHOLE: Extent<'static> = Extent { seeds: &[1, 2], quick: false };
+    const QUICK: Extent<'static> = Extent { seeds: &[1, 2], quick: true };
+
+    fn judged(p: &Published, mean: f64) -> ReproductionVerdict {
+        let m = Measured::new("p/f/mean", "ms", vec![mean]);
+        verdict(&entry(Vec::new()), WHOLE, p, &m, mean)
+    }
+
     fn entry(rows: Vec<Published>) -> Entry {
-        let (source, reading) = ("Table 1".into(), "r".into());
-        Entry { id: "p.a".into(), source, reading, differs: "because".into(), rows }
+        Entry {
+            id: "p.a".into(),
+            source: "Table 1".into(),
+            reading: "r".into(),
+            readings: Vec::new(),
+            origin: Origin::Paper,
+            whole: false,
+            differs: "because".into(),
+            rows,
+        }
     }
 
     // Fails when the tolerance is taken of the measured value or with < instead of <=; tried.
@@ -149,14 +305,14 @@ mod tests {
     fn tolerance_is_relative_to_the_published_number() {
         let p = published(Some(2.0), Some(0.25));
         for (measured, right) in [(1.5, true), (2.5, true), (1.49, false), (2.51, false)] {
-            assert_eq!(verdict(&p, measured) == ReproductionVerdict::Reproduced, right);
+            assert_eq!(judged(&p, measured) == ReproductionVerdict::Reproduced, right);
         }
         let none = published(Some(0.0), Some(0.0));
-        assert_eq!(verdict(&none, 0.0), ReproductionVerdict::Reproduced);
-        assert_eq!(verdict(&none, 0.2), ReproductionVerdict::Differs);
+        assert_eq!(judged(&none, 0.0), ReproductionVerdict::Reproduced);
+        assert_eq!(judged(&none, 0.2), ReproductionVerdict::Differs);
         let near = Published { within: Some(0.5), ..published(Some(0.0), None) };
-        assert_eq!(verdict(&near, 0.5), ReproductionVerdict::Reproduced);
-        assert_eq!(verdict(&near, 0.6), ReproductionVerdict::Differs);
+        assert_eq!(judged(&near, 0.5), ReproductionVerdict::Reproduced);
+        assert_eq!(judged(&near, 0.6), ReproductionVerdict::Differs);
     }
 
     // Fails when the spread is the range, or a differing row has no reason; tried.
@@ -165,7 +321,7 @@ mod tests {
         let e = entry(vec![published(Some(2.0), Some(0.1))]);
         let m = Measured::new("p/f/mean", "ms", vec![3.0, 5.0]);
         let more = Measured::new("q/f/mean", "ms", vec![1.0]);
-        let judged = judge(&e, &[1, 2], &[more, m]).unwrap();
+        let judged = judge(&e, WHOLE, &[more, m]).unwrap();
         let [first, second] = &judged.rows[..] else { panic!("{:?}", judged.rows) };
         assert_eq!((first.measured, first.spread), (4.0, 1.0));
         assert_eq!(first.verdict, ReproductionVerdict::Differs);
@@ -178,7 +334,94 @@ mod tests {
     #[test]
     fn every_published_row_must_be_measured() {
         let e = entry(vec![published(Some(2.0), Some(0.1))]);
-        assert!(judge(&e, &[1], &[]).is_err());
-        assert!(judge(&e, &[1], &[Measured::new("p/f/mean", "%", vec![1.0])]).is_err());
+        assert!(judge(&e, WHOLE, &[]).is_err());
+        assert!(judge(&e, WHOLE, &[Measured::new("p/f/mean", "%", vec![1.0])]).is_err());
+    }
+
+    /// A claim of three rows that has a second reading.
+    fn of_three() -> Entry {
+        let half = |n: u64| Published {
+            label: format!("p/load-{n}/over"),
+            unit: "times".into(),
+            at_most: Some(0.5),
+            of: Some("half".into()),
+            ..Published::default()
+        };
+        let reading = Reading {
+            name: "often".into(),
+            of: None,
+            suffix: Some("-often".into()),
+            policy: None,
+            what: "w".into(),
+        };
+        Entry { readings: vec![reading], ..entry([70, 80, 90].map(half).into()) }
+    }
+
+    fn three(first: [f64; 3], second: [f64; 3]) -> Vec<Measured> {
+        let row = |policy: &str, n: u64, v| {
+            Measured::new(format!("{policy}/load-{n}/over"), "times", vec![v])
+        };
+        let rows = |policy: &'static str, values: [f64; 3]| {
+            [70, 80, 90].into_iter().zip(values).map(move |(n, v)| row(policy, n, v))
+        };
+        rows("p", first).chain(rows("p-often", second)).collect()
+    }
+
+    /// Fails when each row counts as a claim, when a second reading of which one row differs makes a
+    /// claim hold, or when a reading's numbers stand in rows as well; tried.
+    #[test]
+    fn a_claim_counts_once() {
+        use ClaimVerdict::*;
+        for (first, second, verdict) in [
+            ([0.4; 3], [0.9; 3], Reproduced),
+            ([0.9; 3], [0.4; 3], SecondReading),
+            ([0.9; 3], [0.4, 0.4, 0.6], InPart),
+            ([0.4, 0.6, 0.6], [0.9; 3], InPart),
+            ([0.9; 3], [0.9; 3], Differs),
+        ] {
+            let judged = judge(&of_three(), WHOLE, &three(first, second)).unwrap();
+            assert_eq!(judged.rows.len(), 3);
+            assert_eq!(judged.rows[0].readings[0].measured, second[0]);
+            assert!(judged.reading.contains("Column often: w"));
+            let claims = claims(&[judged.clone(), judged]);
+            assert_eq!(claims.len(), 1, "{claims:?}");
+            assert_eq!((claims[0].rows, claims[0].verdict), (6, verdict));
+        }
+        let none = judge(&of_three(), WHOLE, &three([0.4; 3], [0.4; 3])[..3]);
+        assert!(none.unwrap_err().contains("often"));
+    }
+
+    /// Fails when quick runs are judged as whole ones are, or when a claim of which a row was not
+    /// judged counts as reproduced.
+    #[test]
+    fn quick_runs_are_judged_by_what_they_know() {
+        let known = |mean: f64, half| {
+            let mut measured = three([mean; 3], [mean; 3]);
+            for m in &mut measured {
+                *m = m.clone().known_within(half);
+            }
+            measured
+        };
+        let verdict = |entry: &Entry, extent, mean, half| {
+            judge(entry, extent, &known(mean, half)).unwrap().rows.remove(0)
+        };
+        let entry = of_three();
+        use ReproductionVerdict::*;
+        assert_eq!(verdict(&entry, QUICK, 0.45, 0.01).verdict, Reproduced);
+        assert_eq!(verdict(&entry, QUICK, 0.9, 0.3).verdict, Differs);
+        assert_eq!(verdict(&entry, QUICK, 0.6, 0.3).verdict, NotJudged);
+        assert_eq!(verdict(&entry, WHOLE, 0.6, 0.3).verdict, Differs);
+        let unsure = verdict(&entry, QUICK, 0.45, 0.1);
+        assert!(unsure.why.contains("0.1"), "{}", unsure.why);
+        let whole = Entry { whole: true, ..of_three() };
+        let short = verdict(&whole, QUICK, 0.1, 0.01);
+        assert_eq!(short.verdict, NotJudged);
+        assert!(short.why.contains("--quick"), "{}", short.why);
+        assert_eq!(verdict(&whole, WHOLE, 0.1, 0.01).verdict, Reproduced);
+        let claims = claims(&[judge(&whole, QUICK, &known(0.1, 0.0)).unwrap()]);
+        assert_eq!(claims[0].verdict, ClaimVerdict::NotJudged);
+        // One row that could not be judged leaves a claim open, unless another differs.
+        assert_eq!(of_all(&[Reproduced, NotJudged]), ClaimVerdict::NotJudged);
+        assert_eq!(of_all(&[Differs, NotJudged]), ClaimVerdict::Differs);
     }
 }

@@ -83,6 +83,8 @@ pub struct Job {
     pub seeds: Vec<u64>,
     /// How long packets arrive in each run.
     pub duration: Span,
+    /// Whether runs are fewer and shorter than the sheet asks for.
+    pub quick: bool,
 }
 
 /// What a paper's module measured.
@@ -142,7 +144,8 @@ pub fn plan(paper: &str, order: &Order) -> Result<Vec<Job>, ExperimentError> {
         if seeds == 0 || seeds > MOST_SEEDS {
             return Err(ExperimentError::Seeds { asked: seeds });
         }
-        jobs.push(Job { paper, sheet, ids, seeds: (1..=seeds).collect(), duration });
+        let quick = order.quick;
+        jobs.push(Job { paper, sheet, ids, seeds: (1..=seeds).collect(), duration, quick });
     }
     Ok(jobs)
 }
@@ -183,12 +186,19 @@ impl Job {
                 let what = format!("{} was not measured", entry.id);
                 return Err(ExperimentError::sheet(self.paper.name, what));
             };
-            let mut judged = judge::judge(entry, seeds, rows)
+            let extent = judge::Extent { seeds, quick: self.quick };
+            let mut judged = judge::judge(entry, extent, rows)
                 .map_err(|what| ExperimentError::sheet(self.paper.name, what))?;
-            live::beside(self.paper.name, &mut judged)?;
+            live::beside(self.paper.name, entry, &mut judged)?;
             experiments.push(judged);
         }
-        let reproduction = Reproduction { paper: self.paper.name.to_owned(), experiments };
+        let reproduction = Reproduction {
+            paper: self.paper.name.to_owned(),
+            quick: self.quick,
+            duration: quantity::print_span(self.duration),
+            claims: judge::claims(&experiments),
+            experiments,
+        };
         Ok(Outcome { reproduction, figures })
     }
 }

@@ -1,9 +1,11 @@
 //! What live CPUs gave, beside what was simulated: `experiments/live-cpu.toml`, which `make
 //! compare-cpu` measures and writes.
 
-use laxity_scenario::result::Experiment;
+use laxity_scenario::result::{Experiment, ReproductionVerdict};
 use serde::Deserialize;
 
+use crate::judge::within;
+use crate::sheet::Entry;
 use crate::{ExperimentError, Measured};
 
 const MEASURED: &str = include_str!("../../../experiments/live-cpu.toml");
@@ -31,13 +33,43 @@ struct Row {
     value: f64,
 }
 
-/// The live rows of an experiment of per cent and seconds, for what is not simulated; what cannot be
-/// read is told by [`beside`].
+impl Sheet {
+    fn parse(text: &str) -> Result<Sheet, String> {
+        let mut sheet: Sheet = toml::from_str(text).map_err(|e| e.to_string())?;
+        let ratios: Vec<Row> = sheet.rows.iter().filter_map(|r| sheet.over_eevdf(r)).collect();
+        sheet.rows.extend(ratios);
+        Ok(sheet)
+    }
+
+    /// How many times as long hackbench takes as under the kernel's own scheduler.
+    fn over_eevdf(&self, row: &Row) -> Option<Row> {
+        let (policy, rest) = row.label.split_once('/')?;
+        if !rest.ends_with("/hackbench") || policy == KERNELS {
+            return None;
+        }
+        let below = format!("{KERNELS}/{rest}");
+        let same = |r: &&Row| r.experiment == row.experiment && r.label == below;
+        let kernels = self.rows.iter().find(same)?;
+        Some(Row {
+            experiment: row.experiment.clone(),
+            label: format!("{}-over-linux", row.label),
+            unit: "times".into(),
+            scheduler: format!("{} over {}", row.scheduler, kernels.scheduler),
+            value: (row.value / kernels.value * 1e3).round() / 1e3,
+        })
+    }
+}
+
+/// The policy that is the live kernel's own scheduler.
+const KERNELS: &str = "eevdf";
+
+/// The live rows of an experiment, for what is not simulated; what cannot be read is told by
+/// [`beside`].
 pub fn only(experiment: &str) -> Vec<Measured> {
-    let rows = toml::from_str(MEASURED).map(|sheet: Sheet| sheet.rows).unwrap_or_default();
+    let rows = Sheet::parse(MEASURED).map(|sheet| sheet.rows).unwrap_or_default();
     let rows = rows.into_iter().filter(|r| r.experiment == experiment);
     let measured = rows.filter_map(|r| {
-        let unit = ["%", "s"].into_iter().find(|unit| *unit == r.unit)?;
+        let unit = ["%", "s", "times"].into_iter().find(|unit| *unit == r.unit)?;
         Some(Measured::new(r.label, unit, vec![r.value]))
     });
     measured.collect()
@@ -47,13 +79,17 @@ pub fn only(experiment: &str) -> Vec<Measured> {
 ///
 /// # Errors
 /// When the data file is none, or has a row in another unit.
-pub fn beside(paper: &'static str, experiment: &mut Experiment) -> Result<(), ExperimentError> {
-    fill(MEASURED, experiment)
+pub fn beside(
+    paper: &'static str,
+    entry: &Entry,
+    experiment: &mut Experiment,
+) -> Result<(), ExperimentError> {
+    fill(MEASURED, entry, experiment)
         .map_err(|what| ExperimentError::sheet(paper, format!("live-cpu.toml: {what}")))
 }
 
-fn fill(text: &str, experiment: &mut Experiment) -> Result<(), String> {
-    let sheet: Sheet = toml::from_str(text).map_err(|e| e.to_string())?;
+fn fill(text: &str, entry: &Entry, experiment: &mut Experiment) -> Result<(), String> {
+    let sheet = Sheet::parse(text)?;
     let mut schedulers: Vec<&str> = Vec::new();
     for live in sheet.rows.iter().filter(|r| r.experiment == experiment.id) {
         let Some(row) = experiment.rows.iter_mut().find(|r| r.label == live.label) else {
@@ -63,6 +99,19 @@ fn fill(text: &str, experiment: &mut Experiment) -> Result<(), String> {
             return Err(format!("{}: in {}, {} there", live.label, live.unit, row.unit));
         }
         row.live = Some(live.value);
+        row.live_scheduler = Some(live.scheduler.clone());
+        // Of another scheduler than the claim is about nothing follows.
+        let policy = row.label.split_once('/').map_or("", |(policy, _)| policy);
+        let published = entry.rows.iter().find(|p| p.label == row.label);
+        let own = published.and_then(|p| p.live.clone());
+        let own = own.unwrap_or_else(|| format!("laxity-{policy}"));
+        let measured = live.scheduler.split(" over ").next();
+        let range = published.and_then(|p| p.range()).filter(|_| measured == Some(own.as_str()));
+        row.live_verdict = range.map(|range| within(range, live.value));
+        if row.live_verdict == Some(ReproductionVerdict::Differs) {
+            let why = published.and_then(|p| p.differs_live.clone());
+            row.why += &why.map_or_else(String::new, |why| format!(" Live: {why}"));
+        }
         if !schedulers.contains(&live.scheduler.as_str()) {
             schedulers.push(&live.scheduler);
         }
@@ -88,7 +137,7 @@ mod tests {
     /// Fails when a label of the data file is that of no row.
     #[test]
     fn every_live_row_has_its_place() {
-        let sheet: Sheet = toml::from_str(MEASURED).expect("a sheet");
+        let sheet = Sheet::parse(MEASURED).expect("a sheet");
         assert!(!sheet.rows.is_empty());
         let mut only: Vec<String> = sheet.rows.iter().map(|r| r.experiment.clone()).collect();
         only.dedup();

@@ -1,5 +1,6 @@
 //! What a paper prints and how it was read: a data file, so that no published number stands in code.
 
+use laxity_scenario::result::Origin;
 use serde::Deserialize;
 
 use crate::ExperimentError;
@@ -42,14 +43,56 @@ pub struct Entry {
     pub source: String,
     /// How the paper was read.
     pub reading: String,
+    /// Other readings of it, each a column.
+    #[serde(default)]
+    pub readings: Vec<Reading>,
+    /// Whose claims its rows judge, unless a row says otherwise.
+    #[serde(default)]
+    pub origin: Origin,
+    /// Whether only runs of whole length can judge its rows, unless a row says otherwise.
+    #[serde(default)]
+    pub whole: bool,
     /// Why a number differs that gives no reason of its own.
+    #[serde(default)]
     pub differs: String,
     /// Numbers and claims.
     pub rows: Vec<Published>,
 }
 
-/// One number or claim.
+/// Another reading of the paper: what was measured under it stands in a column of its own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Heads the column.
+    pub name: String,
+    /// The policy of the rows that it belongs to; any when absent.
+    pub of: Option<String>,
+    /// The policy in whose place another one is measured ends with this.
+    pub suffix: Option<String>,
+    /// Or is this one.
+    pub policy: Option<String>,
+    /// What differs from the first reading.
+    pub what: String,
+}
+
+impl Reading {
+    /// The label under which a row's number is measured here.
+    pub fn label(&self, row: &str) -> Option<String> {
+        let (policy, rest) = row.split_once('/')?;
+        if self.of.as_ref().is_some_and(|of| of != policy) {
+            return None;
+        }
+        let policy = match (&self.policy, &self.suffix) {
+            (Some(other), _) => other.clone(),
+            (None, Some(suffix)) => format!("{policy}{suffix}"),
+            (None, None) => return None,
+        };
+        Some(format!("{policy}/{rest}"))
+    }
+}
+
+/// One number or claim.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// `policy/object/statistic`.
@@ -65,12 +108,50 @@ pub struct Published {
     pub within: Option<f64>,
     /// A claim without a number holds when the measured value is in here, both ends included.
     pub accept: Option<(f64, f64)>,
+    /// Or when it is no less than this.
+    pub at_least: Option<f64>,
+    /// Or no more.
+    pub at_most: Option<f64>,
+    /// Names the claim where several rows, here or in other experiments of the paper, bear on one.
+    pub of: Option<String>,
+    /// Whose claim it is; as the experiment says when absent.
+    pub origin: Option<Origin>,
+    /// Whether only runs of whole length can judge it; as the experiment says when absent.
+    pub whole: Option<bool>,
+    /// The live scheduler that is this row's policy, where it is not `laxity-` and its name.
+    pub live: Option<String>,
     /// The claim in our words.
     #[serde(default)]
     pub claim: String,
     /// Why it differs, where it does.
     pub differs: Option<String>,
+    /// Why what was measured live does.
+    pub differs_live: Option<String>,
 }
+
+/// From where to where a measured value bears a row out; an end that is absent is open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Included.
+    pub low: Option<f64>,
+    /// Included.
+    pub high: Option<f64>,
+}
+
+impl Range {
+    /// Whether a value is in it.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
+    }
+
+    /// Whether an end is nearer to a value than its uncertainty.
+    pub fn is_near(&self, value: f64, uncertain: f64) -> bool {
+        [self.low, self.high].into_iter().flatten().any(|end| (value - end).abs() < uncertain)
+    }
+}
+
+/// What an end may not reach: it would only stand for an open one.
+const BEYOND: f64 = 1e6;
 
 impl Published {
     /// How far from the published number a measured one may lie, in the row's unit.
@@ -91,6 +172,74 @@ impl Published {
             }
             (None, tolerance) => tolerance,
         }
+    }
+
+    /// Where a measured value must lie; `None` where nothing is judged.
+    pub fn range(&self) -> Option<Range> {
+        if let (Some(published), Some(allowed)) = (self.published, self.allowed()) {
+            // Which is read from decimals, as the ends are not.
+            let slack = 1e-12 * published.abs();
+            let (low, high) = (published - allowed - slack, published + allowed + slack);
+            return Some(Range { low: Some(low), high: Some(high) });
+        }
+        match (self.accept, self.at_least, self.at_most) {
+            (Some((low, high)), ..) => Some(Range { low: Some(low), high: Some(high) }),
+            (None, None, None) => None,
+            (None, low, high) => Some(Range { low, high }),
+        }
+    }
+
+    /// Why the row is no sound one.
+    fn fault(&self) -> Option<&'static str> {
+        let ends = (self.accept, self.at_least, self.at_most);
+        let sound = match (self.published, self.tolerance.xor(self.within), ends) {
+            (Some(p), Some(t), (None, None, None)) => p.is_finite() && t.is_finite() && t >= 0.0,
+            (None, None, (Some((low, high)), None, None)) => low <= high,
+            (None, None, (None, Some(_), None) | (None, None, Some(_))) => true,
+            (None, None, (None, None, None)) => !self.claim.is_empty(),
+            _ => false,
+        };
+        if !sound || (self.tolerance.is_some() && self.within.is_some()) {
+            return Some(
+                "needs `published` and `tolerance` or `within`, or one of `accept`, `at_least` and \
+                 `at_most`, or a `claim`",
+            );
+        }
+        let range = self.range()?;
+        let ends = [range.low, range.high];
+        if ends.into_iter().flatten().any(|end| end.abs() >= BEYOND && self.published.is_none()) {
+            return Some("has an end that stands for none; write `at_least` or `at_most`");
+        }
+        // The least and the most that such a number can be. Growth in per cent can be less and more,
+        // but a range over all shares is none.
+        let (least, most) = match self.unit.as_str() {
+            "%" | "% of seeds" | "% of counts" => (0.0, 100.0),
+            "points" => (-100.0, 100.0),
+            "B" => (f64::NEG_INFINITY, f64::INFINITY),
+            _ => (0.0, f64::INFINITY),
+        };
+        let all =
+            range.low.is_none_or(|low| low <= least) && range.high.is_none_or(|high| high >= most);
+        all.then_some("cannot fail")
+    }
+
+    /// How wide the range is, with what it is measured by.
+    fn width(&self) -> Option<(&'static str, f64)> {
+        match (self.within, self.tolerance, self.accept, self.at_least, self.at_most) {
+            (Some(v), ..) => Some(("within", v)),
+            (_, Some(v), ..) => Some(("tolerance", v)),
+            (.., Some((low, high)), _, _) => Some(("accept", high - low)),
+            (.., Some(v), _) => Some(("at_least", v)),
+            (.., Some(v)) => Some(("at_most", v)),
+            _ => None,
+        }
+    }
+
+    /// The claim that the row bears on, and whose it is; `None` where nothing is judged.
+    pub fn judges(&self, entry: &Entry) -> Option<(String, Origin)> {
+        self.range()?;
+        let claim = self.of.clone().unwrap_or_else(|| format!("{}/{}", entry.id, self.label));
+        Some((claim, self.origin.unwrap_or(entry.origin)))
     }
 }
 
@@ -119,18 +268,35 @@ impl Sheet {
                 if e.rows[..k].iter().any(|o| o.label == row.label) {
                     return Err(format!("{}: `{}` stands twice", e.id, row.label));
                 }
-                let sound = match (row.published, row.tolerance.xor(row.within), row.accept) {
-                    (Some(p), Some(t), None) => p.is_finite() && t.is_finite() && t >= 0.0,
-                    (None, None, Some((low, high))) => low <= high,
-                    (None, None, None) => !row.claim.is_empty(),
-                    _ => false,
-                };
-                if !sound {
-                    return Err(format!(
-                        "{}: `{}` needs `published` and `tolerance` or `within`, or `accept`, or a `claim`",
-                        e.id, row.label
-                    ));
+                if let Some(fault) = row.fault() {
+                    return Err(format!("{}: `{}` {fault}", e.id, row.label));
                 }
+            }
+        }
+        self.check_claims()
+    }
+
+    /// Rows of one claim are judged alike and are of one origin.
+    fn check_claims(&self) -> Result<(), String> {
+        let mut seen: Vec<(String, Origin, &str, &Published)> = Vec::new();
+        for e in &self.experiment {
+            for row in &e.rows {
+                let Some((claim, origin)) = row.judges(e) else { continue };
+                for (_, before, id, other) in seen.iter().filter(|s| s.0 == claim) {
+                    let both = [(e.id.as_str(), row), (*id, *other)];
+                    let [here, there] = both.map(|(id, r)| format!("{id} `{}`", r.label));
+                    if *before != origin {
+                        return Err(format!("{here} and {there}: `{claim}` is of two origins"));
+                    }
+                    let alike = match (row.width(), other.width()) {
+                        (Some((how, a)), Some((same, b))) if how == same => a == b,
+                        _ => true,
+                    };
+                    if row.unit == other.unit && !alike {
+                        return Err(format!("{here} and {there}: ranges of `{claim}` differ"));
+                    }
+                }
+                seen.push((claim, origin, &e.id, row));
             }
         }
         Ok(())
@@ -152,7 +318,12 @@ mod tests {
         source = "Table 1"
         reading = "r"
         differs = "d"
-        rows = [ { label = "x/y/z", unit = "ms", published = 1, tolerance = 0.1 } ]
+        rows = [
+            { label = "x/y/z", unit = "ms", published = 1, tolerance = 0.1 },
+            { label = "x/y/one", unit = "%", accept = [-2, 2], of = "same" },
+            { label = "x/y/two", unit = "%", accept = [-1, 3], of = "same" },
+            { label = "x/y/part", unit = "% of seeds", at_least = 100 },
+        ]
     "#;
 
     // Fails when a check is left out: each change alone must be refused.
@@ -169,6 +340,15 @@ mod tests {
             ("unit = \"ms\",", ""),
             ("differs = \"d\"", "differ = \"d\""),
             ("paper = \"p\"", "paper = \"q\""),
+            // Ranges of one claim are of one width, and it has one origin.
+            ("accept = [-1, 3]", "accept = [-0.1, 0.1]"),
+            ("accept = [-1, 3], of", "accept = [-1, 3], origin = \"laxity\", of"),
+            // Rows that cannot fail, or whose end stands for none.
+            ("accept = [-1, 3]", "accept = [1, 1e9]"),
+            ("unit = \"% of seeds\", at_least = 100", "unit = \"% of seeds\", accept = [0, 100]"),
+            ("unit = \"% of seeds\", at_least = 100", "unit = \"times\", at_least = 0"),
+            ("unit = \"% of seeds\", at_least = 100", "unit = \"%\", at_most = 100"),
+            ("at_least = 100", "at_least = 100, at_most = 100"),
         ];
         for (from, to) in slips {
             let text = GOOD.replace(from, to);

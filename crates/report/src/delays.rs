@@ -15,12 +15,12 @@ type Of = fn(&FlowResult) -> Option<f64>;
 pub fn delay_tables<'a>(outcome: impl Into<Outcome<'a>>) -> Vec<Table> {
     let outcome = outcome.into();
     vec![
-        delay_table(&outcome, "Mean delay", |f| f.mean_ms),
-        delay_table(&outcome, "Maximum delay", |f| f.max_ms),
+        delay_table(&outcome, "Mean delay", |f| f.mean_ms, |f| f.demoted_mean_ms),
+        delay_table(&outcome, "Maximum delay", |f| f.max_ms, |f| f.demoted_max_ms),
     ]
 }
 
-fn delay_table(outcome: &Outcome, what: &str, of: Of) -> Table {
+fn delay_table(outcome: &Outcome, what: &str, of: Of, demoted: Of) -> Table {
     let policies = outcome.policies();
     let flows = [FlowKind::Realtime, FlowKind::BestEffort].map(|k| outcome.flows(k));
     let all = policies
@@ -44,6 +44,17 @@ fn delay_table(outcome: &Outcome, what: &str, of: Of) -> Table {
             })
             .collect();
         table = table.group(group_title(kind), rows);
+    }
+    // Packets beyond the envelope have no deadline, so they are no part of the rows above.
+    let rows = flows[0].iter().filter_map(|flow| {
+        let spreads: Vec<_> = policies.iter().map(|p| outcome.spread(p, flow, demoted)).collect();
+        let any = spreads.iter().any(Option::is_some);
+        let row = || delay_row(&spreads, &unit, FlowKind::Realtime, outcome.is_many());
+        any.then(|| ((*flow).to_owned(), row()))
+    });
+    let rows: Vec<_> = rows.collect();
+    if !rows.is_empty() {
+        table = table.group("Demoted: beyond the envelope, sent as best effort", rows);
     }
     match policies.first() {
         Some(first) if policies.len() > 1 => table.noted(format!(

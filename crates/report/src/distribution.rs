@@ -315,6 +315,8 @@ mod tests {
             missed: 0,
             dropped: 0,
             demoted: 0,
+            demoted_mean_ms: None,
+            demoted_max_ms: None,
             drop_reasons: Default::default(),
         };
         let policy = PolicyResult {

@@ -7,7 +7,8 @@ use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit, width_
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
 use laxity_scenario::result::{
-    Experiment, Reproduction, ReproductionRow, ReproductionVerdict as V,
+    ClaimResult, ClaimVerdict as C, Experiment, Origin, Reproduction, ReproductionRow,
+    ReproductionVerdict as V,
 };
 
 /// Rows in one ratio plot; more make it unreadable.
@@ -30,21 +31,25 @@ pub fn reproduction_page(
             blocks.extend(ratio_figure(e).map(Block::Figure));
             let own = figures.iter().filter(|(id, _)| *id == e.id);
             blocks.extend(own.map(|(_, f)| Block::Figure(f.clone())));
-            blocks.push(Block::Table(experiment_table(e)));
-            let title = match e.source.as_str() {
+            blocks.push(Block::Table(experiment_table(e, paper.quick)));
+            let mut title = match e.source.as_str() {
                 "" => e.id.clone(),
                 source => format!("{}: {source}", paper.paper),
             };
+            if paper.quick {
+                title.push_str(" (quick run)");
+            }
             sections.push(Section::new(title, blocks));
         }
     }
     let names: Vec<&str> = papers.iter().map(|p| p.paper.as_str()).collect();
     let facts = vec![("Papers".to_string(), names.join(", "))];
     let live = papers.iter().flat_map(|p| &p.experiments).any(has_live);
+    let quick = if papers.iter().any(|p| p.quick) { ", quick run" } else { "" };
     Page {
         title: match names[..] {
-            [one] => format!("{one}: published and measured"),
-            _ => "Published and measured".into(),
+            [one] => format!("{one}: published and measured{quick}"),
+            _ => format!("Published and measured{quick}"),
         },
         scenario: "reproduction report".into(),
         kind: if live { Kind::Beside } else { meta.kind },
@@ -57,69 +62,146 @@ fn has_live(e: &Experiment) -> bool {
     e.rows.iter().any(|r| r.live.is_some())
 }
 
-/// How many rows came out how, in a sentence.
+/// How many claims came out how, in sentences: the papers' first, then Laxity's own, then those that
+/// rows on other readings judge.
 pub fn outcome_words(papers: &[Reproduction]) -> String {
-    let rows = || papers.iter().flat_map(|p| &p.experiments).flat_map(|e| &e.rows);
-    let of = |v: V| rows().filter(|r| r.verdict == v).count() as u64;
-    let stated = of(V::Reproduced) + of(V::Differs);
-    let many =
-        |n: u64, one: &str, more: &str| format!("{} {}", count(n), if n == 1 { one } else { more });
-    let mut text = format!(
-        "{} of {} reproduced within the stated tolerance",
-        count(of(V::Reproduced)),
-        many(stated, "published number or claim is", "published numbers and claims are")
-    );
-    if of(V::Differs) > 0 {
-        text.push_str(&format!("; {}", many(of(V::Differs), "differs", "differ")));
-        text.push_str(", with the reason beside it");
+    let mut sentences = Vec::new();
+    for paper in papers.iter().filter(|p| p.quick) {
+        sentences.push(format!(
+            "Quick: runs of {} are of {} and few, and only what they can tell is judged.",
+            paper.paper, paper.duration
+        ));
     }
-    text.push('.');
-    if of(V::NotStated) > 0 {
-        let n = many(of(V::NotStated), "measured number has", "measured numbers have");
-        text.push_str(&format!(" {n} no published counterpart."));
+    let of = |origin: Origin| -> Vec<&ClaimResult> {
+        papers.iter().flat_map(|p| &p.claims).filter(|c| c.origin == origin).collect()
+    };
+    let theirs = if papers.len() == 1 { "the paper" } else { "the papers" };
+    let numbers = format!("numbers and claims of {theirs}");
+    sentences.extend(counted(&of(Origin::Paper), &numbers));
+    sentences.extend(counted(&of(Origin::Laxity), "claims of Laxity's own"));
+    sentences
+        .extend(counted(&of(Origin::Reading), "numbers and claims tried under other readings"));
+    let live: Vec<C> = of(Origin::Paper).iter().filter_map(|c| c.live).collect();
+    if !live.is_empty() {
+        let held = live.iter().filter(|v| **v == C::Reproduced).count() as u64;
+        let all = count(live.len() as u64);
+        sentences.push(format!("On live CPUs {} of {all} that can be judged hold.", count(held)));
     }
-    text
+    let rows = papers.iter().flat_map(|p| &p.experiments).flat_map(|e| &e.rows);
+    let more = rows.filter(|r| r.verdict == V::NotStated).count() as u64;
+    if more > 0 {
+        let words = if more == 1 { "measured number has" } else { "measured numbers have" };
+        sentences.push(format!("{} {words} no published counterpart.", count(more)));
+    }
+    sentences.join(" ")
 }
 
-/// One row for each experiment: how many numbers came out how.
+fn counted(claims: &[&ClaimResult], what: &str) -> Option<String> {
+    let of = |v: C| claims.iter().filter(|c| c.verdict == v).count() as u64;
+    let judged = claims.len() as u64 - of(C::NotJudged);
+    let rows: u64 = claims.iter().map(|c| c.rows).sum();
+    if claims.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "Of {} {what} ({} rows) {} reproduced within the stated tolerance",
+        count(judged),
+        count(rows),
+        match of(C::Reproduced) {
+            1 => "1 is".into(),
+            n => format!("{} are", count(n)),
+        }
+    );
+    for (verdict, words) in [
+        (C::SecondReading, "under a second reading only"),
+        (C::InPart, "in part"),
+        (C::Differs, "not, with the reason beside each"),
+    ] {
+        if of(verdict) > 0 {
+            text.push_str(&format!(", {} {words}", count(of(verdict))));
+        }
+    }
+    text.push('.');
+    if of(C::NotJudged) > 0 {
+        let n = count(of(C::NotJudged));
+        text.push_str(&format!(" {n} more need longer runs to be judged."));
+    }
+    Some(text)
+}
+
+/// One row for each experiment: how many claims came out how. One on which rows of several
+/// experiments bear stands with the first of them.
 pub fn overview_table(papers: &[Reproduction]) -> Table {
     let columns = vec![
         Column::words("Experiment"),
         Column::words("source"),
         Column::number("reproduced"),
+        Column::number("second reading"),
+        Column::number("in part"),
         Column::number("differs"),
-        Column::number("not stated"),
+        Column::number("not judged"),
+        Column::number("Laxity's own"),
+        Column::number("rows not stated"),
         Column::number("seeds"),
     ];
-    let mut table = Table::new("Numbers and claims by experiment", columns);
+    let mut table = Table::new("Claims of the papers by experiment", columns);
     for paper in papers {
+        let mut seen: Vec<&str> = Vec::new();
         let rows = paper
             .experiments
             .iter()
             .map(|e| {
-                let of = |v: V| e.rows.iter().filter(|r| r.verdict == v).count() as u64;
+                let here = paper.claims.iter().filter(|c| {
+                    let bears = |r: &ReproductionRow| r.claim == c.claim;
+                    !seen.contains(&c.claim.as_str()) && e.rows.iter().any(bears)
+                });
+                let here: Vec<&ClaimResult> = here.collect();
+                seen.extend(here.iter().map(|c| c.claim.as_str()));
+                let of = |v: C| {
+                    let one = |c: &&&ClaimResult| c.origin == Origin::Paper && c.verdict == v;
+                    here.iter().filter(one).count() as u64
+                };
+                let own = here.iter().filter(|c| c.origin == Origin::Laxity).count() as u64;
+                let more = e.rows.iter().filter(|r| r.verdict == V::NotStated).count() as u64;
                 let quiet = |n: u64| match n {
                     0 => Cell::toned("0", Tone::Quiet),
                     n => Cell::new(count(n)),
                 };
                 let cells = vec![
                     Cell::new(e.source.as_str()),
-                    quiet(of(V::Reproduced)),
-                    quiet(of(V::Differs)),
-                    quiet(of(V::NotStated)),
+                    quiet(of(C::Reproduced)),
+                    quiet(of(C::SecondReading)),
+                    quiet(of(C::InPart)),
+                    quiet(of(C::Differs)),
+                    quiet(of(C::NotJudged)),
+                    quiet(own),
+                    quiet(more),
                     Cell::new(count(e.seeds.len() as u64)),
                 ];
                 (e.id.clone(), cells)
             })
             .collect();
-        table = table.group(paper.paper.as_str(), rows);
+        let title = if paper.quick { " (quick run)" } else { "" };
+        table = table.group(format!("{}{title}", paper.paper), rows);
     }
     table
 }
 
-/// Published beside measured, with spread, difference, tolerance, verdict and reason.
-pub fn experiment_table(e: &Experiment) -> Table {
+/// The readings of an experiment beside the first, each a column.
+fn readings(e: &Experiment) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for reading in e.rows.iter().flat_map(|r| &r.readings) {
+        if !names.contains(&reading.name.as_str()) {
+            names.push(&reading.name);
+        }
+    }
+    names
+}
+
+/// Published beside measured, with spread, difference, other readings, tolerance, verdict and reason.
+pub fn experiment_table(e: &Experiment, quick: bool) -> Table {
     let live = has_live(e);
+    let readings = readings(e);
     let mut columns = vec![
         Column::words("Number"),
         Column::words("unit"),
@@ -127,21 +209,36 @@ pub fn experiment_table(e: &Experiment) -> Table {
         Column::number("measured"),
         Column::number("difference"),
     ];
+    columns.extend(readings.iter().map(|name| Column::number(*name)));
     if live {
         columns.push(Column::number("live"));
     }
     columns.extend([Column::number("tolerance"), Column::words("verdict"), Column::words("why")]);
-    let rows = e.rows.iter().map(|r| (r.label.clone(), row_cells(r, live))).collect();
+    let rows = e.rows.iter().map(|r| (r.label.clone(), row_cells(r, live, &readings))).collect();
     let n = e.seeds.len();
     let seeds = match n {
         0 => String::new(),
         1 => format!(" (seed {})", e.seeds[0]),
         _ => format!(" (mean of {n} seeds \u{b1} half the range)"),
     };
-    Table::new(format!("{}{seeds}", e.id), columns).group("", rows)
+    let quick = if quick { ", quick run" } else { "" };
+    let mut table = Table::new(format!("{}{quick}{seeds}", e.id), columns).group("", rows);
+    if !readings.is_empty() || live {
+        table = table.noted("A \u{2713} or \u{2717} is the verdict on that number alone.");
+    }
+    table
 }
 
-fn row_cells(r: &ReproductionRow, live: bool) -> Vec<Cell> {
+/// The sign of a verdict on a number that has no column for it.
+fn sign(verdict: Option<V>) -> &'static str {
+    match verdict {
+        Some(V::Reproduced) => " \u{2713}",
+        Some(V::Differs) => " \u{2717}",
+        _ => "",
+    }
+}
+
+fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
     let mut measured = Cell::new(number(r.measured));
     if r.spread != 0.0 {
         measured = measured.beside(format!("\u{b1} {}", short(r.spread)));
@@ -153,20 +250,38 @@ fn row_cells(r: &ReproductionRow, live: bool) -> Vec<Cell> {
         measured,
         published.and_then(|p| difference(r.measured, p)).map_or_else(Cell::none, Cell::new),
     ];
+    cells.extend(readings.iter().map(|name| {
+        let found = r.readings.iter().find(|o| o.name == **name);
+        let cell = |o: &laxity_scenario::result::ReadingResult| {
+            Cell::new(format!("{}{}", number(o.measured), sign(Some(o.verdict))))
+        };
+        found.map_or_else(Cell::none, cell)
+    }));
     if live {
-        cells.push(r.live.map_or_else(Cell::none, |v| Cell::new(number(v))));
+        cells.push(r.live.map_or_else(Cell::none, |v| {
+            let cell = Cell::new(format!("{}{}", number(v), sign(r.live_verdict)));
+            cell.beside(r.live_scheduler.clone().unwrap_or_default())
+        }));
     }
-    cells.push(match published {
-        Some(_) => Cell::new(format!("\u{b1} {}%", short(r.tolerance * 100.0))),
-        None => Cell::none(),
+    cells.push(match (published, r.accept) {
+        (Some(_), _) => Cell::new(format!("\u{b1} {}%", short(r.tolerance * 100.0))),
+        (None, Some((Some(low), Some(high)))) if low == high => Cell::new(number(low)),
+        (None, Some((Some(low), Some(high)))) => {
+            Cell::new(format!("{} to {}", number(low), number(high)))
+        }
+        (None, Some((Some(low), None))) => Cell::new(format!("\u{2265} {}", number(low))),
+        (None, Some((None, Some(high)))) => Cell::new(format!("\u{2264} {}", number(high))),
+        _ => Cell::none(),
     });
     let (word, tone) = match r.verdict {
         V::Reproduced => ("reproduced", Tone::ChipGood),
         V::Differs => ("differs", Tone::ChipBad),
         V::NotStated => ("not stated", Tone::ChipNeutral),
+        V::NotJudged => ("not judged", Tone::ChipNeutral),
     };
     cells.push(Cell::toned(word, tone));
-    cells.push(Cell::new(r.why.as_str()));
+    let own = if r.origin == Origin::Laxity && !r.claim.is_empty() { "Laxity's own. " } else { "" };
+    cells.push(Cell::new(format!("{own}{}", r.why)));
     cells
 }
 
@@ -222,7 +337,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
         let (hue, shape) = match r.verdict {
             V::Reproduced => (Hue::Series(3), Marker::Circle),
             V::Differs => (Hue::Limit, Marker::Cross),
-            V::NotStated => (Hue::Muted, Marker::Ring),
+            V::NotStated | V::NotJudged => (Hue::Muted, Marker::Ring),
         };
         let scale = ratio / r.measured;
         let ends = ((r.measured - r.spread) * scale, (r.measured + r.spread) * scale);

@@ -114,14 +114,16 @@ pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
 /// What `laxity reproduce` prints.
 pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     let mut out = String::new();
-    for e in papers.iter().flat_map(|p| &p.experiments) {
+    let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| (p.quick, e)));
+    for (quick, e) in experiments {
+        let marked = if quick { ", quick run" } else { "" };
         out.push_str(&wrap(
-            &terminal(&format!("{} ({}): {}", e.id, e.source, e.reading)),
+            &terminal(&format!("{} ({}{marked}): {}", e.id, e.source, e.reading)),
             style.width,
             0,
         ));
         out.push('\n');
-        push(&mut out, &reproduction::experiment_table(e), style);
+        push(&mut out, &reproduction::experiment_table(e, quick), style);
     }
     out.push_str(&statement(
         Mood::Neutral,

@@ -3,7 +3,7 @@
 use crate::number::{count, fixed, signed, span};
 use crate::page::{Block, Meta, Mood};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::CheckResult;
+use laxity_scenario::result::{CheckResult, FlowCheck};
 
 /// The verdict in plain words: (whether admitted, its word, the sentence).
 pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
@@ -61,28 +61,40 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
             if any {
                 cells.push(deadline.map_or_else(Cell::none, |d| Cell::new(span(d))));
             }
+            let most = if f.strict { "\u{2264} " } else { "" };
             cells.push(match (f.min_deadline_ns, deadline) {
                 (None, _) => Cell::toned("none", Tone::Bad),
                 (Some(least), Some(d)) if least > d => {
-                    Cell::toned(format!("\u{2717} {}", ceil_span(least)), Tone::Bad)
+                    Cell::toned(format!("\u{2717} {most}{}", ceil_span(least)), Tone::Bad)
                 }
-                (Some(least), _) => Cell::new(ceil_span(least)),
+                (Some(least), _) => Cell::new(format!("{most}{}", ceil_span(least))),
             });
-            let limit = |q: &Option<String>| match q {
+            let limit = |q: &Option<String>, ends: bool| match q {
+                Some(q) if ends || f.strict => Cell::new(format!("\u{2265} {q}")),
                 Some(q) => Cell::new(q.as_str()),
                 None => Cell::toned("none", Tone::Bad),
             };
-            cells.push(limit(&f.max_rate));
-            cells.push(limit(&f.max_burst));
+            cells.push(limit(&f.max_rate, f.rate_is_peak));
+            cells.push(limit(&f.max_burst, f.burst_is_limit));
             (name.clone(), cells)
         })
         .collect();
     let within =
         check.binding_interval_ns.map_or(String::new(), |t| format!(" within {}", span(t)));
-    Table::new("Real-time flows", columns).group("", rows).noted(format!(
+    let mut note = format!(
         "Demand: what the flow may ask{within}. Smallest deadline, largest rate and burst: how far \
          this flow alone could go, all else unchanged, before the answer becomes no."
-    ))
+    );
+    let any = |of: fn(&FlowCheck) -> bool| check.flows.values().any(of);
+    if any(|f| f.rate_is_peak || f.burst_is_limit) {
+        note += " \u{2265}: the answer is still yes where the search ends, for a rate at the flow's \
+                 peak, for a burst at 1 GB.";
+    }
+    if any(|f| f.strict) {
+        note += " \u{2264} smallest deadline: the flow could go further, since the periodic flows \
+                 have too many steps to follow and upper bounds stand for the rest.";
+    }
+    Table::new("Real-time flows", columns).group("", rows).noted(note)
 }
 
 /// A limit rounded up, so that what is printed is admitted too.

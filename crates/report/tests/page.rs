@@ -262,6 +262,8 @@ fn flow(kind: FlowKind) -> FlowResult {
         missed: 0,
         dropped: 0,
         demoted: 0,
+        demoted_mean_ms: None,
+        demoted_max_ms: None,
         drop_reasons: Default::default(),
     }
 }
@@ -351,6 +353,8 @@ fn nasty_numbers_give_pages() {
                 missed: n,
                 dropped: n,
                 demoted: n,
+                demoted_mean_ms: (n > 0).then_some(v),
+                demoted_max_ms: (n > 0).then_some(v),
                 drop_reasons: [("full".to_string(), n)].into(),
                 ..flow(FlowKind::Realtime)
             };

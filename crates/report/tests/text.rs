@@ -2,6 +2,7 @@
 
 mod data;
 
+use laxity_report::reproduction_page;
 use laxity_report::text::{self, Style};
 use laxity_report::*;
 
@@ -59,9 +60,35 @@ fn long_reasons_wrap() {
         }
         assert!(out.contains("differs"));
         let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("10 of 11 published numbers and claims are reproduced"));
+        // The number that stands in two experiments counts once.
+        let outcome = "Of 10 numbers and claims of the paper (11 rows) 9 are reproduced";
+        assert!(words.contains(outcome), "{words}");
         assert!(out.contains("shorter one"), "{out}");
     }
+}
+
+// Fails when a quick run is not marked above each table, in its caption and in the outcome; when a
+// second reading is no column; or when what was measured live is not named.
+#[test]
+fn quick_runs_readings_and_live_schedulers_are_named() {
+    use laxity_scenario::result::{ReadingResult, ReproductionVerdict as V};
+    let wide = Style { colour: false, width: 400 };
+    let mut paper = data::reproduction();
+    assert!(!text::reproduction(&[paper.clone()], wide).to_lowercase().contains("quick"));
+    paper.quick = true;
+    paper.duration = "60 s".into();
+    let row = &mut paper.experiments[0].rows[0];
+    let (name, verdict) = ("kept".to_owned(), V::Differs);
+    row.readings = vec![ReadingResult { name, measured: 7.25, spread: 0.0, verdict }];
+    (row.live, row.live_verdict) = (Some(4.5), Some(V::Reproduced));
+    row.live_scheduler = Some("laxity-bebs".into());
+    let out = text::reproduction(&[paper.clone()], wide);
+    assert_eq!(out.matches("quick run").count(), 2 * paper.experiments.len(), "{out}");
+    assert!(out.contains("Quick: runs of low-delay are of 60 s"), "{out}");
+    assert!(out.contains("kept") && out.contains("7.25 \u{2717}"), "{out}");
+    assert!(out.contains("4.50 \u{2713} laxity-bebs"), "{out}");
+    let page = reproduction_page(&[paper], &[], &data::meta()).html();
+    assert!(page.matches("quick run").count() > 2, "{page}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use laxity_core::{Span, Time};
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 use laxity_sim::cpu::Cost;
-use laxity_sim::cpu::papers::bebs::{Media, figure_1};
+use laxity_sim::cpu::papers::bebs::{HardLoad, Media, figure_1};
 use laxity_sim::cpu::papers::ms;
 
 use crate::draw::{Line, Panel, figure};
@@ -92,54 +92,62 @@ pub fn progress_bebs(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
 
 /// A reading of "computes periodic, variable-time frames" beside hard tasks.
 struct Model {
+    /// Follows the policy's in labels.
     name: &'static str,
     title: &'static str,
     frames: fn(Span) -> Cost,
-    hard_use: u64,
+    hard: HardLoad,
 }
 
-const MODELS: [Model; 7] = [
+/// The first is the one that rows are of; the others are columns.
+const MODELS: [Model; 8] = [
     Model {
-        name: "gauss-4",
+        name: "",
         title: "normal, 0.4",
         frames: |mean| Cost::Gauss { mean, cv: 0.4 },
-        hard_use: 100,
+        hard: HardLoad::Steady(100),
     },
     Model {
-        name: "gauss-4-unused",
+        name: "-gauss-4-unused",
         title: "normal, 0.4; 20 % unused",
         frames: |mean| Cost::Gauss { mean, cv: 0.4 },
-        hard_use: 80,
+        hard: HardLoad::Steady(80),
     },
     Model {
-        name: "gauss-2",
+        name: "-gauss-2",
         title: "normal, 0.2",
         frames: |mean| Cost::Gauss { mean, cv: 0.2 },
-        hard_use: 100,
+        hard: HardLoad::Steady(100),
     },
     Model {
-        name: "gop",
+        name: "-gop",
         title: "groups of pictures",
         frames: |mean| Cost::Gop { mean, cv: 0.1 },
-        hard_use: 100,
+        hard: HardLoad::Steady(100),
     },
     Model {
-        name: "ar-unused",
+        name: "-ar-unused",
         title: "autoregressive; 20 % unused",
         frames: |mean| Cost::Autoregressive { mean, cv: 0.4, rho: 0.9 },
-        hard_use: 80,
+        hard: HardLoad::Steady(80),
     },
     Model {
-        name: "scenes",
+        name: "-scenes",
         title: "scenes of 50 frames",
         frames: |mean| Cost::Scenes { mean, cv: 0.4, frames: 50 },
-        hard_use: 100,
+        hard: HardLoad::Steady(100),
     },
     Model {
-        name: "scenes-unused",
+        name: "-scenes-unused",
         title: "scenes; 40 % unused",
         frames: |mean| Cost::Scenes { mean, cv: 0.4, frames: 50 },
-        hard_use: 60,
+        hard: HardLoad::Steady(60),
+    },
+    Model {
+        name: "-intermittent",
+        title: "scenes; hard work every fifth second",
+        frames: |mean| Cost::Scenes { mean, cv: 0.4, frames: 50 },
+        hard: HardLoad::Intermittent,
     },
 ];
 
@@ -147,7 +155,7 @@ const MODELS: [Model; 7] = [
 const LOADS: [u64; 6] = [500, 600, 700, 800, 900, 950];
 
 fn system(model: &Model, load: u64) -> String {
-    format!("media-{}-{load}", model.name)
+    format!("media{}-{load}", model.name)
 }
 
 /// Trials of Figure 1(c).
@@ -155,8 +163,7 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
     let mut trials = Vec::new();
     for model in &MODELS {
         for load in LOADS {
-            let media =
-                Media { load, server: ms(40), frames: model.frames, hard_use: model.hard_use };
+            let media = Media { load, server: ms(40), frames: model.frames, hard: model.hard };
             for policy in [BEBS_FIXED, CBS_FIXED] {
                 let what = (numbers::tardiness as numbers::Numbers, 1, Rule::TENTH);
                 trials.push(scale.trial(policy, &system(model, load), media.tasks(), what));
@@ -172,17 +179,18 @@ pub fn tardiness(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     for model in &MODELS {
         for load in LOADS {
             let system = system(model, load);
-            let mean = |policy| runs.mean(policy, &system, 0);
-            let label = format!("bebs/{}-load-{}/tardiness-over-cbs", model.name, load / 10);
+            let mean = |policy| runs.known(policy, &system, 0);
+            let label = format!("bebs{}/load-{}/tardiness-over-cbs", model.name, load / 10);
             rows.push(times(label, mean(BEBS_FIXED), mean(CBS_FIXED)));
         }
     }
     for model in &MODELS {
         for load in LOADS {
-            let label = format!("{}-load-{}/mean-tardiness", model.name, load / 10);
             let system = system(model, load);
             for policy in [BEBS_FIXED, CBS_FIXED] {
-                rows.extend(runs.row(policy, &system, &label, "ms", 0));
+                let (name, reading) = (policy.name, model.name);
+                let label = format!("{name}{reading}/load-{}/mean-tardiness", load / 10);
+                rows.extend(runs.named(policy, &system, &label, "ms", 0));
             }
         }
     }

@@ -4,7 +4,7 @@ use laxity_core::Span;
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 use laxity_sim::cpu::Cost;
-use laxity_sim::cpu::papers::bebs::Media;
+use laxity_sim::cpu::papers::bebs::{HardLoad, Media};
 use laxity_sim::cpu::papers::ms;
 
 use crate::draw::{Line, Panel, figure};
@@ -16,19 +16,43 @@ use crate::{ExperimentError, Measured};
 /// Periods of the server in ms. Frames come every 40 ms.
 const PERIODS: [u64; 6] = [5, 10, 20, 40, 80, 200];
 
-fn system(period: u64) -> String {
-    format!("media-period-{period}")
+/// A reading of the workload, at a load of 0.9.
+struct Reading {
+    /// Follows the policy's name in labels.
+    suffix: &'static str,
+    frames: fn(Span) -> Cost,
+    hard: HardLoad,
 }
 
-/// Normal frames of variability 0.4 at a load of 0.9.
+/// The first is the one that rows are of and the figure shows; the other is a column.
+const READINGS: [Reading; 2] = [
+    Reading {
+        suffix: "",
+        frames: |mean| Cost::Gauss { mean, cv: 0.4 },
+        hard: HardLoad::Steady(100),
+    },
+    Reading {
+        suffix: "-intermittent",
+        frames: |mean| Cost::Scenes { mean, cv: 0.4, frames: 50 },
+        hard: HardLoad::Intermittent,
+    },
+];
+
+fn system(reading: &Reading, period: u64) -> String {
+    format!("media-period-{period}{}", reading.suffix)
+}
+
+/// Both readings at all periods.
 pub fn trials(scale: Scale) -> Vec<Trial> {
-    let frames: fn(Span) -> Cost = |mean| Cost::Gauss { mean, cv: 0.4 };
     let mut trials = Vec::new();
-    for period in PERIODS {
-        let media = Media { load: 900, server: ms(period), frames, hard_use: 100 };
-        for policy in [BEBS_FIXED, CBS_FIXED] {
-            let what = (numbers::tardiness as numbers::Numbers, 1, Rule::TENTH);
-            trials.push(scale.trial(policy, &system(period), media.tasks(), what));
+    for reading in &READINGS {
+        for period in PERIODS {
+            let (frames, hard) = (reading.frames, reading.hard);
+            let media = Media { load: 900, server: ms(period), frames, hard };
+            for policy in [BEBS_FIXED, CBS_FIXED] {
+                let what = (numbers::tardiness as numbers::Numbers, 1, Rule::TENTH);
+                trials.push(scale.trial(policy, &system(reading, period), media.tasks(), what));
+            }
         }
     }
     trials
@@ -37,27 +61,31 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
 /// Tardiness, part (a), and switches, part (b).
 pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
-    let mean = |policy, period, number| runs.mean(policy, &system(period), number);
-    for policy in [BEBS_FIXED, CBS_FIXED] {
-        for (low, high) in [(5, 40), (5, 200), (40, 200)] {
-            let label = format!("{}/period-{low}/tardiness-over-{high}", policy.name);
-            rows.push(times(label, mean(policy, low, 0), mean(policy, high, 0)));
+    for reading in &READINGS {
+        let suffix = reading.suffix;
+        let mean = |policy, period, number| runs.known(policy, &system(reading, period), number);
+        for policy in [BEBS_FIXED, CBS_FIXED] {
+            for (low, high) in [(5, 40), (5, 200), (40, 200)] {
+                let label = format!("{}{suffix}/period-{low}/tardiness-over-{high}", policy.name);
+                rows.push(times(label, mean(policy, low, 0), mean(policy, high, 0)));
+            }
+            let label = format!("{}{suffix}/period-5/switches-over-200", policy.name);
+            rows.push(times(label, mean(policy, 5, 1), mean(policy, 200, 1)));
         }
-        let label = format!("{}/period-5/switches-over-200", policy.name);
-        rows.push(times(label, mean(policy, 5, 1), mean(policy, 200, 1)));
-    }
-    for period in PERIODS {
-        let label = |what| format!("bebs/period-{period}/{what}-over-cbs");
-        let both = |number| (mean(BEBS_FIXED, period, number), mean(CBS_FIXED, period, number));
-        let ((b, c), (bs, cs)) = (both(0), both(1));
-        rows.push(times(label("tardiness"), b, c));
-        rows.push(times(label("switches"), bs, cs));
-    }
-    for (number, what, unit) in [(0, "mean-tardiness", "ms"), (1, "switches", "1/s")] {
         for period in PERIODS {
-            for policy in [BEBS_FIXED, CBS_FIXED] {
-                let label = format!("period-{period}/{what}");
-                rows.extend(runs.row(policy, &system(period), &label, unit, number));
+            let label = |what| format!("bebs{suffix}/period-{period}/{what}-over-cbs");
+            let both = |number| (mean(BEBS_FIXED, period, number), mean(CBS_FIXED, period, number));
+            let ((b, c), (bs, cs)) = (both(0), both(1));
+            rows.push(times(label("tardiness"), b, c));
+            rows.push(times(label("switches"), bs, cs));
+        }
+        for (number, what, unit) in [(0, "mean-tardiness", "ms"), (1, "switches", "1/s")] {
+            for period in PERIODS {
+                for policy in [BEBS_FIXED, CBS_FIXED] {
+                    let label = format!("{}{suffix}/period-{period}/{what}", policy.name);
+                    let system = system(reading, period);
+                    rows.extend(runs.named(policy, &system, &label, unit, number));
+                }
             }
         }
     }
@@ -68,7 +96,8 @@ pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
 pub fn figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     let lines = |number: usize, scale: f64| {
         let line = |(i, policy): (usize, crate::tasks::Contender)| {
-            let point = |p: u64| (p as f64, runs.mean(policy, &system(p), number) * scale);
+            let point =
+                |p: u64| (p as f64, runs.mean(policy, &system(&READINGS[0], p), number) * scale);
             Line::new(policy.title, PERIODS.map(point).into(), i)
         };
         [BEBS_FIXED, CBS_FIXED].into_iter().enumerate().map(line).collect()

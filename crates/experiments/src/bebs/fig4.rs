@@ -61,12 +61,12 @@ pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     for percent in DEMANDS {
         let of = |place: usize, number| {
             let setting = &SETTINGS[place];
-            runs.mean(setting.policy, &system(setting, percent), number)
+            runs.known(setting.policy, &system(setting, percent), number)
         };
         let missed = |place| of(place, 0).max(of(place, 1));
-        let row = |label: String, value| Measured::new(label, "%", vec![value]);
         for (place, setting) in SETTINGS.iter().enumerate().take(4) {
-            rows.push(row(format!("{}/demand-{percent}/most-missed", setting.name), missed(place)));
+            let label = format!("{}/demand-{percent}/most-missed", setting.name);
+            rows.push(missed(place).row(label, "%"));
         }
         for (place, name) in [(0, "fixed-20"), (1, "fixed-40")] {
             let label = format!("{name}/demand-{percent}/switches-over-adaptive");

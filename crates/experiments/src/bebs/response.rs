@@ -81,7 +81,7 @@ pub fn trials_8(scale: Scale) -> Vec<Trial> {
 
 /// One policy's mean over another's in the same system.
 fn over(runs: &Runs, label: String, system: &str, above: Contender, below: Contender) -> Measured {
-    times(label, runs.mean(above, system, 0), runs.mean(below, system, 0))
+    times(label, runs.known(above, system, 0), runs.known(below, system, 0))
 }
 
 fn means(runs: &Runs, policies: &[Contender], systems: &[(String, Vec<Task>)]) -> Vec<Measured> {
@@ -114,7 +114,7 @@ pub fn rows_6(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         }
     }
     for policy in [BEBS, LINUX_26] {
-        let mean = |extra| runs.mean(policy, &compute_system(extra, 0).0, 0);
+        let mean = |extra| runs.known(policy, &compute_system(extra, 0).0, 0);
         let label = format!("{}/compute/8-over-2-extra", policy.name);
         rows.push(times(label, mean(8), mean(2)));
     }

@@ -2,6 +2,7 @@
 //! the runs of section 5, and what section 2.2 tells of tick accounting.
 
 mod accounting;
+mod background;
 mod progress;
 mod sensitivity;
 mod table1;
@@ -21,7 +22,7 @@ pub const PAPER: Paper = Paper {
     measure,
 };
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { id: "table1", trials: table1::trials, rows: table1::rows, figures: table1::figures },
     Part {
         id: "fig2",
@@ -63,6 +64,12 @@ const PARTS: [Part; 8] = [
         id: "readings",
         trials: sensitivity::trials,
         rows: sensitivity::rows,
+        figures: |_| Ok(Vec::new()),
+    },
+    Part {
+        id: "background",
+        trials: background::trials,
+        rows: background::rows,
         figures: |_| Ok(Vec::new()),
     },
 ];

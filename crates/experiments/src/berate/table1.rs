@@ -6,14 +6,14 @@ use laxity_report::plot::{Axis, Hue, Ink, Mark, Marker, Plot, Unit};
 use laxity_sim::cpu::papers::berate::{Srtsim, experiment};
 
 use crate::tasks::contenders::{
-    BEBS, BEBS_CREDIT, BERATE, BEST, EEVDF, LINUX_24, LINUX_24_100, LINUX_24_800,
+    BEBS, BEBS_CREDIT, BERATE, BEST, EEVDF, LINUX_24, LINUX_24_100, LINUX_24_800, LINUX_24_MEMORY,
 };
 use crate::tasks::{Contender, Rule, Runs, Scale, Trial, numbers};
 use crate::{ExperimentError, Measured};
 
 /// The paper's columns, then ours.
-const COLUMNS: [Contender; 8] =
-    [LINUX_24, BERATE, LINUX_24_100, LINUX_24_800, BEST, BEBS, BEBS_CREDIT, EEVDF];
+const COLUMNS: [Contender; 9] =
+    [LINUX_24, BERATE, LINUX_24_100, LINUX_24_800, BEST, BEBS, BEBS_CREDIT, EEVDF, LINUX_24_MEMORY];
 
 /// Rows of the table.
 pub const EXPERIMENTS: [u32; 6] = [1, 2, 3, 4, 5, 6];
@@ -62,7 +62,7 @@ pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         }
     }
     // What the paper measured on a real kernel, beside the same simulation.
-    for policy in [LINUX_24_100, LINUX_24, BERATE] {
+    for policy in [LINUX_24_100, LINUX_24, BERATE, LINUX_24_MEMORY] {
         for number in EXPERIMENTS {
             rows.extend(cells(runs, policy, number, "missed-beside-kernel"));
         }

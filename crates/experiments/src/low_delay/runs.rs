@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use laxity_core::{FlowId, Span, Time};
+use laxity_link::police::Policer;
 use laxity_scenario::model::{FairQueue, Release, Scenario};
 use laxity_scenario::result::{FlowResult, PolicyResult};
-use laxity_sim::{Control, PolicyRun, Traffic, simulate_all};
+use laxity_sim::{Control, Generator, PolicyRun, Traffic, simulate_all};
 
-use super::COLUMNS;
+use super::{COLUMNS, REFERENCE, textbook};
 use crate::{ExperimentError, Job};
 
 /// What the paper has no column for.
@@ -20,19 +22,34 @@ struct Reading {
     /// Policies run under it beside the first reading.
     policies: &'static [&'static str],
     apply: fn(&mut Scenario),
+    /// Whether packets that wait at the end of a burst are sent.
+    finishes: bool,
 }
 
-const READINGS: [Reading; 2] = [
+/// Traffic in which a burst ends with the packet that waits.
+const KEPT: &str = "-kept";
+
+/// The first reading of the generators and the second.
+pub const SUFFIXES: [&str; 2] = ["", KEPT];
+
+/// Follows the name of the reference scheme whose fair queue has a reference server of the link's
+/// rate.
+const LINK_CLOCK: &str = "-link-clock";
+
+const READINGS: [Reading; 3] = [
     Reading {
         suffix: "-hol",
         policies: &["shifted-line", "two-segment", "exact"],
         apply: |s| s.policy.release = Release::HeadOfLine,
+        finishes: false,
     },
     Reading {
         suffix: "-wf2q+",
         policies: &COLUMNS,
         apply: |s| s.policy.fair_queue = FairQueue::Wf2qPlus,
+        finishes: false,
     },
+    Reading { suffix: KEPT, policies: &COLUMNS, apply: |_| {}, finishes: true },
 ];
 
 /// One policy under one reading, over the seeds.
@@ -69,7 +86,9 @@ fn policies(job: &Job) -> (Vec<String>, &'static [Reading]) {
 /// Simulated nanoseconds that a job takes, the excerpt of Figure 5 left out.
 pub fn work(job: &Job) -> u128 {
     let (policies, readings) = policies(job);
-    let each = policies.len() + readings.iter().map(|r| r.policies.len()).sum::<usize>();
+    // One more by the textbook.
+    let others = readings.iter().map(|r| r.policies.len()).sum::<usize>();
+    let each = policies.len() + others + usize::from(others > 0);
     (each * job.seeds.len()) as u128 * u128::from(job.duration.0)
 }
 
@@ -78,6 +97,7 @@ struct Group {
     suffix: &'static str,
     policies: Vec<String>,
     scenario: Scenario,
+    finishes: bool,
     /// By policy, one for each seed.
     results: Vec<Vec<PolicyResult>>,
 }
@@ -85,13 +105,41 @@ struct Group {
 impl Group {
     fn new(suffix: &'static str, policies: Vec<String>, scenario: Scenario) -> Group {
         let results = vec![Vec::new(); policies.len()];
-        Group { suffix, policies, scenario, results }
+        Group { suffix, policies, scenario, finishes: false, results }
+    }
+
+    fn run(
+        &self,
+        seed: u64,
+        traffic: &Traffic,
+        control: &Control,
+    ) -> Result<Vec<PolicyRun>, ExperimentError> {
+        if self.suffix == LINK_CLOCK {
+            return Ok(vec![textbook::simulate(&self.scenario, seed, traffic, control)]);
+        }
+        let finishing = self.finishes.then(|| finishing(&self.scenario, seed, traffic.duration()));
+        let traffic = finishing.as_ref().unwrap_or(traffic);
+        Ok(simulate_all(&self.scenario, &self.policies, &[seed], traffic, control)?)
     }
 
     fn variants(self) -> impl Iterator<Item = Variant> {
         let named = self.policies.into_iter().zip(self.results);
         named.map(move |(p, results)| Variant { name: format!("{p}{}", self.suffix), results })
     }
+}
+
+/// The packets of one seed when bursts end with the packet that waits.
+fn finishing(scenario: &Scenario, seed: u64, duration: Span) -> Traffic {
+    let realtime = scenario.realtime.iter().map(|f| (f.source.as_ref(), Some(&f.envelope)));
+    let classes = scenario.best_effort.iter().map(|c| (c.source.as_ref(), c.envelope.as_ref()));
+    let packets = realtime.chain(classes).zip((0..).map(FlowId)).filter_map(|(flow, id)| {
+        let (source, envelope) = (flow.0?, flow.1?);
+        let (policer, largest) = (Some(Policer::new(envelope)), envelope.max_packet());
+        let end = Time(duration.0);
+        let generator = Generator::new(source, id, seed, policer, largest, end)?;
+        Some((id, generator.finishing().collect()))
+    });
+    Traffic::Generated { duration, replayed: Arc::new(packets.collect()) }
 }
 
 impl Runs {
@@ -105,7 +153,11 @@ impl Runs {
             let mut other = scenario.clone();
             (reading.apply)(&mut other);
             let policies = reading.policies.iter().map(|p| (*p).to_owned()).collect();
-            groups.push(Group::new(reading.suffix, policies, other));
+            let group = Group::new(reading.suffix, policies, other);
+            groups.push(Group { finishes: reading.finishes, ..group });
+        }
+        if !readings.is_empty() {
+            groups.push(Group::new(LINK_CLOCK, vec![REFERENCE.to_owned()], scenario.clone()));
         }
         if groups[0].policies.is_empty() {
             return Ok(Runs { seeds: vec![], variants: vec![], shown: vec![], traffic });
@@ -115,7 +167,7 @@ impl Runs {
         for seed in &job.seeds {
             let mut done = Vec::new();
             for g in &groups {
-                done.push(simulate_all(&g.scenario, &g.policies, &[*seed], &traffic, control)?);
+                done.push(g.run(*seed, &traffic, control)?);
             }
             let whole = |(g, runs): (&Group, &Vec<PolicyRun>)| {
                 runs.len() == g.policies.len() && runs.iter().all(|r| r.ending.complete)

@@ -3,8 +3,8 @@
 use laxity_scenario::model::Scenario;
 use laxity_scenario::result::{FlowKind, FlowResult};
 
-use super::COLUMNS;
-use super::runs::Runs;
+use super::runs::{Runs, SUFFIXES};
+use super::{COLUMNS, REFERENCE};
 use crate::{Measured, Sheet};
 
 /// Which of the two tables.
@@ -34,7 +34,6 @@ impl Statistic {
     }
 }
 
-const REFERENCE: &str = COLUMNS[0];
 const APPROXIMATIONS: [&str; 2] = [COLUMNS[1], COLUMNS[2]];
 
 /// Every flow under every variant, in ms and in percent of the reference.
@@ -48,9 +47,14 @@ pub fn delays(runs: &Runs, statistic: Statistic) -> Vec<Measured> {
             let label = format!("{policy}/{flow}/{stat}");
             rows.push(Measured::new(label, "ms", values));
         }
-        if APPROXIMATIONS.contains(&policy) {
+        let suffix = SUFFIXES.into_iter().find(|s| {
+            policy.strip_suffix(s).is_some_and(|policy| APPROXIMATIONS.contains(&policy))
+        });
+        if let Some(suffix) = suffix {
+            let policy = policy.strip_suffix(suffix).unwrap_or(policy);
             for flow in flows(runs, None) {
-                let values = percent(runs, policy, flow, statistic);
+                let values = percent(runs, policy, suffix, flow, statistic);
+                let policy = &variant.name;
                 rows.push(Measured::new(format!("{policy}/{flow}/{stat}-percent"), "%", values));
             }
         }
@@ -69,12 +73,46 @@ pub fn delays(runs: &Runs, statistic: Statistic) -> Vec<Measured> {
 
 /// Claims beside Table 1.
 pub fn maxima_claims(runs: &Runs, scenario: &Scenario) -> Vec<Measured> {
-    let columns = || COLUMNS.iter().filter_map(|c| runs.variant(c));
+    let mut rows: Vec<_> = SUFFIXES.into_iter().flat_map(|s| claims_of_maxima(runs, s)).collect();
+    rows.extend(shares(runs, scenario));
+    rows
+}
+
+/// What the paper's run lasts, in ns: packets are counted over as long.
+const WHOLE_RUN: f64 = 360e9;
+
+fn claims_of_maxima(runs: &Runs, suffix: &str) -> Vec<Measured> {
+    let variant = |policy: &str| runs.variant(&format!("{policy}{suffix}"));
+    let columns = || COLUMNS.iter().filter_map(|c| variant(c));
     let missed = (0..runs.seeds.len())
         .map(|i| columns().map(|v| v.results[i].realtime_missed as f64).sum())
         .collect();
+    let runs_of = || variant(REFERENCE).into_iter().flat_map(|v| &v.results);
+    let scale = WHOLE_RUN / runs.traffic.duration().0.max(1) as f64;
+    let packets = runs_of().map(|r| {
+        let sum: f64 = r.flows.values().map(|f| f.packets as f64).sum();
+        (sum * scale).round()
+    });
+    let greatest = |reductions: &[f64]| reductions.iter().copied().fold(f64::MIN, f64::max);
+    vec![
+        Measured::new(format!("all{suffix}/realtime/missed"), "packets", missed),
+        Measured::new(
+            format!("all{suffix}/best-effort/greatest-max-cut"),
+            "%",
+            reductions(runs, suffix, Statistic::Max, greatest),
+        ),
+        Measured::new(
+            format!("all{suffix}/video/slowest-max"),
+            "% of seeds",
+            slowed_most(runs, suffix, Statistic::Max, |now, before| now / before),
+        ),
+        Measured::new(format!("link{suffix}/all/packets"), "packets", packets.collect()),
+    ]
+}
+
+/// Shares of the link.
+fn shares(runs: &Runs, scenario: &Scenario) -> Vec<Measured> {
     let reference = || runs.variant(REFERENCE).into_iter().flat_map(|v| &v.results);
-    let packets = reference().map(|r| r.flows.values().map(|f| f.packets as f64).sum()).collect();
     let rate: u64 = scenario.realtime.iter().map(|f| f.envelope.rate().0).sum();
     let reserved = rate as f64 / scenario.link.rate.0 as f64 * 100.0;
     let used = reference().map(|r| {
@@ -83,20 +121,7 @@ pub fn maxima_claims(runs: &Runs, scenario: &Scenario) -> Vec<Measured> {
         let bytes: u64 = realtime.map(|f| f.bytes).sum();
         r.utilisation * 100.0 * bytes as f64 / all.max(1) as f64
     });
-    let greatest = |reductions: &[f64]| reductions.iter().copied().fold(f64::MIN, f64::max);
     vec![
-        Measured::new("all/realtime/missed", "packets", missed),
-        Measured::new(
-            "all/best-effort/greatest-max-cut",
-            "%",
-            reductions(runs, Statistic::Max, greatest),
-        ),
-        Measured::new(
-            "all/video/slowest-max",
-            "% of seeds",
-            slowed_most(runs, Statistic::Max, |now, before| now / before),
-        ),
-        Measured::new("link/all/packets", "packets", packets),
         Measured::new("link/realtime/reserved-share", "%", vec![reserved]),
         Measured::new("link/realtime/used-share", "%", used.collect())
             .noted("What the real-time flows sent, of the capacity."),
@@ -104,22 +129,30 @@ pub fn maxima_claims(runs: &Runs, scenario: &Scenario) -> Vec<Measured> {
 }
 
 /// Claims beside Table 2.
-pub fn mean_claims(runs: &Runs) -> Vec<Measured> {
+pub fn mean_claims(runs: &Runs, suffix: &str) -> Vec<Measured> {
     let least = |reductions: &[f64]| reductions.iter().copied().fold(f64::MAX, f64::min);
     let greatest = |reductions: &[f64]| reductions.iter().copied().fold(f64::MIN, f64::max);
     let mean = Statistic::Mean;
     vec![
-        Measured::new("all/best-effort/least-mean-cut", "%", reductions(runs, mean, least)),
-        Measured::new("all/best-effort/greatest-mean-cut", "%", reductions(runs, mean, greatest)),
         Measured::new(
-            "all/video/slowest-mean",
-            "% of seeds",
-            slowed_most(runs, mean, |now, before| now - before),
+            format!("all{suffix}/best-effort/least-mean-cut"),
+            "%",
+            reductions(runs, suffix, mean, least),
         ),
         Measured::new(
-            "all/video/slowest-mean-percent",
+            format!("all{suffix}/best-effort/greatest-mean-cut"),
+            "%",
+            reductions(runs, suffix, mean, greatest),
+        ),
+        Measured::new(
+            format!("all{suffix}/video/slowest-mean"),
             "% of seeds",
-            slowed_most(runs, mean, |now, before| now / before),
+            slowed_most(runs, suffix, mean, |now, before| now - before),
+        ),
+        Measured::new(
+            format!("all{suffix}/video/slowest-mean-percent"),
+            "% of seeds",
+            slowed_most(runs, suffix, mean, |now, before| now / before),
         ),
     ]
 }
@@ -131,19 +164,24 @@ fn flows(runs: &Runs, kind: Option<FlowKind>) -> Vec<&str> {
 }
 
 /// Of the reference, for each seed.
-fn percent(runs: &Runs, policy: &str, flow: &str, statistic: Statistic) -> Vec<f64> {
-    let now = runs.each(policy, flow, |f| statistic.of(f));
-    let before = runs.each(REFERENCE, flow, |f| statistic.of(f));
+fn percent(runs: &Runs, policy: &str, suffix: &str, flow: &str, statistic: Statistic) -> Vec<f64> {
+    let of = |p: &str| runs.each(&format!("{p}{suffix}"), flow, |f| statistic.of(f));
+    let (now, before) = (of(policy), of(REFERENCE));
     now.iter().zip(before).map(|(now, before)| now / before * 100.0).collect()
 }
 
 /// For each seed, what `choose` takes of the reductions of all best-effort classes under both
 /// approximations, in percent.
-fn reductions(runs: &Runs, statistic: Statistic, choose: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+fn reductions(
+    runs: &Runs,
+    suffix: &str,
+    statistic: Statistic,
+    choose: impl Fn(&[f64]) -> f64,
+) -> Vec<f64> {
     let classes = flows(runs, Some(FlowKind::BestEffort));
     let all: Vec<Vec<f64>> = APPROXIMATIONS
         .iter()
-        .flat_map(|p| classes.iter().map(move |c| percent(runs, p, c, statistic)))
+        .flat_map(|p| classes.iter().map(move |c| percent(runs, p, suffix, c, statistic)))
         .collect();
     let of_seed = |i: usize| -> Vec<f64> {
         all.iter().filter_map(|values| Some(100.0 - values.get(i)?)).collect()
@@ -153,9 +191,15 @@ fn reductions(runs: &Runs, statistic: Statistic, choose: impl Fn(&[f64]) -> f64)
 
 /// 100 for each seed in which video is slowed down more than the other real-time flows under both
 /// approximations, else 0.
-fn slowed_most(runs: &Runs, statistic: Statistic, slowdown: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+fn slowed_most(
+    runs: &Runs,
+    suffix: &str,
+    statistic: Statistic,
+    slowdown: impl Fn(f64, f64) -> f64,
+) -> Vec<f64> {
     let of = |policy: &str, flow: &str, seed: usize| {
-        let number = |p: &str| runs.each(p, flow, |f| statistic.of(f)).get(seed).copied();
+        let each = |p: &str| runs.each(&format!("{p}{suffix}"), flow, |f| statistic.of(f));
+        let number = |p: &str| each(p).get(seed).copied();
         Some(slowdown(number(policy)?, number(REFERENCE)?))
     };
     let holds = |policy: &&str, seed: usize| {

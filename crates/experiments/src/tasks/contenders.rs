@@ -157,6 +157,13 @@ pub const LINUX_24_COUNTER: Contender =
         Box::new(linux_2_4::Linux24::new(&linux_2_4::Options { goodness, ..Default::default() }))
     });
 
+/// Linux 2.4 with the one that the kernel adds for the address space that is loaded.
+pub const LINUX_24_MEMORY: Contender =
+    contender("linux-2.4-memory", "Linux 2.4, same memory", || {
+        let goodness = linux_2_4::Goodness::SameMemory;
+        Box::new(linux_2_4::Linux24::new(&linux_2_4::Options { goodness, ..Default::default() }))
+    });
+
 /// BeRate, the deadline after a quantum counting from the old one (A8).
 pub const BERATE: Contender =
     contender("berate", "BeRate", || berate_with(berate_policy::Options::default()));

@@ -148,7 +148,8 @@ impl Repeated {
 
     /// A row of one number, saying how well it is known.
     pub fn row(&self, label: impl Into<String>, unit: &'static str, number: usize) -> Measured {
-        Measured::new(label, unit, self.each(number)).noted(self.note(number))
+        let row = Measured::new(label, unit, self.each(number)).noted(self.note(number));
+        row.known_within(self.half_width(number))
     }
 
     /// How well a number is known.

@@ -126,6 +126,12 @@ impl Runs {
         self.find(policy, system).map_or(f64::NAN, |r| r.mean(number))
     }
 
+    /// The same, with how well it is known.
+    pub fn known(&self, policy: Contender, system: &str, number: usize) -> Known {
+        let half_width = self.find(policy, system).map_or(f64::NAN, |r| r.half_width(number));
+        Known { mean: self.mean(policy, system, number), half_width }
+    }
+
     /// A number as a row `policy/object/statistic`.
     pub fn row(
         &self,
@@ -136,6 +142,18 @@ impl Runs {
         number: usize,
     ) -> Option<Measured> {
         let label = format!("{}/{label}", policy.name);
+        self.named(policy, system, &label, unit, number)
+    }
+
+    /// A number as a row whose policy goes by another name.
+    pub fn named(
+        &self,
+        policy: Contender,
+        system: &str,
+        label: &str,
+        unit: &'static str,
+        number: usize,
+    ) -> Option<Measured> {
         self.find(policy, system).map(|r| r.row(label, unit, number))
     }
 }
@@ -143,7 +161,36 @@ impl Runs {
 /// What is less counts as nothing in ratios: a microsecond in ms, a thousandth of anything else.
 const NOTHING: f64 = 0.001;
 
-/// How many times one number is another, as a row.
-pub fn times(label: impl Into<String>, above: f64, below: f64) -> Measured {
-    Measured::new(label, "times", vec![above.max(NOTHING) / below.max(NOTHING)])
+/// A mean, and half the width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The mean.
+    pub mean: f64,
+    /// To either side of it.
+    pub half_width: f64,
+}
+
+impl Known {
+    /// The one with the greater mean.
+    pub fn max(self, other: Known) -> Known {
+        if other.mean > self.mean { other } else { self }
+    }
+
+    /// As nothing counts, and how much of that is uncertain.
+    fn counted(self) -> (f64, f64) {
+        let mean = self.mean.max(NOTHING);
+        (mean, self.half_width / mean)
+    }
+
+    /// As a row.
+    pub fn row(self, label: impl Into<String>, unit: &'static str) -> Measured {
+        Measured::new(label, unit, vec![self.mean]).known_within(self.half_width)
+    }
+}
+
+/// How many times one number is another, as a row. What is uncertain of both adds up.
+pub fn times(label: impl Into<String>, above: Known, below: Known) -> Measured {
+    let ((above, more), (below, less)) = (above.counted(), below.counted());
+    let ratio = above / below;
+    Measured::new(label, "times", vec![ratio]).known_within(ratio * (more + less))
 }

@@ -98,7 +98,8 @@ fn slices(policy: &CpuPolicyDetail, (from, to): (u64, u64)) -> usize {
     policy.tasks.iter().take(MOST_ROWS).map(inside).sum()
 }
 
-/// Where something is to be seen: the worst miss, else the slowest response, else the middle.
+/// Where something is to be seen: the worst miss, else the slowest response, else where the last
+/// task begins.
 fn centre(details: &[CpuPolicyDetail], duration: u64) -> (u64, String) {
     let mut worst: Option<(u64, &CpuJob, &str, &str)> = None;
     let mut slowest: Option<(u64, &CpuJob, &str, &str)> = None;
@@ -123,7 +124,12 @@ fn centre(details: &[CpuPolicyDetail], duration: u64) -> (u64, String) {
         (None, Some((response, job, task, policy))) => {
             (job.end, format!("where {task} took longest under {policy}, {}", span(response)))
         }
-        _ => (duration / 2, "from the middle of the run".to_owned()),
+        // Scripts have no jobs; all tasks are there when the last one has begun.
+        _ => {
+            let tasks = details.iter().flat_map(|p| p.tasks.iter().take(MOST_ROWS));
+            let begins = tasks.filter_map(|t| t.slices.first()).map(|s| s.from).max();
+            (begins.unwrap_or(duration / 2), "around where the last task ran first".to_owned())
+        }
     }
 }
 

@@ -131,7 +131,9 @@ pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String
         return (Mood::Bad, "Refused.".into(), text);
     }
     if due == 0 {
-        let text = "No task has deadlines; shares, response times and gaps are below.".into();
+        let text =
+            "No task had a deadline within the run; shares, response times and gaps are below."
+                .into();
         return (Mood::Neutral, "No deadlines.".into(), text);
     }
     let (mood, word) = match (hard(own), missed(own)) {

@@ -113,7 +113,7 @@ pub fn cpu_check_table(check: &CpuCheckResult) -> Table {
     ];
     let rows = check.requests.iter().map(|request| {
         let fate = match (request.admitted, request.from_ns) {
-            (true, None) => Cell::new("\u{2713} at once"),
+            (true, None) => Cell::new("\u{2713} yes"),
             (true, Some(from)) => Cell::new(format!("\u{2713} in force at {}", span(from))),
             (false, _) => Cell::toned("\u{2717} no", Tone::Bad),
         };
@@ -126,7 +126,10 @@ pub fn cpu_check_table(check: &CpuCheckResult) -> Table {
         ];
         (format!("{}{kind}", request.task), cells)
     });
-    Table::new("Reservations", columns).group("", rows.collect())
+    Table::new("Reservations", columns).group("", rows.collect()).noted(
+        "Asked with nothing running: while jobs are pending, what is admitted comes into force when \
+         what was used ahead has been paid back. `laxity simulate` plays that.",
+    )
 }
 
 /// To a thousandth of its unit, so that what is printed fits.
