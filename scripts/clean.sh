@@ -4,6 +4,5 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
-cargo clean
+if has cargo; then cargo clean; fi
 rm -rf target

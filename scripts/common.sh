@@ -34,116 +34,39 @@ announced() {
     "$@" </dev/null
 }
 
-updated=
-# The lists of packages, brought up to date once a run.
-apt_update() {
-    [ -n "$updated" ] || announced apt-get update -q >&2
-    updated=1
-}
-
-# install_packages WHY DEBIAN FEDORA ARCH SUSE ALPINE: installs packages with apt-get when root,
-# else names the command for this machine and stops. Names may hold several packages.
-install_packages() {
-    local why=$1 command
-    say "missing: $why"
-    if command -v apt-get >/dev/null; then
-        if is_root; then
-            apt_update
-            # shellcheck disable=SC2086 # several names
-            DEBIAN_FRONTEND=noninteractive \
-                announced apt-get install -q -y --no-install-recommends $2 >&2
-            return
-        fi
-        command="sudo apt-get install $2"
-    elif command -v dnf >/dev/null; then
-        command="sudo dnf install $3"
-    elif command -v pacman >/dev/null; then
-        command="sudo pacman -S --needed $4"
-    elif command -v zypper >/dev/null; then
-        command="sudo zypper install $5"
-    elif command -v apk >/dev/null; then
-        command="sudo apk add $6"
-    else
-        command="(install it with the package manager of this system)"
-    fi
-    tell "install it and try again:" "" "    $command" ""
-    exit "$lacks"
-}
-
-# Rust and a linker, or an end that says how to get them.
-need_rust() {
-    # rustup puts cargo where a shell that was open before does not look.
-    local home=${CARGO_HOME:-$HOME/.cargo}
-    if ! command -v cargo >/dev/null && [ -x "$home/bin/cargo" ]; then
-        PATH=$home/bin:$PATH
-    fi
-    if ! command -v cargo >/dev/null; then
-        distribution_rust || no_rust "there is no cargo on this machine"
-    fi
-    local version
-    version=$(cargo --version | awk '{ print $2 }')
-    at_least "${version%%-*}" "$rust_least" || no_rust "cargo is $version here"
-    if ! command -v cc >/dev/null; then
-        install_packages "a C compiler, with which Rust links" \
-            "gcc libc6-dev" "gcc" "gcc" "gcc" "gcc musl-dev"
-    fi
-}
-
-# Rust from the distribution, where that is new enough and we may install it.
-distribution_rust() {
-    if ! is_root || ! command -v apt-get >/dev/null; then return 1; fi
-    apt_update
-    local candidate
-    candidate=$(apt-cache policy cargo | awk '/Candidate:/ { print $2 }')
-    at_least "${candidate%%[-+~]*}" "$rust_least" 2>/dev/null || return 1
-    case $candidate in [0-9]*) ;; *) return 1 ;; esac
-    install_packages "cargo" "cargo rustc" "" "" "" ""
-}
-
-no_rust() {
-    say "Laxity needs Rust $rust_least or later; $1."
-    if command -v rustup >/dev/null; then
-        tell "Bring it up to date and try again:" "" "    rustup update stable" ""
-    else
-        tell "Get it from https://rustup.rs and try again:" "" \
-            "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y" \
-            "    . \"\$HOME/.cargo/env\"" ""
-    fi
-    exit "$lacks"
-}
-
-# Clang 16 or newer; older ones lose the types of the kernel's pointers.
-has_bpf_clang() {
-    local clang version
-    for clang in ${LAXITY_CLANG:-clang-19 clang clang-18 clang-17 clang-16}; do
-        version=$("$clang" -dumpversion 2>/dev/null) && at_least "$version" 16 && return
-    done
-    return 1
-}
-has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
-# Whether the kernel's part can be built here.
-has_kernel_parts() { has_bpf_clang && has_header libelf.h && has_header zlib.h; }
-install_kernel_parts() {
-    install_packages "clang 16 or newer, libelf and zlib, for the kernel's part" \
-        "clang-19 libelf-dev zlib1g-dev" "clang elfutils-libelf-devel zlib-devel" \
-        "clang libelf zlib" "clang libelf-devel zlib-devel" "clang elfutils-dev zlib-dev"
-}
+# shellcheck source=scripts/needs.sh
+. "$root/scripts/needs.sh"
 
 # With the kernel's part where that can be built; KERNEL=1 insists on it, KERNEL=0 leaves it out.
 build_laxity() {
     local features=()
-    need_rust
-    if [ "${KERNEL:-}" = 1 ] && ! has_kernel_parts; then install_kernel_parts; fi
+    rust cargo
+    if [ "${KERNEL:-}" = 1 ]; then kernel_parts need; fi
+    get_needs
     if [ "${KERNEL:-}" != 0 ] && has_kernel_parts; then
-        features=(--features kernel)
+        features=(--features laxity-cli/kernel)
     elif [ "${KERNEL:-}" != 0 ]; then
         say "without the kernel's part (laxity link); make build KERNEL=1 says what it needs"
     fi
     if [ ! -x "$laxity" ]; then
         say "building laxity in release mode; the first time takes some minutes"
     fi
-    cargo build --release --locked --package laxity-cli --bin laxity "${features[@]}"
-    cargo build --release --locked --package laxity-reserve-c
+    # At once: each alone has its dependencies built for itself, with other features.
+    cargo build --release --locked --package laxity-cli --package laxity-reserve-c "${features[@]}"
+}
+
+# fetch_machine PURPOSE...: gets what virtual machines for these need, before the first of several starts. Fails, with the
+# reason said, where it cannot be had.
+fetch_machine() {
+    local purpose status
+    for purpose in "$@"; do
+        vm/fetch --for "$purpose" >/dev/null || {
+            status=$?
+            [ "$status" = "$lacks" ] || exit "$status"
+            return 1
+        }
+    done
+    vm/emulator >/dev/null
 }
 
 # The features with which the workspace is built where the kernel's parts can be.

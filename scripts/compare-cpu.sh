@@ -14,7 +14,6 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
 began=$SECONDS
 which=full built=$target/release results=$target/compare-cpu only=
 case ${1:-} in
@@ -25,7 +24,22 @@ case ${1:-} in
         exit 2
         ;;
 esac
-if ! has_kernel_parts; then install_kernel_parts; fi
+rust cargo
+kernel_parts need
+virtual_machine need
+# What rows of results are about; they are left out without.
+program wish cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
+program wish ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
+peers_clang=/usr/lib/llvm-19
+case $which-${only:-scx_lavd} in
+    full-*scx_flash* | full-*scx_bpfland* | full-*scx_lavd*)
+        [ -e "$peers_clang/lib/libclang.so" ] ||
+            wish "clang 19 with libclang, with which peers are built" "clang-19 libclang-19-dev" '' '' '' ''
+        ;;
+esac
+[ "$which" = short ] || [ -z "${LAXITY_SCHBENCH_SOURCE:-}" ] || program wish git git git git git git
+get_needs
+fetch_machine cpu || exit "$lacks"
 build_comparison "$which" cpu
 compare=$built/laxity-compare-cpu
 mkdir -p "$results"
@@ -46,14 +60,10 @@ peer() {
         echo "$1 $version needs Rust 1.91 or later"
         return 1
     fi
-    clang=/usr/lib/llvm-19
+    clang=$peers_clang
     if [ ! -e "$clang/lib/libclang.so" ]; then
-        if ! command -v apt-get >/dev/null || ! is_root; then
-            echo "$1 $version needs clang 19 with libclang, as of libclang-19-dev"
-            return 1
-        fi
-        install_packages "clang 19, with which the peers are built" "clang-19 libclang-19-dev" \
-            "" "" "" ""
+        echo "$1 $version needs clang 19 with libclang, as of libclang-19-dev"
+        return 1
     fi
     say "building $1 $version in $cache"
     if ! PATH=$clang/bin:$PATH BPF_CLANG=$clang/bin/clang LIBCLANG_PATH=$clang/lib \
@@ -81,14 +91,10 @@ get_schbench() {
 
 programs=(--with chrt --with nice --with "$built/examples/tasks")
 more=()
-# take_along PACKAGE WHAT PROGRAM...: what tests run, installed where that can be done.
+# take_along PROGRAM...: what tests run.
 take_along() {
-    local package=$1 what=$2 name
-    shift 2
+    local name
     for name in "$@"; do
-        if ! command -v "$name" >/dev/null && is_root && command -v apt-get >/dev/null; then
-            install_packages "$what" "$package" "" "" "" ""
-        fi
         if command -v "$name" >/dev/null; then
             more+=(--with "$name")
         else
@@ -96,8 +102,7 @@ take_along() {
         fi
     done
 }
-take_along rt-tests "cyclictest and hackbench" cyclictest hackbench
-take_along ffmpeg "ffmpeg, which decodes video" ffmpeg
+take_along cyclictest hackbench ffmpeg
 if command -v ffmpeg >/dev/null; then
     clip=$results/clip.avi
     if [ ! -e "$clip" ]; then

@@ -8,7 +8,10 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
+rust cargo
+virtual_machine need
+get_needs
+fetch_machine packets || exit "$lacks"
 cargo build --release --locked -p laxity-live --example fq_rival
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

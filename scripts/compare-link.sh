@@ -10,7 +10,12 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
+rust cargo
+kernel_parts need
+virtual_machine need
+get_needs
+# Two machines start at a time; they would both get what is missing.
+fetch_machine packets || exit "$lacks"
 which=full built=$target/release
 if [ "${1:-}" = --short ]; then which=short built=$target/debug; fi
 build_comparison "$which" link

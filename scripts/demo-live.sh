@@ -5,6 +5,8 @@
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
+# Where ip is not on the path of every user.
+PATH=$PATH:/usr/sbin:/sbin
 
 seconds=3
 scenario=scripts/demo.toml
@@ -14,7 +16,9 @@ without() {
     exit 0
 }
 is_root || without "a live link takes root, to make network namespaces (sudo make demo)"
-command -v ip >/dev/null || without "there is no ip, of the package iproute2"
+for program in ip nsenter; do
+    has $program || without "there is no $program, of the packages iproute2 and util-linux"
+done
 
 # What comes in, the link, what goes out.
 home=laxity-demo-$$-home link=laxity-demo-$$-link line=laxity-demo-$$-line
@@ -27,18 +31,21 @@ trap end EXIT
 for space in "$home" "$link" "$line"; do
     said=$(ip netns add "$space" 2>&1) || without "the kernel makes no network namespace: $said"
 done
+# In a namespace of those. Not by `ip netns exec` and `ip -n`, which mount anew what not every container lets them.
+within() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
+said=$(within "$home" true 2>&1) || without "no network namespace can be entered: $said"
 
 # Nobody is at the address, so nobody answers; packets go as far as the line's end.
 if ! ip link add wan netns "$home" type veth peer name in netns "$link" ||
     ! ip link add out netns "$link" type veth peer name end netns "$line"; then
     without "the kernel makes no pair of interfaces"
 fi
-ip -n "$home" address add 10.9.0.1/24 dev wan
-ip -n "$home" link set wan up
-ip -n "$link" link set in up
-ip -n "$link" link set out up
-ip -n "$line" link set end up
-ip -n "$home" neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev wan
+within "$home" ip address add 10.9.0.1/24 dev wan
+within "$home" ip link set wan up
+within "$link" ip link set in up
+within "$link" ip link set out up
+within "$line" ip link set end up
+within "$home" ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev wan
 
 # Sends for so many seconds, by the clock: a step each 10 ms.
 # shellcheck disable=SC2016 # it is for another shell
@@ -58,14 +65,14 @@ done'
 # Threads that keep deadlines go before others, where we may say so.
 first=()
 if chrt -f 1 true 2>/dev/null; then first=(chrt -f 1); fi
-send() { "${first[@]}" ip netns exec "$home" bash -c "$traffic" traffic "$seconds"; }
+send() { within "$home" "${first[@]}" bash -c "$traffic" traffic "$seconds"; }
 
 say "A live link in user space, $seconds s: what was measured, and what the simulator makes of the same packets."
 printf '\n$ %slaxity link bridge %s --in in --out out --compare\n' "${first[*]:+${first[*]} }" "$scenario"
 status=0
 { sleep 1 && send; } &
 sender=$!
-"${first[@]}" ip netns exec "$link" "$laxity" link bridge "$scenario" --in in --out out --compare \
+within "$link" "${first[@]}" "$laxity" link bridge "$scenario" --in in --out out --compare \
     --duration "$((seconds + 2))s" || status=$?
 wait "$sender"
 [ "$status" = 0 ] || [ "$status" = "$lacks" ] || exit "$status"
@@ -73,11 +80,11 @@ wait "$sender"
 say "The same traffic over a link in the kernel."
 printf '\n$ laxity link up %s --dev wan\n' "$scenario"
 status=0
-ip netns exec "$home" "$laxity" link up "$scenario" --dev wan || status=$?
+within "$home" "$laxity" link up "$scenario" --dev wan || status=$?
 [ "$status" != "$lacks" ] || without "the kernel has none to offer, as said above"
 [ "$status" = 0 ] || exit "$status"
 send
 for command in status down; do
     printf '\n$ laxity link %s --dev wan\n' "$command"
-    ip netns exec "$home" "$laxity" link "$command" --dev wan
+    within "$home" "$laxity" link "$command" --dev wan
 done

@@ -4,7 +4,8 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
+rust cargo
+get_needs
 cargo doc --workspace --no-deps --locked
 case $target in /*) ;; *) target=$root/$target ;; esac
 say "Start reading at"

@@ -12,6 +12,14 @@ case $PREFIX in
         exit 2
         ;;
 esac
+# Units, pkg-config and sed have no common way to quote what a path may hold.
+case $PREFIX in
+    *[!A-Za-z0-9/._+~-]*)
+        say "PREFIX may have letters, digits and / . _ + ~ - only, not $PREFIX"
+        tell "units of systemd and pkg-config would misread anything else"
+        exit 2
+        ;;
+esac
 # Under sudo what the user has built is taken as it is: root may have no cargo, and files that root
 # builds would be in the user's way.
 libraries=$target/release

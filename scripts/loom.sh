@@ -5,6 +5,7 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
+rust cargo
+get_needs
 RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" CARGO_TARGET_DIR="$target/loom" \
     cargo test --locked --release --package laxity-ring --features shared --test loom "$@"

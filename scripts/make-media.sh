@@ -5,7 +5,8 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-command -v ffmpeg >/dev/null || install_packages "ffmpeg" ffmpeg ffmpeg ffmpeg ffmpeg ffmpeg
+program need ffmpeg ffmpeg ffmpeg ffmpeg ffmpeg ffmpeg
+get_needs
 place=crates/live/tests/media
 mkdir -p "$place"
 make_one() {
