@@ -7,7 +7,8 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need_rust
+rust cargo
+get_needs
 folder=crates/cpu/tests/faults
 if [ $# = 0 ]; then
     for file in "$folder"/*.patch; do

@@ -36,10 +36,10 @@
 //! # What is asserted
 //!
 //! The promises here are computed beside the servers from what was executed, not from budgets, periods
-//! and ends, which are what is checked. Not checked are several CPUs, systems with soft reservations (idle time that advances
-//! them is not followed yet), readings that are known to be unsafe, the sum
-//! beside deadlines that are shorter than periods (their demand is not a share; see `admission`), and
-//! loads at which periods saturate.
+//! and ends, which are what is checked. Not checked are systems with soft reservations (idle time that
+//! advances them is not followed yet), readings that are known to be unsafe, the sum beside deadlines that
+//! are shorter than periods (their demand is not a share; see `admission`), loads at which periods
+//! saturate, and servers that run more than 128 periods ahead on several CPUs.
 
 #[cfg(not(debug_assertions))]
 mod disabled;

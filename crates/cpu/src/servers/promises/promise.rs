@@ -76,8 +76,13 @@ impl Promise {
     }
 
     /// Instants at which the share changes.
-    pub(super) fn breakpoints(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn breakpoints(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.steps.iter().map(|(until, _)| *until)
+    }
+
+    /// Answers shares at instants that do not decrease.
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        Cursor { steps: &self.steps, rest: self.rest }
     }
 
     /// From `from` on another promise. Answers the first instant at which it differs, if any.
@@ -180,6 +185,23 @@ impl Promise {
             *until = until.saturating_sub(excess);
         }
         self.zero_lag = self.zero_lag.saturating_sub(excess);
+    }
+}
+
+pub(super) struct Cursor<'a> {
+    steps: &'a [(u64, Fine)],
+    rest: Fine,
+}
+
+impl Cursor<'_> {
+    pub(super) fn at(&mut self, t: u64) -> Fine {
+        while let Some(((until, share), later)) = self.steps.split_first() {
+            if *until > t {
+                return *share;
+            }
+            self.steps = later;
+        }
+        self.rest
     }
 }
 
