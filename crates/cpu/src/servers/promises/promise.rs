@@ -80,9 +80,15 @@ impl Promise {
         self.steps.iter().map(|(until, _)| *until)
     }
 
-    /// Answers shares at instants that do not decrease.
-    pub(super) fn cursor(&self) -> Cursor<'_> {
-        Cursor { steps: &self.steps, rest: self.rest }
+    /// The share at `t` and until when it holds, if not for ever. `cursor` only moves forward.
+    pub(super) fn seek(&self, cursor: &mut usize, t: u64) -> (Fine, Option<u64>) {
+        while let Some((until, share)) = self.steps.get(*cursor) {
+            if *until > t {
+                return (*share, Some(*until));
+            }
+            *cursor += 1;
+        }
+        (self.rest, None)
     }
 
     /// From `from` on another promise. Answers the first instant at which it differs, if any.
@@ -185,23 +191,6 @@ impl Promise {
             *until = until.saturating_sub(excess);
         }
         self.zero_lag = self.zero_lag.saturating_sub(excess);
-    }
-}
-
-pub(super) struct Cursor<'a> {
-    steps: &'a [(u64, Fine)],
-    rest: Fine,
-}
-
-impl Cursor<'_> {
-    pub(super) fn at(&mut self, t: u64) -> Fine {
-        while let Some(((until, share), later)) = self.steps.split_first() {
-            if *until > t {
-                return *share;
-            }
-            self.steps = later;
-        }
-        self.rest
     }
 }
 
