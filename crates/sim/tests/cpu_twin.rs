@@ -178,6 +178,9 @@ impl Policy for Twin {
         let Row { b, c, p, r, .. } = self.rows[i];
         if t >= r + p || (t >= r && (b - c) * p <= (t - r) * b) {
             self.release(i, t, t);
+        } else if c == 0 && self.style == Style::Cbs && !self.is_hard(i) {
+            // It slept just as its budget was used up.
+            self.release(i, r + p, r + p);
         } else if c == 0 {
             self.expire(i);
         } else {
