@@ -1,7 +1,7 @@
 //! `include/laxity_reserve.h`: what the crate `laxity-reserve` does, for programs in C.
 //!
 //! Pointers of callers are written through and nothing is kept: functions that take some are unsafe to
-//! call, and all that writes is [`Place::put`]. Numbers and structures are those of the header, which a test compiles and compares.
+//! call, and all that writes is `Place::put`. Numbers and structures are those of the header, which a test compiles and compares.
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn laxity_reserve(
 /// See the header.
 ///
 /// # Safety
-/// As [`laxity_reserve`].
+/// As [`laxity_reserve()`].
 #[allow(unsafe_code)]
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn laxity_query(
 /// See the header.
 ///
 /// # Safety
-/// As [`laxity_reserve`].
+/// As [`laxity_reserve()`].
 #[allow(unsafe_code)]
 // SAFETY: the name is the library's own prefix.
 #[unsafe(no_mangle)]

@@ -363,7 +363,7 @@ impl Servers {
     }
 }
 
-/// Events, and around each of them the assertions of [`promises`](super::promises).
+/// Events, and around each of them the assertions of `promises`.
 impl Policy for Servers {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         self.event(now, |this| this.handle_join(now, task, a))
