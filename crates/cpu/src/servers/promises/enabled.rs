@@ -55,7 +55,7 @@ impl Promises {
 
     /// A promise has another share at `at` or later.
     fn changes(&mut self, at: u64) {
-        self.changed = Some(self.changed.map_or(at, |before| before.min(at)));
+        self.changed = earlier(self.changed, Some(at));
     }
 
     /// A server begins at this place; of the one before nothing is left.
@@ -82,6 +82,10 @@ impl Promises {
             row.deadline = None;
         }
     }
+}
+
+fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a.into_iter().chain(b).min()
 }
 
 fn reserved(r: Reservation) -> Fine {
@@ -283,9 +287,9 @@ impl Servers {
         let owes = matches!(state, State::Ready | State::Expired);
         let tolerance = ROUNDING + row.promise.time_of(ROUNDED);
         let changed = row.promise.change(from, &tail);
-        self.promises.void |= row.promise.breakpoints().len() > MOST_STEPS;
+        self.promises.void |= self.cpus > 1 && row.promise.breakpoints().len() > MOST_STEPS;
+        self.promises.changed = earlier(self.promises.changed, changed);
         if let Some(at) = changed {
-            self.promises.changed = Some(self.promises.changed.map_or(at, |before| before.min(at)));
             let zero_lag = row.promise.zero_lag();
             // 1. Only later. One that sleeps or has left has used nothing ahead beyond its zero-lag time.
             assert!(
@@ -341,7 +345,6 @@ impl Servers {
         let rows = &mut self.promises.rows;
         let count = rows.iter().flatten().count() as u128;
         let most = ALL * cpus + ((count + 2) << 17) + (u128::from(beyond.0) << 16);
-        rows.iter_mut().flatten().for_each(|row| row.cursor = 0);
         let mut at = Some(from);
         while let Some(t) = at {
             let (mut sum, mut greatest): (Fine, Fine) = (0, 0);
@@ -350,10 +353,7 @@ impl Servers {
                 let (share, until) = row.promise.seek(&mut row.cursor, t);
                 sum += share;
                 greatest = greatest.max(share);
-                at = match (at, until) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
+                at = earlier(at, until);
             }
             assert!(
                 at.is_some_and(|next| next < t.saturating_add(SHORTEST))
