@@ -166,6 +166,6 @@ def _ask(name: str, request: dict, wanted: str) -> dict:
             fits = None if fits is None else Fraction(fits, 1_000_000_000)
             raise Refused(why["text"], why["code"], fits)
         return answer[wanted]
-    # Whoever answers may nest what it answers as deeply as its length allows.
+    # An answer may be nested as deeply as its length allows.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Error(f"this is no answer: {line[:200]!r}") from error

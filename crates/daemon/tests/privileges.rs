@@ -22,7 +22,7 @@ fn raw_socket() -> io::Result<()> {
 fn privileges_are_given_back() {
     let root = have().contains(Capabilities::NET_RAW | Capabilities::NET_ADMIN);
     if !root {
-        let why = "only who has privileges can give them back; run as root";
+        let why = "only a privileged process can drop privileges; run as root";
         assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
         eprintln!("skipped in part: {why}");
     }

@@ -55,7 +55,7 @@ impl Page {
         Page { path, kind, make: Box::new(make), last: None }
     }
 
-    /// The page, made anew only if the last one is older than `fresh`.
+    /// The page, rebuilt only if the last one is older than `fresh`.
     fn get(&mut self, fresh: Duration) -> Arc<Made> {
         if let Some((made_at, made)) = &self.last {
             if made_at.elapsed() < fresh {
@@ -75,7 +75,7 @@ pub struct Limits {
     pub connections: usize,
     /// How long a connection may last, from its beginning to the last byte of the answer.
     pub patience: Duration,
-    /// For how long a page is answered again before it is made anew.
+    /// For how long a page is cached.
     pub fresh: Duration,
 }
 

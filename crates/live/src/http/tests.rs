@@ -118,7 +118,7 @@ fn clients_have_a_deadline() {
     assert!(taken < BYTES, "all {taken} bytes");
 }
 
-/// Fails when each request makes its page anew.
+/// Fails when each request builds its page.
 #[test]
 fn a_page_is_made_once_for_all_who_ask_soon() {
     let made = Arc::new(AtomicUsize::new(0));

@@ -22,7 +22,7 @@ const SETS: usize = 16;
 /// Sources on probation, in bounded memory.
 #[derive(Debug)]
 pub struct Probation {
-    /// Keyed anew in each process, so that nobody aims at the set of another.
+    /// Keyed randomly in each process, so that nobody can aim at a set.
     hasher: RandomState,
     sets: [Set; SETS],
     /// Candidates in a set.

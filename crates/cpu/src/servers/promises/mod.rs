@@ -9,7 +9,7 @@
 //! 3. **Keys.** The deadline of a ready server is no earlier than the instant at which `P_e` has given,
 //!    from `Z_e` on, what is left of its budget, and never moves back while it is ready; an expired
 //!    server is released no earlier than at `Z_e`; on becoming ready `Z_e` becomes at least that instant.
-//! 4. **Clean instants.** While no hard job is pending all `P_e` and `Z_e` may be set anew, such that
+//! 4. **Clean instants.** While no hard job is pending all `P_e` and `Z_e` may be reset, such that
 //!    `Z_e >= now` for every ready server, the release of an expired one moves with its period's end and
 //!    not before now, and 2 holds.
 //!

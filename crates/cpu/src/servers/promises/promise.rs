@@ -177,7 +177,7 @@ impl Promise {
         }
     }
 
-    /// All anew: nothing until `zero_lag`.
+    /// Replaces the promise: nothing until `zero_lag`.
     pub(super) fn reset(&mut self, zero_lag: u64, tail: &Tail) {
         self.steps.clear();
         self.steps.push((zero_lag, 0));
