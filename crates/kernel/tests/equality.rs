@@ -4,10 +4,10 @@
 mod random;
 mod support;
 
-use laxity_core::{Bytes, LinkClock, Rate, Span, Time, Weight};
+use laxity_core::{Bytes, LinkClock, PolicyInfo, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Bucket, Envelope, Guarantee};
 use laxity_kernel::{Notice, Plan, PlanError};
-use laxity_link::assign::{Background, Exact};
+use laxity_link::assign::{Assigner, Exact};
 use laxity_link::buffer::DropReason;
 use laxity_link::pipeline::{ByDeadline, Pipeline};
 use laxity_link::registry;
@@ -86,18 +86,40 @@ fn setup(random: &mut Random) -> Setup {
     }
 }
 
+/// `two-segment` with the kernel's capacity.
+struct Segments(Exact);
+
+impl Assigner for Segments {
+    const INFO: PolicyInfo = Exact::INFO;
+
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.0.assign(release, wire)
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn restart(&mut self, at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        if head.is_none() { self.0.restart(at, in_flight, None) } else { None }
+    }
+}
+
 fn policy(name: &str, setup: &Setup) -> Box<dyn LinkPolicy> {
     // The kernel remembers fewer packets than the default.
     if name == "slack" {
         let slack = support::bounded_slack::BoundedSlack::new(setup);
         return Box::new(Pipeline::new(setup, slack).expect("a pipeline"));
     }
-    match registry::curve(name, setup).expect("a curve") {
-        Some(curve) => {
-            let exact = Exact::new(&curve, REMEMBERED);
-            Box::new(Pipeline::new(setup, ByDeadline(exact)).expect("a pipeline"))
+    let curve = |name| registry::curve(name, setup).expect("a curve").expect("with pieces");
+    let history = |name| Exact::new(&curve(name), REMEMBERED);
+    match name {
+        "exact" => Box::new(Pipeline::new(setup, ByDeadline(history(name))).expect("a pipeline")),
+        "two-segment" => {
+            let segments = Segments(history(name));
+            Box::new(Pipeline::new(setup, ByDeadline(segments)).expect("a pipeline"))
         }
-        None => Box::new(Pipeline::new(setup, ByDeadline(Background)).expect("a pipeline")),
+        _ => registry::build(name, setup).expect("a policy"),
     }
 }
 

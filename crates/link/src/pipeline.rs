@@ -36,6 +36,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use laxity_core::{Span, Time};
+use laxity_curve::Blocking;
 
 use crate::assign::Assigner;
 use crate::buffer::DropReason;
@@ -53,6 +54,11 @@ pub trait Discipline {
 
     /// Nothing waits and the wire is idle.
     fn reset(&mut self);
+
+    /// A packet starts at `now` and no other real-time packet waits; see [`Assigner::restart`].
+    fn restart(&mut self, _now: Time, _in_flight: u32, _head: Option<&Head>) -> Option<Time> {
+        None
+    }
 
     /// Whether the best-effort head goes before the real-time packets that wait. A `false` with
     /// no real-time packet waiting leaves the link idle until the next arrival.
@@ -95,6 +101,11 @@ impl<A: Assigner> Discipline for ByDeadline<A> {
 
     fn reset(&mut self) {
         self.0.reset();
+    }
+
+    #[inline]
+    fn restart(&mut self, now: Time, in_flight: u32, head: Option<&Head>) -> Option<Time> {
+        self.0.restart(now, in_flight, head.map(|head| (head.packet.wire, head.deadline)))
     }
 
     #[inline]
@@ -142,6 +153,9 @@ pub struct Pipeline<D> {
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
+    /// The residual capacity has no room for a best-effort packet that blocks, so the one in flight
+    /// counts when deadlines restart.
+    counts_in_flight: bool,
     /// Best effort yields to real time since a stall.
     yields: bool,
     discipline: D,
@@ -171,6 +185,7 @@ impl<D: Discipline> Pipeline<D> {
             most_heads,
             release: setup.release,
             released: Time::ZERO,
+            counts_in_flight: setup.blocking == Blocking::Exact,
             yields: false,
             discipline,
         })
@@ -228,6 +243,23 @@ impl<D: Discipline> Pipeline<D> {
         for head in &mut self.heads {
             head.deadline = self.discipline.assign(self.released, head.packet.wire);
         }
+    }
+
+    /// A packet of `wire` bytes starts; if no other real-time packet waits, deadlines may restart.
+    #[inline]
+    fn starts(&mut self, now: Time, wire: u32) {
+        if !self.realtime.is_empty() || self.yields {
+            return;
+        }
+        let in_flight = if self.counts_in_flight { wire } else { 0 };
+        let Some(earlier) = self.discipline.restart(now, in_flight, self.heads.front()) else {
+            return;
+        };
+        if let Some(head) = self.heads.front_mut() {
+            head.deadline = earlier;
+        }
+        // What waits behind it counts as released now as well.
+        self.released = self.released.max(now);
     }
 
     /// The place of the best-effort packet that goes now, if one does.
@@ -299,6 +331,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
             if self.heads.is_empty() {
                 self.commit(now);
             }
+            self.starts(now, packet.wire);
             self.ingress.left(&packet, false);
             return Some(Departure { packet, deadline, realtime: false });
         }
@@ -311,6 +344,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
             return None;
         };
         self.discipline.realtime_starts(now, &entry);
+        self.starts(now, entry.packet.wire);
         self.ingress.left(&entry.packet, true);
         let (relative, _) = self.flows[entry.packet.flow.index()];
         let key = entry.deadline;

@@ -45,6 +45,11 @@ impl Assigner for Shortened {
     fn reset(&mut self) {
         self.exact.reset();
     }
+
+    /// The theorem is about the history since the link was idle.
+    fn restart(&mut self, _: Time, _: u32, _: Option<(u32, Time)>) -> Option<Time> {
+        None
+    }
 }
 
 struct Trial {

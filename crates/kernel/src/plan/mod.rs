@@ -13,7 +13,7 @@ pub use error::{Notice, PlanError};
 pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::Bytes;
-use laxity_curve::{Envelope, check};
+use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::registry;
 use laxity_link::setup::{Excess, Release, Setup};
 use laxity_scenario::model::Scenario;
@@ -205,7 +205,9 @@ fn config(
             Release::Arrival => 0,
             Release::HeadOfLine => 1,
         })
-        .u32(queues.slots);
+        .u32(queues.slots)
+        .u32(u32::from(service.restarts()))
+        .u32(u32::from(setup.blocking == Blocking::Exact));
     Ok(image)
 }
 

@@ -1,6 +1,7 @@
 //! The curve from which best-effort deadlines follow.
 
 use laxity_curve::{InverseCurve, InversePiece};
+use laxity_link::assign::{Assigner, Exact};
 
 use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::image::Image;
@@ -18,6 +19,7 @@ pub(super) struct Service {
     pieces: Vec<(InversePiece, i64)>,
     saturated: u64,
     rule: Rule,
+    restarts: bool,
 }
 
 impl Service {
@@ -28,7 +30,7 @@ impl Service {
     ) -> Result<Service, PlanError> {
         let Some(curve) = curve else {
             let rule = if policy == "slack" { Rule::Slack } else { Rule::Background };
-            return Ok(Service { pieces: Vec::new(), saturated: 0, rule });
+            return Ok(Service { pieces: Vec::new(), saturated: 0, rule, restarts: false });
         };
         let given = corners::at_most(MOST_PIECES, curve.pieces());
         if given.len() < curve.pieces().len() {
@@ -64,7 +66,13 @@ impl Service {
             && given[0].above == 0
             && given[0].intercept <= 0;
         let rule = if line { Rule::Line } else { Rule::History };
-        Ok(Service { pieces, saturated, rule })
+        Ok(Service { pieces, saturated, rule, restarts: policy == Exact::INFO.name })
+    }
+
+    /// Whether deadlines restart whenever no real-time packet waits; see
+    /// [`laxity_link::assign`].
+    pub(super) fn restarts(&self) -> bool {
+        self.restarts
     }
 
     pub(super) fn rule(&self) -> Rule {

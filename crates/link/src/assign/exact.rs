@@ -10,6 +10,10 @@ use super::{Assigner, History};
 /// The paper calls it infeasible, since each deadline seems to need the whole history, and offers
 /// approximations of the curve or a fixed set of packet sizes instead. [`History`] makes it as
 /// cheap as the approximations, so neither is needed.
+///
+/// Beyond the paper, the history restarts whenever no real-time packet waits and the head gains by
+/// it ([why that is safe](super)). At 96 % load (`scenarios/greedy-harder.toml`) mean best-effort
+/// delay is 19 % less by that; restarting when nothing waits alone gives 1.5 %.
 #[derive(Clone, Debug)]
 pub struct Exact(History);
 
@@ -37,5 +41,16 @@ impl Assigner for Exact {
 
     fn reset(&mut self) {
         self.0.reset();
+    }
+
+    #[inline]
+    fn restart(&mut self, at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        match head {
+            Some((wire, deadline)) => self.0.restart_with(at, in_flight, wire, deadline),
+            None => {
+                self.0.restart(at, in_flight);
+                None
+            }
+        }
     }
 }

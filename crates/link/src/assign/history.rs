@@ -33,6 +33,10 @@ pub struct History {
     work: u64,
     /// Latest release so far: the deadline while `Einv` is zero.
     latest: u64,
+    /// Deadline of the newest packet.
+    newest: Time,
+    /// A packet that may be remembered instead of all so far, if the next one gains by it.
+    instead: Option<(Time, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +109,8 @@ impl History {
             next: 0,
             work: 0,
             latest: 0,
+            newest: Time::ZERO,
+            instead: None,
         }
     }
 
@@ -117,14 +123,73 @@ impl History {
         self.next = 0;
         self.work = 0;
         self.latest = 0;
+        self.newest = Time::ZERO;
+        self.instead = None;
     }
 
     /// Takes the next packet and returns its deadline, [`Time::MAX`] when there is none.
+    #[inline]
     pub fn push(&mut self, release: Time, wire: u32) -> Time {
+        if let Some((at, in_flight)) = self.instead.take() {
+            let both = in_flight.saturating_add(wire);
+            // Deadlines of one history do not fall, so the newest one is enough to compare with.
+            if self.alone(at, both).max(self.alone(release, wire)) < self.newest {
+                self.reset();
+                self.take(at, in_flight);
+            }
+        }
+        self.take(release, wire)
+    }
+
+    /// From the next packet on remembers `in_flight` bytes released at `at` instead of all packets
+    /// so far, nothing if there are 0, if the next packet surely gains by it.
+    #[inline]
+    pub fn restart(&mut self, at: Time, in_flight: u32) {
+        if in_flight == 0 {
+            self.reset();
+        } else {
+            self.instead = Some((at, in_flight));
+        }
+    }
+
+    /// Remembers `in_flight` bytes and the newest packet, of `wire` bytes, both released at `at`,
+    /// instead of all packets so far, and returns the newest one's deadline, if that is earlier
+    /// than `deadline`.
+    #[inline]
+    pub fn restart_with(
+        &mut self,
+        at: Time,
+        in_flight: u32,
+        wire: u32,
+        deadline: Time,
+    ) -> Option<Time> {
+        let both = in_flight.saturating_add(wire);
+        if self.alone(at, both) >= deadline {
+            return None;
+        }
+        self.reset();
+        Some(self.take(at, both))
+    }
+
+    /// The deadline of a packet that nothing is remembered before.
+    #[inline]
+    fn alone(&self, release: Time, wire: u32) -> Time {
+        let wire = u64::from(wire);
+        if self.saturated.is_some_and(|limit| wire > limit) {
+            return Time::MAX;
+        }
+        let Some(piece) = self.pieces.iter().rev().find(|p| p.above < wire) else { return release };
+        let ahead = i128::from(wire) * NANOBITS_PER_BYTE - piece.intercept;
+        let relative = if ahead > 0 { piece.slope.div_ceil(ahead as u128) } else { 0 };
+        Time(release.0.saturating_add(relative))
+    }
+
+    fn take(&mut self, release: Time, wire: u32) -> Time {
         self.remember(release.0);
         self.work += u64::from(wire);
         self.advance();
-        self.deadline(release.0)
+        self.newest = self.deadline(release.0);
+        self.newest
     }
 
     fn remember(&mut self, release: u64) {

@@ -3,6 +3,32 @@
 //! Every safe rule keeps the work with deadlines inside any interval below the effective residual
 //! capacity `E` of that interval (Theorem 2 of the paper). They differ in how much of `E` they see
 //! and what they remember. Work is counted in bytes on the wire; deadlines are rounded up.
+//!
+//! # When earlier packets may be forgotten
+//!
+//! The paper forgets the history when nothing waits. More is safe. Let a packet `x` start at an
+//! instant `e` at which no other real-time packet waits. A history that begins at `e` then keeps
+//! every real-time deadline: best effort that waits counts as released at `e`, and `x` as its
+//! first packet, where blocking is counted exactly; with the paper's blocking `x` need not count,
+//! since `E` has room for a largest packet in every interval.
+//!
+//! **Proof.** Let a real-time packet due at `T` be late after `e`, and take the last start before it
+//! of something due after `T`, or the end of the last idle time. If that is after `e`, the history
+//! since `e` is all there is to the argument of Theorem 2. If not, all that is sent in `[e, T]` but
+//! `x` is due by `T` and arrived at `e` or later, or is best effort released at `e` or later: real
+//! time sends at most the sum of `A_k(T - d_k - e)`, and best effort with `x`, by the deadline of
+//! its last packet due by `T`, at most `E(T - e)` (or `x` is the largest packet that `E` leaves out).
+//!
+//! **Choosing.** The argument asks of the last best-effort packet due by `T` that *one* history in
+//! which it stands bounds the work before it; deadlines within a history do not fall, so the
+//! packets before it are due by `T` as well. The shortest deadline over several such histories is
+//! safe therefore, and a history may be exchanged for a shorter one with any packet.
+//!
+//! After an exchange deadlines may be shorter than before, so Theorem 1 holds within a history.
+//! Best effort never overtakes itself all the same: only the head of the aggregate has a deadline.
+//!
+//! [`Exact`] restarts whenever that gives the head a shorter deadline. The other rules are the
+//! paper's, and restart where the paper has it: when nothing waits.
 
 mod algorithm_3;
 mod algorithm_3_printed;
@@ -41,6 +67,17 @@ pub trait Assigner {
 
     /// Forgets all earlier packets: nothing waits and the wire is idle.
     fn reset(&mut self);
+
+    /// A packet starts at `at` and no other real-time packet waits: earlier packets may be
+    /// forgotten if `in_flight` bytes released at `at` are remembered instead, 0 with the paper's
+    /// blocking. `head` has the size of the best-effort packet that waits with a deadline, if one
+    /// does, and that deadline; returns a shorter one where it gets one.
+    fn restart(&mut self, _at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        if head.is_none() && in_flight == 0 {
+            self.reset();
+        }
+        None
+    }
 
     /// Whether everything is served in order of arrival: real-time packets by conformance instead
     /// of deadline, best effort as one queue whatever its classes.

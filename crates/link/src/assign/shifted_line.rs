@@ -40,6 +40,17 @@ impl Recursion {
     pub(super) fn reset(&mut self) {
         self.previous = 0;
     }
+
+    /// Remembers `in_flight` bytes released at `at` instead of all packets so far, if that gives
+    /// earlier deadlines.
+    pub(super) fn restart(&mut self, at: Time, in_flight: u32) {
+        let before = self.previous;
+        self.reset();
+        if in_flight > 0 {
+            self.next(at, in_flight);
+        }
+        self.previous = self.previous.min(before);
+    }
 }
 
 impl Shifted {
@@ -78,5 +89,12 @@ impl Assigner for Shifted {
 
     fn reset(&mut self) {
         self.line.reset();
+    }
+
+    fn restart(&mut self, at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        if head.is_none() {
+            self.line.restart(at, in_flight);
+        }
+        None
     }
 }

@@ -41,4 +41,11 @@ impl Assigner for TotalBandwidthServer {
     fn reset(&mut self) {
         self.line.reset();
     }
+
+    fn restart(&mut self, at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        if head.is_none() {
+            self.line.restart(at, in_flight);
+        }
+        None
+    }
 }

@@ -57,4 +57,11 @@ impl Assigner for TwoSegments {
     fn reset(&mut self) {
         self.0.reset();
     }
+
+    fn restart(&mut self, at: Time, in_flight: u32, head: Option<(u32, Time)>) -> Option<Time> {
+        if head.is_none() {
+            self.0.restart(at, in_flight);
+        }
+        None
+    }
 }

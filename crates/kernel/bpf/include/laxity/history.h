@@ -62,7 +62,11 @@ struct lx_history {
 	u32 next;
 	/* Wire bytes of a first packet that is not put down yet, and its release. */
 	u32 first;
+	/* Wire bytes that may be remembered instead of all packets so far, if the next one gains by
+	 * it, and when they were released. */
+	u32 instead;
 	u64 first_release;
+	u64 instead_release;
 };
 
 LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e)
@@ -79,6 +83,7 @@ LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e
 	lx_line_reset(&h->last);
 	h->last_before = 0;
 	h->first = 0;
+	h->instead = 0;
 	h->work = 0;
 	h->latest = 0;
 	h->next = 0;
@@ -234,7 +239,7 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 	return lx_max(h->latest, release + relative);
 }
 
-/* The first packet after a reset: nothing to compare it with. */
+/* The deadline of a packet that nothing is remembered before. */
 LX_INLINE u64 lx_history_alone(const struct lx_service *e, u64 release, u32 wire)
 {
 	u32 k = e->pieces;
@@ -262,17 +267,61 @@ LX_INLINE u64 lx_history_first(struct lx_history *h, const struct lx_service *e,
 {
 	h->first = wire;
 	h->first_release = release;
+	h->instead = 0;
 	return lx_history_alone(e, release, wire);
 }
 
-/* Takes the next packet and returns its deadline. Releases do not fall. */
-LX_INLINE u64 lx_history_push(struct lx_history *h, const struct lx_service *e, u64 release,
-			      u32 wire)
+/* Forgets all packets; cheap when none is put down. */
+LX_INLINE void lx_history_clear(struct lx_history *h, const struct lx_service *e)
 {
-	u32 rounds = h->first ? 2 : 1;
+	h->first = 0;
+	h->instead = 0;
+	if (h->work)
+		lx_history_reset(h, e);
+}
+
+/* From the next packet on remembers `in_flight` bytes released at an instant instead of all packets
+ * so far, nothing if there are 0, unless the next packet's deadline is earlier without that. */
+LX_INLINE void lx_history_restart(struct lx_history *h, const struct lx_service *e, u64 release,
+				  u32 in_flight)
+{
+	if (!in_flight) {
+		lx_history_clear(h, e);
+		return;
+	}
+	h->instead = in_flight;
+	h->instead_release = release;
+}
+
+/* Begins with what may be remembered instead if the next packet gains by it: the deadlines of one
+ * history do not fall, so that is certain if its own comes before the newest one's, `deadline`. */
+LX_INLINE void lx_history_exchange(struct lx_history *h, const struct lx_service *e, u64 release,
+				   u32 wire, u64 deadline)
+{
+	u32 in_flight = h->instead;
+	u64 both;
+
+	h->instead = 0;
+	both = lx_history_alone(e, h->instead_release, in_flight + wire);
+	if (lx_max(both, lx_history_alone(e, release, wire)) >= deadline)
+		return;
+	lx_history_reset(h, e);
+	h->first = in_flight;
+	h->first_release = h->instead_release;
+}
+
+/* Takes the next packet and returns its deadline; that of the newest one so far was `deadline`.
+ * Releases do not fall. */
+LX_CALLED u64 lx_history_push(struct lx_history *h LX_GIVEN, const struct lx_service *e LX_GIVEN,
+			      u64 release, u32 wire, u64 deadline)
+{
+	u32 rounds;
 
 	if (!h->work && !h->first)
 		return lx_history_first(h, e, release, wire);
+	if (h->instead)
+		lx_history_exchange(h, e, release, wire, deadline);
+	rounds = h->first ? 2 : 1;
 	while (rounds > 0 && lx_may_loop) {
 		u64 now = rounds == 2 ? h->first_release : release;
 		u32 more = rounds == 2 ? h->first : wire;

@@ -62,4 +62,28 @@ LX_INLINE void lx_line_reset(struct lx_line *line)
 	line->lost = 0;
 }
 
+/* As if the packets so far had been one of `work` nanobits, released at an instant. */
+LX_INLINE void lx_line_begin(struct lx_line *line, u64 release, u64 work)
+{
+	line->release = release;
+	line->ahead = work;
+	line->begun = 1;
+	line->lost = 0;
+}
+
+/* Remembers `work` nanobits released at an instant instead of all packets so far, if that gives
+ * earlier deadlines. */
+LX_INLINE void lx_line_restart(struct lx_line *line, u64 slope, u64 horizon, u64 release, u64 work)
+{
+	if (!work) {
+		lx_line_reset(line);
+		return;
+	}
+	if (!line->begun)
+		return;
+	lx_line_advance(line, slope, horizon, release);
+	if (line->lost || line->ahead > work)
+		lx_line_begin(line, release, work);
+}
+
 #endif

@@ -48,6 +48,11 @@ struct lx_config {
 	u32 largest_best_effort;
 	u32 release;
 	u32 slots;
+	/* Deadlines restart whenever no real-time packet waits and the head gains, not only when
+	 * nothing waits. */
+	u32 restarts;
+	/* The packet in flight is remembered then. */
+	u32 counts_in_flight;
 };
 
 LX_TOURNAMENT(lx_flow_heads, LX_FLOWS);
@@ -131,11 +136,8 @@ LX_INLINE void lx_idle(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
 		lx_line_reset(&q->line);
-	if (LX_POLICY == LX_HISTORY) {
-		q->history.first = 0;
-		if (q->history.work)
-			lx_history_reset(&q->history, &c->service);
-	}
+	if (LX_POLICY == LX_HISTORY)
+		lx_history_clear(&q->history, &c->service);
 	if (LX_POLICY == LX_SLACK)
 		lx_slack_forget(&q->slack);
 }
@@ -146,7 +148,8 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 	u64 work = wire * NANOBITS_PER_BYTE;
 
 	if (LX_POLICY == LX_HISTORY)
-		return lx_history_push(&q->history, &c->service, release, wire);
+		return lx_history_push(&q->history, &c->service, release, wire,
+				       q->head_deadline);
 	if (LX_POLICY != LX_LINE)
 		return LX_NEVER;
 	/* The fluid server takes the packet itself along, so that its end is the deadline. */
@@ -162,6 +165,46 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 	if (q->line.lost)
 		return LX_NEVER;
 	return release + lx_div_ceil(q->line.ahead - p->intercept, p->slope);
+}
+
+/*
+ * A packet of `wire` bytes starts and no other real-time packet waits: earlier packets may be
+ * forgotten. crates/link/src/assign/mod.rs says why.
+ */
+LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 now, u32 wire)
+{
+	const struct lx_piece *p = &c->service.piece[0];
+	const struct lx_slot *head = lx_slot(q->head);
+	u32 in_flight = c->counts_in_flight ? wire : 0;
+	u32 both;
+	u64 earlier;
+
+	if (LX_POLICY != LX_LINE && LX_POLICY != LX_HISTORY)
+		return;
+	if (!head) {
+		if (LX_POLICY == LX_LINE)
+			lx_line_restart(&q->line, p->slope, p->horizon, now,
+					in_flight * NANOBITS_PER_BYTE);
+		else
+			lx_history_restart(&q->history, &c->service, now, in_flight);
+		return;
+	}
+	if (!c->restarts)
+		return;
+	both = in_flight + head->wire;
+	earlier = lx_history_alone(&c->service, now, both);
+	if (earlier >= q->head_deadline)
+		return;
+	q->head_deadline = earlier;
+	/* What waits behind it counts as released now as well. */
+	q->released = lx_max(q->released, now);
+	if (LX_POLICY == LX_LINE) {
+		lx_line_begin(&q->line, now, both * NANOBITS_PER_BYTE);
+		return;
+	}
+	lx_history_clear(&q->history, &c->service);
+	q->history.first = both;
+	q->history.first_release = now;
 }
 
 /*
@@ -470,6 +513,8 @@ LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_conf
 			lx_commit(q, c, now, head, next);
 		else
 			q->head = LX_NONE;
+		if (due == LX_NEVER)
+			lx_restart(q, c, now, packet->wire);
 		return packet;
 	}
 	if (due == LX_NEVER)
@@ -484,6 +529,9 @@ LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_conf
 		lx_slack_left(&q->slack, &c->slack, now, due, packet->wire);
 	next = lx_slot(queue->head);
 	lx_tournament_set(&q->due, c->classes_size, class, next ? next->deadline : LX_NEVER);
+	class = lx_tournament_winner(&q->due, c->classes_size);
+	if (*lx_at(q->due.key, class) == LX_NEVER && !q->yields)
+		lx_restart(q, c, now, packet->wire);
 	return packet;
 }
 

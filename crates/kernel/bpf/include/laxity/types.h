@@ -27,6 +27,16 @@ typedef signed long long s64;
 /* Every product and difference of the algorithms stays below this; the loader sees to it. */
 #define LX_RANGE (1ULL << 62)
 
+/* In BPF a global function: verified once, for any arguments, instead of in each place where it is
+ * called. Such functions return a number and are given pointers to something. */
+#ifdef __bpf__
+#define LX_CALLED __attribute__((noinline))
+#define LX_GIVEN __attribute__((btf_decl_tag("arg:nonnull")))
+#else
+#define LX_CALLED static __attribute__((noinline, unused))
+#define LX_GIVEN
+#endif
+
 #ifdef __bpf__
 /* Hides where a number came from, so that the compiler keeps the test that the verifier needs. */
 #define lx_opaque(x) asm volatile("" : "+r"(x))

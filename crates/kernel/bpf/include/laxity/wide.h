@@ -8,16 +8,6 @@
 
 #include "types.h"
 
-/* In BPF a global function: verified once, for any arguments, instead of in each place where it is
- * called. Such functions return a number and are given pointers to something. */
-#ifdef __bpf__
-#define LX_CALLED __attribute__((noinline))
-#define LX_GIVEN __attribute__((btf_decl_tag("arg:nonnull")))
-#else
-#define LX_CALLED static __attribute__((noinline, unused))
-#define LX_GIVEN
-#endif
-
 #define LX_ONE (1ULL << 40)
 /* Divisors stay below this: two days in ns, or 128 CPUs as a share. */
 #define LX_DIVISOR (1ULL << 48)
