@@ -4,7 +4,7 @@ use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{Discipline, Head};
 use laxity_link::setup::Setup;
-use laxity_link::slack::{FlowDemand, Slack};
+use laxity_link::slack::{self, FlowDemand, Slack};
 
 /// Recomputes the slack from its definition. It needs milliseconds for a decision with ten thousand
 /// packets, so the queue is first filled with the decisions of [`Slack`].
@@ -22,10 +22,11 @@ pub struct SlackAnew {
 impl SlackAnew {
     /// For a link's flows, all buckets full; the first `lent` decisions are lent.
     pub fn new(setup: &Setup, lent: u64) -> SlackAnew {
+        let demand = |f| FlowDemand::new(f, setup.wire, slack::exact_steps(setup));
         SlackAnew {
             filling: Slack::new(setup),
             lent,
-            flows: setup.realtime.iter().map(|f| FlowDemand::new(f, setup.wire)).collect(),
+            flows: setup.realtime.iter().map(demand).collect(),
             rate: i128::from(setup.rate.0),
             due: Vec::new(),
         }

@@ -8,9 +8,11 @@ use crate::setup::RealtimeFlow;
 
 /// An upper bound on a flow's future work in every interval that begins now.
 ///
-/// The minimum of a few rising lines, and nothing before its smallest packet conforms. As time
-/// passes without packets the bound for a fixed instant does not grow, and a packet that conforms
-/// lowers it by at least its size: what the lower bound on slack rests on.
+/// The minimum of a few rising lines, and nothing before its smallest packet conforms. Where all
+/// packets count as one size, they are counted whole: a staircase below those lines for the first
+/// so many packets, and the lines from there on, which exceed the staircase by less than a packet.
+/// As time passes without packets the bound for a fixed instant does not grow, and a packet that
+/// conforms lowers it by at least its size: what the lower bound on slack rests on.
 #[derive(Clone, Debug)]
 pub struct FlowDemand {
     deadline: u64,
@@ -20,6 +22,8 @@ pub struct FlowDemand {
     policer: Policer,
     /// Smallest packet on the wire, in nanobits.
     quantum: u64,
+    /// Packets that are counted whole.
+    steps: u64,
     lines: [Line; Remaining::LINES],
     count: usize,
     /// The fastest of the lines.
@@ -52,8 +56,9 @@ impl Change {
 }
 
 impl FlowDemand {
-    /// The demand of a flow that has not sent yet.
-    pub fn new(flow: &RealtimeFlow, wire: Wire) -> FlowDemand {
+    /// The demand of a flow that has not sent yet, its next `steps` packets counted whole if they
+    /// are of one size.
+    pub fn new(flow: &RealtimeFlow, wire: Wire, steps: usize) -> FlowDemand {
         let counted = flow.smallest_counted();
         let policer = Policer::new(&flow.envelope);
         let full = policer.remaining(Time(u64::MAX / 2));
@@ -62,6 +67,7 @@ impl FlowDemand {
             wire: (wire.of_bytes(counted).0.max(1), counted.0.max(1)),
             policer,
             quantum: 0,
+            steps: if counted == flow.envelope.max_packet() { steps as u64 } else { 0 },
             lines: [Line::default(); Remaining::LINES],
             count: full.count,
             fastest: 0,
@@ -94,7 +100,7 @@ impl FlowDemand {
 
     /// How many changes [`changes`](Self::changes) may yield.
     pub(super) fn most_changes(&self) -> usize {
-        self.count
+        self.steps as usize + self.count
     }
 
     /// A counted amount on the wire, rounded up; below zero counts as zero.
@@ -137,13 +143,13 @@ impl FlowDemand {
         levels
     }
 
-    /// Nanoseconds until the smallest packet conforms; `None` when none ever does.
+    /// Nanoseconds until the lines allow `packets` of the smallest ones; `None` when they never do.
     #[inline]
-    fn offset(&self, levels: &[u64; Remaining::LINES]) -> Option<u64> {
+    fn offset(&self, levels: &[u64; Remaining::LINES], packets: u64) -> Option<u64> {
+        let work = u128::from(self.quantum) * u128::from(packets);
         let mut offset = 0;
         for (level, line) in levels.iter().zip(&self.lines).take(self.count) {
-            if *level < self.quantum {
-                let missing = u128::from(self.quantum - level);
+            if let Some(missing) = work.checked_sub(u128::from(*level)).filter(|m| *m > 0) {
                 offset = offset.max(line.inverse?.div_ceil(missing));
             }
         }
@@ -168,13 +174,39 @@ impl FlowDemand {
     #[inline]
     pub fn within(&self, now: Time, y: u64) -> i128 {
         let (_, bound) = self.binding(&self.levels(now), y);
-        if bound >= u128::from(self.quantum) { bound as i128 } else { 0 }
+        self.whole(bound) as i128
     }
 
-    /// The fastest that the bound can change with time, in bit/s.
+    /// What the lines allow, in whole packets where those are counted.
     #[inline]
-    pub(super) fn fastest(&self) -> u64 {
-        self.fastest
+    fn whole(&self, bound: u128) -> u128 {
+        let quantum = u128::from(self.quantum);
+        if bound < quantum {
+            0
+        } else if bound < quantum * u128::from(self.steps + 1) {
+            bound - bound % quantum
+        } else {
+            bound
+        }
+    }
+
+    /// The fastest that the bound for a fixed instant, `y` ns from `now`, can fall as time passes,
+    /// in bit/s, and the ns for which that is certain.
+    #[inline]
+    pub(super) fn fall(&self, now: Time, y: u64) -> (u64, u64) {
+        let (_, bound) = self.binding(&self.levels(now), y);
+        let quantum = u128::from(self.quantum);
+        let stairs = quantum * u128::from(self.steps + 1);
+        // The lines fall by what is beyond a whole packet before the staircase does, and by what is
+        // beyond the staircase before they give way to it.
+        let (fastest, beyond) = match bound {
+            _ if bound < quantum => return (0, y),
+            _ if self.steps == 0 => return (self.fastest, y),
+            _ if bound < stairs => (0, bound % quantum),
+            _ => (self.fastest, bound - stairs),
+        };
+        let still = u64::try_from(beyond).unwrap_or(u64::MAX).checked_div(self.fastest);
+        (fastest, still.map_or(y, |still| still.min(y)))
     }
 
     /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;
@@ -183,12 +215,18 @@ impl FlowDemand {
     pub(super) fn changes(&self, now: Time, out: &mut [Change]) {
         out.fill(Change::NEVER);
         let levels = self.levels(now);
-        let Some(mut y) = self.offset(&levels) else { return };
+        let (steps, out) = out.split_at_mut(self.steps as usize);
+        for (packet, step) in (1..).zip(steps) {
+            let Some(y) = self.offset(&levels, packet) else { return };
+            let (at, intercept) = (self.deadline.saturating_add(y), i128::from(self.quantum));
+            *step = Change { at, intercept, slope: 0 };
+        }
+        let Some(mut y) = self.offset(&levels, self.steps + 1) else { return };
         let shifted = |i: usize| {
             let rate = i128::from(self.lines[i].rate);
             (i128::from(levels[i]) - rate * i128::from(self.deadline), rate)
         };
-        let mut before = (0, 0);
+        let mut before = (i128::from(self.quantum) * i128::from(self.steps), 0);
         let (mut active, _) = self.binding(&levels, y);
         for change in out.iter_mut() {
             let line = shifted(active);
@@ -216,7 +254,8 @@ impl FlowDemand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laxity_core::{Bytes, Rate, Span};
+    use alloc::vec;
+    use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
     use laxity_curve::{Bucket, Envelope};
 
     use crate::setup::Excess;
@@ -235,52 +274,94 @@ mod tests {
         ]
     }
 
+    /// Flows over two kinds of wire, with none, some and many packets counted whole.
+    fn demands() -> impl Iterator<Item = FlowDemand> {
+        let wires = [Wire::default(), Wire { overhead: 3, min_frame: 5 }];
+        let cases = wires.into_iter().flat_map(|wire| [0, 1, 5, 40].map(|steps| (wire, steps)));
+        cases.flat_map(|(wire, steps)| {
+            envelopes().map(|envelope| FlowDemand::new(&flow(envelope), wire, steps))
+        })
+    }
+
     /// Fails when a change is at the wrong place or of the wrong size.
     #[test]
     fn the_changes_draw_the_bound() {
-        for wire in [Wire::default(), Wire { overhead: 3, min_frame: 5 }] {
-            for envelope in envelopes() {
-                let size = envelope.max_packet().0.min(2) as u32;
-                let mut demand = FlowDemand::new(&flow(envelope), wire);
-                let mut now = Time(3);
-                for _ in 0..12 {
-                    let mut changes = [Change::NEVER; Remaining::LINES];
-                    demand.changes(now, &mut changes[..demand.count]);
-                    for x in 50..400 {
-                        let drawn: i128 = changes
-                            .iter()
-                            .filter(|c| c.at <= x)
-                            .map(|c| c.intercept + c.slope * i128::from(x))
-                            .sum();
-                        assert_eq!(drawn, demand.within(now, x - 50), "{demand:?} now {now:?}");
-                    }
-                    let at = demand.policer.conforms_at(now, size).unwrap();
-                    demand.take(at, size);
-                    now = at + Span(at.0 % 7);
+        for mut demand in demands() {
+            let mut now = Time(3);
+            for _ in 0..12 {
+                let mut changes = vec![Change::NEVER; demand.most_changes()];
+                demand.changes(now, &mut changes);
+                for x in 50..400 {
+                    let drawn: i128 = changes
+                        .iter()
+                        .filter(|c| c.at <= x)
+                        .map(|c| c.intercept + c.slope * i128::from(x))
+                        .sum();
+                    assert_eq!(drawn, demand.within(now, x - 50), "{demand:?} now {now:?}");
                 }
+                let at = demand.policer.conforms_at(now, 2).unwrap();
+                demand.take(at, 2);
+                now = at + Span(at.0 % 7);
             }
         }
+    }
+
+    /// What a greedy flow sends within `y` ns, by its policer, in nanobits on the wire.
+    fn greedy(demand: &FlowDemand, now: Time, y: u64, size: u32) -> i128 {
+        let mut policer = demand.policer.clone();
+        let mut packets = 0;
+        while let Some(at) = policer.conforms_at(now, size).filter(|t| t.0 <= now.0 + y) {
+            policer.take(at, size);
+            packets += 1;
+        }
+        packets * i128::from(demand.on_wire(i128::from(size) * NANOBITS_PER_BYTE))
     }
 
     /// Fails when the bound is below what the policer would let through.
     #[test]
     fn the_bound_holds_for_a_greedy_flow() {
-        for wire in [Wire::default(), Wire { overhead: 3, min_frame: 5 }] {
-            for envelope in envelopes() {
-                let size = envelope.max_packet().0.min(2) as u32;
-                let mut demand = FlowDemand::new(&flow(envelope), wire);
-                let mut now = Time(3);
-                for _ in 0..8 {
-                    let mut greedy = demand.policer.clone();
-                    let mut sent = 0;
-                    while let Some(at) = greedy.conforms_at(now, size).filter(|t| t.0 < 300) {
-                        greedy.take(at, size);
-                        sent += i128::from(wire.of(size)) * laxity_core::NANOBITS_PER_BYTE;
-                        assert!(demand.within(now, at.0 - now.0) >= sent);
+        for mut demand in demands() {
+            let mut now = Time(3);
+            for _ in 0..8 {
+                for y in 0..300 {
+                    for size in [1, 2] {
+                        assert!(demand.within(now, y) >= greedy(&demand, now, y, size));
                     }
-                    let at = demand.policer.conforms_at(now, size).unwrap();
-                    demand.take(at, size);
-                    now = at;
+                }
+                let at = demand.policer.conforms_at(now, 2).unwrap();
+                demand.take(at, 2);
+                now = at;
+            }
+        }
+    }
+
+    /// Fails when whole packets are counted as the line through them.
+    #[test]
+    fn packets_of_one_size_are_counted_whole() {
+        let envelope = Envelope::periodic(Span(13), Bytes(2), Span(4)).unwrap();
+        let mut demand = FlowDemand::new(&flow(envelope), Wire::default(), 40);
+        for now in [0, 5, 11, 20] {
+            let at = demand.policer.conforms_at(Time(now), 2).unwrap();
+            demand.take(at, 2);
+            for now in at.0..at.0 + 30 {
+                for y in 0..300 {
+                    let greedy = greedy(&demand, Time(now), y, 2);
+                    assert_eq!(demand.within(Time(now), y), greedy, "now {now} y {y}");
+                }
+            }
+        }
+    }
+
+    /// Fails when the bound for a fixed instant falls sooner or faster than it is said to.
+    #[test]
+    fn the_bound_falls_no_faster_than_certain() {
+        for demand in demands() {
+            for until in 0..90 {
+                let (fastest, certain) = demand.fall(Time(0), until);
+                let before = demand.within(Time(0), until);
+                for now in 0..=certain.min(until) {
+                    let fallen = before - demand.within(Time(now), until - now);
+                    assert!(fallen <= i128::from(fastest) * i128::from(now), "{demand:?}");
                 }
             }
         }

@@ -41,6 +41,7 @@ use crate::setup::Setup;
 use search::{Found, Lacking, Search};
 
 pub use flow::FlowDemand;
+pub use search::exact_steps;
 
 /// The `slack` discipline.
 #[derive(Clone, Debug)]

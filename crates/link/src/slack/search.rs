@@ -16,7 +16,7 @@ use super::calendar::{Calendar, FAN};
 use super::flow::{Change, FlowDemand};
 use crate::Packet;
 use crate::edf::{EdfQueue, Entry};
-use crate::setup::Setup;
+use crate::setup::{RealtimeFlow, Setup};
 
 /// What the search finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,17 @@ pub(super) struct Search {
     order: Vec<u32>,
 }
 
+/// The most steps of staircases that a search walks along.
+const MOST_STEPS: usize = 256;
+
+/// How many packets ahead flows with packets of one size are followed one by one: with up to eight
+/// such flows 32, with more of them fewer, so that a search stays short.
+pub fn exact_steps(setup: &Setup) -> usize {
+    let one_size = |f: &&RealtimeFlow| f.smallest_counted() == f.envelope.max_packet();
+    let flows = setup.realtime.iter().filter(one_size).count();
+    (MOST_STEPS / flows.max(8)).max(1)
+}
+
 /// Where a walk along the line is.
 #[derive(Clone, Copy)]
 struct Walk {
@@ -92,7 +103,8 @@ struct Range {
 
 impl Search {
     pub(super) fn new(setup: &Setup) -> Search {
-        let flow = |f| FlowDemand::new(f, setup.wire);
+        let steps = exact_steps(setup);
+        let flow = |f| FlowDemand::new(f, setup.wire, steps);
         let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
         let places: usize = flows.iter().map(FlowDemand::most_changes).sum();
         let longest = setup.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
@@ -129,8 +141,9 @@ impl Search {
         for flow in &self.flows {
             if let Some(y) = x.checked_sub(flow.deadline()) {
                 future += flow.within(now, y);
-                lacking.fastest += i128::from(flow.fastest());
-                lacking.smooth = lacking.smooth.min(now + Span(y));
+                let (fastest, certain) = flow.fall(now, y);
+                lacking.fastest += i128::from(fastest);
+                lacking.smooth = lacking.smooth.min(now + Span(certain));
             }
         }
         lacking.work = need - (self.rate * i128::from(x) - bytes(due) - future);

@@ -6,6 +6,7 @@ use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::police::{Policer, Remaining};
 use laxity_link::setup::Setup;
+use laxity_link::slack::exact_steps;
 
 /// `w <= min over x in X of [ C x - B(x) - F(x) ]`, with `X` the relative deadlines of queued
 /// real-time packets and every whole `x` from the least deadline to where nothing changes any
@@ -24,13 +25,28 @@ struct Flow {
     policer: Policer,
     /// Bytes on the wire of the smallest counted packet, and its length.
     wire: (i128, i128),
+    /// Packets that are counted whole.
+    steps: i128,
+}
+
+/// The first whole instant at which all lines have come to `work`.
+fn reaches(rest: &Remaining, work: i128) -> Option<u64> {
+    let lines = rest.lines[..rest.count].iter();
+    let each = lines.map(|&(level, rate)| match (work - level, i128::from(rate)) {
+        (..=0, _) => Some(0),
+        (_, 0) => None,
+        (missing, rate) => Some((missing + rate - 1) / rate),
+    });
+    each.collect::<Option<Vec<_>>>()?.into_iter().max().map(|y| y as u64)
 }
 
 impl Twin {
     pub fn new(setup: &Setup) -> Twin {
         let flow = |f: &laxity_link::setup::RealtimeFlow| {
             let counted = f.smallest_counted();
+            let one_size = counted == f.envelope.max_packet();
             Flow {
+                steps: if one_size { exact_steps(setup) as i128 } else { 0 },
                 deadline: f.deadline.0,
                 policer: Policer::new(&f.envelope),
                 wire: (setup.wire.of_bytes(counted).0.into(), counted.0.into()),
@@ -73,7 +89,9 @@ impl Twin {
                 let counted = if x < f.deadline { 0 } else { rest.at(x - f.deadline) };
                 // What the policer counts, stretched to the wire, rounded up.
                 let (num, den) = f.wire;
-                (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0)
+                let wire = (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0);
+                let packet = num * NANOBITS_PER_BYTE;
+                if wire < (f.steps + 1) * packet { wire - wire % packet } else { wire }
             };
             self.rate * i128::from(x)
                 - due.sum::<i128>() * NANOBITS_PER_BYTE
@@ -95,6 +113,11 @@ impl Twin {
             let knee = crossings.chain(begins).max().unwrap_or(0).max(0) as u64;
             last = last.max(f.deadline + knee + 2);
         }
-        (first..=last).map(value).min().unwrap_or(i128::MAX).min(own) - self.below
+        // Beyond that what is left falls only where another whole packet conforms.
+        let steps = rest.iter().flat_map(|(f, rest)| {
+            (1..=f.steps + 1).filter_map(|n| Some(f.deadline + reaches(rest, n * rest.least)?))
+        });
+        let least = (first..=last).chain(steps).map(value).min();
+        least.unwrap_or(i128::MAX).min(own) - self.below
     }
 }
