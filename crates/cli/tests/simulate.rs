@@ -159,7 +159,7 @@ fn the_packet_file_agrees_with_the_results() {
     // A policy that leaves packets for ever: bulk sees no gap after the last voice packet.
     let slow = folder.write("slow.toml", concat!(
         "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
-        "[policy]\nuse = \"slack\"\nslack = { always-check = true }\n",
+        "[policy]\nuse = \"slack\"\nslack = { always-check = true, release-idle = \"0 s\" }\n",
         "[[realtime]]\nname = \"voice\"\ndeadline = \"5 ms\"\n",
         "envelope = { period = \"20 ms\", size = \"200 B\" }\n[[best_effort]]\nname = \"bulk\"\n",
     ));

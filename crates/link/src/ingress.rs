@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use laxity_core::Time;
+use laxity_core::{Span, Time};
 
 use crate::buffer::{Buffers, DropReason, Verdict};
 use crate::edf::{EdfQueue, Entry};
@@ -18,7 +18,9 @@ pub(crate) enum Route {
     Realtime(Packet),
     /// Into the fair queue, in this class.
     BestEffort(usize, Packet),
-    /// Held back in the shaper, or dropped.
+    /// A packet of this flow is held back in the shaper until then.
+    Held(usize, Time),
+    /// Dropped.
     Done,
 }
 
@@ -51,6 +53,9 @@ struct Flow {
     policer: Policer,
     excess: Excess,
     largest: u32,
+    /// The longest time for which its packets were held back for the link's sake. They may come
+    /// after each other faster than the envelope allows by as much, which is no excess.
+    grace: Span,
 }
 
 impl Ingress {
@@ -62,6 +67,7 @@ impl Ingress {
         let flow = |f: &crate::setup::RealtimeFlow| Flow {
             policer: Policer::new(&f.envelope),
             excess: f.excess,
+            grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),
         };
         let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
@@ -113,10 +119,12 @@ impl Ingress {
         packet.flow.index().checked_sub(self.flows.len()).map_or(last, |class| class.min(last))
     }
 
+    /// Sends a packet on its way; one of a real-time flow conforms at `not_before` at the earliest.
     #[inline]
     pub(crate) fn route(
         &mut self,
         now: Time,
+        not_before: Time,
         packet: Packet,
         queues: &mut impl PushOut,
         drops: &mut dyn Drops,
@@ -124,14 +132,17 @@ impl Ingress {
         let Some(flow) = self.flows.get_mut(packet.flow.index()) else {
             return self.best_effort(now, packet, queues, drops);
         };
-        let conforms = match flow.policer.conforms_at(now, packet.bytes) {
+        if not_before > now {
+            flow.grace = flow.grace.max(not_before.since(now));
+        }
+        let conforms = match flow.policer.conforms_at(now.max(not_before), packet.bytes) {
             Some(at) if packet.bytes <= flow.largest => at,
             _ => {
                 drops.dropped(now, &packet, DropReason::Oversize);
                 return Route::Done;
             }
         };
-        if conforms > now && flow.excess != Excess::Delay {
+        if conforms > now + flow.grace && flow.excess != Excess::Delay {
             if flow.excess == Excess::Demote {
                 let packet = Packet { demoted: true, ..packet };
                 return self.best_effort(now, packet, queues, drops);
@@ -150,7 +161,7 @@ impl Ingress {
         let class = packet.flow.index();
         let held = self.shaper.push(class, Entry { deadline: conforms, packet });
         debug_assert!(held.is_ok(), "the buffers count slots too");
-        Route::Done
+        Route::Held(class, conforms)
     }
 
     /// Counts a packet in. What is short of room is taken from the best-effort class that is

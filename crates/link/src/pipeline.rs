@@ -85,6 +85,21 @@ pub trait Discipline {
         false
     }
 
+    /// The earliest instant at which packets of a real-time flow conform that arrive now.
+    #[inline]
+    fn not_before(&self, _flow: usize) -> Time {
+        Time::ZERO
+    }
+
+    /// A packet of a real-time flow is held back until it conforms.
+    #[inline]
+    fn held(&mut self, _flow: usize, _until: Time) {}
+
+    /// When a best-effort packet that was refused may go although nothing arrives.
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+
     /// See [`Assigner::ARRIVAL_ORDER`].
     const ARRIVAL_ORDER: bool = false;
 }
@@ -304,8 +319,10 @@ impl<D: Discipline> Pipeline<D> {
 impl<D: Discipline> LinkPolicy for Pipeline<D> {
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
         self.release_shaped(now);
-        match self.ingress.route(now, packet, &mut self.fair, drops) {
+        let not_before = self.discipline.not_before(packet.flow.index());
+        match self.ingress.route(now, not_before, packet, &mut self.fair, drops) {
             Route::Realtime(packet) => self.insert(now, packet),
+            Route::Held(flow, until) => self.discipline.held(flow, until),
             Route::BestEffort(class, packet) => {
                 let class = if D::ARRIVAL_ORDER { 0 } else { class };
                 if self.fair.enqueue(now, class, packet).is_err() {
@@ -353,7 +370,8 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.ingress.next_event()
+        let retry = self.discipline.next_event().filter(|_| !self.heads.is_empty());
+        self.ingress.next_event().into_iter().chain(retry).min()
     }
 
     fn waiting(&self) -> usize {

@@ -136,7 +136,7 @@ fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
 impl LinkPolicy for ProportionalShare {
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
         self.release_shaped(now);
-        match self.ingress.route(now, packet, &mut self.queues, drops) {
+        match self.ingress.route(now, Time::ZERO, packet, &mut self.queues, drops) {
             Route::Realtime(packet) => self.insert(now, packet),
             Route::BestEffort(class, packet) => {
                 let class = self.queues.realtime + class;
@@ -145,7 +145,7 @@ impl LinkPolicy for ProportionalShare {
                     drops.dropped(now, &packet, DropReason::BufferSlots);
                 }
             }
-            Route::Done => {}
+            Route::Held(..) | Route::Done => {}
         }
     }
 

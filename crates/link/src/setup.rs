@@ -73,7 +73,7 @@ pub struct Buffer {
 }
 
 /// Parameters of single policies; what is absent is fitted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// `tbs`: slope.
     pub tbs: Option<Rate>,
@@ -83,8 +83,29 @@ pub struct Options {
     pub two_segment: Option<TwoSegment>,
     /// `slack`: check also while no real-time packet waits.
     pub always_check: bool,
+    /// `slack` with `always_check`: how long a flow must be silent before best effort may go although
+    /// the flow's next packets are then held back until its end; 0 for never.
+    pub release_idle: Span,
     /// `slack`: a smaller packet of another class may pass a refused head.
     pub pass_refused: bool,
+}
+
+impl Options {
+    /// What [`release_idle`](Self::release_idle) is where nothing else is said: 1 s.
+    pub const RELEASE_IDLE: Span = Span(1_000_000_000);
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            tbs: None,
+            shifted_line: None,
+            two_segment: None,
+            always_check: false,
+            release_idle: Options::RELEASE_IDLE,
+            pass_refused: false,
+        }
+    }
 }
 
 /// Order among best-effort classes.

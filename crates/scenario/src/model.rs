@@ -60,6 +60,8 @@ pub struct PolicyChoice {
     pub pass_refused: bool,
     /// `slack` checks also while no real-time packet waits.
     pub always_check: bool,
+    /// With `always_check`: how long a flow must be silent before it lends its place.
+    pub release_idle: Span,
     /// Parameters of `shifted-line`, fitted when absent.
     pub shifted_line: Option<ShiftedLine>,
     /// Parameters of `two-segment` and both forms of `algorithm-3`, fitted when absent.
@@ -80,6 +82,7 @@ impl Default for PolicyChoice {
             release: Release::default(),
             pass_refused: false,
             always_check: false,
+            release_idle: Options::RELEASE_IDLE,
             shifted_line: None,
             two_segment: None,
             tbs: None,
@@ -88,6 +91,7 @@ impl Default for PolicyChoice {
 }
 
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
+use laxity_link::setup::Options;
 pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release};
 
 /// `[[realtime]]`

@@ -54,6 +54,7 @@ impl Scenario {
                 shifted_line: policy.shifted_line,
                 two_segment: policy.two_segment,
                 always_check: policy.always_check,
+                release_idle: policy.release_idle,
                 pass_refused: policy.pass_refused,
             },
         }

@@ -177,7 +177,7 @@ pub static POLICY: Table = Table {
         optional(
             "slack",
             Kind::Table(&SLACK),
-            "both options off",
+            "both checks off",
             "{ always-check = true }",
             "Options of the policy `slack`.",
         ),
@@ -218,6 +218,16 @@ pub static SLACK: Table = Table {
             "Check also while no real-time packet waits. Admission then need not reserve for a \
              best-effort packet on the wire, which makes slow links usable; the link may idle \
              while best effort waits.",
+        ),
+        optional(
+            "release-idle",
+            Kind::Time,
+            "\"1 s\"",
+            "\"200 ms\"",
+            "With `always-check`, how long a real-time flow must be silent, and at least until its \
+             envelope is full again, before a best-effort packet may go that its deadline has no \
+             room for. What the flow sends meanwhile conforms when that packet ends. 0 for never: \
+             best effort may then wait for as long as real time is silent.",
         ),
         optional(
             "pass-refused",

@@ -4,6 +4,7 @@ pub(crate) mod printer;
 
 use laxity_core::{Bytes, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
+use laxity_link::setup::Options;
 
 use crate::model::{
     BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
@@ -100,8 +101,11 @@ impl Printer {
         });
         let options =
             [("always-check", policy.always_check), ("pass-refused", policy.pass_refused)];
-        let set: Vec<String> =
+        let mut set: Vec<String> =
             options.iter().filter(|(_, on)| *on).map(|(k, _)| format!("{k} = true")).collect();
+        if policy.release_idle != Options::RELEASE_IDLE {
+            set.push(format!("release-idle = {}", time(&policy.release_idle)));
+        }
         if !set.is_empty() {
             self.key("slack", &format!("{{ {} }}", set.join(", ")));
         }

@@ -16,6 +16,8 @@ use crate::setup::RealtimeFlow;
 #[derive(Clone, Debug)]
 pub struct FlowDemand {
     deadline: u64,
+    /// By how much later its next packets are due.
+    deferred: u64,
     /// Wire bytes for each counted byte are at most `wire.0 / wire.1`: the ratio falls with the
     /// packet's size, so the smallest packet decides.
     wire: (u64, u64),
@@ -64,6 +66,7 @@ impl FlowDemand {
         let full = policer.remaining(Time(u64::MAX / 2));
         let mut demand = FlowDemand {
             deadline: flow.deadline.0,
+            deferred: 0,
             wire: (wire.of_bytes(counted).0.max(1), counted.0.max(1)),
             policer,
             quantum: 0,
@@ -95,7 +98,12 @@ impl FlowDemand {
     /// The flow's relative deadline in ns.
     #[inline]
     pub fn deadline(&self) -> u64 {
-        self.deadline
+        self.deadline.saturating_add(self.deferred)
+    }
+
+    /// What the flow can still send is due later by `by` ns than by its deadline.
+    pub(super) fn defer(&mut self, by: u64) {
+        self.deferred = by;
     }
 
     /// How many changes [`changes`](Self::changes) may yield.
@@ -215,23 +223,24 @@ impl FlowDemand {
     pub(super) fn changes(&self, now: Time, out: &mut [Change]) {
         out.fill(Change::NEVER);
         let levels = self.levels(now);
+        let deadline = self.deadline();
         let (steps, out) = out.split_at_mut(self.steps as usize);
         for (packet, step) in (1..).zip(steps) {
             let Some(y) = self.offset(&levels, packet) else { return };
-            let (at, intercept) = (self.deadline.saturating_add(y), i128::from(self.quantum));
+            let (at, intercept) = (deadline.saturating_add(y), i128::from(self.quantum));
             *step = Change { at, intercept, slope: 0 };
         }
         let Some(mut y) = self.offset(&levels, self.steps + 1) else { return };
         let shifted = |i: usize| {
             let rate = i128::from(self.lines[i].rate);
-            (i128::from(levels[i]) - rate * i128::from(self.deadline), rate)
+            (i128::from(levels[i]) - rate * i128::from(deadline), rate)
         };
         let mut before = (i128::from(self.quantum) * i128::from(self.steps), 0);
         let (mut active, _) = self.binding(&levels, y);
         for change in out.iter_mut() {
             let line = shifted(active);
             *change = Change {
-                at: self.deadline.saturating_add(y),
+                at: deadline.saturating_add(y),
                 intercept: line.0 - before.0,
                 slope: line.1 - before.1,
             };

@@ -31,6 +31,7 @@
 
 mod calendar;
 mod flow;
+mod idle;
 mod search;
 
 use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
@@ -38,6 +39,7 @@ use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
 use crate::edf::{EdfQueue, Entry};
 use crate::pipeline::{Discipline, Head};
 use crate::setup::Setup;
+use idle::Idle;
 use search::{Found, Lacking, Search};
 
 pub use flow::FlowDemand;
@@ -56,6 +58,9 @@ pub struct Slack {
     lower: Option<i128>,
     refused: Option<Refusal>,
     searches: u64,
+    idle: Idle,
+    /// When the packet that was refused may go although nothing arrives.
+    retry: Option<Time>,
 }
 
 /// The interval that refused the last packet. It mostly refuses the next one too, and asking it
@@ -86,6 +91,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
                       slow links, but may leave the link idle",
         },
         laxity_core::OptionInfo {
+            name: "release-idle",
+            kind: laxity_core::OptionKind::Time,
+            default: "1 s",
+            summary: "with always-check, how long a flow must be silent before best effort may \
+                      go although the flow's next packets then wait for its end; 0 s for never",
+        },
+        laxity_core::OptionInfo {
             name: "pass-refused",
             kind: laxity_core::OptionKind::Bool,
             default: "false",
@@ -107,6 +119,8 @@ impl Slack {
             lower: None,
             refused: None,
             searches: 0,
+            idle: Idle::new(setup),
+            retry: None,
         }
     }
 
@@ -137,6 +151,23 @@ impl Slack {
                 false
             }
         }
+    }
+
+    /// Whether a refused packet may go in places that silent flows lend.
+    fn is_lent(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
+        self.retry = None;
+        if self.idle.look(now) {
+            let need = work + self.below;
+            let by = self.idle.occupies(need);
+            let lends = (by, |flow| self.idle.lends(flow));
+            if let Found::Enough(_) = self.search.run_deferred(now, need, realtime, lends) {
+                self.idle.lent_until(now + Span(by));
+                (self.lower, self.refused) = (None, None);
+                return true;
+            }
+        }
+        self.retry = self.idle.next(now);
+        false
     }
 
     fn refuses_again(&mut self, now: Time, need: i128) -> bool {
@@ -188,7 +219,9 @@ impl Discipline for Slack {
     fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         let work = nanobits(head.packet.wire);
         let unasked = realtime.is_empty() && !self.always_check;
-        let goes = unasked || self.allows(now, work, realtime);
+        let goes = unasked
+            || self.allows(now, work, realtime)
+            || (self.always_check && self.is_lent(now, work, realtime));
         if goes {
             self.spend(work);
         }
@@ -199,7 +232,20 @@ impl Discipline for Slack {
         self.pass_refused
     }
 
+    fn not_before(&self, flow: usize) -> Time {
+        self.idle.not_before(flow)
+    }
+
+    fn held(&mut self, flow: usize, until: Time) {
+        self.idle.conforms(flow, until);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.retry
+    }
+
     fn released(&mut self, at: Time, entry: &Entry) {
+        self.idle.conforms(entry.packet.flow.index(), at);
         let Some(refusal) = self.refused.as_mut().filter(|r| entry.deadline <= r.until) else {
             return self.search.queued(at, entry);
         };

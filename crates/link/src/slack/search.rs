@@ -172,6 +172,22 @@ impl Search {
         open.found.unwrap_or(Found::Enough(least))
     }
 
+    /// The same with the next packets of some flows due later by `by` ns.
+    pub(super) fn run_deferred(
+        &mut self,
+        now: Time,
+        need: i128,
+        realtime: &EdfQueue,
+        (by, deferred): (u64, impl Fn(usize) -> bool),
+    ) -> Found {
+        for (k, flow) in self.flows.iter_mut().enumerate() {
+            flow.defer(if deferred(k) { by } else { 0 });
+        }
+        let found = self.run(now, need, realtime);
+        self.flows.iter_mut().for_each(|flow| flow.defer(0));
+        found
+    }
+
     fn update(&mut self, now: Time) {
         let mut rest = &mut self.changes[..];
         for flow in &self.flows {

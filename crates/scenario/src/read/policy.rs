@@ -25,6 +25,9 @@ pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> Option<Po
     }
     if let Some(slack) = section.table("slack", cx.out) {
         choice.always_check = slack.boolean("always-check", cx.out).unwrap_or(false);
+        if let Some(silence) = slack.time("release-idle", cx.out) {
+            choice.release_idle = silence;
+        }
         choice.pass_refused = slack.boolean("pass-refused", cx.out).unwrap_or(false);
     }
     if let Some(tbs) = section.table("tbs", cx.out) {
