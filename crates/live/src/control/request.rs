@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::media::{FrameRate, Media};
-use crate::server::{Handle, Snapshot, Source, StreamConfig, StreamSnapshot};
+use crate::server::{Handle, Load, Snapshot, Source, StreamConfig, StreamSnapshot};
 
 /// A request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -191,6 +191,24 @@ impl Add {
     }
 }
 
+/// What the server then has to send, where it has a rate. A stream that does not fit even alone is
+/// refused: no other stream's losses would make room for it. Like a scenario that asks for too much, a
+/// set of streams is served as far as the link goes, with a warning.
+fn admitted(handle: &Handle, config: &StreamConfig) -> Result<Option<Load>, String> {
+    let load = handle.load_with(config);
+    match load.filter(|load| !load.fits_alone()) {
+        Some(load) => Err(format!("stream {:?}: {load}", config.name)),
+        None => Ok(load),
+    }
+}
+
+fn with_warning(mut answer: Value, load: Option<Load>) -> Value {
+    if let Some(load) = load.filter(|load| !load.fits()) {
+        answer["warning"] = load.to_string().into();
+    }
+    answer
+}
+
 /// An answer, with a descriptor where one was asked for.
 pub(super) type Answer = Result<(Value, Option<OwnedFd>), String>;
 
@@ -205,13 +223,16 @@ impl Request {
                     Source::Media { media, .. } => media.faults_in_all(),
                     _ => 0,
                 };
+                let load = admitted(handle, &config)?;
                 handle.add(config).map_err(|e| e.to_string())?;
-                plain(json!({ "faults_in_file": faults }))
+                plain(with_warning(json!({ "faults_in_file": faults }), load))
             }
             Request::Change(Change { name, tolerance, gap_ns, send_late }) => {
                 let attributes = attributes(&tolerance, gap_ns, send_late)?;
+                let now = handle.stream(&name).map_err(|e| e.to_string())?;
+                let load = admitted(handle, &StreamConfig { attributes, ..now })?;
                 handle.change(&name, attributes).map_err(|e| e.to_string())?;
-                plain(json!({}))
+                plain(with_warning(json!({}), load))
             }
             Request::Drop(Named { name }) => {
                 plain(stream(&handle.remove(&name).map_err(|e| e.to_string())?))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use laxity_core::Rate;
 use laxity_ring::shared;
 use nix::unistd::{Uid, geteuid};
 use serde_json::{Value, json};
@@ -131,6 +132,42 @@ fn a_server_is_controlled() {
     drop(control);
     assert!(!place.socket().exists());
     server.stop(Stop::Drop);
+}
+
+/// Fails when streams come or grow beyond what the link can send without a word: one that does not fit
+/// even alone was taken, and so was a set that asks for too much.
+#[test]
+fn streams_that_do_not_fit_are_refused_or_warned_of() {
+    let place = Place::new("fits");
+    let (_socket, to) = receiver();
+    // With all overhead 1000 B, 1 ms of the link: a stream asks for 10 %, or for half as much where it may
+    // lose half.
+    let config = Config { rate: Some(Rate(8_000_000)), ..Config::default() };
+    let server = Server::start(config).unwrap();
+    let _control = Control::listen(server.handle().clone(), &place.socket()).unwrap();
+    let mut client = Client::new(&place.socket());
+    let add = |n: u32, gap: u64, tolerance: &str| {
+        json!({"add": {"name": format!("s{n}"), "destination": to, "ssrc": n, "tolerance": tolerance,
+            "gap_ns": gap, "source": {"constant": {"bytes": 972}}}})
+    };
+    let change = |gap: u64| json!({"change": {"name": "s1", "tolerance": "1/2", "gap_ns": gap}});
+    for n in 1..=10 {
+        let answer = client.ok(add(n, 10_000_000, if n <= 5 { "1/2" } else { "0/1" }));
+        assert_eq!(answer["warning"], Value::Null, "stream {n}: 75 % at most");
+    }
+    let refused = client.error(&change(1).to_string());
+    assert!(refused.contains("it alone asks for 50000000.0% of the link"), "{refused}");
+    assert!(refused.contains("a gap of 500000 ns or more"), "{refused}");
+    assert!(client.error(&add(11, 999_999, "0/1").to_string()).contains("1000000 ns or more"));
+    let list = client.ok(json!({"list": {}}));
+    assert_eq!(list.as_array().unwrap().len(), 10);
+    assert_eq!(list[0]["gap_ns"], 10_000_000, "a refused change changes nothing");
+    // 70 % of the others and 50 of this one.
+    let warned = client.ok(change(1_000_000));
+    assert!(warned["warning"].as_str().unwrap().contains("120.0% of the link"), "{warned}");
+    let warned = client.ok(add(11, 10_000_000, "0/1"));
+    assert!(warned["warning"].as_str().unwrap().contains("130.0% of the link"), "{warned}");
+    assert_eq!(client.ok(change(10_000_000))["warning"], Value::Null);
 }
 
 /// Fails when a line without an end takes memory without end, or blocks others: tried without a

@@ -13,6 +13,7 @@ mod tests;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 pub use fault::{Damage, Fault, MediaError};
 
@@ -94,6 +95,7 @@ pub struct Media {
     ticks: u64,
     faults: Vec<Fault>,
     faults_in_all: u64,
+    longest: OnceLock<usize>,
 }
 
 impl Media {
@@ -146,6 +148,7 @@ impl Media {
             ticks: 0,
             faults: Vec::new(),
             faults_in_all: 0,
+            longest: OnceLock::new(),
         }
     }
 
@@ -162,6 +165,13 @@ impl Media {
     /// The pieces of a unit: NAL units without start codes for H.264, else one.
     pub fn parts(&self, unit: &Unit) -> impl Iterator<Item = &[u8]> + Clone {
         self.parts[unit.parts.clone()].iter().map(|range| &self.bytes[range.clone()])
+    }
+
+    /// Bytes of the longest piece.
+    pub fn longest(&self) -> usize {
+        *self
+            .longest
+            .get_or_init(|| self.parts.iter().map(ExactSizeIterator::len).max().unwrap_or(0))
     }
 
     /// Ticks after which the file starts again when it is repeated.

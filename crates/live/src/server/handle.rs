@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use laxity_core::Time;
+use laxity_core::{Rate, Time};
 use laxity_ring::shared;
 use laxity_stream::{Attributes, StreamId, UnknownStream};
 
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub sockets: Vec<Arc<UdpSocket>>,
     pub cname: String,
     pub rtcp: bool,
+    /// What may be sent in all, and what a packet costs beyond its UDP payload.
+    pub rate: Option<(Rate, u64)>,
     pub threads_cpu: Vec<(String, Arc<Counter>)>,
     pub registry: Mutex<Registry>,
 }
@@ -216,6 +218,16 @@ impl Handle {
         };
         registry.streams.insert(name, stream);
         Ok(())
+    }
+
+    /// The stream of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn stream(&self, name: &str) -> Result<StreamConfig, ServerError> {
+        let registry = self.shared.registry();
+        let found = registry.streams.get(name).map(|stream| stream.config.clone());
+        found.ok_or_else(|| ServerError::NoStream { name: name.into() })
     }
 
     /// The producing end of a stream with [`Source::Inlet`], once.

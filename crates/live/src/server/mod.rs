@@ -9,6 +9,7 @@ mod config;
 mod counts;
 mod handle;
 mod inlet;
+mod load;
 mod pacer;
 mod producer;
 mod source;
@@ -33,6 +34,7 @@ pub use counts::{Counter, Counts, Made, Row, Timing};
 pub(crate) use handle::Registered;
 pub use handle::{Handle, Snapshot, StreamSnapshot};
 pub use inlet::{Inlet, Rejected};
+pub use load::Load;
 
 use crate::rtcp;
 use crate::socket;
@@ -114,6 +116,7 @@ impl Server {
             sockets,
             cname: config.cname,
             rtcp: config.rtcp.is_some(),
+            rate: config.rate.map(|rate| (rate, config.overhead)),
             threads_cpu,
             registry: Mutex::new(Registry {
                 streams: HashMap::new(),
