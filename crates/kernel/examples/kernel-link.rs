@@ -41,9 +41,11 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             let qdisc::Stalls { count, total, longest } = status.stalls;
             println!("stalls {count} total_us {} longest_us {}", total / 1000, longest / 1000);
             for (name, n) in scenario.flow_names().zip(&status.counts) {
-                let mean = n.delay_sum.checked_div(n.packets).unwrap_or(0);
+                let mean =
+                    n.delay_sum.checked_div(n.packets.saturating_sub(n.demoted)).unwrap_or(0);
                 println!(
-                    "{name} packets {} late {} dropped {} demoted {} mean_us {} p99_us {} max_us {}",
+                    "{name} packets {} late {} dropped {} demoted {} mean_us {} p99_us {} max_us {} \
+                     demoted_max_us {}",
                     n.packets,
                     n.late,
                     n.all_dropped(),
@@ -51,6 +53,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                     mean / 1000,
                     n.quantile(990).unwrap_or(0) / 1000,
                     n.delay_max / 1000,
+                    n.demoted_max / 1000,
                 );
                 for (reason, count) in laxity_link::buffer::DropReason::ALL.iter().zip(n.dropped) {
                     if count > 0 {

@@ -9,7 +9,7 @@ const SHIFT: u32 = 10;
 /// Reasons of [`DropReason`], and `flushed`.
 const REASONS: usize = DropReason::ALL.len() + 1;
 /// Bytes of `struct lx_counts`.
-pub const SIZE: usize = (6 + REASONS + DELAYS) * 8;
+pub const SIZE: usize = (8 + REASONS + DELAYS) * 8;
 
 /// Counts of one flow or class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,18 +20,22 @@ pub struct Counts {
     pub bytes: u64,
     /// Real-time packets whose transmission ended after their deadline.
     pub late: u64,
-    /// Real-time packets beyond their envelope that travelled as best effort.
+    /// Of the packets sent, real-time ones beyond their envelope that travelled as best effort.
     pub demoted: u64,
-    /// Sum of all delays, from arrival to the end of transmission, in ns.
+    /// Sum of the delays of all but these, from arrival to the end of transmission, in ns.
     pub delay_sum: u64,
-    /// The longest, in ns.
+    /// The longest of them, in ns.
     pub delay_max: u64,
+    /// Sum of the delays of demoted packets, which have no deadline, in ns.
+    pub demoted_sum: u64,
+    /// The longest of them, in ns.
+    pub demoted_max: u64,
     /// Dropped for each reason of [`DropReason::ALL`].
     pub dropped: [u64; REASONS - 1],
     /// Dropped because the queue was emptied: the interface went down, or the discipline was taken
     /// away.
     pub flushed: u64,
-    /// How many delays fell into each bucket.
+    /// How many delays of packets that were not demoted fell into each bucket.
     delays: Vec<u64>,
 }
 
@@ -48,6 +52,8 @@ impl Counts {
             demoted: next(),
             delay_sum: next(),
             delay_max: next(),
+            demoted_sum: next(),
+            demoted_max: next(),
             dropped: std::array::from_fn(|_| next()),
             flushed: next(),
             delays: (0..DELAYS).map(|_| next()).collect(),
@@ -65,7 +71,7 @@ impl Counts {
     }
 
     /// The least bound, in ns, that at least `per_mille / 1000` of the delays do not exceed; right
-    /// to 25 %. `None` when nothing was sent.
+    /// to 25 %. `None` when nothing was sent but demoted packets.
     pub fn quantile(&self, per_mille: u32) -> Option<u64> {
         let all: u64 = self.delays.iter().sum();
         let rank = (u128::from(all) * u128::from(per_mille)).div_ceil(1000).max(1) as u64;

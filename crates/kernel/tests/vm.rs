@@ -165,6 +165,9 @@ fn live_traffic_keeps_its_deadlines() {
         assert_eq!(number(part, "voice ", "late"), 0, "{part}");
     }
     assert!(number(demoted, "voice ", "demoted") > 500, "{demoted}");
+    // Within the deadline, as none is late; demoted packets, which may take longer, are apart.
+    assert!(number(demoted, "voice ", "max_us") <= 10_000, "{demoted}");
+    assert!(number(demoted, "voice ", "demoted_max_us") > 0, "{demoted}");
     let excess = number(dropped, "  excess", "excess");
     assert!(excess > 500 && excess == number(dropped, "voice ", "dropped"), "{dropped}");
 

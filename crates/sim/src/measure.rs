@@ -106,13 +106,6 @@ impl FlowMeasure {
         self.demoted_delay.count()
     }
 
-    /// Delays of all packets sent, whether demoted or not.
-    pub fn all_delays(&self) -> Histogram {
-        let mut all = self.delay.clone();
-        all.merge(&self.demoted_delay);
-        all
-    }
-
     /// Packets that arrived and were neither sent nor dropped: they waited when the run ended.
     pub fn unfinished(&self) -> u64 {
         self.packets - self.delay.count() - self.demoted() - self.drops.values().sum::<u64>()

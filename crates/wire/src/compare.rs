@@ -12,9 +12,9 @@ use crate::counts::Counts;
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// Frames sent by the link and by the simulator.
+    /// Frames sent by the link and by the simulator, demoted ones included.
     pub sent: (u64, u64),
-    /// Their mean delays in ns; `None` where none was sent.
+    /// Mean delays in ns of those that were not demoted; `None` where none was sent.
     pub mean: (Option<f64>, Option<f64>),
     /// Their longest delays in ns.
     pub longest: (Option<u64>, Option<u64>),
@@ -50,12 +50,12 @@ pub fn compare(
     let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())?;
     let both = counts.classes.iter().zip(&run.measure.flows);
     let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| {
-        let all = simulated.all_delays();
+        let sent = (live.sent(), simulated.delay.count() + simulated.demoted());
         Row {
             name: name.to_owned(),
-            sent: (live.sent(), all.count()),
-            mean: (live.delay.mean(), all.mean()),
-            longest: (live.delay.max(), all.max()),
+            sent,
+            mean: (live.delay.mean(), simulated.delay.mean()),
+            longest: (live.delay.max(), simulated.delay.max()),
             late: (live.late, simulated.missed),
         }
     });

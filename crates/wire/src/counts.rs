@@ -11,16 +11,17 @@ pub struct ClassCounts {
     /// Their bytes.
     pub bytes: u64,
     /// From arrival at the interface to the end of transmission on a wire of the scenario's rate,
-    /// in ns; over frames sent.
+    /// in ns; over frames sent, but for those that were demoted.
     pub delay: Histogram,
+    /// The same over frames that were sent as best effort, being beyond the envelope: they have no
+    /// deadline, and would hide how those that have one fare.
+    pub demoted_delay: Histogram,
     /// Bytes sent.
     pub sent_bytes: u64,
     /// Sent after their deadline.
     pub late: u64,
     /// The largest lateness, in ns.
     pub most_late: u64,
-    /// Sent as best effort, being beyond the envelope.
-    pub demoted: u64,
     /// Dropped by the policy; see [`DropReason::index`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Longer than the interface sends.
@@ -45,9 +46,14 @@ impl ClassCounts {
         policy.chain(own).filter(|(_, n)| *n > 0)
     }
 
-    /// How many were sent.
+    /// How many were sent, demoted ones included.
     pub fn sent(&self) -> u64 {
-        self.delay.count()
+        self.delay.count() + self.demoted()
+    }
+
+    /// How many were sent as best effort, being beyond the envelope.
+    pub fn demoted(&self) -> u64 {
+        self.demoted_delay.count()
     }
 
     /// How many wait: neither sent nor dropped.

@@ -274,9 +274,9 @@ impl Forwarder {
         self.floor = self.floor.max(Time(end.0.saturating_sub(self.credit.0)));
         let slot = outgoing.slot();
         let class = &mut self.counts.classes[packet.flow.index()];
-        class.delay.record(end.since(self.pool.stamp(slot)).0);
+        let delays = if packet.demoted { &mut class.demoted_delay } else { &mut class.delay };
+        delays.record(end.since(self.pool.stamp(slot)).0);
         class.sent_bytes += u64::from(packet.bytes);
-        class.demoted += u64::from(packet.demoted);
         if realtime && end > deadline {
             class.late += 1;
             class.most_late = class.most_late.max(end.since(deadline).0);

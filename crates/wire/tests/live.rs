@@ -282,12 +282,12 @@ fn a_flow_that_lies_hurts_itself() {
                 let longest = video.delay.max().unwrap_or(0);
                 let went = video.sent_bytes;
                 assert!(went <= conforming(span + longest) + 1400, "{name}: {went} B in {span} ns");
-                assert!(longest > 0 && video.demoted == 0, "{name}");
+                assert!(longest > 0 && video.demoted() == 0, "{name}");
             } else {
                 let beyond = video.bytes.saturating_sub(conforming(span) + 1400);
-                let hurt = video.demoted * 1400 + video.dropped_bytes;
+                let hurt = video.demoted() * 1400 + video.dropped_bytes;
                 assert!(hurt >= beyond, "{name}: {beyond} B too much, {hurt} B not served");
-                assert_eq!(video.demoted > 0, excess == "demote", "{name}");
+                assert_eq!(video.demoted() > 0, excess == "demote", "{name}");
             }
             let late = video.most_late;
             assert!(late <= counts.excuse(scenario.link.credit), "{name}: late by {late} ns");

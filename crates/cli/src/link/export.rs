@@ -96,7 +96,11 @@ pub fn page(links: &Links) -> String {
     let help = "Real-time packets beyond their envelope that travelled as best effort.";
     counter("demoted_packets_total", help, &|f| f.demoted);
     let name = "laxity_link_delay_seconds";
-    text.family(name, "histogram", "From arrival to the end of transmission.");
+    text.family(
+        name,
+        "histogram",
+        "From arrival to the end of transmission; without demoted packets.",
+    );
     each(links, |device, flow, counts| {
         let (delays, sum) = &counts.delays;
         text.histogram(name, &[("device", device), ("flow", flow)], delays.iter().copied(), *sum);

@@ -62,7 +62,8 @@ pub enum Kind {
     Mixed,
 }
 
-/// One flow or class. Delays run from arrival to the end of transmission.
+/// One flow or class. Delays run from arrival to the end of transmission; those of demoted packets are
+/// apart.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flow {
     pub kind: Kind,
@@ -75,6 +76,11 @@ pub struct Flow {
     pub max_ms: Option<f64>,
     pub missed: u64,
     pub demoted: u64,
+    /// Older programs do not count these two.
+    #[serde(default)]
+    pub demoted_mean_ms: Option<f64>,
+    #[serde(default)]
+    pub demoted_max_ms: Option<f64>,
     pub dropped: u64,
     /// Dropped, by reason; those that did not occur are left out.
     pub reasons: IndexMap<String, u64>,
@@ -135,7 +141,8 @@ mod of_kernel {
     impl Flow {
         fn new(kind: Kind, deadline: Option<u64>, counts: &Counts) -> Flow {
             let ms = |ns: u64| ns as f64 / 1e6;
-            let mean = counts.delay_sum.checked_div(counts.packets);
+            let mean = counts.delay_sum.checked_div(counts.packets.saturating_sub(counts.demoted));
+            let demoted = counts.demoted_sum.checked_div(counts.demoted);
             let names = DropReason::ALL.iter().map(|reason| reason.name());
             let reasons = names.zip(counts.dropped).chain([("flushed", counts.flushed)]);
             let reasons = reasons.filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n));
@@ -150,6 +157,8 @@ mod of_kernel {
                 max_ms: mean.map(|_| ms(counts.delay_max)),
                 missed: counts.late,
                 demoted: counts.demoted,
+                demoted_mean_ms: demoted.map(ms),
+                demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),
                 dropped: counts.all_dropped(),
                 reasons: reasons.collect(),
                 delays: (counts.delays().collect(), counts.delay_sum),

@@ -84,6 +84,16 @@ pub fn sentences(link: &Link) -> Vec<String> {
     for (name, flow) in &link.flows {
         let reasons: Vec<String> =
             flow.reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
+        if flow.demoted > 0 {
+            let ms = |ms: Option<f64>| ms.map_or_else(|| number::NONE.to_owned(), number::short);
+            said.push(format!(
+                "{name} demoted: {} packets beyond its envelope, sent as best effort without a deadline \
+                 and not in its delays; they took {} ms on average, {} ms at most.",
+                flow.demoted,
+                ms(flow.demoted_mean_ms),
+                ms(flow.demoted_max_ms)
+            ));
+        }
         if !reasons.is_empty() {
             said.push(format!("{name} dropped: {}.", reasons.join(", ")));
         }

@@ -65,6 +65,7 @@ LX_INLINE void lx_add_to_earlier(void)
 	for (flow = lx_zero; flow < config.flows + config.shares.classes && lx_may_loop; flow++) {
 		struct lx_counts *n = lx_at(counts, flow);
 		u64 longest = lx_max(earlier.delay_max, n->delay_max);
+		u64 demoted = lx_max(earlier.demoted_max, n->demoted_max);
 
 		for (i = lx_zero; i < LX_COUNTS && lx_may_loop; i++) {
 			u64 *word = lx_word((u64 *)n, i, LX_COUNTS);
@@ -73,6 +74,7 @@ LX_INLINE void lx_add_to_earlier(void)
 			*word = 0;
 		}
 		earlier.delay_max = longest;
+		earlier.demoted_max = demoted;
 	}
 }
 

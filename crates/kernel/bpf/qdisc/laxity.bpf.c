@@ -135,8 +135,6 @@ int laxity_enqueue(u64 *ctx)
 		bpf_qdisc_skb_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
-	if (packet->demoted)
-		lx_at(counts, flow)->demoted++;
 	sch->q.qlen++;
 	lx_wait(sch, now);
 	sch->qstats.backlog += bytes;
@@ -207,7 +205,7 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	}
 	bytes = packet->bytes;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
-		      !packet->best_effort && end > packet->deadline);
+		      !packet->best_effort && end > packet->deadline, packet->demoted);
 	sch->q.qlen--;
 	lx_wait(sch, 0);
 	sch->qstats.backlog -= bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * What happened to the packets of a flow or class: counts, the reason for each drop, and delays in
- * buckets of at most 25 % of their value.
+ * buckets of at most 25 % of their value; demoted packets have no deadline and are kept apart.
  */
 #ifndef LAXITY_COUNTS_H
 #define LAXITY_COUNTS_H
@@ -19,6 +19,8 @@ struct lx_counts {
 	u64 demoted;
 	u64 delay_sum;
 	u64 delay_max;
+	u64 demoted_sum;
+	u64 demoted_max;
 	u64 dropped[LX_REASONS];
 	u64 delay[LX_DELAYS];
 };
@@ -55,11 +57,18 @@ LX_INLINE u32 lx_delay_bucket(u64 delay)
 	return lx_min(doubling * 4 + v, LX_DELAYS - 1);
 }
 
-LX_INLINE void lx_count_sent(struct lx_counts *n, u32 bytes, u64 delay, u8 late)
+LX_INLINE void lx_count_sent(struct lx_counts *n, u32 bytes, u64 delay, u8 late, u8 demoted)
 {
 	n->packets++;
 	n->bytes += bytes;
 	n->late += late;
+	if (demoted) {
+		n->demoted++;
+		n->demoted_sum += delay;
+		if (delay > n->demoted_max)
+			n->demoted_max = delay;
+		return;
+	}
 	n->delay_sum += delay;
 	if (delay > n->delay_max)
 		n->delay_max = delay;
