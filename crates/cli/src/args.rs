@@ -49,8 +49,8 @@ pub enum Command {
     /// in user space (bridge, tun) (live).
     #[command(subcommand)]
     Link(LinkCommand),
-    /// Watch links, delays against bounds and what is dropped, and CPUs, what is reserved, late and
-    /// inferred (live).
+    /// Watch links, delays against bounds and what is dropped, media servers, and CPUs, what is
+    /// reserved, late and inferred (live).
     Top(WatchArgs),
     /// Schedule the CPUs of this machine in its kernel, with reservations: up, status, run,
     /// reserve, release, down (live).

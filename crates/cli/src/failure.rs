@@ -50,7 +50,7 @@ impl Failure {
         let wanted = b"bpf_struct_ops_Qdisc_ops";
         let runs = types.windows(wanted.len()).any(|window| window == wanted);
         let can = "`laxity link bridge` and `laxity link tun` do without: they schedule in user space, \
-                   and their --status and --listen say what they did";
+                   and `laxity link status` shows those that run";
         Err(Failure::Lacking(match runs {
             true => format!("{WITHOUT}; {BUILD}. {can}"),
             false => format!(

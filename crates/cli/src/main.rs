@@ -20,6 +20,7 @@ mod output;
 mod progress;
 mod recorder;
 mod reproduce;
+mod running;
 mod simulate;
 mod stream;
 mod streams;

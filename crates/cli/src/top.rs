@@ -1,4 +1,4 @@
-//! `laxity top`: links and CPUs as they are now, again and again.
+//! `laxity top`: links, media servers and CPUs as they are now, again and again.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

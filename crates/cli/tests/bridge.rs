@@ -59,6 +59,15 @@ fn status(path: &str, voice: u64) -> Value {
     seen
 }
 
+/// Processes whose links `laxity link status` shows in the namespace of the link.
+fn shown(network: &Network) -> Vec<u64> {
+    let mut status = network.command(LINK, env!("CARGO_BIN_EXE_laxity"));
+    let ran = Ran::of(status.args(["link", "status", "--json"]).output().expect("it starts"));
+    let links: Value = serde_json::from_str(&ran.out).unwrap_or_default();
+    let links = links["links"].as_array().into_iter().flatten();
+    links.filter_map(|link| link["process"]["id"].as_u64()).collect()
+}
+
 /// Features that are on, of both interfaces.
 fn features(network: &Network) -> Vec<(String, bool)> {
     let name = network.name(LINK).to_owned();
@@ -70,8 +79,8 @@ fn features(network: &Network) -> Vec<(String, bool)> {
     std::thread::spawn(look).join().expect("it looks")
 }
 
-/// Fails when a killed link leaves a program or a socket on the interfaces, when it cannot be
-/// started again, or when features do not come back in the end.
+/// Fails when a killed link leaves a program or a socket on the interfaces, is still shown, or was not
+/// shown before, when it cannot be started again, or when features do not come back in the end.
 #[test]
 fn it_may_be_killed_at_any_time() {
     let folder = Folder::new("bridge");
@@ -79,14 +88,16 @@ fn it_may_be_killed_at_any_time() {
     for io in ["packet", "xdp"] {
         let Some(network) = network::network() else { return };
         let before = features(&network);
-        let process = start(&network, &path, &["--io", io]);
+        let mut process = start(&network, &path, &["--io", io]);
         traffic::warm_up(&network);
         pass(&network, SENDER);
+        assert_eq!(shown(&network), [u64::from(process.child().id())]);
         // In the midst of traffic.
         let arrivals = traffic::arrivals(&parsed(&scenario()), 2, Span::from_millis(200));
         let sending = traffic::send(&network, arrivals, FLOWS);
         let killed = end(process, Signal::KILL);
         assert_eq!(killed.code, None, "{killed:?}");
+        assert!(shown(&network).is_empty());
         sending.join().expect("it sends");
         for device in ["in", "out"] {
             // The system takes its time to clear up after a process.

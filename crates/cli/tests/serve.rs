@@ -100,6 +100,41 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a count"))
 }
 
+/// Media servers that `laxity link status` and `laxity top` show of a process.
+fn shown(process: u32) -> (Vec<Value>, bool) {
+    let status: Value = match laxity(&["link", "status", "--json"]) {
+        ran if ran.code == Some(0) => serde_json::from_str(&ran.out).expect("JSON"),
+        // Nothing runs, and there is nothing of the kernel.
+        ran => {
+            assert_eq!(ran.code, Some(3), "{ran:?}");
+            Value::Null
+        }
+    };
+    let servers = status["servers"].as_array().cloned().unwrap_or_default();
+    let servers = servers.into_iter().filter(|server| server["process"]["id"] == process).collect();
+    let top = laxity(&["top", "--count", "1"]);
+    (servers, top.out.contains(&format!(" {process} ")))
+}
+
+/// Fails when a running server is not found by those who look for it, or one that was killed still is.
+#[test]
+fn a_server_is_shown_while_it_runs() {
+    let folder = Folder::new("shown");
+    let file = folder.write("server.toml", scenario(free_ports(32)));
+    let socket = folder.path("control");
+    let arguments = ["stream", "serve", &file, "--control", &socket];
+    let mut server = Running::start(&arguments);
+    server.says("serving");
+    let id = server.process.child().id();
+    let (servers, on_top) = shown(id);
+    let [shows] = &servers[..] else { panic!("{servers:?}") };
+    assert_eq!((&shows["streams"], &shows["control"]), (&5.into(), &socket.into()));
+    assert!(on_top);
+    server.process.signal(Signal::KILL);
+    server.end();
+    assert_eq!(shown(id), (Vec::new(), false));
+}
+
 /// The whole path of a user: serve, receive, describe, ask, change, measure, stop.
 ///
 /// Fails when the server ignores SIGINT, a stream added at run time is not sent, metrics and

@@ -27,8 +27,9 @@ use self::status::Status;
 use self::watch::{serve, with, write_status};
 use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
+use crate::link::record::Links;
 use crate::link::table;
-use crate::{interrupt, output, warning};
+use crate::{interrupt, output, running, warning};
 
 /// How often is looked whether it is time to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -82,13 +83,13 @@ pub fn run(args: &BridgeArgs) -> Result<ExitCode, Failure> {
     let forth = schedule(&args.scenario, args.common.policy.as_ref(), &args.common)?;
     let back =
         args.reverse.as_deref().map(|path| schedule(path, None, &args.common)).transpose()?;
-    drive(&args.common, || Bridge::join(args, forth, back))
+    drive(&args.common, "link bridge", || Bridge::join(args, forth, back))
 }
 
 /// Runs `laxity link tun`.
 pub fn tun(args: &TunArgs) -> Result<ExitCode, Failure> {
     let schedule = schedule(&args.scenario, args.common.policy.as_ref(), &args.common)?;
-    drive(&args.common, || {
+    drive(&args.common, "link tun", || {
         let bridge = Bridge::tunnel(args, schedule)?;
         let (name, out) = (&args.name, &args.output);
         warning::say(format!(
@@ -102,6 +103,7 @@ pub fn tun(args: &TunArgs) -> Result<ExitCode, Failure> {
 /// Lets directions run until it is time to stop.
 fn drive(
     args: &CommonArgs,
+    program: &'static str,
     start: impl FnOnce() -> Result<Bridge, Failure>,
 ) -> Result<ExitCode, Failure> {
     let limit = args.duration.as_deref().map(|text| span("--duration", text)).transpose()?;
@@ -118,6 +120,11 @@ fn drive(
     let of_status =
         if args.status.is_some() { Capabilities::DAC_OVERRIDE } else { Capabilities::empty() };
     confine(Capabilities::NET_ADMIN | of_status, Bpf::Refused);
+    let shown = Arc::clone(&bridge);
+    let shown = running::show(move || {
+        let status = with(&shown, Bridge::status).flatten()?;
+        Some(Links::of(program, status.links.links))
+    });
     let began = Instant::now();
     let mut written = None;
     while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {
@@ -132,7 +139,7 @@ fn drive(
             }
         }
     }
-    drop(server);
+    drop((server, shown));
     let bridge = bridge.lock().unwrap_or_else(PoisonError::into_inner).take();
     bridge.map_or(Ok(ExitCode::SUCCESS), |bridge| bridge.finish(args))
 }

@@ -91,6 +91,7 @@ fn link(device: &str, schedule: &Schedule, report: &Report) -> Link {
     let bytes = report.counts.classes.iter().map(ClassCounts::waiting_bytes).sum();
     Link {
         device: device.to_owned(),
+        process: None,
         policy: schedule.policy.clone(),
         rate_bit_s: scenario.link.rate.0,
         attached: true,

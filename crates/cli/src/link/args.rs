@@ -11,7 +11,7 @@ pub enum LinkCommand {
     Up(UpArgs),
     /// Change the scenario while traffic flows; one that is not admitted changes nothing.
     Set(SetArgs),
-    /// Say what a link has done so far.
+    /// Say what links have done so far, and media servers that run.
     Status(StatusArgs),
     /// Show the status again and again.
     Watch(WatchArgs),

@@ -68,7 +68,7 @@ mod with {
                 status => links.push(Link::new(name, status?)?),
             }
         }
-        Ok(Links { links })
+        Ok(Links { links, ..Links::default() })
     }
 }
 

@@ -18,7 +18,7 @@ use laxity_scenario::quantity;
 
 use self::args::{DownArgs, LinkCommand, SetArgs, StatusArgs, UpArgs};
 use crate::failure::Failure;
-use crate::{output, warning};
+use crate::{output, running, warning};
 
 /// Runs the command.
 pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
@@ -34,9 +34,20 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The link of an interface, or all of this network namespace, as they are now.
+/// The link of an interface, or all of this network namespace with its media servers, as they are now.
 pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
-    backend::status(device)
+    let running = running::look(device);
+    match backend::status(device) {
+        Ok(kernel) => {
+            Ok(record::Links { links: [kernel.links, running.links].concat(), ..running })
+        }
+        // What runs is shown, whatever the kernel lacks.
+        Err(failure) if !running.is_empty() => {
+            let without_kernel = device.is_none().then(|| failure.text().to_owned());
+            Ok(record::Links { without_kernel, ..running })
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 /// A scenario that was admitted, and its plan.
@@ -95,7 +106,7 @@ fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
 }
 
 fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
-    let links = backend::status(args.dev.as_deref())?;
+    let links = now(args.dev.as_deref())?;
     if args.json {
         output::json(&links)?;
     } else {

@@ -1,18 +1,58 @@
-//! What a link has done, as its JSON: made from the kernel's counts, read back by tests.
+//! What a link has done, as its JSON: made from the kernel's counts or by a process, read back by others.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-/// All links of a network namespace.
+/// All links of a network namespace, and its media servers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Links {
+    /// Those of the kernel first.
     pub links: Vec<Link>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<MediaServer>,
+    /// Processes of Laxity that do not say what they do: stopped, or of another version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<u32>,
+    /// Why there is nothing of the kernel's links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_kernel: Option<String>,
+}
+
+/// The process that runs a link in user space, or a media server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub id: u32,
+    pub user: u32,
+    /// As on the command line, such as `link bridge`.
+    pub program: String,
+}
+
+/// A media server, `laxity stream serve`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MediaServer {
+    pub process: Process,
+    pub scenario: String,
+    pub policy: String,
+    pub streams: u64,
+    pub sent: u64,
+    /// Dropped because they were late.
+    pub late: u64,
+    /// Windows in which more was lost than is tolerated.
+    pub violated: u64,
+    pub control: Option<PathBuf>,
+    pub metrics: Option<SocketAddr>,
 }
 
 /// The link of one interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Link {
     pub device: String,
+    /// None for the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
     pub policy: String,
     pub rate_bit_s: u64,
     /// False after somebody else removed its qdisc.
@@ -117,6 +157,7 @@ mod of_kernel {
             });
             Ok(Link {
                 device,
+                process: None,
                 policy: status.policy,
                 rate_bit_s: scenario.link.rate.0,
                 attached: status.attached,

@@ -3,18 +3,78 @@
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
 
-use super::record::{Flow, Kind, Link, Links};
+use super::record::{Flow, Kind, Link, Links, MediaServer};
 
 /// All links.
 pub fn links(links: &Links, style: Style) -> String {
-    if links.links.is_empty() {
-        return "no interface of this network namespace has a link in the kernel; links in user space \
-                (`laxity link bridge`, `tun`) say what they do at their --status and --listen, media \
-                servers at --control and --metrics\n"
-            .to_owned();
-    }
-    let tables: Vec<String> = links.links.iter().map(|one| link(one, style)).collect();
+    let tables = links.links.iter().map(|one| link(one, style));
+    let tables: Vec<String> = tables.chain(beside(links, style)).collect();
     tables.join("\n")
+}
+
+/// What there is beside links: media servers, and what cannot be shown.
+pub fn beside(links: &Links, style: Style) -> Vec<String> {
+    let mut parts = Vec::new();
+    if links.is_empty() && links.without_kernel.is_none() {
+        parts.push(
+            "no interface of this network namespace has a link, and no link or media server of this \
+             user or root runs here\n"
+                .to_owned(),
+        );
+    }
+    if !links.servers.is_empty() {
+        parts.push(servers(&links.servers, style));
+    }
+    if !links.silent.is_empty() {
+        let ids: Vec<String> = links.silent.iter().map(u32::to_string).collect();
+        parts.push(format!(
+            "Not shown: these processes do not say what they do; they are stopped, or of another \
+             version of laxity: {}\n",
+            ids.join(", ")
+        ));
+    }
+    if let Some(why) = &links.without_kernel {
+        parts.push(format!("Links in the kernel are not shown: {why}\n"));
+    }
+    parts
+}
+
+fn servers(servers: &[MediaServer], style: Style) -> String {
+    let columns = vec![
+        Column::words("Server"),
+        Column::number("process"),
+        Column::number("user"),
+        Column::words("policy"),
+        Column::number("streams"),
+        Column::number("packets sent"),
+        Column::number("dropped as late"),
+        Column::number("windows violated"),
+        Column::words("control"),
+        Column::words("metrics"),
+    ];
+    let rows = servers.iter().map(|server| {
+        let said = |text: Option<String>| text.map_or_else(Cell::none, Cell::new);
+        let cells = vec![
+            count(server.process.id.into()),
+            count(server.process.user.into()),
+            Cell::new(server.policy.clone()),
+            count(server.streams),
+            count(server.sent),
+            count(server.late),
+            bad(server.violated),
+            said(server.control.as_ref().map(|path| path.display().to_string())),
+            said(server.metrics.map(|address| address.to_string())),
+        ];
+        (server.scenario.clone(), cells)
+    });
+    text::table(&Table::new("Media servers", columns).group("", rows.collect()), style)
+}
+
+/// Who runs a link, where that is not the kernel.
+pub fn runner(link: &Link) -> String {
+    link.process.as_ref().map_or_else(String::new, |process| {
+        format!(", by {} (process {})", process.program, process.id)
+    })
 }
 
 fn link(link: &Link, style: Style) -> String {
@@ -30,7 +90,8 @@ fn link(link: &Link, style: Style) -> String {
         Column::number("dropped"),
     ];
     let rows = link.flows.iter().map(|(name, flow)| (name.clone(), cells(flow))).collect();
-    let caption = format!("{}: {} at {}", link.device, link.policy, number::rate(link.rate_bit_s));
+    let rate = number::rate(link.rate_bit_s);
+    let caption = format!("{}: {} at {rate}{}", link.device, link.policy, runner(link));
     let mut table = Table::new(caption, columns).group("", rows);
     if link.earlier.packets + link.earlier.dropped > 0 {
         let row = (format!("all, in {} scenarios before", link.changes), cells(&link.earlier));
@@ -41,8 +102,6 @@ fn link(link: &Link, style: Style) -> String {
 
 fn cells(flow: &Flow) -> Vec<Cell> {
     let ms = |ms: Option<f64>| ms.map_or_else(Cell::none, |ms| Cell::new(number::short(ms)));
-    let count = |n: u64| Cell::new(n.to_string());
-    let bad = |n: u64| if n > 0 { Cell::toned(n.to_string(), Tone::Bad) } else { count(n) };
     let late = if flow.kind == Kind::BestEffort { Cell::none() } else { bad(flow.missed) };
     vec![
         count(flow.packets),
@@ -56,13 +115,21 @@ fn cells(flow: &Flow) -> Vec<Cell> {
     ]
 }
 
+fn count(n: u64) -> Cell {
+    Cell::new(n.to_string())
+}
+
+fn bad(n: u64) -> Cell {
+    if n > 0 { Cell::toned(n.to_string(), Tone::Bad) } else { count(n) }
+}
+
 /// What else there is to know.
 pub fn sentences(link: &Link) -> Vec<String> {
     let mut said = Vec::new();
     if !link.attached {
         said.push(format!(
             "Somebody else has removed the qdisc, so nothing is scheduled: `laxity link down --dev \
-             {}` tidies up, `up` begins anew.",
+             {}` tidies up, `up` puts it back.",
             link.device
         ));
     }

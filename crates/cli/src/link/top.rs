@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use laxity_report::escape::terminal;
 use laxity_report::number;
 use laxity_report::text::Style;
 
@@ -16,14 +17,12 @@ const HEADINGS: &str = "packets/s    kbit/s      mean       99%   longest     bo
 
 /// All links; rates since `before`, a look so many seconds ago.
 pub fn screen(now: &Links, before: Option<(&Links, f64)>, style: Style) -> String {
-    if now.links.is_empty() {
-        return table::links(now, style);
-    }
     let mut text = String::new();
     for (i, link) in now.links.iter().enumerate() {
         let earlier = before.and_then(|(links, seconds)| {
-            let same = links.links.iter().find(|l| l.device == link.device);
-            // Counts begin anew with each scenario.
+            let is_same = |l: &&Link| l.device == link.device && l.process == link.process;
+            let same = links.links.iter().find(is_same);
+            // Each scenario has counts of its own.
             Some((same.filter(|l| l.changes == link.changes)?, seconds))
         });
         if i > 0 {
@@ -31,28 +30,36 @@ pub fn screen(now: &Links, before: Option<(&Links, f64)>, style: Style) -> Strin
         }
         one(&mut text, link, earlier, style);
     }
+    for part in table::beside(now, style) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&part);
+    }
     text
 }
 
 fn one(text: &mut String, link: &Link, before: Option<(&Link, f64)>, style: Style) {
     let longest = link.flows.keys().map(|name| name.chars().count()).max().unwrap_or(0).max(4);
     let title = format!(
-        "{}: {} at {}, {} scenarios before",
+        "{}: {} at {}{}, {} scenarios before",
         link.device,
         link.policy,
         number::rate(link.rate_bit_s),
+        table::runner(link),
         link.changes
     );
-    line(text, &title, BOLD, style);
+    // What other processes say may be anything.
+    line(text, &terminal(&title), BOLD, style);
     let _ = writeln!(text, "{:<longest$}  {HEADINGS}  0 to the bound", "flow");
     for (name, flow) in &link.flows {
         let earlier = before.and_then(|(l, seconds)| Some((l.flows.get(name)?, seconds)));
         let row = format!("{name:<longest$}  {}", row(flow, earlier));
         let late = flow.missed > 0;
-        line(text, row.trim_end(), if late { RED } else { "" }, style);
+        line(text, terminal(&row).trim_end(), if late { RED } else { "" }, style);
     }
     for sentence in table::sentences(link) {
-        let _ = writeln!(text, "  {sentence}");
+        let _ = writeln!(text, "  {}", terminal(&sentence));
     }
 }
 
@@ -100,6 +107,7 @@ fn gauge(flow: &Flow) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::{MediaServer, Process};
     use super::*;
 
     const BEFORE: &str = include_str!("recorded/before.json");
@@ -112,7 +120,7 @@ mod tests {
             std::fs::write(&path, text).expect("a file");
         }
         let kept = std::fs::read_to_string(&path).expect("a file");
-        assert_eq!(text, kept, "LAXITY_BLESS=1 writes {name} anew");
+        assert_eq!(text, kept, "LAXITY_BLESS=1 writes {name}");
     }
 
     /// Statistics that were recorded in the virtual machine, half a second apart.
@@ -128,5 +136,47 @@ mod tests {
         compare("colour.txt", &screen(&after, None, Style { colour: true, width: 0 }));
         compare("status.txt", &table::links(&after, Style::PLAIN));
         assert!(screen(&Links::default(), None, Style::PLAIN).starts_with("no interface"));
+    }
+
+    /// Fails when delays of demoted packets are told as those of the flow, or not at all.
+    #[test]
+    fn demoted_packets_have_a_sentence() {
+        let mut links: Links = serde_json::from_str(AFTER).expect("a recording");
+        let voice = links.links[0].flows.get_mut("voice").expect("a flow");
+        (voice.demoted, voice.demoted_mean_ms) = (12, Some(30.5));
+        voice.demoted_max_ms = Some(79.8);
+        let said = table::links(&links, Style::PLAIN);
+        assert!(
+            said.contains("voice demoted: 12 packets") && said.contains("79.8 ms at most"),
+            "{said}"
+        );
+        assert!(!said.contains("video demoted"), "{said}");
+    }
+
+    /// Fails when what other processes run is not shown, or passes for the kernel's.
+    #[test]
+    fn links_and_servers_of_processes_are_shown() {
+        let mut links: Links = serde_json::from_str(AFTER).expect("a recording");
+        let process = |program: &str| Process { id: 4711, user: 1000, program: program.to_owned() };
+        links.links[0].process = Some(process("link bridge"));
+        links.servers.push(MediaServer {
+            process: process("stream serve"),
+            scenario: "concert".to_owned(),
+            policy: "dwcs".to_owned(),
+            streams: 119,
+            sent: 1_234_567,
+            late: 89,
+            violated: 3,
+            control: Some("/tmp/concert.sock".into()),
+            metrics: None,
+        });
+        links.silent.push(815);
+        for said in [screen(&links, None, Style::PLAIN), table::links(&links, Style::PLAIN)] {
+            for words in
+                ["by link bridge (process 4711)", "concert", "1234567", "concert.sock", "815"]
+            {
+                assert!(said.contains(words), "no {words} in {said}");
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::args::WatchArgs;
-use super::{backend, duration, table};
+use super::{duration, now, table};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -19,7 +19,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let interval = duration("--interval", &args.interval)?;
     let clear = if std::io::stdout().is_terminal() { CLEAR } else { "" };
     repeat(interval, args.count, || {
-        let links = backend::status(args.dev.as_deref())?;
+        let links = now(args.dev.as_deref())?;
         output::print(&format!("{clear}{}", table::links(&links, output::style())))
     })
 }

@@ -14,7 +14,8 @@ use super::{duration, of_server, span, table};
 use crate::args::ServeArgs;
 use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
-use crate::{files, interrupt, output, streams, warning};
+use crate::link::record::{Links, MediaServer};
+use crate::{files, interrupt, output, running, streams, warning};
 
 /// How often it looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -76,6 +77,27 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         output::file(path, &text)?;
     }
     confine(Capabilities::empty(), Bpf::Refused);
+    let _shown = running::show({
+        let (handle, control) = (handle.clone(), args.control.clone());
+        let (scenario, policy) = (scenario.name.clone(), policy.to_owned());
+        let metrics = metrics.as_ref().map(Metrics::address);
+        move || {
+            let snapshot = handle.snapshot().ok()?;
+            let total = snapshot.total();
+            let windows = snapshot.streams.iter().map(|s| s.row.measures.tumbling);
+            Some(Links::of_server(MediaServer {
+                process: running::myself("stream serve"),
+                scenario: scenario.clone(),
+                policy: policy.clone(),
+                streams: snapshot.streams.len() as u64,
+                sent: total.sent,
+                late: total.late,
+                violated: windows.sum(),
+                control: control.as_deref().and_then(|path| std::path::absolute(path).ok()),
+                metrics,
+            }))
+        }
+    });
     let from: Vec<_> = handle.addresses().iter().map(ToString::to_string).collect();
     let mut say = format!("serving {} streams from {}", scenario.stream_count(), from.join(", "));
     if let Some(address) = handle.rtcp_address() {
