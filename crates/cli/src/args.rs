@@ -132,7 +132,7 @@ pub struct SimulateArgs {
     pub seeds: Option<Seeds>,
     /// How long packets arrive or tasks run, such as `360s`; the default is 60 s for links, 10 s
     /// for streams and CPUs.
-    #[arg(long, conflicts_with = "trace", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", conflicts_with = "trace")]
     pub duration: Option<String>,
     /// Replay a CSV trace or a capture instead of the scenario's sources.
     #[arg(long, value_name = "F.csv|F.pcap|F.pcapng")]

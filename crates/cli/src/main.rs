@@ -31,13 +31,36 @@ mod warning;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Arg, CommandFactory as _, FromArgMatches as _};
 
 use args::{Command, Laxity};
 
+/// What the command line says; wrong usage and --help end the process.
+fn arguments() -> Laxity {
+    let matches = with_signs(Laxity::command()).get_matches();
+    Laxity::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Has options take values with a sign, and say what is wrong with them: clap would take them for options
+/// and advise to write `-- -1`.
+fn with_signs(command: clap::Command) -> clap::Command {
+    let with_sign = |arg: Arg| {
+        if arg.is_positional() || !arg.get_action().takes_values() {
+            return arg;
+        }
+        match arg.get_value_names() {
+            Some([name]) if ["TIME", "RATE", "SIZE"].contains(&name.as_str()) => {
+                arg.allow_hyphen_values(true)
+            }
+            _ => arg.allow_negative_numbers(true),
+        }
+    };
+    command.mut_args(with_sign).mut_subcommands(with_signs)
+}
+
 fn main() -> ExitCode {
     // clap exits with 2 on bad usage and with 0 after --help, as agreed.
-    let arguments = Laxity::parse();
+    let arguments = arguments();
     let resources = match &arguments.command {
         Command::Check(args) => Some(&args.resources),
         Command::Simulate(args) => Some(&args.resources),

@@ -49,6 +49,7 @@ fn files_that_cannot_be_read_are_bad_input() {
 fn wrong_options_are_bad_usage() {
     let link = file("scenarios/access-link.toml");
     let capture = file("captures/cooked-sll.pcap");
+    let media = file("scenarios/media-server.toml");
     let cases: &[(&[&str], &[&str])] = &[
         (&[], &["Usage", "simulate", "check", "fit"]),
         (&["chekc"], &["chekc", "check"]),
@@ -65,6 +66,15 @@ fn wrong_options_are_bad_usage() {
         (&["simulate", &link, "--seeds", "1..2", "--trace", &capture], &["--seeds"]),
         (&["simulate", &link, "--seeds", "1..2", "--packets", "x.csv"], &["one seed"]),
         (&["simulate", &link, "--svg", "x"], &["--report"]),
+        (&["simulate", &link, "--duration", "-1s"], &["--duration `-1s`", "negative"]),
+        (&["simulate", &link, "--seeds", "-1"], &["-1", "1..5"]),
+        (&["fit", &capture, "--rate", "-1Mbit/s"], &["--rate `-1Mbit/s`", "negative"]),
+        (&["link", "bridge", &link, "--in", "a", "--out", "b", "--duration", "-1s"], &["negative"]),
+        (&["stream", "serve", &media, "--duration", "-1s"], &["--duration `-1s`", "negative"]),
+        (
+            &["cpu", "run", "--runtime", "-1ms", "--period", "5ms", "--", "true"],
+            &["--runtime `-1ms`"],
+        ),
         (&["fit", &capture, "--tightness", "1.1"], &["1.1", "from 0 to 1"]),
         (&["fit", &capture, "--tightness", "-1"], &["-1"]),
         (&["fit", &capture, "--packet-size", "1"], &["--packet-size `1`", "unit"]),
