@@ -31,7 +31,7 @@ trap end EXIT
 for space in "$home" "$link" "$line"; do
     said=$(ip netns add "$space" 2>&1) || without "the kernel makes no network namespace: $said"
 done
-# In a namespace of those. Not by `ip netns exec` and `ip -n`, which mount anew what not every container lets them.
+# In a namespace of those. Not by `ip netns exec` and `ip -n`, which mount /sys again, as not every container allows.
 within() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
 said=$(within "$home" true 2>&1) || without "no network namespace can be entered: $said"
 

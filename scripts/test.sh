@@ -41,7 +41,7 @@ step "format"
 cargo fmt --all --check
 
 # With the kernel's parts where they can be built, and the command without them as well. All is built as
-# one workspace each time: for a package alone its dependencies would be built anew, with fewer features.
+# one workspace each time: for a package alone its dependencies would be built again, with fewer features.
 kernel=()
 if has_kernel_parts; then
     kernel=(--features "$kernel_features")

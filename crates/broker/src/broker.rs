@@ -38,7 +38,7 @@ impl Peer {
     pub fn of(stream: &UnixStream) -> io::Result<Peer> {
         let credentials = getsockopt(stream, sockopt::PeerCredentials)?;
         let user = credentials.uid();
-        // Zero for those in namespaces that are not below ours. Whoever connected may have ended and
+        // Zero for those in namespaces that are not below ours. The process that connected may have ended and
         // its number have gone to another: one of the same user may as well ask itself.
         let pid = u32::try_from(credentials.pid()).ok().filter(|pid| *pid > 0);
         let process = pid.and_then(|pid| Task::open(pid).ok()).filter(|task| task.is_of(user));
@@ -112,7 +112,7 @@ impl Broker {
         let mut keeper = self.keeper();
         let table = keeper.table().map_err(explain)?;
         let allowed = keeper.allowed(wish.pid).map_err(|_| no_task(wish.pid))?;
-        // Said first, or whoever asks twice would hear of shares.
+        // Said first, or a client that asks twice would hear of shares.
         if keeper.find(wish.pid).map_err(explain)?.is_some() {
             return Err(explain(CpuError::HasOne));
         }

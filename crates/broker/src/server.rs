@@ -159,7 +159,7 @@ fn begin(mut stream: UnixStream, shared: &Shared) {
     // Without a thread it is closed.
     let _ = std::thread::Builder::new().name("broker-peer".to_owned()).spawn(move || {
         let _entered = entered;
-        // Whoever hangs up has what it wanted.
+        // A client that hangs up has what it wanted.
         let _ = serve(stream, &peer, &shared);
     });
 }

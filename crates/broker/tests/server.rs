@@ -324,7 +324,7 @@ fn a_flood_of_one_user_is_not_anothers() {
     let (folder, books) = (Folder::new("flood"), Books::default());
     let limits = Limits { of_user: 2, patience: Duration::from_secs(60), ..Limits::default() };
     let _server = serve(&folder, &books, limits);
-    // Connections are of whoever made them, so somebody else makes them and holds them.
+    // Connections belong to the process that made them, so another one makes them and holds them.
     let mut holder = other(&folder, "flood");
     holder.uid(SOMEBODY).gid(SOMEBODY).current_dir("/");
     let holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program");

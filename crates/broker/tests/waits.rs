@@ -47,7 +47,7 @@ impl Keeper for Slow {
     }
 }
 
-/// Fails when the scheduler is held while a release is tried again and again: whoever asks
+/// Fails when the scheduler is held while a release is tried again and again: a client that asks
 /// meanwhile is answered after the last try.
 #[test]
 fn others_are_answered_while_a_release_waits() {

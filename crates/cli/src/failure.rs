@@ -32,7 +32,7 @@ pub enum Failure {
     Lacking(String),
     /// A file cannot be written, or something inside is broken.
     Internal(String),
-    /// Whoever read the output went away.
+    /// The reader of the output went away.
     Closed,
 }
 

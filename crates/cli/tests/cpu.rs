@@ -1,4 +1,4 @@
-//! `laxity cpu` where it must not touch the machine: bad usage is told before anything is tried.
+//! `laxity cpu` where it must not touch the machine: bad usage is refused before anything is tried.
 
 mod support;
 
@@ -253,7 +253,7 @@ mod live {
     /// that is killed takes nothing with it, and the next one knows who holds what. Reservations end
     /// with their tasks; a child is released by itself when its parent has ended.
     ///
-    /// Who lacks privileges is told which, and only those are needed: a root with no others will do. What a
+    /// A command without privileges says which it lacks, and only those are needed: a root with no others will do. What a
     /// reserved task starts shares its reservation only if that was asked for.
     ///
     /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it

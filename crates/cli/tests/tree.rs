@@ -165,7 +165,7 @@ fn the_readme_shows_code_that_compiles() {
     }
 }
 
-// Fails when a policy is added, renamed or described anew and README is not.
+// Fails when a policy is added, renamed or described in other words and README is not.
 #[test]
 fn the_readme_lists_the_policies() {
     let readme = text("README.md");

@@ -1,6 +1,6 @@
 //! The priority of a thread that must be on time.
 
-/// The nice value of who goes before the others.
+/// The nice value of a thread that goes before the others.
 const FIRST: i32 = -20;
 
 /// Lets this thread go before others that are ready. Without the privilege it stays as it was, and

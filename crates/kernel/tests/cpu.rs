@@ -137,7 +137,7 @@ fn reservations_are_kept_and_best_effort_is_quick() {
 
 /// A task that the scheduler has lost, as only a fault of its own could make it, is run by the kernel's
 /// scheduler after half a minute or so, and so are all when an operator takes the scheduler away (SysRq-S).
-/// The kernel's words are in the answer of whoever asks next; the scheduler can be started anew.
+/// The kernel's words are in the answer to the next request; the scheduler can be started again.
 ///
 /// Fails when the reason is not kept (without `ended.reason` it is one that the kernel "does not give").
 #[test]
@@ -184,7 +184,7 @@ fn timers_do_not_wait_for_a_thread() {
 ///
 /// Fails when the load is that of runnable tasks only (2 of 64 frames are late), when tasks that are
 /// awake are not activated after a change (the kernel takes the scheduler away for a stall), and when
-/// reservations begin anew with a change (42 of 300 jobs are late).
+/// reservations get fresh periods with a change (42 of 300 jobs are late).
 #[test]
 fn berate_infers_and_policies_change_under_load() {
     let Some(text) = run("berate.sh", &[], &[]) else { return };
@@ -283,7 +283,7 @@ fn reservations_are_kept_on_four_processors_under_bebs_credit() {
 /// back has.
 ///
 /// Fails when nobody looks after those who waited there (the processor never goes), and when a timer
-/// preempts whoever runs on a processor that goes (neither does it).
+/// preempts the running task of a processor that goes (neither does it).
 fn processors_go_and_come_back(last: u32) {
     let (processors, last) = ((last + 1).to_string(), last.to_string());
     let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
@@ -355,7 +355,7 @@ fn six_thousand_changes_on_four_processors_lose_no_task() {
 /// What the kernel need not tell is found out (`bpf/scx/here.h`), and where it does tell, all is the same: a
 /// task of a real-time class takes nothing from what is reserved, and none of its time counts as used there, so
 /// a task held to a fifth of the CPU gets that and no more; when that class has held the CPU for two seconds,
-/// reservations are kept again from then on. Where nothing is promised, whoever has the nearer
+/// reservations are kept again from then on. Where nothing is promised, the task that has the nearer
 /// deadline is served at once beside two that pass a byte and two that compute.
 ///
 /// Fails when a timer that calls while another class has the CPU does not call again (`lx_is_taken`: 1.5 s

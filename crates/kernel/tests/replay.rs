@@ -41,7 +41,7 @@ fn fresh(name: &str) -> Box<dyn Shown> {
     }
 }
 
-/// Whoever joins takes a share from those that are there, and they cannot give what was used already: so
+/// A task that joins takes a share from those that are there, and they cannot give what was used already: so
 /// beside reservations what the running task has used is told first. Answers how often somebody ran when
 /// another joined.
 fn what_was_used_is_told_before_shares_change(events: &[Event]) -> u32 {

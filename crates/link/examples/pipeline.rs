@@ -1,6 +1,6 @@
 //! Drives a [`Pipeline`] by hand: build it, hand it packets, ask it what to send.
 //!
-//! The pipeline has no clock, socket or thread. Whoever drives it says what time it is; here a few
+//! The pipeline has no clock, socket or thread. Its caller says what time it is; here a few
 //! lines play a link of 10 Mbit/s, and the same lines would stand around a socket.
 //!
 //! `cargo run -p laxity-link --example pipeline`

@@ -10,7 +10,7 @@
 //!
 //! **The rule.** After a stall best effort yields: it goes only while no real-time packet waits, as
 //! under `background`. At the first decision `e` at which none waits, all deadlines of best effort
-//! begin anew, as if everything that waits had been released at `e`.
+//! are computed again, as if everything that waits had been released at `e`.
 //!
 //! **Why nothing is worse than under `background`.** Let a stall end, and compare with `background`
 //! from that state on, up to the next stall. Until `e` both decide alike, packet by packet. A
@@ -74,7 +74,7 @@ pub trait Discipline {
     fn idles(&mut self) {}
 
     /// The link lost time; see [`LinkPolicy::handle_stall`]. Returns whether best effort yields
-    /// until no real-time packet waits and then begins anew, which a discipline needs whose
+    /// until no real-time packet waits and then gets new deadlines, which a discipline needs whose
     /// decisions rest on what it decided before.
     fn stalled(&mut self) -> bool {
         true
@@ -249,7 +249,7 @@ impl<D: Discipline> Pipeline<D> {
         true
     }
 
-    /// Ends what a stall began: no real-time packet waits, and all deadlines begin anew.
+    /// Ends what a stall began: no real-time packet waits, and all deadlines are computed again.
     #[cold]
     fn begin_anew(&mut self, now: Time) {
         self.yields = false;

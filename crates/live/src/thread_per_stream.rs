@@ -92,7 +92,7 @@ fn send(stream: &Plain, ssrc: u32, socket: &UdpSocket, part: u64, stop: &AtomicB
         numbering.write(&mut packet, ticks, &payload);
         ticks += stream.gap.0 * 9 / 100_000;
         done.start_error.record(monotonic().saturating_sub(due));
-        // A full buffer loses the packet, as it would for whoever wrote this first.
+        // A full buffer loses the packet, as it would in a server written like this.
         done.sent += u64::from(socket.send_to(&packet, stream.destination).is_ok());
         due += stream.gap.0;
     }

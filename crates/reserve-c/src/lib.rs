@@ -55,7 +55,7 @@ impl<T: Copy> Place<T> {
     #[allow(unsafe_code)]
     fn put(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: whoever made this promised that it may be written; it is not read.
+            // SAFETY: the caller of the unsafe constructor promised that it may be written; it is not read.
             unsafe { self.0.write_unaligned(value) };
         }
     }

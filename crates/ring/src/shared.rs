@@ -7,7 +7,7 @@
 //!
 //! # What a producer cannot do
 //!
-//! Whoever holds the descriptor can write anything anywhere in the memory at any time. So the
+//! A process that holds the descriptor can write anything anywhere in the memory at any time. So the
 //! consumer
 //!
 //! - takes nothing about the memory's shape from the memory: where slots lie and how long they are
@@ -29,7 +29,7 @@
 //!
 //! A packet is shown only after it is written, so a producer that is killed leaves whole packets
 //! or none. A producer that ends in good order says so ([`Reader::is_closed`]). A killed one
-//! cannot: whoever owns the consumer notices, by the control connection that hangs up or by a
+//! cannot: the owner of the consumer notices, by the control connection that hangs up or by a
 //! pidfd that becomes readable, and calls [`Reader::mark_gone`]; what was shown can still be
 //! taken. After [`Reader::restart`] the same descriptor serves the next producer.
 //!

@@ -1,6 +1,6 @@
 //! Every malformed scenario under `tests/errors` gives exactly the messages beside it.
 //!
-//! Set `LAXITY_BLESS=1` to write the messages anew, then read them as a user would.
+//! Set `LAXITY_BLESS=1` to write the messages, then read them as a user would.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! The committed JSON schema is the one that the table of keys gives, and it agrees with the
 //! reader on what is a scenario.
 //!
-//! Set `LAXITY_BLESS=1` to write it anew.
+//! Set `LAXITY_BLESS=1` to write it.
 
 use std::path::{Path, PathBuf};
 

@@ -97,7 +97,7 @@ fn who_is_woken_waits_for_the_waker() {
     assert_eq!(starts(Sleeps::Wakers), Time(19_000_000));
 }
 
-/// Timers start anew when they were missed, loops and instances are played, semaphores remember.
+/// Timers start again when they were missed, loops and instances are played, semaphores remember.
 ///
 /// Fails when relative timers keep their grid, and when wake-ups before the sleep are forgotten.
 #[test]

@@ -25,7 +25,7 @@ fn shares(tasks: &[Task], reclaim: bool) -> Vec<f64> {
 /// Without reclaiming each gets its share and no more. With it, budgets are used up at the speed of
 /// the active shares, `U_act / 0.95`: two of a fifth get 0.475 each, and 5 % are left below.
 ///
-/// Fails when a task's own share is the speed whoever else is active.
+/// Fails when a task's own share is the speed whatever other tasks are active.
 #[test]
 fn reclaiming_divides_what_nobody_reserved() {
     let tasks = [greedy(20, 100), greedy(20, 100), cpu_bound("below")];

@@ -63,7 +63,7 @@ pub struct UnknownStream(pub StreamId);
 
 /// DWCS over one kind of structure.
 ///
-/// Sans-io: it has no clock and holds no packet. Whoever drives it says what time it is and asks
+/// Sans-io: it has no clock and holds no packet. Its caller says what time it is and asks
 /// [`next`](Self::next) whenever the server is free. An instant before one that it has seen
 /// counts as that one, so a clock that steps back does no harm. Nothing but [`join`](Self::join)
 /// and [`change`](Self::change) allocates.

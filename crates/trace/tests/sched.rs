@@ -154,7 +154,7 @@ fn wake(time: &str, by: u32, whom: u32) -> String {
     )
 }
 
-/// Pre-emption is no sleep and not in the CPU time; wakers are known, and who wakes each other.
+/// Pre-emption is no sleep and not in the CPU time; wakers are known, also of tasks that wake each other.
 ///
 /// Fails when pre-emption counts as sleep, and when waiting for a CPU counts as execution.
 #[test]

@@ -25,7 +25,7 @@ const LONGEST: Span = Span(500_000_000);
 /// Its place among what is waited for.
 const WAKER: usize = 0;
 
-/// The nice value of who goes before the others.
+/// The nice value of a thread that goes before the others.
 const FIRST: i32 = -20;
 
 /// A scheduler between two interfaces.
@@ -233,7 +233,7 @@ impl Direction {
         // Interrupted or not: the next round sees what there is.
         let _ = poll(&mut fds, Some(&timeout));
         if !fds[WAKER].revents().is_empty() {
-            // Whoever wakes says why before, so that nothing is missed when this is read away.
+            // A thread that wakes this one says why before, so that nothing is missed when this is read away.
             let _ = rustix::io::read(waker, &mut [0u8; 8]);
         }
     }

@@ -45,7 +45,7 @@ impl Outgoing {
 ///
 /// It plays the same game as the engine of the simulator, with the arrivals that the interface
 /// stamped: decisions fall on the instants at which a wire of the scenario's rate is free, however
-/// late somebody asks. Whoever asks late gets the frames that should have gone by then, but never
+/// late somebody asks. A late caller gets the frames that should have gone by then, but never
 /// more than the scenario's `credit` catches up: an instant before `now - credit` is moved there.
 /// As admission counts the credit as work below the scheduler, deadlines are kept as long as the
 /// frames are handed over at most that much late.

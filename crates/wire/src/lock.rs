@@ -33,7 +33,7 @@ impl Lock {
             {
                 return Err(WireError::Occupied { device: device.name().to_owned() });
             }
-            // Whoever had it may have removed the file since it was opened, and then a lock on it
+            // The process that had it may have removed the file since it was opened, and then a lock on it
             // keeps nobody away.
             if is_at(&file, &path) {
                 return Ok(Lock { file: Some((file, path)) });

@@ -31,7 +31,7 @@ pub struct TunReceiver {
 }
 
 impl TunReceiver {
-    /// Makes the device, which lives as long as this. Whoever runs it sets it up and routes into
+    /// Makes the device, which lives as long as this. The user sets it up and routes packets into
     /// it.
     ///
     /// # Errors

@@ -165,7 +165,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
                 self.stop(at, cpu, Doing::Waiting)?;
                 self.start(at, cpu, pid, reserved, (budget, period))
             }
-            // Who has nothing more to do is told of before it stops.
+            // The kernel reports that a task sleeps before it reports that it stops.
             What::Blocked if self.running.get(&cpu) == Some(&Some(pid)) => {
                 self.stop(at, cpu, Doing::Sleeping)
             }
@@ -199,7 +199,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         self.events.begin(&name, Track { pid: CPUS, tid: cpu }, at, &args)
     }
 
-    /// Whoever runs on a CPU does so no more.
+    /// The running task of a CPU has stopped.
     fn stop(&mut self, at: Time, cpu: u32, doing: Doing) -> io::Result<()> {
         let Some(pid) = self.running.get_mut(&cpu).and_then(Option::take) else {
             return Ok(());
@@ -278,7 +278,7 @@ mod tests {
         all["traceEvents"].as_array().expect("events").clone()
     }
 
-    /// Fails when a slice does not end, a task waits while it runs, who sleeps is said to wait, or a
+    /// Fails when a slice does not end, a task waits while it runs, a sleeping one is said to wait, or a
     /// deadline is judged by another one's, or by the first part of its job (which it was).
     #[test]
     fn slices_waits_and_deadlines_are_shown() {

@@ -40,7 +40,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The metrics page. Counters begin anew when another scenario takes over; what was before is
+/// The metrics page. Counters start at zero when another scenario takes over; what was before is
 /// under the flow `earlier`.
 pub fn page(links: &Links) -> String {
     let mut text = Text::default();

@@ -209,7 +209,7 @@ pub fn missed(runs: &Runs) -> Vec<Measured> {
         }
     }
     rows.extend(MISSED.proportions(runs));
-    // Above, whoever keeps the server busy misses as many.
+    // Above, every policy that keeps the server busy misses as many.
     rows.extend(MISSED.crossings(runs, 80..=496, true));
     rows.push(none_up_to(runs, DEFAULT, MISSED, 496));
     rows.extend(MISSED.rows(runs));

@@ -40,7 +40,7 @@ const NONE: Tolerance = match Tolerance::new(0, 1) {
 };
 
 /// Streams that always have a packet. The k-th head of each came at k ns, so "first come" among
-/// streams means whoever was served least.
+/// streams means the stream that was served least.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     heads: Vec<u64>,
@@ -83,7 +83,7 @@ pub enum Bursts {
         size: u64,
     },
     /// Of `mean - spread` to `mean + spread` packets, all equally likely, in rounds of all streams
-    /// in an order drawn anew for each.
+    /// in an order drawn for each round.
     Shuffled {
         /// Packets on average.
         mean: u64,

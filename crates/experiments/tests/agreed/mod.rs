@@ -6,7 +6,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The file's text, after it was written anew if that is wanted.
+/// The file's text, after it was written again if that is wanted.
 fn agreed(path: &Path, now: &str) -> String {
     if std::env::var_os("LAXITY_BLESS").is_some_and(|v| v == "1") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -23,7 +23,7 @@ pub fn assert_same(path: &Path, now: &str) {
     });
     assert!(
         then == now,
-        "{} differs{}; LAXITY_BLESS=1 writes it anew\n  then {a:.200}\n  now  {b:.200}",
+        "{} differs{}; LAXITY_BLESS=1 writes it again\n  then {a:.200}\n  now  {b:.200}",
         path.display(),
         line.map_or(String::new(), |i| format!(" in line {}", i + 1)),
     );

@@ -26,14 +26,14 @@ LX_CALLED u32 lx_set_alarm(struct lx_cpu *c LX_GIVEN, u64 at)
 	struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &c->cpu);
 
 	c->armed = at;
-	/* Kernels may need memory for it; whoever decides next tries again. */
+	/* Kernels may need memory for it; the next decision tries again. */
 	if (alarm && bpf_timer_start(&alarm->timer, at, BPF_F_TIMER_ABS))
 		c->armed = 0;
 	return 0;
 }
 
-/* Under the lock: the CPU looks again at a time. Its timer is set anew only if it would call later,
- * or should have called: whoever is about to may have looked before. */
+/* Under the lock: the CPU looks again at a time. Its timer is set again only if it would call later,
+ * or should have called: a timer that is about to may have looked before. */
 LX_INLINE void lx_arm(struct lx_cpu *c, u64 now, u64 due)
 {
 	c->due = due;
@@ -69,7 +69,7 @@ LX_INLINE int lx_is_soft(const struct task_struct *p)
 }
 
 /* At the end of an interrupt the kernel does all soft interrupts that are to be done. This makes one, where
- * the CPU's run queue is locked. Whoever runs is not asked to stop: the kernel would be brief then. */
+ * the CPU's run queue is locked. The running task is not asked to stop: the kernel would be brief then. */
 LX_INLINE void lx_interrupt(u32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);

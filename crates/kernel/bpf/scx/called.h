@@ -17,7 +17,7 @@ LX_INLINE int lx_is_taken(const struct lx_cpu *c)
 	return !machine.told && t && t->at && lx_is_awake(slot) && !lx_seen(t)->on_cpu;
 }
 
-/* Under the lock: whoever wakes goes before all, and the CPU is asked. While another class has it that is in vain,
+/* Under the lock: the task that wakes goes before all, and the CPU is asked. While another class has it that is in vain,
  * and the one that class took it from goes on by itself: so it is asked again. */
 LX_CALLED u32 lx_insist(struct lx_cpu *c LX_GIVEN)
 {
@@ -42,7 +42,7 @@ LX_CALLED u32 lx_are_passed(struct lx_cpu *c LX_GIVEN)
 }
 
 /* From the timer, where somebody waits in the kernel's queue: a budget may end, or a release be due, or who
- * had the CPU sleep since. Tells whether the CPU is to be asked: also where whoever should have it does not,
+ * had the CPU sleep since. Tells whether the CPU is to be asked: also where the task that should have it does not,
  * since another class has, or since the kernel took them in another order. */
 LX_INLINE u32 lx_look_below(struct lx_cpu *c)
 {

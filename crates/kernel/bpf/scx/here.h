@@ -9,7 +9,7 @@
  *
  *   - Who sleeps while somebody waits in the kernel's queue is found out later: when it wakes, or when
  *     its CPU next decides (lx_notice). Until then it counts as one who has something to do.
- *   - A task is booked by the kernel's count of its execution, so whoever had the CPU between (real-time
+ *   - A task is booked by the kernel's count of its execution, so a task that had the CPU between (real-time
  *     classes, those below) is not booked to it. Between two of the kernel's counts that is completed by
  *     what has passed since the last one, if the task has the CPU.
  *   - A timer that calls while another class has the CPU calls again (called.h).
@@ -155,7 +155,7 @@ LX_INLINE void lx_goes_below(struct lx_cpu *c, u32 slot)
 	c->depth++;
 }
 
-/* A task has the CPU next, before whoever has it. */
+/* A task has the CPU next, before the one that has it. */
 LX_INLINE void lx_goes_first(struct lx_cpu *c, u32 slot, u64 now)
 {
 	if (c->current != LX_NONE) {
@@ -175,7 +175,7 @@ LX_INLINE int lx_is_second(const struct lx_heap *h, u32 entry)
 	return place == 3 && lx_earlier(h->node[2].key, h->node[2].turn, &h->node[1]);
 }
 
-/* Whether the CPU is really with whoever has it here: not before the kernel has switched to it, nor while another
+/* Whether the CPU is really with the task that has it here: not before the kernel has switched to it, nor while another
  * class goes before it. Until then it waits in the kernel's queue itself. */
 LX_INLINE int lx_has_it(const struct lx_cpu *c)
 {
@@ -184,9 +184,9 @@ LX_INLINE int lx_has_it(const struct lx_cpu *c)
 	return t && t->at && lx_seen(t)->on_cpu;
 }
 
-/* Whether a task that comes to wait may wait in the kernel's queue, to go on by itself when whoever has the
+/* Whether a task that comes to wait may wait in the kernel's queue, to go on by itself when the task that has the
  * CPU does not: it is the next one by its deadline, no other CPU would take it, and nothing is promised,
- * so that no release may come between. It goes before all that waits there, so whoever has the CPU must not
+ * so that no release may come between. It goes before all that waits there, so the task that has the CPU must not
  * be among these, unless the kernel has just taken it for the one that is put aside. While all is recorded,
  * each decision is asked for. */
 LX_INLINE int lx_may_stay(struct lx_cpu *c, const struct lx_task *t, u32 slot, int aside)

@@ -158,7 +158,7 @@ int laxity_locate(void *ctx)
 	return 0;
 }
 
-/* The kernel has closed its run queue: the others look after who is there. Where it cannot be seen
+/* The kernel has closed its run queue: the others look after its tasks. Where it cannot be seen
  * that a CPU goes, the kernel's own scheduler is to take over, as it would without this program. */
 SEC("struct_ops.s/cpu_offline")
 void laxity_cpu_offline(u64 *ctx)

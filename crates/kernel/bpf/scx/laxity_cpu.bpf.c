@@ -4,11 +4,11 @@
  * the kernel's tasks, one set of servers for each CPU, timers, and tasks that move.
  *
  * Tasks wait here, and `dispatch` hands over the one that the servers choose. In the kernel's own queues are
- * only those who come before whoever runs, and those who go on when these do not (here.h). A CPU's servers
+ * only those that come before the running task, and those that go on when these do not (here.h). A CPU's servers
  * and all that is in struct lx_cpu are protected by its lock, under which nothing of the kernel is called that
  * could wait for a run queue. What concerns one task is serialised by
  * the kernel, except that a waiting task may be taken to other servers by an idle CPU or a
- * reservation; so whoever looks for its servers looks again once it has the lock (lx_enter).
+ * reservation; so code that looks for its servers looks again once it has the lock (lx_enter).
  */
 #include "kernel.h"
 
@@ -87,13 +87,13 @@ LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
 	       lx_heap_first(&c->servers.ready) != lx_member(slot)->server;
 }
 
-/* Whether who comes to wait has a CPU until now, for which the kernel has somebody else already. */
+/* Whether a task that comes to wait has a CPU until now, for which the kernel has somebody else already. */
 LX_INLINE int lx_is_put_aside(const struct task_struct *p, u64 flags)
 {
 	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.told && p->on_cpu;
 }
 
-/* Whether who comes to wait may have the CPU at once: not one that is put aside just now. While the thread for
+/* Whether a task that comes to wait may have the CPU at once: not one that is put aside just now. While the thread for
  * soft interrupts waits, `dispatch` is to see each switch. */
 LX_INLINE int lx_may_go_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
@@ -207,7 +207,7 @@ void laxity_enqueue(u64 *ctx)
 		lx_finish_timers(c);
 	lx_act(&o);
 	if (first) {
-		/* Before whoever runs there, without a word from `dispatch`. */
+		/* Before the task that runs there, without a word from `dispatch`. */
 		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
@@ -237,7 +237,7 @@ void laxity_dequeue(u64 *ctx)
 enum lx_choice {
 	/* Handed over, or not possible. */
 	LX_DONE,
-	/* Whoever ran goes on. */
+	/* The task that ran goes on. */
 	LX_KEEP,
 	LX_AGAIN,
 	/* Nobody is there. */

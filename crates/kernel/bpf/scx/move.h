@@ -7,7 +7,7 @@
 #define LAXITY_SCX_MOVE_H
 
 /* Whether a task cannot leave its CPU now. Where read sections can be preempted the kernel keeps
- * whoever calls a program like this one on its CPU meanwhile, and counts that with the task's own
+ * a task that calls a program like this one on its CPU meanwhile, and counts that with the task's own
  * wishes: a task that is put aside would seem to stay for good. */
 LX_INLINE int lx_is_pinned(struct task_struct *p)
 {

@@ -18,7 +18,7 @@ LX_INLINE void lx_book_all(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 no
 
 /* Under the lock: for how long a task that is put aside has gone on since another came before it, or several.
  * The kernel, which spares a look at its clock there, counts that with the other, which did not run. One that
- * waits and comes anew, since something about it was changed, did not go on. */
+ * waits and comes again, since something about it was changed, did not go on. */
 LX_INLINE u64 lx_went_on(struct lx_cpu *c, const struct task_struct *p, u32 slot)
 {
 	struct lx_task *next;
@@ -154,7 +154,7 @@ LX_INLINE u32 lx_sleeps_last(struct task_struct *prev, u32 cpu)
 		lx_let_go(t);
 		return LX_NONE;
 	}
-	/* Handed over by another CPU just when it came anew. */
+	/* Handed over by another CPU just when it came again. */
 	if (t->queued) {
 		t->queued = 0;
 		lx_let_go(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the servers of CPUs were told and whom they chose, for whoever records it: to look at, and to
+ * What the servers of CPUs were told and whom they chose, for a recording: to look at, and to
  * ask the policy in user space the same. Costs a comparison where nobody does. Part of
  * laxity_cpu.bpf.c.
  */
@@ -71,7 +71,7 @@ LX_CALLED u32 lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
 	e->pid = t ? t->pid : 0;
 	e->a = a;
 	e->b = b;
-	/* Nobody is woken, since the CPU's lock is held: whoever reads looks from time to time. */
+	/* Nobody is woken, since the CPU's lock is held: the reader looks from time to time. */
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 0;
 }

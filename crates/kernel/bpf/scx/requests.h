@@ -28,7 +28,7 @@ LX_INLINE struct lx_number lx_number_at(const struct task_struct *p, u32 level)
 	return number;
 }
 
-/* The number by which whoever asks knows a task: programs ask from name spaces of their own, as those of
+/* A task's number in the PID namespace of the program that asks: programs ask from name spaces of their own, as those of
  * containers, and are not to be told of another task. Zero where it is not seen. */
 LX_INLINE u32 lx_number_here(u32 pid)
 {
@@ -123,7 +123,7 @@ LX_INLINE u32 lx_promise(struct task_struct *p, struct lx_task *t, u32 number)
 	return there;
 }
 
-/* A reservation for a task that has none. Whether it fits was asked before, by whoever knows what to
+/* A reservation for a task that has none. Whether it fits was asked before, in user space, which knows what to
  * answer; here it is only made sure. */
 LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, u64 *delay)
 {
@@ -276,10 +276,10 @@ struct lx_report {
 	u64 members;
 	u64 late;
 	u64 latest;
-	/* Asked for, and 0 when done: what was worst is counted anew. Without the lock, so that what
+	/* Asked for, and 0 when done: the counts of what was worst start at zero again. Without the lock, so that what
 	 * happens meanwhile may be lost. */
 	u64 anew;
-	/* Of the reservation: its first task, as whoever asks knows it. */
+	/* Of the reservation: its first task, by its number for the program that asks. */
 	u64 pid;
 };
 

@@ -44,7 +44,7 @@ struct {
 } totals SEC(".data.totals");
 
 /*
- * A lock of our own, since under the kernel's no global function may be called. Whoever has it has
+ * A lock of our own, since under the kernel's no global function may be called. Its holder has
  * switched interrupts off, as the kernel has wherever it holds a run queue, so nobody waits for one
  * that cannot go on.
  */
@@ -470,7 +470,7 @@ LX_INLINE void lx_end_at_next(struct lx_cpu *c, u64 now)
 }
 
 /* The same where somebody waits in the kernel's queue, who goes on when the current task does not. The kernel
- * knows whom to take if that is who was chosen. A budget of whoever waits there ends in time if others wait
+ * knows whom to take if that is who was chosen. A budget of the task that waits there ends in time if others wait
  * for that. */
 LX_INLINE u64 lx_among_below(struct lx_cpu *c, u64 now, u64 due, const struct lx_outcome *o)
 {
@@ -548,7 +548,7 @@ LX_INLINE u64 lx_coming(const struct task_struct *p)
 }
 
 /* From `dispatch` of a CPU, to which a task that waits here is handed over; tells whether it was
- * there. Until then it can be told to run elsewhere, which takes it back and makes it wait anew: who
+ * there. Until then it can be told to run elsewhere, which takes it back and makes it wait again: who
  * does that sets what is cleared here, and the kernel would end a scheduler that sends the task where
  * it may not run any more. */
 LX_INLINE int lx_hand_over(struct lx_task *t, u32 cpu, u64 slice)

@@ -6,7 +6,7 @@
 #ifndef LAXITY_SCX_TOLD_H
 #define LAXITY_SCX_TOLD_H
 
-/* Whoever was chosen begins to run, as a rule; there is nothing to decide then. */
+/* The chosen task begins to run, as a rule; there is nothing to decide then. */
 LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -27,7 +27,7 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 	return as_chosen;
 }
 
-/* Whoever runs stops or sleeps. */
+/* The running task stops or sleeps. */
 LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnable)
 {
 	struct lx_cpu *c = lx_cpu(cpu);

@@ -123,7 +123,7 @@ pub fn echo() -> std::io::Result<()> {
 }
 
 /// Computes for a while, some of it with a lock for which a thread of `SCHED_FIFO` comes each millisecond:
-/// while that waits, the kernel lends its class to whoever has the lock. Prints how often.
+/// while that waits, the kernel lends its class to the task that has the lock. Prints how often.
 pub fn lend(hold: u64, gap: u64, time: Duration) -> std::io::Result<()> {
     let lock = AtomicU32::new(0);
     let until = Instant::now() + time;

@@ -17,7 +17,7 @@ const STEP: Duration = Duration::from_millis(50);
 const MOMENT: Duration = Duration::from_micros(3_700);
 
 /// Asks the scheduler of this machine. The programs that answer stay loaded between them; when
-/// another scheduler has come up, they are loaded anew.
+/// another scheduler has come up, they are loaded again.
 pub struct Desk {
     programs: &'static [&'static str],
     open: Option<Open>,

@@ -121,7 +121,7 @@ impl fmt::Display for CpuError {
             CpuError::Ended { why } => write!(
                 f,
                 "the kernel took the scheduler away ({why}) and runs its own; `laxity cpu down` \
-                 clears it, `laxity cpu up` starts it anew"
+                 clears it, `laxity cpu up` starts it again"
             ),
             CpuError::NoKernel => f.write_str(
                 "this kernel has no sched_ext: Linux 6.18 or later with CONFIG_SCHED_CLASS_EXT, \

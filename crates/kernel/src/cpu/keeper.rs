@@ -1,4 +1,4 @@
-//! What decides about reservations needs from whoever keeps them.
+//! What decides about reservations needs from the code that keeps them.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub struct Table {
 /// A reservation and how it was kept. Times in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// The task that it was made for, by the number that whoever asks knows it by; none where it is not
+    /// The task that it was made for, by its number in the PID namespace of the process that asks; none where it is not
     /// seen from there, as another container's.
     pub pid: Option<u32>,
     /// The user to whose share it counts.

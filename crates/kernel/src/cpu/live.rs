@@ -41,7 +41,7 @@ pub struct CpuStatus {
 /// the time in which its share comes to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inferred {
-    /// The task, by the number that whoever asks knows it by.
+    /// The task, by its number in the PID namespace of the process that asks.
     pub pid: u32,
     /// The CPU that it is on.
     pub cpu: u32,

@@ -132,14 +132,14 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
         }
     }
     let gone = || CpuError::State("the object holds no scheduler");
-    // Last, so that whoever is interrupted before leaves the kernel's scheduler in charge.
+    // Last, so that a process that is interrupted before leaves the kernel's scheduler in charge.
     let mut scheduler = scheduler.ok_or_else(gone)?;
     let mut link = heard(|| scheduler.attach_struct_ops())?;
     link.pin(system::pin("scheduler")).map_err(refused)
 }
 
 /// Programs that answer requests, over the maps of the running scheduler. Only those that are
-/// named, as the kernel verifies them anew each time.
+/// named, as the kernel verifies them again each time.
 pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
     if !system::pin(&mark()).exists() {
         // Somebody else may take it down at this moment.

@@ -1,7 +1,7 @@
 //! The CPUs' scheduler in the kernel: sched_ext with the servers of [`laxity_cpu::servers`].
 //!
 //! `bpf/include/laxity/servers.h` decides as they do, each CPU for itself; `bpf/scx` tells it what
-//! happens. The scheduler is pinned in the BPF file system, so it outlives whoever loaded it and is
+//! happens. The scheduler is pinned in the BPF file system, so it outlives the process that loaded it and is
 //! gone when its pins are.
 
 #[cfg(feature = "kernel")]

@@ -1,7 +1,7 @@
 //! What the scheduler was told and whom it chose, event by event (`bpf/scx/record.h`).
 //!
 //! Off, it costs the scheduler a comparison an event. It ends by itself at the time that was asked
-//! for, also when whoever asked is gone.
+//! for, also when the process that asked has ended.
 
 use std::fmt;
 
@@ -287,7 +287,7 @@ mod live {
                 return Ok(());
             }
             live::attend(&[])?;
-            Err(CpuError::State("the scheduler was started anew meanwhile; record again"))
+            Err(CpuError::State("the scheduler was started again meanwhile; record again"))
         }
     }
 }

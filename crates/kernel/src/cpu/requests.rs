@@ -152,7 +152,7 @@ impl Attendant {
         self.report_and(cpu, reservation, false)
     }
 
-    /// The same, and if asked for what was worst on the CPU is counted anew.
+    /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
     fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
@@ -163,7 +163,7 @@ impl Attendant {
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
         if at(10) != 0 {
-            return Err(CpuError::State("the scheduler does not count anew"));
+            return Err(CpuError::State("the scheduler cannot start its counts again"));
         }
         Ok(Report {
             cpu: CpuStatus {

@@ -2,8 +2,8 @@
 //!
 //! One copy of the programs is loaded for each interface and registered as a qdisc of its own
 //! name. What keeps it alive and tells about it is pinned in a folder of the BPF file system that
-//! only its owner can enter; the qdisc itself lives as long as the interface has it. Whoever
-//! brought it up may go, or be killed: all that later commands need is in that folder.
+//! only its owner can enter; the qdisc itself lives as long as the interface has it. The process that
+//! brought it up may end, or be killed: all that later commands need is in that folder.
 
 mod change;
 mod error;

@@ -317,7 +317,7 @@ static void assert_clean(u64 now)
 
 	for (i = 0; are_checked(promised) && i < promised->used; i++)
 		if (promised->server[i].state == LX_READY && promised->server[i].kind == LX_HARD)
-			broken("clean instants", i, now, "is pending while promises are set anew");
+			broken("clean instants", i, now, "is pending while promises are set again");
 }
 
 static void promises_set_anew(u64 now, int expired)

@@ -247,7 +247,7 @@ pub fn before(mut slices: Slices, until: Time) -> Slices {
     slices
 }
 
-/// Whoever had the CPU, one after the other, without interruptions by nobody.
+/// The tasks that had the CPU, one after the other, without times when none had it.
 pub fn order(slices: &Slices) -> Vec<TaskId> {
     let mut order: Vec<TaskId> = slices.iter().map(|s| TaskId(s.0)).collect();
     order.dedup();

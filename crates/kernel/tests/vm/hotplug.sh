@@ -25,7 +25,7 @@ kernel-cpu up
 tasks hog 3 100 &
 hogs=$!
 sleep 0.2
-# Whoever does something else comes first.
+# Other work comes first.
 for task in /proc/"$hogs"/task/*; do renice -n 19 -p "${task##*/}"; done
 taskset 1 kernel-cpu run 300000 500000 tasks periodic 500000 8000 30 >/tmp/stays &
 stays=$!

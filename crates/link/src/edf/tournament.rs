@@ -170,7 +170,7 @@ mod tests {
 
     proptest! {
         // Few distinct keys, so that ties are common, and the greatest key among them. Fails when
-        // a tie goes to whoever comes first on the way up.
+        // a tie goes to the one that comes first on the way up.
         #[test]
         fn the_least_key_wins_and_ties_go_to_the_lowest_number(
             players in 1..70usize,

@@ -148,7 +148,7 @@ impl WorkIndex {
             .take_while(|entry| entry.deadline <= deadline)
             .map(|entry| u64::from(entry.packet.wire))
             .sum();
-        // The head chunk's mark counts items that have left; its waiting items are counted anew.
+        // The head chunk's mark counts items that have left; its waiting items are counted again.
         if chunk == head {
             (due, visited)
         } else {

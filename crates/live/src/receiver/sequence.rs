@@ -19,7 +19,7 @@ pub enum Place {
     TooLate,
     /// Far from what was expected; not counted yet.
     Strange,
-    /// The source began anew.
+    /// The source started again.
     Restart,
 }
 

@@ -190,7 +190,7 @@ fn rtp(ssrc: u32, number: u16) -> Vec<u8> {
     [&[0x80, 96, number[0], number[1], 0, 0, 0, 0], &ssrc.to_be_bytes()[..], &[0; 20]].concat()
 }
 
-/// Whoever sends one packet under each of very many names takes no memory. Fails when one packet
+/// A sender of one packet under each of very many names takes no memory. Fails when one packet
 /// makes a source: tried without probation.
 #[test]
 fn made_up_sources_are_not_measured() {

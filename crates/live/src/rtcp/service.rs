@@ -24,7 +24,7 @@ const NAP: u16 = 100;
 /// Work done for one socket before the others have their turn.
 const BURST: usize = 256;
 
-/// The running thread; dropping it ends it, with a goodbye to whoever plays a stream.
+/// The running thread; dropping it ends it, with a goodbye to those that play a stream.
 #[derive(Debug)]
 pub struct Service {
     stop: Arc<AtomicBool>,

@@ -51,7 +51,7 @@ pub enum Policy {
     Dwcs(Options),
     /// Another order, by its name in [`rivals::POLICIES`], for comparison. Deadlines, drops,
     /// counters and the pace of a packet each gap at most stay as they are. `static-priority` takes
-    /// tolerances for priorities: whoever tolerates least goes first, always.
+    /// tolerances for priorities: the stream that tolerates least goes first, always.
     Rival(&'static str),
 }
 

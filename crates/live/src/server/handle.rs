@@ -323,7 +323,7 @@ impl Handle {
         registry.in_order().into_iter().map(|s| s.config.clone()).collect()
     }
 
-    /// Measures precision anew from now on; answers what was measured until now.
+    /// Clears the measures of precision; answers what was measured until now.
     ///
     /// # Errors
     /// The server has stopped.

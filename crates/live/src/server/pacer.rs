@@ -123,7 +123,7 @@ impl<S: Structure> Pacer<S> {
         Ok(())
     }
 
-    /// The process that fills a shared ring has gone, or another comes and begins anew.
+    /// The process that fills a shared ring has gone, or another comes and starts from an empty ring.
     pub fn producer(&mut self, stream: StreamId, comes: bool) -> Result<(), UnknownStream> {
         self.scheduler.window(stream)?;
         let entry = self.table.entry(stream.slot()).ok_or(UnknownStream(stream))?;

@@ -54,7 +54,7 @@ pub enum Message {
         streams: Vec<StreamId>,
         reply: Sender<Vec<Result<Row, UnknownStream>>>,
     },
-    /// With `restart`, precision is measured anew from now on.
+    /// With `restart`, the measures of precision are cleared.
     Timing {
         restart: bool,
         reply: Sender<Timing>,
@@ -276,7 +276,7 @@ impl<S: Structure> Machine<S> {
 
     fn handle(&mut self, message: Message) {
         let now = self.parts.clock.now();
-        // Whoever asked and went away needs no answer.
+        // A client that asked and went away needs no answer.
         match message {
             Message::Ring(stream) => self.pacer.announce(now, stream),
             Message::Join { attributes, entry, reply } => {

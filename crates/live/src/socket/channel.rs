@@ -155,7 +155,7 @@ impl<T: Transmit> Channel<T> {
     /// Sends what waits and tells the fate of each packet. What a full buffer held back
     /// goes on waiting.
     ///
-    /// A complaint of the network about one destination reaches whoever sends next on the socket,
+    /// A complaint of the network about one destination reaches the next sender on the socket,
     /// so an error counts against a packet only when it happens twice. Several complaints may follow
     /// each other; one that nobody listens says nothing of the packet at hand and is passed over.
     pub fn flush(&mut self, mut fate: impl FnMut(Datagram, Fate)) -> Flush {

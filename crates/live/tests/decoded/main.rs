@@ -90,7 +90,7 @@ fn config(media: &[Prepared], setup: &Setup) -> Config {
     }
 }
 
-/// What the server says of one stream to whoever plays it.
+/// What the server says of one stream to its players.
 fn description(config: &Config, stream: &StreamConfig) -> String {
     let described = Described {
         codec: stream.codec(),
@@ -287,7 +287,7 @@ fn overload_is_heard_and_seen_only_where_it_is_tolerated() {
     keeps_windows(&dwcs);
     let [speech, music, .., thumbnail] = [0, 1, 2, 3, 4, 5, 6];
 
-    // Whoever came first goes first: most sound is too late, and what may be lost is not.
+    // The packet that came first goes first: most sound is too late, and what may be lost is not.
     assert!(fifo.decoded(speech) < 0.8 && fifo.decoded(music) < 0.8);
     assert!(fifo.decoded(thumbnail) > dwcs.decoded(thumbnail));
     assert!(fifo.violated() > 5);

@@ -94,8 +94,8 @@ impl Drop for Network {
     }
 }
 
-/// The words before a command within a namespace: not `ip netns exec`, `ip -n` and `tc -n`, which mount anew
-/// what not every container lets them.
+/// The words before a command within a namespace: not `ip netns exec`, `ip -n` and `tc -n`, which mount
+/// /sys again, as not every container allows.
 fn within(namespace: &str) -> String {
     format!("nsenter --net=/run/netns/{namespace}")
 }

@@ -53,7 +53,7 @@ pub fn stream_reasons(check: &StreamCheckResult) -> Vec<String> {
     if check.promised && !check.pausing.is_empty() {
         reasons.push(format!(
             "The promise is for streams that always have a packet when the deadline before has \
-             passed. The sources of {} may pause; a packet that comes late counts anew from its \
+             passed. The sources of {} may pause; a packet that comes late counts again from its \
              arrival, and the windows around it are not promised.",
             check.pausing.join(", ")
         ));

@@ -5,7 +5,7 @@ use laxity_core::PolicyInfo;
 use crate::structure::Precedence;
 use crate::{Rank, Record};
 
-/// Whoever's head is due first. Keeps all deadlines whenever that is possible at all; beyond that
+/// The stream whose head is due first. Keeps all deadlines whenever that is possible at all; beyond that
 /// it spreads misses without looking at who can bear them.
 #[derive(Clone, Copy, Debug)]
 pub struct Edf;

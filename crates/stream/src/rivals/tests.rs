@@ -136,7 +136,7 @@ fn every_name_leads_to_its_policy() {
     assert_eq!(visit("dwcs", Name), None);
 }
 
-/// A server that is not overloaded: whoever is nearest to failure goes first. Fails when misses do
+/// A server that is not overloaded: the stream that is nearest to failure goes first. Fails when misses do
 /// not raise the priority, or when service does not lower it.
 #[test]
 fn misses_bring_a_stream_nearer() {

@@ -136,7 +136,7 @@ struct Headers<const N: usize> {
     iovecs: Box<[[iovec; N]]>,
 }
 
-// SAFETY: whoever has it answers for where the pointers lead, at each call.
+// SAFETY: the owner answers for where the pointers lead, at each call.
 unsafe impl<const N: usize> Send for Headers<N> {}
 
 impl<const N: usize> Headers<N> {

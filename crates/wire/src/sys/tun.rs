@@ -17,7 +17,7 @@ pub fn open() -> io::Result<File> {
     options.open("/dev/net/tun")
 }
 
-/// Makes a device that carries IP packets to whoever holds the file, and goes away with it.
+/// Makes a device that carries IP packets to the holder of the file, and goes away with it.
 ///
 /// # Errors
 /// What the system says.

@@ -65,7 +65,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and whoever had pointers into it is gone: they
+        // SAFETY: it was mapped with this length, and nothing has pointers into it any more: they
         // hold it alive.
         let _ = unsafe { munmap(self.at.as_ptr().cast(), self.len) };
     }

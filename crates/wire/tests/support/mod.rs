@@ -18,15 +18,15 @@ use rustix::thread::{
     CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_getaffinity, sched_setaffinity,
 };
 
-/// Whoever sends; its interface is `a0` with the address 10.9.0.1.
+/// The sender; its interface is `a0` with the address 10.9.0.1.
 pub const SENDER: usize = 0;
 /// Where the link runs, between `in` and `out`.
 pub const LINK: usize = 1;
-/// Whoever receives; its interface is `b0` with the address 10.9.0.2.
+/// The receiver; its interface is `b0` with the address 10.9.0.2.
 pub const RECEIVER: usize = 2;
 
-/// The way into a namespace: not `ip netns exec` and `ip -n`, which mount anew what not every container
-/// lets them.
+/// The way into a namespace: not `ip netns exec` and `ip -n`, which mount /sys again, as not every container
+/// allows.
 fn into(namespace: &str) -> [String; 2] {
     ["nsenter".into(), format!("--net=/run/netns/{namespace}")]
 }

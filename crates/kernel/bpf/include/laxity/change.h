@@ -5,7 +5,7 @@
 #ifndef LAXITY_POLICY_CHANGE_H
 #define LAXITY_POLICY_CHANGE_H
 
-/* A server of best effort begins anew, as if it had been founded now; what was learnt of it stays. */
+/* A server of best effort gets the budget and deadline of a new one; what was learnt of it stays. */
 LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -38,7 +38,7 @@ LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
 /*
  * Tasks of reservations feel nothing, except that those of BeRate are always behind them. Between
  * policies that divide the bandwidth servers go on as they are, since they may have used time ahead
- * that reservations wait for. To and from BeRate all of best effort begins anew: from it that is as
+ * that reservations wait for. To and from BeRate all servers of best effort start as new ones: from it that is as
  * safe as if all tasks woke now, because reservations had all they wanted before any of them.
  */
 LX_INLINE void lx_change_rules(struct lx_servers *q, u64 now, const struct lx_rules *rules)

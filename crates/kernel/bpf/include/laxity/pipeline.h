@@ -3,7 +3,7 @@
  * From arrival to departure: police, order best effort, assign, serve by deadline. The same
  * decisions as Pipeline in crates/link/src/pipeline.rs, packet by packet.
  *
- * Whoever includes this file provides the memory (queue.h) and
+ * The file that includes this one provides the memory (queue.h) and
  *
  *   LX_POLICY                          the policy, best a constant
  *   void lx_drop(ctx, slot, reason)    a packet that waited will not be sent
@@ -131,7 +131,7 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	q->yields = 0;
 }
 
-/* Nothing waits and the wire is idle: deadlines begin anew. */
+/* Nothing waits and the wire is idle: deadlines no longer depend on what was sent before. */
 LX_INLINE void lx_idle(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
@@ -221,7 +221,7 @@ LX_INLINE void lx_handle_stall(struct lx_pipeline *q)
 		q->yields = 1;
 }
 
-/* Ends that: all deadlines begin anew, as if everything that waits had been released now. */
+/* Ends that: all deadlines are computed again, as if everything that waits had been released now. */
 LX_INLINE void lx_begin_anew(struct lx_pipeline *q, const struct lx_config *c, u64 now)
 {
 	const struct lx_slot *packet = lx_slot(q->head);

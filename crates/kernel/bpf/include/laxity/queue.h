@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Packets wait in slots; queues are lists of slots by number, so that a packet moves from queue to
- * queue without being copied. The memory belongs to whoever includes this file, which defines
+ * queue without being copied. The memory belongs to the file that includes this one, which defines
  * before it
  *
  *   struct lx_slot *lx_slot(u32 i)     slot i, or NULL beyond the last

@@ -6,7 +6,7 @@
 #define LAXITY_RETURNS_H
 
 /* What a server counts for comes back at a time, or not at all. Those who sleep and wake would enter
- * and leave the queue each time; so whoever is there stays, at the time that was first, and it is asked
+ * and leave the queue each time; so a task that is there stays, at the time that was first, and it is asked
  * then when the share really comes back. */
 LX_INLINE void lx_will_return(struct lx_servers *q, u32 i, u64 at)
 {

@@ -81,11 +81,11 @@ struct lx_member {
 	u32 server;
 	u32 runnable;
 	u32 next;
-	/* For whoever moves tasks: this one may not. */
+	/* For the code that moves tasks: this one may not be moved. */
 	u32 pinned;
 };
 
-/* Provided by whoever includes this. */
+/* Provided by the file that includes this one. */
 LX_INLINE struct lx_member *lx_member(u32 task);
 
 LX_INLINE void lx_append(struct lx_server *s, u32 task)

@@ -223,8 +223,8 @@ LX_INLINE void lx_is_late_by(struct lx_servers *q, struct lx_server *s, u64 peri
 	q->latest = lx_max(q->latest, by);
 }
 
-/* The release after one that would have been at `at`: a reservation that has lost a whole period since begins
- * anew, and a share that rose since counts from then on (crates/cpu/src/servers/mod.rs). */
+/* The release after one that would have been at `at`: a reservation that has lost a whole period since
+ * starts again from now, and a share that rose since counts from then on (crates/cpu/src/servers/mod.rs). */
 LX_INLINE u64 lx_next_release(struct lx_servers *q, struct lx_server *s, u64 at, u64 now)
 {
 	u64 lost = now - lx_min(at, now);
@@ -575,7 +575,7 @@ LX_CALLED u32 lx_block(struct lx_servers *q LX_GIVEN, u64 now, u32 task, u64 ran
 	return 0;
 }
 
-/* Server i was served for `ran`, whoever of its members it was. */
+/* Server i was served for `ran`, for any of its members. */
 LX_INLINE void lx_served(struct lx_servers *q, struct lx_server *s, u32 i, u64 now, u64 ran)
 {
 	lx_account(&q->rules, s, ran);
@@ -608,7 +608,7 @@ LX_INLINE u64 lx_due(const struct lx_servers *q)
 	return lx_min(suspended, expired);
 }
 
-/* The earliest deadline; among equals whoever runs goes on, of BeRate's whoever ran last. */
+/* The earliest deadline; among equals the running task goes on, of BeRate's the one that ran last. */
 LX_INLINE u32 lx_stays(struct lx_servers *q)
 {
 	u64 least = lx_heap_least(&q->ready);

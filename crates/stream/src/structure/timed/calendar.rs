@@ -60,7 +60,7 @@ impl Calendar {
         }
     }
 
-    /// Forgets all streams and begins anew.
+    /// Forgets all streams.
     pub(crate) fn clear(&mut self, tick: u32, time: u64) {
         self.lists.fill(List::EMPTY);
         self.window.clear();
