@@ -3,8 +3,6 @@
 mod support;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -17,7 +15,8 @@ use laxity_wire::counts::Counts;
 use laxity_wire::direction::Direction;
 use laxity_wire::forwarder::{BATCH, Forwarder, Outgoing};
 use laxity_wire::pool::{Pool, Slot};
-use laxity_wire::port::{Intake, Receive, Taken, Transmit};
+use laxity_wire::port::{Taken, Transmit};
+use support::made_up::source;
 use support::scenarios::{BULK, VIDEO, VOICE, family};
 use support::{draw, frame, traffic};
 
@@ -224,29 +223,6 @@ fn within_the_credit_there_is_no_excuse() {
     assert_eq!(counts.excuse(Span(1_000_000)), 1_000_006);
 }
 
-/// Gives the frames of each round in turn.
-struct Rounds {
-    arrivals: VecDeque<Vec<Arrival>>,
-    file: File,
-}
-
-impl Receive for Rounds {
-    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
-        for arrival in self.arrivals.pop_front().unwrap_or_default() {
-            intake.arrived.push(frame(intake.pool, &arrival, 0));
-        }
-        Ok(())
-    }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-
-    fn check(&mut self, _: &mut Counts) -> Result<(), WireError> {
-        Ok(())
-    }
-}
-
 /// Takes all.
 struct Taker(Arc<AtomicUsize>);
 
@@ -267,11 +243,14 @@ impl Transmit for Taker {
 fn a_round_that_is_interrupted_catches_up_for_the_credit_alone() {
     let (start, gap) = (1_000_000_000, 300_000_000);
     let bulk = |time| Arrival { time: Time(time), flow: FlowId(BULK as u32), bytes: 1400 };
-    let arrivals = VecDeque::from([vec![bulk(start); 20], vec![bulk(start + gap)]]);
-    let file = File::open("/dev/null").expect("there is one");
+    let mut rounds = VecDeque::from([vec![bulk(start); 20], vec![bulk(start + gap)]]);
     let taken = Arc::new(AtomicUsize::new(0));
     let forwarder = Forwarder::new(&family(), "fifo", LinkType::ETHERNET).expect("fifo");
-    let receive = Box::new(Rounds { arrivals, file });
+    let receive = source(move |intake| {
+        for arrival in rounds.pop_front().unwrap_or_default() {
+            intake.arrived.push(frame(intake.pool, &arrival, 0));
+        }
+    });
     let transmit = Box::new(Taker(Arc::clone(&taken)));
     let clock = Arc::new(AtomicU64::new(start));
     let now = Arc::clone(&clock);

@@ -5,21 +5,19 @@
 mod allocations;
 mod support;
 
-use std::fs::File;
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use laxity_core::{Span, Time};
 use laxity_trace::{LinkType, SimPacket};
 use laxity_wire::WireError;
-use laxity_wire::counts::Counts;
 use laxity_wire::direction::Direction;
 use laxity_wire::forwarder::Forwarder;
 use laxity_wire::pool::{Pool, Slot};
 use laxity_wire::port::{Intake, Obstacle, Receive, Taken, Transmit};
 
 use support::draw;
+use support::made_up::source;
 
 /// Of the flow for real time.
 const VOICE: &str = r#"
@@ -28,42 +26,25 @@ envelope = { packet = "200 B", peak = "10 MB/s", burst = "8 kB", rate = "1 MB/s"
 match = { dport = 49152 }
 "#;
 
-struct Source {
-    state: u64,
-    sent: Arc<AtomicU64>,
-    quiet: Arc<AtomicBool>,
-    /// What time it is, in ns: the test says so, and no machine is too slow for it.
-    clock: Arc<AtomicU64>,
-    file: File,
-}
-
-impl Receive for Source {
-    fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
-        let Intake { pool, arrived, .. } = intake;
-        let now = Time(self.clock.load(Ordering::Relaxed));
-        if self.quiet.load(Ordering::Relaxed) {
-            return Ok(());
+/// Up to 120 frames at once, until it is quiet.
+fn noise(sent: Arc<AtomicU64>, quiet: Arc<AtomicBool>, clock: Arc<AtomicU64>) -> Box<dyn Receive> {
+    let mut state = 3;
+    source(move |Intake { pool, arrived, .. }| {
+        let now = Time(clock.load(Ordering::Relaxed));
+        if quiet.load(Ordering::Relaxed) {
+            return;
         }
-        for _ in 0..draw(&mut self.state, 120) {
-            let Some(slot) = pool.take() else { return Ok(()) };
-            let number = self.sent.fetch_add(1, Ordering::Relaxed);
-            let flow = draw(&mut self.state, 3) as u32;
-            let bytes = if flow == 0 { 200 } else { 60 + draw(&mut self.state, 1500) as u32 };
+        for _ in 0..draw(&mut state, 120) {
+            let Some(slot) = pool.take() else { return };
+            let number = sent.fetch_add(1, Ordering::Relaxed);
+            let flow = draw(&mut state, 3) as u32;
+            let bytes = if flow == 0 { 200 } else { 60 + draw(&mut state, 1500) as u32 };
             let packet = SimPacket { flow, bytes, dscp: 0, sequence: number };
             pool.buffer(slot)[..42].copy_from_slice(packet.frame().expect("small").bytes());
             pool.received(slot, bytes as usize, now);
             arrived.push(slot);
         }
-        Ok(())
-    }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-
-    fn check(&mut self, _: &mut Counts) -> Result<(), WireError> {
-        Ok(())
-    }
+    })
 }
 
 struct Sink {
@@ -107,15 +88,9 @@ fn nothing_is_lost_and_nothing_allocated() {
         let scenario = support::scenarios::voice_web_bulk("100 Mbit/s", buffer, VOICE);
         let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET).expect(policy);
         let [sent, taken, refused, clock] = std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
-        let file = File::open("/dev/null").expect("there is one");
+        // Set by the test, which says what time it is: no machine is too slow for that.
         let quiet = Arc::new(AtomicBool::new(false));
-        let source = Source {
-            state: 3,
-            sent: Arc::clone(&sent),
-            quiet: Arc::clone(&quiet),
-            clock: Arc::clone(&clock),
-            file,
-        };
+        let source = noise(Arc::clone(&sent), Arc::clone(&quiet), Arc::clone(&clock));
         let sink = Sink {
             state: 5,
             taken: Arc::clone(&taken),
@@ -123,7 +98,7 @@ fn nothing_is_lost_and_nothing_allocated() {
             quiet: Arc::clone(&quiet),
         };
         let now = Arc::clone(&clock);
-        let mut direction = Direction::new(forwarder, Box::new(source), Box::new(sink), Span::ZERO)
+        let mut direction = Direction::new(forwarder, source, Box::new(sink), Span::ZERO)
             .with_clock(move || Time(now.load(Ordering::Relaxed)));
         let before = allocations::calls();
         for round in 0..2600u64 {

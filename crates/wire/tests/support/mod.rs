@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 pub mod link;
+pub mod made_up;
 pub mod scenarios;
 pub mod traffic;
 
