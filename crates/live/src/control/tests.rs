@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use laxity_core::Rate;
@@ -37,6 +38,37 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server whose socket lets one user in and waits so long for those who say nothing.
+struct Accepting {
+    _server: Server,
+    stop: Arc<AtomicBool>,
+    refused: Arc<AtomicUsize>,
+    thread: JoinHandle<()>,
+}
+
+impl Accepting {
+    fn new(place: &Place, user: Uid, idle: Duration) -> Accepting {
+        let server = Server::start(Config::default()).unwrap();
+        let listener = UnixListener::bind(place.socket()).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (stop, refused) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (handle, stopped, count) =
+            (server.handle().clone(), Arc::clone(&stop), Arc::clone(&refused));
+        let thread = std::thread::spawn(move || {
+            accept(&listener, &handle, user, idle, &stopped, &count);
+        });
+        Accepting { _server: server, stop, refused, thread }
+    }
+
+    /// How many were refused until now.
+    fn end(self) -> usize {
+        let refused = self.refused.load(Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap();
+        refused
     }
 }
 
@@ -195,16 +227,7 @@ fn endless_lines_are_ended() {
 fn idle_connections_end_and_attached_ones_do_not() {
     let place = Place::new("idle");
     let (_socket, to) = receiver();
-    let server = Server::start(Config::default()).unwrap();
-    let listener = UnixListener::bind(place.socket()).unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let (handle, stopped, count) =
-        (server.handle().clone(), Arc::clone(&stop), Arc::clone(&refused));
-    let idle = Duration::from_millis(300);
-    let thread = std::thread::spawn(move || {
-        accept(&listener, &handle, geteuid(), idle, &stopped, &count);
-    });
+    let accepting = Accepting::new(&place, geteuid(), Duration::from_millis(300));
     // More than there are places.
     let attached: Vec<_> = (0..20)
         .map(|n| {
@@ -224,8 +247,7 @@ fn idle_connections_end_and_attached_ones_do_not() {
         let waits = std::io::Read::read(&mut stream, &mut [0]).unwrap_err();
         assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
     }
-    stop.store(true, Ordering::Relaxed);
-    thread.join().unwrap();
+    accepting.end();
 }
 
 /// Fails when a stale socket is in the way, or a file that is none is removed.
@@ -251,18 +273,10 @@ fn another_user_is_refused() {
     assert!(!welcome(Uid::from_raw(6), Uid::from_raw(5)));
 
     let place = Place::new("user");
-    let server = Server::start(Config::default()).unwrap();
-    let listener = UnixListener::bind(place.socket()).unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let (handle, stopped, count) =
-        (server.handle().clone(), Arc::clone(&stop), Arc::clone(&refused));
     // As root the test asks as somebody else; otherwise the server is somebody else's.
     let root = geteuid().is_root();
     let own = if root { geteuid() } else { Uid::from_raw(geteuid().as_raw() + 1) };
-    let thread = std::thread::spawn(move || {
-        accept(&listener, &handle, own, Duration::MAX, &stopped, &count);
-    });
+    let accepting = Accepting::new(&place, own, Duration::MAX);
     let answer = if root {
         // Wide open, so that only the credentials stand in the way.
         fs::set_permissions(&place.0, fs::Permissions::from_mode(0o755)).unwrap();
@@ -279,9 +293,7 @@ fn another_user_is_refused() {
         Client::new(&place.socket()).send("").to_string()
     };
     assert!(answer.contains("only the server's user and root"), "{answer}");
-    assert_eq!(refused.load(Ordering::Relaxed), 1);
-    stop.store(true, Ordering::Relaxed);
-    thread.join().unwrap();
+    assert_eq!(accepting.end(), 1);
 }
 
 /// The other side of `another_user_is_refused`; alone it has nothing to do.
