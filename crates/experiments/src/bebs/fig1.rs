@@ -190,7 +190,7 @@ pub fn tardiness(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
             for policy in [BEBS_FIXED, CBS_FIXED] {
                 let (name, reading) = (policy.name, model.name);
                 let label = format!("{name}{reading}/load-{}/mean-tardiness", load / 10);
-                rows.extend(runs.named(policy, &system, &label, "ms", 0));
+                rows.extend(runs.find(policy, &system).map(|r| r.row(&label, "ms", 0)));
             }
         }
     }

@@ -84,7 +84,7 @@ pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
                 for policy in [BEBS_FIXED, CBS_FIXED] {
                     let label = format!("{}{suffix}/period-{period}/{what}", policy.name);
                     let system = system(reading, period);
-                    rows.extend(runs.named(policy, &system, &label, unit, number));
+                    rows.extend(runs.find(policy, &system).map(|r| r.row(&label, unit, number)));
                 }
             }
         }

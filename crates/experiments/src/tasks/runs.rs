@@ -142,19 +142,7 @@ impl Runs {
         number: usize,
     ) -> Option<Measured> {
         let label = format!("{}/{label}", policy.name);
-        self.named(policy, system, &label, unit, number)
-    }
-
-    /// A number as a row whose policy goes by another name.
-    pub fn named(
-        &self,
-        policy: Contender,
-        system: &str,
-        label: &str,
-        unit: &'static str,
-        number: usize,
-    ) -> Option<Measured> {
-        self.find(policy, system).map(|r| r.row(label, unit, number))
+        self.find(policy, system).map(|r| r.row(&label, unit, number))
     }
 }
 
