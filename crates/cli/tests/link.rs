@@ -57,49 +57,19 @@ fn systemd_understands_the_unit() {
 mod machine;
 
 #[cfg(feature = "kernel")]
+#[path = "support/links.rs"]
+mod links;
+
+#[cfg(feature = "kernel")]
 mod live {
-    use std::fmt::{Display, Write as _};
     use std::path::{Path, PathBuf};
 
-    use serde_json::Value;
-
     use super::laxity;
-    use super::machine::{self, Said, available, example, file, number, part, stripped};
-
-    /// Packets that conform: so many of so many bytes at once, every `period` ns.
-    fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
-        let mut packets = Vec::new();
-        for (flow, period, many, bytes) in flows {
-            for at in (0..seconds * 1_000_000_000).step_by(*period as usize) {
-                packets.extend((0..*many).map(|i| (at + i * 1000, *bytes, *flow)));
-            }
-        }
-        write(name, packets)
-    }
-
-    fn write<B: Ord + Display>(name: &str, mut packets: Vec<(u64, B, &str)>) -> PathBuf {
-        packets.sort();
-        let mut text = String::from("time_ns,bytes,flow\n");
-        for (time, bytes, flow) in packets {
-            writeln!(text, "{time},{bytes},{flow}").expect("memory");
-        }
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::write(&path, text).expect("a trace");
-        path
-    }
-
-    fn run(script: &str, files: &[PathBuf]) -> Said {
-        run_with(&[], script, files)
-    }
-
-    fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> Said {
-        let laxity = stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
-        let programs = ["kernel-link", "traffic"].map(|name| stripped(&example(name)));
-        let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
-        let own = ["more.toml", "slow.toml", "link.sh"];
-        let own = own.map(|f| file("crates/kernel/tests/vm").join(f));
-        machine::run_with(options, script, &[], &programs, &[&own[..], files].concat())
-    }
+    use super::links::{
+        VIDEO, VOICE, all_packets, count, run, run_with, says, status, statuses, text_of, trace,
+        write,
+    };
+    use super::machine::{self, available, file, number, part};
 
     /// What the sources of a scenario send, as the simulator has it: some of its flows, of each
     /// every so many packets.
@@ -122,43 +92,6 @@ mod live {
         }
         write(&some, packets)
     }
-
-    /// The status in JSON that a part of the output holds, by interface.
-    fn statuses(part: &str) -> Vec<Value> {
-        let text = &part[part.find('{').expect("JSON")..];
-        let mut values = serde_json::Deserializer::from_str(text).into_iter();
-        let all: Value = values.next().expect("JSON").expect("JSON");
-        all["links"].as_array().expect("links").clone()
-    }
-
-    fn status(part: &str) -> Value {
-        statuses(part).remove(0)
-    }
-
-    fn count(value: &Value) -> u64 {
-        value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
-    }
-
-    fn text_of(value: &Value) -> &str {
-        value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
-    }
-
-    /// Sent by the qdisc under all scenarios.
-    fn all_packets(status: &Value) -> u64 {
-        let flows = status["flows"].as_object().expect("flows").values();
-        let all = flows.chain([&status["earlier"]]);
-        all.map(|flow| count(&flow["packets"])).sum()
-    }
-
-    #[track_caller]
-    fn says(part: &str, lines: &[&str]) {
-        for line in lines {
-            assert!(part.lines().any(|l| l.starts_with(line)), "no `{line}` in {part}");
-        }
-    }
-
-    const VOICE: (&str, u64, u64, u32) = ("voice", 5_000_000, 1, 200);
-    const VIDEO: (&str, u64, u64, u32) = ("video", 100_000_000, 45, 1400);
 
     /// A hundred changes and a refused one under 85 % of load: every packet that was sent is
     /// received, none is late, none is dropped.

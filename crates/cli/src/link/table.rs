@@ -140,10 +140,11 @@ pub fn sentences(link: &Link) -> Vec<String> {
     said.push(format!("{} packets of {} B wait.", waiting.packets, waiting.bytes));
     let stalls = link.stalls;
     if stalls.count > 0 {
+        let times =
+            if stalls.count == 1 { "once".to_owned() } else { format!("{} times", stalls.count) };
         said.push(format!(
-            "The link stalled {} times beyond its credit, for {} ms in all, {} ms at most; what real \
+            "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; what real \
              time is late by comes from that.",
-            stalls.count,
             number::short(stalls.total_ms),
             number::short(stalls.longest_ms)
         ));
