@@ -112,9 +112,9 @@ fn a_stall_makes_no_more_late_than_under_background() {
 }
 
 /// The processor is taken away for 40 ms again and again, and for shorter whenever this machine is busy, so counts
-/// are not known. Late are of voice, sent each 5 ms, at most a packet for 3 ms that were lost, those of that time
-/// and two thirds more while real time catches up and for what best effort took before, and one for each stall,
-/// since any time is too long where a deadline was met just so. It is 0.05 to 0.22 for each ms.
+/// are not known. Late are of voice, sent each 5 ms, at most a packet for 2 ms that were lost: those of that time,
+/// and of 1.2 times as much in which real time, which needs 55 % of the link, catches up. And one for each stall,
+/// since any time is too long where a deadline was met just so. It is 0.05 to 0.35 for each ms.
 ///
 /// Fails when `lx_handle_stall` does nothing: 1.3 for each ms under `exact`, 236 packets of voice.
 #[test]
@@ -127,7 +127,7 @@ fn a_stolen_processor_makes_no_more_late_than_it_explains() {
         let lost = Lost::of(&status(part(&text, &format!("{policy}, stolen"))));
         eprintln!("{policy}: {lost:?}");
         assert!(lost.count >= 3 && lost.longest_ms > 35.0, "{policy}: {lost:?}");
-        let most = lost.total_ms / 3.0 + lost.count as f64;
+        let most = lost.total_ms / 2.0 + lost.count as f64;
         assert!(lost.late[0] as f64 <= most, "{policy}: {lost:?}, more than {most}");
     }
     assert!(text.ends_with("kernel content\n"), "{text}");

@@ -3,16 +3,18 @@
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
 use crate::machine::{self, Said, example, file, stripped};
 
-/// Packets that conform: so many of so many bytes at once, every `period` ns.
+/// Packets that conform, for so many seconds: so many of so many bytes at once, every `period` ns.
 pub fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
     trace_ms(name, seconds * 1000, flows)
 }
 
+/// The same for a part of a second.
 pub fn trace_ms(name: &str, ms: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
     let mut packets = Vec::new();
     for (flow, period, many, bytes) in flows {
@@ -29,8 +31,13 @@ pub fn write<B: Ord + Display>(name: &str, mut packets: Vec<(u64, B, &str)>) -> 
     for (time, bytes, flow) in packets {
         writeln!(text, "{time},{bytes},{flow}").expect("memory");
     }
+    // Another test may take one of the same name along at this time.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, text).expect("a trace");
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let made = path.with_extension(format!("{}-{number}", std::process::id()));
+    std::fs::write(&made, text).expect("a trace");
+    std::fs::rename(&made, &path).expect("a trace");
     path
 }
 
