@@ -6,15 +6,16 @@ use laxity_curve::{
     check_two_segment, fit_shifted_line, fit_two_segment,
 };
 use laxity_experiments::polyline::{bytes, float, polyline};
+use laxity_link::slack;
 use laxity_report::ResidualPlot;
 use laxity_scenario::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
-use laxity_scenario::result::{CheckResult, FlowCheck};
+use laxity_scenario::result::{CheckResult, FlowCheck, Silence};
 
 /// The link as the admission test of a policy sees it.
 fn link_spec(scenario: &Scenario, policy: &str) -> LinkSpec {
     let mut link = scenario.setup().link_spec();
-    if policy == "slack" && scenario.policy.always_check {
+    if policy == slack::INFO.name && scenario.policy.always_check {
         // Best effort never starts where it could block a deadline.
         link.best_effort_packet = Bytes(0);
     }
@@ -58,7 +59,21 @@ pub fn check(scenario: &Scenario) -> Result<CheckResult, CurveError> {
         slack_bytes: some.then_some(verdict.slack_bytes),
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| corners(r.effective())).unwrap_or_default(),
+        silence: verdict.admitted.then(|| silence(scenario, verdict.slack_bytes)).flatten(),
     })
+}
+
+/// Under `slack` with `always-check`: a packet goes beside silent flows, all of whose buckets are
+/// full, if it fits into what admission leaves.
+fn silence(scenario: &Scenario, left: i64) -> Option<Silence> {
+    let policy = &scenario.policy;
+    let setup = scenario.setup();
+    let at_once_bytes = u64::try_from(left).unwrap_or(0);
+    let checks = policy.use_ == slack::INFO.name && policy.always_check;
+    let waits = checks && at_once_bytes < setup.wire.of_bytes(setup.max_packet).0;
+    let release = Some(policy.release_idle.0).filter(|ns| *ns > 0);
+    (waits && !scenario.realtime.is_empty())
+        .then_some(Silence { at_once_bytes, release_idle_ns: release })
 }
 
 /// The rate beyond which the long-term rate of an envelope has no effect.

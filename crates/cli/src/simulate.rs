@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use laxity_core::{FlowId, PolicyInfo, Span};
 use laxity_link::registry::{POLICIES, find};
-use laxity_report::{FlowDetail, Kind, Meta, Outcome, Page, PolicyDetail, simulation_page, text};
+use laxity_report::{
+    FlowDetail, Kind, Meta, Outcome, Page, PolicyDetail, silence_words, simulation_page, text,
+};
 use laxity_scenario::Document;
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::quantity;
@@ -72,6 +74,9 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
     }
     let seeds = seeds(args);
     let check = analysis::check(scenario).map_err(|e| of_scenario(scenario, e))?;
+    if let Some(silence) = &check.silence {
+        warning::say(silence_words(silence));
+    }
     warn(scenario, &policies);
 
     let control = interrupt::control();

@@ -172,6 +172,28 @@ fn the_packet_file_agrees_with_the_results() {
     agrees(&path, &result);
 }
 
+/// Fails when best effort that waits while voice is silent is not spoken of, or waits for longer.
+#[test]
+fn silence_is_spoken_of_and_bounded() {
+    let folder = Folder::new("silence");
+    let slow = folder.write("slow.toml", concat!(
+        "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
+        "[policy]\nuse = \"slack\"\nslack = { always-check = true, release-idle = \"200 ms\" }\n",
+        "[[realtime]]\nname = \"voice\"\ndeadline = \"5 ms\"\n",
+        "envelope = { period = \"20 ms\", size = \"200 B\" }\n[[best_effort]]\nname = \"bulk\"\n",
+    ));
+    let sentence = "best-effort packets of more than 225 B on the wire wait for the gap after a \
+                    real-time packet, or for 200 ms of silence (`release-idle`)";
+    let out = laxity(&["check", &slow]).succeeds();
+    assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(sentence), "{out}");
+    let trace = folder.write("t.csv", "time_ns,bytes,flow\n0,200,voice\n50000000,1500,bulk\n");
+    let run = laxity(&["simulate", &slow, "--trace", &trace, "--json"]);
+    assert!(run.err.contains(sentence));
+    let result: SimulationResult = serde_json::from_str(&run.succeeds()).unwrap();
+    // Until 200 ms after the packet of voice, and then 12 ms on the wire.
+    assert_eq!(result.policies["slack"].flows["bulk"].mean_ms, Some(162.0));
+}
+
 fn agrees(path: &str, result: &SimulationResult) {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();

@@ -48,4 +48,5 @@ pub use simulation::{check_page, simulation_page, summary_words};
 pub use streams::*;
 pub use table::{Cell, Column, Group, Table, Tone};
 pub use timeline::delay_figures;
+pub use verdict::silence_words;
 pub use verdict::{check_table, verdict_words};

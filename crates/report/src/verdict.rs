@@ -3,7 +3,7 @@
 use crate::number::{count, fixed, signed, span};
 use crate::page::{Block, Meta, Mood};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{CheckResult, FlowCheck};
+use laxity_scenario::result::{CheckResult, FlowCheck, Silence};
 
 /// The verdict in plain words: (whether admitted, its word, the sentence).
 pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
@@ -24,7 +24,8 @@ pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
         };
         let text = format!(
             "The link keeps every deadline of {flows}, whatever conforming traffic arrives; they \
-             reserve {percent}% of it in the long run.{worst}"
+             reserve {percent}% of it in the long run.{worst}{}",
+            check.silence.as_ref().map(|s| format!(" {}", silence_words(s))).unwrap_or_default()
         );
         return (true, "Admitted.", text);
     }
@@ -41,6 +42,19 @@ pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
     };
     let text = format!("{why} A deadline can be missed, though a given run may not show it.");
     (false, "Not admitted.", text)
+}
+
+/// Which best-effort packets wait while real time is silent.
+pub fn silence_words(silence: &Silence) -> String {
+    let waits = match silence.release_idle_ns {
+        Some(ns) => format!("or for {} of silence (`release-idle`)", span(ns)),
+        None => "as long as real time is silent (`release-idle` is 0)".into(),
+    };
+    format!(
+        "Under `always-check` best-effort packets of more than {} B on the wire wait for the gap \
+         after a real-time packet, {waits}.",
+        count(silence.at_once_bytes)
+    )
 }
 
 /// What each flow asks, and how far it could go.

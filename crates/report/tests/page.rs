@@ -334,6 +334,7 @@ fn empty_inputs_give_pages() {
         slack_bytes: None,
         flows: Default::default(),
         residual: vec![],
+        silence: None,
     };
     renders(&check_page("", &empty, None, &Meta::default()));
 }
@@ -384,6 +385,7 @@ fn nasty_numbers_give_pages() {
                 slack_bytes: Some(i64::MIN),
                 flows: Default::default(),
                 residual: vec![(0, v, v), (n, v, v)],
+                silence: None,
             };
             let meta = Meta { excerpt: Some((n, 0)), ..Meta::default() };
             let html_of = simulation_page(&result, &details, Some(&check), None, &meta);

@@ -154,6 +154,20 @@ pub struct CheckResult {
     pub flows: IndexMap<String, FlowCheck>,
     /// Corners of the effective residual capacity: time, bytes, slope in B/s from there on.
     pub residual: Vec<(u64, f64, f64)>,
+    /// Best effort that waits while real time is silent, under `slack` with `always-check`; left
+    /// out where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
+}
+
+/// Which best-effort packets wait while real time is silent, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Silence {
+    /// Packets of up to so many bytes on the wire go whenever nothing waits.
+    pub at_once_bytes: u64,
+    /// Larger ones just after real-time packets, or when all flows have been silent for so long;
+    /// null for never.
+    pub release_idle_ns: Option<u64>,
 }
 
 /// One flow in a verdict.

@@ -11,6 +11,12 @@ use super::{Assigner, History};
 /// approximations of the curve or a fixed set of packet sizes instead. [`History`] makes it as
 /// cheap as the approximations, so neither is needed.
 ///
+/// "Shortest" is as the curve has it: steps of periodic flows are followed up to twice the instant
+/// from which admission holds whatever comes ([`Residual::horizon`](laxity_curve::Residual::horizon)),
+/// and by the line through them beyond, which is above them by less than a packet a flow. Flows of
+/// token buckets are counted by the byte, in admission as well: whole packets of one size would give
+/// less than a packet a flow more.
+///
 /// Beyond the paper, the history restarts whenever no real-time packet waits and the head gains by
 /// it ([why that is safe](super)). At 96 % load (`scenarios/greedy-harder.toml`) mean best-effort
 /// delay is 19 % less by that; restarting when nothing waits alone gives 1.5 %.

@@ -23,6 +23,13 @@
 //! in time. So compare with `background` from the end of a stall on: up to the first such packet
 //! both decide alike, and after it nothing is late. While a packet is overdue the answer is no.
 //!
+//! **Bounds.** What a flow may still send is bounded from above in two places. Of flows whose packets
+//! count as one size the next 32 (fewer from nine such flows on) are counted whole, later ones by the
+//! line through their steps, which is above them by less than a packet a flow; on 150 random links
+//! with two to six periodic flows that line alone costs at most 0.07 % of best effort's mean delay
+//! (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a flow are
+//! left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
+//!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
 //! a real-time packet that starts although it is due later than the least relative deadline from

@@ -208,6 +208,7 @@ pub fn check(admitted: bool) -> CheckResult {
         slack_bytes: Some(if admitted { 4414 } else { -389 }),
         flows,
         residual: corners(&residual().effective),
+        silence: None,
     }
 }
 
