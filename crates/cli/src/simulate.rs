@@ -74,9 +74,6 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
     }
     let seeds = seeds(args);
     let check = analysis::check(scenario).map_err(|e| of_scenario(scenario, e))?;
-    if let Some(silence) = &check.silence {
-        warning::say(silence_words(silence));
-    }
     warn(scenario, &policies);
 
     let control = interrupt::control();
@@ -124,6 +121,9 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
             output::print(&text::simulation(&runs, used, output::style()))?;
         }
         page(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
+    }
+    if let (Some(silence), false) = (&check.silence, args.json) {
+        output::print(&format!("{}\n", silence_words(silence)))?;
     }
     Ok(exit_code(scenario, &runs, &control))
 }
