@@ -168,23 +168,23 @@ fn shares(name: &str, layout: &Layout, tasks: &[Task], length: Span) -> Vec<f64>
 /// In the long run CPU-bound tasks have shares of the whole machine by weight, also where their number
 /// does not divide by that of the CPUs.
 ///
-/// Fails when shares are of half the load, without moves between equally loaded clusters, and when always the same two clusters are
-/// paired: tried, some tasks stay at a half.
+/// Fails when shares are of half the load, without moves between equally loaded clusters, when always the same two clusters are
+/// paired (tried: some tasks stay at a half), and when nobody takes turns on a shared queue (tried: under `bebs` and `iris`
+/// three of eleven tasks on eight CPUs have 24 % too little, and which ones have too little, in clusters of four, depends on
+/// rounding).
 #[test]
 fn long_runs_are_fair_on_several_cpus() {
     let nice = |n: i8| Attributes::best_effort(Nice::new(n).expect("in range"));
-    let machines = [(2, 1, 3), (4, 1, 7), (4, 4, 7), (4, 2, 9), (3, 1, 4), (8, 4, 11)];
+    let alone = [(2, 1, 3), (4, 1, 7), (3, 1, 4)];
+    let shared = [(4, 4, 5), (4, 4, 6), (4, 4, 7), (4, 2, 9), (8, 4, 11), (8, 8, 11)];
     for name in SHARED {
-        for (cpus, size, tasks) in machines {
+        for (cpus, size, tasks) in alone.into_iter().chain(shared) {
             let layout = Layout::clustered(cpus, size).expect("clusters");
             let tasks = vec![cpu_bound("equal"); tasks];
             let even = f64::from(cpus) / tasks.len() as f64;
-            // The task that moves least lags 4.7 % behind under IRIS on eight CPUs in clusters of four.
-            let within = if name.starts_with("iris") { 0.06 } else { 0.04 };
-            for share in shares(name, &layout, &tasks, ms(200_000)) {
-                println!("{name} {cpus}/{size}: {share} of {even}");
+            for share in shares(name, &layout, &tasks, ms(100_000)) {
                 assert!(
-                    (share / even - 1.0).abs() < within,
+                    (share / even - 1.0).abs() < 0.02,
                     "{name} {cpus}/{size}: {share} of {even}"
                 );
             }

@@ -6,6 +6,12 @@
 //! no worse: those that it leaves have the better place from then on, so all have their turn, and in
 //! the long run equal service.
 //!
+//! Within a cluster of several CPUs the same can happen without a move: idle time goes to tasks without a
+//! CPU, so one whose budget is always executed while CPUs idle gets none of it, for as long as the order of
+//! releases stays what it is. So where a task falls behind, the one of its cluster that had most joins anew
+//! there, which changes the order. Such turns are not taken at whole numbers of periods, or they might
+//! restore the order each time.
+//!
 //! Who moves joins anew, and may wait until others have made room, so nothing moves for less than a
 //! sixteenth.
 //!
@@ -18,7 +24,7 @@ use core::cmp::Ordering;
 use laxity_core::Time;
 
 use super::place::compare;
-use super::{Clusters, Row};
+use super::{Clusters, Row, SCALE};
 use crate::{CpuSet, Policy, Service, TaskId};
 
 /// The part of its time that a task is runnable.
@@ -68,17 +74,34 @@ fn is_much((a, b): (u64, u64), (c, d): (u64, u64)) -> bool {
     compare((a.saturating_mul(16), b), (c.saturating_mul(17), d)) == Ordering::Greater
 }
 
+/// CPU time for service of a weight.
+fn unscaled(service: u64, weight: u64) -> u64 {
+    service.saturating_mul(weight) / SCALE
+}
+
 impl Row {
     /// What it asks for of a cluster, besides reservations.
     pub(super) fn load(&self) -> u64 {
         if self.helped { self.weight() * self.demand.level } else { 0 }
+    }
+
+    /// Whether it is best effort, has work, and is on its own.
+    fn may_move(&self) -> bool {
+        let alone = self.attributes.group.is_none();
+        self.load() > 0 && alone && self.attributes.service == Service::BestEffort
+    }
+
+    /// Whether it was without a CPU for some of the last interval.
+    fn could_have_more(&self, length: u64) -> bool {
+        unscaled(self.gained, self.weight()) < length / 16 * 15
     }
 }
 
 impl<P: Policy> Clusters<P> {
     /// Whether there is anything to balance, ever.
     pub(super) fn balances(&self) -> bool {
-        self.options.balance.0 > 0 && self.clusters.len() > 1
+        let several = self.clusters.len() > 1 || self.clusters.iter().any(|c| c.cpus.len() > 1);
+        self.options.balance.0 > 0 && several
     }
 
     pub(super) fn balance(&mut self, now: Time) {
@@ -87,6 +110,12 @@ impl<P: Policy> Clusters<P> {
         let missed = now.0.saturating_sub(self.next_balance) / length;
         self.next_balance = self.next_balance.saturating_add(length.saturating_mul(missed + 1));
         self.measure(now, length);
+        self.pair(now);
+        self.take_turns(now, length);
+    }
+
+    /// Moves tasks from the busiest clusters to the idlest.
+    fn pair(&mut self, now: Time) {
         let mut even = CpuSet::NONE;
         for _ in 0..2 * self.clusters.len() {
             let rest = || {
@@ -118,6 +147,41 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
+    /// On each shared queue on which somebody falls behind, whoever had most joins anew.
+    fn take_turns(&mut self, now: Time, length: u64) {
+        for k in 0..self.clusters.len() as u32 {
+            let Some(task) = self.richest_beside_poor(k, length) else { continue };
+            let Some(attributes) = self.row(task).map(|row| row.attributes) else { continue };
+            if self.relocate(now, task, k, &attributes).is_ok() {
+                self.turns += 1;
+                let off = length / 101 * (self.turns % 8);
+                self.next_balance = self.next_balance.saturating_add(off);
+            }
+        }
+    }
+
+    /// Who had most in a cluster in which another one, though it always had work and could have had more,
+    /// had much less.
+    fn richest_beside_poor(&self, k: u32, length: u64) -> Option<TaskId> {
+        let cluster = &self.clusters[k as usize];
+        if cluster.cpus.len() < 2 {
+            return None;
+        }
+        let rows = || {
+            let tasks = cluster.tasks.iter().map(|task| TaskId(*task));
+            let rows = tasks.filter_map(|task| Some((task, self.row(task)?)));
+            rows.filter(|(_, row)| row.may_move() && row.is_runnable())
+        };
+        let waits = |row: &Row| row.demand.level == Demand::FULL && row.could_have_more(length);
+        let poorest = rows().map(|(_, row)| row).filter(|row| waits(row));
+        let poorest = poorest.min_by_key(|row| row.service)?;
+        let (task, richest) =
+            rows().max_by_key(|(task, row)| (row.service, core::cmp::Reverse(*task)))?;
+        let more = richest.service.saturating_sub(poorest.service);
+        let weight = richest.weight().min(poorest.weight());
+        (unscaled(more, weight) > length / 16).then_some(task)
+    }
+
     /// What each cluster and each task had to do lately.
     fn measure(&mut self, now: Time, length: u64) {
         for cluster in &mut self.clusters {
@@ -126,6 +190,8 @@ impl<P: Policy> Clusters<P> {
         let mut least = u64::MAX;
         for row in self.rows.iter_mut().flatten() {
             row.demand.renew(now, length);
+            row.gained = row.service.saturating_sub(row.before);
+            row.before = row.service;
             let cluster = &mut self.clusters[row.cluster as usize];
             cluster.load += row.load();
             if row.load() > 0 {
@@ -154,12 +220,7 @@ impl<P: Policy> Clusters<P> {
             let tasks = self.clusters[k as usize].tasks.iter().map(|task| TaskId(*task));
             tasks.filter_map(|task| Some((task, self.row(task)?)))
         };
-        let movable = |row: &Row| {
-            row.load() > 0
-                && row.attributes.group.is_none()
-                && row.attributes.service == Service::BestEffort
-                && row.attributes.affinity.includes(to.set)
-        };
+        let movable = |row: &Row| row.may_move() && row.attributes.affinity.includes(to.set);
         let mut candidates: Vec<(TaskId, u64, u64)> = rows(busy)
             .filter(|(_, row)| movable(row))
             .map(|(task, row)| (task, row.load(), row.service))

@@ -104,6 +104,8 @@ pub struct Clusters<P> {
     floor: u64,
     next_balance: u64,
     moves: u64,
+    /// How often a task joined anew where it was.
+    turns: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -164,8 +166,14 @@ struct Row {
     untold: u64,
     /// CPU time divided by weight.
     service: u64,
+    /// The same when load was last balanced, and what was added in the interval before.
+    before: u64,
+    gained: u64,
     demand: balance::Demand,
 }
+
+/// Service of weight one for a nanosecond.
+const SCALE: u64 = 40;
 
 /// A free number of a cluster.
 const NOBODY: u32 = u32::MAX;
@@ -215,6 +223,7 @@ impl<P: Policy> Clusters<P> {
             floor: 0,
             next_balance: options.balance.0,
             moves: 0,
+            turns: 0,
             clusters,
         }
     }
@@ -279,7 +288,7 @@ impl Row {
 
     /// Books execution, whoever gave it.
     fn serve(&mut self, ran: Span) {
-        let scaled = ran.0.saturating_mul(40) / self.weight();
+        let scaled = ran.0.saturating_mul(SCALE) / self.weight();
         self.service = self.service.saturating_add(scaled);
     }
 }

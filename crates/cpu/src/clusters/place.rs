@@ -150,6 +150,8 @@ impl<P: Policy> Clusters<P> {
             state: State::Asleep,
             untold: 0,
             service: self.floor,
+            before: self.floor,
+            gained: 0,
             demand: Demand::new(),
         };
         self.rows[task.index()] = Some(row);
@@ -265,7 +267,7 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    /// Moves a task to another cluster for good.
+    /// Moves a task to another cluster for good, or has it join anew where it is.
     pub(super) fn relocate(
         &mut self,
         now: Time,
@@ -312,7 +314,7 @@ impl<P: Policy> Clusters<P> {
             self.waits(task);
         }
         self.redescribe(task, a);
-        self.moves += 1;
+        self.moves += u64::from(from != to);
         Ok(admitted)
     }
 }
