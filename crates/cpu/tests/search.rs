@@ -1,6 +1,8 @@
 //! All that can happen in small systems: no hard job is late, nobody waits beyond what is stated, and
 //! every assertion of `servers::promises` holds.
 
+#[path = "search/fold.rs"]
+mod fold;
 #[path = "search/world.rs"]
 mod world;
 
@@ -129,6 +131,9 @@ where
         // Two CPUs have more to decide, and fewer shares that change hands at once.
         let events = if cpus > 1 { events - 1 } else { events };
         let seen = World::new(policy(), cpus, &system.tasks).explore(events, TICKS);
+        if world::has_failed() {
+            return;
+        }
         println!("{name} on {cpus}, {}: {seen:?}", system.name);
         assert!(seen.states > 1000 && seen.jobs > 100, "{seen:?}");
         refused += seen.refused;

@@ -1,10 +1,15 @@
 //! A small system in whole ticks, and all that can happen to it.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, CpuId, Policy, Service, TaskId};
+
+use super::fold::Fold;
 
 /// A tick in ns.
 pub const TICK: u64 = 1_000_000;
@@ -62,6 +67,7 @@ impl Task {
 enum Event {
     Wake,
     Block,
+    SleepAtEndOfBudget,
     Join,
     Leave,
     Change(usize),
@@ -88,10 +94,10 @@ pub struct Seen {
 
 /// A policy and the tasks that it serves.
 #[derive(Clone)]
-pub struct World<P> {
+pub struct World<'a, P> {
     policy: P,
     cpus: u32,
-    tasks: Vec<Task>,
+    tasks: &'a [Task],
     rows: Vec<Now>,
     now: u64,
     /// By CPU: who runs, until when at most.
@@ -99,21 +105,46 @@ pub struct World<P> {
     trail: Trail,
 }
 
-/// What happened, printed when an assertion of the policy fails.
-#[derive(Clone, Debug, Default)]
-struct Trail(Vec<String>);
+/// What happened, the last first: when, to whom, what. Printed when an assertion of the policy fails.
+#[derive(Clone, Default)]
+struct Trail(Option<Rc<(Trail, u64, usize, Event)>>);
 
-impl Drop for Trail {
+impl Trail {
+    fn push(&mut self, now: u64, task: usize, event: Event) {
+        *self = Trail(Some(Rc::new((self.clone(), now, task, event))));
+    }
+}
+
+impl fmt::Debug for Trail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((before, now, task, event)) = self.0.as_deref() else { return Ok(()) };
+        before.fmt(f)?;
+        writeln!(f, "{now} ns, task {task}: {event:?}")
+    }
+}
+
+impl<P> Drop for World<'_, P> {
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.0.is_empty() {
-            println!("{:#?}", core::mem::take(&mut self.0));
+        if std::thread::panicking() {
+            FAILED.store(true, Ordering::Relaxed);
+            println!("{:?}", core::mem::take(&mut self.trail));
         }
     }
 }
 
-impl<P: Policy + Clone + Hash> World<P> {
+/// Whether a search has failed. Others end then: `scripts/faults.sh` need not wait for them.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+pub fn has_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
+
+/// Hashes of states that were seen.
+type States = HashSet<u64, BuildHasherDefault<Fold>>;
+
+impl<'a, P: Policy + Clone + Hash> World<'a, P> {
     /// All tasks are there, asleep.
-    pub fn new(mut policy: P, cpus: u32, tasks: &[Task]) -> World<P> {
+    pub fn new(mut policy: P, cpus: u32, tasks: &'a [Task]) -> World<'a, P> {
         let mut rows = Vec::new();
         for (i, task) in tasks.iter().enumerate() {
             if task.here {
@@ -124,14 +155,13 @@ impl<P: Policy + Clone + Hash> World<P> {
         for (i, _) in tasks.iter().enumerate().filter(|(_, task)| task.awake) {
             policy.wake(Time(TICK), TaskId(i as u32));
         }
-        let tasks = tasks.to_vec();
         let running = vec![None; cpus as usize];
         World { policy, cpus, tasks, rows, now: TICK, running, trail: Trail::default() }
     }
 
     /// All that can happen within so many ticks and events.
     pub fn explore(self, events: u32, ticks: u64) -> Seen {
-        let (mut seen, mut states) = (Seen::default(), HashSet::new());
+        let (mut seen, mut states) = (Seen::default(), States::default());
         let end = self.now + ticks * TICK;
         self.step(events, end, &mut states, &mut seen);
         seen.states = states.len() as u64;
@@ -139,21 +169,21 @@ impl<P: Policy + Clone + Hash> World<P> {
     }
 
     fn key(&self, events: u32, at_tick: bool) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Fold::default();
         (&self.policy, &self.rows, self.now, &self.running, events, at_tick).hash(&mut hasher);
         hasher.finish()
     }
 
     /// At a tick, with all that was executed reported: something happens, or time goes on.
-    fn step(&self, events: u32, end: u64, states: &mut HashSet<u64>, seen: &mut Seen) {
-        if !states.insert(self.key(events, true)) {
+    fn step(&self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
+        if has_failed() || !states.insert(self.key(events, true)) {
             return;
         }
         if events > 0 && self.now < end {
             for i in 0..self.tasks.len() {
                 for event in self.possible(i) {
                     let mut next = self.clone();
-                    next.trail.0.push(format!("{} {i} {event:?}", self.now / TICK));
+                    next.trail.push(self.now, i, event);
                     next.happen(i, event, seen);
                     next.step(events - 1, end, states, seen);
                 }
@@ -200,7 +230,7 @@ impl<P: Policy + Clone + Hash> World<P> {
                     seen.jobs += 1;
                 }
             }
-            Event::Block => {
+            Event::Block | Event::SleepAtEndOfBudget => {
                 self.policy.block(now, id, Span::ZERO);
                 row.awake = false;
                 self.stop(i);
@@ -237,16 +267,16 @@ impl<P: Policy + Clone + Hash> World<P> {
             self.running[cpu as usize] = pick.map(|p| (p.task.index(), p.until.0));
         }
         if self.cpus == 1 && self.running[0].is_none() {
-            for (row, task) in self.rows.iter().zip(&self.tasks) {
+            for (row, task) in self.rows.iter().zip(self.tasks) {
                 let hard = matches!(task.choices[row.choice].service, Service::Hard(_));
-                assert!(!row.awake || hard, "somebody waits beside idle time: {:#?}", self.trail.0);
+                assert!(!row.awake || hard, "somebody waits beside idle time: \n{:?}", self.trail);
             }
         }
     }
 
     /// Time goes on to the next instant at which something is decided, a tick at most. A task whose
     /// budget ends there may go to sleep exactly then.
-    fn pass(mut self, events: u32, end: u64, states: &mut HashSet<u64>, seen: &mut Seen) {
+    fn pass(mut self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
         if !states.insert(self.key(events, false)) {
             return;
         }
@@ -277,14 +307,14 @@ impl<P: Policy + Clone + Hash> World<P> {
             }
             self.policy.ran(now, id, Span(ran));
         }
-        for (row, task) in self.rows.iter().zip(&self.tasks) {
+        for (row, task) in self.rows.iter().zip(self.tasks) {
             let late = task.judged && row.left > 0 && then >= row.due;
-            assert!(!late, "a hard job is late at {then}: {:#?}", self.trail.0);
+            assert!(!late, "a hard job is late at {then}: \n{:?}", self.trail);
         }
         let Some(i) = exhausted else { return self.went_on(events, end, states, seen) };
         let (id, now) = (TaskId(i as u32), Time(then));
         let mut sleeps = self.clone();
-        sleeps.trail.0.push(format!("{then} ns {i} sleeps at the end of its budget"));
+        sleeps.trail.push(then, i, Event::SleepAtEndOfBudget);
         sleeps.policy.block(now, id, Span(ran));
         sleeps.rows[i].awake = false;
         sleeps.stop(i);
@@ -293,7 +323,7 @@ impl<P: Policy + Clone + Hash> World<P> {
         self.went_on(events, end, states, seen);
     }
 
-    fn went_on(mut self, events: u32, end: u64, states: &mut HashSet<u64>, seen: &mut Seen) {
+    fn went_on(mut self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
         if self.now % TICK == 0 {
             self.step(events, end, states, seen);
         } else {
