@@ -74,7 +74,7 @@ fair_queue = "wf2q+"
 blocking = "exact"
 guarantee = "all"
 release = "hol"
-slack = { always-check = true, pass-refused = true }
+slack = { always-check = true, pass-refused = true, release-idle = "250 ms" }
 tbs = { slope = "300 kB/s" }
 shifted-line = { slope = "370530 B/s", shift = "15 ms" }
 [policy.two-segment]
@@ -151,6 +151,7 @@ fn every_key() {
         release: Release::HeadOfLine,
         pass_refused: true,
         always_check: true,
+        release_idle: Span::from_millis(250),
         shifted_line: Some(ShiftedLine { slope: Rate(2_964_240), shift: Span::from_millis(15) }),
         two_segment: Some(TwoSegment {
             first: Rate(2_868_240),
