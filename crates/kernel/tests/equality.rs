@@ -12,7 +12,7 @@ use laxity_link::buffer::DropReason;
 use laxity_link::pipeline::{ByDeadline, Pipeline};
 use laxity_link::registry;
 use laxity_link::setup::{
-    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
+    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Restart, Setup,
 };
 use laxity_link::{LinkPolicy, Packet, Wire};
 use random::Random;
@@ -82,7 +82,10 @@ fn setup(random: &mut Random) -> Setup {
         blocking: random.of(&[Blocking::Paper, Blocking::Exact]),
         guarantee: random.of(&[Guarantee::Realtime, Guarantee::All]),
         release: random.of(&[Release::Arrival, Release::HeadOfLine]),
-        options: Options::default(),
+        options: Options {
+            restart: random.of(&[Restart::Sooner, Restart::Sooner, Restart::Idle]),
+            ..Options::default()
+        },
     }
 }
 

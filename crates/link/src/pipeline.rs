@@ -43,7 +43,7 @@ use crate::buffer::DropReason;
 use crate::edf::{EdfQueue, Entry};
 use crate::fair::{Fair, FairQueue as _};
 use crate::ingress::{Ingress, Route};
-use crate::setup::{Release, Setup, SetupError};
+use crate::setup::{Release, Restart, Setup, SetupError};
 use crate::{Departure, Drops, LinkPolicy, Packet};
 
 /// How best effort and real time share the link: the part in which policies differ.
@@ -168,6 +168,8 @@ pub struct Pipeline<D> {
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
+    /// Deadlines restart before the link idles.
+    restarts: bool,
     /// The residual capacity has no room for a best-effort packet that blocks, so the one in flight
     /// counts when deadlines restart.
     counts_in_flight: bool,
@@ -200,6 +202,7 @@ impl<D: Discipline> Pipeline<D> {
             most_heads,
             release: setup.release,
             released: Time::ZERO,
+            restarts: setup.options.restart == Restart::Sooner,
             counts_in_flight: setup.blocking == Blocking::Exact,
             yields: false,
             discipline,
@@ -263,7 +266,7 @@ impl<D: Discipline> Pipeline<D> {
     /// A packet of `wire` bytes starts; if no other real-time packet waits, deadlines may restart.
     #[inline]
     fn starts(&mut self, now: Time, wire: u32) {
-        if !self.realtime.is_empty() || self.yields {
+        if !self.restarts || !self.realtime.is_empty() || self.yields {
             return;
         }
         let in_flight = if self.counts_in_flight { wire } else { 0 };

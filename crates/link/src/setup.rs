@@ -81,6 +81,8 @@ pub struct Options {
     pub shifted_line: Option<ShiftedLine>,
     /// `two-segment`, `algorithm-3`, `algorithm-3-printed`.
     pub two_segment: Option<TwoSegment>,
+    /// When deadlines restart.
+    pub restart: Restart,
     /// `slack`: check also while no real-time packet waits.
     pub always_check: bool,
     /// `slack` with `always_check`: how long a flow must be silent before best effort may go although
@@ -101,6 +103,7 @@ impl Default for Options {
             tbs: None,
             shifted_line: None,
             two_segment: None,
+            restart: Restart::default(),
             always_check: false,
             release_idle: Options::RELEASE_IDLE,
             pass_refused: false,
@@ -128,6 +131,17 @@ pub enum Release {
     Arrival,
     /// The instant at which the packet became the head of the aggregate.
     HeadOfLine,
+}
+
+/// When the history from which best-effort deadlines follow begins again; see
+/// [`assign`](crate::assign).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restart {
+    /// As soon as the policy has it.
+    #[default]
+    Sooner,
+    /// When nothing waits and the link idles.
+    Idle,
 }
 
 /// What becomes of real-time packets beyond their envelope.

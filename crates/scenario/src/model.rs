@@ -56,6 +56,8 @@ pub struct PolicyChoice {
     pub guarantee: Guarantee,
     /// When a best-effort packet counts as released.
     pub release: Release,
+    /// When best-effort deadlines restart.
+    pub restart: Restart,
     /// Whether a smaller packet of another class may pass a best-effort head that was refused.
     pub pass_refused: bool,
     /// `slack` checks also while no real-time packet waits.
@@ -80,6 +82,7 @@ impl Default for PolicyChoice {
             blocking: Blocking::default(),
             guarantee: Guarantee::default(),
             release: Release::default(),
+            restart: Restart::default(),
             pass_refused: false,
             always_check: false,
             release_idle: Options::RELEASE_IDLE,
@@ -92,7 +95,7 @@ impl Default for PolicyChoice {
 
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
 use laxity_link::setup::Options;
-pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release};
+pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release, Restart};
 
 /// `[[realtime]]`
 #[derive(Clone, Debug, PartialEq)]

@@ -53,6 +53,7 @@ impl Scenario {
                 tbs: policy.tbs,
                 shifted_line: policy.shifted_line,
                 two_segment: policy.two_segment,
+                restart: policy.restart,
                 always_check: policy.always_check,
                 release_idle: policy.release_idle,
                 pass_refused: policy.pass_refused,

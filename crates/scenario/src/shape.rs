@@ -175,6 +175,15 @@ pub static POLICY: Table = Table {
              head of the line.",
         ),
         optional(
+            "restart",
+            Kind::Choice(&["sooner", "idle"]),
+            "\"sooner\"",
+            "\"sooner\"",
+            "When earlier packets cease to matter for best-effort deadlines: `sooner` as soon as that \
+             is safe, which is when nothing waits or, under `exact`, no real-time packet; `idle` \
+             when the link idles.",
+        ),
+        optional(
             "slack",
             Kind::Table(&SLACK),
             "both checks off",

@@ -8,7 +8,7 @@ use laxity_link::setup::Options;
 
 use crate::model::{
     BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
-    Scenario, Source,
+    Restart, Scenario, Source,
 };
 use crate::names;
 use crate::quantity::{print_bit_rate, print_rate};
@@ -97,6 +97,12 @@ impl Printer {
             quoted(match r {
                 Release::Arrival => "arrival",
                 Release::HeadOfLine => "hol",
+            })
+        });
+        self.unless("restart", policy.restart, Restart::default(), |r| {
+            quoted(match r {
+                Restart::Sooner => "sooner",
+                Restart::Idle => "idle",
             })
         });
         let options =

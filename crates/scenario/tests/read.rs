@@ -74,6 +74,7 @@ fair_queue = "wf2q+"
 blocking = "exact"
 guarantee = "all"
 release = "hol"
+restart = "idle"
 slack = { always-check = true, pass-refused = true, release-idle = "250 ms" }
 tbs = { slope = "300 kB/s" }
 shifted-line = { slope = "370530 B/s", shift = "15 ms" }
@@ -149,6 +150,7 @@ fn every_key() {
         blocking: Blocking::Exact,
         guarantee: Guarantee::All,
         release: Release::HeadOfLine,
+        restart: Restart::Idle,
         pass_refused: true,
         always_check: true,
         release_idle: Span::from_millis(250),

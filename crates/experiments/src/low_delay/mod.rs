@@ -12,7 +12,7 @@ pub(crate) use curves::Broken;
 use std::path::Path;
 
 use laxity_report::Figure;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::model::{Restart, Scenario};
 use laxity_sim::Control;
 
 use crate::{ExperimentError, Finished, Job, Paper};
@@ -37,10 +37,15 @@ const REFERENCE: &str = COLUMNS[0];
 
 /// The link of section 5: Tables 3 and 4, Figure 8.
 ///
+/// The text says that history is forgotten when nothing waits. The published means fit forgetting it
+/// when the link idles: mail under the shifted line, 2.28 ms, takes 2.00 ms so and 1.86 otherwise.
+///
 /// # Errors
 /// Only when the file of this crate is broken.
 pub fn scenario() -> Result<Scenario, ExperimentError> {
-    Ok(Scenario::parse(LINK, Path::new("low-delay/access-link.toml"))?)
+    let mut scenario = Scenario::parse(LINK, Path::new("low-delay/access-link.toml"))?;
+    scenario.policy.restart = Restart::Idle;
+    Ok(scenario)
 }
 
 /// The drawing of Figure 8.

@@ -15,7 +15,7 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::registry;
-use laxity_link::setup::{Excess, Release, Setup};
+use laxity_link::setup::{Excess, Release, Restart, Setup};
 use laxity_scenario::model::Scenario;
 
 use crate::image::Image;
@@ -206,7 +206,10 @@ fn config(
             Release::HeadOfLine => 1,
         })
         .u32(queues.slots)
-        .u32(u32::from(service.restarts()))
+        .u32(match setup.options.restart {
+            Restart::Idle => 0,
+            Restart::Sooner => 1 + u32::from(service.restarts()),
+        })
         .u32(u32::from(setup.blocking == Blocking::Exact));
     Ok(image)
 }

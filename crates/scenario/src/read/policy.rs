@@ -3,7 +3,7 @@
 use super::walk::{self, Section};
 use super::{Context, policies};
 use crate::model::{
-    Blocking, FairQueue, Guarantee, PolicyChoice, Release, ShiftedLine, TwoSegment,
+    Blocking, FairQueue, Guarantee, PolicyChoice, Release, Restart, ShiftedLine, TwoSegment,
 };
 use crate::problem::Problems;
 use crate::quantity::print_rate;
@@ -22,6 +22,9 @@ pub(super) fn read(section: &Section<'_>, cx: &mut Context<'_, '_>) -> Option<Po
     }
     if let Some(i) = section.choice("release", cx.out) {
         choice.release = [Release::Arrival, Release::HeadOfLine][i];
+    }
+    if let Some(i) = section.choice("restart", cx.out) {
+        choice.restart = [Restart::Sooner, Restart::Idle][i];
     }
     if let Some(slack) = section.table("slack", cx.out) {
         choice.always_check = slack.boolean("always-check", cx.out).unwrap_or(false);

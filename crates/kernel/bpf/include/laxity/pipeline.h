@@ -19,6 +19,9 @@
 enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };
 enum lx_release { LX_ARRIVAL, LX_HEAD_OF_LINE };
+/* When deadlines restart: when the link idles; when nothing waits; whenever no real-time packet
+ * waits and the head gains. */
+enum lx_restarts { LX_IDLE, LX_EMPTY, LX_CLEAR };
 
 struct lx_flow {
 	struct lx_envelope envelope;
@@ -48,8 +51,7 @@ struct lx_config {
 	u32 largest_best_effort;
 	u32 release;
 	u32 slots;
-	/* Deadlines restart whenever no real-time packet waits and the head gains, not only when
-	 * nothing waits. */
+	/* enum lx_restarts. */
 	u32 restarts;
 	/* The packet in flight is remembered then. */
 	u32 counts_in_flight;
@@ -179,7 +181,7 @@ LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 
 	u32 both;
 	u64 earlier;
 
-	if (LX_POLICY != LX_LINE && LX_POLICY != LX_HISTORY)
+	if ((LX_POLICY != LX_LINE && LX_POLICY != LX_HISTORY) || c->restarts == LX_IDLE)
 		return;
 	if (!head) {
 		if (LX_POLICY == LX_LINE)
@@ -189,7 +191,7 @@ LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 
 			lx_history_restart(&q->history, &c->service, now, in_flight);
 		return;
 	}
-	if (!c->restarts)
+	if (c->restarts != LX_CLEAR)
 		return;
 	both = in_flight + head->wire;
 	earlier = lx_history_alone(&c->service, now, both);
