@@ -23,7 +23,7 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/faults RUST_BACKTRACE=
 unfound=()
 for name; do
     patch -d "$copy" -p1 -s <"$folder/$name.patch"
-    if said=$(cd "$copy" && cargo test --locked -q -p laxity-cpu --test search -- "bebs" 2>&1); then
+    if said=$(cd "$copy" && cargo test --locked -q -p laxity-cpu --test search 2>&1); then
         unfound+=("$name")
     elif ! grep -q 'panicked at' <<<"$said"; then
         say "$name: it does not compile: $(grep -m 3 '^error' <<<"$said")"

@@ -25,10 +25,17 @@ fn reserved(hundredths: u64, period: u64) -> Attributes {
     Attributes::hard(Reservation::new(Span(hundredths * TICK / 100), ticks(period)))
 }
 
+/// The same for a soft reservation.
+fn soft(hundredths: u64, period: u64) -> Attributes {
+    Attributes::soft(Reservation::new(Span(hundredths * TICK / 100), ticks(period)))
+}
+
 /// A small system, and how many things happen to it at most.
 struct System {
     name: &'static str,
     events: u32,
+    /// For how many ticks.
+    ticks: u64,
     tasks: Vec<Task>,
 }
 
@@ -41,6 +48,7 @@ fn systems() -> Vec<System> {
         System {
             name: "all kinds of changes",
             events: 3,
+            ticks: 12,
             tasks: vec![
                 victim(),
                 Task::changing(changes),
@@ -50,6 +58,7 @@ fn systems() -> Vec<System> {
         System {
             name: "best effort and a reservation",
             events: 3,
+            ticks: 12,
             tasks: vec![
                 victim(),
                 Task::changing(vec![nice(18), nice(-20), nice(15)]),
@@ -59,11 +68,33 @@ fn systems() -> Vec<System> {
         System {
             name: "a reservation that changes again and again",
             events: 5,
+            ticks: 12,
             tasks: vec![victim(), Task::computing(chain), Task::computing(vec![nice(0)])],
+        },
+        System {
+            name: "a soft reservation that changes, also its kind",
+            events: 3,
+            ticks: 12,
+            tasks: vec![
+                victim(),
+                Task::changing(vec![soft(50, 5), soft(250, 5), reserved(150, 5), nice(0)]),
+                Task::changing(vec![nice(0), nice(15)]),
+            ],
+        },
+        System {
+            name: "a soft reservation that changes again and again",
+            events: 4,
+            ticks: 12,
+            tasks: vec![
+                victim(),
+                Task::computing(vec![soft(100, 5), soft(20, 5), soft(150, 5), soft(250, 5)]),
+                Task::computing(vec![nice(0)]),
+            ],
         },
         System {
             name: "weights that change again and again",
             events: 4,
+            ticks: 12,
             tasks: vec![
                 victim(),
                 Task::computing(vec![nice(18)]),
@@ -74,12 +105,24 @@ fn systems() -> Vec<System> {
         System {
             name: "a weight that rises twice beside a newcomer",
             events: 4,
+            ticks: 12,
             tasks: vec![
                 victim(),
                 Task::computing(vec![nice(10)]),
                 Task::asleep(nice(10)),
                 Task::sleeping(vec![nice(19), nice(10), nice(-20)]),
                 Task::joining(vec![nice(-20)]),
+            ],
+        },
+        System {
+            name: "a weight that rises, falls and rises beside a light newcomer",
+            events: 5,
+            ticks: 7,
+            tasks: vec![
+                victim(),
+                Task::computing(vec![nice(0)]),
+                Task::sleeping(vec![nice(0), nice(-20)]),
+                Task::arriving(nice(19)),
             ],
         },
     ]
@@ -111,9 +154,6 @@ fn more_events() -> u32 {
     more.map_or(0, |more| more.parse().expect("LAXITY_SEARCH_MORE is a number"))
 }
 
-/// How many ticks of 1 ms a search goes through.
-const TICKS: u64 = 12;
-
 fn explore<P>(name: &str, policy: impl Fn() -> P)
 where
     P: laxity_cpu::Policy + Clone + std::hash::Hash,
@@ -130,7 +170,7 @@ where
         let events = system.events + more_events();
         // Two CPUs have more to decide, and fewer shares that change hands at once.
         let events = if cpus > 1 { events - 1 } else { events };
-        let seen = World::new(policy(), cpus, &system.tasks).explore(events, TICKS);
+        let seen = World::new(policy(), cpus, &system.tasks).explore(events, system.ticks);
         if world::has_failed() {
             return;
         }

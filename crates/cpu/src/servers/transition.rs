@@ -73,7 +73,11 @@ impl Servers {
             } else {
                 // Not the rate of this period, which was rounded: later ones may have all of the share.
                 let has = self.bandwidth.share_up(server.dividing());
-                freed.spare = freed.spare.plus(server.rate().minus(has));
+                let leaves = server.rate().minus(has);
+                freed.spare = freed.spare.plus(leaves);
+                // What it leaves at once is no longer part of what it is limited to, or a weight that rises
+                // again before the limit is over would take it back from the newcomer.
+                server.limited_rate = server.limited_rate.minus(leaves);
             }
             stretch_from(server, now, from, period);
         } else if transition.stretches() && !blocked {

@@ -51,6 +51,11 @@ impl Task {
         Task { here: false, ..Task::changing(choices) }
     }
 
+    /// Is not there yet, and comes to stay, asleep.
+    pub fn arriving(attributes: Attributes) -> Task {
+        Task { here: false, ..Task::asleep(attributes) }
+    }
+
     /// Is there, and nothing more.
     pub fn asleep(attributes: Attributes) -> Task {
         Task { sleeps: false, leaves: false, ..Task::changing(vec![attributes]) }

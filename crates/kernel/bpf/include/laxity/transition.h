@@ -40,7 +40,10 @@ LX_CALLED u32 lx_shrink_one(struct lx_servers *q LX_GIVEN, u64 now, u32 i,
 		/* Not the rate of this period, which was rounded: later ones may have all of the share. */
 		had = lx_share(s->budget, s->period, 0);
 		has = lx_share_up(&q->bandwidth, weight);
-		freed->spare += had > has ? had - has : 0;
+		had = had > has ? had - has : 0;
+		freed->spare += had;
+		/* What it leaves at once is no longer part of what it is limited to. */
+		s->limited_rate -= lx_min(s->limited_rate, had);
 	}
 	lx_stretch_from(s, now, from, period);
 	lx_heap_rekey(&q->ready, i, s->deadline);
