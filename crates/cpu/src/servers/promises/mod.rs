@@ -36,10 +36,22 @@
 //! # What is asserted
 //!
 //! The promises here are computed beside the servers from what was executed, not from budgets, periods
-//! and ends, which are what is checked. Not checked are systems with soft reservations (idle time that
-//! advances them is not followed yet), readings that are known to be unsafe, the sum beside deadlines that
-//! are shorter than periods (their demand is not a share; see `admission`), loads at which periods
-//! saturate, and servers that run more than 128 periods ahead on several CPUs.
+//! and ends, which are what is checked.
+//!
+//! Soft reservations are checked like hard ones: each is a row of the ledger with its share, and changes in
+//! the same way. They differ in rule 4, where they are like best effort: idle time may release them early,
+//! and all deadlines may move back, only while no hard job is pending; a soft job may be.
+//!
+//! Not checked are readings that are known to be unsafe, loads at which periods saturate, and servers that
+//! run more than 128 periods ahead on several CPUs.
+//!
+//! The sum is not checked while some deadline is shorter than its period. Such a reservation demands its
+//! whole budget within its deadline, and nothing for the rest of its period: as a share that is the
+//! budget over the deadline at some instants, and at which ones depends on when its jobs come. Rule 2 with
+//! the greatest of these shares would refuse what `admission` admits, as the peaks of several need not
+//! meet; with the budgets over the periods it would say nothing about deadlines. What holds in its place is
+//! a bound on the demand in every interval, which looks at all reservations at once. Rules 1, 3 and 4 are
+//! checked there too, but that nobody is late.
 
 #[cfg(not(debug_assertions))]
 mod disabled;
