@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test bench compare-link compare-cpu docs install uninstall clean
+.PHONY: help demo quick build test chains faults bench compare-link compare-cpu docs install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +19,12 @@ build: ## the laxity command, in release mode
 
 test: ## format, lints, all tests, documentation: what .ci/run calls
 	@scripts/test.sh
+
+chains: ## 100,000 random chains of changes on servers of CPUs, 400 of which are in make test
+	@scripts/chains.sh
+
+faults: ## puts old faults of the servers of CPUs back, to see that the search finds each
+	@scripts/faults.sh
 
 bench: ## the hot paths beside their rivals
 	@scripts/bench.sh
