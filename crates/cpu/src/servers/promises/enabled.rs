@@ -284,6 +284,7 @@ impl Servers {
             Row { promise, deadline: None, cursor: 0 }
         });
         row.promise.forget(now.min(row.promise.zero_lag()));
+        row.promise.round_to(from, ROUNDED);
         let owes = matches!(state, State::Ready | State::Expired);
         let tolerance = ROUNDING + row.promise.time_of(ROUNDED);
         let changed = row.promise.change(from, &tail);

@@ -141,7 +141,11 @@ impl Promise {
 
     /// What the promise gives from one instant to another, in whole ns of work.
     pub(super) fn given(&self, from: u64, until: u64) -> u64 {
-        let (mut t, mut sum) = (from, 0);
+        u64::try_from(self.given_work(from, until) >> 56).unwrap_or(u64::MAX)
+    }
+
+    fn given_work(&self, from: u64, until: u64) -> u128 {
+        let (mut t, mut sum) = (from, 0u128);
         let steps = self.steps.iter().copied().chain(core::iter::once((u64::MAX, self.rest)));
         for (end, share) in steps {
             let end = end.min(until);
@@ -150,7 +154,18 @@ impl Promise {
                 t = end;
             }
         }
-        u64::try_from(sum >> 56).unwrap_or(u64::MAX)
+        sum
+    }
+
+    /// Has the promise used up no further than `from` when only rounding, of so many ns of work, is beyond: where
+    /// the share is nothing for a while, a nanosecond of work moves the zero-lag time by all of that.
+    pub(super) fn round_to(&mut self, from: u64, rounded: u64) {
+        if from < self.zero_lag {
+            let beyond = self.given_work(from, self.zero_lag).saturating_add(self.carry);
+            if beyond <= work(rounded) {
+                (self.zero_lag, self.carry) = (from, beyond);
+            }
+        }
     }
 
     /// The instant up to which `more` work uses the promise up, and the work beyond it.
@@ -216,6 +231,20 @@ mod tests {
         assert_eq!((p.gives(3), p.at(40)), (46, ALL / 2));
         p.move_back(5);
         assert_eq!(p.gives(3), 41);
+    }
+
+    #[test]
+    fn rounding_does_not_use_up_time_without_a_share() {
+        let mut p = Promise::starting(0, 0);
+        p.change(0, &Tail { steps: [(20, ALL / 2), (1000, 0), (0, 0)], rest: ALL });
+        p.executed(11);
+        p.round_to(20, 0);
+        assert_eq!((p.zero_lag(), p.gives(1)), (1001, 1002));
+        p.round_to(20, 1);
+        assert_eq!((p.zero_lag(), p.gives(1)), (20, 1002));
+        // Nothing is forgotten: another share from there on has to give it.
+        p.change(20, &Tail { rest: ALL / 4, ..Tail::default() });
+        assert_eq!(p.gives(1), 28);
     }
 
     #[test]
