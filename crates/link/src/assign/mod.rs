@@ -61,8 +61,8 @@ pub trait Assigner {
 
     /// The deadline of the next packet of the aggregate, of `wire` bytes, released at `release`.
     ///
-    /// Releases do not decrease between calls. Deadlines of safe rules do not decrease either
-    /// (Theorem 1), so best-effort packets never overtake each other.
+    /// Releases do not decrease between calls, nor do deadlines of safe rules between restarts
+    /// (Theorem 1). Best-effort packets never overtake each other.
     fn assign(&mut self, release: Time, wire: u32) -> Time;
 
     /// Forgets all earlier packets: nothing waits and the wire is idle.
