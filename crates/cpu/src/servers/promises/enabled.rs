@@ -1,11 +1,13 @@
 //! Promises beside the servers, and the assertions.
 
+mod sum;
+
 use alloc::vec::Vec;
 
 use super::super::bandwidth::Bandwidth;
 use super::super::server::{Kind, Server, State};
 use super::super::{Basis, Servers, Sizing, Transition};
-use super::promise::{ALL, Fine, Promise, Tail};
+use super::promise::{Fine, Promise, Tail};
 use crate::{Policy, Reservation, Share};
 
 /// What rounding moves instants by, in ns: budgets and periods are whole. A deadline that moved later by
@@ -19,8 +21,6 @@ const ROUNDED: u64 = 8;
 /// Steps of one promise from which on nothing is asserted: on several CPUs a server may run thousands of
 /// periods ahead, and each leaves a step.
 const MOST_STEPS: usize = 128;
-/// Steps that are shorter are between instants that only rounding tells apart.
-const SHORTEST: u64 = 200;
 
 #[derive(Clone, Debug, Default, Hash)]
 pub(in super::super) struct Promises {
@@ -336,34 +336,5 @@ impl Servers {
             }
             _ => row.deadline = None,
         }
-    }
-
-    /// 2. Sum, from `from` on. One pass over the steps of all, as there may be hundreds.
-    fn assert_sum(&mut self, now: u64, from: u64) {
-        let cpus = u128::from(self.cpus);
-        // Shares in the ledger and limits are rounded to 2^-40.
-        let beyond = self.divided().minus(self.best_effort());
-        let rows = &mut self.promises.rows;
-        let count = rows.iter().flatten().count() as u128;
-        let most = ALL * cpus + ((count + 2) << 17) + (u128::from(beyond.0) << 16);
-        let mut at = Some(from);
-        while let Some(t) = at {
-            let (mut sum, mut greatest): (Fine, Fine) = (0, 0);
-            at = None;
-            for row in rows.iter_mut().flatten() {
-                let (share, until) = row.promise.seek(&mut row.cursor, t);
-                sum += share;
-                greatest = greatest.max(share);
-                at = earlier(at, until);
-            }
-            assert!(
-                at.is_some_and(|next| next < t.saturating_add(SHORTEST))
-                    || sum + greatest * (cpus - 1) <= most,
-                "promises add up to {} per mille of {cpus} CPUs at {t}, now {now}: {:#?}",
-                (sum + greatest * (cpus - 1)) * 1000 / ALL,
-                rows.iter().flatten().map(|r| &r.promise).collect::<Vec<_>>()
-            );
-        }
-        rows.iter_mut().flatten().for_each(|row| row.cursor = 0);
     }
 }
