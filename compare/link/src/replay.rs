@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use laxity_core::{FlowId, Time};
+use laxity_kernel::bounded_slack::BoundedSlack;
+use laxity_link::pipeline::Pipeline;
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Control, Traffic, simulate, simulate::Unobserved};
+use laxity_sim::{
+    Arrival, Control, PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy,
+};
 
 use crate::family::Packet;
 use crate::runs::Run;
@@ -26,7 +30,17 @@ pub struct Apart {
     pub simulated: u64,
 }
 
-/// Means of each flow in us, simulated.
+/// Means of each flow in us, simulated: what the qdisc decides, and what the policy of this name
+/// decides. They differ under `slack`, which the qdisc bounds more coarsely.
+#[derive(Debug)]
+pub struct Simulated {
+    /// By the qdisc's rules.
+    pub qdisc: BTreeMap<String, u64>,
+    /// By the simulator's policy.
+    pub policy: BTreeMap<String, u64>,
+}
+
+/// Simulates the trace, each packet at the instant at which it was sent live.
 ///
 /// # Errors
 /// When the log does not belong to the trace, or the policy cannot be simulated.
@@ -35,7 +49,7 @@ pub fn means(
     policy: &str,
     trace: &[Packet],
     log: &[u8],
-) -> Result<BTreeMap<String, u64>, String> {
+) -> Result<Simulated, String> {
     if log.len() != trace.len() * 4 {
         return Err(format!("the log has {} entries for {} packets", log.len() / 4, trace.len()));
     }
@@ -51,13 +65,24 @@ pub fn means(
         });
     }
     let traffic = Traffic::Recorded(Arc::new(arrivals));
-    let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())
+    let control = Control::default();
+    let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &control)
         .map_err(|e| e.to_string())?;
-    let flows = run.result(scenario).flows;
-    Ok(flows
-        .into_iter()
-        .filter_map(|(name, flow)| Some((name, (flow.mean_ms? * 1000.0) as u64)))
-        .collect())
+    let by_policy = means_of(&run, scenario);
+    if policy != "slack" {
+        return Ok(Simulated { qdisc: by_policy.clone(), policy: by_policy });
+    }
+    let setup = scenario.setup();
+    let bounded = Pipeline::new(&setup, BoundedSlack::new(&setup)).map_err(|e| e.to_string())?;
+    let named = (policy, bounded);
+    let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
+        .map_err(|e| e.to_string())?;
+    Ok(Simulated { qdisc: means_of(&run, scenario), policy: by_policy })
+}
+
+fn means_of(run: &PolicyRun, scenario: &Scenario) -> BTreeMap<String, u64> {
+    let flows = run.result(scenario).flows.into_iter();
+    flows.filter_map(|(name, flow)| Some((name, (flow.mean_ms? * 1000.0) as u64))).collect()
 }
 
 /// The flows whose live mean is further from the simulated one than the tolerance.

@@ -8,6 +8,7 @@
 //! loader comes with the feature `kernel`.
 #![forbid(unsafe_code)]
 
+pub mod bounded_slack;
 pub mod counts;
 pub mod cpu;
 #[cfg(feature = "kernel")]

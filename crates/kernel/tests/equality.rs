@@ -111,7 +111,7 @@ impl Assigner for Segments {
 fn policy(name: &str, setup: &Setup) -> Box<dyn LinkPolicy> {
     // The kernel remembers fewer packets than the default.
     if name == "slack" {
-        let slack = support::bounded_slack::BoundedSlack::new(setup);
+        let slack = laxity_kernel::bounded_slack::BoundedSlack::new(setup);
         return Box::new(Pipeline::new(setup, slack).expect("a pipeline"));
     }
     let curve = |name| registry::curve(name, setup).expect("a curve").expect("with pieces");

@@ -20,5 +20,5 @@ pub use arrivals::{Arrival, Arrivals, Merge};
 pub use engine::{Control, Ending, Observer, run};
 pub use measure::Measure;
 pub use random::Random;
-pub use simulate::{PolicyRun, SimulationError, Traffic, simulate, simulate_all};
+pub use simulate::{PolicyRun, SimulationError, Traffic, simulate, simulate_all, simulate_policy};
 pub use source::Generator;

@@ -222,14 +222,44 @@ pub fn simulate<O: Observer>(
     extra: &mut O,
     control: &Control,
 ) -> Result<PolicyRun, SimulationError> {
+    let decide = |setup: &Setup, drive: Drive<'_, Both<'_, '_, Measure, O>>| {
+        registry::visit(policy, setup, drive).map_err(|e| named(scenario, e))
+    };
+    driven(scenario, policy, seed, traffic, extra, control, decide)
+}
+
+/// Like [`simulate`], with a policy that the registry does not hold; `name` is its name in results.
+///
+/// # Errors
+/// See [`SimulationError`].
+pub fn simulate_policy<P: LinkPolicy + Send + 'static, O: Observer>(
+    scenario: &Scenario,
+    (name, policy): (&str, P),
+    seed: u64,
+    traffic: &Traffic,
+    extra: &mut O,
+    control: &Control,
+) -> Result<PolicyRun, SimulationError> {
+    driven(scenario, name, seed, traffic, extra, control, |_, drive| Ok(drive.visit(policy)))
+}
+
+fn driven<O: Observer>(
+    scenario: &Scenario,
+    name: &str,
+    seed: u64,
+    traffic: &Traffic,
+    extra: &mut O,
+    control: &Control,
+    drive: impl FnOnce(&Setup, Drive<'_, Both<'_, '_, Measure, O>>) -> Result<Ending, SimulationError>,
+) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
     let setup = scenario.setup();
     let duration_ns = traffic.duration().0;
     let mut measure = Measure::new(scenario.flow_count(), duration_ns);
     let observer = Both(&mut measure, extra);
-    let drive = Drive { scenario, setup: &setup, seed, traffic, observer, control };
-    let ending = registry::visit(policy, &setup, drive).map_err(|e| named(scenario, e))?;
-    let policy = policy.to_owned();
+    let parts = Drive { scenario, setup: &setup, seed, traffic, observer, control };
+    let ending = drive(&setup, parts)?;
+    let policy = name.to_owned();
     Ok(PolicyRun { policy, seed, measure, ending, duration_ns })
 }
 

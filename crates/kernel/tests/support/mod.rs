@@ -1,7 +1,6 @@
 //! The C headers as a program of their own, compiled with sanitizers, spoken to through pipes: no
 //! unsafe code is needed to compare them with the Rust policies.
 
-pub mod bounded_slack;
 pub mod headers;
 
 use laxity_kernel::Plan;

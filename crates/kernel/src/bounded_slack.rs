@@ -1,5 +1,9 @@
-//! The twin of `slack.h`: the same bounds of queued and of future work, in Rust, as a discipline of
-//! the pipeline.
+//! `slack` as the qdisc decides it: the reference model of `slack.h`.
+//!
+//! A BPF program has no room for the exact search of [`laxity_link::slack`]. The qdisc bounds queued
+//! work by buckets of deadlines and each flow's future work by two token buckets (by the line through
+//! its steps where the flow is periodic). Its slack is never above the exact one, so best effort
+//! waits longer and real time less; `compare/link` prints by how much.
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_curve::Envelope;
@@ -69,6 +73,10 @@ pub struct BoundedSlack {
 }
 
 impl BoundedSlack {
+    /// The discipline for the flows of a link that Plan accepts.
+    ///
+    /// # Panics
+    /// When the longest deadline is `u64::MAX` ns.
     pub fn new(setup: &Setup) -> BoundedSlack {
         let mut deadlines: Vec<u64> = setup.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
