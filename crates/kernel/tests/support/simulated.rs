@@ -77,7 +77,9 @@ impl Life {
 
     fn block(&mut self) {
         if std::mem::take(&mut self.awake) {
-            self.steps.push(Step::Run(std::mem::take(&mut self.executed)));
+            // A task that blocks before it executed anything was awake all the same: a part of the run may
+            // begin with the decision for it, and the simulator knows no job of no length.
+            self.steps.push(Step::Run(std::mem::take(&mut self.executed).max(Span(1))));
         }
     }
 

@@ -30,6 +30,7 @@ echo 175 >$groups/one/cpu.weight
 for many in 1 2 3 4 5 6 7 8; do sleep 0.1$many; done
 for many in 1 2 3; do sleep 0.2$many; done
 for many in 3 5 7; do sleep 0.0$many; done
+for many in 1 2 3 4 5 6 7 8 9; do sleep 0.02$many; done
 wait
 echo "== $policy"
 cat /tmp/lost /tmp/first /tmp/second
