@@ -2,7 +2,7 @@
 
 use laxity_link::buffer::DropReason;
 
-/// Buckets of delay, `LX_DELAYS`.
+/// Buckets of delay, `LX_DELAY_BUCKETS`.
 const DELAYS: usize = 128;
 /// `LX_DELAY_SHIFT`.
 const SHIFT: u32 = 10;
@@ -19,7 +19,7 @@ pub struct Counts {
     /// Sent, in bytes of length.
     pub bytes: u64,
     /// Real-time packets whose transmission ended after their deadline.
-    pub late: u64,
+    pub deadline_misses: u64,
     /// Of the packets sent, real-time ones beyond their envelope that travelled as best effort.
     pub demoted: u64,
     /// Sum of the delays of all but these, from arrival to the end of transmission, in ns.
@@ -48,7 +48,7 @@ impl Counts {
         Some(Counts {
             packets: next(),
             bytes: next(),
-            late: next(),
+            deadline_misses: next(),
             demoted: next(),
             delay_sum: next(),
             delay_max: next(),

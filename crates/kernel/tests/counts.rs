@@ -16,7 +16,7 @@ fn delays_of_demoted_packets_are_kept_apart() {
     let Some(words) = headers::ask("counts.c", input) else { return };
     let bytes = words.iter().flat_map(|word| word.parse::<u64>().expect("a number").to_ne_bytes());
     let counts = Counts::read(&bytes.collect::<Vec<u8>>()).expect("as many words");
-    assert_eq!((counts.packets, counts.bytes, counts.late), (4, 1000, 1));
+    assert_eq!((counts.packets, counts.bytes, counts.deadline_misses), (4, 1000, 1));
     assert_eq!((counts.delay_sum, counts.delay_max), (8_000, 5_000));
     assert_eq!(counts.quantile(1000), Some(5_000));
     assert_eq!(counts.delays().map(|(_, n)| n).sum::<u64>(), 2);

@@ -23,7 +23,7 @@ fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
     Some(text)
 }
 
-/// Fails for programs that grow: tried with `lx_write` as a static function, which is verified again
+/// Fails for programs that grow: tried with `lx_write_event` as a static function, which is verified again
 /// wherever it is called (97,651 instead of 18,177 for `laxity_reserve`, and a second more of CPU time
 /// for each reservation).
 #[test]
@@ -44,9 +44,9 @@ fn is_kept(part: &str, jobs: &str) {
 /// and `down` leave no stall and no word in the kernel's log.
 ///
 /// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT`: 50 of 100 jobs are late,
-/// and answers take 1.3 ms), when budgets are not ended (`lx_conclude` without its timer: 999 ms of
+/// and answers take 1.3 ms), when budgets are not ended (`lx_decide` without its timer: 999 ms of
 /// 200), when only the innermost group counts (41 % where 5 are right), when any number of children inherit
-/// (`LX_ALL_TURNS` left out: 5 tasks), and when reservations are
+/// (`LX_MAX_ROTATION_NS` left out: 5 tasks), and when reservations are
 /// released 5 ms late: jobs end nowhere, and the kernel takes the scheduler away for a stall, as
 /// `status` then says.
 #[test]
@@ -163,7 +163,7 @@ fn a_lost_task_is_run_by_the_kernels_scheduler() {
 /// interrupts, which waits for its turn: beside packets that come and go by such timers themselves.
 ///
 /// Fails when the thread's turn is waited for once there has been an interrupt for it: without
-/// `lx_finish_timers` 3, 7 and 9 calls of 12,500 to 15,600 are late, by up to 650 us, and where a task goes
+/// `lx_run_pending_timers` 3, 7 and 9 calls of 12,500 to 15,600 are late, by up to 650 us, and where a task goes
 /// first without `dispatch` while the thread waits 1 of 5900, by 947; as it is none is, and the latest by 47.
 #[test]
 fn timers_do_not_wait_for_a_thread() {
@@ -228,8 +228,8 @@ fn berate_infers_and_policies_change_under_load() {
 ///
 /// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 18 ms on average),
 /// when a task seems to be kept where it is because the kernel keeps it there while it asks us
-/// (`lx_is_pinned` without the exception for the one that asks: 3.4 and 3.5 s of 7), and when processors
-/// that have work do not compare themselves (without `lx_even` one task has 4.2 s, the others 1.6).
+/// (`lx_is_migration_disabled` without the exception for the one that asks: 3.4 and 3.5 s of 7), and when processors
+/// that have work do not compare themselves (without `lx_load_balance` one task has 4.2 s, the others 1.6).
 fn reservations_are_kept_on(processors: usize, policy: &str) {
     let smp = ["--smp", &processors.to_string()];
     let Some(text) = run("cpus.sh", &[policy], &smp) else { return };
@@ -346,7 +346,7 @@ fn four_thousand_changes_on_one_processor_lose_no_task() {
 }
 
 /// Fails when a task is taken to a processor that it may not use, or from one that has not done
-/// with it yet (without `lx_is_late`; the kernel ends the scheduler for both).
+/// with it yet (without `lx_still_on_cpu`; the kernel ends the scheduler for both).
 #[test]
 fn six_thousand_changes_on_four_processors_lose_no_task() {
     changes_lose_no_task("4", "6000");
@@ -358,10 +358,10 @@ fn six_thousand_changes_on_four_processors_lose_no_task() {
 /// reservations are kept again from then on. Where nothing is promised, the task that has the nearer
 /// deadline is served at once beside two that pass a byte and two that compute.
 ///
-/// Fails when a timer that calls while another class has the CPU does not call again (`lx_is_taken`: 1.5 s
+/// Fails when a timer that calls while another class has the CPU does not call again (`lx_higher_class_runs`: 1.5 s
 /// instead of 0.6), when reservations make up for all that they lost (`lx_next_release`), when nobody looks whether
-/// who is in front sleeps (without `lx_notice` answers take up to 0.1 s), and when others than the next in order
-/// wait in the kernel's queue (without `lx_is_second` over 1 s).
+/// who is in front sleeps (without `lx_update_blocked` answers take up to 0.1 s), and when others than the next in order
+/// wait in the kernel's queue (without `lx_heap_is_second` over 1 s).
 fn what_is_not_told_is_found_out(policy: &str, told: bool) {
     let told = if told { "1" } else { "0" };
     let Some(text) = run("here.sh", &[policy, told], &[]) else { return };
@@ -405,8 +405,8 @@ fn what_is_told_is_the_same() {
 /// reserved beside it is kept. Of two that wake together the one with the nearer deadline goes first.
 ///
 /// Fails when `laxity_disable` takes a class that is lent for another policy (the reservation is gone), when what
-/// comes back is booked before its server is awake (`lx_after`: 2 s of 4 with nobody else there), and when a
-/// task may go before one that has the CPU next but not yet (`lx_has_it`: the short jobs take 4.8 ms).
+/// comes back is booked before its server is awake (`lx_charge_prev`: 2 s of 4 with nobody else there), and when a
+/// task may go before one that has the CPU next but not yet (`lx_current_on_cpu`: the short jobs take 4.8 ms).
 fn a_class_that_is_lent_is_none_of_its_own(policy: &str, told: bool) {
     let told = if told { "1" } else { "0" };
     let Some(text) = run("lent.sh", &[policy, told], &[]) else { return };
@@ -442,7 +442,7 @@ fn a_class_that_is_lent_is_none_of_its_own_where_all_is_told() {
 /// A reservation is kept while a thousand processes come and go, and once these are gone and the CPU was idle, a
 /// task answers beside two that compute as if they had never been: in less than a millisecond.
 ///
-/// Fails when the shares of those that have gone come back at their zero-lag times only (without `lx_forget_all`
+/// Fails when the shares of those that have gone come back at their zero-lag times only (without `lx_reset_lag_on_idle`
 /// 767 servers are there afterwards, and answers take 4.3 ms on average under `bebs`, 2.2 under `bebs-credit`).
 fn who_has_gone_takes_nothing(policy: &str) {
     let Some(text) = run("gone.sh", &[policy], &[]) else { return };

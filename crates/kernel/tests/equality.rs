@@ -18,7 +18,7 @@ use laxity_link::{LinkPolicy, Packet, Wire};
 use random::Random;
 use support::Step;
 
-/// As `LX_REMEMBERED`.
+/// As `LX_HISTORY_PACKETS`.
 const REMEMBERED: usize = 1024;
 
 fn bucket(burst: u64, rate: u64) -> Bucket {

@@ -148,8 +148,8 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
 }
 
 /// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
-/// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
-/// recorded: tried with `LX_TIMER`. Without `lx_takes_share` somebody joins before what was used is told.
+/// twice as long in the headers, and with `lx_reset_lag` left out; and when an event is not
+/// recorded: tried with `LX_TIMER`. Without `lx_wake_takes_share` somebody joins before what was used is told.
 /// Without `grouping.changes` the group's weight does not reach its
 /// task.
 #[test]

@@ -3,8 +3,8 @@
  * From a packet to the key that rules ask about: IPv4 and IPv6, behind VLAN tags or not. Nothing
  * of the packet is read when no rule asks for it.
  */
-#ifndef LAXITY_HEADERS_H
-#define LAXITY_HEADERS_H
+#ifndef LAXITY_QDISC_HEADERS_H
+#define LAXITY_QDISC_HEADERS_H
 
 #include <laxity/classify.h>
 
@@ -56,7 +56,7 @@ LX_INLINE u8 lx_has_ports(u8 protocol)
 	       protocol == UDP_LITE;
 }
 
-LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
+LX_INLINE void lx_ports(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at)
 {
 	u8 buffer[4];
 	const u8 *p;
@@ -71,7 +71,7 @@ LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
 	k->fields |= LX_SPORT | LX_DPORT;
 }
 
-LX_INLINE void lx_ipv4(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+LX_INLINE void lx_ipv4(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
 {
 	u8 buffer[IPV4_LENGTH];
 	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
@@ -88,7 +88,7 @@ LX_INLINE void lx_ipv4(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 
 		lx_ports(k, packet, at + (p[0] & 15) * 4);
 }
 
-LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+LX_INLINE void lx_ipv6(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
 {
 	u8 buffer[IPV6_LENGTH];
 	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
@@ -132,7 +132,7 @@ LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 
 }
 
 /* Reads what lies in one piece at `at` bytes from skb->data, as packets that are sent have it. */
-LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wanted)
+LX_INLINE u8 lx_linear_ipv4(struct lxl_packet_key *k, struct sk_buff *skb, u32 at, u32 wanted)
 {
 	u32 end = skb->len - skb->data_len;
 	const unsigned char *start = skb->data + at;
@@ -143,7 +143,7 @@ LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wa
 
 	if (at + IPV4_LENGTH > end)
 		return 0;
-	ip = bpf_rdonly_cast(start, lx_kernel_type(struct iphdr));
+	ip = bpf_rdonly_cast(start, bpf_core_type_id_kernel(struct iphdr));
 	first = *(const volatile u8 *)ip;
 	if (first >> 4 != 4)
 		return 1;
@@ -162,16 +162,16 @@ LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wa
 	length = (first & 15) * 4;
 	if (at + length + sizeof(u32) > end)
 		return 0;
-	ports = bpf_rdonly_cast(start + length, lx_kernel_type(struct udphdr));
+	ports = bpf_rdonly_cast(start + length, bpf_core_type_id_kernel(struct udphdr));
 	k->sport = __builtin_bswap16(ports->source);
 	k->dport = __builtin_bswap16(ports->dest);
 	k->fields |= LX_SPORT | LX_DPORT;
 	return 1;
 }
 
-LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
+LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *skb)
 {
-	struct lx_key key = {};
+	struct lxl_packet_key key = {};
 	struct bpf_dynptr packet;
 	u16 type = __builtin_bswap16(skb->protocol);
 	u32 at, i;
@@ -182,7 +182,7 @@ LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
 	if (!(rules->fields & LX_IN_HEADERS))
 		return lx_classify(rules, &key);
 	at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
-	if (type == ETH_P_IP && lx_plain_ipv4(&key, skb, at, rules->fields))
+	if (type == ETH_P_IP && lx_linear_ipv4(&key, skb, at, rules->fields))
 		return lx_classify(rules, &key);
 	if (bpf_dynptr_from_skb(skb, 0, &packet))
 		return lx_classify(rules, &key);

@@ -14,7 +14,7 @@
 
 /* The loader sets the length. */
 struct {
-	__uint(type, MAP_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct lx_slot);
@@ -22,7 +22,7 @@ struct {
 
 /* Text of the loader's, so that all there is to know of an instance goes when it does. */
 struct {
-	__uint(type, MAP_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, sizeof(u64));
@@ -56,7 +56,7 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
 #include "headers.h"
 
 struct lx_config config SEC(".data.config");
-struct lx_rules rules SEC(".data.rules");
+struct lxl_match_rules rules SEC(".data.rules");
 struct lx_counts counts[128] SEC(".data.counts");
 struct lx_pipeline pipeline SEC(".data.pipeline");
 
@@ -78,7 +78,7 @@ struct {
 	u32 applied;
 } state SEC(".data.state");
 
-#include "change.h"
+#include "plan_change.h"
 
 struct lx_arrival {
 	struct Qdisc *sch;
@@ -101,7 +101,7 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 
 /* Notes from when on one of the packets that wait could be sent: from `since`, or when the first of
  * them conforms. */
-LX_INLINE void lx_wait(struct Qdisc *sch, u64 since)
+LX_INLINE void lx_note_waiting(struct Qdisc *sch, u64 since)
 {
 	if (sch->q.qlen > pipeline.shaped)
 		lx_pace_waits(&link.pace, since);
@@ -123,9 +123,9 @@ int laxity_enqueue(u64 *ctx)
 
 	if (!sch->q.qlen && now > link.pace.clock.free) {
 		/* While packets wait, each departure looks. */
-		if (lx_change_waits())
-			lx_take_over(now);
-		lx_idle(&pipeline, &config);
+		if (lx_plan_change_pending())
+			lx_apply_plan_change(now);
+		lx_link_idle(&pipeline, &config);
 	}
 	flow = lx_flow_of(&rules, skb);
 	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
@@ -136,7 +136,7 @@ int laxity_enqueue(u64 *ctx)
 		return NET_XMIT_DROP;
 	}
 	sch->q.qlen++;
-	lx_wait(sch, now);
+	lx_note_waiting(sch, now);
 	sch->qstats.backlog += bytes;
 	skb = bpf_kptr_xchg(&packet->packet, skb);
 	/* A slot that was given away is empty. */
@@ -146,7 +146,7 @@ int laxity_enqueue(u64 *ctx)
 }
 
 /* The watchdog calls once; what it has been told already it need not be told again. */
-LX_INLINE void lx_call_at(struct Qdisc *sch, u64 at)
+LX_INLINE void lx_watchdog_at(struct Qdisc *sch, u64 at)
 {
 	if (link.armed == at)
 		return;
@@ -174,11 +174,11 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
-	if (lx_change_waits() && !lx_take_over(now))
-		lx_best_effort_yields(now);
+	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
+		lx_yield_to_realtime(now);
 	if (link.pace.clock.free > now) {
 		sch->qstats.overlimits++;
-		lx_call_at(sch, lx_resume_at());
+		lx_watchdog_at(sch, lx_resume_at());
 		return NULL;
 	}
 	if (config.rate) {
@@ -192,25 +192,24 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	if (!packet) {
 		/* All that waits is held back by its policer. */
 		link.pace.ready = LX_NEVER;
-		lx_wait(sch, now);
-		lx_idle(&pipeline, &config);
-		lx_call_at(sch, lx_next_event(&pipeline, &config));
+		lx_note_waiting(sch, now);
+		lx_link_idle(&pipeline, &config);
+		lx_watchdog_at(sch, lx_next_event(&pipeline, &config));
 		return NULL;
 	}
 	end = now;
 	if (config.rate) {
-		link.lasted =
-			lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
+		link.lasted = lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
 		end = now + link.lasted;
 	}
 	bytes = packet->bytes;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
 		      !packet->best_effort && end > packet->deadline, packet->demoted);
 	sch->q.qlen--;
-	lx_wait(sch, 0);
+	lx_note_waiting(sch, 0);
 	sch->qstats.backlog -= bytes;
 	skb = bpf_kptr_xchg(&packet->packet, NULL);
-	lx_left(&pipeline, &config, slot, packet);
+	lx_packet_departed(&pipeline, &config, slot, packet);
 	if (skb)
 		bpf_qdisc_bstats_update(sch, skb);
 	return skb;
@@ -221,7 +220,7 @@ int laxity_init(u64 *ctx)
 {
 	struct Qdisc *sch = (void *)ctx[0];
 	struct net_device *dev = sch->dev_queue->dev;
-	struct lx_change *change;
+	struct lxl_plan_change *change;
 	u32 plan, entry;
 
 	if (sch->handle != own.handle || dev->ifindex != own.ifindex ||
@@ -230,7 +229,7 @@ int laxity_init(u64 *ctx)
 	if (state.attached)
 		return -EBUSY;
 	plan = wanted;
-	entry = plan % LX_CHANGES;
+	entry = plan % LX_PLANS;
 	change = bpf_map_lookup_elem(&changes, &entry);
 	if (!change)
 		return -EINVAL;
@@ -238,7 +237,7 @@ int laxity_init(u64 *ctx)
 	link.pace.ready = LX_NEVER;
 	state.applied = plan;
 	sch->limit = own.slots;
-	lx_adopt(change);
+	lx_install_plan(change);
 	lx_pipeline_reset(&pipeline, &config);
 	return 0;
 }
@@ -249,7 +248,7 @@ void laxity_reset(u64 *ctx)
 {
 	u32 i;
 
-	for (i = lx_zero; i < config.slots && lx_may_loop; i++) {
+	for (i = lx_zero; i < config.slots && can_loop; i++) {
 		struct lx_slot *packet = lx_slot(i);
 		struct sk_buff *skb;
 

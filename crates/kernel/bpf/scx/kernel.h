@@ -13,14 +13,15 @@ typedef _Bool bool;
 
 #define __weak __attribute__((weak))
 
-/* Whether the running kernel has a function that is declared __weak. */
-#define lx_has(function) (!!(function))
+/* As in libbpf and in the kernel. */
+#define bpf_ksym_exists(sym) (!!(sym))
+#define bpf_core_field_exists(field) __builtin_preserve_field_info(field, BPF_FIELD_EXISTS)
+#define bpf_core_enum_value(type, value)                                                           \
+	__builtin_preserve_enum_value(*(typeof(type) *)value, BPF_ENUMVAL_VALUE)
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
-/* Whether the running kernel's structure has a field. */
-#define lx_has_field(field) __builtin_preserve_field_info(field, 2)
-
-/* Read or written by others at the same time. */
-#define LX_SEEN(x) (*(volatile typeof(x) *)&(x))
+enum { BPF_FIELD_EXISTS = 2, BPF_ENUMVAL_VALUE = 1 };
 
 enum {
 	ENOENT = 2,
@@ -31,7 +32,7 @@ enum {
 };
 
 enum { BPF_MAP_TYPE_RINGBUF = 27, BPF_RB_NO_WAKEUP = 1 };
-enum { MAP_TASK_STORAGE = 29, MAP_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
+enum { BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_MAP_TYPE_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
 
 enum {
@@ -47,17 +48,15 @@ enum {
 	SCX_KICK_PREEMPT = 1 << 1,
 	HRTIMER_SOFTIRQ = 8,
 	SCHED_IDLE = 5,
-	/* Priorities below this are of classes for real time. */
-	LX_REAL_TIME = 100,
+	MAX_RT_PRIO = 100,
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_ENQ_WAKEUP (1ULL << 0)
-/* Nobody else is there: who wants it to run must make the CPU look again. */
+/* No other task is runnable: the scheduler must reschedule the CPU if this one is to run. */
 #define SCX_ENQ_LAST (1ULL << 41)
-/* Before those that wait in a queue; its number is that of the running kernel. */
+/* Its value differs between kernels: read it with bpf_core_enum_value(). */
 enum scx_enq_flags { SCX_ENQ_HEAD = 1 << 4 };
-#define lx_enq_head __builtin_preserve_enum_value(*(enum scx_enq_flags *)SCX_ENQ_HEAD, 1)
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
 /* Of the CPU in the low bits. */

@@ -8,7 +8,7 @@
 #define LAXITY_SCX_RECORD_H
 
 /* As laxity_kernel::cpu::record has them; said is what a and b are, and slot where it is no task. */
-enum lx_what {
+enum lx_event_kind {
 	/* A task has a server of its own: weight, what was learnt of it. */
 	LX_JOINED,
 	/* A task is in the server of a reservation: its number. */
@@ -54,7 +54,7 @@ struct {
 } events SEC(".maps");
 
 /* Not a part of those that call it, whose stacks are full. */
-LX_CALLED u32 lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
+LX_GLOBAL_FN u32 lx_write_event(u64 which, u64 now, u32 slot, u64 a, u64 b)
 {
 	struct lx_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	struct lx_task *t;
@@ -63,7 +63,7 @@ LX_CALLED u32 lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
 		__sync_fetch_and_add(&recording.lost, 1);
 		return 0;
 	}
-	t = slot < LX_TASKS ? lx_task_at(slot) : NULL;
+	t = slot < LX_MAX_TASKS ? lx_task_at(slot) : NULL;
 	e->at = now;
 	e->what = which;
 	e->cpu = which >> 32;
@@ -78,8 +78,8 @@ LX_CALLED u32 lx_write(u64 which, u64 now, u32 slot, u64 a, u64 b)
 
 LX_INLINE void lx_record(u32 what, const struct lx_cpu *c, u64 now, u32 slot, u64 a, u64 b)
 {
-	if (now < LX_SEEN(recording.until))
-		lx_write(what | (u64)c->cpu << 32, now, slot, a, b);
+	if (now < READ_ONCE(recording.until))
+		lx_write_event(what | (u64)c->cpu << 32, now, slot, a, b);
 }
 
 #endif

@@ -6,12 +6,12 @@
 #ifndef LAXITY_SCX_RESERVATIONS_H
 #define LAXITY_SCX_RESERVATIONS_H
 
-#define LX_RESERVATIONS 256
+#define LX_MAX_RESERVATIONS 256
 /* Tasks of a reservation take turns, a budget each, so one of n that compute waits n periods. The kernel
  * takes a scheduler away that lets a task wait for 30 s: nobody shall wait for so long, in ns. */
-#define LX_ALL_TURNS 20000000000ULL
+#define LX_MAX_ROTATION_NS 20000000000ULL
 /* In place of a reservation that a task shall be of: none. */
-#define LX_RELEASE (~0U)
+#define LX_PENDING_RELEASE (~0U)
 
 struct lx_reservation {
 	u64 budget;
@@ -19,7 +19,7 @@ struct lx_reservation {
 	u32 cpu;
 	/* Its server there. Tasks that are on their way to it count as members. */
 	u32 server;
-	u32 used;
+	u32 in_use;
 	/* Children are of it too. */
 	u32 inherit;
 	/* The first task, for people. */
@@ -29,8 +29,8 @@ struct lx_reservation {
 };
 
 struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, LX_RESERVATIONS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LX_MAX_RESERVATIONS);
 	__type(key, u32);
 	__type(value, struct lx_reservation);
 } reservations SEC(".maps");
@@ -49,34 +49,34 @@ LX_INLINE struct lx_reservation *lx_reservation_of(const struct lx_task *t)
 }
 
 /* The reservation that a task is of, or will be; zero for none. */
-LX_INLINE u32 lx_is_bound(const struct lx_task *t)
+LX_INLINE u32 lx_bound_reservation(const struct lx_task *t)
 {
 	u32 number = t->pending ? t->pending : t->reservation;
 
-	return number == LX_RELEASE ? 0 : number;
+	return number == LX_PENDING_RELEASE ? 0 : number;
 }
 
-LX_INLINE u32 lx_bound_to(const struct lx_task *t)
+LX_INLINE u32 lx_bound_cpu(const struct lx_task *t)
 {
-	struct lx_reservation *r = lx_reservation_at(lx_is_bound(t));
+	struct lx_reservation *r = lx_reservation_at(lx_bound_reservation(t));
 
-	return r ? r->cpu : t->home;
+	return r ? r->cpu : t->home_cpu;
 }
 
 /* Under the lock of its CPU: one task less is of a reservation, or on its way to it. With the last one
  * it ends. */
-LX_INLINE void lx_shed(struct lx_cpu *c, struct lx_reservation *r, u64 now)
+LX_INLINE void lx_reservation_put(struct lx_cpu *c, struct lx_reservation *r, u64 now)
 {
 	struct lx_server *s = lx_server(&c->servers, r->server);
 
-	if (s->members && !--s->members) {
-		lx_dissolve(&c->servers, now, r->server);
-		r->used = 0;
+	if (s->nr_members && !--s->nr_members) {
+		lx_server_destroy(&c->servers, now, r->server);
+		r->in_use = 0;
 	}
 }
 
 /* One that was to come will not. */
-LX_INLINE void lx_drop(u32 number)
+LX_INLINE void lx_reservation_cancel(u32 number)
 {
 	struct lx_reservation *r = lx_reservation_at(number);
 	u64 now = bpf_ktime_get_ns();
@@ -85,12 +85,12 @@ LX_INLINE void lx_drop(u32 number)
 	c = r ? lx_cpu(r->cpu) : NULL;
 	if (!c || !lx_lock(&c->lock))
 		return;
-	lx_shed(c, r, lx_charge(c, now));
+	lx_reservation_put(c, r, lx_charge_current(c, now));
 	lx_unlock(&c->lock);
 }
 
 /* A child of a task whose reservation passes on, to as many as can take turns. */
-LX_INLINE void lx_inherit(struct lx_task *t)
+LX_INLINE void lx_reservation_inherit(struct lx_task *t)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct lx_task *from = lx_task_of(parent, NULL);
@@ -101,14 +101,14 @@ LX_INLINE void lx_inherit(struct lx_task *t)
 
 	if (!from)
 		return;
-	number = lx_is_bound(from);
+	number = lx_bound_reservation(from);
 	r = number ? lx_reservation_at(number) : NULL;
 	c = r ? lx_cpu(r->cpu) : NULL;
 	if (!c || !r->inherit || !lx_lock(&c->lock))
 		return;
 	s = lx_server(&c->servers, r->server);
-	if (r->used && s->members && (s->members + 1) * r->period <= LX_ALL_TURNS) {
-		s->members++;
+	if (r->in_use && s->nr_members && (s->nr_members + 1) * r->period <= LX_MAX_ROTATION_NS) {
+		s->nr_members++;
 		t->pending = number;
 	}
 	lx_unlock(&c->lock);

@@ -85,7 +85,7 @@ impl Policy {
     }
 
     /// The share of each CPU that reservations leave.
-    pub fn kept(&self) -> Share {
+    pub fn best_effort_min(&self) -> Share {
         self.rules.least_best_effort
     }
 

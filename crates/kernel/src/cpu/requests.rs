@@ -1,4 +1,4 @@
-//! What is asked of the running scheduler, as `bpf/scx/requests.h` has it.
+//! What is asked of the running scheduler, as `bpf/scx/control.h` has it.
 
 use std::time::Duration;
 
@@ -43,8 +43,8 @@ pub(super) struct Entry {
 pub(super) struct Report {
     pub cpu: CpuStatus,
     pub members: u64,
-    pub late: u64,
-    pub latest: u64,
+    pub deadline_misses: u64,
+    pub max_lateness_ns: u64,
     pub pid: Option<u32>,
 }
 
@@ -53,13 +53,13 @@ pub(super) struct Request {
     pub wish: Wish,
     pub cpu: u32,
     /// If it cannot begin at once, it shall begin later.
-    pub patient: bool,
+    pub deferrable: bool,
 }
 
 impl Request {
     /// That only names a task.
     fn about(pid: u32) -> Request {
-        Request { wish: Wish::nothing(pid), cpu: 0, patient: false }
+        Request { wish: Wish::nothing(pid), cpu: 0, deferrable: false }
     }
 }
 
@@ -93,9 +93,9 @@ impl Attendant {
     }
 
     /// What was worst on each CPU is counted from now on.
-    pub(super) fn count_anew(&self) -> Result<(), CpuError> {
+    pub(super) fn reset_worst_cases(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
-            self.report_and(cpu, 0, true)?;
+            self.report_and_reset(cpu, 0, true)?;
         }
         Ok(())
     }
@@ -105,11 +105,11 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, patient } = request;
+        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, deferrable } = request;
         let mut image = Image::default();
         image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
         image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
-        image.u32(0).u32(u32::MAX).u32((*patient).into()).u32(0);
+        image.u32(0).u32(u32::MAX).u32((*deferrable).into()).u32(0);
         let mut context = image.into_bytes();
         self.call(name, &mut context)?;
         match word(&context, 44) {
@@ -149,16 +149,16 @@ impl Attendant {
 
     /// About a CPU, and a reservation unless its number is zero.
     pub(super) fn report(&self, cpu: u32, reservation: u32) -> Result<Report, CpuError> {
-        self.report_and(cpu, reservation, false)
+        self.report_and_reset(cpu, reservation, false)
     }
 
     /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
-    fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
+    fn report_and_reset(&self, cpu: u32, reservation: u32, reset: bool) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
         });
-        image.u64(anew.into()).u64(0);
+        image.u64(reset.into()).u64(0);
         let mut context = image.into_bytes();
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
@@ -172,15 +172,15 @@ impl Attendant {
                 load: at(1),
                 servers: at(2),
                 switches: at(3),
-                taken: at(4),
+                steals: at(4),
                 overrun: at(5),
                 late_release: at(6),
-                late: if reservation == 0 { at(8) } else { 0 },
-                latest: if reservation == 0 { at(9) } else { 0 },
+                deadline_misses: if reservation == 0 { at(8) } else { 0 },
+                max_lateness_ns: if reservation == 0 { at(9) } else { 0 },
             },
             members: at(7),
-            late: at(8),
-            latest: at(9),
+            deadline_misses: at(8),
+            max_lateness_ns: at(9),
             pid: Some(word(&context, 8 + 8 * 11)).filter(|pid| *pid != 0),
         })
     }
@@ -241,7 +241,7 @@ impl Attendant {
     /// Another policy for all tasks.
     pub(super) fn change(&self, policy: &Policy) -> Result<(), CpuError> {
         let mut image = Image::default();
-        image.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(policy.number()).u32(0);
+        image.bytes(&policy.rules()?.image()).u64(policy.best_effort_min().0).u32(policy.number()).u32(0);
         let mut context = image.into_bytes();
         self.call(CHANGE, &mut context)?;
         let changed = word(&context, context.len() - 4);

@@ -1,4 +1,4 @@
-//! The rules of a policy as `struct lx_rules` of `bpf/include/laxity/servers.h`.
+//! The rules of a policy as `struct lxc_policy_params` of `bpf/include/laxity/servers.h`.
 
 use std::fmt;
 

@@ -24,13 +24,13 @@ use service::Service;
 use shares::Shares;
 use slack::Slack;
 
-/// Real-time flows of one link, `LX_FLOWS`.
+/// Real-time flows of one link, `LX_MAX_FLOWS`.
 pub const MOST_FLOWS: usize = 64;
-/// Different relative deadlines, `LX_CLASSES`.
+/// Different relative deadlines, `LX_DEADLINE_CLASSES`.
 pub const MOST_CLASSES: usize = 32;
-/// Best-effort classes, `LX_BEST`.
+/// Best-effort classes, `LX_BEST_EFFORT_CLASSES`.
 pub const MOST_BEST_EFFORT: usize = 16;
-/// Token buckets of one flow, `LX_BUCKETS`.
+/// Token buckets of one flow, `LX_MAX_BUCKETS`.
 pub const MOST_BUCKETS: usize = 4;
 
 /// Products and differences of the programs stay below 2^62; each of their terms below this.
@@ -67,7 +67,7 @@ pub struct Plan {
     pub rule: Rule,
     /// `struct lx_config`.
     pub config: Vec<u8>,
-    /// `struct lx_rules`.
+    /// `struct lxl_match_rules`.
     pub rules: Vec<u8>,
     /// Packets that can wait.
     pub slots: u32,

@@ -7,7 +7,7 @@ use laxity_scenario::model::{Match, Prefix, Scenario};
 use super::PlanError;
 use crate::image::Image;
 
-/// `LX_RULES`.
+/// `LX_MAX_RULES`.
 const MOST_RULES: usize = 128;
 const CODE_POINTS: usize = 64;
 
@@ -24,7 +24,7 @@ mod field {
     pub(super) const IPV6: u32 = 1 << 8;
 }
 
-/// `struct lx_rules`.
+/// `struct lxl_match_rules`.
 pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let best_effort = scenario.best_effort.iter().map(|c| &c.matches);
@@ -74,7 +74,7 @@ fn fields(rule: &Match) -> u32 {
         | ask(six(&rule.src) || six(&rule.dst), field::IPV6)
 }
 
-/// `struct lx_rule`.
+/// `struct lxl_match_rule`.
 fn write(image: &mut Image, flow: u32, rule: &Match) {
     for prefix in [&rule.src, &rule.dst] {
         let (address, mask) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);

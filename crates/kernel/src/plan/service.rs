@@ -6,9 +6,9 @@ use laxity_link::assign::{Assigner, Exact};
 use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::image::Image;
 
-/// `LX_PIECES`.
+/// `LX_MAX_PIECES`.
 const MOST_PIECES: usize = 16;
-/// `LX_REMEMBERED`.
+/// `LX_HISTORY_PACKETS`.
 pub const REMEMBERED: usize = 1024;
 /// `LX_RANGE`.
 const RANGE: u64 = 1 << 62;

@@ -7,7 +7,7 @@ use laxity_link::setup::{RealtimeFlow, Setup};
 use super::{MOST_CLASSES, MOST_FLOWS, PlanError, TERM};
 use crate::image::Image;
 
-/// `LX_DUE`.
+/// `LX_SLACK_BUCKETS`.
 const DUE: u64 = 64;
 
 /// `struct lx_slack_flow`.

@@ -11,7 +11,7 @@ use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
 
-/// Texts and plans are kept for as many changes, `LX_CHANGES`.
+/// Texts and plans are kept for as many changes, `LX_PLANS`.
 pub(super) const CHANGES: u32 = 4;
 /// Numbers of flows and classes in a change.
 const NUMBERS: usize = 128;
@@ -61,7 +61,7 @@ impl Room {
     }
 }
 
-/// `struct lx_change`: a plan, and the new numbers of the old flows.
+/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows.
 pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
     let mut bytes = [&plan.config[..], &plan.rules[..]].concat();
     let numbers = to.iter().copied().chain(std::iter::repeat(0)).take(NUMBERS);

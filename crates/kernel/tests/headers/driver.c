@@ -90,12 +90,12 @@ int main(void)
 			packet = lx_dequeue(&pipeline, &config, now, &slot);
 			if (!packet) {
 				if (pipeline.head == LX_NONE)
-					lx_idle(&pipeline, &config);
+					lx_link_idle(&pipeline, &config);
 				printf("n %llu\n", lx_next_event(&pipeline, &config));
 				break;
 			}
 			printf("d %llu %llu\n", packet->packet, packet->deadline);
-			lx_left(&pipeline, &config, slot, packet);
+			lx_packet_departed(&pipeline, &config, slot, packet);
 			break;
 		case 2:
 			printf("c %llu\n",

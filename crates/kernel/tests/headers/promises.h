@@ -25,12 +25,12 @@ static void promises_begin_anew(u64 now);
 static void promises_advance(u64 now);
 static void promises_move_back(u64 now, u64 excess);
 
-#define LX_SERVER_BEGINS(i) promise_begins(i)
-#define LX_SERVER_EXECUTES(s, ran) promise_executes(s, ran)
-#define LX_SERVER_COMPETES(i, at) promise_competes(i, at)
-#define LX_SERVERS_BEGIN_ANEW(now) promises_begin_anew(now)
-#define LX_SERVERS_ADVANCE(now) promises_advance(now)
-#define LX_SERVERS_MOVE_BACK(now, excess) promises_move_back(now, excess)
+#define LX_TEST_CREATED(i) promise_begins(i)
+#define LX_TEST_EXECUTED(s, ran) promise_executes(s, ran)
+#define LX_TEST_READY(i, at) promise_competes(i, at)
+#define LX_TEST_LAG_RESET(now) promises_begin_anew(now)
+#define LX_TEST_RELEASES_ADVANCED(now) promises_advance(now)
+#define LX_TEST_DEADLINES_REANCHORED(now, excess) promises_move_back(now, excess)
 
 #include <laxity/servers.h>
 
@@ -72,7 +72,7 @@ struct promise {
 };
 
 static struct lx_servers *promised;
-static struct promise promises[LX_SERVERS];
+static struct promise promises[LX_MAX_SERVERS];
 /* Whether one has changed since the sum was checked, and whether the driver has broken its part: nothing
  * is asserted from then on. */
 static int promises_changed, promises_void;
@@ -84,7 +84,8 @@ static void broken(const char *part, u32 i, u64 now, const char *how, ...)
 {
 	va_list values;
 
-	fprintf(stderr, "system %llu: promises: %s: server %u, now %llu: ", promises_system, part, i, now);
+	fprintf(stderr, "system %llu: promises: %s: server %u, now %llu: ", promises_system, part,
+		i, now);
 	va_start(values, how);
 	vfprintf(stderr, how, values);
 	va_end(values);
@@ -221,7 +222,8 @@ static u64 promise_gives(const struct promise *p, u64 left)
 /* In which time the least share about the zero-lag time gives so much work. */
 static u64 promise_time_of(const struct promise *p, u64 work)
 {
-	fine about[] = { promise_at(p, p->zero_lag ? p->zero_lag - 1 : 0), promise_at(p, p->zero_lag), p->rest };
+	fine about[] = { promise_at(p, p->zero_lag ? p->zero_lag - 1 : 0),
+			 promise_at(p, p->zero_lag), p->rest };
 	fine least = ALL, time;
 	u32 k;
 
@@ -244,12 +246,12 @@ static void promise_executes(const struct lx_server *s, u64 ran)
 {
 	struct promise *p = &promises[s - promised->server];
 
-	if (s->kind == LX_RATED || !ran)
+	if (s->kind == LX_RATE_BASED || !ran)
 		return;
-	promises_void |= ran > s->left || ran > promises_unreported;
+	promises_void |= ran > s->remaining_budget || ran > promises_unreported;
 	promises_unreported -= lx_min(ran, promises_unreported);
 	if (p->there)
-		p->zero_lag = promise_reach(p, lx_min(ran, s->left), &p->carry);
+		p->zero_lag = promise_reach(p, lx_min(ran, s->remaining_budget), &p->carry);
 }
 
 static void promise_competes(u32 i, u64 at)
@@ -261,9 +263,9 @@ static void promise_competes(u32 i, u64 at)
 /* When an expired server is released. */
 static u64 released_at(const struct lx_servers *q, u32 i)
 {
-	if (lx_heap_has(&q->expired, i))
-		return lx_heap_key(&q->expired, i) - q->advanced;
-	return lx_heap_has(&q->suspended, i) ? lx_heap_key(&q->suspended, i) : LX_NEVER;
+	if (lx_heap_contains(&q->expired, i))
+		return lx_heap_key(&q->expired, i) - q->release_advance;
+	return lx_heap_contains(&q->suspended, i) ? lx_heap_key(&q->suspended, i) : LX_NEVER;
 }
 
 /* The promise of a server as its state has it, and from when on. */
@@ -277,24 +279,26 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 
 	memset(to, 0, sizeof(*to));
 	if (s->state == LX_LEAVING) {
-		from = lx_heap_has(&q->returns, i) ? lx_max(s->back, now) : now;
+		from = lx_heap_contains(&q->reclaims, i) ? lx_max(s->reclaim_at, now) : now;
 		return p->there ? lx_min(from, used) : now;
 	}
 	if (s->kind == LX_HARD) {
-		to->rest = (((fine)s->declared_budget << 56) + s->declared_period - 1) / s->declared_period;
-		return lx_max(s->end, now);
+		to->rest = (((fine)s->declared_budget << 56) + s->declared_period - 1) /
+			   s->declared_period;
+		return lx_max(s->period_end, now);
 	}
 	from = !s->period ? now : lx_zero_lag(s, now);
 	if (s->state == LX_EXPIRED)
 		from = lx_max(released_at(q, i), now);
-	if (s->counted) {
+	if (s->active_weight) {
 		/* One that does not compete executes nothing before that, and needs nothing. */
 		to->step[0].until = from;
 		if (s->state != LX_EXPIRED && s->period) {
-			to->step[1].until = s->end;
+			to->step[1].until = s->period_end;
 			to->step[1].share = ((fine)s->budget << 56) / s->period;
 		}
-		share = ((fine)q->bandwidth.best_effort << 16) * lx_dividing(s) / lx_max(q->bandwidth.load, 1);
+		share = ((fine)q->bandwidth.best_effort_bw << 16) * lx_sharing_weight(s) /
+			lx_max(q->bandwidth.total_weight, 1);
 		limit = (fine)s->limited_rate << 16;
 		to->step[2].until = s->limited_until;
 		to->step[2].share = limit < share ? limit : share;
@@ -307,7 +311,8 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 
 static int are_checked(const struct lx_servers *q)
 {
-	return !promises_void && q->bandwidth.best_effort >= LX_LEAST_SHARE && q->bandwidth.load < 1 << 20;
+	return !promises_void && q->bandwidth.best_effort_bw >= LX_MIN_SHARE &&
+	       q->bandwidth.total_weight < 1 << 20;
 }
 
 /* 4. Clean instants. */
@@ -315,7 +320,7 @@ static void assert_clean(u64 now)
 {
 	u32 i;
 
-	for (i = 0; are_checked(promised) && i < promised->used; i++)
+	for (i = 0; are_checked(promised) && i < promised->nr_used; i++)
 		if (promised->server[i].state == LX_READY && promised->server[i].kind == LX_HARD)
 			broken("clean instants", i, now, "is pending while promises are set again");
 }
@@ -325,15 +330,16 @@ static void promises_set_anew(u64 now, int expired)
 	u32 i;
 
 	assert_clean(now);
-	for (i = 0; i < promised->used; i++) {
+	for (i = 0; i < promised->nr_used; i++) {
 		const struct lx_server *s = &promised->server[i];
 		struct promise *p = &promises[i];
 		struct tail to;
 		u64 from;
 
-		if (s->kind != LX_SHARED || s->state == LX_VACANT || s->state == LX_LEAVING || !p->there)
+		if (s->kind != LX_BEST_EFFORT || s->state == LX_VACANT || s->state == LX_LEAVING ||
+		    !p->there)
 			continue;
-		if (expired ? s->state != LX_EXPIRED : !s->counted)
+		if (expired ? s->state != LX_EXPIRED : !s->active_weight)
 			continue;
 		from = promise_tail(now, i, &to);
 		if (s->state != LX_READY) {
@@ -364,7 +370,7 @@ static void promises_move_back(u64 now, u64 excess)
 	u32 i, k;
 
 	assert_clean(now);
-	for (i = 0; i < promised->used; i++) {
+	for (i = 0; i < promised->nr_used; i++) {
 		const struct lx_server *s = &promised->server[i];
 		struct promise *p = &promises[i];
 
@@ -379,7 +385,8 @@ static void promises_move_back(u64 now, u64 excess)
 			p->deadline = s->deadline;
 		}
 		if (are_checked(promised) && released_at(promised, i) < now)
-			broken("clean instants", i, now, "is to be released at %llu", released_at(promised, i));
+			broken("clean instants", i, now, "is to be released at %llu",
+			       released_at(promised, i));
 	}
 	promises_changed = 1;
 }
@@ -391,7 +398,7 @@ static void promise_keep(u64 now, u32 i)
 	struct tail to;
 	u64 from, at, tolerance, gives;
 
-	if (s->state == LX_VACANT || s->kind == LX_RATED) {
+	if (s->state == LX_VACANT || s->kind == LX_RATE_BASED) {
 		promise_begins(i);
 		return;
 	}
@@ -408,20 +415,23 @@ static void promise_keep(u64 now, u32 i)
 	at = promise_change(p, from, &to);
 	promises_changed |= at != LX_NEVER;
 	if (at != LX_NEVER && at + tolerance < p->zero_lag)
-		broken("only later", i, now, "changes at %llu, before its zero-lag time %llu", at, p->zero_lag);
+		broken("only later", i, now, "changes at %llu, before its zero-lag time %llu", at,
+		       p->zero_lag);
 	if (s->state != LX_READY)
 		p->due = 0;
-	if (s->state == LX_EXPIRED && released_at(promised, i) + ROUNDING + promise_time_of(p, ROUNDED) < p->zero_lag)
+	if (s->state == LX_EXPIRED &&
+	    released_at(promised, i) + ROUNDING + promise_time_of(p, ROUNDED) < p->zero_lag)
 		broken("keys", i, now, "is released at %llu, before its zero-lag time %llu",
 		       released_at(promised, i), p->zero_lag);
 	if (s->state != LX_READY)
 		return;
-	gives = promise_gives(p, s->left > ROUNDED ? s->left - ROUNDED : 0);
+	gives = promise_gives(p, s->remaining_budget > ROUNDED ? s->remaining_budget - ROUNDED : 0);
 	if (s->deadline + ROUNDING + ((gives - p->zero_lag) >> 28) < gives)
-		broken("keys", i, now, "is due at %llu, before its promise gives %llu: %llu", s->deadline, s->left,
-		       gives);
+		broken("keys", i, now, "is due at %llu, before its promise gives %llu: %llu",
+		       s->deadline, s->remaining_budget, gives);
 	if (p->due && s->deadline < p->deadline)
-		broken("keys", i, now, "its deadline moves back from %llu to %llu", p->deadline, s->deadline);
+		broken("keys", i, now, "its deadline moves back from %llu to %llu", p->deadline,
+		       s->deadline);
 	p->due = 1;
 	p->deadline = s->deadline;
 }
@@ -431,9 +441,10 @@ static int is_short(u64 t)
 {
 	u32 i, k;
 
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		for (k = 0; promises[i].there && k < promises[i].steps; k++)
-			if (promises[i].step[k].until > t && promises[i].step[k].until - t < SHORTEST)
+			if (promises[i].step[k].until > t &&
+			    promises[i].step[k].until - t < SHORTEST)
 				return 1;
 	return 0;
 }
@@ -443,14 +454,14 @@ static void assert_sum_at(u64 now, u64 t)
 	fine sum = 0, rows = 2;
 	u32 i;
 
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		if (promises[i].there) {
 			sum += promise_at(&promises[i], t);
 			rows++;
 		}
 	/* Shares and limits are rounded to 2^-40. */
 	if (sum > ALL + (rows << 17) && !is_short(t))
-		broken("sum", promised->used, now, "promises add up to %llu per million at %llu",
+		broken("sum", promised->nr_used, now, "promises add up to %llu per million at %llu",
 		       (u64)(sum * 1000000 / ALL), t);
 }
 
@@ -461,7 +472,7 @@ static void promises_expect(struct lx_servers *q, u64 now)
 	promised = q;
 	if (now > promises_last)
 		promises_unreported = now - promises_last;
-	promises_void |= now < promises_last || now > LX_RANGE || lx_due(q) < now;
+	promises_void |= now < promises_last || now > LX_RANGE || lx_next_timer(q) < now;
 	promises_last = now;
 }
 
@@ -472,13 +483,13 @@ static void promises_keep(u64 now)
 
 	if (!are_checked(promised))
 		return;
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		promise_keep(now, i);
 	if (!promises_changed)
 		return;
 	promises_changed = 0;
 	assert_sum_at(now, now);
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		for (k = 0; promises[i].there && k < promises[i].steps; k++)
 			if (promises[i].step[k].until > now)
 				assert_sum_at(now, promises[i].step[k].until);
@@ -489,7 +500,8 @@ static void promises_start(struct lx_servers *q)
 {
 	u32 i;
 
-	for (i = 0; promised && i < LX_SERVERS && (i < promised->used || promises[i].there); i++)
+	for (i = 0; promised && i < LX_MAX_SERVERS && (i < promised->nr_used || promises[i].there);
+	     i++)
 		promises[i].there = 0;
 	promised = q;
 	promises_changed = 0;

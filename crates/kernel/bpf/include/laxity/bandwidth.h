@@ -6,28 +6,29 @@
 #ifndef LAXITY_BANDWIDTH_H
 #define LAXITY_BANDWIDTH_H
 
-#include "wide.h"
+#include "u128.h"
 
-#define LX_LONGEST 172800000000000ULL
+#define LX_MAX_PERIOD 172800000000000ULL
 /* Below this share nothing is divided. */
-#define LX_LEAST_SHARE (1ULL << 20)
+#define LX_MIN_SHARE (1ULL << 20)
 
 struct lx_bandwidth {
-	u64 best_effort;
-	u64 load;
-	struct lx_wide pace;
+	u64 best_effort_bw;
+	u64 total_weight;
+	struct lx_u128 pace;
 };
 
-LX_CALLED u32 lx_bandwidth_set(struct lx_bandwidth *b LX_GIVEN, u64 best_effort, u64 load)
+LX_GLOBAL_FN u32 lx_bandwidth_set(struct lx_bandwidth *b __arg_nonnull, u64 best_effort_bw,
+				  u64 total_weight)
 {
-	u64 share = lx_max(best_effort, LX_LEAST_SHARE);
+	u64 share = lx_max(best_effort_bw, LX_MIN_SHARE);
 	/* load << 72 divided by the share, in two halves; weights add up to less than 2^32. */
-	u64 high = lx_max(load, 1) << 8;
+	u64 high = lx_max(total_weight, 1) << 8;
 
-	b->best_effort = best_effort;
-	b->load = load;
+	b->best_effort_bw = best_effort_bw;
+	b->total_weight = total_weight;
 	b->pace.high = high / share;
-	b->pace.low = lx_div(high % share, 0, share, 1);
+	b->pace.low = lx_u128_div(high % share, 0, share, 1);
 	if (b->pace.low == LX_NEVER) {
 		/* Rounding up may carry; one below it is as large as any period may be. */
 		b->pace.high++;
@@ -37,33 +38,33 @@ LX_CALLED u32 lx_bandwidth_set(struct lx_bandwidth *b LX_GIVEN, u64 best_effort,
 }
 
 /* The period that makes `budget` the share of weight q, rounded up. */
-LX_CALLED u64 lx_period(const struct lx_bandwidth *b LX_GIVEN, u64 budget, u32 q)
+LX_GLOBAL_FN u64 lx_period_for(const struct lx_bandwidth *b __arg_nonnull, u64 budget, u32 q)
 {
-	struct lx_wide low = lx_mul(budget, b->pace.low);
-	struct lx_wide high = lx_mul(budget, b->pace.high);
+	struct lx_u128 low = lx_u128_mul(budget, b->pace.low);
+	struct lx_u128 high = lx_u128_mul(budget, b->pace.high);
 	u64 product, middle = low.high + high.low;
 
 	if (high.high || middle < high.low || middle >> 32)
-		return LX_LONGEST;
+		return LX_MAX_PERIOD;
 	product = middle << 32 | low.low >> 32;
 	if ((u32)low.low && !++product)
-		return LX_LONGEST;
+		return LX_MAX_PERIOD;
 	if (!q)
 		q = 1;
 	product = product / q + (product % q != 0);
-	return lx_min(lx_max(product, 1), LX_LONGEST);
+	return lx_min(lx_max(product, 1), LX_MAX_PERIOD);
 }
 
 /* The share of weight q, rounded down; weights are at most 40, so that the product fits. */
-LX_INLINE u64 lx_share_down(const struct lx_bandwidth *b, u32 q)
+LX_INLINE u64 lx_weight_share_down(const struct lx_bandwidth *b, u32 q)
 {
-	return lx_max(b->best_effort, LX_LEAST_SHARE) * q / lx_max(b->load, 1);
+	return lx_max(b->best_effort_bw, LX_MIN_SHARE) * q / lx_max(b->total_weight, 1);
 }
 
 /* The same, rounded up. */
-LX_INLINE u64 lx_share_up(const struct lx_bandwidth *b, u32 q)
+LX_INLINE u64 lx_weight_share_up(const struct lx_bandwidth *b, u32 q)
 {
-	return lx_div_ceil(lx_max(b->best_effort, LX_LEAST_SHARE) * q, lx_max(b->load, 1));
+	return lx_div_ceil(lx_max(b->best_effort_bw, LX_MIN_SHARE) * q, lx_max(b->total_weight, 1));
 }
 
 #endif

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Maps are described by the types of the fields; this is the number of the array type. */
-enum { MAP_ARRAY = 2 };
+enum { BPF_MAP_TYPE_ARRAY = 2 };
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;

@@ -9,7 +9,7 @@
 
 #include "types.h"
 
-#define LX_RULES 128
+#define LX_MAX_RULES 128
 
 /* Conditions of a rule, and what is known of a packet. */
 enum lx_field {
@@ -30,7 +30,7 @@ struct lx_address {
 	u64 half[2];
 };
 
-struct lx_rule {
+struct lxl_match_rule {
 	struct lx_address source, source_mask;
 	struct lx_address destination, destination_mask;
 	u32 fields;
@@ -44,7 +44,7 @@ struct lx_rule {
 	u8 padding[6];
 };
 
-struct lx_key {
+struct lxl_packet_key {
 	struct lx_address source, destination;
 	u32 fields;
 	u32 mark;
@@ -54,26 +54,26 @@ struct lx_key {
 	u8 protocol;
 };
 
-struct lx_rules {
-	struct lx_rule rule[LX_RULES];
+struct lxl_match_rules {
+	struct lxl_match_rule rule[LX_MAX_RULES];
 	/* The flow for each code point, where rules ask for nothing else and `rules` is 0. */
 	u16 by_dscp[64];
-	u32 rules;
+	u32 nr_rules;
 	/* All conditions of all rules. */
 	u32 fields;
 	/* The flow of what matches nothing. */
-	u32 other;
+	u32 default_flow;
 	u32 padding;
 };
 
-LX_INLINE u8 lx_within(const struct lx_address *a, const struct lx_address *mask,
-		       const struct lx_address *prefix)
+LX_INLINE u8 lx_prefix_matches(const struct lx_address *a, const struct lx_address *mask,
+			       const struct lx_address *prefix)
 {
 	return (a->half[0] & mask->half[0]) == prefix->half[0] &&
 	       (a->half[1] & mask->half[1]) == prefix->half[1];
 }
 
-LX_INLINE u8 lx_agrees(const struct lx_rule *r, const struct lx_key *k)
+LX_INLINE u8 lx_rule_matches(const struct lxl_match_rule *r, const struct lxl_packet_key *k)
 {
 	u32 f = r->fields;
 
@@ -93,24 +93,25 @@ LX_INLINE u8 lx_agrees(const struct lx_rule *r, const struct lx_key *k)
 		return 0;
 	if ((f & (LX_SOURCE | LX_DESTINATION)) && ((f ^ k->fields) & LX_IPV6))
 		return 0;
-	if ((f & LX_SOURCE) && !lx_within(&k->source, &r->source_mask, &r->source))
+	if ((f & LX_SOURCE) && !lx_prefix_matches(&k->source, &r->source_mask, &r->source))
 		return 0;
 	if ((f & LX_DESTINATION) &&
-	    !lx_within(&k->destination, &r->destination_mask, &r->destination))
+	    !lx_prefix_matches(&k->destination, &r->destination_mask, &r->destination))
 		return 0;
 	return 1;
 }
 
-LX_INLINE u32 lx_classify(const struct lx_rules *rules, const struct lx_key *k)
+LX_INLINE u32 lx_classify(const struct lxl_match_rules *rules, const struct lxl_packet_key *k)
 {
 	u32 i;
 
-	if (!rules->rules)
-		return k->fields & LX_DSCP ? *lx_at(rules->by_dscp, k->dscp & 63) : rules->other;
-	for (i = lx_zero; i < rules->rules && lx_may_loop; i++)
-		if (lx_agrees(lx_at(rules->rule, i), k))
+	if (!rules->nr_rules)
+		return k->fields & LX_DSCP ? *lx_at(rules->by_dscp, k->dscp & 63)
+					   : rules->default_flow;
+	for (i = lx_zero; i < rules->nr_rules && can_loop; i++)
+		if (lx_rule_matches(lx_at(rules->rule, i), k))
 			return lx_at(rules->rule, i)->flow;
-	return rules->other;
+	return rules->default_flow;
 }
 
 #endif

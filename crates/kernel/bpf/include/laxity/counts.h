@@ -8,21 +8,21 @@
 
 #include "buffer.h"
 
-#define LX_DELAYS 128
+#define LX_DELAY_BUCKETS 128
 /* Delays below 2^10 ns share the first bucket; four buckets to each doubling above. */
 #define LX_DELAY_SHIFT 10
 
 struct lx_counts {
 	u64 packets;
 	u64 bytes;
-	u64 late;
+	u64 deadline_misses;
 	u64 demoted;
 	u64 delay_sum;
 	u64 delay_max;
 	u64 demoted_sum;
 	u64 demoted_max;
 	u64 dropped[LX_REASONS];
-	u64 delay[LX_DELAYS];
+	u64 delay[LX_DELAY_BUCKETS];
 };
 
 LX_INLINE u32 lx_delay_bucket(u64 delay)
@@ -33,7 +33,7 @@ LX_INLINE u32 lx_delay_bucket(u64 delay)
 	if (v < 4)
 		return v;
 	if (v >> 32)
-		return LX_DELAYS - 1;
+		return LX_DELAY_BUCKETS - 1;
 	if (v >> 18) {
 		doubling += 16;
 		v >>= 16;
@@ -54,14 +54,14 @@ LX_INLINE u32 lx_delay_bucket(u64 delay)
 		doubling += 1;
 		v >>= 1;
 	}
-	return lx_min(doubling * 4 + v, LX_DELAYS - 1);
+	return lx_min(doubling * 4 + v, LX_DELAY_BUCKETS - 1);
 }
 
 LX_INLINE void lx_count_sent(struct lx_counts *n, u32 bytes, u64 delay, u8 late, u8 demoted)
 {
 	n->packets++;
 	n->bytes += bytes;
-	n->late += late;
+	n->deadline_misses += late;
 	if (demoted) {
 		n->demoted++;
 		n->demoted_sum += delay;

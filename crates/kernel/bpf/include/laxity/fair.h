@@ -12,7 +12,7 @@
 #include "queue.h"
 #include "tournament.h"
 
-#define LX_BEST 16
+#define LX_BEST_EFFORT_CLASSES 16
 
 enum lx_fair_kind { LX_SCFQ, LX_WF2Q_PLUS };
 
@@ -33,10 +33,10 @@ struct lx_best_class {
 	u64 period;
 };
 
-LX_TOURNAMENT(lx_best_heads, LX_BEST);
+LX_TOURNAMENT(lx_best_heads, LX_BEST_EFFORT_CLASSES);
 
 struct lx_fair {
-	struct lx_best_class class[LX_BEST];
+	struct lx_best_class class[LX_BEST_EFFORT_CLASSES];
 	/* Heads that have started in the reference server, by finish tag; all heads under SCFQ. */
 	struct lx_best_heads eligible;
 	/* The other heads, by start tag. */
@@ -48,10 +48,10 @@ struct lx_fair {
 };
 
 struct lx_shares {
-	struct lx_share class[LX_BEST];
+	struct lx_share class[LX_BEST_EFFORT_CLASSES];
 	u64 common;
 	u32 kind;
-	u32 classes;
+	u32 nr_classes;
 	/* Classes, up to a power of two. */
 	u32 size;
 	u32 padding;
@@ -61,7 +61,7 @@ LX_INLINE void lx_fair_reset(struct lx_fair *f, const struct lx_shares *s)
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
+	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_best_class *c = lx_at(f->class, i);
 
 		lx_queue_clear(&c->queue);
@@ -87,7 +87,7 @@ LX_INLINE void lx_fair_rebase(struct lx_fair *f, const struct lx_shares *s)
 
 	if (base < LX_RANGE / 2)
 		return;
-	for (i = lx_zero; i < s->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < s->nr_classes && can_loop; i++) {
 		struct lx_best_class *c = lx_at(f->class, i);
 		u64 *eligible = lx_at(f->eligible.key, i);
 		u64 *later = lx_at(f->later.key, i);
@@ -126,7 +126,7 @@ LX_INLINE void lx_fair_promote(struct lx_fair *f, const struct lx_shares *s)
 		f->period++;
 		return;
 	}
-	while (s->kind == LX_WF2Q_PLUS && lx_may_loop) {
+	while (s->kind == LX_WF2Q_PLUS && can_loop) {
 		u32 class = lx_tournament_winner(&f->later, s->size);
 		u64 start = *lx_at(f->later.key, class);
 
@@ -207,7 +207,7 @@ LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 	struct lx_slot *packet;
 	u32 i, slot;
 
-	for (i = lx_zero; i < s->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < s->nr_classes && can_loop; i++) {
 		u64 own = lx_at(s->class, i)->weight;
 
 		c = lx_at(f->class, i);

@@ -5,7 +5,7 @@
  * before packet i and r_i its release. crates/link/src/assign/history.rs says why one monotone
  * queue for each linear piece of Einv finds it at constant amortised cost.
  *
- * Einv has up to LX_PIECES pieces (w_k, w_k+1] -> (w - c_k) / s_k. All keys r_i s_k - P_i are kept
+ * Einv has up to LX_MAX_PIECES pieces (w_k, w_k+1] -> (w - c_k) / s_k. All keys r_i s_k - P_i are kept
  * modulo 2^64: only differences are ever used, and those within a piece are in LX_RANGE, except
  * for packets so old (`horizon`) that the answer is known without looking.
  */
@@ -14,10 +14,10 @@
 
 #include "line.h"
 
-#define LX_PIECES 16
+#define LX_MAX_PIECES 16
 /* Packets remembered inside the last corner; beyond, the newest two are taken together, which only
  * postpones deadlines. */
-#define LX_REMEMBERED 1024
+#define LX_HISTORY_PACKETS 1024
 
 struct lx_piece {
 	/* Valid for more work than this, in bytes. */
@@ -31,11 +31,11 @@ struct lx_piece {
 };
 
 struct lx_service {
-	struct lx_piece piece[LX_PIECES];
+	struct lx_piece piece[LX_MAX_PIECES];
 	/* Bytes above which there is no deadline. */
-	u64 saturated;
-	u32 pieces;
-	/* Packets remembered, less one: a power of two less one, below LX_REMEMBERED. */
+	u64 max_work;
+	u32 nr_pieces;
+	/* Packets remembered, less one: a power of two less one, below LX_HISTORY_PACKETS. */
 	u32 mask;
 };
 
@@ -44,15 +44,15 @@ struct lx_window {
 	u32 newer;
 	/* Ends of the window in `place`. */
 	u32 head, tail;
-	u32 place[LX_REMEMBERED];
+	u32 place[LX_HISTORY_PACKETS];
 };
 
 struct lx_history {
 	struct {
 		u64 release;
 		u64 before;
-	} ring[LX_REMEMBERED];
-	struct lx_window window[LX_PIECES];
+	} ring[LX_HISTORY_PACKETS];
+	struct lx_window window[LX_MAX_PIECES];
 	/* The last piece, which no packet ever leaves, and the work before the newest packet on it. */
 	struct lx_line last;
 	u64 last_before;
@@ -64,16 +64,16 @@ struct lx_history {
 	u32 first;
 	/* Wire bytes that may be remembered instead of all packets so far, if the next one gains by
 	 * it, and when they were released. */
-	u32 instead;
+	u32 replacement;
 	u64 first_release;
-	u64 instead_release;
+	u64 replacement_release;
 };
 
 LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e)
 {
 	u32 k;
 
-	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+	for (k = lx_zero; k < e->nr_pieces && can_loop; k++) {
 		struct lx_window *w = lx_at(h->window, k);
 
 		w->newer = 0;
@@ -83,23 +83,23 @@ LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e
 	lx_line_reset(&h->last);
 	h->last_before = 0;
 	h->first = 0;
-	h->instead = 0;
+	h->replacement = 0;
 	h->work = 0;
 	h->latest = 0;
 	h->next = 0;
 }
 
 /* Packet `i` comes onto piece k, which is not the last. */
-LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p,
-			       struct lx_window *w, u32 i)
+LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p, struct lx_window *w,
+			       u32 i)
 {
-	u64 release = lx_at(h->ring, i & (LX_REMEMBERED - 1))->release;
-	u64 before = lx_at(h->ring, i & (LX_REMEMBERED - 1))->before;
+	u64 release = lx_at(h->ring, i & (LX_HISTORY_PACKETS - 1))->release;
+	u64 before = lx_at(h->ring, i & (LX_HISTORY_PACKETS - 1))->before;
 
-	while (w->tail != w->head && lx_may_loop) {
-		u32 back = *lx_at(w->place, (w->tail - 1) & (LX_REMEMBERED - 1));
-		u64 age = release - lx_at(h->ring, back & (LX_REMEMBERED - 1))->release;
-		u64 lead = (before - lx_at(h->ring, back & (LX_REMEMBERED - 1))->before) *
+	while (w->tail != w->head && can_loop) {
+		u32 back = *lx_at(w->place, (w->tail - 1) & (LX_HISTORY_PACKETS - 1));
+		u64 age = release - lx_at(h->ring, back & (LX_HISTORY_PACKETS - 1))->release;
+		u64 lead = (before - lx_at(h->ring, back & (LX_HISTORY_PACKETS - 1))->before) *
 			   NANOBITS_PER_BYTE;
 
 		/* The one before it is ahead of it for good, unless this one was released later. */
@@ -107,7 +107,7 @@ LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p,
 			break;
 		w->tail--;
 	}
-	*lx_at(w->place, w->tail & (LX_REMEMBERED - 1)) = i;
+	*lx_at(w->place, w->tail & (LX_HISTORY_PACKETS - 1)) = i;
 	w->tail++;
 }
 
@@ -121,25 +121,25 @@ LX_INLINE void lx_history_last(struct lx_history *h, const struct lx_piece *p, u
 
 LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service *e, u64 release)
 {
-	u32 oldest = e->pieces ? lx_at(h->window, e->pieces - 1)->newer : h->next;
+	u32 oldest = e->nr_pieces ? lx_at(h->window, e->nr_pieces - 1)->newer : h->next;
 	u32 newest, k;
 
 	h->latest = lx_max(h->latest, release);
 	if (h->next - oldest <= e->mask) {
-		lx_at(h->ring, h->next & (LX_REMEMBERED - 1))->release = release;
-		lx_at(h->ring, h->next & (LX_REMEMBERED - 1))->before = h->work;
+		lx_at(h->ring, h->next & (LX_HISTORY_PACKETS - 1))->release = release;
+		lx_at(h->ring, h->next & (LX_HISTORY_PACKETS - 1))->before = h->work;
 		h->next++;
 		return;
 	}
 	newest = h->next - 1;
-	lx_at(h->ring, newest & (LX_REMEMBERED - 1))->release = release;
-	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+	lx_at(h->ring, newest & (LX_HISTORY_PACKETS - 1))->release = release;
+	for (k = lx_zero; k < e->nr_pieces && can_loop; k++) {
 		const struct lx_piece *p = lx_at(e->piece, k);
 		struct lx_window *w = lx_at(h->window, k);
 
 		if ((int)(newest - w->newer) >= 0)
 			continue;
-		if (k + 1 == e->pieces) {
+		if (k + 1 == e->nr_pieces) {
 			/* As if it had been released now: the work before it is unchanged. */
 			lx_line_advance(&h->last, p->slope, p->horizon, release);
 			continue;
@@ -147,7 +147,7 @@ LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service
 		if ((int)(newest - lx_at(h->window, k + 1)->newer) < 0)
 			continue;
 		if (w->tail != w->head &&
-		    *lx_at(w->place, (w->tail - 1) & (LX_REMEMBERED - 1)) == newest)
+		    *lx_at(w->place, (w->tail - 1) & (LX_HISTORY_PACKETS - 1)) == newest)
 			w->tail--;
 		lx_window_enter(h, p, w, newest);
 	}
@@ -157,31 +157,32 @@ LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service
 LX_INLINE void lx_history_advance(struct lx_history *h, const struct lx_service *e)
 {
 	u32 older = 0;
-	u32 k = e->pieces;
+	u32 k = e->nr_pieces;
 
-	while (k > 0 && lx_may_loop) {
+	while (k > 0 && can_loop) {
 		const struct lx_piece *p;
 		struct lx_window *w;
 
 		k--;
 		p = lx_at(e->piece, k);
 		w = lx_at(h->window, k);
-		while (w->newer != h->next && lx_may_loop) {
-			u64 before = lx_at(h->ring, w->newer & (LX_REMEMBERED - 1))->before;
+		while (w->newer != h->next && can_loop) {
+			u64 before = lx_at(h->ring, w->newer & (LX_HISTORY_PACKETS - 1))->before;
 
 			if (h->work - before <= p->above)
 				break;
-			if (k + 1 == e->pieces)
-				lx_history_last(h, p,
-						lx_at(h->ring, w->newer & (LX_REMEMBERED - 1))->release,
-						before);
+			if (k + 1 == e->nr_pieces)
+				lx_history_last(
+					h, p,
+					lx_at(h->ring, w->newer & (LX_HISTORY_PACKETS - 1))->release,
+					before);
 			else if ((int)(w->newer - older) >= 0)
 				lx_window_enter(h, p, w, w->newer);
 			w->newer++;
 		}
-		if (k + 1 < e->pieces)
-			while (w->head != w->tail && lx_may_loop) {
-				u32 first = *lx_at(w->place, w->head & (LX_REMEMBERED - 1));
+		if (k + 1 < e->nr_pieces)
+			while (w->head != w->tail && can_loop) {
+				u32 first = *lx_at(w->place, w->head & (LX_HISTORY_PACKETS - 1));
 
 				if ((int)(first - older) >= 0)
 					break;
@@ -197,15 +198,15 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 	u64 relative = 0;
 	u32 k;
 
-	if (h->work > e->saturated || h->last.lost)
+	if (h->work > e->max_work || h->last.out_of_range)
 		return LX_NEVER;
-	for (k = lx_zero; k < e->pieces && lx_may_loop; k++) {
+	for (k = lx_zero; k < e->nr_pieces && can_loop; k++) {
 		const struct lx_piece *p = lx_at(e->piece, k);
 		struct lx_window *w = lx_at(h->window, k);
 		u64 then, before, age;
 		s64 ahead;
 
-		if (k + 1 == e->pieces) {
+		if (k + 1 == e->nr_pieces) {
 			if (!h->last.begun)
 				break;
 			then = h->last.release;
@@ -216,14 +217,14 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 
 			if (w->head == w->tail)
 				continue;
-			first = *lx_at(w->place, w->head & (LX_REMEMBERED - 1));
-			then = lx_at(h->ring, first & (LX_REMEMBERED - 1))->release;
-			before = lx_at(h->ring, first & (LX_REMEMBERED - 1))->before;
+			first = *lx_at(w->place, w->head & (LX_HISTORY_PACKETS - 1));
+			then = lx_at(h->ring, first & (LX_HISTORY_PACKETS - 1))->release;
+			before = lx_at(h->ring, first & (LX_HISTORY_PACKETS - 1))->before;
 			ahead = 0;
 		}
 		age = release - then;
 		if (age > p->horizon) {
-			if (k + 1 < e->pieces)
+			if (k + 1 < e->nr_pieces)
 				continue;
 			/* As if released now, which only postpones. */
 			lx_line_advance(&h->last, p->slope, p->horizon, release);
@@ -240,13 +241,13 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 }
 
 /* The deadline of a packet that nothing is remembered before. */
-LX_INLINE u64 lx_history_alone(const struct lx_service *e, u64 release, u32 wire)
+LX_INLINE u64 lx_history_single_deadline(const struct lx_service *e, u64 release, u32 wire)
 {
-	u32 k = e->pieces;
+	u32 k = e->nr_pieces;
 
-	if (wire > e->saturated)
+	if (wire > e->max_work)
 		return LX_NEVER;
-	while (k > 0 && lx_may_loop) {
+	while (k > 0 && can_loop) {
 		const struct lx_piece *p;
 		s64 ahead;
 
@@ -267,15 +268,15 @@ LX_INLINE u64 lx_history_first(struct lx_history *h, const struct lx_service *e,
 {
 	h->first = wire;
 	h->first_release = release;
-	h->instead = 0;
-	return lx_history_alone(e, release, wire);
+	h->replacement = 0;
+	return lx_history_single_deadline(e, release, wire);
 }
 
 /* Forgets all packets; cheap when none is put down. */
 LX_INLINE void lx_history_clear(struct lx_history *h, const struct lx_service *e)
 {
 	h->first = 0;
-	h->instead = 0;
+	h->replacement = 0;
 	if (h->work)
 		lx_history_reset(h, e);
 }
@@ -289,40 +290,41 @@ LX_INLINE void lx_history_restart(struct lx_history *h, const struct lx_service 
 		lx_history_clear(h, e);
 		return;
 	}
-	h->instead = in_flight;
-	h->instead_release = release;
+	h->replacement = in_flight;
+	h->replacement_release = release;
 }
 
 /* Begins with what may be remembered instead if the next packet gains by it: the deadlines of one
  * history do not fall, so that is certain if its own comes before the newest one's, `deadline`. */
-LX_INLINE void lx_history_exchange(struct lx_history *h, const struct lx_service *e, u64 release,
-				   u32 wire, u64 deadline)
+LX_INLINE void lx_history_replace(struct lx_history *h, const struct lx_service *e, u64 release,
+				  u32 wire, u64 deadline)
 {
-	u32 in_flight = h->instead;
+	u32 in_flight = h->replacement;
 	u64 both;
 
-	h->instead = 0;
-	both = lx_history_alone(e, h->instead_release, in_flight + wire);
-	if (lx_max(both, lx_history_alone(e, release, wire)) >= deadline)
+	h->replacement = 0;
+	both = lx_history_single_deadline(e, h->replacement_release, in_flight + wire);
+	if (lx_max(both, lx_history_single_deadline(e, release, wire)) >= deadline)
 		return;
 	lx_history_reset(h, e);
 	h->first = in_flight;
-	h->first_release = h->instead_release;
+	h->first_release = h->replacement_release;
 }
 
 /* Takes the next packet and returns its deadline; that of the newest one so far was `deadline`.
  * Releases do not fall. */
-LX_CALLED u64 lx_history_push(struct lx_history *h LX_GIVEN, const struct lx_service *e LX_GIVEN,
-			      u64 release, u32 wire, u64 deadline)
+LX_GLOBAL_FN u64 lx_history_push(struct lx_history *h __arg_nonnull,
+				 const struct lx_service *e __arg_nonnull, u64 release, u32 wire,
+				 u64 deadline)
 {
 	u32 rounds;
 
 	if (!h->work && !h->first)
 		return lx_history_first(h, e, release, wire);
-	if (h->instead)
-		lx_history_exchange(h, e, release, wire, deadline);
+	if (h->replacement)
+		lx_history_replace(h, e, release, wire, deadline);
 	rounds = h->first ? 2 : 1;
-	while (rounds > 0 && lx_may_loop) {
+	while (rounds > 0 && can_loop) {
 		u64 now = rounds == 2 ? h->first_release : release;
 		u32 more = rounds == 2 ? h->first : wire;
 

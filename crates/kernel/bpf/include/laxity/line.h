@@ -18,7 +18,7 @@ struct lx_line {
 	u64 release;
 	u64 ahead;
 	/* Any packet since the reset; the range was left. */
-	u8 begun, lost;
+	u8 begun, out_of_range;
 };
 
 /* Lets time pass up to a release. */
@@ -49,7 +49,7 @@ LX_INLINE void lx_line_enter(struct lx_line *line, u64 slope, u64 horizon, u64 r
 	line->ahead += work;
 	if (line->ahead >= LX_RANGE) {
 		line->ahead = LX_RANGE;
-		line->lost = 1;
+		line->out_of_range = 1;
 	}
 	lx_line_advance(line, slope, horizon, release);
 }
@@ -59,7 +59,7 @@ LX_INLINE void lx_line_reset(struct lx_line *line)
 	line->release = 0;
 	line->ahead = 0;
 	line->begun = 0;
-	line->lost = 0;
+	line->out_of_range = 0;
 }
 
 /* As if the packets so far had been one of `work` nanobits, released at an instant. */
@@ -68,7 +68,7 @@ LX_INLINE void lx_line_begin(struct lx_line *line, u64 release, u64 work)
 	line->release = release;
 	line->ahead = work;
 	line->begun = 1;
-	line->lost = 0;
+	line->out_of_range = 0;
 }
 
 /* Remembers `work` nanobits released at an instant instead of all packets so far, if that gives
@@ -82,7 +82,7 @@ LX_INLINE void lx_line_restart(struct lx_line *line, u64 slope, u64 horizon, u64
 	if (!line->begun)
 		return;
 	lx_line_advance(line, slope, horizon, release);
-	if (line->lost || line->ahead > work)
+	if (line->out_of_range || line->ahead > work)
 		lx_line_begin(line, release, work);
 }
 

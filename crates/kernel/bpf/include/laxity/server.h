@@ -23,22 +23,22 @@ enum lx_state {
 
 enum lx_kind {
 	/* Of a share of what best effort has. */
-	LX_SHARED,
+	LX_BEST_EFFORT,
 	/* Guaranteed, held to its budget, never given slack. */
 	LX_HARD,
 	/* Of BeRate (berate.h): one deadline after the other, no budget that it is held to. */
-	LX_RATED,
+	LX_RATE_BASED,
 };
 
 struct lx_server {
 	u64 budget;
 	u64 period;
-	u64 left;
+	u64 remaining_budget;
 	/* Current release plus period. */
-	u64 end;
+	u64 period_end;
 	u64 deadline;
 	/* The next release before idle time advanced it. */
-	u64 original;
+	u64 nominal_release;
 	/* Execution since the last sample began. */
 	u64 execution;
 	u64 average;
@@ -47,32 +47,32 @@ struct lx_server {
 	u64 limited_until;
 	u64 limited_rate;
 	/* When its own share last rose: no release is dated back beyond it. */
-	u64 risen;
+	u64 share_raised_at;
 	/* Of a reservation, and the share that it needs. */
 	u64 declared_budget;
 	u64 declared_period;
-	u64 reserved;
+	u64 reserved_bw;
 	/* Reservations only: periods in which the budget was used up after the deadline, and by how
 	 * much at most. Nothing is decided by these. */
-	u64 late;
-	u64 latest;
-	/* When its share comes back, LX_NEVER while it does not (returns.h). */
-	u64 back;
+	u64 deadline_misses;
+	u64 max_lateness_ns;
+	/* When its share comes back, LX_NEVER while it does not (reclaim.h). */
+	u64 reclaim_at;
 	u32 state;
 	u32 kind;
 	u32 weight;
 	/* What of the weight is in the load. */
-	u32 counted;
+	u32 active_weight;
 	/* Place among those counted, from one. */
-	u32 active;
+	u32 active_pos;
 	/* First and last runnable member. */
 	u32 head;
 	u32 tail;
-	u32 members;
+	u32 nr_members;
 	/* The next vacant place. */
-	u32 next;
+	u32 next_vacant;
 	/* Of BeRate's: it has had no deadline yet. */
-	u32 fresh;
+	u32 is_new;
 };
 
 /* A task and its place in the list of its server's runnable members. */
@@ -88,7 +88,7 @@ struct lx_member {
 /* Provided by the file that includes this one. */
 LX_INLINE struct lx_member *lx_member(u32 task);
 
-LX_INLINE void lx_append(struct lx_server *s, u32 task)
+LX_INLINE void lx_member_append(struct lx_server *s, u32 task)
 {
 	struct lx_member *m = lx_member(task);
 	u32 last = s->tail;
@@ -102,13 +102,13 @@ LX_INLINE void lx_append(struct lx_server *s, u32 task)
 		lx_member(last)->next = task;
 }
 
-LX_CALLED u32 lx_unlink_among(struct lx_server *s LX_GIVEN, u32 task)
+LX_GLOBAL_FN u32 lx_member_unlink_slow(struct lx_server *s __arg_nonnull, u32 task)
 {
 	struct lx_member *m = lx_member(task);
 	u32 before = LX_NONE, at = s->head;
 
 	m->runnable = 0;
-	while (at != task && at != LX_NONE && lx_may_loop) {
+	while (at != task && at != LX_NONE && can_loop) {
 		before = at;
 		at = lx_member(at)->next;
 	}
@@ -121,7 +121,7 @@ LX_CALLED u32 lx_unlink_among(struct lx_server *s LX_GIVEN, u32 task)
 	return 0;
 }
 
-LX_INLINE void lx_unlink(struct lx_server *s, u32 task)
+LX_INLINE void lx_member_unlink(struct lx_server *s, u32 task)
 {
 	/* Nobody else is there, as a rule. */
 	if (s->head == task && s->tail == task) {
@@ -129,63 +129,63 @@ LX_INLINE void lx_unlink(struct lx_server *s, u32 task)
 		s->head = LX_NONE;
 		s->tail = LX_NONE;
 	} else {
-		lx_unlink_among(s, task);
+		lx_member_unlink_slow(s, task);
 	}
 }
 
 /* Members take turns, a budget each. */
-LX_INLINE void lx_turn(struct lx_server *s)
+LX_INLINE void lx_rotate_members(struct lx_server *s)
 {
 	u32 first = s->head;
 
 	if (first == s->tail)
 		return;
-	lx_unlink(s, first);
-	lx_append(s, first);
+	lx_member_unlink(s, first);
+	lx_member_append(s, first);
 }
 
 /* The weight that its share is of: what of a raised weight counts already, and of a lowered one no more
  * than that. */
-LX_INLINE u32 lx_dividing(const struct lx_server *s)
+LX_INLINE u32 lx_sharing_weight(const struct lx_server *s)
 {
-	return s->weight < s->counted ? s->weight : s->counted;
+	return s->weight < s->active_weight ? s->weight : s->active_weight;
 }
 
 /* Whether the current release is void at a wake-up: the period is over, or no more was used than
  * the share since the release (BEBS section 4.1, rule 4). */
-LX_INLINE int lx_starts_afresh(const struct lx_server *s, u64 now)
+LX_INLINE int lx_release_is_void(const struct lx_server *s, u64 now)
 {
 	u64 used, since;
 
-	if (now >= s->end)
+	if (now >= s->period_end)
 		return 1;
-	if (now + s->period < s->end)
+	if (now + s->period < s->period_end)
 		return 0;
-	used = s->budget - s->left;
-	since = now + s->period - s->end;
+	used = s->budget - s->remaining_budget;
+	since = now + s->period - s->period_end;
 	/* As a rule: products of times below 4 s, of which `since` is none above the period. */
 	if (!((used | s->budget | s->period) >> 32))
 		return used * s->period <= since * s->budget;
-	return lx_at_most(lx_mul(used, s->period), lx_mul(since, s->budget));
+	return lx_u128_le(lx_u128_mul(used, s->period), lx_u128_mul(since, s->budget));
 }
 
 /* When the share since the release comes to what was used, or now if it has. */
 LX_INLINE u64 lx_zero_lag(const struct lx_server *s, u64 now)
 {
-	u64 unused = lx_mul_div(s->left, s->period, lx_max(s->budget, 1), 0);
+	u64 unused = lx_mul_div(s->remaining_budget, s->period, lx_max(s->budget, 1), 0);
 
-	return lx_max(s->end - lx_min(unused, s->end), now);
+	return lx_max(s->period_end - lx_min(unused, s->period_end), now);
 }
 
 /* From `from` on, up to which the server's share was the old one, it has the share of `period`. */
 LX_INLINE void lx_stretch_from(struct lx_server *s, u64 now, u64 from, u64 period)
 {
-	if (s->end > from) {
-		u64 rest = s->end - from;
+	if (s->period_end > from) {
+		u64 rest = s->period_end - from;
 		/* A zero-lag time to come was rounded up: what is left needs up to 1 ns more. */
 		u64 later = lx_mul_div(rest + (from > now), period, s->period, 1) - rest;
 
-		s->end += later;
+		s->period_end += later;
 		s->deadline += later;
 	}
 	s->period = period;
@@ -205,11 +205,11 @@ LX_INLINE void lx_sample(struct lx_server *s)
 
 /* Average execution, for the next server; zero when nothing was executed. BeRate would take what was
  * executed last with the next deadline. */
-LX_INLINE u64 lx_learnt(const struct lx_server *s)
+LX_INLINE u64 lx_learnt_average(const struct lx_server *s)
 {
-	if (s->fresh)
+	if (s->is_new)
 		return 0;
-	return s->kind == LX_RATED && s->head == LX_NONE ? lx_average(s) : s->average;
+	return s->kind == LX_RATE_BASED && s->head == LX_NONE ? lx_average(s) : s->average;
 }
 
 #endif

@@ -20,9 +20,9 @@
 
 #include "police.h"
 
-#define LX_DUE 64
+#define LX_SLACK_BUCKETS 64
 /* All points of a search: where work is due, and two for each class. */
-#define LX_POINTS 128
+#define LX_SLACK_POINTS 128
 
 struct lx_slack_flow {
 	/* Its fastest and its slowest bucket, as the policer counts. */
@@ -43,15 +43,15 @@ struct lx_slack_class {
 };
 
 struct lx_slack_config {
-	struct lx_slack_flow flow[LX_FLOWS];
-	struct lx_slack_class class[LX_CLASSES];
-	u64 least_deadline;
+	struct lx_slack_flow flow[LX_MAX_FLOWS];
+	struct lx_slack_class class[LX_DEADLINE_CLASSES];
+	u64 min_deadline;
 	/* Intervals that the arithmetic can hold. */
 	u64 horizon;
 	/* bit/s by which F can change at most. */
-	u64 fastest;
+	u64 max_rate;
 	/* Nanobits on the way below the scheduler. */
-	u64 below;
+	u64 downstream_backlog;
 	/* A bucket of time is 1 << shift ns. */
 	u32 shift;
 	u32 classes;
@@ -61,25 +61,25 @@ struct lx_slack {
 	struct {
 		u64 first;
 		u64 work;
-	} due[LX_DUE];
+	} due[LX_SLACK_BUCKETS];
 	/* What each flow may still send: nanobits, or the place on its grid. */
 	struct {
 		u64 level[2];
 		u64 at;
-	} flow[LX_FLOWS];
+	} flow[LX_MAX_FLOWS];
 	/* A search: lines of each class, points, and work due by each instant. */
 	struct {
 		u64 level[2];
 		u64 knee;
-	} class[LX_CLASSES];
+	} class[LX_DEADLINE_CLASSES];
 	struct {
 		u64 least;
 		u64 most;
-	} point[LX_POINTS];
+	} point[LX_SLACK_POINTS];
 	struct {
 		u64 at;
 		u64 sum;
-	} waiting[LX_DUE];
+	} waiting[LX_SLACK_BUCKETS];
 	/* At least this is left, in nanobits, if `known`. */
 	s64 lower;
 	/* A need of this much is refused until then. */
@@ -92,7 +92,7 @@ LX_INLINE void lx_slack_start(struct lx_slack *s, const struct lx_slack_config *
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_FLOWS && lx_may_loop; i++) {
+	for (i = lx_zero; i < LX_MAX_FLOWS && can_loop; i++) {
 		const struct lx_slack_flow *f = lx_at(c->flow, i);
 
 		lx_at(s->flow, i)->level[0] = f->period ? 0 : f->line[0].burst;
@@ -101,7 +101,7 @@ LX_INLINE void lx_slack_start(struct lx_slack *s, const struct lx_slack_config *
 	}
 }
 
-LX_INLINE void lx_slack_forget(struct lx_slack *s)
+LX_INLINE void lx_slack_invalidate(struct lx_slack *s)
 {
 	s->known = 0;
 	s->refused_until = 0;
@@ -111,9 +111,9 @@ LX_INLINE void lx_slack_reset(struct lx_slack *s)
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++)
+	for (i = lx_zero; i < LX_SLACK_BUCKETS && can_loop; i++)
 		lx_at(s->due, i)->work = 0;
-	lx_slack_forget(s);
+	lx_slack_invalidate(s);
 }
 
 /* A real-time packet of a flow comes to conform at an instant, after those that wait with it. */
@@ -139,13 +139,13 @@ LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_conf
 
 /* One conforms as it arrives. None of its flow waits to conform then, so the policer, which has
  * counted it, knows what the flow may still send. */
-LX_INLINE void lx_slack_follows(struct lx_slack *s, u32 flow, const struct lx_policer *p,
-				const struct lx_envelope *e)
+LX_INLINE void lx_slack_sync_policer(struct lx_slack *s, u32 flow, const struct lx_policer *p,
+				     const struct lx_envelope *e)
 {
 	u64 *level = lx_at(s->flow, flow)->level;
 
 	level[0] = p->level[0];
-	level[1] = *lx_at(p->level, lx_max(e->buckets, 1) - 1);
+	level[1] = *lx_at(p->level, lx_max(e->nr_buckets, 1) - 1);
 	lx_at(s->flow, flow)->at = p->at;
 }
 
@@ -153,7 +153,7 @@ LX_INLINE void lx_slack_follows(struct lx_slack *s, u32 flow, const struct lx_po
 LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u64 deadline,
 			       u32 wire)
 {
-	u32 i = (deadline >> c->shift) & (LX_DUE - 1);
+	u32 i = (deadline >> c->shift) & (LX_SLACK_BUCKETS - 1);
 
 	if (!lx_at(s->due, i)->work || deadline < lx_at(s->due, i)->first)
 		lx_at(s->due, i)->first = deadline;
@@ -166,11 +166,11 @@ LX_INLINE void lx_slack_spend(struct lx_slack *s, u32 wire)
 }
 
 /* A real-time packet starts. */
-LX_INLINE void lx_slack_left(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
-			     u64 deadline, u32 wire)
+LX_INLINE void lx_slack_departed(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
+				 u64 deadline, u32 wire)
 {
-	lx_at(s->due, (deadline >> c->shift) & (LX_DUE - 1))->work -= wire;
-	if (deadline > now + c->least_deadline)
+	lx_at(s->due, (deadline >> c->shift) & (LX_SLACK_BUCKETS - 1))->work -= wire;
+	if (deadline > now + c->min_deadline)
 		lx_slack_spend(s, wire);
 }
 
@@ -188,11 +188,11 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 {
 	u32 i;
 
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		lx_at(s->class, i)->level[0] = 0;
 		lx_at(s->class, i)->level[1] = 0;
 	}
-	for (i = lx_zero; i < flows && lx_may_loop; i++) {
+	for (i = lx_zero; i < flows && can_loop; i++) {
 		const struct lx_slack_flow *f = lx_at(c->flow, i);
 		const u64 *level = lx_at(s->flow, i)->level;
 		u64 *sum = lx_at(s->class, f->class)->level;
@@ -218,7 +218,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 		sum[0] += lx_on_wire(f, fast);
 		sum[1] += lx_on_wire(f, slow);
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 *level = lx_at(s->class, i)->level;
 		const u64 *rate = lx_at(c->class, i)->rate;
 		u64 knee = 0;
@@ -244,8 +244,8 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 	u32 points = lx_zero, n = lx_zero;
 	u32 i;
 
-	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++) {
-		u32 bucket = ((now >> c->shift) + i) & (LX_DUE - 1);
+	for (i = lx_zero; i < LX_SLACK_BUCKETS && can_loop; i++) {
+		u32 bucket = ((now >> c->shift) + i) & (LX_SLACK_BUCKETS - 1);
 		u64 work = lx_at(s->due, bucket)->work;
 		u64 first = lx_at(s->due, bucket)->first;
 		u64 x = first > now ? first - now : 0;
@@ -253,25 +253,25 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 		if (!work)
 			continue;
 		sum += work;
-		lx_at(s->waiting, n & (LX_DUE - 1))->at = x;
-		lx_at(s->waiting, n & (LX_DUE - 1))->sum = sum;
+		lx_at(s->waiting, n & (LX_SLACK_BUCKETS - 1))->at = x;
+		lx_at(s->waiting, n & (LX_SLACK_BUCKETS - 1))->sum = sum;
 		n++;
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x;
 		points++;
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 x = lx_at(c->class, i)->deadline;
 		u64 knee = lx_at(s->class, i)->knee;
 
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x;
 		points++;
 		if (!knee)
 			continue;
 		/* They cross within the nanosecond before. */
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x + knee - 1;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x + knee;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x + knee - 1;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x + knee;
 		points++;
 	}
 	*waiting = n;
@@ -285,11 +285,11 @@ LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_co
 	u64 sum = 0, due = 0;
 	u32 i;
 
-	for (i = lx_zero; i < waiting && lx_may_loop; i++) {
-		if (lx_at(s->waiting, i & (LX_DUE - 1))->at <= x)
-			due = lx_at(s->waiting, i & (LX_DUE - 1))->sum;
+	for (i = lx_zero; i < waiting && can_loop; i++) {
+		if (lx_at(s->waiting, i & (LX_SLACK_BUCKETS - 1))->at <= x)
+			due = lx_at(s->waiting, i & (LX_SLACK_BUCKETS - 1))->sum;
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		const struct lx_slack_class *class = lx_at(c->class, i);
 		u64 y = x - class->deadline;
 
@@ -305,14 +305,14 @@ LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_co
 
 /* How long a refusal stands: what is left grows as the flows let chances pass, no faster than they
  * can send, and at once when the interval gets shorter than a deadline. */
-LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
-			       u64 x, s64 need, s64 least)
+LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now, u64 x,
+			       s64 need, s64 least)
 {
-	u64 stands = (u64)(need - least) / c->fastest;
+	u64 stands = (u64)(need - least) / c->max_rate;
 	u32 i;
 
 	stands = lx_min(stands, x);
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 deadline = lx_at(c->class, i)->deadline;
 
 		if (deadline > x)
@@ -329,7 +329,7 @@ LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c
 			     u32 flows, u64 now, u32 wire)
 {
 	s64 work = wire * NANOBITS_PER_BYTE;
-	s64 need = work + c->below;
+	s64 need = work + c->downstream_backlog;
 	s64 least = LX_RANGE;
 	u64 where = 0;
 	u32 points, waiting, i;
@@ -340,9 +340,9 @@ LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c
 		return 0;
 	lx_slack_lines(s, c, flows, now);
 	points = lx_slack_points(s, c, now, &waiting);
-	for (i = lx_zero; i < points && lx_may_loop; i++) {
-		u64 x = lx_at(s->point, i & (LX_POINTS - 1))->most;
-		s64 left = rate * lx_at(s->point, i & (LX_POINTS - 1))->least;
+	for (i = lx_zero; i < points && can_loop; i++) {
+		u64 x = lx_at(s->point, i & (LX_SLACK_POINTS - 1))->most;
+		s64 left = rate * lx_at(s->point, i & (LX_SLACK_POINTS - 1))->least;
 
 		left -= lx_slack_demand(s, c, waiting, x);
 		if (left < least) {
@@ -355,7 +355,7 @@ LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c
 		return 0;
 	}
 	s->known = 1;
-	s->lower = least - (s64)c->below;
+	s->lower = least - (s64)c->downstream_backlog;
 	s->refused_until = 0;
 	return 1;
 }

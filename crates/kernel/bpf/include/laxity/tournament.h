@@ -27,7 +27,7 @@ LX_INLINE void lx_tournament_update(u64 *key, u32 *winner, u32 places, u32 size,
 		best++;
 	node = (size + player) >> 1;
 	winner[lx_index(node, places)] = best;
-	while (node > 1 && lx_may_loop) {
+	while (node > 1 && can_loop) {
 		u32 left = winner[lx_index(node & ~1U, places)];
 		u32 right = winner[lx_index(node | 1, places)];
 
@@ -51,12 +51,12 @@ LX_INLINE void lx_tournament_empty(u64 *key, u32 *winner, u32 places, u32 size)
 {
 	u32 i;
 
-	for (i = lx_zero; i < places && lx_may_loop; i++)
+	for (i = lx_zero; i < places && can_loop; i++)
 		key[lx_index(i, places)] = LX_NEVER;
 	/* A node never names a player outside of its own half. */
-	for (i = size - 1; i > 0 && i < size && lx_may_loop; i--)
-		winner[lx_index(i, places)] =
-			2 * i < size ? winner[lx_index(2 * i, places)] : 2 * i - size;
+	for (i = size - 1; i > 0 && i < size && can_loop; i--)
+		winner[lx_index(i, places)] = 2 * i < size ? winner[lx_index(2 * i, places)]
+							   : 2 * i - size;
 }
 
 #define lx_tournament_clear(t, size)                                                               \

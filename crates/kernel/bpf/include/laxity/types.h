@@ -30,34 +30,34 @@ typedef signed long long s64;
 /* In BPF a global function: verified once, for any arguments, instead of in each place where it is
  * called. Such functions return a number and are given pointers to something. */
 #ifdef __bpf__
-#define LX_CALLED __attribute__((noinline))
-#define LX_GIVEN __attribute__((btf_decl_tag("arg:nonnull")))
+#define LX_GLOBAL_FN __attribute__((noinline))
+#define __arg_nonnull __attribute__((btf_decl_tag("arg:nonnull")))
 #else
-#define LX_CALLED static __attribute__((noinline, unused))
-#define LX_GIVEN
+#define LX_GLOBAL_FN static __attribute__((noinline, unused))
+#define __arg_nonnull
 #endif
 
 #ifdef __bpf__
 /* Hides where a number came from, so that the compiler keeps the test that the verifier needs. */
-#define lx_opaque(x) asm volatile("" : "+r"(x))
+#define barrier_var(x) asm volatile("" : "+r"(x))
 /* Zero, which the verifier does not know: a counter that starts from it has the same state in every
  * round, so a loop is followed once instead of round by round. */
 static volatile u32 lx_zero;
 /* Bounds a loop whose end depends on data: the kernel ends it after about eight million rounds. */
-#define lx_may_loop                                                                                \
+#define can_loop                                                                                   \
 	({                                                                                         \
 		__label__ l_break, l_continue;                                                     \
 		int ret = 1;                                                                       \
 		asm volatile goto("may_goto %l[l_break]" : : : : l_break);                         \
 		goto l_continue;                                                                   \
-	l_break:                                                                                   \
+l_break:                                                                                           \
 		ret = 0;                                                                           \
-	l_continue:;                                                                               \
+l_continue:;                                                                                       \
 		ret;                                                                               \
 	})
 #else
-#define lx_opaque(x) ((void)0)
-#define lx_may_loop 1
+#define barrier_var(x) ((void)0)
+#define can_loop 1
 #define lx_zero 0
 #endif
 
@@ -68,7 +68,7 @@ LX_INLINE u32 lx_index(u32 i, u32 n)
 	if (i >= n)
 		__builtin_trap();
 #endif
-	lx_opaque(i);
+	barrier_var(i);
 	return i & (n - 1);
 }
 

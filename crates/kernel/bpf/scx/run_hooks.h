@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Programs that are told who starts and who stops, for kernels whose count of execution is not to be relied
- * on (here.h). Part of laxity_cpu.bpf.c.
+ * on (cpu_run.h). Part of laxity_cpu.bpf.c.
  */
-#ifndef LAXITY_SCX_TOLD_H
-#define LAXITY_SCX_TOLD_H
+#ifndef LAXITY_SCX_RUN_HOOKS_H
+#define LAXITY_SCX_RUN_HOOKS_H
 
 /* The chosen task begins to run, as a rule; there is nothing to decide then. */
 LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
@@ -14,16 +14,17 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	if (lx_is_of(c->soft, p))
-		c->soft = LX_NONE;
+	if (lx_slot_is_task(c->ksoftirqd, p))
+		c->ksoftirqd = LX_NONE;
 	/* A timer that called since then did so in vain: the kernel was about to switch. */
-	as_chosen = lx_is_of(c->chosen, p) && lx_member(c->chosen)->runnable && LX_SEEN(c->armed);
+	as_chosen = lx_slot_is_task(c->next, p) && lx_member(c->next)->runnable &&
+		    READ_ONCE(c->armed);
 	if (as_chosen) {
-		c->clock = lx_max(lx_resume(c, p->se.exec_start), c->clock);
-		lx_runs(c, c->clock, c->chosen);
+		c->clock = lx_max(lx_decision_time(c, p->se.exec_start), c->clock);
+		lx_set_current(c, c->clock, c->next);
 	}
 	lx_unlock(&c->lock);
-	lx_finish_timers(c);
+	lx_run_pending_timers(c);
 	return as_chosen;
 }
 
@@ -35,19 +36,19 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	running = lx_is_of(c->current, p);
+	running = lx_slot_is_task(c->current, p);
 	if (running) {
 		u32 slot = c->current;
 
 		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
-		now = lx_charge(c, now);
+		now = lx_charge_current(c, now);
 		if (!runnable)
-			lx_blocks(c, now, slot);
+			lx_on_block(c, now, slot);
 		lx_record(LX_STOPPED, c, now, slot, 0, 0);
 		c->current = LX_NONE;
-		c->stopped = p->se.exec_start;
-		if (c->chosen == slot)
-			c->chosen = LX_NONE;
+		c->stopped_at = p->se.exec_start;
+		if (c->next == slot)
+			c->next = LX_NONE;
 	}
 	lx_unlock(&c->lock);
 	return running;
@@ -58,7 +59,7 @@ void laxity_running(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	u32 slot = 0, was_held, cpu = lx_cpu_of(p);
-	struct lx_outcome o;
+	struct lx_decision o;
 	struct lx_task *t;
 	struct lx_cpu *c;
 	u64 now;
@@ -67,17 +68,17 @@ void laxity_running(u64 *ctx)
 		return;
 	now = bpf_ktime_get_ns();
 	c = lx_cpu(cpu);
-	if (!c || lx_is_shut(c))
+	if (!c || lx_is_offline(c))
 		return;
 	t = lx_task_of(p, &slot);
 	if (!t)
 		return;
 	/* It may be one that runs since before it could be noted. */
 	if (p->scx.dsq_vtime != (u64)slot + 1)
-		lx_note_slot(p, slot + 1);
-	if (t->home != cpu)
-		lx_depart(t, slot, now, cpu);
-	c = lx_enter(t);
+		lx_cache_slot(p, slot + 1);
+	if (t->home_cpu != cpu)
+		lx_leave_cpu(t, slot, now, cpu);
+	c = lx_lock_home(t);
 	if (!c)
 		return;
 	/* Of a reservation elsewhere: not charged. */
@@ -85,18 +86,18 @@ void laxity_running(u64 *ctx)
 		lx_unlock(&c->lock);
 		return;
 	}
-	now = lx_charge(c, now);
-	lx_settle_in(c, t, slot, now);
-	lx_wakes(c, now, slot);
+	now = lx_charge_current(c, now);
+	lx_task_attach(c, t, slot, now);
+	lx_on_wake(c, now, slot);
 	was_held = t->queued;
 	t->queued = 0;
-	c->chosen = slot;
-	lx_runs(c, now, slot);
-	lx_conclude(c, now, &o);
+	c->next = slot;
+	lx_set_current(c, now, slot);
+	lx_decide(c, now, &o);
 	lx_unlock(&c->lock);
 	if (was_held)
-		lx_let_go(t);
-	lx_act(&o);
+		lx_task_unhold(t);
+	lx_kick_on_preempt(&o);
 }
 
 SEC("struct_ops/stopping")
@@ -111,11 +112,11 @@ void laxity_stopping(u64 *ctx)
 	if (!runnable && p->__state & TASK_DEAD) {
 		t = lx_task_of(p, &slot);
 		if (t)
-			lx_quit(t, slot);
+			lx_task_exit(t, slot);
 		return;
 	}
 	if (!lx_stops(lx_cpu_of(p), p, now, runnable) && !runnable)
-		lx_sleeps(p);
+		lx_task_blocks(p);
 }
 
 #endif

@@ -3,27 +3,27 @@
  * Products of two times, exactly: 128 bits, which BPF lacks. Shares of a CPU in units of 2^-40
  * (crates/cpu/src/share.rs).
  */
-#ifndef LAXITY_WIDE_H
-#define LAXITY_WIDE_H
+#ifndef LAXITY_U128_H
+#define LAXITY_U128_H
 
 #include "types.h"
 
-#define LX_ONE (1ULL << 40)
+#define LX_FULL_SHARE (1ULL << 40)
 /* Divisors stay below this: two days in ns, or 128 CPUs as a share. */
-#define LX_DIVISOR (1ULL << 48)
+#define LX_MAX_DIVISOR (1ULL << 48)
 
-struct lx_wide {
+struct lx_u128 {
 	u64 high;
 	u64 low;
 };
 
-LX_INLINE struct lx_wide lx_mul(u64 a, u64 b)
+LX_INLINE struct lx_u128 lx_u128_mul(u64 a, u64 b)
 {
 	u64 a1 = a >> 32, a0 = (u32)a, b1 = b >> 32, b0 = (u32)b;
 	u64 low = a0 * b0;
 	u64 middle = a1 * b0 + (low >> 32);
 	u64 other = a0 * b1 + (u32)middle;
-	struct lx_wide w = {
+	struct lx_u128 w = {
 		.high = a1 * b1 + (middle >> 32) + (other >> 32),
 		.low = other << 32 | (u32)low,
 	};
@@ -31,14 +31,14 @@ LX_INLINE struct lx_wide lx_mul(u64 a, u64 b)
 	return w;
 }
 
-LX_INLINE int lx_at_most(struct lx_wide a, struct lx_wide b)
+LX_INLINE int lx_u128_le(struct lx_u128 a, struct lx_u128 b)
 {
 	return a.high < b.high || (a.high == b.high && a.low <= b.low);
 }
 
-/* n / d and whether something is left, for 0 < d < LX_DIVISOR; saturates. Sixteen bits a step,
+/* n / d and whether something is left, for 0 < d < LX_MAX_DIVISOR; saturates. Sixteen bits a step,
  * since what is left of a step has fewer than 48. */
-LX_CALLED u64 lx_div(u64 high, u64 low, u64 d, u64 up)
+LX_GLOBAL_FN u64 lx_u128_div(u64 high, u64 low, u64 d, u64 up)
 {
 	u64 q = 0, r;
 	u32 i;
@@ -58,7 +58,7 @@ LX_CALLED u64 lx_div(u64 high, u64 low, u64 d, u64 up)
 /* a b / d, rounded down or up; saturates. */
 LX_INLINE u64 lx_mul_div(u64 a, u64 b, u64 d, u64 up)
 {
-	struct lx_wide w = lx_mul(a, b);
+	struct lx_u128 w = lx_u128_mul(a, b);
 	u64 q;
 
 	/* As a rule: two factors of 4 s each stay below. */
@@ -66,20 +66,20 @@ LX_INLINE u64 lx_mul_div(u64 a, u64 b, u64 d, u64 up)
 		q = w.low / d;
 		return q + (up && q * d != w.low);
 	}
-	return lx_div(w.high, w.low, d, up);
+	return lx_u128_div(w.high, w.low, d, up);
 }
 
 /* work / time as a share. */
 LX_INLINE u64 lx_share(u64 work, u64 time, u64 up)
 {
-	return lx_mul_div(work, LX_ONE, time, up);
+	return lx_mul_div(work, LX_FULL_SHARE, time, up);
 }
 
 /* The time in which a share comes to this work, rounded up. */
-LX_INLINE u64 lx_time_for(u64 share, u64 work)
+LX_INLINE u64 lx_time_for_work(u64 share, u64 work)
 {
 	/* A share beyond all CPUs there can be is as good as that. */
-	return lx_mul_div(work, LX_ONE, lx_min(share, LX_DIVISOR - 1), 1);
+	return lx_mul_div(work, LX_FULL_SHARE, lx_min(share, LX_MAX_DIVISOR - 1), 1);
 }
 
 #endif

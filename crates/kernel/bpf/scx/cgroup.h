@@ -5,23 +5,23 @@
  * CPU, not groups as wholes: a group with twice the tasks has twice as much. Part of
  * laxity_cpu.bpf.c.
  */
-#ifndef LAXITY_SCX_GROUPS_H
-#define LAXITY_SCX_GROUPS_H
+#ifndef LAXITY_SCX_CGROUP_H
+#define LAXITY_SCX_CGROUP_H
 
 /* Deeper groups do not count. */
-#define LX_DEEPEST 16
-#define LX_USUAL 100
-#define LX_HEAVIEST 400
+#define LX_MAX_CGROUP_DEPTH 16
+#define LX_DEFAULT_WEIGHT 100
+#define LX_MAX_WEIGHT 400
 
-struct lx_group {
+struct lx_cgroup {
 	u32 weight;
 };
 
 struct {
-	__uint(type, MAP_CGRP_STORAGE);
+	__uint(type, BPF_MAP_TYPE_CGRP_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct lx_group);
+	__type(value, struct lx_cgroup);
 } groups SEC(".maps");
 
 /* Goes up with each change of a group's weight; tasks look again. */
@@ -31,37 +31,38 @@ struct {
 } grouping SEC(".data.grouping") = { .changes = 1 };
 
 /* What groups make of a hundred. Only where the kernel lets a task's group be asked for. */
-LX_INLINE u32 lx_scale_of(struct task_struct *p)
+LX_INLINE u32 lx_cgroup_scale(struct task_struct *p)
 {
 	struct cgroup *own = scx_bpf_task_cgroup(p);
-	u64 scale = LX_USUAL;
+	u64 scale = LX_DEFAULT_WEIGHT;
 	s32 level;
 
-	for (level = 1 + lx_zero; level <= own->level && level < LX_DEEPEST && lx_may_loop;
+	for (level = 1 + lx_zero; level <= own->level && level < LX_MAX_CGROUP_DEPTH && can_loop;
 	     level += 1 + lx_zero) {
 		struct cgroup *group = bpf_cgroup_ancestor(own, level);
-		struct lx_group *g;
+		struct lx_cgroup *g;
 
 		if (!group)
 			break;
 		g = bpf_cgrp_storage_get(&groups, group, NULL, 0);
 		if (g)
-			scale = lx_min(scale * g->weight / LX_USUAL, LX_USUAL * LX_HEAVIEST);
+			scale = lx_min(scale * g->weight / LX_DEFAULT_WEIGHT,
+				       LX_DEFAULT_WEIGHT * LX_MAX_WEIGHT);
 		bpf_cgroup_release(group);
 	}
 	bpf_cgroup_release(own);
 	return scale;
 }
 
-LX_INLINE u32 lx_scaled(struct task_struct *p, u32 scale)
+LX_INLINE u32 lx_scaled_weight(struct task_struct *p, u32 scale)
 {
-	u64 weight = lx_weight_of(p) * (u64)scale / LX_USUAL;
+	u64 weight = lx_weight_of(p) * (u64)scale / LX_DEFAULT_WEIGHT;
 
-	return lx_min(lx_max(weight, 1), LX_HEAVIEST);
+	return lx_min(lx_max(weight, 1), LX_MAX_WEIGHT);
 }
 
 /* Another weight for a task. */
-LX_INLINE void lx_weigh(struct lx_task *t, u32 slot, u32 weight, u64 now)
+LX_INLINE void lx_set_task_weight(struct lx_task *t, u32 slot, u32 weight, u64 now)
 {
 	struct lx_member *m = lx_member(slot);
 	struct lx_cpu *c;
@@ -71,29 +72,29 @@ LX_INLINE void lx_weigh(struct lx_task *t, u32 slot, u32 weight, u64 now)
 	t->weight = weight;
 	if (t->reservation)
 		return;
-	c = lx_enter(t);
+	c = lx_lock_home(t);
 	if (!c)
 		return;
-	now = lx_charge(c, now);
+	now = lx_charge_current(c, now);
 	lx_record(LX_WEIGHED, c, now, slot, weight, 0);
-	if (m->server != LX_NONE && m->server != c->crowd)
+	if (m->server != LX_NONE && m->server != c->overflow_server)
 		lx_renice(&c->servers, now, m->server, weight);
-	lx_end_at_next(c, now);
+	lx_arm_at_budget_end(c, now);
 	lx_unlock(&c->lock);
 }
 
 /* From `enqueue`: after a change of groups. */
-LX_INLINE void lx_weigh_again(struct lx_task *t, struct task_struct *p, u32 slot, u64 now)
+LX_INLINE void lx_refresh_weight(struct lx_task *t, struct task_struct *p, u32 slot, u64 now)
 {
-	t->weighed = LX_SEEN(grouping.changes);
-	t->scale = lx_scale_of(p);
-	lx_weigh(t, slot, lx_scaled(p, t->scale), now);
+	t->cgroup_gen = READ_ONCE(grouping.changes);
+	t->cgroup_scale = lx_cgroup_scale(p);
+	lx_set_task_weight(t, slot, lx_scaled_weight(p, t->cgroup_scale), now);
 }
 
-LX_INLINE void lx_set_group(struct cgroup *group, u32 weight)
+LX_INLINE void lx_set_cgroup_weight(struct cgroup *group, u32 weight)
 {
-	struct lx_group *g = bpf_cgrp_storage_get(&groups, group, NULL,
-						  BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct lx_cgroup *g =
+		bpf_cgrp_storage_get(&groups, group, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (g)
 		g->weight = weight;
@@ -105,7 +106,7 @@ int laxity_cgroup_init(u64 *ctx)
 	struct cgroup *group = (void *)ctx[0];
 	struct scx_cgroup_init_args *args = (void *)ctx[1];
 
-	lx_set_group(group, args->weight);
+	lx_set_cgroup_weight(group, args->weight);
 	return 0;
 }
 
@@ -116,7 +117,7 @@ void laxity_cgroup_move(u64 *ctx)
 	struct lx_task *t = lx_task_of(p, NULL);
 
 	if (t)
-		t->weighed = 0;
+		t->cgroup_gen = 0;
 }
 
 SEC("struct_ops/cgroup_set_weight")
@@ -124,7 +125,7 @@ void laxity_cgroup_set_weight(u64 *ctx)
 {
 	struct cgroup *group = (void *)ctx[0];
 
-	lx_set_group(group, ctx[1]);
+	lx_set_cgroup_weight(group, ctx[1]);
 	__sync_fetch_and_add(&grouping.changes, 1);
 }
 

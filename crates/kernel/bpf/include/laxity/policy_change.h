@@ -6,32 +6,32 @@
 #define LAXITY_POLICY_CHANGE_H
 
 /* A server of best effort gets the budget and deadline of a new one; what was learnt of it stays. */
-LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
+LX_GLOBAL_FN u32 lx_server_restart(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
-	u64 average = lx_learnt(s);
+	u64 average = lx_learnt_average(s);
 
-	LX_SERVER_BEGINS(i);
+	LX_TEST_CREATED(i);
 	lx_leave_ready(q, i);
 	lx_heap_remove(&q->expired, i);
-	lx_heap_remove(&q->returns, i);
+	lx_heap_remove(&q->reclaims, i);
 	if (s->state == LX_LEAVING) {
-		lx_vacate(q, i);
+		lx_server_free(q, i);
 		return 0;
 	}
 	s->state = LX_BLOCKED;
-	s->counted = 0;
-	s->active = 0;
-	s->left = 0;
-	s->end = 0;
+	s->active_weight = 0;
+	s->active_pos = 0;
+	s->remaining_budget = 0;
+	s->period_end = 0;
 	s->deadline = 0;
 	s->period = 0;
 	s->average_used = 0;
-	s->risen = 0;
-	lx_begin(q, now, i);
+	s->share_raised_at = 0;
+	lx_server_init_best_effort(q, now, i);
 	if (average)
 		s->average = average;
-	s->budget = s->kind == LX_RATED ? s->average : 0;
+	s->budget = s->kind == LX_RATE_BASED ? s->average : 0;
 	return 0;
 }
 
@@ -41,31 +41,32 @@ LX_CALLED u32 lx_found_again(struct lx_servers *q LX_GIVEN, u64 now, u32 i)
  * that reservations wait for. To and from BeRate all servers of best effort start as new ones: from it that is as
  * safe as if all tasks woke now, because reservations had all they wanted before any of them.
  */
-LX_INLINE void lx_change_rules(struct lx_servers *q, u64 now, const struct lx_rules *rules)
+LX_INLINE void lx_change_policy(struct lx_servers *q, u64 now,
+				const struct lxc_policy_params *rules)
 {
 	int anew = q->rules.quantum || rules->quantum;
 	u32 i;
 
-	lx_catch_up(q, now);
+	lx_reclaim_up_to(q, now);
 	q->rules = *rules;
 	if (!anew)
 		return;
-	q->load = 0;
-	q->actives = 0;
+	q->total_quanta = 0;
+	q->nr_active = 0;
 	/* Nobody owes anybody anything. */
-	q->settled = 0;
-	q->risen = 0;
-	q->leaving = 0;
-	q->looked = 0;
-	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort, 0);
-	for (i = lx_zero; i < q->used && lx_may_loop; i += 1 + lx_zero) {
+	q->bw_free_at = 0;
+	q->share_raised_at = 0;
+	q->nr_departed = 0;
+	q->ahead_checked_at = 0;
+	lx_bandwidth_set(&q->bandwidth, q->bandwidth.best_effort_bw, 0);
+	for (i = lx_zero; i < q->nr_used && can_loop; i += 1 + lx_zero) {
 		const struct lx_server *s = lx_server(q, i);
 
 		if (s->kind != LX_HARD && s->state != LX_VACANT)
-			lx_found_again(q, now, i);
+			lx_server_restart(q, now, i);
 	}
-	lx_catch_up(q, now);
-	for (i = lx_zero; i < q->used && lx_may_loop; i += 1 + lx_zero) {
+	lx_reclaim_up_to(q, now);
+	for (i = lx_zero; i < q->nr_used && can_loop; i += 1 + lx_zero) {
 		const struct lx_server *s = lx_server(q, i);
 
 		if (s->kind != LX_HARD && s->head != LX_NONE && s->state == LX_BLOCKED)

@@ -3,15 +3,16 @@
  * Tasks go from servers to servers: to another CPU, into a reservation, away. Part of
  * laxity_cpu.bpf.c.
  */
-#ifndef LAXITY_SCX_MOVE_H
-#define LAXITY_SCX_MOVE_H
+#ifndef LAXITY_SCX_MIGRATE_H
+#define LAXITY_SCX_MIGRATE_H
 
 /* Whether a task cannot leave its CPU now. Where read sections can be preempted the kernel keeps
  * a task that calls a program like this one on its CPU meanwhile, and counts that with the task's own
  * wishes: a task that is put aside would seem to stay for good. */
-LX_INLINE int lx_is_pinned(struct task_struct *p)
+LX_INLINE int lx_is_migration_disabled(struct task_struct *p)
 {
-	u32 ours = lx_has_field(p->rcu_read_lock_nesting) && bpf_get_current_task_btf() == p;
+	u32 ours = bpf_core_field_exists(p->rcu_read_lock_nesting) &&
+		   bpf_get_current_task_btf() == p;
 
 	return p->migration_disabled > ours;
 }
@@ -19,40 +20,40 @@ LX_INLINE int lx_is_pinned(struct task_struct *p)
 /* Whether a task that waits cannot be handed over to a CPU yet: the one that puts it aside has not
  * gone on to the next. As long as that still calls programs in the task's name, the kernel counts
  * them as its wish to stay, and takes a scheduler away that moves it. The CPU asks again soon. */
-LX_INLINE int lx_is_late(const struct task_struct *p, u32 cpu)
+LX_INLINE int lx_still_on_cpu(const struct task_struct *p, u32 cpu)
 {
-	if (!LX_SEEN(p->on_cpu) || scx_bpf_task_cpu(p) == (s32)cpu)
+	if (!READ_ONCE(p->on_cpu) || scx_bpf_task_cpu(p) == (s32)cpu)
 		return 0;
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	return 1;
 }
 
 /* Under the lock: a task leaves its server. */
-LX_INLINE void lx_go(struct lx_cpu *c, struct lx_task *t, struct lx_reservation *r, u32 slot,
-		     u64 now)
+LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_reservation *r,
+			      u32 slot, u64 now)
 {
 	struct lx_member *m = lx_member(slot);
 
-	lx_leaves_here(c, slot, now);
-	if (c->soft == slot)
-		c->soft = LX_NONE;
+	lx_run_remove_task(c, slot, now);
+	if (c->ksoftirqd == slot)
+		c->ksoftirqd = LX_NONE;
 	if (m->server == LX_NONE) {
 		/* Of a reservation, and asleep since. */
 		if (r)
-			lx_shed(c, r, now);
+			lx_reservation_put(c, r, now);
 		return;
 	}
 	lx_record(LX_LEFT, c, now, slot, 0, 0);
-	if (m->server != c->crowd && !r)
-		t->learnt = lx_learnt(lx_server(&c->servers, m->server));
+	if (m->server != c->overflow_server && !r)
+		t->learnt_average = lx_learnt_average(lx_server(&c->servers, m->server));
 	lx_leave(&c->servers, now, slot, 0);
-	if (r && !lx_server(&c->servers, r->server)->members)
-		r->used = 0;
+	if (r && !lx_server(&c->servers, r->server)->nr_members)
+		r->in_use = 0;
 }
 
 /* Under the lock: a task without servers gets into some. Only under it what a task is of is the truth: with
  * its reservation it also gets that one's CPU. */
-LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t, u32 slot, u64 now)
+LX_INLINE void lx_task_attach(struct lx_cpu *c, const struct lx_task *t, u32 slot, u64 now)
 {
 	const struct lx_reservation *r = lx_reservation_of(t);
 	struct lx_member *m = lx_member(slot);
@@ -68,73 +69,73 @@ LX_INLINE void lx_settle_in(struct lx_cpu *c, const struct lx_task *t, u32 slot,
 		lx_record(LX_BOUND, c, now, slot, t->reservation, 0);
 		return;
 	}
-	lx_record(LX_JOINED, c, now, slot, t->weight, t->learnt);
-	server = lx_found(&c->servers, now, t->weight, 0, 0);
+	lx_record(LX_JOINED, c, now, slot, t->weight, t->learnt_average);
+	server = lx_server_create(&c->servers, now, t->weight, 0, 0);
 	if (server == LX_NONE)
-		server = c->crowd;
-	else if (t->learnt)
-		lx_server(&c->servers, server)->average = t->learnt;
-	lx_attach(&c->servers, server, slot);
+		server = c->overflow_server;
+	else if (t->learnt_average)
+		lx_server(&c->servers, server)->average = t->learnt_average;
+	lx_member_attach(&c->servers, server, slot);
 }
 
 /* To the servers of another CPU, which it enters later; unless it has a reservation by now. */
-LX_INLINE void lx_depart(struct lx_task *t, u32 slot, u64 now, u32 to)
+LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 {
-	struct lx_cpu *c = lx_enter(t);
+	struct lx_cpu *c = lx_lock_home(t);
 
 	if (!c)
 		return;
 	if (!t->reservation && !t->pending) {
-		now = lx_charge(c, now);
-		lx_go(c, t, NULL, slot, now);
-		t->home = to;
+		now = lx_charge_current(c, now);
+		lx_task_detach(c, t, NULL, slot, now);
+		t->home_cpu = to;
 	}
 	lx_unlock(&c->lock);
 }
 
 /* What was asked for a task comes to be: it leaves its servers for those of a reservation, or of
  * none. */
-LX_INLINE void lx_adopt(struct lx_task *t, u32 slot, u64 now)
+LX_INLINE void lx_apply_pending(struct lx_task *t, u32 slot, u64 now)
 {
-	struct lx_cpu *c = lx_enter(t);
+	struct lx_cpu *c = lx_lock_home(t);
 
 	if (!c)
 		return;
-	now = lx_charge(c, now);
+	now = lx_charge_current(c, now);
 	if (t->pending) {
-		u32 number = lx_is_bound(t), to = lx_bound_to(t);
+		u32 number = lx_bound_reservation(t), to = lx_bound_cpu(t);
 
-		lx_go(c, t, lx_reservation_of(t), slot, now);
+		lx_task_detach(c, t, lx_reservation_of(t), slot, now);
 		t->reservation = number;
 		t->pending = 0;
 		if (number)
-			t->home = to;
+			t->home_cpu = to;
 	}
 	lx_unlock(&c->lock);
 }
 
 /* A task is gone. */
-LX_INLINE void lx_quit(struct lx_task *t, u32 slot)
+LX_INLINE void lx_task_exit(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct lx_cpu *c = lx_enter(t);
+	struct lx_cpu *c = lx_lock_home(t);
 	u32 pending = 0;
 
 	if (!c)
 		return;
-	now = lx_charge(c, now);
-	lx_go(c, t, lx_reservation_of(t), slot, now);
-	if (t->pending && t->pending != LX_RELEASE)
+	now = lx_charge_current(c, now);
+	lx_task_detach(c, t, lx_reservation_of(t), slot, now);
+	if (t->pending && t->pending != LX_PENDING_RELEASE)
 		pending = t->pending;
 	t->pending = 0;
 	t->reservation = 0;
 	t->queued = 0;
 	lx_unlock(&c->lock);
 	if (pending)
-		lx_drop(pending);
+		lx_reservation_cancel(pending);
 }
 
-LX_INLINE void lx_sleeps(struct task_struct *p)
+LX_INLINE void lx_task_blocks(struct task_struct *p)
 {
 	u64 now = bpf_ktime_get_ns();
 	u32 slot = 0;
@@ -143,42 +144,42 @@ LX_INLINE void lx_sleeps(struct task_struct *p)
 
 	if (!t)
 		return;
-	lx_let_go(t);
-	c = lx_enter(t);
+	lx_task_unhold(t);
+	c = lx_lock_home(t);
 	if (!c)
 		return;
-	now = lx_charge(c, now);
+	now = lx_charge_current(c, now);
 	t->queued = 0;
-	lx_leaves_here(c, slot, now);
-	lx_blocks(c, now, slot);
+	lx_run_remove_task(c, slot, now);
+	lx_on_block(c, now, slot);
 	lx_unlock(&c->lock);
 }
 
 /* Whether a task that leaves its class gets that of somebody who waits for it: it did not ask for another.
  * Kernels tell before or after its own priorities are changed. */
-LX_INLINE int lx_is_lent(const struct task_struct *p)
+LX_INLINE int lx_is_priority_boosted(const struct task_struct *p)
 {
 	const struct task_struct *waits = p->pi_top_task;
 
-	return waits && waits->prio < LX_REAL_TIME && p->normal_prio >= LX_REAL_TIME;
+	return waits && waits->prio < MAX_RT_PRIO && p->normal_prio >= MAX_RT_PRIO;
 }
 
 /* Who was chosen is not there, unless it came or went elsewhere since. */
-LX_INLINE void lx_forget(struct lx_cpu *c, const struct lx_task *t, u32 slot)
+LX_INLINE void lx_discard_stale_pick(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
 
 	if (!lx_lock(&c->lock))
 		return;
-	now = lx_charge(c, now);
-	lx_leaves_here(c, slot, now);
-	if (LX_SEEN(t->home) == c->cpu && !LX_SEEN(t->queued))
-		lx_blocks(c, now, slot);
+	now = lx_charge_current(c, now);
+	lx_run_remove_task(c, slot, now);
+	if (READ_ONCE(t->home_cpu) == c->cpu && !READ_ONCE(t->queued))
+		lx_on_block(c, now, slot);
 	lx_unlock(&c->lock);
 }
 
 /* The running task would go on: its slot, unless it is to go elsewhere first. */
-LX_INLINE u32 lx_yields(struct task_struct *prev, u32 cpu)
+LX_INLINE u32 lx_prev_slot(struct task_struct *prev, u32 cpu)
 {
 	u32 slot = 0;
 	struct lx_task *t = lx_task_of(prev, &slot);
@@ -186,8 +187,8 @@ LX_INLINE u32 lx_yields(struct task_struct *prev, u32 cpu)
 	if (!t)
 		return LX_NONE;
 	if (!t->pending)
-		return t->home == cpu ? slot : LX_NONE;
-	lx_adopt(t, slot, bpf_ktime_get_ns());
+		return t->home_cpu == cpu ? slot : LX_NONE;
+	lx_apply_pending(t, slot, bpf_ktime_get_ns());
 	return LX_NONE;
 }
 

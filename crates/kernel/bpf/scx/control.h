@@ -2,24 +2,24 @@
 /*
  * What the command asks: reserve, release, report. Part of laxity_cpu.bpf.c.
  */
-#ifndef LAXITY_SCX_REQUESTS_H
-#define LAXITY_SCX_REQUESTS_H
+#ifndef LAXITY_SCX_CONTROL_H
+#define LAXITY_SCX_CONTROL_H
 
 /* Shares are rounded up one by one; this much of that is forgiven. */
-#define LX_ROUNDED 4096
+#define LX_SHARE_ROUNDING 4096
 
 /* A name space of task numbers, and a task's number there. */
-struct lx_number {
+struct lx_ns_pid {
 	u64 space;
 	u32 nr;
 	u32 padding;
 };
 
 /* The number of a task at a level of nested name spaces, its own at the lowest. */
-LX_INLINE struct lx_number lx_number_at(const struct task_struct *p, u32 level)
+LX_INLINE struct lx_ns_pid lx_ns_pid_at(const struct task_struct *p, u32 level)
 {
 	const struct pid *pid = p->thread_pid;
-	struct lx_number number = {};
+	struct lx_ns_pid number = {};
 	const char *at = (const char *)&pid->numbers[0];
 
 	at += level * __builtin_preserve_type_info(*(struct upid *)0, 1);
@@ -30,10 +30,10 @@ LX_INLINE struct lx_number lx_number_at(const struct task_struct *p, u32 level)
 
 /* A task's number in the PID namespace of the program that asks: programs ask from name spaces of their own, as those of
  * containers, and are not to be told of another task. Zero where it is not seen. */
-LX_INLINE u32 lx_number_here(u32 pid)
+LX_INLINE u32 lx_pid_for_caller(u32 pid)
 {
 	struct task_struct *asks = bpf_get_current_task_btf(), *p;
-	struct lx_number own, its = {};
+	struct lx_ns_pid own, its = {};
 	u32 level = asks->thread_pid->level;
 
 	/* In the first of them all are seen, and the numbers are the kernel's. */
@@ -42,9 +42,9 @@ LX_INLINE u32 lx_number_here(u32 pid)
 	p = bpf_task_from_pid(pid);
 	if (!p)
 		return 0;
-	own = lx_number_at(asks, level);
+	own = lx_ns_pid_at(asks, level);
 	if (p->thread_pid->level >= level)
-		its = lx_number_at(p, level);
+		its = lx_ns_pid_at(p, level);
 	bpf_task_release(p);
 	return its.space == own.space ? its.nr : 0;
 }
@@ -63,55 +63,55 @@ struct lx_request {
 	/* Zero, or an error number. */
 	u32 error;
 	/* If it cannot begin at once, it shall begin later. */
-	u32 patient;
+	u32 deferrable;
 	u32 padding;
 };
 
 /* Under the lock: those that would go on by themselves do not, and the CPU is asked. */
-LX_INLINE void lx_drain(struct lx_cpu *c)
+LX_INLINE void lx_drain_local(struct lx_cpu *c)
 {
-	if (c->depth) {
-		c->draining = 1;
+	if (c->nr_local) {
+		c->drain_local = 1;
 		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
 	}
 }
 
 /* A task that waits or sleeps moves now, one that runs as soon as it stops. */
-LX_INLINE void lx_nudge(struct lx_task *t, u32 slot)
+LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct lx_outcome o;
-	struct lx_cpu *c = lx_enter(t);
+	struct lx_decision o;
+	struct lx_cpu *c = lx_lock_home(t);
 	u32 runs;
 
 	if (!c)
 		return;
-	runs = lx_is_here(c, slot) || c->chosen == slot;
+	runs = lx_run_contains(c, slot) || c->next == slot;
 	if (runs)
-		lx_drain(c);
+		lx_drain_local(c);
 	lx_unlock(&c->lock);
 	if (runs) {
-		scx_bpf_kick_cpu(LX_SEEN(t->home), SCX_KICK_PREEMPT);
+		scx_bpf_kick_cpu(READ_ONCE(t->home_cpu), SCX_KICK_PREEMPT);
 		return;
 	}
-	lx_adopt(t, slot, now);
-	c = lx_enter(t);
+	lx_apply_pending(t, slot, now);
+	c = lx_lock_home(t);
 	if (!c)
 		return;
-	now = lx_charge(c, now);
+	now = lx_charge_current(c, now);
 	if (t->queued) {
-		lx_settle_in(c, t, slot, now);
-		lx_wakes(c, now, slot);
+		lx_task_attach(c, t, slot, now);
+		lx_on_wake(c, now, slot);
 	}
-	lx_conclude(c, now, &o);
+	lx_decide(c, now, &o);
 	lx_unlock(&c->lock);
-	lx_act(&o);
+	lx_kick_on_preempt(&o);
 }
 
 /* A task shall be of a reservation, if it is still there: its slot may be another's by now. */
-LX_INLINE u32 lx_promise(struct task_struct *p, struct lx_task *t, u32 number)
+LX_INLINE u32 lx_bind_task(struct task_struct *p, struct lx_task *t, u32 number)
 {
-	struct lx_cpu *c = lx_enter(t);
+	struct lx_cpu *c = lx_lock_home(t);
 	u32 there;
 
 	if (!c)
@@ -143,10 +143,10 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	bpf_rcu_read_unlock();
 	if (!allowed || !lx_is_active(q->cpu))
 		return EINVAL;
-	while (number < LX_RESERVATIONS && lx_may_loop) {
+	while (number < LX_MAX_RESERVATIONS && can_loop) {
 		number++;
 		r = lx_reservation_at(number);
-		if (r && !__sync_val_compare_and_swap(&r->used, 0, 1))
+		if (r && !__sync_val_compare_and_swap(&r->in_use, 0, 1))
 			break;
 		r = NULL;
 	}
@@ -154,25 +154,26 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 		return ENOMEM;
 	now = bpf_ktime_get_ns();
 	if (!lx_lock(&c->lock)) {
-		r->used = 0;
+		r->in_use = 0;
 		return EBUSY;
 	}
-	now = lx_charge(c, now);
-	lx_catch_up(&c->servers, now);
+	now = lx_charge_current(c, now);
+	lx_reclaim_up_to(&c->servers, now);
 	share = lx_share(q->budget, q->period, 1);
 	server = LX_NONE;
-	if (!q->patient && lx_pressed(&c->servers))
+	if (!q->deferrable && lx_reservation_pending(&c->servers))
 		error = EAGAIN;
-	else if (c->servers.need + share <= LX_ONE - setup.kept + LX_ROUNDED)
-		server = lx_found(&c->servers, now, 20, q->budget, q->period);
+	else if (c->servers.reserved_bw + share <=
+		 LX_FULL_SHARE - setup.best_effort_bw_min + LX_SHARE_ROUNDING)
+		server = lx_server_create(&c->servers, now, 20, q->budget, q->period);
 	if (server == LX_NONE) {
-		r->used = 0;
+		r->in_use = 0;
 		lx_unlock(&c->lock);
 		return error;
 	}
 	lx_record(LX_RESERVED, c, now, number, q->budget, q->period);
-	lx_server(&c->servers, server)->members = 1;
-	*delay = lx_server(&c->servers, server)->end;
+	lx_server(&c->servers, server)->nr_members = 1;
+	*delay = lx_server(&c->servers, server)->period_end;
 	*delay -= lx_min(*delay, now);
 	r->budget = q->budget;
 	r->period = q->period;
@@ -181,13 +182,13 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->inherit = q->inherit;
 	r->pid = p->pid;
 	r->owner = q->owner;
-	lx_drain(c);
+	lx_drain_local(c);
 	lx_unlock(&c->lock);
-	if (!lx_promise(p, t, number)) {
-		lx_drop(number);
+	if (!lx_bind_task(p, t, number)) {
+		lx_reservation_cancel(number);
 		return ESRCH;
 	}
-	lx_nudge(t, slot);
+	lx_move_now(t, slot);
 	return 0;
 }
 
@@ -226,12 +227,12 @@ int laxity_release(struct lx_request *q)
 	t = lx_task_of(p, &slot);
 	if (t) {
 		error = ENOENT;
-		if (t->pending && t->pending != LX_RELEASE) {
+		if (t->pending && t->pending != LX_PENDING_RELEASE) {
 			error = EBUSY;
 		} else if (t->reservation) {
 			error = 0;
-			t->pending = LX_RELEASE;
-			lx_nudge(t, slot);
+			t->pending = LX_PENDING_RELEASE;
+			lx_move_now(t, slot);
 		}
 	}
 	bpf_local_irq_restore(&flags);
@@ -254,7 +255,7 @@ int laxity_find(struct lx_request *q)
 	t = lx_task_of(p, NULL);
 	if (t) {
 		q->error = 0;
-		q->number = lx_is_bound(t);
+		q->number = lx_bound_reservation(t);
 	}
 	bpf_task_release(p);
 	return 0;
@@ -265,20 +266,20 @@ struct lx_report {
 	u32 cpu;
 	u32 reservation;
 	/* Of the CPU. */
-	u64 need;
-	u64 load;
+	u64 reserved_bw;
+	u64 total_weight;
 	u64 servers;
 	u64 switches;
-	u64 taken;
+	u64 steals;
 	u64 overrun;
 	u64 late_release;
 	/* Of the reservation; the last two, without one, of all that were on the CPU. */
 	u64 members;
-	u64 late;
-	u64 latest;
+	u64 deadline_misses;
+	u64 max_lateness_ns;
 	/* Asked for, and 0 when done: the counts of what was worst start at zero again. Without the lock, so that what
 	 * happens meanwhile may be lost. */
-	u64 anew;
+	u64 reset;
 	/* Of the reservation: its first task, by its number for the program that asks. */
 	u64 pid;
 };
@@ -287,7 +288,7 @@ SEC("syscall")
 int laxity_report(struct lx_report *q)
 {
 	struct lx_reservation *r = q->reservation ? lx_reservation_at(q->reservation) : NULL;
-	u32 cpu = LX_SEEN(q->cpu);
+	u32 cpu = READ_ONCE(q->cpu);
 	struct lx_cpu *c;
 
 	if (r)
@@ -295,36 +296,36 @@ int laxity_report(struct lx_report *q)
 	c = lx_cpu(cpu);
 	if (!c)
 		return 0;
-	q->need = c->servers.need;
-	q->load = c->servers.bandwidth.load;
-	q->servers = c->servers.living;
+	q->reserved_bw = c->servers.reserved_bw;
+	q->total_weight = c->servers.bandwidth.total_weight;
+	q->servers = c->servers.nr_servers;
 	q->switches = c->switches;
-	q->taken = c->taken;
+	q->steals = c->steals;
 	q->overrun = c->overrun;
 	q->late_release = c->late_release;
-	q->late = c->servers.late;
-	q->latest = c->servers.latest;
-	if (q->anew) {
-		c->servers.late = 0;
-		c->servers.latest = 0;
+	q->deadline_misses = c->servers.deadline_misses;
+	q->max_lateness_ns = c->servers.max_lateness_ns;
+	if (q->reset) {
+		c->servers.deadline_misses = 0;
+		c->servers.max_lateness_ns = 0;
 		c->overrun = 0;
 		c->late_release = 0;
-		q->anew = 0;
+		q->reset = 0;
 	}
 	if (r) {
 		struct lx_server *s = lx_server(&c->servers, r->server);
 
-		q->members = s->members;
-		q->late = s->late;
-		q->latest = s->latest;
-		q->pid = lx_number_here(r->pid);
+		q->members = s->nr_members;
+		q->deadline_misses = s->deadline_misses;
+		q->max_lateness_ns = s->max_lateness_ns;
+		q->pid = lx_pid_for_caller(r->pid);
 	}
 	return 0;
 }
 
-struct lx_change {
-	struct lx_rules rules;
-	u64 kept;
+struct lxc_policy_change {
+	struct lxc_policy_params rules;
+	u64 best_effort_bw_min;
 	u32 policy;
 	/* How many CPUs have it now. */
 	u32 changed;
@@ -334,30 +335,30 @@ LX_INLINE u32 lx_change_cpu(u32 cpu)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
 	u64 now = bpf_ktime_get_ns();
-	struct lx_outcome o;
+	struct lx_decision o;
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	now = lx_charge(c, now);
-	lx_change_rules(&c->servers, now, &setup.rules);
-	lx_conclude(c, now, &o);
-	lx_drain(c);
+	now = lx_charge_current(c, now);
+	lx_change_policy(&c->servers, now, &setup.rules);
+	lx_decide(c, now, &o);
+	lx_drain_local(c);
 	lx_unlock(&c->lock);
-	lx_act(&o);
+	lx_kick_on_preempt(&o);
 	return 1;
 }
 
 /* Another policy for all tasks, where they are. */
 SEC("syscall")
-int laxity_change(struct lx_change *q)
+int laxity_change(struct lxc_policy_change *q)
 {
 	unsigned long flags;
 	u32 k;
 
 	setup.rules = q->rules;
-	setup.kept = q->kept;
+	setup.best_effort_bw_min = q->best_effort_bw_min;
 	setup.policy = q->policy;
-	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (k = lx_zero; k < machine.cpus && can_loop; k += 1 + lx_zero) {
 		bpf_local_irq_save(&flags);
 		q->changed += lx_change_cpu(k);
 		bpf_local_irq_restore(&flags);
@@ -390,16 +391,16 @@ int laxity_task(struct lx_task_report *q)
 	q->pid = 0;
 	if (!free || !t)
 		return 0;
-	q->slots = free->used;
-	q->cpu = t->home;
+	q->slots = free->nr_used;
+	q->cpu = t->home_cpu;
 	server = lx_member(slot)->server;
-	c = lx_cpu(t->home);
-	if (!c || server == LX_NONE || server == c->crowd)
+	c = lx_cpu(t->home_cpu);
+	if (!c || server == LX_NONE || server == c->overflow_server)
 		return 0;
 	s = lx_server(&c->servers, server);
-	if (s->kind == LX_HARD || !s->counted || !s->period)
+	if (s->kind == LX_HARD || !s->active_weight || !s->period)
 		return 0;
-	q->pid = lx_number_here(t->pid);
+	q->pid = lx_pid_for_caller(t->pid);
 	q->budget = s->budget;
 	q->period = s->period;
 	return 0;

@@ -9,25 +9,25 @@
  * real time goes before best effort, so that the instant comes soon, however much best effort
  * waits. What waits is taken along; nothing is dropped.
  */
-#ifndef LAXITY_CHANGE_H
-#define LAXITY_CHANGE_H
+#ifndef LAXITY_QDISC_PLAN_CHANGE_H
+#define LAXITY_QDISC_PLAN_CHANGE_H
 
-#define LX_CHANGES 4
-#define LX_COUNTS (sizeof(struct lx_counts) / sizeof(u64))
+#define LX_PLANS 4
+#define LX_COUNTS_WORDS (sizeof(struct lx_counts) / sizeof(u64))
 
-struct lx_change {
+struct lxl_plan_change {
 	struct lx_config config;
-	struct lx_rules rules;
+	struct lxl_match_rules rules;
 	/* The new number of each old flow or class. */
 	u16 to[128];
 };
 
-/* Plan n is at n % LX_CHANGES, so that the loader writes one that nobody reads. */
+/* Plan n is at n % LX_PLANS, so that the loader writes one that nobody reads. */
 struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, LX_CHANGES);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LX_PLANS);
 	__type(key, u32);
-	__type(value, struct lx_change);
+	__type(value, struct lxl_plan_change);
 } changes SEC(".maps");
 
 /* The plan that the loader wants, written by it alone; an older one than the present is none. */
@@ -36,41 +36,41 @@ volatile u32 wanted SEC(".data.wanted");
 /* Of plans before the present one, all flows together. */
 struct lx_counts earlier SEC(".data.earlier");
 
-LX_INLINE u8 lx_change_waits(void)
+LX_INLINE u8 lx_plan_change_pending(void)
 {
 	return (int)(wanted - state.applied) > 0;
 }
 
 /* Word i of some that are no power of two; a counted pointer the verifier could not follow. */
-#define lx_word(words, i, n)                                                                       \
+#define lx_word_at(words, i, n)                                                                    \
 	({                                                                                         \
 		u32 at = (i);                                                                      \
-		lx_opaque(at);                                                                     \
+		barrier_var(at);                                                                   \
 		&(words)[at < (n) ? at : 0];                                                       \
 	})
 
-LX_INLINE void lx_copy(u64 *to, const u64 *from, u32 words)
+LX_INLINE void lx_copy_words(u64 *to, const u64 *from, u32 words)
 {
 	u32 i;
 
-	for (i = lx_zero; i < words && lx_may_loop; i++)
-		*lx_word(to, i, words) = *lx_word(from, i, words);
+	for (i = lx_zero; i < words && can_loop; i++)
+		*lx_word_at(to, i, words) = *lx_word_at(from, i, words);
 }
 
-LX_INLINE void lx_add_to_earlier(void)
+LX_INLINE void lx_fold_counts(void)
 {
 	u64 *sum = (u64 *)&earlier;
 	u32 flow, i;
 
-	for (flow = lx_zero; flow < config.flows + config.shares.classes && lx_may_loop; flow++) {
+	for (flow = lx_zero; flow < config.flows + config.shares.nr_classes && can_loop; flow++) {
 		struct lx_counts *n = lx_at(counts, flow);
 		u64 longest = lx_max(earlier.delay_max, n->delay_max);
 		u64 demoted = lx_max(earlier.demoted_max, n->demoted_max);
 
-		for (i = lx_zero; i < LX_COUNTS && lx_may_loop; i++) {
-			u64 *word = lx_word((u64 *)n, i, LX_COUNTS);
+		for (i = lx_zero; i < LX_COUNTS_WORDS && can_loop; i++) {
+			u64 *word = lx_word_at((u64 *)n, i, LX_COUNTS_WORDS);
 
-			*lx_word(sum, i, LX_COUNTS) += *word;
+			*lx_word_at(sum, i, LX_COUNTS_WORDS) += *word;
 			*word = 0;
 		}
 		earlier.delay_max = longest;
@@ -79,16 +79,16 @@ LX_INLINE void lx_add_to_earlier(void)
 }
 
 /* Makes a plan the present one. Slots in use may be beyond those that it needs. */
-LX_INLINE void lx_adopt(const struct lx_change *change)
+LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
 {
-	lx_copy((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
-	lx_copy((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
+	lx_copy_words((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
+	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
 	config.slots = own.slots;
 	lx_pipeline_start(&pipeline, &config);
 }
 
 /* Best effort waits until real time is through, whatever the policy says. */
-LX_INLINE void lx_best_effort_yields(u64 now)
+LX_INLINE void lx_yield_to_realtime(u64 now)
 {
 	pipeline.head_deadline = LX_NEVER;
 	if (LX_POLICY == LX_SLACK) {
@@ -98,7 +98,7 @@ LX_INLINE void lx_best_effort_yields(u64 now)
 }
 
 /* Puts a waiting packet aside. */
-LX_INLINE void lx_put_aside(struct lx_queue *aside, u32 slot)
+LX_INLINE void lx_collect(struct lx_queue *aside, u32 slot)
 {
 	struct lx_slot *packet = lx_slot(slot);
 
@@ -107,7 +107,8 @@ LX_INLINE void lx_put_aside(struct lx_queue *aside, u32 slot)
 }
 
 /* Takes a best-effort packet along that was accepted before, whatever the limits are now. */
-LX_INLINE void lx_take_along(const struct lx_change *change, u32 slot, struct lx_slot *packet)
+LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 slot,
+				      struct lx_slot *packet)
 {
 	struct lx_account *account;
 	u32 class;
@@ -115,7 +116,7 @@ LX_INLINE void lx_take_along(const struct lx_change *change, u32 slot, struct lx
 
 	packet->flow = *lx_at(change->to, packet->flow);
 	packet->wire = lx_max(packet->bytes + config.overhead, config.min_frame);
-	class = lx_best_class_of(&config, packet->flow);
+	class = lx_best_effort_class(&config, packet->flow);
 	size = lx_max(packet->bytes, lx_at(config.shares.class, class)->limit.smallest);
 	account = &lx_at(pipeline.fair.class, class)->account;
 	account->used += size;
@@ -127,13 +128,13 @@ LX_INLINE void lx_take_along(const struct lx_change *change, u32 slot, struct lx
 }
 
 /* Returns 0 while real-time packets wait or one is on its way. A function of its own: it is verified once. */
-__attribute__((noinline)) int lx_take_over(u64 now)
+__attribute__((noinline)) int lx_apply_plan_change(u64 now)
 {
 	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
-	u32 plan = wanted, entry = plan % LX_CHANGES;
-	u32 fresh = pipeline.fresh, spare = pipeline.spare;
+	u32 plan = wanted, entry = plan % LX_PLANS;
+	u32 fresh = pipeline.first_unused, spare = pipeline.first_free;
 	struct lx_queue aside;
-	struct lx_change *change;
+	struct lxl_plan_change *change;
 	u32 i;
 
 	if (link.pace.clock.free > now || pipeline.shaped ||
@@ -143,11 +144,11 @@ __attribute__((noinline)) int lx_take_over(u64 now)
 	if (!change)
 		return 0;
 	lx_queue_clear(&aside);
-	lx_put_aside(&aside, pipeline.head);
-	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
+	lx_collect(&aside, pipeline.head);
+	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
 
-		while (queue->head != LX_NONE && lx_may_loop) {
+		while (queue->head != LX_NONE && can_loop) {
 			u32 slot = queue->head;
 			struct lx_slot *packet = lx_slot(slot);
 
@@ -157,28 +158,28 @@ __attribute__((noinline)) int lx_take_over(u64 now)
 			lx_queue_push(&aside, slot, packet);
 		}
 	}
-	lx_add_to_earlier();
-	lx_adopt(change);
+	lx_fold_counts();
+	lx_install_plan(change);
 	lx_pipeline_reset(&pipeline, &config);
-	pipeline.fresh = fresh;
-	pipeline.spare = spare;
+	pipeline.first_unused = fresh;
+	pipeline.first_free = spare;
 	/* As if it had all arrived now. */
-	pipeline.released = now;
-	while (aside.head != LX_NONE && lx_may_loop) {
+	pipeline.last_release = now;
+	while (aside.head != LX_NONE && can_loop) {
 		u32 slot = aside.head;
 		struct lx_slot *packet = lx_slot(slot);
 
 		if (!packet)
 			break;
 		lx_queue_pop(&aside, packet);
-		lx_take_along(change, slot, packet);
+		lx_requeue_best_effort(change, slot, packet);
 	}
 	if (pipeline.fair.packets) {
 		u32 head = lx_fair_dequeue(&pipeline.fair, &config.shares);
 		struct lx_slot *packet = lx_slot(head);
 
 		if (packet)
-			lx_commit(&pipeline, &config, now, head, packet);
+			lx_commit_head(&pipeline, &config, now, head, packet);
 	}
 	state.applied = plan;
 	return 1;
