@@ -8,7 +8,7 @@ use laxity_kernel::counts::Counts;
 /// A demoted packet has no deadline. Fails when its delay is among those of packets that have one: the
 /// longest delay was then beyond the deadline with no packet late.
 #[test]
-fn delays_of_demoted_packets_are_kept_apart() {
+fn demoted_packets_are_counted_separately() {
     // Bytes, delay in ns, late, demoted.
     let sent: [[u64; 4]; 4] =
         [[100, 3_000, 0, 0], [200, 80_000_000, 0, 1], [300, 5_000, 1, 0], [400, 20_000_000, 0, 1]];

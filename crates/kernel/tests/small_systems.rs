@@ -1,5 +1,5 @@
-//! All that happens to small systems in a few ticks: the C headers and the Rust servers decide the same, and
-//! neither breaks a promise.
+//! Exhaustive search of small systems over a few ticks: the C headers and the Rust servers decide the
+//! same, and neither breaks a promise.
 
 #[path = "support/headers.rs"]
 mod headers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * From a packet to the key that rules ask about: IPv4 and IPv6, behind VLAN tags or not. Nothing
- * of the packet is read when no rule asks for it.
+ * Parses a packet into the key that rules match: IPv4 and IPv6, with or without VLAN tags. Reads
+ * the packet only if a rule needs it.
  */
 #ifndef LAXITY_QDISC_HEADERS_H
 #define LAXITY_QDISC_HEADERS_H
@@ -17,7 +17,7 @@ enum {
 	ETH_P_IPV6 = 0x86dd,
 	ETH_P_8021Q = 0x8100,
 	ETH_P_8021AD = 0x88a8,
-	/* Extension headers of IPv6. */
+	/* IPv6 extension headers. */
 	HOP_BY_HOP = 0,
 	ROUTING = 43,
 	FRAGMENT = 44,
@@ -131,7 +131,8 @@ LX_INLINE void lx_ipv6(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 
 		lx_ports(k, packet, at);
 }
 
-/* Reads what lies in one piece at `at` bytes from skb->data, as packets that are sent have it. */
+/* Parses an IPv4 packet whose headers are linear, `at` bytes from skb->data. Locally sent packets
+ * are. */
 LX_INLINE u8 lx_linear_ipv4(struct lxl_packet_key *k, struct sk_buff *skb, u32 at, u32 wanted)
 {
 	u32 end = skb->len - skb->data_len;
@@ -186,7 +187,7 @@ LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *sk
 		return lx_classify(rules, &key);
 	if (bpf_dynptr_from_skb(skb, 0, &packet))
 		return lx_classify(rules, &key);
-	/* Tags lie before what the kernel calls the network header. */
+	/* VLAN tags precede the network header. */
 	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
 		at = ETHERNET_LENGTH;
 	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the programs use of the kernel: the fields they touch, found at load time by their names in
- * the running kernel's type information, so no header of a certain kernel is needed.
+ * Kernel types and functions of the qdisc. Only the fields in use are declared; libbpf relocates
+ * them against the running kernel's BTF, so no kernel headers are needed.
  */
 #ifndef LAXITY_QDISC_KERNEL_H
 #define LAXITY_QDISC_KERNEL_H
@@ -49,7 +49,7 @@ struct sk_buff {
 	unsigned char *data;
 };
 
-/* Headers of packets. Of the first byte of each only the high half is used. */
+/* Packet headers. Their first byte is read as a whole. */
 struct iphdr {
 	u8 tos;
 	u16 frag_off;
@@ -104,7 +104,7 @@ struct Qdisc_ops {
 
 #pragma clang attribute pop
 
-/* On the stack, opaque to programs. */
+/* Opaque; on the stack. */
 struct bpf_dynptr {
 	u64 opaque[2];
 } __attribute__((aligned(8)));

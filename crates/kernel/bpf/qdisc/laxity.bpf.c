@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
 /*
- * The link's scheduler as a queueing discipline. What it decides is in <laxity/pipeline.h>; here
- * are the kernel's packets, the pace of the link, and the counts.
+ * The link scheduler as a queueing discipline. <laxity/pipeline.h> decides; this code deals with
+ * the kernel's packets, the pace of the link, and statistics.
  *
- * The loader opens one copy of this object for each interface and gives it a name of its own, so
- * parameters need no lookup and nobody else can change them. `init` refuses an interface for
- * which the copy was not made.
+ * The loader opens one copy of this object per interface and registers it under its own name, so
+ * parameters need no lookup and other users cannot change them. `init` refuses any other interface.
  */
 #include "kernel.h"
 
 #define LX_PACKET struct sk_buff __kptr *
 #include <laxity/slot.h>
 
-/* The loader sets the length. */
+/* The loader sets the number of entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -20,7 +19,7 @@ struct {
 	__type(value, struct lx_slot);
 } slots SEC(".maps");
 
-/* Text of the loader's, so that all there is to know of an instance goes when it does. */
+/* Text stored by the loader, so that it lives as long as the instance. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -33,14 +32,14 @@ LX_INLINE struct lx_slot *lx_slot(u32 i)
 	return bpf_map_lookup_elem(&slots, &i);
 }
 
-/* Constants: the verifier leaves out what other policies need. */
+/* Constants. The verifier removes the code of other policies. */
 const volatile struct {
 	u32 policy;
-	/* The interface this copy is for, by network namespace and number, and its handle there. */
+	/* The interface of this copy: network namespace, index, and the qdisc's handle. */
 	u32 net;
 	u32 ifindex;
 	u32 handle;
-	/* Packets that can wait under any plan. */
+	/* Maximum number of waiting packets under any plan. */
 	u32 slots;
 } own SEC(".rodata.own");
 
@@ -65,16 +64,16 @@ struct lx_stalls stalls SEC(".data.stalls");
 
 struct {
 	struct lx_pace pace;
-	/* When the watchdog will call, if it has been told. */
+	/* Time for which the watchdog is set; zero if it is not. */
 	u64 armed;
-	/* How long the last packet occupies the link. */
+	/* Transmission time of the last packet. */
 	u64 lasted;
 } link SEC(".data.link");
 
-/* What the loader asks about. */
+/* Read by the loader. */
 struct {
 	u32 attached;
-	/* The number of the plan in force. */
+	/* Number of the plan in force. */
 	u32 applied;
 } state SEC(".data.state");
 
@@ -85,7 +84,7 @@ struct lx_arrival {
 	struct bpf_sk_buff_ptr *to_free;
 };
 
-/* Only packets that wait are dropped here, and only on arrival of another one. */
+/* Called for waiting packets that a new arrival pushes out. */
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 {
 	struct lx_arrival *arrival = ctx;
@@ -99,8 +98,8 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 		bpf_qdisc_skb_drop(skb, arrival->to_free);
 }
 
-/* Notes from when on one of the packets that wait could be sent: from `since`, or when the first of
- * them conforms. */
+/* Records from when on a waiting packet can be sent: from `since`, or when the first shaped packet
+ * conforms. */
 LX_INLINE void lx_note_waiting(struct Qdisc *sch, u64 since)
 {
 	if (sch->q.qlen > pipeline.shaped)
@@ -122,7 +121,7 @@ int laxity_enqueue(u64 *ctx)
 	u32 flow, reason, slot;
 
 	if (!sch->q.qlen && now > link.pace.clock.free) {
-		/* While packets wait, each departure looks. */
+		/* While packets wait, each departure checks. */
 		if (lx_plan_change_pending())
 			lx_apply_plan_change(now);
 		lx_link_idle(&pipeline, &config);
@@ -139,13 +138,13 @@ int laxity_enqueue(u64 *ctx)
 	lx_note_waiting(sch, now);
 	sch->qstats.backlog += bytes;
 	skb = bpf_kptr_xchg(&packet->packet, skb);
-	/* A slot that was given away is empty. */
+	/* A free slot holds no packet. */
 	if (skb)
 		bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_SUCCESS;
 }
 
-/* The watchdog calls once; what it has been told already it need not be told again. */
+/* Sets the watchdog unless it is set for that time already; it fires once. */
 LX_INLINE void lx_watchdog_at(struct Qdisc *sch, u64 at)
 {
 	if (link.armed == at)
@@ -154,9 +153,8 @@ LX_INLINE void lx_watchdog_at(struct Qdisc *sch, u64 at)
 	bpf_qdisc_watchdog_schedule(sch, at, 0);
 }
 
-/* When to go on after a packet that occupies the link until `link.pace.clock.free`. Timers cost more
- * than all else, so where several packets fit into half the credit they go together; the other
- * half is for timers that are late. */
+/* Time at which to continue after the packet in flight. Timers cost more than everything else, so
+ * packets that fit into half the credit are sent together; the other half is for late timers. */
 LX_INLINE u64 lx_resume_at(void)
 {
 	return link.pace.clock.free + (link.lasted < config.credit / 2 ? config.credit / 2 : 0);
@@ -182,15 +180,16 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		return NULL;
 	}
 	if (config.rate) {
-		/* A late timer may catch up, within the credit that admission counted with. Beyond it
-		 * time was lost: the timer was late, the device's queue stopped, the processor stolen. */
+		/* A late timer may catch up within the credit, which admission counts as blocking.
+		 * Time beyond that is lost: the timer was late, the device queue was stopped, or
+		 * the CPU was stolen. */
 		start = lx_pace_start(&link.pace, config.credit, now);
 		if (lx_pace_lost(&link.pace, start))
 			lx_handle_stall(&pipeline);
 	}
 	packet = lx_dequeue(&pipeline, &config, now, &slot);
 	if (!packet) {
-		/* All that waits is held back by its policer. */
+		/* All waiting packets are held back by their policers. */
 		link.pace.ready = LX_NEVER;
 		lx_note_waiting(sch, now);
 		lx_link_idle(&pipeline, &config);
@@ -242,7 +241,7 @@ int laxity_init(u64 *ctx)
 	return 0;
 }
 
-/* The interface goes down, or the discipline is taken away. */
+/* The interface goes down, or the qdisc is removed. */
 SEC("struct_ops/reset")
 void laxity_reset(u64 *ctx)
 {
@@ -261,7 +260,7 @@ void laxity_reset(u64 *ctx)
 		bpf_kfree_skb(skb);
 	}
 	link.pace.ready = LX_NEVER;
-	/* The watchdog was called off. */
+	/* The kernel has cancelled the watchdog. */
 	link.armed = 0;
 	lx_pipeline_reset(&pipeline, &config);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Another plan takes over while packets flow.
+ * Replaces the plan while packets flow.
  *
- * It does so in a program that holds the discipline's lock, at an instant at which no real-time
- * packet waits and the link is free. So each real-time packet is served under the plan that let it
- * in, and the new plan begins as at the start of a busy period, for which it was admitted; a packet
- * still on its way, of the old size at the old rate, could block for longer than that. Until then
- * real time goes before best effort, so that the instant comes soon, however much best effort
- * waits. What waits is taken along; nothing is dropped.
+ * This happens under the qdisc's lock, at an instant at which no real-time packet waits and the
+ * link is free. So each real-time packet is served under the plan that accepted it, and the new
+ * plan starts with a busy period, as its admission assumes; a packet in flight, of the old size at
+ * the old rate, could block for longer than that. Until then real time has strict priority, so that
+ * the instant comes soon however much best effort waits. Waiting packets are requeued; none is
+ * dropped.
  */
 #ifndef LAXITY_QDISC_PLAN_CHANGE_H
 #define LAXITY_QDISC_PLAN_CHANGE_H
@@ -18,11 +18,11 @@
 struct lxl_plan_change {
 	struct lx_config config;
 	struct lxl_match_rules rules;
-	/* The new number of each old flow or class. */
+	/* New number of each old flow or class. */
 	u16 to[128];
 };
 
-/* Plan n is at n % LX_PLANS, so that the loader writes one that nobody reads. */
+/* Plan n is entry n % LX_PLANS, so the loader never writes one that is being read. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LX_PLANS);
@@ -30,10 +30,11 @@ struct {
 	__type(value, struct lxl_plan_change);
 } changes SEC(".maps");
 
-/* The plan that the loader wants, written by it alone; an older one than the present is none. */
+/* Number of the plan that the loader requests; only the loader writes it. Older numbers than the
+ * present one are ignored. */
 volatile u32 wanted SEC(".data.wanted");
 
-/* Of plans before the present one, all flows together. */
+/* Counts of all flows under earlier plans. */
 struct lx_counts earlier SEC(".data.earlier");
 
 LX_INLINE u8 lx_plan_change_pending(void)
@@ -78,7 +79,8 @@ LX_INLINE void lx_fold_counts(void)
 	}
 }
 
-/* Makes a plan the present one. Slots in use may be beyond those that it needs. */
+/* Installs a plan. It keeps the number of slots, since slots beyond those it needs may be in
+ * use. */
 LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
 {
 	lx_copy_words((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
@@ -87,7 +89,7 @@ LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
 	lx_pipeline_start(&pipeline, &config);
 }
 
-/* Best effort waits until real time is through, whatever the policy says. */
+/* Gives real time strict priority, whatever the policy is. */
 LX_INLINE void lx_yield_to_realtime(u64 now)
 {
 	pipeline.head_deadline = LX_NEVER;
@@ -97,16 +99,16 @@ LX_INLINE void lx_yield_to_realtime(u64 now)
 	}
 }
 
-/* Puts a waiting packet aside. */
-LX_INLINE void lx_collect(struct lx_queue *aside, u32 slot)
+/* Appends a waiting packet to a queue. */
+LX_INLINE void lx_collect(struct lx_queue *to, u32 slot)
 {
 	struct lx_slot *packet = lx_slot(slot);
 
 	if (packet)
-		lx_queue_push(aside, slot, packet);
+		lx_queue_push(to, slot, packet);
 }
 
-/* Takes a best-effort packet along that was accepted before, whatever the limits are now. */
+/* Requeues a best-effort packet that was accepted before, regardless of the new limits. */
 LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 slot,
 				      struct lx_slot *packet)
 {
@@ -127,13 +129,14 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 
 	lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
 }
 
-/* Returns 0 while real-time packets wait or one is on its way. A function of its own: it is verified once. */
+/* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified
+ * once. */
 __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 {
 	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
 	u32 plan = wanted, entry = plan % LX_PLANS;
 	u32 fresh = pipeline.first_unused, spare = pipeline.first_free;
-	struct lx_queue aside;
+	struct lx_queue waiting;
 	struct lxl_plan_change *change;
 	u32 i;
 
@@ -143,8 +146,8 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 	change = bpf_map_lookup_elem(&changes, &entry);
 	if (!change)
 		return 0;
-	lx_queue_clear(&aside);
-	lx_collect(&aside, pipeline.head);
+	lx_queue_clear(&waiting);
+	lx_collect(&waiting, pipeline.head);
 	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
 
@@ -155,7 +158,7 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 			if (!packet)
 				break;
 			lx_queue_pop(queue, packet);
-			lx_queue_push(&aside, slot, packet);
+			lx_queue_push(&waiting, slot, packet);
 		}
 	}
 	lx_fold_counts();
@@ -163,15 +166,15 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 	lx_pipeline_reset(&pipeline, &config);
 	pipeline.first_unused = fresh;
 	pipeline.first_free = spare;
-	/* As if it had all arrived now. */
+	/* As if all packets had arrived now. */
 	pipeline.last_release = now;
-	while (aside.head != LX_NONE && can_loop) {
-		u32 slot = aside.head;
+	while (waiting.head != LX_NONE && can_loop) {
+		u32 slot = waiting.head;
 		struct lx_slot *packet = lx_slot(slot);
 
 		if (!packet)
 			break;
-		lx_queue_pop(&aside, packet);
+		lx_queue_pop(&waiting, packet);
 		lx_requeue_best_effort(change, slot, packet);
 	}
 	if (pipeline.fair.packets) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Best effort goes to CPUs that have less of it: at once where there is none, now and then where a
- * task would have more of the CPU. Reserved tasks stay. Part of laxity_cpu.bpf.c.
+ * Load balancing of best-effort tasks: an idle CPU steals at once, a busy one periodically if the
+ * task would get a larger share. Reserved tasks stay. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_BALANCE_H
 #define LAXITY_SCX_BALANCE_H
 
-/* Of another CPU's tasks so many are looked at. */
+/* Maximum number of servers to scan per CPU. */
 #define LX_BALANCE_SCAN 32
-/* So often, in ns, a CPU that has work compares itself with the others. */
+/* Interval between comparisons on a busy CPU, in ns. */
 #define LX_BALANCE_INTERVAL_NS 50000000ULL
 
-/* Under its lock: somebody who waits on CPU c, need not wait there, and may run on another. */
+/* Requires the lock. Finds a task that waits on CPU c and may migrate to `cpu`. */
 LX_GLOBAL_FN u32 lx_find_migratable(struct lx_cpu *c __arg_nonnull, struct lx_heap *h __arg_nonnull,
 				    u32 cpu)
 {
@@ -34,13 +34,13 @@ LX_GLOBAL_FN u32 lx_find_migratable(struct lx_cpu *c __arg_nonnull, struct lx_he
 	return LX_NONE;
 }
 
-/* How many wait or run; a guess, without the lock. */
+/* Number of ready and expired servers; approximate without the lock. */
 LX_INLINE u32 lx_nr_ready(const struct lx_cpu *c)
 {
 	return READ_ONCE(c->servers.ready.count) + READ_ONCE(c->servers.expired.count);
 }
 
-/* Takes a task that waits on CPU k; tells whether there was one. */
+/* Steals a waiting task from CPU k; returns true if it found one. */
 LX_GLOBAL_FN u32 lx_steal_from(u32 cpu, u32 k)
 {
 	struct lx_cpu *c = lx_cpu(cpu), *h = lx_cpu(k);
@@ -48,7 +48,7 @@ LX_GLOBAL_FN u32 lx_steal_from(u32 cpu, u32 k)
 	struct lx_task *t;
 	u32 slot;
 
-	/* Of a CPU that goes the kernel takes care, which counts who is left there. */
+	/* The kernel migrates the tasks of a CPU that goes offline, and counts them. */
 	if (!c || !h || lx_nr_ready(h) <= (READ_ONCE(h->next) != LX_NONE) || !lx_is_active(k) ||
 	    !lx_lock(&h->lock))
 		return 0;
@@ -70,7 +70,7 @@ LX_GLOBAL_FN u32 lx_steal_from(u32 cpu, u32 k)
 		return 0;
 	}
 	now = lx_charge_current(c, now);
-	/* It may have been sent elsewhere meanwhile, or not wait any more. */
+	/* It may have moved or blocked meanwhile. */
 	if (t->home_cpu == cpu && t->queued) {
 		lx_task_attach(c, t, slot, now);
 		lx_on_wake(c, now, slot);
@@ -79,7 +79,7 @@ LX_GLOBAL_FN u32 lx_steal_from(u32 cpu, u32 k)
 	return 1;
 }
 
-/* A CPU that would idle takes a task that waits elsewhere. */
+/* Called on a CPU that would idle. */
 LX_INLINE int lx_steal(u32 cpu)
 {
 	u32 k;
@@ -90,15 +90,16 @@ LX_INLINE int lx_steal(u32 cpu)
 	return 0;
 }
 
-/* What reservations leave of a CPU; never none. */
+/* Bandwidth that reservations leave on a CPU; at least 1. */
 LX_INLINE u64 lx_capacity_of(const struct lx_cpu *c)
 {
 	return ((LX_FULL_SHARE - lx_min(READ_ONCE(c->servers.reserved_bw), LX_FULL_SHARE)) >> 20) +
 	       1;
 }
 
-/* From `dispatch`: takes a task from the CPU that has most for its room, if it then still has as many:
- * of a CPU that is reserved by half, one task has as much as each of two on another. */
+/* Called from `dispatch`: steals from the CPU with the most tasks per best-effort bandwidth, if
+ * that CPU still has at least as many afterwards. On a CPU that is half reserved, one task counts
+ * like two elsewhere. */
 LX_INLINE void lx_load_balance(u32 cpu)
 {
 	struct lx_cpu *c = machine.cpus > 1 ? lx_cpu(cpu) : NULL;

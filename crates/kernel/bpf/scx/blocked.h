@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What is found out of tasks of which nobody told (cpu_run.h). Part of laxity_cpu.bpf.c.
+ * Detection of tasks that blocked without a call of a program (cpu_run.h). Part of
+ * laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_BLOCKED_H
 #define LAXITY_SCX_BLOCKED_H
 
-/* Under the lock: a task that does not run executed so much in all, by the kernel's count. */
+/* Requires the lock. Charges a task that is not running up to the kernel's total of its
+ * execution. */
 LX_INLINE void lx_charge_total(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 now, u64 executed,
 			       u64 more)
 {
@@ -16,9 +18,9 @@ LX_INLINE void lx_charge_total(struct lx_cpu *c, struct lx_task *t, u32 slot, u6
 		lx_charge_task(c, slot, now, ran);
 }
 
-/* Under the lock: for how long a task that is put aside has gone on since another came before it, or several.
- * The kernel, which spares a look at its clock there, counts that with the other, which did not run. One that
- * waits and comes again, since something about it was changed, did not go on. */
+/* Requires the lock. Time for which a preempted task ran on after one or more other tasks became
+ * current. The kernel accounts this time to the task that replaces it, since it does not update its
+ * clock there. A waiting task that is enqueued again after a change of attributes did not run. */
 LX_INLINE u64 lx_ran_past_preemption(struct lx_cpu *c, const struct task_struct *p, u32 slot)
 {
 	struct lx_task *next;
@@ -37,7 +39,7 @@ LX_INLINE u64 lx_ran_past_preemption(struct lx_cpu *c, const struct task_struct 
 	return length;
 }
 
-/* Under the lock: a task that was taken for one with something to do sleeps since it was seen to stop. */
+/* Requires the lock. A task counted as runnable has been blocked since it was seen to stop. */
 LX_INLINE void lx_mark_blocked(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 exec_start,
 			       u64 executed, u64 now)
 {
@@ -48,7 +50,7 @@ LX_INLINE void lx_mark_blocked(struct lx_cpu *c, struct lx_task *t, u32 slot, u6
 	lx_run_remove(c, slot, at);
 }
 
-/* Under the lock: whether a task that is here sleeps since; then it is not here any more. */
+/* Requires the lock. Returns true if a task of the run state is blocked, and removes it then. */
 LX_INLINE u32 lx_check_blocked(struct lx_cpu *c, u32 slot, u64 now)
 {
 	struct lx_task *t = lx_task_at(slot);
@@ -63,8 +65,8 @@ LX_INLINE u32 lx_check_blocked(struct lx_cpu *c, u32 slot, u64 now)
 	return 1;
 }
 
-/* The same of one that may run on another CPU, which takes it out for a moment when something about it is
- * changed. */
+/* The same for a task that may be on another CPU, where a change of attributes dequeues it for a
+ * moment. */
 LX_GLOBAL_FN u32 lx_check_blocked_off_cpu(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
 {
 	const struct lx_task *t = lx_task_at(slot);
@@ -72,7 +74,7 @@ LX_GLOBAL_FN u32 lx_check_blocked_off_cpu(struct lx_cpu *c __arg_nonnull, u32 sl
 	return t && t->task_addr && !lx_task_struct(t)->on_cpu && lx_check_blocked(c, slot, now);
 }
 
-/* Under the lock: those who have the CPU, and would next, may sleep since. */
+/* Requires the lock. Removes blocked tasks from the head of the run state. */
 LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 {
 	u32 i;
@@ -82,14 +84,14 @@ LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 			break;
 }
 
-/* Whether a CPU is thought to have others than `last`, though nobody waits in the kernel's queue any more. Asked
- * without the lock, as nobody else puts tasks there; on other CPUs they may be taken away. */
+/* Returns true if the run state holds other tasks than `last` although the local DSQ is empty.
+ * Needs no lock, since only this CPU adds tasks; other CPUs may remove some. */
 LX_INLINE int lx_has_stale_run_state(const struct lx_cpu *c, u32 last)
 {
 	return c && (c->nr_local || (c->current != LX_NONE && c->current != last));
 }
 
-/* One of them is not there any more. */
+/* Removes one of them. */
 LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -105,7 +107,7 @@ LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
 	return 0;
 }
 
-/* From `dispatch`: all of them. */
+/* Called from `dispatch`: removes all of them. */
 LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
 {
 	u32 i;
@@ -115,8 +117,8 @@ LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
 		lx_drop_stale_one(c);
 }
 
-/* Under the lock: a task comes to wait that was taken for one with something to do. It is put aside, which
- * this tells, or slept meanwhile, or something about it was changed. */
+/* Requires the lock. A task of the run state is enqueued. Returns true if it was preempted;
+ * otherwise it blocked and woke, or its attributes changed. */
 LX_INLINE int lx_requeued(struct lx_cpu *c, struct lx_task *t, const struct task_struct *p,
 			  u32 slot, u64 flags, u64 now)
 {
@@ -132,17 +134,18 @@ LX_INLINE int lx_requeued(struct lx_cpu *c, struct lx_task *t, const struct task
 	return p->on_cpu != 0;
 }
 
-/* Who ran last on a CPU that asks. */
+/* The task that ran before a call of `dispatch`. */
 struct lx_prev {
-	/* By the kernel's clock, when it was counted how long it executed in all. */
+	/* Time of the last update of its execution, by the run queue clock; zero once it has been
+	 * used. */
 	u64 exec_start;
 	u64 sum_exec_runtime;
 	u32 slot;
-	/* It could go on. */
+	/* It is still runnable. */
 	u32 runnable;
 };
 
-/* Who ran last sleeps: its slot, if it is in the servers of this CPU still. */
+/* The previous task blocked: returns its slot if it belongs to the servers of this CPU. */
 LX_INLINE u32 lx_prev_blocked(struct task_struct *prev, u32 cpu)
 {
 	u32 slot = 0;
@@ -150,13 +153,13 @@ LX_INLINE u32 lx_prev_blocked(struct task_struct *prev, u32 cpu)
 
 	if (!t)
 		return LX_NONE;
-	/* The kernel tells only when nothing refers to it any more, which may be long after. */
+	/* `exit_task` runs only after the last reference is gone, which may be much later. */
 	if (prev->__state & TASK_DEAD) {
 		lx_task_exit(t, slot);
 		lx_task_unhold(t);
 		return LX_NONE;
 	}
-	/* Handed over by another CPU just when it came again. */
+	/* Another CPU dispatched it just when it was enqueued again. */
 	if (t->queued) {
 		t->queued = 0;
 		lx_task_unhold(t);
@@ -180,7 +183,8 @@ LX_INLINE void lx_read_prev(struct lx_prev *last, struct task_struct *prev, u32 
 		last->slot = lx_prev_blocked(prev, cpu);
 }
 
-/* What is known of who ran last is booked. A part of its own, as the verifier has much to follow here. */
+/* Charges the previous task. A global function, because the verifier has much to follow in
+ * `dispatch`. */
 LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -195,7 +199,8 @@ LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 	if (last->exec_start)
 		c->clock_offset = now - last->exec_start;
 	if (t) {
-		/* It came from another class with the CPU. A server that is blocked has no budget to be used up. */
+		/* It came from another class while it had the CPU. A blocked server has no budget
+		 * to charge. */
 		if (last->runnable && !lx_member(slot)->runnable) {
 			lx_task_attach(c, t, slot, now);
 			lx_on_wake(c, now, slot);
@@ -212,7 +217,7 @@ LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 	return 0;
 }
 
-/* Under the lock: the time of a choice: the clock was read just before the first one. */
+/* Requires the lock. Time of a decision; lx_charge_prev has read the clock for the first one. */
 LX_INLINE u64 lx_pick_time(struct lx_cpu *c, struct lx_prev *last)
 {
 	if (!last->exec_start)
@@ -221,7 +226,7 @@ LX_INLINE u64 lx_pick_time(struct lx_cpu *c, struct lx_prev *last)
 	return c->clock;
 }
 
-/* Under the lock: who was chosen has the CPU from now on, or nobody. */
+/* Requires the lock. The picked task becomes current; LX_NONE for an idle CPU. */
 LX_INLINE void lx_switch_to(struct lx_cpu *c, u32 slot, u64 now)
 {
 	if (c->current != slot) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Weights of control groups: a task weighs as its nice value says, times the weight of each group
- * that it is in, over the default of 100. So weights say how tasks of different groups divide a
- * CPU, not groups as wholes: a group with twice the tasks has twice as much. Part of
+ * Weights of cgroups. A task's weight is that of its nice value, times the weight of each of its
+ * cgroups over the default of 100. So weights determine how tasks of different cgroups divide a
+ * CPU, not cgroups as a whole: a cgroup with twice the tasks gets twice as much. Part of
  * laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_CGROUP_H
 #define LAXITY_SCX_CGROUP_H
 
-/* Deeper groups do not count. */
+/* Deeper levels are ignored. */
 #define LX_MAX_CGROUP_DEPTH 16
 #define LX_DEFAULT_WEIGHT 100
 #define LX_MAX_WEIGHT 400
@@ -24,13 +24,14 @@ struct {
 	__type(value, struct lx_cgroup);
 } groups SEC(".maps");
 
-/* Goes up with each change of a group's weight; tasks look again. */
+/* Incremented by each change of a weight; tasks then recompute theirs. */
 struct {
 	u32 changes;
 	u32 padding;
 } grouping SEC(".data.grouping") = { .changes = 1 };
 
-/* What groups make of a hundred. Only where the kernel lets a task's group be asked for. */
+/* Product of the weights of a task's cgroups in percent. Allowed only where the kernel has the
+ * task's run queue locked. */
 LX_INLINE u32 lx_cgroup_scale(struct task_struct *p)
 {
 	struct cgroup *own = scx_bpf_task_cgroup(p);
@@ -61,7 +62,7 @@ LX_INLINE u32 lx_scaled_weight(struct task_struct *p, u32 scale)
 	return lx_min(lx_max(weight, 1), LX_MAX_WEIGHT);
 }
 
-/* Another weight for a task. */
+/* Changes the weight of a task. */
 LX_INLINE void lx_set_task_weight(struct lx_task *t, u32 slot, u32 weight, u64 now)
 {
 	struct lx_member *m = lx_member(slot);
@@ -83,7 +84,7 @@ LX_INLINE void lx_set_task_weight(struct lx_task *t, u32 slot, u32 weight, u64 n
 	lx_unlock(&c->lock);
 }
 
-/* From `enqueue`: after a change of groups. */
+/* Called from `enqueue` after a change of cgroup weights. */
 LX_INLINE void lx_refresh_weight(struct lx_task *t, struct task_struct *p, u32 slot, u64 now)
 {
 	t->cgroup_gen = READ_ONCE(grouping.changes);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the command asks: reserve, release, report. Part of laxity_cpu.bpf.c.
+ * Requests of the loader: reserve, release, report, change of policy. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_CONTROL_H
 #define LAXITY_SCX_CONTROL_H
 
-/* Shares are rounded up one by one; this much of that is forgiven. */
+/* Tolerance for shares that are rounded up one by one. */
 #define LX_SHARE_ROUNDING 4096
 
-/* A name space of task numbers, and a task's number there. */
+/* A PID namespace and a number in it. */
 struct lx_ns_pid {
 	u64 space;
 	u32 nr;
 	u32 padding;
 };
 
-/* The number of a task at a level of nested name spaces, its own at the lowest. */
+/* Number of a task at a level of the namespace hierarchy; its own namespace has the highest
+ * level. */
 LX_INLINE struct lx_ns_pid lx_ns_pid_at(const struct task_struct *p, u32 level)
 {
 	const struct pid *pid = p->thread_pid;
@@ -28,15 +29,15 @@ LX_INLINE struct lx_ns_pid lx_ns_pid_at(const struct task_struct *p, u32 level)
 	return number;
 }
 
-/* A task's number in the PID namespace of the program that asks: programs ask from name spaces of their own, as those of
- * containers, and are not to be told of another task. Zero where it is not seen. */
+/* Number of a task in the PID namespace of the caller, which may run in a container; zero if the
+ * task is not visible there. */
 LX_INLINE u32 lx_pid_for_caller(u32 pid)
 {
 	struct task_struct *asks = bpf_get_current_task_btf(), *p;
 	struct lx_ns_pid own, its = {};
 	u32 level = asks->thread_pid->level;
 
-	/* In the first of them all are seen, and the numbers are the kernel's. */
+	/* The root namespace sees all tasks by their global numbers. */
 	if (!level)
 		return pid;
 	p = bpf_task_from_pid(pid);
@@ -52,22 +53,23 @@ LX_INLINE u32 lx_pid_for_caller(u32 pid)
 struct lx_request {
 	u64 budget;
 	u64 period;
-	/* Answer: in so many ns it is in force, when best effort has given back what it used ahead. */
+	/* Result: time until the reservation is in force, in ns, when best effort has given up its
+	 * lead. */
 	u64 delay;
 	u32 pid;
 	u32 cpu;
 	u32 inherit;
 	u32 owner;
-	/* The reservation that a task is of, counted from one; zero for none. */
+	/* Result: reservation of the task, counted from one; zero for none. */
 	u32 number;
-	/* Zero, or an error number. */
+	/* Result: zero or an error number. */
 	u32 error;
-	/* If it cannot begin at once, it shall begin later. */
+	/* The reservation may begin later if it cannot begin at once. */
 	u32 deferrable;
 	u32 padding;
 };
 
-/* Under the lock: those that would go on by themselves do not, and the CPU is asked. */
+/* Requires the lock. Parked tasks must not resume without a decision; makes the CPU reschedule. */
 LX_INLINE void lx_drain_local(struct lx_cpu *c)
 {
 	if (c->nr_local) {
@@ -76,7 +78,7 @@ LX_INLINE void lx_drain_local(struct lx_cpu *c)
 	}
 }
 
-/* A task that waits or sleeps moves now, one that runs as soon as it stops. */
+/* Moves a waiting or blocked task now, a running one as soon as it stops. */
 LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -108,7 +110,8 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 	lx_kick_on_preempt(&o);
 }
 
-/* A task shall be of a reservation, if it is still there: its slot may be another's by now. */
+/* Assigns a task to a reservation if it still exists; its slot may belong to another task by
+ * now. */
 LX_INLINE u32 lx_bind_task(struct task_struct *p, struct lx_task *t, u32 number)
 {
 	struct lx_cpu *c = lx_lock_home(t);
@@ -123,8 +126,8 @@ LX_INLINE u32 lx_bind_task(struct task_struct *p, struct lx_task *t, u32 number)
 	return there;
 }
 
-/* A reservation for a task that has none. Whether it fits was asked before, in user space, which knows what to
- * answer; here it is only made sure. */
+/* Makes a reservation for a task that has none. User space checks admission, since it can explain a
+ * refusal; this is a safety check. */
 LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, u64 *delay)
 {
 	u32 slot = 0, server, number = 0, error = ENOSPC;
@@ -241,7 +244,7 @@ int laxity_release(struct lx_request *q)
 	return 0;
 }
 
-/* Which reservation a task is of, or will be. */
+/* Reservation that a task belongs to or is moving to. */
 SEC("syscall")
 int laxity_find(struct lx_request *q)
 {
@@ -262,10 +265,10 @@ int laxity_find(struct lx_request *q)
 }
 
 struct lx_report {
-	/* Asked for: a CPU, or a reservation counted from one. */
+	/* Arguments: a CPU, or a reservation counted from one. */
 	u32 cpu;
 	u32 reservation;
-	/* Of the CPU. */
+	/* Results for the CPU. */
 	u64 reserved_bw;
 	u64 total_weight;
 	u64 servers;
@@ -273,14 +276,15 @@ struct lx_report {
 	u64 steals;
 	u64 overrun;
 	u64 late_release;
-	/* Of the reservation; the last two, without one, of all that were on the CPU. */
+	/* Results for the reservation. The last two describe all past and present reservations of
+	 * the CPU if none is given. */
 	u64 members;
 	u64 deadline_misses;
 	u64 max_lateness_ns;
-	/* Asked for, and 0 when done: the counts of what was worst start at zero again. Without the lock, so that what
-	 * happens meanwhile may be lost. */
+	/* Argument, set to 0 when done: resets the maxima. Takes no lock, so events at the same
+	 * time may be lost. */
 	u64 reset;
-	/* Of the reservation: its first task, by its number for the program that asks. */
+	/* Result for the reservation: its first task, in the caller's PID namespace. */
 	u64 pid;
 };
 
@@ -327,7 +331,7 @@ struct lxc_policy_change {
 	struct lxc_policy_params rules;
 	u64 best_effort_bw_min;
 	u32 policy;
-	/* How many CPUs have it now. */
+	/* Result: number of CPUs changed. */
 	u32 changed;
 };
 
@@ -348,7 +352,7 @@ LX_INLINE u32 lx_change_cpu(u32 cpu)
 	return 1;
 }
 
-/* Another policy for all tasks, where they are. */
+/* Changes the policy of all CPUs; tasks stay where they are. */
 SEC("syscall")
 int laxity_change(struct lxc_policy_change *q)
 {
@@ -367,18 +371,18 @@ int laxity_change(struct lxc_policy_change *q)
 }
 
 struct lx_task_report {
-	/* Asked for. */
+	/* Argument. */
 	u32 slot;
-	/* Slots that there ever were. */
+	/* Result: slots ever used. */
 	u32 slots;
-	/* Zero for a task of which nothing is inferred, or that has slept for long. */
+	/* Result: zero if nothing is inferred for the task, or if it has slept for long. */
 	u32 pid;
 	u32 cpu;
 	u64 budget;
 	u64 period;
 };
 
-/* What best effort's tasks were found to need. */
+/* Budget and period that were inferred for a best-effort task. */
 SEC("syscall")
 int laxity_task(struct lx_task_report *q)
 {

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Who has a CPU: the current one, and below it those who were put aside in the kernel's own queue and go
- * on there one by one, without a word to anybody. Part of laxity_cpu.bpf.c.
+ * Per-CPU run state: the current task, and preempted tasks parked on the local DSQ, which the
+ * kernel resumes without calling a program. Part of laxity_cpu.bpf.c.
  *
- * To be told of each start and each stop takes two programs a switch, for what is known anyway: `dispatch`
- * says who stopped, `enqueue` who was put aside, and how long each executed the kernel itself counts. So
- * nobody is told. What follows from that:
+ * The `running` and `stopping` hooks would cost two programs per switch and add little: `dispatch`
+ * reports the task that stopped, `enqueue` the task that was preempted, and the kernel accounts
+ * execution. So these hooks are not loaded. Consequences:
  *
- *   - Who sleeps while somebody waits in the kernel's queue is found out later: when it wakes, or when
- *     its CPU next decides (lx_update_blocked). Until then it counts as one who has something to do.
- *   - A task is booked by the kernel's count of its execution, so a task that had the CPU between (real-time
- *     classes, those below) is not booked to it. Between two of the kernel's counts that is completed by
- *     what has passed since the last one, if the task has the CPU.
- *   - A timer that calls while another class has the CPU calls again (timer_callback.h).
+ *   - A task that blocks while tasks are parked is detected later: at its wake-up, or at the CPU's
+ *     next decision (lx_update_blocked). Until then it counts as runnable.
+ *   - Tasks are charged by the kernel's accounting (sum_exec_runtime), so they do not pay for
+ *     real-time tasks or parked tasks that ran in between. Between two updates by the kernel, the time
+ *     since the last update is added if the task is on the CPU.
+ *   - A timer that fires while a higher class has the CPU is repeated (timer_callback.h).
  *
- * Where that is not to be relied on (7.0 lets a task wait, 7.3 counts too little), `machine.has_run_hooks` is set, both
- * programs are there, and none of this is used: `lx_starts` and `lx_stops`.
+ * On kernels where this is not reliable (7.0 delays tasks, 7.3 accounts too little),
+ * `machine.has_run_hooks` is set, both hooks are loaded (run_hooks.h), and none of this is used.
  */
 #ifndef LAXITY_SCX_CPU_RUN_H
 #define LAXITY_SCX_CPU_RUN_H
 
-/* A task that has not ended: where it is goes before the task does. */
+/* task_addr is cleared before the task_struct is freed. */
 LX_INLINE const struct task_struct *lx_task_struct(const struct lx_task *t)
 {
 	return bpf_rdonly_cast((const void *)t->task_addr,
 			       bpf_core_type_id_kernel(struct task_struct));
 }
 
-/* Whether it has something to do, by the kernel's own word. */
+/* Whether the kernel has the task on a run queue. */
 LX_INLINE int lx_is_runnable(u32 slot)
 {
 	const struct lx_task *t = lx_task_at(slot);
@@ -35,7 +35,7 @@ LX_INLINE int lx_is_runnable(u32 slot)
 	return t && t->task_addr && lx_task_struct(t)->scx.flags & SCX_TASK_QUEUED;
 }
 
-/* What a task that does not run has executed since that was booked. */
+/* Execution of a task that is not running and has not been charged yet. */
 LX_INLINE u64 lx_uncharged(struct lx_task *t, u64 executed)
 {
 	u64 ran = executed - lx_min(t->charged_runtime, executed);
@@ -44,7 +44,7 @@ LX_INLINE u64 lx_uncharged(struct lx_task *t, u64 executed)
 	return ran;
 }
 
-/* What the running task has used and is booked now. */
+/* Execution of the current task that has not been charged yet; marks it as charged. */
 LX_GLOBAL_FN u64 lx_current_runtime(struct lx_cpu *c __arg_nonnull, u64 now)
 {
 	struct lx_task *t = lx_task_at(c->current);
@@ -58,7 +58,7 @@ LX_GLOBAL_FN u64 lx_current_runtime(struct lx_cpu *c __arg_nonnull, u64 now)
 	p = lx_task_struct(t);
 	since = READ_ONCE(p->se.exec_start);
 	executed = p->se.sum_exec_runtime;
-	/* From elsewhere than its CPU the kernel may be seen at its count. */
+	/* Another CPU may read while the kernel updates both fields. */
 	if (p->on_cpu && READ_ONCE(p->se.exec_start) == since)
 		executed += now - lx_min(now, since + c->clock_offset);
 	ran = executed - lx_min(t->charged_runtime, executed);
@@ -66,7 +66,7 @@ LX_GLOBAL_FN u64 lx_current_runtime(struct lx_cpu *c __arg_nonnull, u64 now)
 	return ran;
 }
 
-/* A task is on the CPU. */
+/* Makes a task the current one. */
 LX_INLINE void lx_set_current(struct lx_cpu *c, u64 now, u32 slot)
 {
 	u32 server = lx_member(slot)->server;
@@ -96,7 +96,7 @@ LX_INLINE int lx_run_contains(const struct lx_cpu *c, u32 slot)
 	return 0;
 }
 
-/* The current task stopped: the one below goes on. */
+/* The current task stopped: the task parked last becomes current. */
 LX_INLINE void lx_pop_local(struct lx_cpu *c, u64 now)
 {
 	lx_record(LX_STOPPED, c, now, c->current, 0, 0);
@@ -127,10 +127,10 @@ LX_GLOBAL_FN u32 lx_local_remove(struct lx_cpu *c __arg_nonnull, u32 slot)
 	return 0;
 }
 
-/* A task has not the CPU, nor will it go on there by itself. */
+/* Removes a task from the run state: it is neither current nor parked any more. */
 LX_INLINE void lx_run_remove(struct lx_cpu *c, u32 task, u64 now)
 {
-	/* Verifiers that follow a number through copies of it trip over one that is held across a call. */
+	/* Some verifiers lose the bounds of a copied number that is held across a call. */
 	u32 slot = task + lx_zero;
 
 	if (c->current == slot)
@@ -143,7 +143,7 @@ LX_INLINE void lx_run_remove(struct lx_cpu *c, u32 task, u64 now)
 		c->next = LX_NONE;
 }
 
-/* The same, verified once. */
+/* The same as a global function. */
 LX_GLOBAL_FN u32 lx_run_remove_task(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
 {
 	lx_run_remove(c, slot, now);
@@ -156,7 +156,7 @@ LX_INLINE void lx_push_local(struct lx_cpu *c, u32 slot)
 	c->nr_local++;
 }
 
-/* A task has the CPU next, before the one that has it. */
+/* Makes a task current and parks the current one. */
 LX_INLINE void lx_preempt_current(struct lx_cpu *c, u32 slot, u64 now)
 {
 	if (c->current != LX_NONE) {
@@ -166,7 +166,7 @@ LX_INLINE void lx_preempt_current(struct lx_cpu *c, u32 slot, u64 now)
 	lx_set_current(c, now, slot);
 }
 
-/* Whether an entry of a heap comes right after the first one. */
+/* Returns true if an entry is second in the heap. */
 LX_INLINE int lx_heap_is_second(const struct lx_heap *h, u32 entry)
 {
 	u32 place = *lx_at(h->position, entry);
@@ -176,8 +176,8 @@ LX_INLINE int lx_heap_is_second(const struct lx_heap *h, u32 entry)
 	return place == 3 && lx_node_before(h->node[2].key, h->node[2].seq, &h->node[1]);
 }
 
-/* Whether the CPU is really with the task that has it here: not before the kernel has switched to it, nor while another
- * class goes before it. Until then it waits in the kernel's queue itself. */
+/* Returns true if the current task is on the CPU: the kernel has switched to it, and no higher
+ * class has preempted it. Otherwise it is on the local DSQ itself. */
 LX_INLINE int lx_current_on_cpu(const struct lx_cpu *c)
 {
 	const struct lx_task *t = lx_task_at(c->current);
@@ -185,12 +185,12 @@ LX_INLINE int lx_current_on_cpu(const struct lx_cpu *c)
 	return t && t->task_addr && lx_task_struct(t)->on_cpu;
 }
 
-/* Whether a task that comes to wait may wait in the kernel's queue, to go on by itself when the task that has the
- * CPU does not: it is the next one by its deadline, no other CPU would take it, and nothing is promised,
- * so that no release may come between. It goes before all that waits there, so the task that has the CPU must not
- * be among these, unless the kernel has just taken it for the one that is put aside. While all is recorded,
- * each decision is asked for. */
-LX_INLINE int lx_may_park(struct lx_cpu *c, const struct lx_task *t, u32 slot, int aside)
+/* Returns true if an enqueued task may be parked on the local DSQ, to resume without a decision
+ * when the current task stops: it is next in deadline order, no other CPU would take it, and there
+ * are no reservations whose releases might come first. It is inserted at the head of the DSQ, so
+ * the current task must not be there, unless the kernel has just taken it to replace the preempted
+ * one. A recording needs every decision, so nothing is parked meanwhile. */
+LX_INLINE int lx_may_park(struct lx_cpu *c, const struct lx_task *t, u32 slot, int preempted)
 {
 	const struct lx_member *m = lx_member(slot);
 	const struct lx_heap *h = &c->servers.ready;
@@ -199,15 +199,15 @@ LX_INLINE int lx_may_park(struct lx_cpu *c, const struct lx_task *t, u32 slot, i
 	if (c->servers.reserved_bw || c->drain_local || c->ksoftirqd != LX_NONE ||
 	    c->nr_local >= LX_MAX_LOCAL || c->current == LX_NONE || m->server == LX_NONE ||
 	    (machine.cpus > 1 && !m->pinned) || t->reservation || t->pending || t->is_ksoftirqd ||
-	    c->clock < READ_ONCE(recording.until) || (!aside && !lx_current_on_cpu(c)))
+	    c->clock < READ_ONCE(recording.until) || (!preempted && !lx_current_on_cpu(c)))
 		return 0;
 	s = lx_server(&c->servers, m->server);
 	return s->head == s->tail && lx_heap_is_second(h, m->server) &&
 	       h->node[0].entry == lx_member(c->current)->server;
 }
 
-/* Whether a task that waits here comes before one in the kernel's queue, of which the last is at its
- * end. */
+/* Returns true if a waiting task has an earlier deadline than a parked one; the first of these has
+ * the latest deadline. */
 LX_INLINE int lx_overtakes_local(const struct lx_cpu *c, u32 slot)
 {
 	const struct lx_heap *h = &c->servers.ready;
@@ -220,7 +220,7 @@ LX_INLINE int lx_overtakes_local(const struct lx_cpu *c, u32 slot)
 	       lx_heap_key(h, server) < lx_heap_key(h, last);
 }
 
-/* When a task that does not run was seen to stop, if that is after all that is known. */
+/* Estimated time at which a task stopped, given its last update by the kernel. */
 LX_INLINE u64 lx_stopped_at(const struct lx_cpu *c, u64 exec_start, u64 now)
 {
 	return lx_min(lx_max(exec_start + c->clock_offset, c->clock), now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the CPUs' scheduler uses of the kernel: the fields it touches, found at load time by their
- * names in the running kernel's type information, so that one object serves Linux 6.18 to 7.3.
+ * Kernel types and functions of the CPU scheduler. Only the fields in use are declared; libbpf
+ * relocates them against the running kernel's BTF, so one object serves Linux 6.18 to 7.3.
  */
 #ifndef LAXITY_SCX_KERNEL_H
 #define LAXITY_SCX_KERNEL_H
@@ -59,10 +59,10 @@ enum {
 enum scx_enq_flags { SCX_ENQ_HEAD = 1 << 4 };
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
-/* Of the CPU in the low bits. */
+/* Plus the number of the CPU. */
 #define SCX_DSQ_LOCAL_ON (3ULL << 62)
 
-/* Inside maps, for helpers only. */
+/* Opaque; only for helpers, inside map values. */
 struct bpf_timer {
 	u64 opaque[2];
 } __attribute__((aligned(8)));
@@ -81,7 +81,7 @@ struct sched_ext_entity {
 	u64 slice;
 	u64 dsq_vtime;
 	u32 flags;
-	/* How it waits, and above that which time it is that it has come to wait. */
+	/* State bits, and above them the sequence number of enqueue operations. */
 	atomic_long_t ops_state;
 };
 
@@ -101,7 +101,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	/* As many as levels, and one. */
+	/* One per level. */
 	struct upid numbers[1];
 };
 
@@ -109,22 +109,23 @@ struct task_struct {
 	struct sched_entity se;
 	struct thread_info thread_info;
 	int pid;
-	/* Now, by its own wish, and by its nice value. */
+	/* Effective priority, priority of the task's own class, and priority from its nice
+	 * value. */
 	int prio;
 	int normal_prio;
 	int static_prio;
-	/* Of those who wait for a lock that it has, the one of the highest priority. */
+	/* Highest-priority task among those that wait for a lock it holds. */
 	struct task_struct *pi_top_task;
 	unsigned int policy;
 	unsigned int __state;
-	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
+	/* int before 7.3, then a byte; only an unsigned field may change its size. */
 	unsigned int on_cpu;
 	unsigned int flags;
 	struct pid *thread_pid;
 	char comm[16];
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
-	/* Where read sections can be preempted only. */
+	/* Only with preemptible RCU. */
 	int rcu_read_lock_nesting;
 	const cpumask_t *cpus_ptr;
 	struct sched_ext_entity scx;
@@ -196,7 +197,7 @@ static long (*const bpf_kallsyms_lookup_name)(const char *name, int size, int fl
 					      u64 *at) = (void *)179;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
 
-/* Soft interrupts that are still to be done on this CPU, a bit for each kind. Not on all machines. */
+/* Pending soft interrupts of this CPU, one bit each. Not on all architectures. */
 extern const u16 __softirq_pending __ksym __weak;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
@@ -219,7 +220,7 @@ bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
 void scx_bpf_exit_bstr(s64 code, const char *format, u64 *data, u32 data__sz) __ksym;
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
-/* From 6.19 on, which wants it instead of writing to the task. */
+/* Since 6.19; replaces direct writes to the task. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 

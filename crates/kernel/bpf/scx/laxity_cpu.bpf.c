@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
 /*
- * The CPUs' scheduler as a sched_ext scheduler. What it decides is in <laxity/servers.h>; here are
- * the kernel's tasks, one set of servers for each CPU, timers, and tasks that move.
+ * The CPU scheduler as a sched_ext scheduler. <laxity/servers.h> decides; this code deals with the
+ * kernel's tasks, one set of servers per CPU, timers and migration.
  *
- * Tasks wait here, and `dispatch` hands over the one that the servers choose. In the kernel's own queues are
- * only those that come before the running task, and those that go on when these do not (cpu_run.h). A CPU's servers
- * and all that is in struct lx_cpu are protected by its lock, under which nothing of the kernel is called that
- * could wait for a run queue. What concerns one task is serialised by
- * the kernel, except that a waiting task may be taken to other servers by an idle CPU or a
- * reservation; so code that looks for its servers looks again once it has the lock (lx_lock_home).
+ * Tasks wait in the servers, and `dispatch` moves the picked one to the local DSQ. The local DSQ
+ * holds only tasks that preempt the current one, and preempted tasks parked behind it (cpu_run.h).
+ * The lock in struct lx_cpu protects the servers and all other fields of that struct; nothing that
+ * may wait for a run queue is called under it. The kernel serialises operations on one task, except
+ * that an idle CPU or a request may move a waiting task to other servers; so code that looks up a
+ * task's CPU checks it again under the lock (lx_lock_home).
  */
 #include "kernel.h"
 
 #include <laxity/server.h>
 
 #define LX_MAX_TASKS 16384
-/* What the kernel's tick may end; budgets are ended by the timer. */
+/* Upper bound that the kernel's tick enforces; the timer ends budgets. */
 #define LX_SLICE_NS 100000000ULL
-/* A task runs for so long at a time where it is not counted. */
+/* Slice of a task that runs without being charged. */
 #define LX_UNCHARGED_SLICE_NS (LX_SLICE_NS / 100)
-/* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
+/* Maximum number of picks per `dispatch`, if picked tasks are gone or tasks were stolen. */
 #define LX_MAX_RETRIES 8
 
-/* By slot, beside the tasks of that slot. */
+/* By slot, parallel to `tasks`. */
 struct lx_member members[LX_MAX_TASKS] SEC(".bss.members");
 
 LX_INLINE struct lx_member *lx_member(u32 task)
@@ -64,7 +64,7 @@ int laxity_select_cpu(u64 *ctx)
 		return cpu;
 	if (!(ctx[2] & SCX_WAKE_FORK))
 		return before;
-	/* A new task starts where the fewest are. */
+	/* A new task starts on the CPU with the fewest tasks. */
 	cpu = before;
 	for (u32 k = lx_zero; k < machine.cpus && can_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
@@ -79,7 +79,8 @@ int laxity_select_cpu(u64 *ctx)
 	return cpu;
 }
 
-/* Whether a task that is put aside waits because another was chosen, and nothing else is new. */
+/* Returns true if a preempted task waits only because another one was picked, and nothing else
+ * changed. */
 LX_INLINE int lx_preempted_for_next(const struct lx_cpu *c, u32 slot, u64 flags)
 {
 	return c->next != slot && c->next != LX_NONE && !(flags & SCX_ENQ_LAST) &&
@@ -87,14 +88,15 @@ LX_INLINE int lx_preempted_for_next(const struct lx_cpu *c, u32 slot, u64 flags)
 	       lx_heap_top(&c->servers.ready) != lx_member(slot)->server;
 }
 
-/* Whether a task that comes to wait has a CPU until now, for which the kernel has somebody else already. */
+/* Returns true if an enqueued task is being preempted: the kernel has chosen another one for the
+ * CPU already. */
 LX_INLINE int lx_is_preempted(const struct task_struct *p, u64 flags)
 {
 	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.has_run_hooks && p->on_cpu;
 }
 
-/* Whether a task that comes to wait may have the CPU at once: not one that is put aside just now. While the thread for
- * soft interrupts waits, `dispatch` is to see each switch. */
+/* Returns true if an enqueued task may preempt the CPU: it is not being preempted itself. While
+ * ksoftirqd waits, every switch must go through `dispatch`. */
 LX_INLINE int lx_may_run_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
 	return c->nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE && !lx_is_preempted(p, flags);
@@ -109,13 +111,13 @@ void laxity_enqueue(u64 *ctx)
 	struct lx_task *t = lx_task_cached(p, &slot);
 	struct lx_decision o;
 	struct lx_cpu *c;
-	/* Read once, as each reading is an instruction or two. */
+	/* Read once, since each read costs an instruction or two. */
 	const u32 run_hooks = machine.has_run_hooks, smp = machine.cpus > 1;
 	int preempted, run_now, park = 0;
 	u32 drain_before = 0, was_next;
 
 	if (!t) {
-		/* More tasks than there are places: they take turns before all others. */
+		/* No free slot: such tasks take turns before all others. */
 		__sync_fetch_and_add(&totals.unaccounted, 1);
 		lx_insert_direct(p, SCX_DSQ_GLOBAL, LX_SLICE_NS, flags);
 		return;
@@ -131,16 +133,16 @@ void laxity_enqueue(u64 *ctx)
 		u32 home = lx_bound_cpu(t);
 
 		if (lx_is_migration_disabled(p)) {
-			/* For now it cannot go where its reservation is. */
+			/* Migration to the reservation's CPU is disabled for now. */
 			__sync_fetch_and_add(&totals.elsewhere, 1);
 			lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 			return;
 		}
-		/* With its CPU a reservation goes, and with the wish never to run there again. */
+		/* The reservation ends with its CPU, or when the task excludes that CPU. */
 		if (!lx_is_active(home) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))
 			lx_task_exit(t, slot);
 	}
-	/* First, since a reservation that is given back counts on its own CPU. */
+	/* First, since a task that leaves a reservation counts on its own CPU. */
 	if (t->pending)
 		lx_apply_pending(t, slot, bpf_ktime_get_ns());
 	if (!lx_bound_reservation(t) && t->home_cpu != cpu)
@@ -149,13 +151,13 @@ void laxity_enqueue(u64 *ctx)
 		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_migration_disabled(p);
 	c = lx_lock_home(t);
 	if (!c) {
-		/* The lock was not to be had: nobody is lost for that. */
+		/* The lock was not acquired; run the task anyway. */
 		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 		return;
 	}
 	c->offline = 0;
 	preempted = lx_member(slot)->runnable;
-	/* Read once: to read the clock is much of the work. */
+	/* Read once, since reading the clock is a large part of the cost. */
 	now = preempted && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
 	if (!run_hooks && preempted)
 		preempted = lx_requeued(c, t, p, slot, flags, now);
@@ -175,7 +177,8 @@ void laxity_enqueue(u64 *ctx)
 		lx_decide(c, now, &o);
 		run_now = o.preempt && o.slot == slot && c->cpu == cpu &&
 			  (run_hooks || lx_may_run_first(c, p, flags));
-		/* Put aside for one that is not of the servers here, or of another class: that one has its turn. */
+		/* Preempted by a task outside the servers, or by another class, which goes
+		 * first. */
 		if (!run_now && o.slot == slot && was_next == LX_NONE && lx_is_preempted(p, flags))
 			o.preempt = 0;
 	}
@@ -210,21 +213,21 @@ void laxity_enqueue(u64 *ctx)
 		lx_run_pending_timers(c);
 	lx_kick_on_preempt(&o);
 	if (run_now) {
-		/* Before the task that runs there, without a word from `dispatch`. */
+		/* Preempts the current task without a call of `dispatch`. */
 		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_SLICE_NS, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	if (smp && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
-		/* It will look for work elsewhere. */
+		/* It will look for a task to steal. */
 		if (idle >= 0)
 			scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 	}
 }
 
-/* A waiting task is taken away, by a change of its attributes for example. Later kernels, 7.3 for
- * one, call this for those that `dispatch` hands over, too. */
+/* A waiting task is dequeued, for a change of attributes for example. Newer kernels (7.3) call this
+ * for dispatched tasks as well. */
 SEC("struct_ops/dequeue")
 void laxity_dequeue(u64 *ctx)
 {
@@ -238,16 +241,16 @@ void laxity_dequeue(u64 *ctx)
 }
 
 enum lx_pick_result {
-	/* Handed over, or not possible. */
+	/* Dispatched, or failed. */
 	LX_PICK_DONE,
-	/* The task that ran goes on. */
+	/* The previous task continues. */
 	LX_PICK_KEEP,
 	LX_PICK_RETRY,
-	/* Nobody is there. */
+	/* No task is runnable. */
 	LX_PICK_IDLE,
 };
 
-/* Hands over whom the servers of a CPU choose. */
+/* Dispatches the task that a CPU's servers pick. */
 LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -296,7 +299,7 @@ LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 			return LX_PICK_DONE;
 		}
 	}
-	/* It is on its way to or from somewhere: it will come back and wake. */
+	/* The task is moving; it will be enqueued again. */
 	__sync_fetch_and_add(&totals.absent, 1);
 	lx_discard_stale_pick(c, t, slot);
 	return LX_PICK_RETRY;
@@ -330,7 +333,7 @@ void laxity_dispatch(u64 *ctx)
 			lx_set_slice(prev, LX_SLICE_NS);
 		break;
 	}
-	/* Many at once were not there: it asks again. */
+	/* Many picked tasks were gone: try again. */
 	if (choice == LX_PICK_RETRY)
 		scx_bpf_kick_cpu(cpu, 0);
 }
@@ -389,8 +392,8 @@ int laxity_init_task(u64 *ctx)
 	return 0;
 }
 
-/* It comes from another class. One that has a CPU goes on there without a word: so its CPU is asked. What it
- * executed elsewhere is not booked. */
+/* A task enters this class. If it is on a CPU, it would continue without a call of a program, so
+ * that CPU reschedules. Execution in the other class is not charged. */
 SEC("struct_ops/enable")
 void laxity_enable(u64 *ctx)
 {
@@ -403,8 +406,8 @@ void laxity_enable(u64 *ctx)
 		scx_bpf_kick_cpu(lx_cpu_of(p), SCX_KICK_PREEMPT);
 }
 
-/* It goes to another class, or ends. While somebody of a real-time class waits for a lock that it has, the
- * kernel lends it that one's class, for which it loses no reservation. */
+/* A task leaves this class or exits. If it leaves only because it inherits a real-time priority, it
+ * keeps its reservation. */
 SEC("struct_ops/disable")
 void laxity_disable(u64 *ctx)
 {
@@ -431,7 +434,7 @@ void laxity_exit_task(u64 *ctx)
 	t = lx_task_of(p, &slot);
 	if (!ref || !t)
 		return;
-	/* Before it quits, so that nobody promises it anything after that. */
+	/* Before lx_task_exit, so that no reservation is assigned to it after that. */
 	ref->slot = 0;
 	lx_task_exit(t, slot);
 	t->pid = 0;
@@ -451,7 +454,7 @@ int laxity_init(u64 *ctx)
 
 		if (!c || !timer)
 			return -EINVAL;
-		/* Where the allocator has no memory for it, no budget would ever end. */
+		/* Without memory for the timer no budget would ever end. */
 		if (bpf_timer_init(&timer->bpf, &timers, CLOCK_MONOTONIC) ||
 		    bpf_timer_set_callback(&timer->bpf, lx_timer_fired))
 			return -ENOMEM;
@@ -460,7 +463,7 @@ int laxity_init(u64 *ctx)
 		c->next = LX_NONE;
 		c->ksoftirqd = LX_NONE;
 		lx_servers_start(&c->servers, &setup.rules);
-		/* Of those for whom there is no place of their own; it never goes. */
+		/* Shared by tasks for which no server is free; never destroyed. */
 		c->overflow_server = lx_server_create(&c->servers, 0, 20, 0, 0);
 		lx_server(&c->servers, c->overflow_server)->nr_members = 1;
 	}
@@ -493,7 +496,7 @@ void laxity_exit(u64 *ctx)
 SEC(".struct_ops.link")
 struct sched_ext_ops laxity = { LX_OPS };
 
-/* Where `machine.has_run_hooks` is set. */
+/* Used if `machine.has_run_hooks` is set. */
 SEC(".struct_ops.link")
 struct sched_ext_ops laxity_run_hooks = {
 	LX_OPS,

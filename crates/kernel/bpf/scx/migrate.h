@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Tasks go from servers to servers: to another CPU, into a reservation, away. Part of
- * laxity_cpu.bpf.c.
+ * Moves tasks between servers: to another CPU, into or out of a reservation, and out of the
+ * scheduler. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_MIGRATE_H
 #define LAXITY_SCX_MIGRATE_H
 
-/* Whether a task cannot leave its CPU now. Where read sections can be preempted the kernel keeps
- * a task that calls a program like this one on its CPU meanwhile, and counts that with the task's own
- * wishes: a task that is put aside would seem to stay for good. */
+/* Returns true if a task cannot leave its CPU now. With preemptible RCU the kernel disables
+ * migration of the task in whose context a program runs, in the same counter; that count is
+ * subtracted, otherwise every preempted task would look pinned. */
 LX_INLINE int lx_is_migration_disabled(struct task_struct *p)
 {
 	u32 ours = bpf_core_field_exists(p->rcu_read_lock_nesting) &&
@@ -17,9 +17,10 @@ LX_INLINE int lx_is_migration_disabled(struct task_struct *p)
 	return p->migration_disabled > ours;
 }
 
-/* Whether a task that waits cannot be handed over to a CPU yet: the one that puts it aside has not
- * gone on to the next. As long as that still calls programs in the task's name, the kernel counts
- * them as its wish to stay, and takes a scheduler away that moves it. The CPU asks again soon. */
+/* Returns true if a waiting task cannot be dispatched to a CPU yet, because its own CPU has not
+ * switched to the next task. Until then programs that run in its context raise its
+ * migration-disable counter, and sched_ext ejects a scheduler that moves such a task. Makes the CPU
+ * try again soon. */
 LX_INLINE int lx_still_on_cpu(const struct task_struct *p, u32 cpu)
 {
 	if (!READ_ONCE(p->on_cpu) || scx_bpf_task_cpu(p) == (s32)cpu)
@@ -28,7 +29,7 @@ LX_INLINE int lx_still_on_cpu(const struct task_struct *p, u32 cpu)
 	return 1;
 }
 
-/* Under the lock: a task leaves its server. */
+/* Requires the lock. A task leaves its server. */
 LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_reservation *r,
 			      u32 slot, u64 now)
 {
@@ -38,7 +39,7 @@ LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_res
 	if (c->ksoftirqd == slot)
 		c->ksoftirqd = LX_NONE;
 	if (m->server == LX_NONE) {
-		/* Of a reservation, and asleep since. */
+		/* The task belonged to a reservation and was still moving to it. */
 		if (r)
 			lx_reservation_put(c, r, now);
 		return;
@@ -51,8 +52,8 @@ LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_res
 		r->in_use = 0;
 }
 
-/* Under the lock: a task without servers gets into some. Only under it what a task is of is the truth: with
- * its reservation it also gets that one's CPU. */
+/* Requires the lock. A task without a server gets one. Only the lock makes `reservation` and
+ * `home_cpu` consistent. */
 LX_INLINE void lx_task_attach(struct lx_cpu *c, const struct lx_task *t, u32 slot, u64 now)
 {
 	const struct lx_reservation *r = lx_reservation_of(t);
@@ -62,7 +63,7 @@ LX_INLINE void lx_task_attach(struct lx_cpu *c, const struct lx_task *t, u32 slo
 	if (m->server != LX_NONE)
 		return;
 	if (r) {
-		/* It has counted as a member since it was on its way. */
+		/* It has counted as a member since the request. */
 		m->server = r->server;
 		m->runnable = 0;
 		m->next = LX_NONE;
@@ -78,7 +79,7 @@ LX_INLINE void lx_task_attach(struct lx_cpu *c, const struct lx_task *t, u32 slo
 	lx_member_attach(&c->servers, server, slot);
 }
 
-/* To the servers of another CPU, which it enters later; unless it has a reservation by now. */
+/* Leaves the servers of its CPU for those of another, unless it has a reservation. */
 LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 {
 	struct lx_cpu *c = lx_lock_home(t);
@@ -93,8 +94,8 @@ LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 	lx_unlock(&c->lock);
 }
 
-/* What was asked for a task comes to be: it leaves its servers for those of a reservation, or of
- * none. */
+/* Carries out a pending request: the task leaves its server, for a reservation or for best
+ * effort. */
 LX_INLINE void lx_apply_pending(struct lx_task *t, u32 slot, u64 now)
 {
 	struct lx_cpu *c = lx_lock_home(t);
@@ -114,7 +115,7 @@ LX_INLINE void lx_apply_pending(struct lx_task *t, u32 slot, u64 now)
 	lx_unlock(&c->lock);
 }
 
-/* A task is gone. */
+/* The task leaves the scheduler. */
 LX_INLINE void lx_task_exit(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -155,8 +156,8 @@ LX_INLINE void lx_task_blocks(struct task_struct *p)
 	lx_unlock(&c->lock);
 }
 
-/* Whether a task that leaves its class gets that of somebody who waits for it: it did not ask for another.
- * Kernels tell before or after its own priorities are changed. */
+/* Returns true if a task leaves its class because it inherits the priority of a waiter, not by its
+ * own request. Kernels differ in whether they call this before or after the change of priority. */
 LX_INLINE int lx_is_priority_boosted(const struct task_struct *p)
 {
 	const struct task_struct *waits = p->pi_top_task;
@@ -164,7 +165,7 @@ LX_INLINE int lx_is_priority_boosted(const struct task_struct *p)
 	return waits && waits->prio < MAX_RT_PRIO && p->normal_prio >= MAX_RT_PRIO;
 }
 
-/* Who was chosen is not there, unless it came or went elsewhere since. */
+/* The picked task could not be dispatched; blocks it unless it was enqueued or moved meanwhile. */
 LX_INLINE void lx_discard_stale_pick(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -178,7 +179,7 @@ LX_INLINE void lx_discard_stale_pick(struct lx_cpu *c, const struct lx_task *t, 
 	lx_unlock(&c->lock);
 }
 
-/* The running task would go on: its slot, unless it is to go elsewhere first. */
+/* Slot of the previous task if it may continue on this CPU; carries out a pending move first. */
 LX_INLINE u32 lx_prev_slot(struct task_struct *prev, u32 cpu)
 {
 	u32 slot = 0;

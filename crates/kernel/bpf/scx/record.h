@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the servers of CPUs were told and whom they chose, for a recording: to look at, and to
- * ask the policy in user space the same. Costs a comparison where nobody does. Part of
- * laxity_cpu.bpf.c.
+ * Optional trace of events and decisions, for display and for a replay against the policy in user
+ * space. Costs one comparison per event while disabled. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_RECORD_H
 #define LAXITY_SCX_RECORD_H
 
-/* As laxity_kernel::cpu::record has them; said is what a and b are, and slot where it is no task. */
+/* As in laxity_kernel::cpu::record. The comments give `a` and `b`, and `slot` if it is not a
+ * task. */
 enum lx_event_kind {
-	/* A task has a server of its own: weight, what was learnt of it. */
+	/* A task gets a server of its own: weight, learnt average. */
 	LX_JOINED,
-	/* A task is in the server of a reservation: its number. */
+	/* A task joins the server of a reservation: number. */
 	LX_BOUND,
-	/* A reservation has a server, nobody is in it yet: its number, budget, period. */
+	/* A reservation gets a server without members: slot = number, budget, period. */
 	LX_RESERVED,
 	LX_LEFT,
-	/* Weight. */
+	/* New weight. */
 	LX_WEIGHED,
 	LX_WOKE,
 	LX_BLOCKED_NOW,
-	/* So long. */
+	/* Execution time. */
 	LX_RAN,
 	LX_TIMER,
-	/* Nobody, or a task: what is left of the budget, the deadline. */
+	/* A task or LX_NONE was picked: remaining budget, deadline. */
 	LX_CHOSEN,
-	/* On the CPU, best effort or of a reservation: budget, period. */
+	/* A best-effort or reserved task started: budget, period. */
 	LX_STARTED,
 	LX_STARTED_RESERVED,
 	LX_STOPPED,
@@ -42,9 +42,9 @@ struct lx_event {
 };
 
 struct {
-	/* Ends by itself, so that nobody who records and dies leaves it on. */
+	/* End of the recording, so that it ends if the reader dies. */
 	u64 until;
-	/* Events for which there was no room. */
+	/* Events dropped for lack of space. */
 	u64 lost;
 } recording SEC(".data.recording");
 
@@ -53,7 +53,7 @@ struct {
 	__uint(max_entries, 4 << 20);
 } events SEC(".maps");
 
-/* Not a part of those that call it, whose stacks are full. */
+/* A global function, because the stacks of its callers are full. */
 LX_GLOBAL_FN u32 lx_write_event(u64 which, u64 now, u32 slot, u64 a, u64 b)
 {
 	struct lx_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
@@ -71,7 +71,7 @@ LX_GLOBAL_FN u32 lx_write_event(u64 which, u64 now, u32 slot, u64 a, u64 b)
 	e->pid = t ? t->pid : 0;
 	e->a = a;
 	e->b = b;
-	/* Nobody is woken, since the CPU's lock is held: the reader looks from time to time. */
+	/* No wake-up, since the CPU's lock is held; the reader polls. */
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Budgets that come back at once: one timer for several of them. Part of laxity_cpu.bpf.c.
+ * Budgets that are replenished at once: one timer for several of them. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_REPLENISH_H
 #define LAXITY_SCX_REPLENISH_H
 
-/* Budgets of which one timer may call the end of the last. */
+/* Maximum number of budgets per timer. */
 #define LX_MAX_COALESCED 16
 
-/* Whether the end of a budget changes nothing but the deadline: it comes back at once, nobody else is of
- * the server, and nothing is promised that another deadline would be compared with. */
+/* Returns true if an exhausted budget only changes the deadline: it is replenished at once, the
+ * server has one runnable member, and no reservation is affected by the deadline. */
 LX_INLINE int lx_replenishes_silently(const struct lx_cpu *c, const struct lx_server *s)
 {
 	return c->servers.rules.recharge && !c->servers.reserved_bw && s->kind == LX_BEST_EFFORT &&
 	       s->state == LX_READY && s->head == s->tail;
 }
 
-/* A task executed for `ran` up to `until` and used up budgets of which no timer told: each is booked at its
- * end. Answers what it executed after the last. */
+/* Charges a task that executed for `ran` up to `until` and used up several budgets without a timer:
+ * each budget is charged at its end. Returns the execution after the last one. */
 LX_GLOBAL_FN u64 lx_charge_budgets(struct lx_cpu *c __arg_nonnull, u32 slot, u64 until, u64 ran)
 {
 	u32 server = lx_member(slot)->server;
@@ -36,7 +36,7 @@ LX_GLOBAL_FN u64 lx_charge_budgets(struct lx_cpu *c __arg_nonnull, u32 slot, u64
 	return ran;
 }
 
-/* For how long a server is first with the budgets that follow the present one, if all stays as it is. */
+/* Execution for which a server stays first with its next budgets if nothing else changes. */
 LX_GLOBAL_FN u64 lx_coalesced_length(struct lx_cpu *c __arg_nonnull, u32 server)
 {
 	struct lx_servers *q = &c->servers;
@@ -44,7 +44,7 @@ LX_GLOBAL_FN u64 lx_coalesced_length(struct lx_cpu *c __arg_nonnull, u32 server)
 	u64 next = LX_NEVER, executed = s->execution + s->remaining_budget, period, times;
 	struct lx_coalesced *f = &c->coalesced;
 
-	/* Less than the whole share, or another average, makes for other budgets. */
+	/* With a limited share or another average the next budgets would differ. */
 	if (!lx_replenishes_silently(c, s) || !q->rules.sample_per_job ||
 	    s->period_end < s->limited_until || lx_heap_top(&q->ready) != server || !s->budget ||
 	    s->budget != lx_budget(&q->rules, lx_budget_basis(&q->rules, s)))
@@ -53,7 +53,7 @@ LX_GLOBAL_FN u64 lx_coalesced_length(struct lx_cpu *c __arg_nonnull, u32 server)
 		next = q->ready.node[1].key;
 	if (q->ready.count > 2)
 		next = lx_min(next, q->ready.node[2].key);
-	/* As a rule the same is asked in each wake-up of a budget. */
+	/* Common case: the same question at every wake-up within a budget. */
 	if (f->server == server && f->period_end == s->period_end && f->budget == s->budget &&
 	    f->total_weight == q->bandwidth.total_weight && f->next_deadline <= next)
 		return f->length;

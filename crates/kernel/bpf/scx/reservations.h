@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Reservations: servers that tasks are put into from outside, and that go with their last task.
- * Part of laxity_cpu.bpf.c.
+ * Reservations: servers to which requests assign tasks, and which end with their last task. Part of
+ * laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_RESERVATIONS_H
 #define LAXITY_SCX_RESERVATIONS_H
 
 #define LX_MAX_RESERVATIONS 256
-/* Tasks of a reservation take turns, a budget each, so one of n that compute waits n periods. The kernel
- * takes a scheduler away that lets a task wait for 30 s: nobody shall wait for so long, in ns. */
+/* Tasks of a reservation take turns, one budget each, so a CPU-bound task of n waits for n periods.
+ * sched_ext ejects a scheduler that lets a task wait for 30 s; this bound, in ns, limits the number
+ * of tasks. */
 #define LX_MAX_ROTATION_NS 20000000000ULL
-/* In place of a reservation that a task shall be of: none. */
+/* Value of `pending` for a task that leaves its reservation. */
 #define LX_PENDING_RELEASE (~0U)
 
 struct lx_reservation {
 	u64 budget;
 	u64 period;
 	u32 cpu;
-	/* Its server there. Tasks that are on their way to it count as members. */
+	/* Server on that CPU. Tasks that are moving to it count as members. */
 	u32 server;
 	u32 in_use;
-	/* Children are of it too. */
+	/* Children of its tasks join it. */
 	u32 inherit;
-	/* The first task, for people. */
+	/* First task, for display. */
 	u32 pid;
-	/* The user to whose share it counts. */
+	/* User whose quota it counts against. */
 	u32 owner;
 };
 
@@ -35,7 +36,7 @@ struct {
 	__type(value, struct lx_reservation);
 } reservations SEC(".maps");
 
-/* Counted from one. */
+/* Numbers count from one. */
 LX_INLINE struct lx_reservation *lx_reservation_at(u32 number)
 {
 	u32 at = number - 1;
@@ -48,7 +49,7 @@ LX_INLINE struct lx_reservation *lx_reservation_of(const struct lx_task *t)
 	return t->reservation ? lx_reservation_at(t->reservation) : NULL;
 }
 
-/* The reservation that a task is of, or will be; zero for none. */
+/* Reservation that a task belongs to or is moving to; zero for none. */
 LX_INLINE u32 lx_bound_reservation(const struct lx_task *t)
 {
 	u32 number = t->pending ? t->pending : t->reservation;
@@ -63,8 +64,7 @@ LX_INLINE u32 lx_bound_cpu(const struct lx_task *t)
 	return r ? r->cpu : t->home_cpu;
 }
 
-/* Under the lock of its CPU: one task less is of a reservation, or on its way to it. With the last one
- * it ends. */
+/* Requires the lock of its CPU. Drops one member; the reservation ends with the last one. */
 LX_INLINE void lx_reservation_put(struct lx_cpu *c, struct lx_reservation *r, u64 now)
 {
 	struct lx_server *s = lx_server(&c->servers, r->server);
@@ -75,7 +75,7 @@ LX_INLINE void lx_reservation_put(struct lx_cpu *c, struct lx_reservation *r, u6
 	}
 }
 
-/* One that was to come will not. */
+/* A task that was moving to the reservation does not join it. */
 LX_INLINE void lx_reservation_cancel(u32 number)
 {
 	struct lx_reservation *r = lx_reservation_at(number);
@@ -89,7 +89,8 @@ LX_INLINE void lx_reservation_cancel(u32 number)
 	lx_unlock(&c->lock);
 }
 
-/* A child of a task whose reservation passes on, to as many as can take turns. */
+/* A child joins the reservation of its parent if that is inherited and has room for another
+ * task. */
 LX_INLINE void lx_reservation_inherit(struct lx_task *t)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Programs that are told who starts and who stops, for kernels whose count of execution is not to be relied
- * on (cpu_run.h). Part of laxity_cpu.bpf.c.
+ * The `running` and `stopping` hooks, for kernels whose accounting of execution is not reliable
+ * (cpu_run.h). Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_RUN_HOOKS_H
 #define LAXITY_SCX_RUN_HOOKS_H
 
-/* The chosen task begins to run, as a rule; there is nothing to decide then. */
+/* Common case: the picked task starts, and no decision is necessary. */
 LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -16,7 +16,7 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 		return 0;
 	if (lx_slot_is_task(c->ksoftirqd, p))
 		c->ksoftirqd = LX_NONE;
-	/* A timer that called since then did so in vain: the kernel was about to switch. */
+	/* A timer that fired in between had no effect, since the kernel was about to switch. */
 	as_chosen = lx_slot_is_task(c->next, p) && lx_member(c->next)->runnable &&
 		    READ_ONCE(c->armed);
 	if (as_chosen) {
@@ -28,7 +28,7 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 	return as_chosen;
 }
 
-/* The running task stops or sleeps. */
+/* The current task stops or blocks. */
 LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnable)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -40,7 +40,8 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 	if (running) {
 		u32 slot = c->current;
 
-		/* A budget that was over ends before the sleep, or the sleeper would wait for it. */
+		/* A budget that is used up ends before the block; otherwise the task would wait for
+		 * its replenishment after it wakes. */
 		now = lx_charge_current(c, now);
 		if (!runnable)
 			lx_on_block(c, now, slot);
@@ -73,7 +74,7 @@ void laxity_running(u64 *ctx)
 	t = lx_task_of(p, &slot);
 	if (!t)
 		return;
-	/* It may be one that runs since before it could be noted. */
+	/* It may have been running since before its slot could be cached. */
 	if (p->scx.dsq_vtime != (u64)slot + 1)
 		lx_cache_slot(p, slot + 1);
 	if (t->home_cpu != cpu)
@@ -81,7 +82,7 @@ void laxity_running(u64 *ctx)
 	c = lx_lock_home(t);
 	if (!c)
 		return;
-	/* Of a reservation elsewhere: not charged. */
+	/* Its reservation is on another CPU: not charged. */
 	if (c->cpu != cpu) {
 		lx_unlock(&c->lock);
 		return;
@@ -108,7 +109,7 @@ void laxity_stopping(u64 *ctx)
 	u32 slot = 0, runnable = ctx[1];
 	struct lx_task *t;
 
-	/* The kernel tells only when nothing refers to it any more, which may be long after. */
+	/* `exit_task` runs only after the last reference is gone, which may be much later. */
 	if (!runnable && p->__state & TASK_DEAD) {
 		t = lx_task_of(p, &slot);
 		if (t)

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What is kept: CPUs, tasks, places for them; entering a CPU's servers and acting on what they say.
- * Part of laxity_cpu.bpf.c.
+ * State of CPUs and tasks, allocation of task slots, and access to the servers of a CPU. Part of
+ * laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_STATE_H
 #define LAXITY_SCX_STATE_H
 
-/* Set by the loader. */
+/* Written by the loader. */
 struct {
 	struct lxc_policy_params rules;
-	/* The share that reservations leave. */
+	/* Share of each CPU that reservations leave to best effort. */
 	u64 best_effort_bw_min;
-	/* Where the kernel keeps which CPUs tasks may use; zero where it does not say. */
+	/* Address of __cpu_active_mask; zero if the kernel does not export it. */
 	u64 cpu_active_mask;
-	/* Its place in the loader's list. */
+	/* Index in the loader's list of policies. */
 	u32 policy;
 	u32 padding;
 } setup SEC(".data.setup");
 
-/* The same, and never changed: what is not for this machine the kernel leaves out of the programs. */
+/* Constants of this machine. The verifier removes code that they make unreachable. */
 const volatile struct {
 	u32 cpus;
-	/* Whether the kernel tells who starts and who stops (cpu_run.h). */
+	/* Whether the `running` and `stopping` hooks are loaded (cpu_run.h). */
 	u32 has_run_hooks;
 } machine SEC(".rodata.machine");
 
-/* Why the kernel ended it. */
+/* Why the kernel ended the scheduler. */
 struct {
 	u64 kind;
 	char reason[64];
@@ -33,26 +33,27 @@ struct {
 } ended SEC(".data.ended");
 
 struct {
-	/* Tasks without a place, reserved tasks that ran where their reservation is not, tasks that
-	 * were chosen and not there, locks that could not be got. */
+	/* Tasks without a slot, reserved tasks that ran on another CPU than their reservation's,
+	 * picked tasks that could not be dispatched, failed acquisitions of locks. */
 	u64 unaccounted;
 	u64 elsewhere;
 	u64 absent;
 	u64 unlocked;
-	/* The longest wait for a lock, in ns. */
+	/* Longest wait for a lock, in ns. */
 	u64 waited;
 } totals SEC(".data.totals");
 
 /*
- * A lock of our own, since under the kernel's no global function may be called. Its holder has
- * switched interrupts off, as the kernel has wherever it holds a run queue, so nobody waits for one
- * that cannot go on.
+ * A spin lock of our own, since programs must not call global functions while they hold a
+ * bpf_spin_lock. Holders have interrupts disabled, as the kernel has while it holds a run queue
+ * lock, so a holder is never preempted.
  */
 struct lx_lock {
 	u32 held;
 };
 
-/* Tells whether it was got; it always is, the verifier wants an end. */
+/* Returns true if the lock was acquired. The bound satisfies the verifier; acquisition does not
+ * fail in practice. */
 LX_INLINE int lx_lock(struct lx_lock *lock)
 {
 	u64 since;
@@ -75,14 +76,14 @@ LX_INLINE void lx_unlock(struct lx_lock *lock)
 	__sync_lock_test_and_set(&lock->held, 0);
 }
 
-/* So many may have been put aside in the kernel's own queue, one by the next. */
+/* Maximum number of preempted tasks parked on the local DSQ. */
 #define LX_MAX_LOCAL 8
 
-/* Where nothing is promised, the timer gives a task so long, in ns, beyond its budget: most stop by themselves
- * before, and are charged then. */
+/* Without reservations the timer lets a task overrun its budget by this time, in ns: most tasks
+ * block before, and are charged then. */
 #define LX_TIMER_SLACK_NS 100000
 
-/* What lx_coalesced_length answered, and to what. */
+/* Arguments and result of the last call of lx_coalesced_length. */
 struct lx_coalesced {
 	u32 server;
 	u32 padding;
@@ -96,34 +97,36 @@ struct lx_coalesced {
 struct lx_cpu {
 	struct lx_lock lock;
 	u32 cpu;
-	/* Slots: who is charged since `since`, and who was chosen last. */
+	/* Slots of the current task, which has been running since `current_since`, and of the task
+	 * picked last. */
 	u32 current;
 	u32 next;
 	u64 current_since;
-	/* Time never goes back for the servers, whichever CPU reads the clock. */
+	/* Time of the last event. It never decreases, whichever CPU reads the clock. */
 	u64 clock;
-	/* The kernel's clock, which stands still while it switches, when a task stopped at `clock`; and how far
-	 * ours was ahead of it when it counted last, or behind: as numbers that wrap around. */
+	/* Value of the run queue clock, which stands still during a switch, when a task stopped at
+	 * `clock`; and the offset of bpf_ktime_get_ns() from that clock at the last switch. Both
+	 * wrap around. */
 	u64 stopped_at;
 	u64 clock_offset;
-	/* When the timer will call, if it will; when it should. */
+	/* Time for which the timer is set, and time at which it is needed. */
 	u64 armed;
 	u64 due;
 	u32 overflow_server;
-	/* Since it was seen to leave the machine, until it is asked to choose again. */
+	/* Set when the CPU goes offline, cleared when `dispatch` or `enqueue` runs there again. */
 	u32 offline;
-	/* The slot of its thread for soft interrupts, while that waits for its turn. */
+	/* Slot of ksoftirqd while that thread waits for the CPU. */
 	u32 ksoftirqd;
-	/* Slots of those who go on when the current one does not, the last one first (cpu_run.h). */
+	/* Slots of the tasks parked on the local DSQ; the last one runs next (cpu_run.h). */
 	u32 nr_local;
 	u32 local_queue[LX_MAX_LOCAL];
-	/* Those below shall not go on by themselves: the CPU is to be asked. */
+	/* Parked tasks must not resume by themselves: the CPU has to call `dispatch`. */
 	u32 drain_local;
 	u32 padding;
 	struct lx_coalesced coalesced;
-	/* When it compared itself with the others last. */
+	/* Time of the last comparison with other CPUs. */
 	u64 last_balance;
-	/* What happened: counts, and the worst in ns. */
+	/* Statistics: counts, and maxima in ns. */
 	u64 switches;
 	u64 steals;
 	u64 overrun;
@@ -133,33 +136,35 @@ struct lx_cpu {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	/* The loader sets the length. */
+	/* The loader sets the number of entries. */
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct lx_cpu);
 } cpus SEC(".maps");
 
 struct lx_task {
-	/* While it waits here; held for longer it could never end. */
+	/* Referenced while the task is queued; a longer reference would keep the task from being
+	 * freed. */
 	struct task_struct __kptr *task;
-	/* Average execution, for the next servers. */
+	/* Average execution, for the task's next server. */
 	u64 learnt_average;
-	/* The CPU in whose servers it is. */
+	/* CPU whose servers the task belongs to. */
 	u32 home_cpu;
-	/* Waits here. */
+	/* The task waits for a CPU in the servers. */
 	u32 queued;
 	u32 weight;
-	/* What groups make of a hundred, and as of which change of them. */
+	/* Product of the weights of its cgroups in percent, and the generation for which it was
+	 * computed. */
 	u32 cgroup_scale;
 	u32 cgroup_gen;
-	/* Counted from one: the reservation it is of, and the one that it shall be of. */
+	/* Reservation that the task belongs to, and the one it is moving to; numbers from one. */
 	u32 reservation;
 	u32 pending;
-	/* For people; zero when there is no task. */
+	/* For display; zero if the slot is free. */
 	u32 pid;
-	/* A CPU's thread for soft interrupts. */
+	/* The task is a CPU's ksoftirqd thread. */
 	u32 is_ksoftirqd;
-	/* Where the task is, and what of its execution is booked. */
+	/* Address of the task_struct, and the part of its runtime that has been charged. */
 	u64 task_addr;
 	u64 charged_runtime;
 };
@@ -171,7 +176,7 @@ struct {
 	__type(value, struct lx_task);
 } tasks SEC(".maps");
 
-/* A task's slot, counted from one. */
+/* Slot of a task, counted from one. */
 struct lx_ref {
 	u32 slot;
 };
@@ -183,7 +188,7 @@ struct {
 	__type(value, struct lx_ref);
 } refs SEC(".maps");
 
-/* Slots that nobody has: those given back, counted from one, then those never used. */
+/* Free slots: a list of freed ones, counted from one, and those never used. */
 struct lx_pool {
 	struct lx_lock lock;
 	u32 first_free;
@@ -254,8 +259,8 @@ LX_INLINE struct lx_task *lx_task_of(struct task_struct *p, u32 *slot)
 	return lx_task_at(at);
 }
 
-/* Notes a task's slot, counted from one, where the kernel keeps its place in queues ordered by time,
- * of which there are none here: quicker to find than what is stored for it. */
+/* Caches a task's slot, counted from one, in `dsq_vtime`, which this scheduler does not use
+ * otherwise. Reading it is faster than task storage. */
 LX_INLINE void lx_cache_slot(struct task_struct *p, u64 number)
 {
 	if (bpf_ksym_exists(scx_bpf_task_set_dsq_vtime))
@@ -264,8 +269,8 @@ LX_INLINE void lx_cache_slot(struct task_struct *p, u64 number)
 		p->scx.dsq_vtime = number;
 }
 
-/* As lx_task_of, of one that comes to wait. The scheduler before this one may have left anything in
- * that place. */
+/* Like lx_task_of, for tasks in `enqueue`. A previous scheduler may have left any value in the
+ * cache. */
 LX_INLINE struct lx_task *lx_task_cached(struct task_struct *p, u32 *slot)
 {
 	u64 at = p->scx.dsq_vtime - 1;
@@ -277,19 +282,20 @@ LX_INLINE struct lx_task *lx_task_cached(struct task_struct *p, u32 *slot)
 	}
 	t = lx_task_of(p, slot);
 	lx_cache_slot(p, t ? *slot + 1 : 0);
-	/* Threads that execute a program get the number of their process. */
+	/* execve in a thread other than the leader changes the thread's number to that of the
+	 * process. */
 	if (t)
 		t->pid = p->pid;
 	return t;
 }
 
-/* Whether a slot is that of a task which has come to wait here at least once. */
+/* Returns true if the slot belongs to the task; requires that the slot is cached. */
 LX_INLINE int lx_slot_is_task(u32 slot, const struct task_struct *p)
 {
 	return slot != LX_NONE && p->scx.dsq_vtime == (u64)slot + 1;
 }
 
-/* The CPU of a task whose run queue is locked. */
+/* CPU of a task whose run queue is locked. */
 LX_INLINE u32 lx_cpu_of(const struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->thread_info.cpu))
@@ -297,14 +303,14 @@ LX_INLINE u32 lx_cpu_of(const struct task_struct *p)
 	return scx_bpf_task_cpu(p);
 }
 
-/* The time at which a task starts, or another is chosen instead: that at which the last one stopped, if
- * the kernel is still at it. To read the clock again would be half of the work. */
+/* Time of a start or of a decision: the time at which the previous task stopped if the run queue
+ * clock has not moved since. Another clock read would cost as much as the rest. */
 LX_INLINE u64 lx_decision_time(const struct lx_cpu *c, u64 kernel_clock)
 {
 	return kernel_clock && kernel_clock == c->stopped_at ? c->clock : bpf_ktime_get_ns();
 }
 
-/* The CPUs that tasks may use, 64 in a word: those that are here and not about to go. */
+/* One word of the mask of active CPUs: those that are online and not going offline. */
 LX_INLINE u64 lx_active_word(u32 word)
 {
 	const void *at = (const void *)(setup.cpu_active_mask + word * sizeof(u64));
@@ -318,13 +324,13 @@ LX_INLINE int lx_is_active(u32 cpu)
 	return lx_active_word(cpu / 64) >> cpu % 64 & 1;
 }
 
-/* Whether nobody would come to choose another task there. */
+/* Returns true if the CPU may not call `dispatch` any more. */
 LX_INLINE int lx_is_offline(const struct lx_cpu *c)
 {
 	return machine.cpus > 1 && (READ_ONCE(c->offline) || !lx_is_active(c->cpu));
 }
 
-/* 20 - nice, from 1 to 40; least for what shall run when nothing else does. */
+/* 20 - nice, from 1 to 40; 1 for SCHED_IDLE. */
 LX_INLINE u32 lx_weight_of(struct task_struct *p)
 {
 	u32 weight = 140 - p->static_prio;
@@ -334,7 +340,7 @@ LX_INLINE u32 lx_weight_of(struct task_struct *p)
 	return weight - 1 < 40 ? weight : 20;
 }
 
-/* The CPU in whose servers a task is, locked. */
+/* Locks the CPU whose servers a task belongs to. */
 LX_INLINE struct lx_cpu *lx_lock_home(struct lx_task *t)
 {
 	u32 i, home = READ_ONCE(t->home_cpu);
@@ -342,7 +348,7 @@ LX_INLINE struct lx_cpu *lx_lock_home(struct lx_task *t)
 
 	if (!c || !lx_lock(&c->lock))
 		return NULL;
-	/* On another by now, as a rule not. */
+	/* Rare: the task moved to another CPU meanwhile. */
 	for (i = lx_zero; READ_ONCE(t->home_cpu) != home && can_loop; i += 1 + lx_zero) {
 		lx_unlock(&c->lock);
 		home = READ_ONCE(t->home_cpu);
@@ -356,7 +362,7 @@ LX_INLINE struct lx_cpu *lx_lock_home(struct lx_task *t)
 #include "record.h"
 #include "replenish.h"
 
-/* Books what a task has executed up to `now`. */
+/* Charges a task's execution up to `now`. */
 LX_INLINE void lx_charge_task(struct lx_cpu *c, u32 slot, u64 now, u64 ran)
 {
 	u32 server = lx_member(slot)->server;
@@ -377,7 +383,7 @@ LX_INLINE void lx_charge_task(struct lx_cpu *c, u32 slot, u64 now, u64 ran)
 
 #include "cpu_run.h"
 
-/* Books what the running task has used; all that is reported at `now` comes after that. */
+/* Charges the current task. Events reported at `now` take effect after that. */
 LX_INLINE u64 lx_charge_current(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);
@@ -387,8 +393,8 @@ LX_INLINE u64 lx_charge_current(struct lx_cpu *c, u64 now)
 	return now;
 }
 
-/* Whether a task that wakes takes a share from the others, and something is promised: one without a server,
- * or whose server does not count with all of its weight. */
+/* Returns true if a wake-up takes bandwidth from other servers while reservations exist: the task
+ * has no server, or its server does not count with its full weight. */
 LX_INLINE int lx_wake_takes_share(struct lx_cpu *c, u32 slot)
 {
 	u32 server = lx_member(slot)->server;
@@ -402,10 +408,10 @@ LX_INLINE int lx_wake_takes_share(struct lx_cpu *c, u32 slot)
 	return s->kind == LX_BEST_EFFORT && s->active_weight < s->weight;
 }
 
-/* The same for a task that wakes: what the running one has used is booked when it matters. That is at the
- * latest when its budget is over, and where shares change hands: what it has used already it cannot give.
- * Until then the limit on what is used ahead (lx_limit_ahead) sees the running one less far ahead than it
- * is, and gives back that much less. */
+/* Advances the clock for a wake-up, and charges the current task only if that matters: when its
+ * budget is used up, or when bandwidth is transferred, since it cannot give up what it has used.
+ * Until then lx_limit_ahead underestimates the lead of the current task and moves deadlines back by
+ * less. */
 LX_INLINE u64 lx_sync_clock(struct lx_cpu *c, u64 now, u32 slot)
 {
 	now = lx_max(now, c->clock);
@@ -421,8 +427,8 @@ LX_INLINE u64 lx_sync_clock(struct lx_cpu *c, u64 now, u32 slot)
 	return now;
 }
 
-/* Under the lock: what is due is released, and by how much a reservation is late is noted. Tells whether
- * anything was. */
+/* Requires the lock. Processes due releases and records how late a release of a reservation is.
+ * Returns true if anything was due. */
 LX_INLINE int lx_process_due(struct lx_cpu *c, u64 now)
 {
 	u64 at;
@@ -437,7 +443,7 @@ LX_INLINE int lx_process_due(struct lx_cpu *c, u64 now)
 	return 1;
 }
 
-/* A task has something to do; it has nothing more to do. */
+/* Wake-up and block of a task. */
 LX_INLINE void lx_on_wake(struct lx_cpu *c, u64 now, u32 slot)
 {
 	lx_record(LX_WOKE, c, now, slot, 0, 0);
@@ -452,16 +458,16 @@ LX_INLINE void lx_on_block(struct lx_cpu *c, u64 now, u32 slot)
 
 #include "timer.h"
 
-/* What is to be done once the lock is given back. */
+/* Decision to carry out after the lock is released. */
 struct lx_decision {
 	u32 cpu;
-	/* Who shall run. */
+	/* Task to run. */
 	u32 slot;
 	u32 preempt;
 };
 
-/* With other shares other deadlines follow: the running task's present budget is the last for which nobody
- * looks. All it used is booked. */
+/* A change of shares changes deadlines: disables the coalescing of budgets from the current task's
+ * next replenishment on. The current task has been charged. */
 LX_INLINE void lx_arm_at_budget_end(struct lx_cpu *c, u64 now)
 {
 	u32 server = c->current == LX_NONE ? LX_NONE : lx_member(c->current)->server;
@@ -472,9 +478,9 @@ LX_INLINE void lx_arm_at_budget_end(struct lx_cpu *c, u64 now)
 				    now + lx_server(&c->servers, server)->remaining_budget));
 }
 
-/* The same where somebody waits in the kernel's queue, who goes on when the current task does not. The kernel
- * knows whom to take if that is who was chosen. A budget of the task that waits there ends in time if others wait
- * for that. */
+/* Adjusts the next timer while tasks are parked on the local DSQ. The task parked last runs after
+ * the current one; if that is the picked task, no drain is necessary. Its budget must end in time
+ * if other tasks wait. */
 LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, const struct lx_decision *o)
 {
 	u32 next = *lx_at(c->local_queue, c->nr_local - 1);
@@ -487,7 +493,7 @@ LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, const struct
 	return lx_min(due, now + lx_server(&c->servers, server)->remaining_budget);
 }
 
-/* The last step under the lock. */
+/* Last step under the lock: picks a server and arms the timer. */
 LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 {
 	u32 server = lx_pick(&c->servers, now);
@@ -508,7 +514,8 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 			left -= lx_min(left, now - c->current_since);
 		if (!c->servers.reserved_bw)
 			left += LX_TIMER_SLACK_NS;
-		/* Asked only where the timer would be set, which is most of the work. */
+		/* lx_coalesced_length is called only if the timer would have to be set, which is
+		 * most of the cost. */
 		if (now + left < due && (c->armed <= now || c->armed > now + left))
 			left += lx_coalesced_length(c, server);
 		due = lx_min(due, now + left);
@@ -525,7 +532,7 @@ LX_INLINE void lx_kick_on_preempt(const struct lx_decision *o)
 		scx_bpf_kick_cpu(o->cpu, SCX_KICK_PREEMPT);
 }
 
-/* A task waits here from now on, or no more. */
+/* Take and drop the reference to a task that waits in the servers. */
 LX_INLINE void lx_task_hold(struct lx_task *t, struct task_struct *p)
 {
 	struct task_struct *held = bpf_task_acquire(p);
@@ -544,16 +551,16 @@ LX_INLINE void lx_task_unhold(struct lx_task *t)
 		bpf_task_release(held);
 }
 
-/* Which time it is that a task has come to wait. */
+/* Sequence number of a task's enqueue operations. */
 LX_INLINE u64 lx_enqueue_seq(const struct task_struct *p)
 {
 	return (u64)READ_ONCE(p->scx.ops_state.counter) >> SCX_OPSS_QSEQ_SHIFT;
 }
 
-/* From `dispatch` of a CPU, to which a task that waits here is handed over; tells whether it was
- * there. Until then it can be told to run elsewhere, which takes it back and makes it wait again: who
- * does that sets what is cleared here, and the kernel would end a scheduler that sends the task where
- * it may not run any more. */
+/* Called from `dispatch`: moves a queued task to the local DSQ of a CPU. Returns false if the task
+ * was not queued any more. Meanwhile a change of affinity may dequeue the task and enqueue it
+ * again, which sets the fields cleared here; sched_ext ejects a scheduler that dispatches a task to
+ * a CPU outside its affinity. */
 LX_INLINE int lx_dispatch_task(struct lx_task *t, u32 cpu, u64 slice)
 {
 	u64 coming, queue = SCX_DSQ_LOCAL;
@@ -584,7 +591,7 @@ LX_INLINE void lx_set_slice(struct task_struct *p, u64 slice)
 		p->scx.slice = slice;
 }
 
-/* From `enqueue`: past the servers. */
+/* Called from `enqueue`: bypasses the servers. */
 LX_INLINE void lx_insert_direct(struct task_struct *p, u64 queue, u64 slice, u64 flags)
 {
 	scx_bpf_dsq_insert(p, queue, slice, flags);

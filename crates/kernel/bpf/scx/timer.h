@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Each CPU's timer, which makes it look again when a budget ends or a release is due. Part of
- * laxity_cpu.bpf.c.
+ * Per-CPU timers for the end of budgets and for releases, and the handling of delayed timer
+ * interrupts. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_TIMER_H
 #define LAXITY_SCX_TIMER_H
 
-/* A timer in the past would not be one. */
+/* Minimum delay of a timer, in ns. */
 #define LX_MIN_DELAY_NS 1000
 
 struct lx_cpu_timer {
@@ -20,20 +20,20 @@ struct {
 	__type(value, struct lx_cpu_timer);
 } timers SEC(".maps");
 
-/* Under the lock: the CPU's timer calls at a time, and at no other. */
+/* Requires the lock. Sets the CPU's timer. */
 LX_GLOBAL_FN u32 lx_start_timer(struct lx_cpu *c __arg_nonnull, u64 at)
 {
 	struct lx_cpu_timer *timer = bpf_map_lookup_elem(&timers, &c->cpu);
 
 	c->armed = at;
-	/* Kernels may need memory for it; the next decision tries again. */
+	/* May fail for lack of memory; the next decision tries again. */
 	if (timer && bpf_timer_start(&timer->bpf, at, BPF_F_TIMER_ABS))
 		c->armed = 0;
 	return 0;
 }
 
-/* Under the lock: the CPU looks again at a time. Its timer is set again only if it would call later,
- * or should have called: a timer that is about to may have looked before. */
+/* Requires the lock. Sets the time of the CPU's next timer. The timer is restarted only if it is
+ * set for later, or is overdue: its callback may have read the old time already. */
 LX_INLINE void lx_arm_timer(struct lx_cpu *c, u64 now, u64 due)
 {
 	c->due = due;
@@ -42,7 +42,7 @@ LX_INLINE void lx_arm_timer(struct lx_cpu *c, u64 now, u64 due)
 		lx_start_timer(c, due);
 }
 
-/* All CPUs that are active look again. */
+/* Makes all active CPUs reschedule. */
 LX_INLINE void lx_kick_active_cpus(void)
 {
 	u32 k;
@@ -52,7 +52,7 @@ LX_INLINE void lx_kick_active_cpus(void)
 			scx_bpf_kick_cpu(k, SCX_KICK_PREEMPT);
 }
 
-/* Whether a task is a CPU's thread to which the kernel leaves soft interrupts when there are many. */
+/* Returns true for a ksoftirqd thread, to which the kernel defers soft interrupts under load. */
 LX_INLINE int lx_is_ksoftirqd(const struct task_struct *p)
 {
 	static const char name[] = "ksoftirqd/";
@@ -68,24 +68,24 @@ LX_INLINE int lx_is_ksoftirqd(const struct task_struct *p)
 	return 1;
 }
 
-/* At the end of an interrupt the kernel does all soft interrupts that are to be done. This makes one, where
- * the CPU's run queue is locked. The running task is not asked to stop: the kernel would be brief then. */
+/* Raises an interrupt on a CPU whose run queue is locked. On return from an interrupt the kernel
+ * runs pending soft interrupts. It does not ask for a reschedule, which would limit them. */
 LX_INLINE void lx_raise_interrupt(u32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/* The thread for soft interrupts waits, as others do, and our timers may be among what it is to do. */
+/* ksoftirqd waits for the CPU, and timers of this scheduler may be among its work. */
 LX_INLINE void lx_ksoftirqd_enqueued(struct lx_cpu *c, u32 slot)
 {
 	c->ksoftirqd = slot;
 	lx_raise_interrupt(c->cpu);
 }
 
-/* Who runs next was decided, on this CPU. If the thread waits still, more may have been left to it: all
- * that is raised while a switch is due. With timers among that the kernel sets the clock for no other of
- * their kind before they are done. Other kinds wait for the thread, which is there for loads that would
- * leave nobody else a turn. */
+/* Called after a decision on this CPU. While ksoftirqd waits, more timers may have been deferred to
+ * it, since the kernel defers every soft interrupt raised while a reschedule is pending; and it
+ * does not program the clock for further timers of that kind before. Other kinds wait for
+ * ksoftirqd, which exists for loads that would starve everything else. */
 LX_INLINE void lx_run_pending_timers(const struct lx_cpu *c)
 {
 	if (c->ksoftirqd == LX_NONE)

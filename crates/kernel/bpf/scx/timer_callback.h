@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * A CPU's timer calls. Part of laxity_cpu.bpf.c.
+ * Callback of the CPU timers. Part of laxity_cpu.bpf.c.
  */
 #ifndef LAXITY_SCX_TIMER_CALLBACK_H
 #define LAXITY_SCX_TIMER_CALLBACK_H
 
-/* While another class has the CPU, it is looked so often whether it still has. */
+/* Polling interval while a higher class has the CPU, in ns. */
 #define LX_HIGHER_CLASS_POLL_NS 50000
 
-/* Whether another class has the CPU, while one of ours would go on: it would not be asked to choose. */
+/* Returns true if a higher class has the CPU while a task of ours would continue: `dispatch` would
+ * not be called then. */
 LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)
 {
 	u32 slot = READ_ONCE(c->current);
@@ -18,8 +19,8 @@ LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)
 	       !lx_task_struct(t)->on_cpu;
 }
 
-/* Under the lock: the task that wakes goes before all, and the CPU is asked. While another class has it that is in vain,
- * and the one that class took it from goes on by itself: so it is asked again. */
+/* Requires the lock. A waking task should preempt the CPU. While a higher class runs, a kick has no
+ * effect, and the task below would resume without a decision; so the timer kicks again. */
 LX_GLOBAL_FN u32 lx_request_preempt(struct lx_cpu *c __arg_nonnull)
 {
 	if (lx_higher_class_runs(c))
@@ -27,7 +28,8 @@ LX_GLOBAL_FN u32 lx_request_preempt(struct lx_cpu *c __arg_nonnull)
 	return 0;
 }
 
-/* Whether more come before the last one in the kernel's queue than those who have the CPU before it. */
+/* Returns true if more servers precede the first parked task than there are tasks before it in the
+ * run state. */
 LX_GLOBAL_FN u32 lx_local_queue_overtaken(struct lx_cpu *c __arg_nonnull)
 {
 	const struct lx_heap *h = &c->servers.ready;
@@ -42,9 +44,10 @@ LX_GLOBAL_FN u32 lx_local_queue_overtaken(struct lx_cpu *c __arg_nonnull)
 	return before > c->nr_local;
 }
 
-/* From the timer, where somebody waits in the kernel's queue: a budget may end, or a release be due, or who
- * had the CPU sleep since. Tells whether the CPU is to be asked: also where the task that should have it does not,
- * since another class has, or since the kernel took them in another order. */
+/* Called by the timer while tasks are parked: a budget may have ended, a release may be due, or a
+ * task of the run state may have blocked. Returns true if the CPU must reschedule, also if the
+ * right task is not on the CPU because a higher class has it or because the kernel resumed tasks in
+ * another order. */
 LX_INLINE u32 lx_timer_check_local(struct lx_cpu *c)
 {
 	u64 now = bpf_ktime_get_ns(), since;
@@ -61,19 +64,20 @@ LX_INLINE u32 lx_timer_check_local(struct lx_cpu *c)
 	lx_decide(c, now, &o);
 	o.preempt |= c->drain_local;
 	lx_unlock(&c->lock);
-	/* The kernel may just be about to switch. */
+	/* The kernel may be about to switch. */
 	return o.preempt || (now > since + LX_HIGHER_CLASS_POLL_NS && lx_higher_class_runs(c));
 }
 
-/* Whether the CPU that is asked is another than this one: it may switch to another class meanwhile, and
- * would not hear. */
+/* Returns true if the timer's CPU is another one: it may switch to a higher class before the kick
+ * arrives, which then has no effect. */
 LX_INLINE int lx_is_remote(u32 cpu)
 {
 	return machine.cpus > 1 && !machine.has_run_hooks && bpf_get_smp_processor_id() != cpu;
 }
 
-/* A budget ends or a release is due: the CPU looks again. Interrupts are on here, so without need the lock
- * is left alone; a timer that is set twice calls once too often. */
+/* Fires at the end of a budget or at a release, and makes the CPU reschedule. Interrupts are
+ * enabled here, so the lock is taken only if tasks are parked; a timer that two CPUs set fires once
+ * too often, which is harmless. */
 static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 {
 	struct lx_cpu *c = lx_cpu(*key);
@@ -90,7 +94,7 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 		return 0;
 	if (due > now + LX_MIN_DELAY_NS) {
 		WRITE_ONCE(c->armed, due);
-		/* Somebody may have wanted it earlier in between. */
+		/* Another CPU may have set an earlier time meanwhile. */
 		for (round = lx_zero; round < LX_MAX_RETRIES && can_loop; round += 1 + lx_zero) {
 			bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
 			if (READ_ONCE(c->due) >= due)
@@ -111,7 +115,7 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 	if (lx_higher_class_runs(c) || lx_is_remote(*key)) {
 		u64 again = now + LX_HIGHER_CLASS_POLL_NS;
 
-		/* Unless it is to be looked earlier anyway. */
+		/* Unless an earlier time is due anyway. */
 		due = READ_ONCE(c->due);
 		if (due > now)
 			again = lx_min(again, lx_max(due, now + LX_MIN_DELAY_NS));

@@ -57,7 +57,12 @@ fn prepare(
     recorded_until: u64,
 ) -> Result<(), CpuError> {
     let mut setup = Image::default();
-    setup.bytes(&policy.rules()?.image()).u64(policy.best_effort_min().0).u64(0).u32(policy.number()).u32(0);
+    setup
+        .bytes(&policy.rules()?.image())
+        .u64(policy.best_effort_min().0)
+        .u64(0)
+        .u32(policy.number())
+        .u32(0);
     let setup = setup.into_bytes();
     let mut machine = Image::default();
     machine.u32(cpus).u32(system::needs_run_hooks().into());

@@ -153,7 +153,12 @@ impl Attendant {
     }
 
     /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
-    fn report_and_reset(&self, cpu: u32, reservation: u32, reset: bool) -> Result<Report, CpuError> {
+    fn report_and_reset(
+        &self,
+        cpu: u32,
+        reservation: u32,
+        reset: bool,
+    ) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
@@ -241,7 +246,11 @@ impl Attendant {
     /// Another policy for all tasks.
     pub(super) fn change(&self, policy: &Policy) -> Result<(), CpuError> {
         let mut image = Image::default();
-        image.bytes(&policy.rules()?.image()).u64(policy.best_effort_min().0).u32(policy.number()).u32(0);
+        image
+            .bytes(&policy.rules()?.image())
+            .u64(policy.best_effort_min().0)
+            .u32(policy.number())
+            .u32(0);
         let mut context = image.into_bytes();
         self.call(CHANGE, &mut context)?;
         let changed = word(&context, context.len() - 4);

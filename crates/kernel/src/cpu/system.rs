@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_that_have_to_tell_are_known() {
+    fn kernels_that_need_run_hooks_are_known() {
         for (release, bad) in [
             ("6.18.15+deb13-cloud-amd64", false),
             ("6.19.14", false),

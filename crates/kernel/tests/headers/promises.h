@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The rule that keeps hard deadlines, asserted after every step: what crates/cpu/src/servers/promises does in
- * Rust, and says why it is enough, on the servers of the headers. A promise is a server's share at each instant
- * from now on, computed from what was executed, not from budgets, periods and ends, which are what is checked.
+ * Checks the invariant behind hard deadlines after every step, as crates/cpu/src/servers/promises
+ * does in Rust, where the proof is. A promise is a server's share at each future instant. It is
+ * computed from execution, independently of budgets, periods and their ends, which are what is
+ * checked.
  *
- * Includes laxity/servers.h. promises_expect() stands before each step, promises_keep() after it; what breaks
- * the rule is said on standard error, by the part that it breaks, and ends the program.
+ * Includes laxity/servers.h. Call promises_expect() before each step and promises_keep() after it.
+ * A violation is printed to standard error with the clause it violates, and ends the program.
  */
 #ifndef PROMISES_H
 #define PROMISES_H
@@ -38,11 +39,11 @@ static void promises_move_back(u64 now, u64 excess);
 typedef unsigned __int128 fine;
 
 #define ALL ((fine)1 << 56)
-/* Rounding moves instants by this, in ns. */
+/* Rounding moves instants by at most this, in ns. */
 #define ROUNDING 8
-/* What a period may give less than its budget, as it begins and its share is rounded. */
+/* Rounding reduces the budget of a period by at most this, in ns. */
 #define ROUNDED 2
-/* Steps that are shorter are between instants that only rounding tells apart. */
+/* Shorter steps are artefacts of rounding. */
 #define SHORTEST 200
 #define STEPS 128
 
@@ -51,7 +52,8 @@ struct step {
 	fine share;
 };
 
-/* What a promise is from some instant on: steps, of which any may be over, and the rest. */
+/* A promise from some instant on: steps, of which any may be in the past, and the share after
+ * them. */
 struct tail {
 	struct step step[3];
 	fine rest;
@@ -59,11 +61,11 @@ struct tail {
 
 struct promise {
 	int there;
-	/* The deadline while ready. */
+	/* The server is ready, with this deadline. */
 	int due;
 	u64 deadline;
-	/* Until when which share holds, in order of time; the rest; up to when all of it is used up, and
-	 * the work executed beyond. */
+	/* Shares with the ends of their intervals, in order; the share after them; time up to which
+	 * all of it is used, and the work executed beyond. */
 	u32 steps;
 	struct step step[STEPS];
 	fine rest;
@@ -73,11 +75,11 @@ struct promise {
 
 static struct lx_servers *promised;
 static struct promise promises[LX_MAX_SERVERS];
-/* Whether one has changed since the sum was checked, and whether the driver has broken its part: nothing
- * is asserted from then on. */
+/* A promise changed since the last check of the sum; the driver violated its own contract, so that
+ * nothing is checked any more. */
 static int promises_changed, promises_void;
 static u64 promises_last, promises_unreported;
-/* Which of many systems this is. */
+/* Number of this system in the input. */
 static u64 promises_system;
 
 static void broken(const char *part, u32 i, u64 now, const char *how, ...)
@@ -136,7 +138,8 @@ static void promise_extend(struct promise *p, u64 from, const struct tail *to)
 	p->rest = to->rest;
 }
 
-/* From `from` on another promise; the first instant at which it differs, or LX_NEVER. */
+/* Changes the promise from `from` on. Returns the first instant at which it differs, or
+ * LX_NEVER. */
 static u64 promise_change(struct promise *p, u64 from, const struct tail *to)
 {
 	u64 at = promise_at(p, from) != tail_at(to, from) ? from : LX_NEVER;
@@ -160,7 +163,7 @@ static u64 promise_change(struct promise *p, u64 from, const struct tail *to)
 	return at;
 }
 
-/* The past up to `t` does not matter any more. */
+/* Drops steps before `t`. */
 static void promise_forget(struct promise *p, u64 t)
 {
 	u32 k = 0;
@@ -171,7 +174,7 @@ static void promise_forget(struct promise *p, u64 t)
 	p->steps -= k;
 }
 
-/* Nothing was executed ahead of the promise before `t`. */
+/* No execution before `t` was ahead of the promise. */
 static void promise_waited(struct promise *p, u64 t)
 {
 	if (t > p->zero_lag) {
@@ -180,7 +183,7 @@ static void promise_waited(struct promise *p, u64 t)
 	}
 }
 
-/* The instant up to which so much work uses the promise up, and the work beyond it. */
+/* Time at which this much more work uses the promise up, and the work beyond it. */
 static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 {
 	fine need = p->carry + ((fine)more << 56);
@@ -210,7 +213,7 @@ static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 	return t + (u64)(need / p->rest);
 }
 
-/* When the promise gives `left` beyond what is used up. */
+/* Time at which the promise provides `left` beyond what is used. */
 static u64 promise_gives(const struct promise *p, u64 left)
 {
 	fine beyond;
@@ -219,7 +222,7 @@ static u64 promise_gives(const struct promise *p, u64 left)
 	return t + (beyond > 0 && t != LX_NEVER);
 }
 
-/* In which time the least share about the zero-lag time gives so much work. */
+/* Time in which the least share around the zero-lag time provides this work. */
 static u64 promise_time_of(const struct promise *p, u64 work)
 {
 	fine about[] = { promise_at(p, p->zero_lag ? p->zero_lag - 1 : 0),
@@ -234,7 +237,7 @@ static u64 promise_time_of(const struct promise *p, u64 work)
 	return time > LX_RANGE ? LX_RANGE : (u64)time;
 }
 
-/* --- What servers do --- */
+/* --- Events of servers --- */
 
 static void promise_begins(u32 i)
 {
@@ -260,7 +263,7 @@ static void promise_competes(u32 i, u64 at)
 	promises[i].due = 0;
 }
 
-/* When an expired server is released. */
+/* Next release of an expired server. */
 static u64 released_at(const struct lx_servers *q, u32 i)
 {
 	if (lx_heap_contains(&q->expired, i))
@@ -268,7 +271,7 @@ static u64 released_at(const struct lx_servers *q, u32 i)
 	return lx_heap_contains(&q->suspended, i) ? lx_heap_key(&q->suspended, i) : LX_NEVER;
 }
 
-/* The promise of a server as its state has it, and from when on. */
+/* The promise according to the server's state, and the instant from which on it holds. */
 static u64 promise_tail(u64 now, u32 i, struct tail *to)
 {
 	const struct lx_servers *q = promised;
@@ -291,7 +294,7 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 	if (s->state == LX_EXPIRED)
 		from = lx_max(released_at(q, i), now);
 	if (s->active_weight) {
-		/* One that does not compete executes nothing before that, and needs nothing. */
+		/* A server that does not compete executes nothing before that. */
 		to->step[0].until = from;
 		if (s->state != LX_EXPIRED && s->period) {
 			to->step[1].until = s->period_end;
@@ -307,7 +310,7 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 	return s->state != LX_READY && p->there ? lx_min(from, used) : from;
 }
 
-/* --- The rule --- */
+/* --- The invariant --- */
 
 static int are_checked(const struct lx_servers *q)
 {
@@ -436,7 +439,7 @@ static void promise_keep(u64 now, u32 i)
 	p->deadline = s->deadline;
 }
 
-/* Whether a step ends soon after `t`. */
+/* Returns true if a step ends soon after `t`. */
 static int is_short(u64 t)
 {
 	u32 i, k;
@@ -465,8 +468,8 @@ static void assert_sum_at(u64 now, u64 t)
 		       (u64)(sum * 1000000 / ALL), t);
 }
 
-/* Before a step. The rule is the servers' as long as the driver keeps to its own: time does not go back,
- * timers are not late, nobody runs who was not chosen or for longer than allowed. */
+/* Called before a step. The invariant holds only if the driver keeps its contract: time does not
+ * decrease, timers are not late, and only picked tasks execute, within their limits. */
 static void promises_expect(struct lx_servers *q, u64 now)
 {
 	promised = q;
@@ -476,7 +479,7 @@ static void promises_expect(struct lx_servers *q, u64 now)
 	promises_last = now;
 }
 
-/* Follows what a step has changed, and asserts the rule. */
+/* Updates the promises after a step, and checks the invariant. */
 static void promises_keep(u64 now)
 {
 	u32 i, k;
@@ -495,7 +498,7 @@ static void promises_keep(u64 now)
 				assert_sum_at(now, promises[i].step[k].until);
 }
 
-/* Another system. */
+/* Starts another system. */
 static void promises_start(struct lx_servers *q)
 {
 	u32 i;

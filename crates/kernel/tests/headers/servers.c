@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The headers of CPUs in user space: reads rules and a script, prints what was decided.
+ * Runs the CPU headers in user space: reads policy parameters and a script, prints the decisions.
  *
  * Input: struct lxc_policy_params, then steps of six u64, `what now a b c d`:
  *   0  task a joins with a server of its own: weight b, or c in every d
@@ -8,12 +8,12 @@
  *   2  task a leaves after running for b
  *   3  the server of task a has weight b
  *   4  task a wakes    5  it blocks after running for b    6  it ran for b
- *   7  the timer       8  who runs: `p TASK UNTIL` or `p idle`
- *   9  other rules, which follow
- *   10 another system, from the beginning: its rules follow
- * After each step but 8 and 10 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
- * period and deadline. Under BeRate what is due by then has come back. The rule of promises.h is asserted after
- * each step.
+ *   7  the timer       8  a pick: `p TASK UNTIL` or `p idle`
+ *   9  other parameters, which follow
+ *   10 another system; its parameters follow
+ * After each step but 8 and 10 prints `s BEST_EFFORT DUE`, and the budget, period and deadline of each
+ * present task. Under BeRate bandwidth that is due by then is reclaimed first. The invariant of
+ * promises.h is checked after each step.
  */
 #include <stdio.h>
 #include <stdlib.h>

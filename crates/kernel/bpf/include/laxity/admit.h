@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * A reservation takes its share from best effort (crates/cpu/src/servers/transition.rs). Part of
- * servers.h.
+ * A reservation takes its bandwidth from best effort (crates/cpu/src/servers/transition.rs).
  */
 #ifndef LAXITY_ADMIT_H
 #define LAXITY_ADMIT_H
 
-/* Whether anything that was promised is pending. */
+/* Returns true if a reservation has pending work. */
 LX_GLOBAL_FN u32 lx_reservation_pending(struct lx_servers *q __arg_nonnull)
 {
 	u32 i;
@@ -17,7 +16,7 @@ LX_GLOBAL_FN u32 lx_reservation_pending(struct lx_servers *q __arg_nonnull)
 	return 0;
 }
 
-/* The shares of those that have left are free. */
+/* Reclaims the shares of all departed servers. */
 LX_INLINE void lx_free_departed(struct lx_servers *q, u64 now)
 {
 	u64 load = q->bandwidth.total_weight;
@@ -35,9 +34,8 @@ LX_INLINE void lx_free_departed(struct lx_servers *q, u64 now)
 	lx_set_bandwidth(q, now, q->bandwidth.best_effort_bw, load);
 }
 
-/* All shared servers have their present shares from now on: what they used ahead, or did not use,
- * is forgotten, and the shares of those that have left are free. Safe when nothing that was promised is
- * pending. */
+/* Gives all best-effort servers their present shares from now on: forgets their lags and reclaims
+ * the shares of departed servers. Safe while no reservation has pending work. */
 LX_GLOBAL_FN u32 lx_reset_lag(struct lx_servers *q __arg_nonnull, u64 now)
 {
 	u32 k;
@@ -65,14 +63,15 @@ LX_GLOBAL_FN u32 lx_reset_lag(struct lx_servers *q __arg_nonnull, u64 now)
 	return 0;
 }
 
-/* Nobody has anything to do (crates/cpu/src/servers/transition.rs, `forget`). */
+/* Called when no task is runnable (crates/cpu/src/servers/transition.rs, `forget`). */
 LX_INLINE void lx_reset_lag_on_idle(struct lx_servers *q, u64 now)
 {
 	if (q->nr_departed || q->bw_free_at > now)
 		lx_reset_lag(q, now);
 }
 
-/* From when on the share of a reservation, which `need` holds already, is free. */
+/* Returns the time from which the bandwidth of a reservation, which `reserved_bw` already includes,
+ * is free. */
 LX_GLOBAL_FN u64 lx_reservation_admit(struct lx_servers *q __arg_nonnull, u64 now)
 {
 	struct lx_bandwidth before;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The bandwidth that best-effort servers divide (crates/cpu/src/servers/bandwidth.rs), kept as the
- * pace L / U_BE with 32 bits below the binary point.
+ * The bandwidth that best-effort servers divide (crates/cpu/src/servers/bandwidth.rs), stored as
+ * its inverse per unit of weight, L / U_BE, with 32 fractional bits.
  */
 #ifndef LAXITY_BANDWIDTH_H
 #define LAXITY_BANDWIDTH_H
@@ -9,7 +9,7 @@
 #include "u128.h"
 
 #define LX_MAX_PERIOD 172800000000000ULL
-/* Below this share nothing is divided. */
+/* Lower bound of the best-effort bandwidth for divisions. */
 #define LX_MIN_SHARE (1ULL << 20)
 
 struct lx_bandwidth {
@@ -22,7 +22,7 @@ LX_GLOBAL_FN u32 lx_bandwidth_set(struct lx_bandwidth *b __arg_nonnull, u64 best
 				  u64 total_weight)
 {
 	u64 share = lx_max(best_effort_bw, LX_MIN_SHARE);
-	/* load << 72 divided by the share, in two halves; weights add up to less than 2^32. */
+	/* (total_weight << 72) / share in two halves; the sum of weights is below 2^32. */
 	u64 high = lx_max(total_weight, 1) << 8;
 
 	b->best_effort_bw = best_effort_bw;
@@ -30,14 +30,15 @@ LX_GLOBAL_FN u32 lx_bandwidth_set(struct lx_bandwidth *b __arg_nonnull, u64 best
 	b->pace.high = high / share;
 	b->pace.low = lx_u128_div(high % share, 0, share, 1);
 	if (b->pace.low == LX_NEVER) {
-		/* Rounding up may carry; one below it is as large as any period may be. */
+		/* Rounding up may carry. The value is then at the upper end of the range of
+		 * periods. */
 		b->pace.high++;
 		b->pace.low = 0;
 	}
 	return 0;
 }
 
-/* The period that makes `budget` the share of weight q, rounded up. */
+/* Period in which a server of weight q earns `budget`, rounded up. */
 LX_GLOBAL_FN u64 lx_period_for(const struct lx_bandwidth *b __arg_nonnull, u64 budget, u32 q)
 {
 	struct lx_u128 low = lx_u128_mul(budget, b->pace.low);
@@ -55,13 +56,13 @@ LX_GLOBAL_FN u64 lx_period_for(const struct lx_bandwidth *b __arg_nonnull, u64 b
 	return lx_min(lx_max(product, 1), LX_MAX_PERIOD);
 }
 
-/* The share of weight q, rounded down; weights are at most 40, so that the product fits. */
+/* Share of weight q, rounded down. Weights are at most 40, so the product fits. */
 LX_INLINE u64 lx_weight_share_down(const struct lx_bandwidth *b, u32 q)
 {
 	return lx_max(b->best_effort_bw, LX_MIN_SHARE) * q / lx_max(b->total_weight, 1);
 }
 
-/* The same, rounded up. */
+/* Share of weight q, rounded up. */
 LX_INLINE u64 lx_weight_share_up(const struct lx_bandwidth *b, u32 q)
 {
 	return lx_div_ceil(lx_max(b->best_effort_bw, LX_MIN_SHARE) * q, lx_max(b->total_weight, 1));

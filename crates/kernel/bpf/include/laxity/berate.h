@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * BeRate (crates/cpu/src/berate.rs): best effort by deadlines, each of them what a task usually
- * executes at once divided by its fair share of what reservations leave. Here a task is a server of
- * the kind LX_RATE_BASED; reservations go before all of these. Part of servers.h.
+ * BeRate (crates/cpu/src/berate.rs): best effort by deadlines. A task's relative deadline is its
+ * usual execution per job, divided by its fair share of what reservations leave. Each task is a
+ * server of kind LX_RATE_BASED; reservations have priority over all of them.
  */
 #ifndef LAXITY_BERATE_H
 #define LAXITY_BERATE_H
 
-/* Keys of these are behind all deadlines of reservations. */
+/* Bit that sorts BeRate keys behind all deadlines of reservations. */
 #define LX_RATE_BASED_KEY (1ULL << 63)
 
 LX_INLINE u64 lx_quantum(const struct lxc_policy_params *r, u32 weight)
@@ -15,13 +15,13 @@ LX_INLINE u64 lx_quantum(const struct lxc_policy_params *r, u32 weight)
 	return ((weight >> 2) + 1) * r->quantum;
 }
 
-/* The key of a server among those that compete. */
+/* Key of a server in `ready`. */
 LX_INLINE u64 lx_ready_key(const struct lx_server *s)
 {
 	return s->kind == LX_RATE_BASED ? s->deadline | LX_RATE_BASED_KEY : s->deadline;
 }
 
-/* Its quantum is part of the load from now on. */
+/* Adds the server's quantum to the load. */
 LX_INLINE void lx_rate_activate(struct lx_servers *q, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -40,7 +40,7 @@ LX_INLINE void lx_rate_deactivate(struct lx_servers *q, struct lx_server *s)
 	s->active_weight = 0;
 }
 
-/* How long best effort takes for so much work. It is asked again and again with the same load. */
+/* Time that best effort needs for this work. Caches the result, since the load rarely changes. */
 LX_INLINE u64 lx_round_time(struct lx_servers *q, u64 work)
 {
 	struct lx_round_time *r = &q->round_cache;
@@ -53,7 +53,7 @@ LX_INLINE u64 lx_round_time(struct lx_servers *q, u64 work)
 	return r->time;
 }
 
-/* A new deadline that counts from `base`, when the load is as it is now. */
+/* Assigns a new deadline relative to `base`, under the present load. */
 LX_GLOBAL_FN u32 lx_rate_assign(struct lx_servers *q __arg_nonnull, u32 i, u64 base)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -74,8 +74,7 @@ LX_GLOBAL_FN u32 lx_rate_assign(struct lx_servers *q __arg_nonnull, u32 i, u64 b
 	return 0;
 }
 
-/* A quantum was executed: what comes next counts from the deadline that there was, but not from too
- * far ahead. */
+/* A quantum was executed: the next deadline counts from the old one, limited by `max_ahead`. */
 LX_INLINE void lx_rate_next(struct lx_servers *q, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -85,14 +84,14 @@ LX_INLINE void lx_rate_next(struct lx_servers *q, u64 now, u32 i)
 	lx_rotate_members(s);
 }
 
-/* Nothing to run: part of the load for some time yet. */
+/* The server blocked: it counts in the load for a while longer. */
 LX_INLINE void lx_rate_block(struct lx_servers *q, u64 now, u32 i)
 {
 	if (q->rules.inactive_after < LX_NEVER - now)
 		lx_reclaim_schedule(q, i, now + q->rules.inactive_after);
 }
 
-/* Another weight. */
+/* Changes the weight. */
 LX_INLINE void lx_rate_renice(struct lx_servers *q, u32 i, u32 weight)
 {
 	struct lx_server *s = lx_server(q, i);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Which flow a packet belongs to: the first rule, in the order of the scenario, all of whose
- * conditions hold; a condition on what the headers do not say fails. As
- * crates/link/src/classify.rs.
+ * Classifies packets: the first rule, in the order of the scenario, all of whose conditions hold. A
+ * condition on a field that the packet lacks does not hold. See crates/link/src/classify.rs.
  */
 #ifndef LAXITY_CLASSIFY_H
 #define LAXITY_CLASSIFY_H
@@ -11,7 +10,7 @@
 
 #define LX_MAX_RULES 128
 
-/* Conditions of a rule, and what is known of a packet. */
+/* Conditions of a rule, and known fields of a packet. */
 enum lx_field {
 	LX_DSCP = 1 << 0,
 	LX_PROTOCOL = 1 << 1,
@@ -21,11 +20,11 @@ enum lx_field {
 	LX_DPORT = 1 << 5,
 	LX_MARK = 1 << 6,
 	LX_PRIORITY = 1 << 7,
-	/* With an address: of IPv6. */
+	/* With an address: it is an IPv6 address. */
 	LX_IPV6 = 1 << 8,
 };
 
-/* 16 bytes of an address as they lie in the packet; IPv4 has the first four. */
+/* The 16 bytes of an address in network order; IPv4 uses the first four. */
 struct lx_address {
 	u64 half[2];
 };
@@ -56,12 +55,12 @@ struct lxl_packet_key {
 
 struct lxl_match_rules {
 	struct lxl_match_rule rule[LX_MAX_RULES];
-	/* The flow for each code point, where rules ask for nothing else and `rules` is 0. */
+	/* Flow by code point, if rules match only these; `nr_rules` is 0 then. */
 	u16 by_dscp[64];
 	u32 nr_rules;
-	/* All conditions of all rules. */
+	/* Union of the conditions of all rules. */
 	u32 fields;
-	/* The flow of what matches nothing. */
+	/* Flow of packets that match no rule. */
 	u32 default_flow;
 	u32 padding;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What happened to the packets of a flow or class: counts, the reason for each drop, and delays in
- * buckets of at most 25 % of their value; demoted packets have no deadline and are kept apart.
+ * Statistics of a flow or class: counts, drops by reason, and a histogram of delays with buckets of
+ * at most 25 % width. Demoted packets have no deadline and are counted separately.
  */
 #ifndef LAXITY_COUNTS_H
 #define LAXITY_COUNTS_H
@@ -9,7 +9,7 @@
 #include "buffer.h"
 
 #define LX_DELAY_BUCKETS 128
-/* Delays below 2^10 ns share the first bucket; four buckets to each doubling above. */
+/* Delays below 2^10 ns share the first bucket; then four buckets per doubling. */
 #define LX_DELAY_SHIFT 10
 
 struct lx_counts {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Numbered entries by their keys, the least first; on equal keys the one with the lower seq
+ * Binary min-heap of numbered entries. Among equal keys the lower sequence number comes first
  * (crates/cpu/src/queue.rs).
  */
 #ifndef LAXITY_HEAP_H
@@ -8,7 +8,7 @@
 
 #include "u128.h"
 
-/* Servers of one CPU. */
+/* Servers per CPU. */
 #define LX_MAX_SERVERS 2048
 
 struct lx_node {
@@ -20,7 +20,7 @@ struct lx_node {
 
 struct lx_heap {
 	struct lx_node node[LX_MAX_SERVERS];
-	/* Where an entry stands, counted from one; zero for those that are not here. */
+	/* Position of an entry in `node`, counted from one; zero if it is not in the heap. */
 	u32 position[LX_MAX_SERVERS];
 	u32 count;
 	u32 padding;
@@ -31,7 +31,7 @@ LX_INLINE int lx_heap_contains(const struct lx_heap *h, u32 entry)
 	return *lx_at(h->position, entry) != 0;
 }
 
-/* Of an entry that is there. */
+/* The entry must be in the heap. */
 LX_INLINE u64 lx_heap_key(const struct lx_heap *h, u32 entry)
 {
 	return lx_at(h->node, *lx_at(h->position, entry) - 1)->key;
@@ -42,7 +42,7 @@ LX_INLINE u32 lx_heap_top(const struct lx_heap *h)
 	return h->count ? h->node[0].entry : LX_NONE;
 }
 
-/* LX_NEVER when empty. */
+/* LX_NEVER if the heap is empty. */
 LX_INLINE u64 lx_heap_min_key(const struct lx_heap *h)
 {
 	return h->count ? h->node[0].key : LX_NEVER;
@@ -63,7 +63,8 @@ LX_INLINE void lx_heap_put(struct lx_heap *h, u32 at, u64 key, u64 seq, u32 entr
 	*lx_at(h->position, entry) = at + 1;
 }
 
-/* Those above a place that come after a key go down; returns where it belongs. */
+/* Moves the parents of a position down while they come after the key; returns the final
+ * position. */
 LX_INLINE u32 lx_heap_sift_up(struct lx_heap *h, u32 at, u64 key, u64 seq)
 {
 	while (at && can_loop) {
@@ -78,7 +79,7 @@ LX_INLINE u32 lx_heap_sift_up(struct lx_heap *h, u32 at, u64 key, u64 seq)
 	return at;
 }
 
-/* Of an entry that is not there. */
+/* The entry must not be in the heap. */
 LX_GLOBAL_FN u32 lx_heap_insert(struct lx_heap *h __arg_nonnull, u32 entry, u64 key, u64 seq)
 {
 	u32 at = h->count;
@@ -86,7 +87,7 @@ LX_GLOBAL_FN u32 lx_heap_insert(struct lx_heap *h __arg_nonnull, u32 entry, u64 
 	if (at >= LX_MAX_SERVERS)
 		return 0;
 	h->count = at + 1;
-	/* With two or three there, only the first one can come after. */
+	/* With two or three entries only the root can come after the new one. */
 	if (at == 1 || at == 2) {
 		const struct lx_node *n = &h->node[0];
 
@@ -101,7 +102,7 @@ LX_GLOBAL_FN u32 lx_heap_insert(struct lx_heap *h __arg_nonnull, u32 entry, u64 
 	return 0;
 }
 
-/* Of one that is there. */
+/* The entry must be in the heap. */
 LX_GLOBAL_FN u32 lx_heap_update(struct lx_heap *h __arg_nonnull, u32 entry, u64 key, u64 seq)
 {
 	u32 count = h->count, at = *lx_at(h->position, entry);
@@ -109,7 +110,7 @@ LX_GLOBAL_FN u32 lx_heap_update(struct lx_heap *h __arg_nonnull, u32 entry, u64 
 	if (!at)
 		return 0;
 	at = lx_heap_sift_up(h, at - 1, key, seq);
-	/* The verifier shall not know where it begins. */
+	/* Hides the start position from the verifier. */
 	at += lx_zero;
 	while (can_loop) {
 		u32 down = 2 * at + 1 + lx_zero;
@@ -135,7 +136,7 @@ LX_GLOBAL_FN u32 lx_heap_update(struct lx_heap *h __arg_nonnull, u32 entry, u64 
 	return 0;
 }
 
-/* Enters, or moves what is there. */
+/* Inserts the entry, or updates it if it is in the heap. */
 LX_INLINE void lx_heap_upsert(struct lx_heap *h, u32 entry, u64 key, u64 seq)
 {
 	if (lx_heap_contains(h, entry))
@@ -144,7 +145,7 @@ LX_INLINE void lx_heap_upsert(struct lx_heap *h, u32 entry, u64 key, u64 seq)
 		lx_heap_insert(h, entry, key, seq);
 }
 
-/* Another key for what is there, with its seq; nothing for others. */
+/* Changes the key and keeps the sequence number; does nothing if the entry is not in the heap. */
 LX_INLINE void lx_heap_rekey(struct lx_heap *h, u32 entry, u64 key)
 {
 	u32 at = *lx_at(h->position, entry);
@@ -153,7 +154,7 @@ LX_INLINE void lx_heap_rekey(struct lx_heap *h, u32 entry, u64 key)
 		lx_heap_update(h, entry, key, lx_at(h->node, at - 1)->seq);
 }
 
-/* Of one that is there. */
+/* The entry must be in the heap. */
 LX_GLOBAL_FN u32 lx_heap_delete(struct lx_heap *h __arg_nonnull, u32 entry)
 {
 	u32 at = *lx_at(h->position, entry);
@@ -174,7 +175,7 @@ LX_GLOBAL_FN u32 lx_heap_delete(struct lx_heap *h __arg_nonnull, u32 entry)
 	return 0;
 }
 
-/* What is there, if it is. */
+/* Deletes the entry if it is in the heap. */
 LX_INLINE void lx_heap_remove(struct lx_heap *h, u32 entry)
 {
 	if (lx_heap_contains(h, entry))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The textbook deadline of Algorithm 1 (Chakraborty, Gries, Thiele, RTAS 2002) packet by packet:
- * D_n = max over i <= n of r_i + Einv(W_n - P_i), with W_n the work up to packet n, P_i the work
- * before packet i and r_i its release. crates/link/src/assign/history.rs says why one monotone
- * queue for each linear piece of Einv finds it at constant amortised cost.
+ * The deadline of Algorithm 1 (Chakraborty, Gries, Thiele, RTAS 2002) per packet: D_n = max over i
+ * <= n of r_i + Einv(W_n - P_i), with W_n the work up to packet n, P_i the work before packet i and
+ * r_i its release. One monotone queue per linear piece of Einv finds it at constant amortised cost
+ * (see crates/link/src/assign/history.rs).
  *
- * Einv has up to LX_MAX_PIECES pieces (w_k, w_k+1] -> (w - c_k) / s_k. All keys r_i s_k - P_i are kept
- * modulo 2^64: only differences are ever used, and those within a piece are in LX_RANGE, except
- * for packets so old (`horizon`) that the answer is known without looking.
+ * Einv has up to LX_MAX_PIECES pieces (w_k, w_k+1] -> (w - c_k) / s_k. Keys r_i s_k - P_i are kept
+ * modulo 2^64: only differences are used, and those within a piece are in LX_RANGE, except for
+ * packets older than `horizon`, for which the result is known.
  */
 #ifndef LAXITY_HISTORY_H
 #define LAXITY_HISTORY_H
@@ -15,34 +15,35 @@
 #include "line.h"
 
 #define LX_MAX_PIECES 16
-/* Packets remembered inside the last corner; beyond, the newest two are taken together, which only
+/* Packets remembered within the last corner. Beyond that the newest two are merged, which only
  * postpones deadlines. */
 #define LX_HISTORY_PACKETS 1024
 
 struct lx_piece {
-	/* Valid for more work than this, in bytes. */
+	/* Lower end of the piece, in bytes of work. */
 	u64 above;
 	/* bit/s. */
 	u64 slope;
 	/* Value of the line at time 0, in nanobits. */
 	s64 intercept;
-	/* ns in which the line rises by LX_RANGE. */
+	/* Time in which the line rises by LX_RANGE, in ns. */
 	u64 horizon;
 };
 
 struct lx_service {
 	struct lx_piece piece[LX_MAX_PIECES];
-	/* Bytes above which there is no deadline. */
+	/* Work beyond which there is no deadline, in bytes. */
 	u64 max_work;
 	u32 nr_pieces;
-	/* Packets remembered, less one: a power of two less one, below LX_HISTORY_PACKETS. */
+	/* Number of packets remembered minus one; a power of two minus one, below
+	 * LX_HISTORY_PACKETS. */
 	u32 mask;
 };
 
 struct lx_window {
-	/* First packet that is still too new for this piece. */
+	/* First packet that is too new for this piece. */
 	u32 newer;
-	/* Ends of the window in `place`. */
+	/* Ends of the monotone queue in `place`. */
 	u32 head, tail;
 	u32 place[LX_HISTORY_PACKETS];
 };
@@ -53,17 +54,18 @@ struct lx_history {
 		u64 before;
 	} ring[LX_HISTORY_PACKETS];
 	struct lx_window window[LX_MAX_PIECES];
-	/* The last piece, which no packet ever leaves, and the work before the newest packet on it. */
+	/* The last piece, which packets never leave, and the work before the newest packet on
+	 * it. */
 	struct lx_line last;
 	u64 last_before;
 	/* W_n in bytes, and the latest release. */
 	u64 work;
 	u64 latest;
 	u32 next;
-	/* Wire bytes of a first packet that is not put down yet, and its release. */
+	/* Length on the wire of a first packet that is not in the history yet, and its release. */
 	u32 first;
-	/* Wire bytes that may be remembered instead of all packets so far, if the next one gains by
-	 * it, and when they were released. */
+	/* Bytes on the wire that may replace the history if the next packet gains by it, and their
+	 * release. */
 	u32 replacement;
 	u64 first_release;
 	u64 replacement_release;
@@ -89,7 +91,7 @@ LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e
 	h->next = 0;
 }
 
-/* Packet `i` comes onto piece k, which is not the last. */
+/* Adds packet `i` to piece k, which is not the last. */
 LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p, struct lx_window *w,
 			       u32 i)
 {
@@ -102,7 +104,7 @@ LX_INLINE void lx_window_enter(struct lx_history *h, const struct lx_piece *p, s
 		u64 lead = (before - lx_at(h->ring, back & (LX_HISTORY_PACKETS - 1))->before) *
 			   NANOBITS_PER_BYTE;
 
-		/* The one before it is ahead of it for good, unless this one was released later. */
+		/* The previous packet dominates for good, unless this one was released later. */
 		if (age <= p->horizon && lead > age * p->slope)
 			break;
 		w->tail--;
@@ -140,7 +142,7 @@ LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service
 		if ((int)(newest - w->newer) >= 0)
 			continue;
 		if (k + 1 == e->nr_pieces) {
-			/* As if it had been released now: the work before it is unchanged. */
+			/* As if it had been released now: the work before it does not change. */
 			lx_line_advance(&h->last, p->slope, p->horizon, release);
 			continue;
 		}
@@ -153,7 +155,7 @@ LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service
 	}
 }
 
-/* Moves each packet whose work has passed a corner to the piece beyond it. */
+/* Moves each packet whose work has passed a corner to the next piece. */
 LX_INLINE void lx_history_advance(struct lx_history *h, const struct lx_service *e)
 {
 	u32 older = 0;
@@ -192,7 +194,7 @@ LX_INLINE void lx_history_advance(struct lx_history *h, const struct lx_service 
 	}
 }
 
-/* The deadline of the newest packet, released at `release`. */
+/* Deadline of the newest packet, released at `release`. */
 LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service *e, u64 release)
 {
 	u64 relative = 0;
@@ -226,7 +228,7 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 		if (age > p->horizon) {
 			if (k + 1 < e->nr_pieces)
 				continue;
-			/* As if released now, which only postpones. */
+			/* As if released now, which only postpones the deadline. */
 			lx_line_advance(&h->last, p->slope, p->horizon, release);
 			ahead = h->last.ahead;
 			age = 0;
@@ -240,7 +242,7 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 	return lx_max(h->latest, release + relative);
 }
 
-/* The deadline of a packet that nothing is remembered before. */
+/* Deadline of a packet with an empty history. */
 LX_INLINE u64 lx_history_single_deadline(const struct lx_service *e, u64 release, u32 wire)
 {
 	u32 k = e->nr_pieces;
@@ -261,8 +263,8 @@ LX_INLINE u64 lx_history_single_deadline(const struct lx_service *e, u64 release
 	return release;
 }
 
-/* Takes the first packet after a reset. Most first packets stay the only one, so they are put down
- * only when a second one comes. */
+/* Takes the first packet after a reset. Most first packets remain alone, so it enters the history
+ * only with the second one. */
 LX_INLINE u64 lx_history_first(struct lx_history *h, const struct lx_service *e, u64 release,
 			       u32 wire)
 {
@@ -272,7 +274,7 @@ LX_INLINE u64 lx_history_first(struct lx_history *h, const struct lx_service *e,
 	return lx_history_single_deadline(e, release, wire);
 }
 
-/* Forgets all packets; cheap when none is put down. */
+/* Clears the history; cheap if it is empty. */
 LX_INLINE void lx_history_clear(struct lx_history *h, const struct lx_service *e)
 {
 	h->first = 0;
@@ -281,8 +283,8 @@ LX_INLINE void lx_history_clear(struct lx_history *h, const struct lx_service *e
 		lx_history_reset(h, e);
 }
 
-/* From the next packet on remembers `in_flight` bytes released at an instant instead of all packets
- * so far, nothing if there are 0, unless the next packet's deadline is earlier without that. */
+/* Replaces the history from the next packet on by `in_flight` bytes released at a time, or by
+ * nothing if that is 0, unless the history gives the next packet an earlier deadline. */
 LX_INLINE void lx_history_restart(struct lx_history *h, const struct lx_service *e, u64 release,
 				  u32 in_flight)
 {
@@ -294,8 +296,8 @@ LX_INLINE void lx_history_restart(struct lx_history *h, const struct lx_service 
 	h->replacement_release = release;
 }
 
-/* Begins with what may be remembered instead if the next packet gains by it: the deadlines of one
- * history do not fall, so that is certain if its own comes before the newest one's, `deadline`. */
+/* Replaces the history if the next packet gains by it. Deadlines of one history do not decrease, so
+ * that is certain if the packet's own deadline is before that of the newest packet, `deadline`. */
 LX_INLINE void lx_history_replace(struct lx_history *h, const struct lx_service *e, u64 release,
 				  u32 wire, u64 deadline)
 {
@@ -311,8 +313,8 @@ LX_INLINE void lx_history_replace(struct lx_history *h, const struct lx_service 
 	h->first_release = h->replacement_release;
 }
 
-/* Takes the next packet and returns its deadline; that of the newest one so far was `deadline`.
- * Releases do not fall. */
+/* Takes the next packet and returns its deadline; `deadline` is that of the newest packet so far.
+ * Releases must not decrease. */
 LX_GLOBAL_FN u64 lx_history_push(struct lx_history *h __arg_nonnull,
 				 const struct lx_service *e __arg_nonnull, u64 release, u32 wire,
 				 u64 deadline)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * From arrival to departure: police, order best effort, assign, serve by deadline. The same
- * decisions as Pipeline in crates/link/src/pipeline.rs, packet by packet.
+ * From arrival to departure: police, order best effort, assign deadlines, serve by EDF. Decides
+ * packet by packet as Pipeline in crates/link/src/pipeline.rs.
  *
- * The file that includes this one provides the memory (queue.h) and
+ * The including file provides the memory (queue.h) and
  *
- *   LX_POLICY                          the policy, best a constant
- *   void lx_drop(ctx, slot, reason)    a packet that waited will not be sent
+ *   LX_POLICY                          the policy, preferably a constant
+ *   void lx_drop(ctx, slot, reason)    drops a waiting packet
  */
 #ifndef LAXITY_PIPELINE_H
 #define LAXITY_PIPELINE_H
@@ -19,7 +19,7 @@
 enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };
 enum lx_release { LX_ARRIVAL, LX_HEAD_OF_LINE };
-/* When deadlines restart: when the link idles; when nothing waits; whenever no real-time packet
+/* When deadlines restart: when the link idles; when no packet waits; whenever no real-time packet
  * waits and the head gains. */
 enum lx_restarts { LX_RESTART_ON_IDLE, LX_RESTART_ON_EMPTY, LX_RESTART_ON_CLEAR };
 
@@ -32,18 +32,18 @@ struct lx_flow {
 };
 
 struct lx_config {
-	/* bit/s; 0: the device below sets the pace. */
+	/* bit/s; 0 if the device sets the pace. */
 	u64 rate;
-	/* ns by which the shaper may be late and catch up. */
+	/* Maximum lateness, in ns, that the shaper may catch up with. */
 	u64 credit;
 	struct lx_limits limits;
-	/* LX_LINE has one piece from 0 on, whose intercept is not positive. */
+	/* LX_LINE has one piece, from 0 on, whose intercept is not positive. */
 	struct lx_service service;
 	struct lx_shares shares;
 	struct lx_flow flow[LX_MAX_FLOWS];
 	struct lx_slack_config slack;
 	u32 flows;
-	/* Flows and classes, each up to a power of two. */
+	/* Numbers of flows and classes, rounded up to powers of two. */
 	u32 flows_size;
 	u32 classes_size;
 	u32 overhead;
@@ -53,7 +53,7 @@ struct lx_config {
 	u32 slots;
 	/* enum lx_restarts. */
 	u32 restarts;
-	/* The packet in flight is remembered then. */
+	/* A restart remembers the packet in flight. */
 	u32 counts_in_flight;
 };
 
@@ -70,30 +70,30 @@ struct lx_flow_state {
 struct lx_pipeline {
 	struct lx_flow_state flow[LX_MAX_FLOWS];
 	struct lx_buffer buffer;
-	/* Packets that conform, by relative deadline. */
+	/* Conforming packets, by relative deadline. */
 	struct lx_queue class[LX_DEADLINE_CLASSES];
-	/* Flows by the instant at which their oldest shaped packet conforms; classes by deadline. */
+	/* Flows by the time at which their oldest shaped packet conforms; classes by deadline. */
 	struct lx_flow_heads conforming;
 	struct lx_class_heads due;
 	struct lx_fair fair;
 	struct lx_line line;
 	struct lx_history history;
 	struct lx_slack slack;
-	/* Latest release of the aggregate so far. */
+	/* Latest release of the aggregate. */
 	u64 last_release;
-	/* The best-effort packet next in fair order, committed with its deadline. */
+	/* Deadline of the best-effort head, the next packet in fair order. */
 	u64 head_deadline;
 	u32 head;
-	/* Slots never used yet begin here; those given back are a list. */
+	/* First slot never used, and the list of freed slots. */
 	u32 first_unused;
 	u32 first_free;
-	/* Packets that are shaped. */
+	/* Number of shaped packets. */
 	u32 shaped;
-	/* Best effort yields to real time since a stall. */
+	/* Real time has strict priority since a stall. */
 	u32 best_effort_yields;
 };
 
-/* Before the first packet. */
+/* Initial state. */
 LX_INLINE void lx_pipeline_start(struct lx_pipeline *q, const struct lx_config *c)
 {
 	u32 i;
@@ -103,8 +103,8 @@ LX_INLINE void lx_pipeline_start(struct lx_pipeline *q, const struct lx_config *
 	lx_slack_start(&q->slack, &c->slack);
 }
 
-/* Empties all queues. What the flows have sent stays known, or each interruption of the link would
- * grant them another burst. */
+/* Empties all queues. The state of policers stays; otherwise each interruption of the link would
+ * grant the flows another burst. */
 LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *c)
 {
 	u32 i;
@@ -133,7 +133,7 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	q->best_effort_yields = 0;
 }
 
-/* Nothing waits and the wire is idle: deadlines no longer depend on what was sent before. */
+/* No packet waits and the link is idle: deadlines no longer depend on earlier packets. */
 LX_INLINE void lx_link_idle(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
@@ -153,7 +153,8 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 		return lx_history_push(&q->history, &c->service, release, wire, q->head_deadline);
 	if (LX_POLICY != LX_LINE)
 		return LX_NEVER;
-	/* The fluid server takes the packet itself along, so that its end is the deadline. */
+	/* The fluid server's backlog includes the packet itself, so its finish time is the
+	 * deadline. */
 	if (q->line.begun)
 		lx_line_advance(&q->line, p->slope, p->horizon, release);
 	else
@@ -169,8 +170,8 @@ LX_INLINE u64 lx_assign(struct lx_pipeline *q, const struct lx_config *c, u64 re
 }
 
 /*
- * A packet of `wire` bytes starts and no other real-time packet waits: earlier packets may be
- * forgotten. crates/link/src/assign/mod.rs says why.
+ * A packet of `wire` bytes starts and no other real-time packet waits: the history may be forgotten
+ * (see crates/link/src/assign/mod.rs).
  */
 LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 now, u32 wire)
 {
@@ -197,7 +198,7 @@ LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 
 	if (earlier >= q->head_deadline)
 		return;
 	q->head_deadline = earlier;
-	/* What waits behind it counts as released now as well. */
+	/* Packets behind the head count as released now as well. */
 	q->last_release = lx_max(q->last_release, now);
 	if (LX_POLICY == LX_LINE) {
 		lx_line_begin(&q->line, now, both * NANOBITS_PER_BYTE);
@@ -209,10 +210,9 @@ LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 
 }
 
 /*
- * The link lost time: packets waited, and for longer than the credit it sent nothing. Called before
- * the lx_dequeue that ends such a stall. Best effort then yields until no real-time packet waits;
- * `slack` looks at what is left with the next packet instead. The argument is in
- * crates/link/src/pipeline.rs.
+ * The link lost time: packets waited while it sent nothing for longer than the credit. Called
+ * before the lx_dequeue that ends the stall. Real time then has strict priority until no real-time
+ * packet waits; `slack` runs a new search instead. The proof is in crates/link/src/pipeline.rs.
  */
 LX_INLINE void lx_handle_stall(struct lx_pipeline *q)
 {
@@ -222,7 +222,7 @@ LX_INLINE void lx_handle_stall(struct lx_pipeline *q)
 		q->best_effort_yields = 1;
 }
 
-/* Ends that: all deadlines are computed again, as if everything that waits had been released now. */
+/* Ends a stall: recomputes deadlines as if all waiting packets had been released now. */
 LX_INLINE void lx_recompute_deadlines(struct lx_pipeline *q, const struct lx_config *c, u64 now)
 {
 	const struct lx_slot *packet = lx_slot(q->head);
@@ -239,7 +239,7 @@ LX_INLINE void lx_recompute_deadlines(struct lx_pipeline *q, const struct lx_con
 		q->head_deadline = lx_assign(q, c, q->last_release, packet->wire);
 }
 
-/* A real-time packet conforms and waits for its turn. */
+/* Queues a conforming real-time packet. */
 LX_INLINE void lx_enqueue_conforming(struct lx_pipeline *q, const struct lx_config *c,
 				     const struct lx_flow *flow, u32 slot, struct lx_slot *packet,
 				     u64 conformance)
@@ -253,8 +253,8 @@ LX_INLINE void lx_enqueue_conforming(struct lx_pipeline *q, const struct lx_conf
 		lx_tournament_set(&q->due, c->classes_size, class, packet->deadline);
 }
 
-/* Lets in what has come to conform, in order of conformance over all flows, so that deadlines
- * within a class never fall. */
+/* Queues shaped packets that conform now, in order of conformance over all flows, so that deadlines
+ * within a class do not decrease. */
 LX_INLINE void lx_release_shaped(struct lx_pipeline *q, const struct lx_config *c, u64 now)
 {
 	while (q->shaped && can_loop) {
@@ -281,13 +281,14 @@ LX_INLINE void lx_release_shaped(struct lx_pipeline *q, const struct lx_config *
 	}
 }
 
-/* When lx_dequeue may answer differently without an arrival, after it found nothing. */
+/* Earliest time at which lx_dequeue may return a packet without an arrival, after it returned
+ * none. */
 LX_INLINE u64 lx_next_event(const struct lx_pipeline *q, const struct lx_config *c)
 {
 	return *lx_at(q->conforming.key, lx_tournament_winner(&q->conforming, c->flows_size));
 }
 
-/* A best-effort packet is next in fair order, and gets its deadline. */
+/* Makes a best-effort packet the head and assigns its deadline. */
 LX_INLINE void lx_commit_head(struct lx_pipeline *q, const struct lx_config *c, u64 now, u32 slot,
 			      const struct lx_slot *packet)
 {
@@ -299,7 +300,7 @@ LX_INLINE void lx_commit_head(struct lx_pipeline *q, const struct lx_config *c, 
 	q->head_deadline = lx_assign(q, c, q->last_release, packet->wire);
 }
 
-/* Best-effort and demoted packets count with a class, the last one for the latter. */
+/* Class that counts a best-effort packet; demoted packets count in the last class. */
 LX_INLINE u32 lx_best_effort_class(const struct lx_config *c, u32 flow)
 {
 	u32 last = c->shares.nr_classes - 1;
@@ -307,7 +308,7 @@ LX_INLINE u32 lx_best_effort_class(const struct lx_config *c, u32 flow)
 	return flow < c->flows || flow - c->flows > last ? last : flow - c->flows;
 }
 
-/* A packet has left the queues: its place and its bytes are free again. */
+/* Frees the slot and the buffer space of a packet that left the queues. */
 LX_INLINE void lx_packet_departed(struct lx_pipeline *q, const struct lx_config *c, u32 slot,
 				  struct lx_slot *packet)
 {
@@ -326,7 +327,8 @@ LX_INLINE void lx_packet_departed(struct lx_pipeline *q, const struct lx_config 
 	q->first_free = slot;
 }
 
-/* Drops the best-effort packet that is furthest above its share; returns whether there was one. */
+/* Drops a packet of the best-effort class furthest above its share; returns false if there is
+ * none. */
 LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx)
 {
 	u32 victim = lx_fair_push_out(&q->fair, &c->shares);
@@ -339,7 +341,7 @@ LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void 
 	return 1;
 }
 
-/* A free slot; there is one for each packet that the buffers accept. */
+/* Allocates a slot; there is one for each packet that the buffers accept. */
 LX_INLINE struct lx_slot *lx_slot_alloc(struct lx_pipeline *q, u32 *slot)
 {
 	struct lx_slot *packet;
@@ -371,8 +373,8 @@ LX_INLINE struct lx_slot *lx_slot_init(struct lx_pipeline *q, const struct lx_co
 	return packet;
 }
 
-/* What is short of room is taken from the best-effort class that is furthest above its share, so a
- * flood pays for itself. */
+/* Makes room by pushing out packets of the best-effort class furthest above its share, so that a
+ * flood only hurts itself. */
 LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const struct lx_config *c,
 						 void *ctx, u64 now, u32 flow, u32 bytes, u32 *slot,
 						 u32 *reason)
@@ -382,7 +384,7 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 	const struct lx_limit *limit = &lx_at(c->shares.class, class)->limit;
 	struct lx_slot *packet;
 
-	/* A larger one would block for longer than admission counted with. */
+	/* A larger packet would block for longer than admission assumed. */
 	if (bytes > c->largest_best_effort) {
 		*reason = LX_OVERSIZE;
 		return NULL;
@@ -401,7 +403,7 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 		*reason = LX_BUFFER_SLOTS;
 		return NULL;
 	}
-	/* Alone it need not take part in the order. */
+	/* A lone packet needs no fair queueing. */
 	if (q->head == LX_NONE)
 		lx_commit_head(q, c, now, *slot, packet);
 	else
@@ -410,8 +412,8 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 }
 
 /*
- * A packet of a flow arrives: its slot, or NULL and why it has none. Flows count from the
- * real-time ones on; what is beyond them is best effort.
+ * A packet of a flow arrives. Returns its slot, or NULL and a reason. Numbers beyond the real-time
+ * flows are best-effort classes.
  */
 LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
 				     u64 now, u32 flow, u32 bytes, u32 *slot, u32 *reason)
@@ -469,8 +471,8 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	return packet;
 }
 
-/* Whether the best-effort head goes before the first real-time packet, due then. Without one even
- * a packet without deadline goes. */
+/* Returns true if the best-effort head goes before the first real-time packet, due at `due`.
+ * Without a real-time packet the head goes even if it has no deadline. */
 LX_INLINE u8 lx_serves_best_effort(struct lx_pipeline *q, const struct lx_config *c, u64 now,
 				   const struct lx_slot *packet, u64 due)
 {
@@ -484,7 +486,7 @@ LX_INLINE u8 lx_serves_best_effort(struct lx_pipeline *q, const struct lx_config
 }
 
 /*
- * The slot of the packet that goes now, its deadline filled in, or NULL. The caller takes the
+ * Returns the slot of the packet to send now, with its deadline, or NULL. The caller takes the
  * packet out and calls lx_packet_departed.
  */
 LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_config *c, u64 now,

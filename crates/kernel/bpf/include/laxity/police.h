@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Policing: the exact state of the envelope with which a real-time flow was admitted. Token buckets
- * (crates/link/src/police/buckets.rs), or one packet a period, each up to a jitter early
+ * Policing: the exact state of the envelope with which a real-time flow was admitted. Either token
+ * buckets (crates/link/src/police/buckets.rs), or one packet per period with a jitter
  * (crates/link/src/police/periodic.rs).
  */
 #ifndef LAXITY_POLICE_H
@@ -11,7 +11,7 @@
 
 #define LX_MAX_BUCKETS 4
 #define LX_MAX_FLOWS 64
-/* Different relative deadlines. */
+/* Distinct relative deadlines. */
 #define LX_DEADLINE_CLASSES 32
 
 struct lx_bucket {
@@ -23,19 +23,18 @@ struct lx_bucket {
 
 struct lx_envelope {
 	struct lx_bucket bucket[LX_MAX_BUCKETS];
-	/* A period of 0 means buckets. */
+	/* 0 for token buckets. */
 	u64 period;
 	u64 jitter;
 	u32 nr_buckets;
-	/* Longer packets never conform; shorter than `smallest` count as that. */
+	/* Longer packets never conform; packets shorter than `min_packet` count as that. */
 	u32 max_packet;
 	u32 min_packet;
 	u32 padding;
 };
 
 struct lx_policer {
-	/* Nanobits at the instant `at`; for a periodic flow level[0] is the instant from which the
-	 * next packet is on its grid. */
+	/* Nanobits at time `at`; for a periodic flow level[0] is the next instant of its grid. */
 	u64 level[LX_MAX_BUCKETS];
 	u64 at;
 };
@@ -44,7 +43,7 @@ LX_INLINE u64 lx_bucket_level(const struct lx_bucket *b, u64 level, u64 elapsed)
 {
 	if (elapsed >= b->fill)
 		return b->burst;
-	/* Below twice the burst. */
+	/* Less than twice the burst. */
 	return lx_min(b->burst, level + elapsed * b->rate);
 }
 
@@ -58,8 +57,8 @@ LX_INLINE void lx_policer_reset(struct lx_policer *p, const struct lx_envelope *
 }
 
 /*
- * The earliest instant, not before now, at which a packet conforms; LX_NEVER when it never does.
- * `after` is the state once it has been let in then.
+ * Earliest time, at least `now`, at which a packet conforms; LX_NEVER if it never does. `after` is
+ * the state after the packet is admitted then.
  */
 LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelope *e, u64 now,
 			     u32 bytes, struct lx_policer *after)
@@ -95,7 +94,7 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 		}
 		if (cost > b->burst || !b->rate)
 			return LX_NEVER;
-		/* From the common instant, so that a division rounds up once only. */
+		/* Computed from the common time, so that the division rounds up only once. */
 		wait = lx_max(wait, lx_div_ceil(cost - p->level[i], b->rate) - elapsed);
 	}
 	if (!wait)
@@ -107,7 +106,7 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 	return at + wait;
 }
 
-/* Counts a packet let in: the state that lx_conforms_at foresaw. */
+/* Admits a packet: takes over the state that lx_conforms_at computed. */
 LX_INLINE void lx_policer_commit(struct lx_policer *p, const struct lx_envelope *e,
 				 const struct lx_policer *after)
 {

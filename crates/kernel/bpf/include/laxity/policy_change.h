@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Another policy for the tasks that are there. Part of servers.h.
+ * Changes the policy of running tasks.
  */
 #ifndef LAXITY_POLICY_CHANGE_H
 #define LAXITY_POLICY_CHANGE_H
 
-/* A server of best effort gets the budget and deadline of a new one; what was learnt of it stays. */
+/* Restarts a best-effort server with a new budget and deadline; its learnt average stays. */
 LX_GLOBAL_FN u32 lx_server_restart(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -36,24 +36,24 @@ LX_GLOBAL_FN u32 lx_server_restart(struct lx_servers *q __arg_nonnull, u64 now, 
 }
 
 /*
- * Tasks of reservations feel nothing, except that those of BeRate are always behind them. Between
- * policies that divide the bandwidth servers go on as they are, since they may have used time ahead
- * that reservations wait for. To and from BeRate all servers of best effort start as new ones: from it that is as
- * safe as if all tasks woke now, because reservations had all they wanted before any of them.
+ * Tasks with reservations are not affected, except that BeRate tasks always come after them.
+ * Between server policies, servers keep their state, because they may hold a lead that reservations
+ * wait for. To and from BeRate, best-effort servers are restarted. Leaving BeRate this is as safe
+ * as if all tasks woke now, because reservations had priority over every one of them.
  */
 LX_INLINE void lx_change_policy(struct lx_servers *q, u64 now,
 				const struct lxc_policy_params *rules)
 {
-	int anew = q->rules.quantum || rules->quantum;
+	int restart = q->rules.quantum || rules->quantum;
 	u32 i;
 
 	lx_reclaim_up_to(q, now);
 	q->rules = *rules;
-	if (!anew)
+	if (!restart)
 		return;
 	q->total_quanta = 0;
 	q->nr_active = 0;
-	/* Nobody owes anybody anything. */
+	/* No server has a lag. */
 	q->bw_free_at = 0;
 	q->share_raised_at = 0;
 	q->nr_departed = 0;

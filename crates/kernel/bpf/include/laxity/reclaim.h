@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * When shares come back from servers that sleep or have left. Part of servers.h.
+ * Scheduled reclaiming of the shares of servers that block or have left.
  */
 #ifndef LAXITY_RECLAIM_H
 #define LAXITY_RECLAIM_H
 
-/* What a server counts for comes back at a time, or not at all. Those who sleep and wake would enter
- * and leave the queue each time; so a task that is there stays, at the time that was first, and it is asked
- * then when the share really comes back. */
+/* Schedules the reclaiming of a server's share, or cancels it. Servers that block and wake often
+ * would enter and leave the heap each time; so an entry stays at its first time, and lx_reclaim_due
+ * compares it with `reclaim_at`. */
 LX_INLINE void lx_reclaim_schedule(struct lx_servers *q, u32 i, u64 at)
 {
 	lx_server(q, i)->reclaim_at = at;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * EDF over servers on one CPU: the integer part of crates/cpu/src/servers, where it is proved why
- * no deadline of a reservation is missed. Bandwidth changes hands at zero-lag times; deadlines of
- * reservations are their periods.
+ * EDF over servers on one CPU: the integer part of crates/cpu/src/servers, where the proof is that
+ * no reservation misses a deadline. Bandwidth is transferred at zero-lag times; reservations have
+ * implicit deadlines.
  *
- * Nothing here knows of a kernel: time is an argument, tasks are numbers. In BPF all of it runs
+ * This code does not depend on the kernel: time is an argument, tasks are numbers. In BPF it runs
  * under the lock of the CPU's servers.
  */
 #ifndef LAXITY_SERVERS_H
@@ -13,38 +13,38 @@
 #include "bandwidth.h"
 #include "server.h"
 
-/* What policies made of servers differ in (rules.rs). */
+/* Parameters that distinguish the policies built on servers (rules.rs). */
 struct lxc_policy_params {
-	/* Budgets: the average before anything was sampled, bounds, and in thousandths of the
-	 * average the margin and the drift below which it is not taken over. */
+	/* Budgets: initial average, bounds, safety margin, and the drift of the average below which
+	 * the budget stays. Margin and drift are in thousandths of the average. */
 	u64 initial_budget;
 	u64 min_budget;
 	u64 max_budget;
 	u64 margin_permille;
 	u64 drift_permille;
-	/* Budgets are cut so that no period is longer. Not a rule of the papers: the kernel takes
-	 * a scheduler away that lets a task wait for too long. LX_NEVER for no limit. */
+	/* Limits budgets so that no period is longer; LX_NEVER for no limit. Not part of the
+	 * papers: sched_ext ejects a scheduler that lets a runnable task starve. */
 	u64 max_period;
-	/* How far deadlines may run ahead; LX_NEVER for no limit. */
+	/* Maximum lead of a server over its share; LX_NEVER for no limit. */
 	u64 max_ahead;
-	/* Of BeRate, zero for the others: the quantum of the least weight. */
+	/* BeRate only, otherwise zero: quantum of the lowest weight. */
 	u64 quantum;
-	/* After sleeping for how long a task is not part of the load. */
+	/* BeRate: time without execution after which a task does not count in the load. */
 	u64 inactive_after;
-	/* A budget used up comes back at once (CBS) instead of at the next release (BEBS). */
+	/* Replenish an exhausted budget at once (CBS) instead of at the next release (BEBS). */
 	u32 recharge;
-	/* Idle time advances releases, under the deadlines they would have had. */
+	/* Idle time advances releases; deadlines stay those of the nominal releases. */
 	u32 advance_on_idle;
-	/* A sample is what is executed from wake-up to sleep, instead of until blocked or expired. */
+	/* A sample spans from wake-up to block, instead of ending with the budget as well. */
 	u32 sample_per_job;
-	/* Servers that sleep do not divide the bandwidth. */
+	/* Blocked servers do not divide the bandwidth. */
 	u32 exclude_sleepers;
 };
 
-/* Places that best effort leaves to reservations. */
+/* Slots that only reservations may use. */
 #define LX_RESERVED_PLACES 256
 
-/* So much work takes so long with a share. */
+/* Result of the last call of lx_round_time. */
 struct lx_round_time {
 	u64 work;
 	u64 share;
@@ -54,46 +54,47 @@ struct lx_round_time {
 struct lx_servers {
 	struct lxc_policy_params rules;
 	struct lx_bandwidth bandwidth;
-	/* What reservations need together. */
+	/* Bandwidth of all reservations. */
 	u64 reserved_bw;
-	/* By how much idle time has advanced all releases so far. */
+	/* Total time by which idle time has advanced releases. */
 	u64 release_advance;
-	/* Sum of the quanta of BeRate's tasks, and how long a sum took that was asked for last. */
+	/* Sum of the quanta of BeRate tasks, and the last conversion of such a sum to time. */
 	u64 total_quanta;
 	struct lx_round_time round_cache;
-	/* When all shares given away are free. */
+	/* Time at which all bandwidth given up so far is free. */
 	u64 bw_free_at;
-	/* When best effort's shares last rose: no release of theirs is dated back beyond it. */
+	/* Time of the last increase of best-effort shares. Releases are never dated back beyond
+	 * it. */
 	u64 share_raised_at;
-	/* When it was last looked how far deadlines ran ahead. */
+	/* Time of the last check of `max_ahead`. */
 	u64 ahead_checked_at;
-	/* Of those who became ready, and of those who began to wait. */
+	/* Sequence numbers for ties in `ready` and in `expired` and `suspended`. */
 	u64 ready_seq;
 	u64 wait_seq;
-	/* Chosen last, if it still competes; and of BeRate's. */
+	/* Server picked last if it still competes, and the same among BeRate servers. */
 	u32 running;
 	u32 running_rate_based;
-	/* Places ever used, the first vacant one, those in use. */
+	/* Slots ever used, head of the free list, servers in existence. */
 	u32 nr_used;
 	u32 first_vacant;
 	u32 nr_servers;
 	u32 nr_active;
 	u32 nr_departed;
 	u32 padding;
-	/* Those that count in the load and have not left. */
+	/* Servers that count in the total weight and have not left. */
 	u32 active[LX_MAX_SERVERS];
 	struct lx_heap ready;
-	/* By next release plus `advanced` as it was then. */
+	/* Key: next release plus `release_advance` at insertion. */
 	struct lx_heap expired;
 	/* Reservations that wait for their next release. */
 	struct lx_heap suspended;
-	/* Shares that come back later. */
+	/* Shares to be reclaimed, by time. */
 	struct lx_heap reclaims;
 	struct lx_server server[LX_MAX_SERVERS];
-	/* Shared ones that have left, and whose shares come back later. */
+	/* Best-effort servers that have left and whose shares are not reclaimed yet. */
 	u32 departed[LX_MAX_SERVERS];
-	/* Periods of reservations, whether these are still there or not, in which what was promised came after
-	 * the end, and by how much at most. */
+	/* Periods of all reservations, past and present, whose work ended after the period's end,
+	 * and the maximum lateness. */
 	u64 deadline_misses;
 	u64 max_lateness_ns;
 };
@@ -112,7 +113,7 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lxc_policy_pa
 	lx_bandwidth_set(&q->bandwidth, LX_FULL_SHARE, 0);
 }
 
-/* What tests follow beside the servers (tests/headers/promises.h); nothing elsewhere. */
+/* Hooks for the invariant checker of the tests (tests/headers/promises.h); empty otherwise. */
 #ifndef LX_TEST_CREATED
 #define LX_TEST_CREATED(i) ((void)0)
 #define LX_TEST_EXECUTED(s, ran) ((void)0)
@@ -126,7 +127,7 @@ LX_INLINE void lx_servers_start(struct lx_servers *q, const struct lxc_policy_pa
 #include "berate.h"
 #include "transition.h"
 
-/* The average that the next budget is made of. */
+/* Average on which the next budget is based. */
 LX_INLINE u64 lx_budget_basis(const struct lxc_policy_params *r, const struct lx_server *s)
 {
 	u64 used = s->average_used;
@@ -135,14 +136,15 @@ LX_INLINE u64 lx_budget_basis(const struct lxc_policy_params *r, const struct lx
 	return !used || drift > used * r->drift_permille ? s->average : used;
 }
 
-/* The budget that an average makes (rules.rs, `Adaptation::budget`). */
+/* Budget for an average (rules.rs, `Adaptation::budget`). */
 LX_INLINE u64 lx_budget(const struct lxc_policy_params *r, u64 average)
 {
 	return lx_min(lx_max(average + average * r->margin_permille / 1000, r->min_budget),
 		      r->max_budget);
 }
 
-/* A new period begins at `release`; `original` is when it would have begun without slack. */
+/* Starts a new period at `release`; `original` is the nominal release, without idle-time
+ * advance. */
 LX_GLOBAL_FN u32 lx_replenish(struct lx_servers *q __arg_nonnull, u32 i, u64 release, u64 original)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -157,7 +159,7 @@ LX_GLOBAL_FN u32 lx_replenish(struct lx_servers *q __arg_nonnull, u32 i, u64 rel
 			period = lx_period_for(&q->bandwidth, budget, s->weight);
 		}
 		if (release < s->limited_until) {
-			/* Waiting for the full share may give the earlier deadline. */
+			/* Waiting for the full share may give an earlier deadline. */
 			u64 slower = lx_max(lx_time_for_work(s->limited_rate, budget), period);
 
 			if (slower < LX_NEVER - release &&
@@ -176,7 +178,7 @@ LX_GLOBAL_FN u32 lx_replenish(struct lx_servers *q __arg_nonnull, u32 i, u64 rel
 	return 0;
 }
 
-/* A server competes from `at` on. */
+/* The server competes from time `at` on. */
 LX_INLINE void lx_enter_ready(struct lx_servers *q, u64 at, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -215,7 +217,7 @@ LX_INLINE void lx_enter_expired(struct lx_servers *q, u32 i, u64 release)
 		lx_heap_upsert(&q->expired, i, release + q->release_advance, ++q->wait_seq);
 }
 
-/* What was promised comes later than its period's end, in so many periods. */
+/* Counts periods of a reservation that ended late, by `by` at most. */
 LX_INLINE void lx_note_deadline_miss(struct lx_servers *q, struct lx_server *s, u64 periods, u64 by)
 {
 	s->deadline_misses += periods;
@@ -224,8 +226,9 @@ LX_INLINE void lx_note_deadline_miss(struct lx_servers *q, struct lx_server *s, 
 	q->max_lateness_ns = lx_max(q->max_lateness_ns, by);
 }
 
-/* The release after one that would have been at `at`: a reservation that has lost a whole period since
- * starts again from now, and a share that rose since counts from then on (crates/cpu/src/servers/mod.rs). */
+/* Next release after a nominal release at `at`. A reservation that lost a whole period restarts at
+ * `now`; a best-effort server is not released before its last share increase
+ * (crates/cpu/src/servers/mod.rs). */
 LX_INLINE u64 lx_next_release(struct lx_servers *q, struct lx_server *s, u64 at, u64 now)
 {
 	u64 lost = now - lx_min(at, now);
@@ -257,8 +260,8 @@ LX_GLOBAL_FN u32 lx_on_budget_exhausted(struct lx_servers *q __arg_nonnull, u64 
 		lx_enter_expired(q, i, end);
 		return 0;
 	}
-	/* A period that is over already is followed by the one that starts at its end, not now, and
-	 * must not be due before it. */
+	/* The period is over already: the next one starts at its end, not at `now`, and must not
+	 * have an earlier deadline. */
 	end = lx_next_release(q, s, end, now);
 	lx_replenish(q, i, end, end);
 	s->deadline = lx_max(s->deadline, deadline);
@@ -266,7 +269,7 @@ LX_GLOBAL_FN u32 lx_on_budget_exhausted(struct lx_servers *q __arg_nonnull, u64 
 	return 0;
 }
 
-/* A server has something to run again. */
+/* A blocked server has a runnable member again. */
 LX_GLOBAL_FN u32 lx_activate(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -288,19 +291,19 @@ LX_GLOBAL_FN u32 lx_activate(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 	} else if (!s->remaining_budget && (s->kind == LX_HARD || !q->rules.recharge)) {
 		lx_enter_expired(q, i, s->period_end);
 	} else {
-		/* It went to sleep just as its budget was used up. It is recharged as if it had not slept,
-		 * or it would wait for a period's end beside idle time. */
+		/* The server blocked just as its budget was used up. Replenish it as if it had not
+		 * blocked; otherwise it would wait for the period's end while the CPU idles. */
 		if (!s->remaining_budget)
 			lx_replenish(q, i, s->period_end, s->period_end);
 		lx_enter_ready(q, now, i);
 	}
-	/* Its weight was lowered, and it slept before that one was all that counts. */
+	/* Its weight was lowered, and it blocked before the old weight was reclaimed. */
 	if (q->rules.exclude_sleepers && s->kind == LX_BEST_EFFORT && s->active_weight > s->weight)
 		lx_weight_deactivate(q, now, now, i);
 	return 0;
 }
 
-/* Nothing of a server is runnable any more. */
+/* No member is runnable any more. */
 LX_GLOBAL_FN u32 lx_deactivate(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -353,7 +356,7 @@ LX_GLOBAL_FN u32 lx_release_due(struct lx_servers *q __arg_nonnull, u64 now)
 
 #include "admit.h"
 
-/* A job longer than the greatest budget is sampled as several of that length. */
+/* Samples a job longer than the maximum budget as several jobs of that length. */
 LX_GLOBAL_FN u32 lx_sample_long_job(struct lx_server *s __arg_nonnull, u64 most)
 {
 	u64 rest = s->execution % most;
@@ -368,7 +371,7 @@ LX_GLOBAL_FN u32 lx_sample_long_job(struct lx_server *s __arg_nonnull, u64 most)
 	return 0;
 }
 
-/* Books execution of a server. */
+/* Charges execution to a server. */
 LX_INLINE void lx_consume_budget(const struct lxc_policy_params *r, struct lx_server *s, u64 ran)
 {
 	LX_TEST_EXECUTED(s, ran);
@@ -378,8 +381,8 @@ LX_INLINE void lx_consume_budget(const struct lxc_policy_params *r, struct lx_se
 		lx_sample_long_job(s, lx_max(r->max_budget, 1));
 }
 
-/* When all that is pending ran ahead of its share by more than the limit, all deadlines move back
- * by the excess of the one least ahead (crates/cpu/src/servers/reanchor.rs). */
+/* If every ready server is ahead of its share by more than the limit, moves all deadlines back by
+ * the least excess (crates/cpu/src/servers/reanchor.rs). */
 LX_GLOBAL_FN u32 lx_reanchor_deadlines(struct lx_servers *q __arg_nonnull, u64 now)
 {
 	u64 excess = LX_NEVER, latest = now + q->rules.max_ahead;
@@ -408,7 +411,8 @@ LX_GLOBAL_FN u32 lx_reanchor_deadlines(struct lx_servers *q __arg_nonnull, u64 n
 		lx_heap_rekey(&q->ready, i, s->deadline);
 		if (s->state != LX_EXPIRED)
 			continue;
-		/* Its next release moves with the end of its period, or the share would be used twice. */
+		/* The next release moves with the end of the period; otherwise the share would be
+		 * used twice. */
 		s->period_end = lx_max(s->period_end, now);
 		s->nominal_release = s->period_end;
 		lx_heap_rekey(&q->expired, i, s->period_end + q->release_advance);
@@ -424,9 +428,9 @@ LX_INLINE void lx_limit_ahead(struct lx_servers *q, u64 now)
 		lx_reanchor_deadlines(q, now);
 }
 
-/* --- What is reported, in the words of crates/cpu/src/policy.rs --- */
+/* --- Events, named as in crates/cpu/src/policy.rs --- */
 
-/* A server of best effort that has executed nothing begins, asleep. */
+/* Initialises a best-effort server that has executed nothing; it is blocked. */
 LX_GLOBAL_FN u32 lx_server_init_best_effort(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -448,8 +452,9 @@ LX_GLOBAL_FN u32 lx_server_init_best_effort(struct lx_servers *q __arg_nonnull, 
 	return 0;
 }
 
-/* A server without members; LX_NONE when there is no place. A reservation is taken from best effort
- * now and first released when it is free; whether it fits was asked before. */
+/* Creates a server without members; returns LX_NONE if no slot is free. A reservation takes its
+ * bandwidth from best effort now and is first released when that bandwidth is free. The caller has
+ * checked that it fits. */
 LX_GLOBAL_FN u32 lx_server_create(struct lx_servers *q __arg_nonnull, u64 now, u32 weight,
 				  u64 budget, u64 period)
 {
@@ -498,7 +503,7 @@ LX_INLINE void lx_member_attach(struct lx_servers *q, u32 i, u32 task)
 	lx_server(q, i)->nr_members++;
 }
 
-/* A server goes when its last member does. */
+/* Called when the last member leaves. */
 LX_GLOBAL_FN u32 lx_server_destroy(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -511,7 +516,7 @@ LX_GLOBAL_FN u32 lx_server_destroy(struct lx_servers *q __arg_nonnull, u64 now, 
 	return 0;
 }
 
-/* A task is gone, after running for `ran` since the last report. */
+/* A task leaves after executing for `ran` since the last report. */
 LX_GLOBAL_FN u32 lx_leave(struct lx_servers *q __arg_nonnull, u64 now, u32 task, u64 ran)
 {
 	struct lx_member *m = lx_member(task);
@@ -577,7 +582,7 @@ LX_GLOBAL_FN u32 lx_block(struct lx_servers *q __arg_nonnull, u64 now, u32 task,
 	return 0;
 }
 
-/* Server i was served for `ran`, for any of its members. */
+/* Server i executed for `ran`, whichever member did. */
 LX_INLINE void lx_server_ran(struct lx_servers *q, struct lx_server *s, u32 i, u64 now, u64 ran)
 {
 	lx_consume_budget(&q->rules, s, ran);
@@ -601,7 +606,7 @@ LX_INLINE void lx_on_timer(struct lx_servers *q, u64 now)
 	lx_release_due(q, now);
 }
 
-/* When lx_on_timer wants to be called, at the latest. */
+/* Latest time for the next call of lx_on_timer. */
 LX_INLINE u64 lx_next_timer(const struct lx_servers *q)
 {
 	u64 suspended = lx_heap_min_key(&q->suspended);
@@ -611,7 +616,8 @@ LX_INLINE u64 lx_next_timer(const struct lx_servers *q)
 	return lx_min(suspended, expired);
 }
 
-/* The earliest deadline; among equals the running task goes on, of BeRate's the one that ran last. */
+/* Earliest deadline. Ties go to the server that is running; among BeRate servers, to the one that
+ * ran last. */
 LX_INLINE u32 lx_pick_ready(struct lx_servers *q)
 {
 	u64 least = lx_heap_min_key(&q->ready);
@@ -622,7 +628,7 @@ LX_INLINE u32 lx_pick_ready(struct lx_servers *q)
 	return *running;
 }
 
-/* Nobody competes: the next release comes now, where idle time may advance it. */
+/* No server competes: reset lags, and advance the next release to now if the policy allows it. */
 LX_GLOBAL_FN u32 lx_on_idle(struct lx_servers *q __arg_nonnull, u64 now)
 {
 	lx_reclaim_up_to(q, now);
@@ -637,7 +643,7 @@ LX_GLOBAL_FN u32 lx_on_idle(struct lx_servers *q __arg_nonnull, u64 now)
 	return 0;
 }
 
-/* The server that runs from now on; LX_NONE when there is none. */
+/* Picks the server to run from now on; LX_NONE if the CPU is idle. */
 LX_INLINE u32 lx_pick(struct lx_servers *q, u64 now)
 {
 	if (!q->ready.count)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * `slack`: best effort goes whenever no real-time deadline could suffer from it now, that is, when
- * its work w <= C x - B(x) - F(x) for every interval x from now, with B the queued work due by its
- * end and F the most that the flows can still send that is due by then.
- * crates/link/src/slack/mod.rs says why that is safe.
+ * `slack`: best effort is served whenever no real-time deadline could suffer from it, that is, if
+ * its work w <= C x - B(x) - F(x) for every interval x from now, where B is the queued work due by
+ * its end, and F the maximum work that flows can still send and that is due by then (see
+ * crates/link/src/slack/mod.rs).
  *
- * Here B and F are bounded from above, so that a search is bounded whatever waits. Queued work is
- * kept in 64 buckets of absolute time, each due when its earliest packet ever was. The flows of one
- * deadline may together send the lesser of two lines: the sums of their fastest, and of their
- * slowest token buckets. What is left then is made of straight pieces that bend down only where
- * work is due or a class begins, and up only where its two lines cross, so it is least at one of
- * these points. More is refused than need be, never less.
+ * This code uses upper bounds of B and F, so that the search is bounded. Queued work is kept in 64
+ * buckets of absolute time, each due at its earliest deadline. The flows of one deadline are
+ * bounded by two lines: the sum of their fastest and of their slowest token buckets. The slack is
+ * then piecewise linear; it bends down only where work is due or a class begins, and up only where
+ * the two lines of a class cross, so its minimum is at one of these points. The bounds may refuse
+ * too much, never too little.
  *
- * Between searches a lower bound of what is left falls with each best-effort byte sent, and with
+ * Between searches a lower bound of the slack decreases with each best-effort byte sent, and with
  * each real-time packet started that is due later than the least relative deadline from now.
  */
 #ifndef LAXITY_SLACK_H
@@ -21,13 +21,13 @@
 #include "police.h"
 
 #define LX_SLACK_BUCKETS 64
-/* All points of a search: where work is due, and two for each class. */
+/* Points of a search: where work is due, and two per class. */
 #define LX_SLACK_POINTS 128
 
 struct lx_slack_flow {
-	/* Its fastest and its slowest bucket, as the policer counts. */
+	/* Its fastest and its slowest bucket, as policed. */
 	struct lx_bucket line[2];
-	/* Bytes on the wire for counted ones, at most. */
+	/* Maximum bytes on the wire per counted bytes. */
 	u64 wire;
 	u64 counted;
 	u64 period;
@@ -38,7 +38,7 @@ struct lx_slack_flow {
 
 struct lx_slack_class {
 	u64 deadline;
-	/* Of all its flows, on the wire. */
+	/* Sums over its flows, on the wire. */
 	u64 rate[2];
 };
 
@@ -46,13 +46,13 @@ struct lx_slack_config {
 	struct lx_slack_flow flow[LX_MAX_FLOWS];
 	struct lx_slack_class class[LX_DEADLINE_CLASSES];
 	u64 min_deadline;
-	/* Intervals that the arithmetic can hold. */
+	/* Longest interval without overflow. */
 	u64 horizon;
-	/* bit/s by which F can change at most. */
+	/* Maximum slope of F, in bit/s. */
 	u64 max_rate;
-	/* Nanobits on the way below the scheduler. */
+	/* Work queued below the scheduler, in nanobits. */
 	u64 downstream_backlog;
-	/* A bucket of time is 1 << shift ns. */
+	/* Width of a bucket: 1 << shift ns. */
 	u32 shift;
 	u32 classes;
 };
@@ -62,12 +62,12 @@ struct lx_slack {
 		u64 first;
 		u64 work;
 	} due[LX_SLACK_BUCKETS];
-	/* What each flow may still send: nanobits, or the place on its grid. */
+	/* State of each flow: nanobits it may still send, or its next grid instant. */
 	struct {
 		u64 level[2];
 		u64 at;
 	} flow[LX_MAX_FLOWS];
-	/* A search: lines of each class, points, and work due by each instant. */
+	/* Working memory of a search: lines of each class, points, and work due by each time. */
 	struct {
 		u64 level[2];
 		u64 knee;
@@ -80,9 +80,9 @@ struct lx_slack {
 		u64 at;
 		u64 sum;
 	} waiting[LX_SLACK_BUCKETS];
-	/* At least this is left, in nanobits, if `known`. */
+	/* Lower bound of the slack in nanobits, valid if `known`. */
 	s64 lower;
-	/* A need of this much is refused until then. */
+	/* Needs of at least this are refused until `refused_until`. */
 	s64 refused;
 	u64 refused_until;
 	u64 known;
@@ -116,7 +116,7 @@ LX_INLINE void lx_slack_reset(struct lx_slack *s)
 	lx_slack_invalidate(s);
 }
 
-/* A real-time packet of a flow comes to conform at an instant, after those that wait with it. */
+/* A shaped packet of a flow conforms at a time. */
 LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_config *c, u32 flow,
 				  u64 at, u32 bytes)
 {
@@ -137,8 +137,8 @@ LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_conf
 	lx_at(s->flow, flow)->at = at;
 }
 
-/* One conforms as it arrives. None of its flow waits to conform then, so the policer, which has
- * counted it, knows what the flow may still send. */
+/* A packet conforms on arrival. No packet of its flow is shaped then, so the policer, which has
+ * counted it, has the flow's state. */
 LX_INLINE void lx_slack_sync_policer(struct lx_slack *s, u32 flow, const struct lx_policer *p,
 				     const struct lx_envelope *e)
 {
@@ -149,7 +149,7 @@ LX_INLINE void lx_slack_sync_policer(struct lx_slack *s, u32 flow, const struct 
 	lx_at(s->flow, flow)->at = p->at;
 }
 
-/* A real-time packet waits until a deadline. */
+/* A real-time packet is queued. */
 LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u64 deadline,
 			       u32 wire)
 {
@@ -182,7 +182,7 @@ LX_INLINE u64 lx_on_wire(const struct lx_slack_flow *f, u64 counted)
 	       lx_div_ceil(counted % f->counted * f->wire, f->counted);
 }
 
-/* The lines of all classes, from the present state of the policers. */
+/* Computes the lines of all classes from the state of the flows. */
 LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *c, u32 flows,
 			      u64 now)
 {
@@ -200,7 +200,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 		u64 fast, slow;
 
 		if (f->period) {
-			/* The staircase of places that are free, bounded by a line through it. */
+			/* The staircase of free grid instants, bounded by a line. */
 			u64 base = lx_max(now, level[0]);
 			u64 early = now + f->jitter;
 			u64 shift = (early > base ? early - base : base - early) * f->line[0].rate;
@@ -228,7 +228,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 				knee = lx_div_ceil(level[1] - level[0], rate[0] - rate[1]);
 			else
 				level[1] = level[0];
-			/* Beyond what can be held the slow line alone bounds it too. */
+			/* Beyond the horizon the slow line alone is a bound, too. */
 			if (knee > c->horizon)
 				knee = 0;
 		}
@@ -236,7 +236,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 	}
 }
 
-/* Notes all points at which what is left could be least; returns how many. */
+/* Collects the points at which the slack may have its minimum; returns their number. */
 LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
 			      u32 *waiting)
 {
@@ -269,7 +269,7 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 		points++;
 		if (!knee)
 			continue;
-		/* They cross within the nanosecond before. */
+		/* The lines cross within the preceding nanosecond. */
 		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x + knee - 1;
 		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x + knee;
 		points++;
@@ -278,7 +278,7 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 	return points;
 }
 
-/* Work due by x and still to come by then, in nanobits. */
+/* Work due by x: queued, and still to come. In nanobits. */
 LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_config *c,
 			      u32 waiting, u64 x)
 {
@@ -303,8 +303,8 @@ LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_co
 	return sum + due * NANOBITS_PER_BYTE;
 }
 
-/* How long a refusal stands: what is left grows as the flows let chances pass, no faster than they
- * can send, and at once when the interval gets shorter than a deadline. */
+/* Computes how long a refusal is valid: the slack grows no faster than flows can send, and jumps
+ * when the interval becomes shorter than a deadline. */
 LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now, u64 x,
 			       s64 need, s64 least)
 {
@@ -324,7 +324,7 @@ LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config 
 	s->refused_until = now + stands;
 }
 
-/* Whether a best-effort packet may go before the real-time packets that wait. */
+/* Returns true if a best-effort packet may be served before the waiting real-time packets. */
 LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c, u64 rate,
 			     u32 flows, u64 now, u32 wire)
 {

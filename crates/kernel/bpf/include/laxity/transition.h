@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Bandwidth changes hands at zero-lag times (crates/cpu/src/servers/transition.rs). Part of
- * servers.h.
+ * Transfers of bandwidth at zero-lag times (crates/cpu/src/servers/transition.rs).
  */
 #ifndef LAXITY_TRANSITION_H
 #define LAXITY_TRANSITION_H
 
 struct lx_freed {
-	/* When all of it is free, and what is at once. */
+	/* Time at which all freed bandwidth is available, and the part available now. */
 	u64 free_at;
 	u64 free_now;
 };
 
-/* One server fits its present share, which `before` was not yet. */
+/* Shrinks one server to its present share; `before` is the bandwidth before the change. */
 LX_GLOBAL_FN u32 lx_shrink_one(struct lx_servers *q __arg_nonnull, u64 now, u32 i,
 			       const struct lx_bandwidth *before __arg_nonnull,
 			       struct lx_freed *freed __arg_nonnull)
@@ -22,7 +21,7 @@ LX_GLOBAL_FN u32 lx_shrink_one(struct lx_servers *q __arg_nonnull, u64 now, u32 
 	u32 weight = lx_sharing_weight(s);
 
 	if (!s->period || (s->state == LX_BLOCKED && now >= s->period_end)) {
-		/* Its period is over: the next one has the new share. */
+		/* The period is over: the next one has the new share. */
 		if (now >= s->limited_until) {
 			had = lx_weight_share_down(before, weight);
 			has = lx_weight_share_up(&q->bandwidth, weight);
@@ -37,12 +36,13 @@ LX_GLOBAL_FN u32 lx_shrink_one(struct lx_servers *q __arg_nonnull, u64 now, u32 
 	if (from > now) {
 		freed->free_at = lx_max(freed->free_at, from);
 	} else {
-		/* Not the rate of this period, which was rounded: later ones may have all of the share. */
+		/* The base is not the rate of this period, which was rounded: later periods may use
+		 * the full share. */
 		had = lx_share(s->budget, s->period, 0);
 		has = lx_weight_share_up(&q->bandwidth, weight);
 		had = had > has ? had - has : 0;
 		freed->free_now += had;
-		/* What it leaves at once is no longer part of what it is limited to. */
+		/* Bandwidth given up now no longer counts towards the limit. */
 		s->limited_rate -= lx_min(s->limited_rate, had);
 	}
 	lx_stretch_from(s, now, from, period);
@@ -50,7 +50,7 @@ LX_GLOBAL_FN u32 lx_shrink_one(struct lx_servers *q __arg_nonnull, u64 now, u32 
 	return 0;
 }
 
-/* One that has left cannot shrink: what it executed ahead has its old share until its share comes back. */
+/* A departed server cannot shrink: its lead keeps the old share until the share is reclaimed. */
 LX_INLINE void lx_wait_for_departed(struct lx_servers *q, u32 i, struct lx_freed *freed)
 {
 	const struct lx_server *s = lx_server(q, i);
@@ -60,7 +60,8 @@ LX_INLINE void lx_wait_for_departed(struct lx_servers *q, u32 i, struct lx_freed
 		freed->free_at = lx_max(freed->free_at, s->reclaim_at);
 }
 
-/* Every shared server but `except` does. Only those that count have something to give. */
+/* Shrinks all best-effort servers except one. Only servers that count in the total weight have
+ * bandwidth to give up. */
 LX_GLOBAL_FN u32 lx_shrink(struct lx_servers *q __arg_nonnull, u64 now, u32 except,
 			   const struct lx_bandwidth *before __arg_nonnull,
 			   struct lx_freed *freed __arg_nonnull)
@@ -82,8 +83,8 @@ LX_GLOBAL_FN u32 lx_shrink(struct lx_servers *q __arg_nonnull, u64 now, u32 exce
 	return 0;
 }
 
-/* Those that count and have not left stand in a list of their own, since there may be many more; and those that
- * have left and count still, in another. */
+/* Two lists: counted servers that have members, and counted servers that departed. Iterating all
+ * servers would be slower. */
 LX_INLINE u32 *lx_active_list_at(struct lx_servers *q, int gone, u32 at)
 {
 	return gone ? lx_at(q->departed, at) : lx_at(q->active, at);
@@ -109,7 +110,7 @@ LX_INLINE void lx_active_list_remove(struct lx_servers *q, int gone, struct lx_s
 	s->active_pos = 0;
 }
 
-/* Another bandwidth, or another load that divides it. */
+/* Sets best-effort bandwidth and total weight. */
 LX_INLINE void lx_set_bandwidth(struct lx_servers *q, u64 now, u64 best_effort, u64 load)
 {
 	struct lx_u128 pace = q->bandwidth.pace;
@@ -119,7 +120,7 @@ LX_INLINE void lx_set_bandwidth(struct lx_servers *q, u64 now, u64 best_effort, 
 		q->share_raised_at = now;
 }
 
-/* Another load, of which a server has more or less. */
+/* Sets the counted weight of a server and updates the total. */
 LX_GLOBAL_FN u32 lx_set_active_weight(struct lx_servers *q __arg_nonnull, u64 now, u32 i,
 				      u32 counted)
 {
@@ -136,12 +137,12 @@ LX_GLOBAL_FN u32 lx_set_active_weight(struct lx_servers *q __arg_nonnull, u64 no
 	return 0;
 }
 
-/* The share that a server may use now. */
+/* Share that a server may use now. */
 LX_INLINE u64 lx_current_share(const struct lx_bandwidth *b, u64 now, const struct lx_server *s)
 {
 	if (!s->active_weight)
 		return 0;
-	/* Others that came since may have left it less than it was limited to. */
+	/* Servers activated since may have left it less than its limit. */
 	if (now < s->limited_until)
 		return lx_min(s->limited_rate, lx_weight_share_down(b, s->active_weight));
 	if (s->period && now < s->period_end)
@@ -149,7 +150,7 @@ LX_INLINE u64 lx_current_share(const struct lx_bandwidth *b, u64 now, const stru
 	return lx_weight_share_down(b, s->active_weight);
 }
 
-/* A shared server joins those that divide, with all of its weight. */
+/* Counts a best-effort server with its full weight. */
 LX_GLOBAL_FN u32 lx_weight_activate(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -166,7 +167,7 @@ LX_GLOBAL_FN u32 lx_weight_activate(struct lx_servers *q __arg_nonnull, u64 now,
 	return 0;
 }
 
-/* What a reservation needs from now on. */
+/* Sets the bandwidth of a reservation. */
 LX_INLINE void lx_set_reserved_bw(struct lx_servers *q, struct lx_server *s, u64 share)
 {
 	q->reserved_bw += share - s->reserved_bw;
@@ -180,7 +181,7 @@ LX_INLINE void lx_update_best_effort_bw(struct lx_servers *q, u64 now)
 			 q->bandwidth.total_weight);
 }
 
-/* The place of a server that is gone. */
+/* Frees the slot of a departed server. */
 LX_INLINE void lx_server_free(struct lx_servers *q, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -191,7 +192,7 @@ LX_INLINE void lx_server_free(struct lx_servers *q, u32 i)
 	q->nr_servers--;
 }
 
-/* What was to come back at this time does. */
+/* Reclaims the share that a server has given up. */
 LX_GLOBAL_FN u32 lx_reclaim(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -215,16 +216,17 @@ LX_GLOBAL_FN u32 lx_reclaim(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 	return 0;
 }
 
-/* Lowers what is counted of a server to its weight, or to nothing, when that is safe, but not before
- * `earliest`. */
+/* Reduces the counted weight of a server to its weight, or to zero, at the earliest safe time that
+ * is not before `earliest`. */
 LX_INLINE void lx_weight_deactivate(struct lx_servers *q, u64 now, u64 earliest, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
-	/* The zero-lag time is no later than the period's end. */
+	/* The zero-lag time is not after the period's end. */
 	u64 at = s->period_end > earliest ? lx_max(lx_zero_lag(s, now), earliest) : earliest;
 
-	/* While its share is limited, others have not left all of what its weight stands for; were the
-	 * load to fall now, they would grow into what they are still giving up. */
+	/* While its share is limited, other servers still hold part of what its weight stands for.
+	 * If the total weight fell now, they would grow into bandwidth that they are still giving
+	 * up. */
 	if (s->state != LX_LEAVING)
 		at = lx_max(at, s->limited_until);
 	if (at > now)
@@ -253,7 +255,7 @@ LX_INLINE void lx_reclaim_up_to(struct lx_servers *q, u64 now)
 		lx_reclaim_due(q, now);
 }
 
-/* Another weight (crates/cpu/src/servers/policy.rs, `renice`). */
+/* Changes the weight (crates/cpu/src/servers/policy.rs, `renice`). */
 LX_GLOBAL_FN u32 lx_renice(struct lx_servers *q __arg_nonnull, u64 now, u32 i, u32 weight)
 {
 	struct lx_server *s = lx_server(q, i);
@@ -271,7 +273,7 @@ LX_GLOBAL_FN u32 lx_renice(struct lx_servers *q __arg_nonnull, u64 now, u32 i, u
 	if (weight > old)
 		s->share_raised_at = now;
 	if (weight > s->active_weight) {
-		/* It counts with what it has when it wakes. */
+		/* The new weight counts from the wake-up on. */
 		if (asleep)
 			return 0;
 		lx_reclaim_cancel(q, i);
@@ -282,7 +284,7 @@ LX_GLOBAL_FN u32 lx_renice(struct lx_servers *q __arg_nonnull, u64 now, u32 i, u
 	if (s->period && period > s->period) {
 		u64 from = lx_zero_lag(s, now);
 
-		/* Until then it has its old share, though its period no longer shows it. */
+		/* Until then it has its old share, although its period no longer shows it. */
 		if (from > now)
 			q->bw_free_at = lx_max(q->bw_free_at, from);
 		lx_stretch_from(s, now, from, period);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Products of two times, exactly: 128 bits, which BPF lacks. Shares of a CPU in units of 2^-40
+ * 128-bit products of two times, which BPF lacks, and shares of a CPU in units of 2^-40
  * (crates/cpu/src/share.rs).
  */
 #ifndef LAXITY_U128_H
@@ -9,7 +9,7 @@
 #include "types.h"
 
 #define LX_FULL_SHARE (1ULL << 40)
-/* Divisors stay below this: two days in ns, or 128 CPUs as a share. */
+/* Upper bound of divisors: two days in ns, or 128 CPUs as a share. */
 #define LX_MAX_DIVISOR (1ULL << 48)
 
 struct lx_u128 {
@@ -36,8 +36,8 @@ LX_INLINE int lx_u128_le(struct lx_u128 a, struct lx_u128 b)
 	return a.high < b.high || (a.high == b.high && a.low <= b.low);
 }
 
-/* n / d and whether something is left, for 0 < d < LX_MAX_DIVISOR; saturates. Sixteen bits a step,
- * since what is left of a step has fewer than 48. */
+/* (high:low) / d, rounded up if `up` is set, for 0 < d < LX_MAX_DIVISOR; saturates. Divides 16 bits
+ * at a time, since the remainder has fewer than 48. */
 LX_GLOBAL_FN u64 lx_u128_div(u64 high, u64 low, u64 d, u64 up)
 {
 	u64 q = 0, r;
@@ -55,13 +55,13 @@ LX_GLOBAL_FN u64 lx_u128_div(u64 high, u64 low, u64 d, u64 up)
 	return up && r && q != LX_NEVER ? q + 1 : q;
 }
 
-/* a b / d, rounded down or up; saturates. */
+/* a * b / d, rounded up if `up` is set; saturates. */
 LX_INLINE u64 lx_mul_div(u64 a, u64 b, u64 d, u64 up)
 {
 	struct lx_u128 w = lx_u128_mul(a, b);
 	u64 q;
 
-	/* As a rule: two factors of 4 s each stay below. */
+	/* Common case: the product fits into 64 bits, as for two factors of 4 s. */
 	if (!w.high && d) {
 		q = w.low / d;
 		return q + (up && q * d != w.low);
@@ -69,16 +69,17 @@ LX_INLINE u64 lx_mul_div(u64 a, u64 b, u64 d, u64 up)
 	return lx_u128_div(w.high, w.low, d, up);
 }
 
-/* work / time as a share. */
+/* work / time as a share, rounded up if `up` is set. */
 LX_INLINE u64 lx_share(u64 work, u64 time, u64 up)
 {
 	return lx_mul_div(work, LX_FULL_SHARE, time, up);
 }
 
-/* The time in which a share comes to this work, rounded up. */
+/* Time in which a share provides this work, rounded up. */
 LX_INLINE u64 lx_time_for_work(u64 share, u64 work)
 {
-	/* A share beyond all CPUs there can be is as good as that. */
+	/* Clamping the share to that of all possible CPUs does not change the result in
+	 * practice. */
 	return lx_mul_div(work, LX_FULL_SHARE, lx_min(share, LX_MAX_DIVISOR - 1), 1);
 }
 
