@@ -6,77 +6,7 @@
  * The loader opens one copy of this object per interface and registers it under its own name, so
  * parameters need no lookup and other users cannot change them. `init` refuses any other interface.
  */
-#include "kernel.h"
-
-#define LX_PACKET struct sk_buff __kptr *
-#include <laxity/slot.h>
-
-/* The loader sets the number of entries. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lx_slot);
-} slots SEC(".maps");
-
-/* Text stored by the loader, so that it lives as long as the instance. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(u64));
-} about SEC(".maps");
-
-LX_INLINE struct lx_slot *lx_slot(u32 i)
-{
-	return bpf_map_lookup_elem(&slots, &i);
-}
-
-/* Constants. The verifier removes the code of other policies. */
-const volatile struct {
-	u32 policy;
-	/* The interface of this copy: network namespace, index, and the qdisc's handle. */
-	u32 net;
-	u32 ifindex;
-	u32 handle;
-	/* Maximum number of waiting packets under any plan. */
-	u32 slots;
-} own SEC(".rodata.own");
-
-#define LX_POLICY own.policy
-
-#include <laxity/counts.h>
-
-LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
-
-#include <laxity/pace.h>
-#include <laxity/pipeline.h>
-
 #include "headers.h"
-
-struct lx_config config SEC(".data.config");
-struct lxl_match_rules rules SEC(".data.rules");
-struct lx_counts counts[128] SEC(".data.counts");
-struct lx_pipeline pipeline SEC(".data.pipeline");
-
-/* Since the link came up. */
-struct lx_stalls stalls SEC(".data.stalls");
-
-struct {
-	struct lx_pace pace;
-	/* Time for which the watchdog is set; zero if it is not. */
-	u64 armed;
-	/* Transmission time of the last packet. */
-	u64 lasted;
-} link SEC(".data.link");
-
-/* Read by the loader. */
-struct {
-	u32 attached;
-	/* Number of the plan in force. */
-	u32 applied;
-} state SEC(".data.state");
-
 #include "plan_change.h"
 
 struct lx_arrival {

@@ -12,6 +12,8 @@
 #ifndef LAXITY_QDISC_PLAN_CHANGE_H
 #define LAXITY_QDISC_PLAN_CHANGE_H
 
+#include "state.h"
+
 #define LX_PLANS 4
 #define LX_COUNTS_WORDS (sizeof(struct lx_counts) / sizeof(u64))
 

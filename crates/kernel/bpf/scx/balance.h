@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Load balancing of best-effort tasks: an idle CPU steals at once, a busy one periodically if the
- * task would get a larger share. Reserved tasks stay. Part of laxity_cpu.bpf.c.
+ * task would get a larger share. Reserved tasks stay.
  */
 #ifndef LAXITY_SCX_BALANCE_H
 #define LAXITY_SCX_BALANCE_H
+
+#include "migrate.h"
 
 /* Maximum number of servers to scan per CPU. */
 #define LX_BALANCE_SCAN 32

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Detection of tasks that blocked without a call of a program (cpu_run.h). Part of
- * laxity_cpu.bpf.c.
+ * Detection of tasks that blocked without a call of a program (cpu_run.h).
  */
 #ifndef LAXITY_SCX_BLOCKED_H
 #define LAXITY_SCX_BLOCKED_H
+
+#include "migrate.h"
 
 /* Requires the lock. Charges a task that is not running up to the kernel's total of its
  * execution. */

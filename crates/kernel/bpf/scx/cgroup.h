@@ -2,11 +2,13 @@
 /*
  * Weights of cgroups. A task's weight is that of its nice value, times the weight of each of its
  * cgroups over the default of 100. So weights determine how tasks of different cgroups divide a
- * CPU, not cgroups as a whole: a cgroup with twice the tasks gets twice as much. Part of
- * laxity_cpu.bpf.c.
+ * CPU, not cgroups as a whole: a cgroup with twice the tasks gets twice as much.
  */
 #ifndef LAXITY_SCX_CGROUP_H
 #define LAXITY_SCX_CGROUP_H
+
+#include "accounting.h"
+#include "decide.h"
 
 /* Deeper levels are ignored. */
 #define LX_MAX_CGROUP_DEPTH 16

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Requests of the loader: reserve, release, report, change of policy. Part of laxity_cpu.bpf.c.
+ * Requests of the loader: reserve, release, report, change of policy.
  */
 #ifndef LAXITY_SCX_CONTROL_H
 #define LAXITY_SCX_CONTROL_H
+
+#include <laxity/policy_change.h>
+
+#include "decide.h"
+#include "migrate.h"
 
 /* Tolerance for shares that are rounded up one by one. */
 #define LX_SHARE_ROUNDING 4096

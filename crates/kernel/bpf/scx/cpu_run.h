@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Per-CPU run state: the current task, and preempted tasks parked on the local DSQ, which the
- * kernel resumes without calling a program. Part of laxity_cpu.bpf.c.
+ * kernel resumes without calling a program.
  *
  * The `running` and `stopping` hooks would cost two programs per switch and add little: `dispatch`
  * reports the task that stopped, `enqueue` the task that was preempted, and the kernel accounts
@@ -20,51 +20,8 @@
 #ifndef LAXITY_SCX_CPU_RUN_H
 #define LAXITY_SCX_CPU_RUN_H
 
-/* task_addr is cleared before the task_struct is freed. */
-LX_INLINE const struct task_struct *lx_task_struct(const struct lx_task *t)
-{
-	return bpf_rdonly_cast((const void *)t->task_addr,
-			       bpf_core_type_id_kernel(struct task_struct));
-}
-
-/* Whether the kernel has the task on a run queue. */
-LX_INLINE int lx_is_runnable(u32 slot)
-{
-	const struct lx_task *t = lx_task_at(slot);
-
-	return t && t->task_addr && lx_task_struct(t)->scx.flags & SCX_TASK_QUEUED;
-}
-
-/* Execution of a task that is not running and has not been charged yet. */
-LX_INLINE u64 lx_uncharged(struct lx_task *t, u64 executed)
-{
-	u64 ran = executed - lx_min(t->charged_runtime, executed);
-
-	t->charged_runtime = executed;
-	return ran;
-}
-
-/* Execution of the current task that has not been charged yet; marks it as charged. */
-LX_GLOBAL_FN u64 lx_current_runtime(struct lx_cpu *c __arg_nonnull, u64 now)
-{
-	struct lx_task *t = lx_task_at(c->current);
-	const struct task_struct *p;
-	u64 executed, since, ran;
-
-	if (machine.has_run_hooks)
-		return now - c->current_since;
-	if (!t || !t->task_addr)
-		return 0;
-	p = lx_task_struct(t);
-	since = READ_ONCE(p->se.exec_start);
-	executed = p->se.sum_exec_runtime;
-	/* Another CPU may read while the kernel updates both fields. */
-	if (p->on_cpu && READ_ONCE(p->se.exec_start) == since)
-		executed += now - lx_min(now, since + c->clock_offset);
-	ran = executed - lx_min(t->charged_runtime, executed);
-	t->charged_runtime += ran;
-	return ran;
-}
+#include "record.h"
+#include "task.h"
 
 /* Makes a task the current one. */
 LX_INLINE void lx_set_current(struct lx_cpu *c, u64 now, u32 slot)

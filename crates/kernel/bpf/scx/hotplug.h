@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * CPU hotplug. Part of laxity_cpu.bpf.c.
+ * CPU hotplug.
  *
  * A CPU that goes offline first leaves the active mask, and the kernel waits until all CPUs see
  * that. Later it stops calling `dispatch` there, and waits until the run queue is empty. So from
@@ -12,6 +12,9 @@
  */
 #ifndef LAXITY_SCX_HOTPLUG_H
 #define LAXITY_SCX_HOTPLUG_H
+
+#include "migrate.h"
+#include "timer.h"
 
 /* Slots to scan per call: one call may dispatch as many tasks, and one more. */
 #define LX_EVACUATION_BATCH 16

@@ -10,32 +10,6 @@
  * that an idle CPU or a request may move a waiting task to other servers; so code that looks up a
  * task's CPU checks it again under the lock (lx_lock_home).
  */
-#include "kernel.h"
-
-#include <laxity/server.h>
-
-#define LX_MAX_TASKS 16384
-/* Upper bound that the kernel's tick enforces; the timer ends budgets. */
-#define LX_SLICE_NS 100000000ULL
-/* Slice of a task that runs without being charged. */
-#define LX_UNCHARGED_SLICE_NS (LX_SLICE_NS / 100)
-/* Maximum number of picks per `dispatch`, if picked tasks are gone or tasks were stolen. */
-#define LX_MAX_RETRIES 8
-
-/* By slot, parallel to `tasks`. */
-struct lx_member members[LX_MAX_TASKS] SEC(".bss.members");
-
-LX_INLINE struct lx_member *lx_member(u32 task)
-{
-	return lx_at(members, task);
-}
-
-#include <laxity/servers.h>
-
-#include "state.h"
-#include "reservations.h"
-#include "migrate.h"
-#include "blocked.h"
 #include "timer_callback.h"
 #include "balance.h"
 #include "hotplug.h"

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Moves tasks between servers: to another CPU, into or out of a reservation, and out of the
- * scheduler. Part of laxity_cpu.bpf.c.
+ * scheduler.
  */
 #ifndef LAXITY_SCX_MIGRATE_H
 #define LAXITY_SCX_MIGRATE_H
+
+#include "accounting.h"
+#include "cpu_run.h"
+#include "dispatch.h"
+#include "reservations.h"
 
 /* Returns true if a task cannot leave its CPU now. With preemptible RCU the kernel disables
  * migration of the task in whose context a program runs, in the same counter; that count is

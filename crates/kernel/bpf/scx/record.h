@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Optional trace of events and decisions, for display and for a replay against the policy in user
- * space. Costs one comparison per event while disabled. Part of laxity_cpu.bpf.c.
+ * space. Costs one comparison per event while disabled.
  */
 #ifndef LAXITY_SCX_RECORD_H
 #define LAXITY_SCX_RECORD_H
+
+#include "state.h"
 
 /* As in laxity_kernel::cpu::record. The comments give `a` and `b`, and `slot` if it is not a
  * task. */

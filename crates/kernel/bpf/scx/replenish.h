@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Budgets that are replenished at once: one timer for several of them. Part of laxity_cpu.bpf.c.
+ * Budgets that are replenished at once: one timer for several of them.
  */
 #ifndef LAXITY_SCX_REPLENISH_H
 #define LAXITY_SCX_REPLENISH_H
+
+#include "record.h"
 
 /* Maximum number of budgets per timer. */
 #define LX_MAX_COALESCED 16

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Reservations: servers to which requests assign tasks, and which end with their last task. Part of
- * laxity_cpu.bpf.c.
+ * Reservations: servers to which requests assign tasks, and which end with their last task.
  */
 #ifndef LAXITY_SCX_RESERVATIONS_H
 #define LAXITY_SCX_RESERVATIONS_H
+
+#include "accounting.h"
 
 #define LX_MAX_RESERVATIONS 256
 /* Tasks of a reservation take turns, one budget each, so a CPU-bound task of n waits for n periods.

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * The `running` and `stopping` hooks, for kernels whose accounting of execution is not reliable
- * (cpu_run.h). Part of laxity_cpu.bpf.c.
+ * (cpu_run.h).
  */
 #ifndef LAXITY_SCX_RUN_HOOKS_H
 #define LAXITY_SCX_RUN_HOOKS_H
+
+#include "decide.h"
+#include "migrate.h"
 
 /* Common case: the picked task starts, and no decision is necessary. */
 LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)

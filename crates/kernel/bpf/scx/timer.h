@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Per-CPU timers for the end of budgets and for releases, and the handling of delayed timer
- * interrupts. Part of laxity_cpu.bpf.c.
+ * interrupts.
  */
 #ifndef LAXITY_SCX_TIMER_H
 #define LAXITY_SCX_TIMER_H
+
+#include "state.h"
 
 /* Minimum delay of a timer, in ns. */
 #define LX_MIN_DELAY_NS 1000

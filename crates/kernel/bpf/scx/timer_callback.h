@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Callback of the CPU timers. Part of laxity_cpu.bpf.c.
+ * Callback of the CPU timers.
  */
 #ifndef LAXITY_SCX_TIMER_CALLBACK_H
 #define LAXITY_SCX_TIMER_CALLBACK_H
+
+#include "blocked.h"
+#include "decide.h"
 
 /* Polling interval while a higher class has the CPU, in ns. */
 #define LX_HIGHER_CLASS_POLL_NS 50000

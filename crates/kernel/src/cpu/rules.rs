@@ -1,4 +1,4 @@
-//! The rules of a policy as `struct lxc_policy_params` of `bpf/include/laxity/servers.h`.
+//! The rules of a policy as `struct lxc_policy_params` of `bpf/include/laxity/servers_state.h`.
 
 use std::fmt;
 

@@ -33,7 +33,7 @@ static void promises_move_back(u64 now, u64 excess);
 #define LX_TEST_RELEASES_ADVANCED(now) promises_advance(now)
 #define LX_TEST_DEADLINES_REANCHORED(now, excess) promises_move_back(now, excess)
 
-#include <laxity/servers.h>
+#include <laxity/policy_change.h>
 
 /* A share of the CPU in units of 2^-56, and work in units of 2^-56 ns. */
 typedef unsigned __int128 fine;

@@ -18,18 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <laxity/server.h>
+#include "promises.h"
 
 #define TASKS 32
 
-static struct lx_member members[TASKS];
-
-LX_INLINE struct lx_member *lx_member(u32 task)
-{
-	return lx_at(members, task);
-}
-
-#include "promises.h"
+struct lx_member members[LX_MAX_TASKS];
 
 static struct lx_servers servers;
 

@@ -5,6 +5,8 @@
 #ifndef LAXITY_ADMIT_H
 #define LAXITY_ADMIT_H
 
+#include "release.h"
+
 /* Returns true if a reservation has pending work. */
 LX_GLOBAL_FN u32 lx_reservation_pending(struct lx_servers *q __arg_nonnull)
 {

@@ -7,6 +7,8 @@
 #ifndef LAXITY_BERATE_H
 #define LAXITY_BERATE_H
 
+#include "reclaim.h"
+
 /* Bit that sorts BeRate keys behind all deadlines of reservations. */
 #define LX_RATE_BASED_KEY (1ULL << 63)
 

@@ -6,10 +6,7 @@
 #ifndef LAXITY_HEAP_H
 #define LAXITY_HEAP_H
 
-#include "u128.h"
-
-/* Servers per CPU. */
-#define LX_MAX_SERVERS 2048
+#include "tasks.h"
 
 struct lx_node {
 	u64 key;

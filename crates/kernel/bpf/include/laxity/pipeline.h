@@ -2,11 +2,6 @@
 /*
  * From arrival to departure: police, order best effort, assign deadlines, serve by EDF. Decides
  * packet by packet as Pipeline in crates/link/src/pipeline.rs.
- *
- * The including file provides the memory (queue.h) and
- *
- *   LX_POLICY                          the policy, preferably a constant
- *   void lx_drop(ctx, slot, reason)    drops a waiting packet
  */
 #ifndef LAXITY_PIPELINE_H
 #define LAXITY_PIPELINE_H
@@ -15,6 +10,15 @@
 #include "fair.h"
 #include "history.h"
 #include "slack.h"
+
+/* The policy; programs define it before they include this header, preferably as a constant. */
+#ifndef LX_POLICY
+extern u32 lx_policy;
+#define LX_POLICY lx_policy
+#endif
+
+/* Drops a waiting packet. Defined by the program. */
+LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
 
 enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };

@@ -5,6 +5,8 @@
 #ifndef LAXITY_POLICY_CHANGE_H
 #define LAXITY_POLICY_CHANGE_H
 
+#include "servers.h"
+
 /* Restarts a best-effort server with a new budget and deadline; its learnt average stays. */
 LX_GLOBAL_FN u32 lx_server_restart(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 {

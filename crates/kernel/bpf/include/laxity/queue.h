@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * FIFO queues as linked lists of slots, so that a packet moves between queues without a copy. The
- * including file owns the memory, and defines before it includes this header
- *
- *   struct lx_slot *lx_slot(u32 i)     slot i, or NULL beyond the last
+ * FIFO queues as linked lists of slots, so that a packet moves between queues without a copy.
  */
 #ifndef LAXITY_QUEUE_H
 #define LAXITY_QUEUE_H
 
 #include "slot.h"
+
+/* Slot i, or NULL beyond the last one. Defined by the program, which owns the memory. */
+LX_INLINE struct lx_slot *lx_slot(u32 i);
 
 /* Oldest and newest slot; the queue is empty if `head` is LX_NONE. */
 struct lx_queue {

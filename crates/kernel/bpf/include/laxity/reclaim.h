@@ -5,6 +5,8 @@
 #ifndef LAXITY_RECLAIM_H
 #define LAXITY_RECLAIM_H
 
+#include "servers_state.h"
+
 /* Schedules the reclaiming of a server's share, or cancels it. Servers that block and wake often
  * would enter and leave the heap each time; so an entry stays at its first time, and lx_reclaim_due
  * compares it with `reclaim_at`. */

@@ -6,7 +6,8 @@
 #ifndef LAXITY_SERVER_H
 #define LAXITY_SERVER_H
 
-#include "heap.h"
+#include "tasks.h"
+#include "u128.h"
 
 enum lx_state {
 	/* The slot is free. */
@@ -76,19 +77,6 @@ struct lx_server {
 	/* BeRate only: no deadline has been assigned yet. */
 	u32 is_new;
 };
-
-/* A task and its position in its server's list of runnable members. */
-struct lx_member {
-	/* LX_NONE if the task has no server. */
-	u32 server;
-	u32 runnable;
-	u32 next;
-	/* For load balancing: the task must stay on this CPU. */
-	u32 pinned;
-};
-
-/* Defined by the file that includes this header. */
-LX_INLINE struct lx_member *lx_member(u32 task);
 
 LX_INLINE void lx_member_append(struct lx_server *s, u32 task)
 {

@@ -5,6 +5,11 @@
 
 #include "types.h"
 
+/* Type of `packet`; programs define it before they include a header. */
+#ifndef LX_PACKET
+#define LX_PACKET u64
+#endif
+
 struct lx_slot {
 	/* The kernel's packet, or the number of a packet in tests. */
 	LX_PACKET packet;

@@ -5,6 +5,8 @@
 #ifndef LAXITY_TRANSITION_H
 #define LAXITY_TRANSITION_H
 
+#include "berate.h"
+
 struct lx_freed {
 	/* Time at which all freed bandwidth is available, and the part available now. */
 	u64 free_at;
