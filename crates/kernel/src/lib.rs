@@ -13,6 +13,7 @@ pub mod cpu;
 #[cfg(feature = "kernel")]
 mod file_system;
 mod image;
+mod layout;
 pub mod plan;
 #[cfg(feature = "kernel")]
 pub mod qdisc;

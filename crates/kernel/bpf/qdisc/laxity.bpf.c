@@ -7,6 +7,7 @@
  * parameters need no lookup and other users cannot change them. `init` refuses any other interface.
  */
 #include "headers.h"
+#include "intf.h"
 #include "plan_change.h"
 
 struct lx_arrival {

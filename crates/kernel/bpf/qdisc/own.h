@@ -11,7 +11,7 @@
 #define LX_POLICY own.policy
 
 /* The verifier removes the code of other policies. */
-const volatile struct {
+struct lx_own {
 	u32 policy;
 	/* The interface of this copy: network namespace, index, and the qdisc's handle. */
 	u32 net;
@@ -19,6 +19,8 @@ const volatile struct {
 	u32 handle;
 	/* Maximum number of waiting packets under any plan. */
 	u32 slots;
-} own SEC(".rodata.own");
+};
+
+const volatile struct lx_own own SEC(".rodata.own");
 
 #endif

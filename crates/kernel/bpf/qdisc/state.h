@@ -51,10 +51,12 @@ struct {
 } link SEC(".data.link");
 
 /* Read by the loader. */
-struct {
+struct lx_link_state {
 	u32 attached;
 	/* Number of the plan in force. */
 	u32 applied;
-} state SEC(".data.state");
+};
+
+struct lx_link_state state SEC(".data.state");
 
 #endif

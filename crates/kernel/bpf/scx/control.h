@@ -55,25 +55,6 @@ LX_INLINE u32 lx_pid_for_caller(u32 pid)
 	return its.space == own.space ? its.nr : 0;
 }
 
-struct lx_request {
-	u64 budget;
-	u64 period;
-	/* Result: time until the reservation is in force, in ns, when best effort has given up its
-	 * lead. */
-	u64 delay;
-	u32 pid;
-	u32 cpu;
-	u32 inherit;
-	u32 owner;
-	/* Result: reservation of the task, counted from one; zero for none. */
-	u32 number;
-	/* Result: zero or an error number. */
-	u32 error;
-	/* The reservation may begin later if it cannot begin at once. */
-	u32 deferrable;
-	u32 padding;
-};
-
 /* Requires the lock. Parked tasks must not resume without a decision; makes the CPU reschedule. */
 LX_INLINE void lx_drain_local(struct lx_cpu *c)
 {
@@ -269,30 +250,6 @@ int laxity_find(struct lx_request *q)
 	return 0;
 }
 
-struct lx_report {
-	/* Arguments: a CPU, or a reservation counted from one. */
-	u32 cpu;
-	u32 reservation;
-	/* Results for the CPU. */
-	u64 reserved_bw;
-	u64 total_weight;
-	u64 servers;
-	u64 switches;
-	u64 steals;
-	u64 overrun;
-	u64 late_release;
-	/* Results for the reservation. The last two describe all past and present reservations of
-	 * the CPU if none is given. */
-	u64 members;
-	u64 deadline_misses;
-	u64 max_lateness_ns;
-	/* Argument, set to 0 when done: resets the maxima. Takes no lock, so events at the same
-	 * time may be lost. */
-	u64 reset;
-	/* Result for the reservation: its first task, in the caller's PID namespace. */
-	u64 pid;
-};
-
 SEC("syscall")
 int laxity_report(struct lx_report *q)
 {
@@ -332,14 +289,6 @@ int laxity_report(struct lx_report *q)
 	return 0;
 }
 
-struct lxc_policy_change {
-	struct lxc_policy_params rules;
-	u64 best_effort_bw_min;
-	u32 policy;
-	/* Result: number of CPUs changed. */
-	u32 changed;
-};
-
 LX_INLINE u32 lx_change_cpu(u32 cpu)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
@@ -374,18 +323,6 @@ int laxity_change(struct lxc_policy_change *q)
 	}
 	return 0;
 }
-
-struct lx_task_report {
-	/* Argument. */
-	u32 slot;
-	/* Result: slots ever used. */
-	u32 slots;
-	/* Result: zero if nothing is inferred for the task, or if it has slept for long. */
-	u32 pid;
-	u32 cpu;
-	u64 budget;
-	u64 period;
-};
 
 /* Budget and period that were inferred for a best-effort task. */
 SEC("syscall")

@@ -5,18 +5,10 @@
 #ifndef LAXITY_SCX_LOCK_H
 #define LAXITY_SCX_LOCK_H
 
+#include "intf.h"
 #include "kernel.h"
 
-struct {
-	/* Tasks without a slot, reserved tasks that ran on another CPU than their reservation's,
-	 * picked tasks that could not be dispatched, failed acquisitions of locks. */
-	u64 unaccounted;
-	u64 elsewhere;
-	u64 absent;
-	u64 unlocked;
-	/* Longest wait for a lock, in ns. */
-	u64 waited;
-} totals SEC(".data.totals");
+struct lx_totals totals SEC(".data.totals");
 
 /*
  * A spin lock of our own, since programs must not call global functions while they hold a

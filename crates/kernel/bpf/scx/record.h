@@ -8,47 +8,7 @@
 
 #include "state.h"
 
-/* As in laxity_kernel::cpu::record. The comments give `a` and `b`, and `slot` if it is not a
- * task. */
-enum lx_event_kind {
-	/* A task gets a server of its own: weight, learnt average. */
-	LX_JOINED,
-	/* A task joins the server of a reservation: number. */
-	LX_BOUND,
-	/* A reservation gets a server without members: slot = number, budget, period. */
-	LX_RESERVED,
-	LX_LEFT,
-	/* New weight. */
-	LX_WEIGHED,
-	LX_WOKE,
-	LX_BLOCKED_NOW,
-	/* Execution time. */
-	LX_RAN,
-	LX_TIMER,
-	/* A task or LX_NONE was picked: remaining budget, deadline. */
-	LX_CHOSEN,
-	/* A best-effort or reserved task started: budget, period. */
-	LX_STARTED,
-	LX_STARTED_RESERVED,
-	LX_STOPPED,
-};
-
-struct lx_event {
-	u64 at;
-	u32 what;
-	u32 cpu;
-	u32 slot;
-	u32 pid;
-	u64 a;
-	u64 b;
-};
-
-struct {
-	/* End of the recording, so that it ends if the reader dies. */
-	u64 until;
-	/* Events dropped for lack of space. */
-	u64 lost;
-} recording SEC(".data.recording");
+struct lx_recording recording SEC(".data.recording");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

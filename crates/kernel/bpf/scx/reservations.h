@@ -7,28 +7,12 @@
 
 #include "accounting.h"
 
-#define LX_MAX_RESERVATIONS 256
 /* Tasks of a reservation take turns, one budget each, so a CPU-bound task of n waits for n periods.
  * sched_ext ejects a scheduler that lets a task wait for 30 s; this bound, in ns, limits the number
  * of tasks. */
 #define LX_MAX_ROTATION_NS 20000000000ULL
 /* Value of `pending` for a task that leaves its reservation. */
 #define LX_PENDING_RELEASE (~0U)
-
-struct lx_reservation {
-	u64 budget;
-	u64 period;
-	u32 cpu;
-	/* Server on that CPU. Tasks that are moving to it count as members. */
-	u32 server;
-	u32 in_use;
-	/* Children of its tasks join it. */
-	u32 inherit;
-	/* First task, for display. */
-	u32 pid;
-	/* User whose quota it counts against. */
-	u32 owner;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -6,34 +6,13 @@
 #define LAXITY_SCX_STATE_H
 
 #include <laxity/servers.h>
+#include "intf.h"
 #include "limits.h"
 #include "lock.h"
 
-/* Written by the loader. */
-struct {
-	struct lxc_policy_params rules;
-	/* Share of each CPU that reservations leave to best effort. */
-	u64 best_effort_bw_min;
-	/* Address of __cpu_active_mask; zero if the kernel does not export it. */
-	u64 cpu_active_mask;
-	/* Index in the loader's list of policies. */
-	u32 policy;
-	u32 padding;
-} setup SEC(".data.setup");
-
-/* Constants of this machine. The verifier removes code that they make unreachable. */
-const volatile struct {
-	u32 cpus;
-	/* Whether the `running` and `stopping` hooks are loaded (cpu_run.h). */
-	u32 has_run_hooks;
-} machine SEC(".rodata.machine");
-
-/* Why the kernel ended the scheduler. */
-struct {
-	u64 kind;
-	char reason[64];
-	char message[256];
-} ended SEC(".data.ended");
+struct lx_setup setup SEC(".data.setup");
+const volatile struct lx_machine machine SEC(".rodata.machine");
+struct lx_ended ended SEC(".data.ended");
 
 /* Arguments and result of the last call of lx_coalesced_length. */
 struct lx_coalesced {
