@@ -1,5 +1,7 @@
-//! Compiles the BPF programs for the feature `kernel`.
+//! Compiles the BPF programs for the feature `kernel`, and writes down the layout of the structures that
+//! they share with the loader.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
@@ -10,19 +12,68 @@ const SOURCES: [(&str, &str); 3] = [
     ("bpf/scx/bare.bpf.c", "bare.bpf.o"),
 ];
 
+/// The lists of structures and constants, and the modules that are made of them.
+const INTERFACES: [(&str, &str); 2] = [("bpf/qdisc/intf.h", "link"), ("bpf/scx/intf.h", "cpu")];
+
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
     println!("cargo::rerun-if-env-changed=LAXITY_CLANG");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let layout = INTERFACES.iter().map(|(source, module)| layout(source, module));
+    let written = layout
+        .collect::<Result<String, String>>()
+        .and_then(|text| std::fs::write(out.join("layout.rs"), text).map_err(|e| e.to_string()));
+    if let Err(error) = written {
+        eprintln!("the layout of structures cannot be written down: {error}");
+        exit(1);
+    }
     if std::env::var_os("CARGO_FEATURE_KERNEL").is_none() {
         return;
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     for (source, object) in SOURCES {
         if let Err(error) = compile(source, &out.join(object)) {
             eprintln!("the BPF programs do not compile: {source}: {error}");
             exit(1);
         }
     }
+}
+
+/// A module with the numbers of a list, which the compiler of the programs checks there.
+fn layout(source: &str, module: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(source).map_err(|e| format!("{source}: {e}"))?;
+    let mut lines = format!("pub(crate) mod {module} {{\n    use super::Field;\n");
+    let mut structs: Vec<(&str, String)> = Vec::new();
+    for line in text.lines() {
+        let Some((kind, rest)) = line.split_once('(') else { continue };
+        let words: Vec<&str> = rest.trim_end_matches(");").split(", ").collect();
+        let (name, line) = match (kind, &words[..]) {
+            ("LX_FIELD", [name, field, at, bytes]) => {
+                let field = field.to_uppercase();
+                let value = format!("Field {{ at: {at}, bytes: {bytes} }}");
+                (*name, format!("        pub(crate) const {field}: Field = {value};\n"))
+            }
+            ("LX_SIZE", [name, bytes]) => {
+                (*name, format!("        pub(crate) const SIZEOF: usize = {bytes};\n"))
+            }
+            ("LX_VALUE", [name, value]) => {
+                let _ = writeln!(lines, "    pub(crate) const {name}: u64 = {value};");
+                continue;
+            }
+            ("LX_FIELD" | "LX_SIZE" | "LX_VALUE", _) => return Err(format!("{source}: {line}")),
+            _ => continue,
+        };
+        match structs.last_mut().filter(|(last, _)| *last == name) {
+            Some((_, lines)) => *lines += &line,
+            None => structs.push((name, line)),
+        }
+    }
+    for (name, fields) in structs {
+        let _ = writeln!(
+            lines,
+            "    pub(crate) mod {name} {{\n        use super::Field;\n{fields}    }}"
+        );
+    }
+    Ok(lines + "}\n")
 }
 
 fn compile(source: &str, out: &Path) -> Result<(), String> {

@@ -144,8 +144,8 @@ impl Broker {
             period_ns: found.held.reservation.period.0,
             inherit: found.inherited,
             tasks: found.tasks,
-            late: found.late,
-            latest_ns: found.latest,
+            late: found.deadline_misses,
+            latest_ns: found.max_lateness_ns,
         });
         Ok(Answer::State(State { reservation, share: self.rules.of(&table, peer.user) }))
     }

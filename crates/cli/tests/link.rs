@@ -97,9 +97,9 @@ mod live {
     /// received, none is late, none is dropped.
     ///
     /// Fails when a change leaves something behind: tried without `buffer.used` in
-    /// `lx_take_along`, which then loses 1606 of 8918 packets to limits that are not reached; when
+    /// `lx_requeue_best_effort`, which then loses 1606 of 8918 packets to limits that are not reached; when
     /// the new plan begins behind a packet of the old one, tried without `link.clock.free` in
-    /// `lx_take_over`: 14 of 200 voice packets are then late.
+    /// `lx_apply_plan_change`: 14 of 200 voice packets are then late.
     #[test]
     fn link_changes_lose_no_packet() {
         if !available() {
@@ -162,7 +162,7 @@ mod live {
     /// A connection of iperf3 beside voice and video: these lose nothing and are in time, it has
     /// most of what they leave.
     ///
-    /// Fails when best effort goes first, tried with `lx_best_effort_goes` always true: what comes
+    /// Fails when best effort goes first, tried with `lx_serves_best_effort` always true: what comes
     /// of voice is then 4 s old; when part of the link is left unused, tried with a clock that is
     /// three tenths slow: 4.1 Mbit/s, and most packets late.
     #[test]
@@ -266,7 +266,7 @@ mod live {
     /// What docs/router.md, docs/robot.md and docs/studio.md promise: every packet of every
     /// real-time flow arrives in time, beside a connection that has always something to send.
     ///
-    /// Fails when best effort goes first whatever is due, tried with `lx_best_effort_goes` always 1:
+    /// Fails when best effort goes first whatever is due, tried with `lx_serves_best_effort` always 1:
     /// of 143 voice packets of the router none arrives in the time of the test.
     #[test]
     fn link_keeps_what_the_pages_promise() {

@@ -52,7 +52,7 @@ fn steady() -> Result<(), command::Failure> {
     watch.status()?;
     let mut lines = std::io::stdin().lines();
     lines.next();
-    watch.count_anew()?;
+    watch.reset_worst_cases()?;
     lines.next();
     for cpu in watch.status()?.cpus {
         println!("steady overrun_ns {} late_release_ns {}", cpu.overrun, cpu.late_release);
@@ -109,11 +109,11 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                     c.load,
                     c.servers,
                     c.switches,
-                    c.taken,
+                    c.steals,
                     c.overrun,
                     c.late_release,
-                    c.late,
-                    c.latest
+                    c.deadline_misses,
+                    c.max_lateness_ns
                 );
             }
             for r in &status.reservations {
@@ -123,8 +123,8 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                     r.held.cpu,
                     r.held.reservation,
                     r.tasks,
-                    r.late,
-                    r.latest
+                    r.deadline_misses,
+                    r.max_lateness_ns
                 );
             }
             for t in &status.inferred {
@@ -137,7 +137,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 );
             }
         }
-        ["count-anew"] => cpu::Watch::default().count_anew()?,
+        ["count-anew"] => cpu::Watch::default().reset_worst_cases()?,
         ["steady"] => steady()?,
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {

@@ -47,7 +47,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                     "{name} packets {} late {} dropped {} demoted {} mean_us {} p99_us {} max_us {} \
                      demoted_max_us {}",
                     n.packets,
-                    n.late,
+                    n.deadline_misses,
                     n.all_dropped(),
                     n.demoted,
                     mean / 1000,

@@ -2,14 +2,15 @@
 
 use laxity_link::buffer::DropReason;
 
-/// Buckets of delay, `LX_DELAYS`.
-const DELAYS: usize = 128;
-/// `LX_DELAY_SHIFT`.
-const SHIFT: u32 = 10;
+use crate::layout::Field;
+use crate::layout::link::{LX_DELAY_SHIFT, LX_REASONS, lx_counts};
+
+const SHIFT: u32 = LX_DELAY_SHIFT as u32;
 /// Reasons of [`DropReason`], and `flushed`.
 const REASONS: usize = DropReason::ALL.len() + 1;
+const _: () = assert!(REASONS as u64 == LX_REASONS);
 /// Bytes of `struct lx_counts`.
-pub const SIZE: usize = (8 + REASONS + DELAYS) * 8;
+pub const SIZE: usize = lx_counts::SIZEOF;
 
 /// Counts of one flow or class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Counts {
     /// Sent, in bytes of length.
     pub bytes: u64,
     /// Real-time packets whose transmission ended after their deadline.
-    pub late: u64,
+    pub deadline_misses: u64,
     /// Of the packets sent, real-time ones beyond their envelope that travelled as best effort.
     pub demoted: u64,
     /// Sum of the delays of all but these, from arrival to the end of transmission, in ns.
@@ -43,20 +44,23 @@ impl Counts {
     /// Reads `struct lx_counts`; `None` when the bytes are too few.
     pub fn read(bytes: &[u8]) -> Option<Counts> {
         let bytes = bytes.get(..SIZE)?;
-        let mut words = bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_ne_bytes));
-        let mut next = || words.next().unwrap_or(0);
+        let words = |field: Field| {
+            let words = field.of(bytes).chunks_exact(8);
+            words.map(|w| w.try_into().map_or(0, u64::from_ne_bytes)).collect::<Vec<u64>>()
+        };
+        let dropped = words(lx_counts::DROPPED);
         Some(Counts {
-            packets: next(),
-            bytes: next(),
-            late: next(),
-            demoted: next(),
-            delay_sum: next(),
-            delay_max: next(),
-            demoted_sum: next(),
-            demoted_max: next(),
-            dropped: std::array::from_fn(|_| next()),
-            flushed: next(),
-            delays: (0..DELAYS).map(|_| next()).collect(),
+            packets: lx_counts::PACKETS.u64(bytes),
+            bytes: lx_counts::BYTES.u64(bytes),
+            deadline_misses: lx_counts::DEADLINE_MISSES.u64(bytes),
+            demoted: lx_counts::DEMOTED.u64(bytes),
+            delay_sum: lx_counts::DELAY_SUM.u64(bytes),
+            delay_max: lx_counts::DELAY_MAX.u64(bytes),
+            demoted_sum: lx_counts::DEMOTED_SUM.u64(bytes),
+            demoted_max: lx_counts::DEMOTED_MAX.u64(bytes),
+            dropped: std::array::from_fn(|i| dropped[i]),
+            flushed: dropped[REASONS - 1],
+            delays: words(lx_counts::DELAY),
         })
     }
 
@@ -94,11 +98,12 @@ fn upper(bucket: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::link::LX_DELAY_BUCKETS;
 
     #[test]
     fn buckets_adjoin_and_are_at_most_a_quarter_wide() {
         let mut below = 0;
-        for bucket in 0..DELAYS {
+        for bucket in 0..LX_DELAY_BUCKETS as usize {
             let bound = upper(bucket) + 1;
             assert!(bound > below && (bucket < 4 || (bound - below) * 4 <= below.max(1)));
             below = bound;

@@ -1,7 +1,7 @@
 //! The bytes of C structures: integers one after the other, each at a multiple of its size.
 //!
-//! `bpf/include/laxity` orders fields so that there are no gaps; the loader compares the length
-//! with that of the map, and the test of equality reads every field.
+//! `bpf/include/laxity` orders fields so that there are no gaps. Where fields begin is compared with
+//! `bpf/qdisc/intf.h`, and the test of equality reads every field.
 
 /// A structure being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,11 @@ impl Image {
         debug_assert!(self.0.len() <= end);
         self.0.resize(end, 0);
         self
+    }
+
+    /// Bytes so far.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     fn put(&mut self, x: &[u8]) -> &mut Image {

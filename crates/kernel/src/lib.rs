@@ -14,6 +14,7 @@ pub mod cpu;
 #[cfg(feature = "kernel")]
 mod file_system;
 mod image;
+mod layout;
 pub mod plan;
 #[cfg(feature = "kernel")]
 pub mod qdisc;

@@ -1,8 +1,8 @@
-//! Why frames that nobody declares are late more often live than in the simulated experiments: beside them run
-//! threads of the kernel and the shell, each of which counts in the load for a second after it ran.
+//! Frames of undeclared tasks are late more often live than in the simulated experiments, because threads
+//! of the kernel and the shell run beside them, and each counts in the load for a second after it ran.
 //!
-//! Here experiment 1 of the paper on BeRate is played under the policy that the kernel runs; `replay.rs` plays one
-//! again that was recorded in the virtual machine.
+//! This test simulates experiment 1 of the BeRate paper under the policy that the kernel runs; `replay.rs`
+//! replays one that was recorded in the virtual machine.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::TaskId;
@@ -46,7 +46,7 @@ fn late_beside(count: usize) -> u32 {
 /// Fails when tasks that sleep for less than a second do not count: tried with a `LAPSE` of 10 ms, which
 /// gives 26, 27 and 28.
 #[test]
-fn tasks_that_hardly_compute_make_frames_late() {
+fn nearly_idle_tasks_make_frames_late() {
     let late = [0, 1, 5].map(late_beside);
     eprintln!("late beside 0, 1, 5: {late:?}");
     assert!((20..=35).contains(&late[0]), "{late:?}");

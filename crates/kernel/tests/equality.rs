@@ -18,7 +18,7 @@ use laxity_link::{LinkPolicy, Packet, Wire};
 use random::Random;
 use support::Step;
 
-/// As `LX_REMEMBERED`.
+/// As `LX_HISTORY_PACKETS`.
 const REMEMBERED: usize = 1024;
 
 fn bucket(burst: u64, rate: u64) -> Bucket {
@@ -371,7 +371,7 @@ fn slack_keeps_deadlines_on_small_links() {
 /// instead of from when one waited, when the credit is not subtracted, when a link that is late
 /// does not catch up.
 #[test]
-fn the_pace_loses_what_the_credit_does_not_cover() {
+fn time_beyond_the_credit_is_lost() {
     let mut random = Random(7);
     let setup = Setup { realtime: Vec::new(), ..small_link(&mut random) };
     let plan = Plan::of_setup(&setup, "background", &[], 2_000_000).expect("a plan");

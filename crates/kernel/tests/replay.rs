@@ -1,6 +1,5 @@
-//! Runs in the virtual machine, asked of the Rust policies again: the same decisions, all of them. And
-//! played again in the simulator, which is told only when tasks come and how long they compute: the same
-//! order.
+//! Recorded runs of the virtual machine, replayed in the Rust policies: all decisions are the same. And
+//! in the simulator, which knows only when tasks wake and how long they compute: the order is the same.
 //!
 //! Built with the feature `kernel` only. Skipped, with the reason, where the virtual machine
 //! cannot be had; `LAXITY_REQUIRE_ALL=1` makes that a failure.
@@ -41,10 +40,10 @@ fn fresh(name: &str) -> Box<dyn Shown> {
     }
 }
 
-/// A task that joins takes a share from those that are there, and they cannot give what was used already: so
-/// beside reservations what the running task has used is told first. Answers how often somebody ran when
-/// another joined.
-fn what_was_used_is_told_before_shares_change(events: &[Event]) -> u32 {
+/// A task that joins takes a share from the others, which cannot give up what they have used. So
+/// beside reservations the current task is charged first. Returns how often a task joined while
+/// another one ran.
+fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
     let (mut runs, mut told, mut joined) = (None, Time::ZERO, 0);
     let mut promised = false;
     for event in events {
@@ -64,15 +63,17 @@ fn what_was_used_is_told_before_shares_change(events: &[Event]) -> u32 {
     joined
 }
 
-/// Whom the scheduler chose in 6 s with tasks that compute, sleep, start others and end, and two
-/// reservations, with what was left of the budget and the deadline to the nanosecond.
+/// The scheduler's decisions in 6 s, with tasks that compute, sleep, fork and end and two
+/// reservations, replayed in the Rust policy: the same tasks, remaining budgets and deadlines to
+/// the nanosecond.
 ///
-/// In the simulator, which knows nothing of that, nearly all turns are in the same order, and nearly all the
-/// time is the same tasks', 90 to 97 % of both; under another policy it is 18 to 60 %. What differs
-/// begins where a switch, the end of a budget or an interrupt takes more or less time than usual: of three
-/// that compute for a millisecond each in turn, two may change places then, and keep them. So the run is
-/// played in parts, each from the policy as the kernel left it.
-fn decides_as_the_kernel_did(name: &str, told: bool) {
+/// In the simulator, which does not know these decisions, nearly all turns have the same order, and
+/// nearly all time goes to the same tasks, 90 to 97 % of both; under another policy it is 18 to 60
+/// %. Differences begin where a switch, the end of a budget or an interrupt takes more or less time
+/// than usual: of three tasks that compute for a millisecond each in turn, two may change places,
+/// and keep them. So the run is simulated in parts, each from the state in which the kernel left
+/// the policy.
+fn kernel_decisions_replay(name: &str, told: bool) {
     if !available() {
         return;
     }
@@ -90,7 +91,7 @@ fn decides_as_the_kernel_did(name: &str, told: bool) {
     assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
     let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
-    let joined = what_was_used_is_told_before_shares_change(&events);
+    let joined = execution_is_charged_before_shares_change(&events);
     eprintln!("{name}: {joined} joined beside another and reservations");
     assert!(joined > 3, "{name}: {joined}");
 
@@ -147,40 +148,40 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
     [0, 1].map(|of| same[of] * 100 / all[of].max(1))
 }
 
-/// Fails when the headers and the Rust policy differ in what recordings reach: tried with `lapse`
-/// twice as long in the headers, and with `lx_begin_anew` left out; and when an event is not
-/// recorded: tried with `LX_TIMER`. Without `lx_takes_share` somebody joins before what was used is told.
-/// Without `grouping.changes` the group's weight does not reach its
-/// task.
+/// Fails when the headers and the Rust policy differ in what recordings reach: tried with
+/// `inactive_after` twice as long in the headers, and without `lx_reset_lag`; and when an event is
+/// not recorded: tried with `LX_TIMER`. Without `lx_wake_takes_share` a task joins before the
+/// current one is charged. Without `grouping.changes` the cgroup's weight does not reach its task.
 #[test]
-fn bebs_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("bebs", false);
+fn kernel_decisions_replay_under_bebs() {
+    kernel_decisions_replay("bebs", false);
 }
 
 #[test]
-fn bebs_credit_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("bebs-credit", false);
+fn kernel_decisions_replay_under_bebs_credit() {
+    kernel_decisions_replay("bebs-credit", false);
 }
 
 #[test]
-fn berate_decides_as_the_kernel_did() {
-    decides_as_the_kernel_did("berate", false);
+fn kernel_decisions_replay_under_berate() {
+    kernel_decisions_replay("berate", false);
 }
 
-/// The same where the kernel tells who starts and who stops, as later ones have to.
+/// The same with the `running` and `stopping` hooks, as newer kernels need them.
 #[test]
-fn what_is_told_makes_no_other_decisions() {
-    decides_as_the_kernel_did("bebs-credit", true);
+fn kernel_decisions_replay_with_run_hooks() {
+    kernel_decisions_replay("bebs-credit", true);
 }
 
-/// Experiment 1 of the paper on BeRate live under `bebs`, and the same in the simulator: as many frames are late.
-/// Without the other tasks, which compute for 2 in a thousand of the time, it is half as many: so it is their
-/// shares.
+/// Experiment 1 of the BeRate paper under `bebs`, live and in the simulator: as many frames are
+/// late. Without the other tasks, which compute for 0.2 % of the time, half as many are late: their
+/// shares are the cause.
 ///
-/// Measured: 49 of 100 live, 47 simulated, 31 without the other tasks. Fails when the simulator plays another
-/// policy: tried with `bebs-credit`, which makes 8 late; and when the other tasks are left out.
+/// Measured: 49 of 100 live, 47 simulated, 31 without the other tasks. Fails when the simulator
+/// runs another policy: tried with `bebs-credit`, which makes 8 late; and when the other tasks are
+/// left out.
 #[test]
-fn other_tasks_are_what_makes_frames_late() {
+fn other_tasks_make_frames_late() {
     if !available() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The C headers of CPUs and the Rust policies decide the same, event by event.
+//! The C headers of the CPU scheduler and the Rust policies decide the same, event by event.
 
 #[path = "support/headers.rs"]
 mod headers;
@@ -326,14 +326,14 @@ fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (
     assert!(seen.iter().all(|n| *n > 100), "too few of some kind were tried: {seen:?}");
 }
 
-/// Random tasks come, wake, run, sleep, change and go: the same budgets, periods, deadlines and
-/// next events after each event, the same choices and their ends.
+/// Random tasks join, wake, run, block, change and leave: the same budgets, periods, deadlines and
+/// next events after each event, the same picks with their ends.
 ///
 /// Fails when a stretched period is not rounded up, a wake-up compares with `<`, a release is a
-/// nanosecond late, a group keeps its first member, equal deadlines are served in reverse, or a
-/// server that leaves is stretched.
+/// nanosecond late, a group does not rotate its members, ties of deadlines are served in reverse,
+/// or a departed server is stretched.
 #[test]
-fn the_headers_decide_as_the_servers() {
+fn headers_decide_as_the_servers() {
     agree_on_random_events(150, |random| {
         let rules = rules(random);
         (Servers::new(rules), CpuRules::new(&rules).expect("rules of the kernel"))
@@ -345,15 +345,16 @@ fn below_reservations(options: &berate::Options) -> (BelowReservations, CpuRules
     (BelowReservations::new(options), rules)
 }
 
-/// The same of BeRate: what it infers of tasks, their deadlines, whom it chooses and for how long.
+/// The same for BeRate: the inferred needs of tasks, their deadlines, and the picks with their
+/// ends.
 ///
-/// Fails when a deadline may count from beyond the limit, when reservations do not go first or what
-/// they leave is not what is divided, when a task is part of the load for a nanosecond too long,
-/// when quanta are not cut, when a lower weight leaves the old quantum, when a quantum that ends as
-/// its task blocks is no sample, or when a task that ran has no claim among equals after a reserved
-/// one.
+/// Fails when a deadline may count from beyond the limit, when reservations do not have priority or
+/// best effort does not divide what they leave, when a task counts in the load for a nanosecond too
+/// long, when quanta are not cut, when a lower weight keeps the old quantum, when a quantum that
+/// ends as its task blocks is no sample, or when a task that ran has no precedence among equals
+/// after a reserved one.
 #[test]
-fn the_headers_infer_as_berate() {
+fn headers_decide_as_berate() {
     agree_on_random_events(150, |random| below_reservations(&berate_options(random)));
 }
 
@@ -371,13 +372,13 @@ fn berate_options(random: &mut Random) -> berate::Options {
     }
 }
 
-/// To BeRate, and from it, tasks go over as if all of them joined the new policy then, with what
-/// was learnt of them: nothing of the old one is left.
+/// A change to or from BeRate acts as if all tasks joined the new policy then, with their learnt
+/// averages; no other state of the old policy remains.
 ///
-/// Fails when a change forgets what was learnt, or keeps a deadline, the load, or the time at which all
-/// shares are free.
+/// Fails when a change forgets the averages, or keeps a deadline, the load, or the time at which
+/// all bandwidth is free.
 #[test]
-fn a_change_of_policy_is_a_beginning() {
+fn change_of_policy_restarts_servers() {
     for seed in 0..100 {
         let mut random = Random(seed);
         let servers = |random: &mut Random| -> (Box<dyn Shown>, CpuRules) {
@@ -411,12 +412,12 @@ fn a_change_of_policy_is_a_beginning() {
     }
 }
 
-/// The same on what threads did that were recorded.
+/// The same with the behaviour of recorded threads.
 ///
-/// Fails when a deadline of BeRate may count from beyond the limit, when its quanta are not cut, and
-/// when averages are rounded up.
+/// Fails when a deadline of BeRate may count from beyond the limit, when its quanta are not cut,
+/// and when averages are rounded up.
 #[test]
-fn the_headers_decide_as_the_policies_on_a_recording() {
+fn headers_decide_as_the_policies_on_a_recording() {
     let threads = recorded::threads(TASKS as usize);
     let bursts: usize = threads.iter().map(|t| t.bursts.len()).sum();
     assert!(threads.len() == TASKS as usize && bursts > 150, "{bursts} bursts");

@@ -1,5 +1,5 @@
-//! All that happens to small systems in a few ticks: the C headers and the Rust servers decide the same, and
-//! neither breaks a promise.
+//! Exhaustive search of small systems over a few ticks: the C headers and the Rust servers decide the
+//! same, and neither breaks a promise.
 
 #[path = "support/headers.rs"]
 mod headers;
@@ -302,8 +302,8 @@ fn explore(rules: &Rules) {
 
 /// Fails when a release is dated back beyond a rise (`lx_next_release` without it: the task whose weight is
 /// raised has a deadline too early), when those that come do not wait for what leavers executed ahead
-/// (`lx_wait_for_leaver`: promises add up to 1.25), and when a load falls while its share is limited
-/// (`lx_uncount` without `limited_until`).
+/// (`lx_wait_for_departed`: promises add up to 1.25), and when a load falls while its share is limited
+/// (`lx_weight_deactivate` without `limited_until`).
 #[test]
 fn small_systems_under_bebs() {
     explore(&short(bebs::new(&bebs::Options::default()).rules(), |_| ()));
@@ -327,7 +327,7 @@ fn small_systems_without_sleepers() {
 
 /// Servers that wait for their next releases run ahead too.
 ///
-/// Fails when `lx_move_back` moves the end of an expired server without its key.
+/// Fails when `lx_reanchor_deadlines` moves the end of an expired server without its key.
 #[test]
 fn small_systems_that_wait_and_run_ahead() {
     let mut rules =

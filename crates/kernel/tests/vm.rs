@@ -23,13 +23,13 @@ fn run(script: &str, files: &[PathBuf]) -> Said {
     machine::run(script, &["kernel-link", "traffic"].map(example), files)
 }
 
-/// What the verifier processed is what the tree says, `bpf/verifier-cost.txt`, as far as kernel
-/// and compiler are the same; whatever they are it is below half of what the kernel allows.
+/// The verifier's cost is as recorded in `bpf/verifier-cost.txt` if kernel and compiler are the
+/// same, and always below half of what the kernel allows.
 ///
-/// Fails for loops whose counters start from a zero that the verifier knows: it then follows them
-/// round by round and gives up.
+/// Fails when loop counters start from a zero that the verifier knows: it then follows the loop
+/// iteration by iteration and gives up.
 #[test]
-fn the_verifier_is_content_at_the_recorded_cost() {
+fn verifier_cost_is_as_recorded() {
     if !available() {
         return;
     }
@@ -86,7 +86,7 @@ fn trace(path: &Path, seconds: u64, voice: u64, load: u64) {
     std::fs::write(path, text).expect("a trace");
 }
 
-/// Every packet that was sent is accounted for: counted as sent or as dropped with its reason.
+/// Every packet sent is counted as transmitted or as dropped with its reason.
 fn nothing_is_lost_silently(part: &str) {
     for flow in ["voice", "video", "http", "bulk"] {
         let sent = number(part, &format!("sent {flow}"), flow);
@@ -188,12 +188,12 @@ fn live_traffic_keeps_its_deadlines() {
     assert!(text.ends_with("as found\nkernel content\n"), "{text}");
 }
 
-/// Ten packets of each kind end up with the class whose rule asks for them, whatever carries them:
-/// IPv4, IPv6, one VLAN tag or two.
+/// Ten packets of each kind are counted in the class whose rule matches them, for IPv4, IPv6, one
+/// VLAN tag or two.
 ///
-/// Fails when the first of two tags is looked for at the network header, which is what it was.
+/// Fails when the first of two tags is read at the network header.
 #[test]
-fn packets_are_told_apart() {
+fn packets_are_classified() {
     if !available() {
         return;
     }

@@ -89,8 +89,8 @@ impl Keeper for Keeps {
             held: Held { cpu: 0, reservation: w.reservation },
             inherited: w.inherit,
             tasks: 1,
-            late: 0,
-            latest: 0,
+            deadline_misses: 0,
+            max_lateness_ns: 0,
         }))
     }
 }

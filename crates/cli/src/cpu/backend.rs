@@ -117,11 +117,11 @@ mod with {
             reserved: c.reserved.0 as f64 / Share::ONE.0 as f64,
             servers: c.servers,
             switches: c.switches,
-            taken: c.taken,
+            taken: c.steals,
             overrun_max_us: us(c.overrun),
             release_late_max_us: us(c.late_release),
-            late: c.late,
-            late_max_us: us(c.latest),
+            late: c.deadline_misses,
+            late_max_us: us(c.max_lateness_ns),
         });
         let reservations = status.reservations.iter().map(|r| Reserved {
             pid: r.pid,
@@ -131,8 +131,8 @@ mod with {
             period_ms: ms(r.held.reservation.period.0),
             inherited: r.inherited,
             tasks: r.tasks,
-            late: r.late,
-            late_max_us: us(r.latest),
+            late: r.deadline_misses,
+            late_max_us: us(r.max_lateness_ns),
         });
         let inferred = status.inferred.iter().map(|t| Inferred {
             pid: t.pid,

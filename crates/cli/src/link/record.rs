@@ -196,7 +196,7 @@ mod of_kernel {
                 p50_ms: counts.quantile(500).map(ms),
                 p99_ms: counts.quantile(990).map(ms),
                 max_ms: mean.map(|_| ms(counts.delay_max)),
-                missed: counts.late,
+                missed: counts.deadline_misses,
                 demoted: counts.demoted,
                 demoted_mean_ms: demoted.map(ms),
                 demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * From a packet to the key that rules ask about: IPv4 and IPv6, behind VLAN tags or not. Nothing
- * of the packet is read when no rule asks for it.
+ * Parses a packet into the key that rules match: IPv4 and IPv6, with or without VLAN tags. Reads
+ * the packet only if a rule needs it.
  */
-#ifndef LAXITY_HEADERS_H
-#define LAXITY_HEADERS_H
+#ifndef LAXITY_QDISC_HEADERS_H
+#define LAXITY_QDISC_HEADERS_H
 
 #include <laxity/classify.h>
 
@@ -17,7 +17,7 @@ enum {
 	ETH_P_IPV6 = 0x86dd,
 	ETH_P_8021Q = 0x8100,
 	ETH_P_8021AD = 0x88a8,
-	/* Extension headers of IPv6. */
+	/* IPv6 extension headers. */
 	HOP_BY_HOP = 0,
 	ROUTING = 43,
 	FRAGMENT = 44,
@@ -56,7 +56,7 @@ LX_INLINE u8 lx_has_ports(u8 protocol)
 	       protocol == UDP_LITE;
 }
 
-LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
+LX_INLINE void lx_ports(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at)
 {
 	u8 buffer[4];
 	const u8 *p;
@@ -71,7 +71,7 @@ LX_INLINE void lx_ports(struct lx_key *k, struct bpf_dynptr *packet, u32 at)
 	k->fields |= LX_SPORT | LX_DPORT;
 }
 
-LX_INLINE void lx_ipv4(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+LX_INLINE void lx_ipv4(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
 {
 	u8 buffer[IPV4_LENGTH];
 	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
@@ -88,7 +88,7 @@ LX_INLINE void lx_ipv4(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 
 		lx_ports(k, packet, at + (p[0] & 15) * 4);
 }
 
-LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
+LX_INLINE void lx_ipv6(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at, u32 wanted)
 {
 	u8 buffer[IPV6_LENGTH];
 	const u8 *p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
@@ -131,8 +131,9 @@ LX_INLINE void lx_ipv6(struct lx_key *k, struct bpf_dynptr *packet, u32 at, u32 
 		lx_ports(k, packet, at);
 }
 
-/* Reads what lies in one piece at `at` bytes from skb->data, as packets that are sent have it. */
-LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wanted)
+/* Parses an IPv4 packet whose headers are linear, `at` bytes from skb->data. Locally sent packets
+ * are. */
+LX_INLINE u8 lx_linear_ipv4(struct lxl_packet_key *k, struct sk_buff *skb, u32 at, u32 wanted)
 {
 	u32 end = skb->len - skb->data_len;
 	const unsigned char *start = skb->data + at;
@@ -143,7 +144,7 @@ LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wa
 
 	if (at + IPV4_LENGTH > end)
 		return 0;
-	ip = bpf_rdonly_cast(start, lx_kernel_type(struct iphdr));
+	ip = bpf_rdonly_cast(start, bpf_core_type_id_kernel(struct iphdr));
 	first = *(const volatile u8 *)ip;
 	if (first >> 4 != 4)
 		return 1;
@@ -162,16 +163,16 @@ LX_INLINE u8 lx_plain_ipv4(struct lx_key *k, struct sk_buff *skb, u32 at, u32 wa
 	length = (first & 15) * 4;
 	if (at + length + sizeof(u32) > end)
 		return 0;
-	ports = bpf_rdonly_cast(start + length, lx_kernel_type(struct udphdr));
+	ports = bpf_rdonly_cast(start + length, bpf_core_type_id_kernel(struct udphdr));
 	k->sport = __builtin_bswap16(ports->source);
 	k->dport = __builtin_bswap16(ports->dest);
 	k->fields |= LX_SPORT | LX_DPORT;
 	return 1;
 }
 
-LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
+LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *skb)
 {
-	struct lx_key key = {};
+	struct lxl_packet_key key = {};
 	struct bpf_dynptr packet;
 	u16 type = __builtin_bswap16(skb->protocol);
 	u32 at, i;
@@ -182,11 +183,11 @@ LX_INLINE u32 lx_flow_of(const struct lx_rules *rules, struct sk_buff *skb)
 	if (!(rules->fields & LX_IN_HEADERS))
 		return lx_classify(rules, &key);
 	at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
-	if (type == ETH_P_IP && lx_plain_ipv4(&key, skb, at, rules->fields))
+	if (type == ETH_P_IP && lx_linear_ipv4(&key, skb, at, rules->fields))
 		return lx_classify(rules, &key);
 	if (bpf_dynptr_from_skb(skb, 0, &packet))
 		return lx_classify(rules, &key);
-	/* Tags lie before what the kernel calls the network header. */
+	/* VLAN tags precede the network header. */
 	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
 		at = ETHERNET_LENGTH;
 	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the programs use of the kernel: the fields they touch, found at load time by their names in
- * the running kernel's type information, so no header of a certain kernel is needed.
+ * Kernel types and functions of the qdisc. Only the fields in use are declared; libbpf relocates
+ * them against the running kernel's BTF, so no kernel headers are needed.
  */
-#ifndef LAXITY_KERNEL_H
-#define LAXITY_KERNEL_H
+#ifndef LAXITY_QDISC_KERNEL_H
+#define LAXITY_QDISC_KERNEL_H
 
 #include <laxity/bpf.h>
 
@@ -49,7 +49,7 @@ struct sk_buff {
 	unsigned char *data;
 };
 
-/* Headers of packets. Of the first byte of each only the high half is used. */
+/* Packet headers. Their first byte is read as a whole. */
 struct iphdr {
 	u8 tos;
 	u16 frag_off;
@@ -104,7 +104,7 @@ struct Qdisc_ops {
 
 #pragma clang attribute pop
 
-/* On the stack, opaque to programs. */
+/* Opaque; on the stack. */
 struct bpf_dynptr {
 	u64 opaque[2];
 } __attribute__((aligned(8)));
@@ -116,9 +116,6 @@ void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksy
 int bpf_dynptr_from_skb(struct sk_buff *skb, u64 flags, struct bpf_dynptr *ptr) __ksym;
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 void *bpf_dynptr_slice(const struct bpf_dynptr *p, u32 offset, void *buffer, u32 size) __ksym;
-
-/* The number of a type in the running kernel. */
-#define lx_kernel_type(type) __builtin_btf_type_id(*(type *)0, 1)
 
 static inline u32 qdisc_pkt_len(const struct sk_buff *skb)
 {

@@ -1,91 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
 /*
- * The link's scheduler as a queueing discipline. What it decides is in <laxity/pipeline.h>; here
- * are the kernel's packets, the pace of the link, and the counts.
+ * The link scheduler as a queueing discipline. <laxity/pipeline.h> decides; this code deals with
+ * the kernel's packets, the pace of the link, and statistics.
  *
- * The loader opens one copy of this object for each interface and gives it a name of its own, so
- * parameters need no lookup and nobody else can change them. `init` refuses an interface for
- * which the copy was not made.
+ * The loader opens one copy of this object per interface and registers it under its own name, so
+ * parameters need no lookup and other users cannot change them. `init` refuses any other interface.
  */
-#include "kernel.h"
-
-#define LX_PACKET struct sk_buff __kptr *
-#include <laxity/slot.h>
-
-/* The loader sets the length. */
-struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lx_slot);
-} slots SEC(".maps");
-
-/* Text of the loader's, so that all there is to know of an instance goes when it does. */
-struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(u64));
-} about SEC(".maps");
-
-LX_INLINE struct lx_slot *lx_slot(u32 i)
-{
-	return bpf_map_lookup_elem(&slots, &i);
-}
-
-/* Constants: the verifier leaves out what other policies need. */
-const volatile struct {
-	u32 policy;
-	/* The interface this copy is for, by network namespace and number, and its handle there. */
-	u32 net;
-	u32 ifindex;
-	u32 handle;
-	/* Packets that can wait under any plan. */
-	u32 slots;
-} own SEC(".rodata.own");
-
-#define LX_POLICY own.policy
-
-#include <laxity/counts.h>
-
-LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
-
-#include <laxity/pace.h>
-#include <laxity/pipeline.h>
-
 #include "headers.h"
-
-struct lx_config config SEC(".data.config");
-struct lx_rules rules SEC(".data.rules");
-struct lx_counts counts[128] SEC(".data.counts");
-struct lx_pipeline pipeline SEC(".data.pipeline");
-
-/* Since the link came up. */
-struct lx_stalls stalls SEC(".data.stalls");
-
-struct {
-	struct lx_pace pace;
-	/* When the watchdog will call, if it has been told. */
-	u64 armed;
-	/* How long the last packet occupies the link. */
-	u64 lasted;
-} link SEC(".data.link");
-
-/* What the loader asks about. */
-struct {
-	u32 attached;
-	/* The number of the plan in force. */
-	u32 applied;
-} state SEC(".data.state");
-
-#include "change.h"
+#include "intf.h"
+#include "plan_change.h"
 
 struct lx_arrival {
 	struct Qdisc *sch;
 	struct bpf_sk_buff_ptr *to_free;
 };
 
-/* Only packets that wait are dropped here, and only on arrival of another one. */
+/* Called for waiting packets that a new arrival pushes out. */
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 {
 	struct lx_arrival *arrival = ctx;
@@ -99,9 +29,9 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 		bpf_qdisc_skb_drop(skb, arrival->to_free);
 }
 
-/* Notes from when on one of the packets that wait could be sent: from `since`, or when the first of
- * them conforms. */
-LX_INLINE void lx_wait(struct Qdisc *sch, u64 since)
+/* Records from when on a waiting packet can be sent: from `since`, or when the first shaped packet
+ * conforms. */
+LX_INLINE void lx_note_waiting(struct Qdisc *sch, u64 since)
 {
 	if (sch->q.qlen > pipeline.shaped)
 		lx_pace_waits(&link.pace, since);
@@ -122,10 +52,10 @@ int laxity_enqueue(u64 *ctx)
 	u32 flow, reason, slot;
 
 	if (!sch->q.qlen && now > link.pace.clock.free) {
-		/* While packets wait, each departure looks. */
-		if (lx_change_waits())
-			lx_take_over(now);
-		lx_idle(&pipeline, &config);
+		/* While packets wait, each departure checks. */
+		if (lx_plan_change_pending())
+			lx_apply_plan_change(now);
+		lx_link_idle(&pipeline, &config);
 	}
 	flow = lx_flow_of(&rules, skb);
 	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
@@ -136,17 +66,17 @@ int laxity_enqueue(u64 *ctx)
 		return NET_XMIT_DROP;
 	}
 	sch->q.qlen++;
-	lx_wait(sch, now);
+	lx_note_waiting(sch, now);
 	sch->qstats.backlog += bytes;
 	skb = bpf_kptr_xchg(&packet->packet, skb);
-	/* A slot that was given away is empty. */
+	/* A free slot holds no packet. */
 	if (skb)
 		bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_SUCCESS;
 }
 
-/* The watchdog calls once; what it has been told already it need not be told again. */
-LX_INLINE void lx_call_at(struct Qdisc *sch, u64 at)
+/* Sets the watchdog unless it is set for that time already; it fires once. */
+LX_INLINE void lx_watchdog_at(struct Qdisc *sch, u64 at)
 {
 	if (link.armed == at)
 		return;
@@ -154,9 +84,8 @@ LX_INLINE void lx_call_at(struct Qdisc *sch, u64 at)
 	bpf_qdisc_watchdog_schedule(sch, at, 0);
 }
 
-/* When to go on after a packet that occupies the link until `link.pace.clock.free`. Timers cost more
- * than all else, so where several packets fit into half the credit they go together; the other
- * half is for timers that are late. */
+/* Time at which to continue after the packet in flight. Timers cost more than everything else, so
+ * packets that fit into half the credit are sent together; the other half is for late timers. */
 LX_INLINE u64 lx_resume_at(void)
 {
 	return link.pace.clock.free + (link.lasted < config.credit / 2 ? config.credit / 2 : 0);
@@ -174,43 +103,43 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
-	if (lx_change_waits() && !lx_take_over(now))
-		lx_best_effort_yields(now);
+	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
+		lx_yield_to_realtime(now);
 	if (link.pace.clock.free > now) {
 		sch->qstats.overlimits++;
-		lx_call_at(sch, lx_resume_at());
+		lx_watchdog_at(sch, lx_resume_at());
 		return NULL;
 	}
 	if (config.rate) {
-		/* A late timer may catch up, within the credit that admission counted with. Beyond it
-		 * time was lost: the timer was late, the device's queue stopped, the processor stolen. */
+		/* A late timer may catch up within the credit, which admission counts as blocking.
+		 * Time beyond that is lost: the timer was late, the device queue was stopped, or
+		 * the CPU was stolen. */
 		start = lx_pace_start(&link.pace, config.credit, now);
 		if (lx_pace_lost(&link.pace, start))
 			lx_handle_stall(&pipeline);
 	}
 	packet = lx_dequeue(&pipeline, &config, now, &slot);
 	if (!packet) {
-		/* All that waits is held back by its policer. */
+		/* All waiting packets are held back by their policers. */
 		link.pace.ready = LX_NEVER;
-		lx_wait(sch, now);
-		lx_idle(&pipeline, &config);
-		lx_call_at(sch, lx_next_event(&pipeline, &config));
+		lx_note_waiting(sch, now);
+		lx_link_idle(&pipeline, &config);
+		lx_watchdog_at(sch, lx_next_event(&pipeline, &config));
 		return NULL;
 	}
 	end = now;
 	if (config.rate) {
-		link.lasted =
-			lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
+		link.lasted = lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
 		end = now + link.lasted;
 	}
 	bytes = packet->bytes;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
 		      !packet->best_effort && end > packet->deadline, packet->demoted);
 	sch->q.qlen--;
-	lx_wait(sch, 0);
+	lx_note_waiting(sch, 0);
 	sch->qstats.backlog -= bytes;
 	skb = bpf_kptr_xchg(&packet->packet, NULL);
-	lx_left(&pipeline, &config, slot, packet);
+	lx_packet_departed(&pipeline, &config, slot, packet);
 	if (skb)
 		bpf_qdisc_bstats_update(sch, skb);
 	return skb;
@@ -221,7 +150,7 @@ int laxity_init(u64 *ctx)
 {
 	struct Qdisc *sch = (void *)ctx[0];
 	struct net_device *dev = sch->dev_queue->dev;
-	struct lx_change *change;
+	struct lxl_plan_change *change;
 	u32 plan, entry;
 
 	if (sch->handle != own.handle || dev->ifindex != own.ifindex ||
@@ -230,7 +159,7 @@ int laxity_init(u64 *ctx)
 	if (state.attached)
 		return -EBUSY;
 	plan = wanted;
-	entry = plan % LX_CHANGES;
+	entry = plan % LX_PLANS;
 	change = bpf_map_lookup_elem(&changes, &entry);
 	if (!change)
 		return -EINVAL;
@@ -238,18 +167,18 @@ int laxity_init(u64 *ctx)
 	link.pace.ready = LX_NEVER;
 	state.applied = plan;
 	sch->limit = own.slots;
-	lx_adopt(change);
+	lx_install_plan(change);
 	lx_pipeline_reset(&pipeline, &config);
 	return 0;
 }
 
-/* The interface goes down, or the discipline is taken away. */
+/* The interface goes down, or the qdisc is removed. */
 SEC("struct_ops/reset")
 void laxity_reset(u64 *ctx)
 {
 	u32 i;
 
-	for (i = lx_zero; i < config.slots && lx_may_loop; i++) {
+	for (i = lx_zero; i < config.slots && can_loop; i++) {
 		struct lx_slot *packet = lx_slot(i);
 		struct sk_buff *skb;
 
@@ -262,7 +191,7 @@ void laxity_reset(u64 *ctx)
 		bpf_kfree_skb(skb);
 	}
 	link.pace.ready = LX_NEVER;
-	/* The watchdog was called off. */
+	/* The kernel has cancelled the watchdog. */
 	link.armed = 0;
 	lx_pipeline_reset(&pipeline, &config);
 }

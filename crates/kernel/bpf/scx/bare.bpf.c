@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
 /*
- * No policy at all: who is awake waits in the kernel's own queues. For comparison only, as what the
- * kernel's class for BPF schedulers costs whatever is decided in it: without any program, and with those
- * that a policy needs which counts who ran for how long.
+ * Minimal schedulers for comparison: tasks wait in the kernel's own DSQs. They measure the cost of
+ * sched_ext itself, without any program (`none`) and with the programs that a policy with run-time
+ * accounting needs (`bare`).
  */
 #include "kernel.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the CPUs' scheduler uses of the kernel: the fields it touches, found at load time by their
- * names in the running kernel's type information, so that one object serves Linux 6.18 to 7.3.
+ * Kernel types and functions of the CPU scheduler. Only the fields in use are declared; libbpf
+ * relocates them against the running kernel's BTF, so one object serves Linux 6.18 to 7.3.
  */
 #ifndef LAXITY_SCX_KERNEL_H
 #define LAXITY_SCX_KERNEL_H
@@ -13,14 +13,15 @@ typedef _Bool bool;
 
 #define __weak __attribute__((weak))
 
-/* Whether the running kernel has a function that is declared __weak. */
-#define lx_has(function) (!!(function))
+/* As in libbpf and in the kernel. */
+#define bpf_ksym_exists(sym) (!!(sym))
+#define bpf_core_field_exists(field) __builtin_preserve_field_info(field, BPF_FIELD_EXISTS)
+#define bpf_core_enum_value(type, value)                                                           \
+	__builtin_preserve_enum_value(*(typeof(type) *)value, BPF_ENUMVAL_VALUE)
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
-/* Whether the running kernel's structure has a field. */
-#define lx_has_field(field) __builtin_preserve_field_info(field, 2)
-
-/* Read or written by others at the same time. */
-#define LX_SEEN(x) (*(volatile typeof(x) *)&(x))
+enum { BPF_FIELD_EXISTS = 2, BPF_ENUMVAL_VALUE = 1 };
 
 enum {
 	ENOENT = 2,
@@ -31,7 +32,7 @@ enum {
 };
 
 enum { BPF_MAP_TYPE_RINGBUF = 27, BPF_RB_NO_WAKEUP = 1 };
-enum { MAP_TASK_STORAGE = 29, MAP_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
+enum { BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_MAP_TYPE_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1, CLOCK_MONOTONIC = 1 };
 
 enum {
@@ -47,23 +48,21 @@ enum {
 	SCX_KICK_PREEMPT = 1 << 1,
 	HRTIMER_SOFTIRQ = 8,
 	SCHED_IDLE = 5,
-	/* Priorities below this are of classes for real time. */
-	LX_REAL_TIME = 100,
+	MAX_RT_PRIO = 100,
 };
 
 #define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_ENQ_WAKEUP (1ULL << 0)
-/* Nobody else is there: who wants it to run must make the CPU look again. */
+/* No other task is runnable: the scheduler must reschedule the CPU if this one is to run. */
 #define SCX_ENQ_LAST (1ULL << 41)
-/* Before those that wait in a queue; its number is that of the running kernel. */
+/* Its value differs between kernels: read it with bpf_core_enum_value(). */
 enum scx_enq_flags { SCX_ENQ_HEAD = 1 << 4 };
-#define lx_enq_head __builtin_preserve_enum_value(*(enum scx_enq_flags *)SCX_ENQ_HEAD, 1)
 #define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
 #define SCX_DSQ_LOCAL (1ULL << 63 | 2)
-/* Of the CPU in the low bits. */
+/* Plus the number of the CPU. */
 #define SCX_DSQ_LOCAL_ON (3ULL << 62)
 
-/* Inside maps, for helpers only. */
+/* Opaque; only for helpers, inside map values. */
 struct bpf_timer {
 	u64 opaque[2];
 } __attribute__((aligned(8)));
@@ -82,7 +81,7 @@ struct sched_ext_entity {
 	u64 slice;
 	u64 dsq_vtime;
 	u32 flags;
-	/* How it waits, and above that which time it is that it has come to wait. */
+	/* State bits, and above them the sequence number of enqueue operations. */
 	atomic_long_t ops_state;
 };
 
@@ -102,7 +101,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	/* As many as levels, and one. */
+	/* One per level. */
 	struct upid numbers[1];
 };
 
@@ -110,22 +109,23 @@ struct task_struct {
 	struct sched_entity se;
 	struct thread_info thread_info;
 	int pid;
-	/* Now, by its own wish, and by its nice value. */
+	/* Effective priority, priority of the task's own class, and priority from its nice
+	 * value. */
 	int prio;
 	int normal_prio;
 	int static_prio;
-	/* Of those who wait for a lock that it has, the one of the highest priority. */
+	/* Highest-priority task among those that wait for a lock it holds. */
 	struct task_struct *pi_top_task;
 	unsigned int policy;
 	unsigned int __state;
-	/* Signed until it became a byte (7.3); only an unsigned one may change its size. */
+	/* int before 7.3, then a byte; only an unsigned field may change its size. */
 	unsigned int on_cpu;
 	unsigned int flags;
 	struct pid *thread_pid;
 	char comm[16];
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
-	/* Where read sections can be preempted only. */
+	/* Only with preemptible RCU. */
 	int rcu_read_lock_nesting;
 	const cpumask_t *cpus_ptr;
 	struct sched_ext_entity scx;
@@ -197,7 +197,7 @@ static long (*const bpf_kallsyms_lookup_name)(const char *name, int size, int fl
 					      u64 *at) = (void *)179;
 static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
 
-/* Soft interrupts that are still to be done on this CPU, a bit for each kind. Not on all machines. */
+/* Pending soft interrupts of this CPU, one bit each. Not on all architectures. */
 extern const u16 __softirq_pending __ksym __weak;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
@@ -220,7 +220,7 @@ bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
 void scx_bpf_exit_bstr(s64 code, const char *format, u64 *data, u32 data__sz) __ksym;
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
-/* From 6.19 on, which wants it instead of writing to the task. */
+/* Since 6.19; replaces direct writes to the task. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 

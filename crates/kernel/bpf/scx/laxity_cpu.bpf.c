@@ -1,47 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0
 /*
- * The CPUs' scheduler as a sched_ext scheduler. What it decides is in <laxity/servers.h>; here are
- * the kernel's tasks, one set of servers for each CPU, timers, and tasks that move.
+ * The CPU scheduler as a sched_ext scheduler. <laxity/servers.h> decides; this code deals with the
+ * kernel's tasks, one set of servers per CPU, timers and migration.
  *
- * Tasks wait here, and `dispatch` hands over the one that the servers choose. In the kernel's own queues are
- * only those that come before the running task, and those that go on when these do not (here.h). A CPU's servers
- * and all that is in struct lx_cpu are protected by its lock, under which nothing of the kernel is called that
- * could wait for a run queue. What concerns one task is serialised by
- * the kernel, except that a waiting task may be taken to other servers by an idle CPU or a
- * reservation; so code that looks for its servers looks again once it has the lock (lx_enter).
+ * Tasks wait in the servers, and `dispatch` moves the picked one to the local DSQ. The local DSQ
+ * holds only tasks that preempt the current one, and preempted tasks parked behind it (cpu_run.h).
+ * The lock in struct lx_cpu protects the servers and all other fields of that struct; nothing that
+ * may wait for a run queue is called under it. The kernel serialises operations on one task, except
+ * that an idle CPU or a request may move a waiting task to other servers; so code that looks up a
+ * task's CPU checks it again under the lock (lx_lock_home).
  */
-#include "kernel.h"
-
-#include <laxity/server.h>
-
-#define LX_TASKS 16384
-/* What the kernel's tick may end; budgets are ended by the timer. */
-#define LX_SLICE 100000000ULL
-/* A task runs for so long at a time where it is not counted. */
-#define LX_UNCOUNTED (LX_SLICE / 100)
-/* How often a CPU looks again, when who was chosen is not there or was taken from elsewhere. */
-#define LX_ROUNDS 8
-
-/* By slot, beside the tasks of that slot. */
-struct lx_member members[LX_TASKS] SEC(".bss.members");
-
-LX_INLINE struct lx_member *lx_member(u32 task)
-{
-	return lx_at(members, task);
-}
-
-#include <laxity/servers.h>
-
-#include "state.h"
-#include "reservations.h"
-#include "move.h"
-#include "notice.h"
-#include "called.h"
+#include "timer_callback.h"
 #include "balance.h"
 #include "hotplug.h"
-#include "requests.h"
-#include "groups.h"
-#include "told.h"
+#include "control.h"
+#include "cgroup.h"
+#include "run_hooks.h"
 
 SEC("struct_ops/select_cpu")
 int laxity_select_cpu(u64 *ctx)
@@ -55,8 +29,8 @@ int laxity_select_cpu(u64 *ctx)
 	if (machine.cpus == 1)
 		return before;
 	t = lx_task_of(p, NULL);
-	if (t && lx_is_bound(t))
-		return lx_bound_to(t);
+	if (t && lx_bound_reservation(t))
+		return lx_bound_cpu(t);
 	if (scx_bpf_test_and_clear_cpu_idle(before))
 		return before;
 	cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
@@ -64,40 +38,42 @@ int laxity_select_cpu(u64 *ctx)
 		return cpu;
 	if (!(ctx[2] & SCX_WAKE_FORK))
 		return before;
-	/* A new task starts where the fewest are. */
+	/* A new task starts on the CPU with the fewest tasks. */
 	cpu = before;
-	for (u32 k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (u32 k = lx_zero; k < machine.cpus && can_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
 
 		if (!c || !bpf_cpumask_test_cpu(k, p->cpus_ptr) || !lx_is_active(k))
 			continue;
-		if (lx_ready_on(c) < least) {
-			least = lx_ready_on(c);
+		if (lx_nr_ready(c) < least) {
+			least = lx_nr_ready(c);
 			cpu = k;
 		}
 	}
 	return cpu;
 }
 
-/* Whether a task that is put aside waits because another was chosen, and nothing else is new. */
-LX_INLINE int lx_steps_aside(const struct lx_cpu *c, u32 slot, u64 flags)
+/* Returns true if a preempted task waits only because another one was picked, and nothing else
+ * changed. */
+LX_INLINE int lx_preempted_for_next(const struct lx_cpu *c, u32 slot, u64 flags)
 {
-	return c->chosen != slot && c->chosen != LX_NONE && !(flags & SCX_ENQ_LAST) &&
-	       lx_due(&c->servers) >= c->due &&
-	       lx_heap_first(&c->servers.ready) != lx_member(slot)->server;
+	return c->next != slot && c->next != LX_NONE && !(flags & SCX_ENQ_LAST) &&
+	       lx_next_timer(&c->servers) >= c->due &&
+	       lx_heap_top(&c->servers.ready) != lx_member(slot)->server;
 }
 
-/* Whether a task that comes to wait has a CPU until now, for which the kernel has somebody else already. */
-LX_INLINE int lx_is_put_aside(const struct task_struct *p, u64 flags)
+/* Returns true if an enqueued task is being preempted: the kernel has chosen another one for the
+ * CPU already. */
+LX_INLINE int lx_is_preempted(const struct task_struct *p, u64 flags)
 {
-	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.told && p->on_cpu;
+	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.has_run_hooks && p->on_cpu;
 }
 
-/* Whether a task that comes to wait may have the CPU at once: not one that is put aside just now. While the thread for
- * soft interrupts waits, `dispatch` is to see each switch. */
-LX_INLINE int lx_may_go_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
+/* Returns true if an enqueued task may preempt the CPU: it is not being preempted itself. While
+ * ksoftirqd waits, every switch must go through `dispatch`. */
+LX_INLINE int lx_may_run_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
-	return c->depth < LX_BELOW && c->soft == LX_NONE && !lx_is_put_aside(p, flags);
+	return c->nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE && !lx_is_preempted(p, flags);
 }
 
 SEC("struct_ops/enqueue")
@@ -106,228 +82,233 @@ void laxity_enqueue(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	u64 flags = ctx[1], now;
 	u32 slot = 0, cpu = lx_cpu_of(p);
-	struct lx_task *t = lx_task_noted(p, &slot);
-	struct lx_outcome o;
+	struct lx_task *t = lx_task_cached(p, &slot);
+	struct lx_decision o;
 	struct lx_cpu *c;
-	/* Read once, as each reading is an instruction or two. */
-	const u32 told = machine.told, several = machine.cpus > 1;
-	int aside, first, stays = 0;
-	u32 drained = 0, chosen;
+	/* Read once, since each read costs an instruction or two. */
+	const u32 run_hooks = machine.has_run_hooks, smp = machine.cpus > 1;
+	int preempted, run_now, park = 0;
+	u32 drain_before = 0, was_next;
 
 	if (!t) {
-		/* More tasks than there are places: they take turns before all others. */
+		/* No free slot: such tasks take turns before all others. */
 		__sync_fetch_and_add(&totals.unaccounted, 1);
-		lx_pass(p, SCX_DSQ_GLOBAL, LX_SLICE, flags);
+		lx_insert_direct(p, SCX_DSQ_GLOBAL, LX_SLICE_NS, flags);
 		return;
 	}
-	if (t->weighed != LX_SEEN(grouping.changes))
-		lx_weigh_again(t, p, slot, bpf_ktime_get_ns());
-	if (several && !lx_is_active(cpu)) {
+	if (t->cgroup_gen != READ_ONCE(grouping.changes))
+		lx_refresh_weight(t, p, slot, bpf_ktime_get_ns());
+	if (smp && !lx_is_active(cpu)) {
 		lx_leave_servers(p, t, slot);
-		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
+		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 		return;
 	}
-	if (lx_is_bound(t) && lx_bound_to(t) != cpu) {
-		u32 home = lx_bound_to(t);
+	if (lx_bound_reservation(t) && lx_bound_cpu(t) != cpu) {
+		u32 home = lx_bound_cpu(t);
 
-		if (lx_is_pinned(p)) {
-			/* For now it cannot go where its reservation is. */
+		if (lx_is_migration_disabled(p)) {
+			/* Migration to the reservation's CPU is disabled for now. */
 			__sync_fetch_and_add(&totals.elsewhere, 1);
-			lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
+			lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 			return;
 		}
-		/* With its CPU a reservation goes, and with the wish never to run there again. */
+		/* The reservation ends with its CPU, or when the task excludes that CPU. */
 		if (!lx_is_active(home) || !bpf_cpumask_test_cpu(home, p->cpus_ptr))
-			lx_quit(t, slot);
+			lx_task_exit(t, slot);
 	}
-	/* First, since a reservation that is given back counts on its own CPU. */
+	/* First, since a task that leaves a reservation counts on its own CPU. */
 	if (t->pending)
-		lx_adopt(t, slot, bpf_ktime_get_ns());
-	if (!lx_is_bound(t) && t->home != cpu)
-		lx_depart(t, slot, bpf_ktime_get_ns(), cpu);
-	if (several)
-		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_pinned(p);
-	c = lx_enter(t);
+		lx_apply_pending(t, slot, bpf_ktime_get_ns());
+	if (!lx_bound_reservation(t) && t->home_cpu != cpu)
+		lx_leave_cpu(t, slot, bpf_ktime_get_ns(), cpu);
+	if (smp)
+		lx_member(slot)->pinned = p->nr_cpus_allowed == 1 || lx_is_migration_disabled(p);
+	c = lx_lock_home(t);
 	if (!c) {
-		/* The lock was not to be had: nobody is lost for that. */
-		lx_pass(p, SCX_DSQ_LOCAL, LX_UNCOUNTED, flags);
+		/* The lock was not acquired; run the task anyway. */
+		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 		return;
 	}
-	c->shut = 0;
-	aside = lx_member(slot)->runnable;
-	/* Read once: to read the clock is much of the work. */
-	now = aside && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
-	if (!told && aside)
-		aside = lx_comes(c, t, p, slot, flags, now);
-	t->booked = p->se.sum_exec_runtime;
-	if (aside && lx_steps_aside(c, slot, flags)) {
-		first = o.preempt = 0;
+	c->offline = 0;
+	preempted = lx_member(slot)->runnable;
+	/* Read once, since reading the clock is a large part of the cost. */
+	now = preempted && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
+	if (!run_hooks && preempted)
+		preempted = lx_requeued(c, t, p, slot, flags, now);
+	t->charged_runtime = p->se.sum_exec_runtime;
+	if (preempted && lx_preempted_for_next(c, slot, flags)) {
+		run_now = o.preempt = 0;
 		o.cpu = c->cpu;
 	} else {
 		now = now ? now : bpf_ktime_get_ns();
-		if (c->depth && !aside)
-			lx_notice(c, now);
-		now = lx_look(c, now, slot);
-		lx_settle_in(c, t, slot, now);
-		lx_wakes(c, now, slot);
-		drained = c->draining;
-		chosen = c->chosen;
-		lx_conclude(c, now, &o);
-		first = o.preempt && o.slot == slot && c->cpu == cpu && (told || lx_may_go_first(c, p, flags));
-		/* Put aside for one that is not of the servers here, or of another class: that one has its turn. */
-		if (!first && o.slot == slot && chosen == LX_NONE && lx_is_put_aside(p, flags))
+		if (c->nr_local && !preempted)
+			lx_update_blocked(c, now);
+		now = lx_sync_clock(c, now, slot);
+		lx_task_attach(c, t, slot, now);
+		lx_on_wake(c, now, slot);
+		drain_before = c->drain_local;
+		was_next = c->next;
+		lx_decide(c, now, &o);
+		run_now = o.preempt && o.slot == slot && c->cpu == cpu &&
+			  (run_hooks || lx_may_run_first(c, p, flags));
+		/* Preempted by a task outside the servers, or by another class, which goes
+		 * first. */
+		if (!run_now && o.slot == slot && was_next == LX_NONE && lx_is_preempted(p, flags))
 			o.preempt = 0;
 	}
-	if (first) {
-		c->draining = drained;
-		c->chosen = slot;
+	if (run_now) {
+		c->drain_local = drain_before;
+		c->next = slot;
 		o.preempt = 0;
-		if (!told)
-			lx_goes_first(c, slot, now);
-	} else if (!told && !o.preempt && cpu == c->cpu && lx_may_stay(c, t, slot, aside)) {
-		stays = 1;
-		lx_goes_below(c, slot);
+		if (!run_hooks)
+			lx_preempt_current(c, slot, now);
+	} else if (!run_hooks && !o.preempt && cpu == c->cpu &&
+		   lx_may_park(c, t, slot, preempted)) {
+		park = 1;
+		lx_push_local(c, slot);
 	} else {
-		lx_hold(t, p);
+		lx_task_hold(t, p);
 		t->queued = 1;
-		if (lx_is_passed(c, slot))
-			c->draining = 1;
-		o.preempt |= c->draining;
-		if (o.preempt && !lx_is_put_aside(p, flags))
-			lx_insist(c);
+		if (lx_overtakes_local(c, slot))
+			c->drain_local = 1;
+		o.preempt |= c->drain_local;
+		if (o.preempt && !lx_is_preempted(p, flags))
+			lx_request_preempt(c);
 	}
 	lx_unlock(&c->lock);
-	if (stays) {
-		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | lx_enq_head);
+	if (park) {
+		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_SLICE_NS,
+				 flags | bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_HEAD));
 		return;
 	}
-	if (t->soft && (told || !first))
-		lx_soft_waits(c, slot);
-	else if (!told)
-		lx_finish_timers(c);
-	lx_act(&o);
-	if (first) {
-		/* Before the task that runs there, without a word from `dispatch`. */
-		lx_pass(p, SCX_DSQ_LOCAL, LX_SLICE, flags | SCX_ENQ_PREEMPT);
+	if (t->is_ksoftirqd && (run_hooks || !run_now))
+		lx_ksoftirqd_enqueued(c, slot);
+	else if (!run_hooks)
+		lx_run_pending_timers(c);
+	lx_kick_on_preempt(&o);
+	if (run_now) {
+		/* Preempts the current task without a call of `dispatch`. */
+		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_SLICE_NS, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (several && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
+	if (smp && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
 		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
-		/* It will look for work elsewhere. */
+		/* It will look for a task to steal. */
 		if (idle >= 0)
 			scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
 	}
 }
 
-/* A waiting task is taken away, by a change of its attributes for example. Later kernels, 7.3 for
- * one, call this for those that `dispatch` hands over, too. */
+/* A waiting task is dequeued, for a change of attributes for example. Newer kernels (7.3) call this
+ * for dispatched tasks as well. */
 SEC("struct_ops/dequeue")
 void laxity_dequeue(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct lx_task *t = lx_task_of(p, NULL);
 
-	if (t && LX_SEEN(t->queued))
-		lx_sleeps(p);
+	if (t && READ_ONCE(t->queued))
+		lx_task_blocks(p);
 	if (machine.cpus > 1)
-		lx_look_again(scx_bpf_task_cpu(p));
+		lx_kick_if_offline(scx_bpf_task_cpu(p));
 }
 
-enum lx_choice {
-	/* Handed over, or not possible. */
-	LX_DONE,
-	/* The task that ran goes on. */
-	LX_KEEP,
-	LX_AGAIN,
-	/* Nobody is there. */
-	LX_IDLE,
+enum lx_pick_result {
+	/* Dispatched, or failed. */
+	LX_PICK_DONE,
+	/* The previous task continues. */
+	LX_PICK_KEEP,
+	LX_PICK_RETRY,
+	/* No task is runnable. */
+	LX_PICK_IDLE,
 };
 
-/* Hands over whom the servers of a CPU choose. */
-LX_CALLED u32 lx_choose(u32 cpu, struct lx_last *last LX_GIVEN)
+/* Dispatches the task that a CPU's servers pick. */
+LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
-	struct lx_outcome o;
+	struct lx_decision o;
 	struct task_struct *p;
 	struct lx_task *t;
 	u32 slot;
 	u64 now;
 
 	if (!c || !lx_lock(&c->lock))
-		return LX_DONE;
-	if (machine.told)
-		now = lx_charge(c, lx_resume(c, last->awake ? 0 : last->counted));
+		return LX_PICK_DONE;
+	if (machine.has_run_hooks)
+		now = lx_charge_current(c,
+					lx_decision_time(c, last->runnable ? 0 : last->exec_start));
 	else
-		now = lx_again(c, last);
-	lx_release_now(c, now);
-	lx_conclude(c, now, &o);
+		now = lx_pick_time(c, last);
+	lx_process_due(c, now);
+	lx_decide(c, now, &o);
 	slot = o.slot;
-	if (!machine.told)
-		lx_takes_over(c, slot, now);
-	c->chosen = slot;
+	if (!machine.has_run_hooks)
+		lx_switch_to(c, slot, now);
+	c->next = slot;
 	lx_unlock(&c->lock);
 	o.preempt = 0;
-	lx_act(&o);
+	lx_kick_on_preempt(&o);
 	if (slot == LX_NONE)
-		return LX_IDLE;
-	if (slot == last->slot || !machine.told)
-		lx_finish_timers(c);
+		return LX_PICK_IDLE;
+	if (slot == last->slot || !machine.has_run_hooks)
+		lx_run_pending_timers(c);
 	if (slot == last->slot)
-		return LX_KEEP;
+		return LX_PICK_KEEP;
 	t = lx_task_at(slot);
 	if (!t)
-		return LX_DONE;
+		return LX_PICK_DONE;
 	p = t->queued ? t->task : NULL;
 	if (p) {
 		u32 from = machine.cpus > 1 ? (u32)scx_bpf_task_cpu(p) : cpu;
 
-		if (lx_is_late(p, cpu)) {
-			lx_forget(c, t, slot);
-			return LX_DONE;
+		if (lx_still_on_cpu(p, cpu)) {
+			lx_discard_stale_pick(c, t, slot);
+			return LX_PICK_DONE;
 		}
-		if (lx_hand_over(t, cpu, LX_SLICE)) {
+		if (lx_dispatch_task(t, cpu, LX_SLICE_NS)) {
 			if (from != cpu)
-				lx_look_again(from);
-			return LX_DONE;
+				lx_kick_if_offline(from);
+			return LX_PICK_DONE;
 		}
 	}
-	/* It is on its way to or from somewhere: it will come back and wake. */
+	/* The task is moving; it will be enqueued again. */
 	__sync_fetch_and_add(&totals.absent, 1);
-	lx_forget(c, t, slot);
-	return LX_AGAIN;
+	lx_discard_stale_pick(c, t, slot);
+	return LX_PICK_RETRY;
 }
 
 SEC("struct_ops/dispatch")
 void laxity_dispatch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1];
-	u32 round, choice = LX_DONE, cpu = ctx[0];
-	struct lx_last last;
+	u32 round, choice = LX_PICK_DONE, cpu = ctx[0];
+	struct lx_prev last;
 
-	if (lx_goes(cpu)) {
+	if (lx_check_offline(cpu)) {
 		if (prev && prev->scx.flags & SCX_TASK_QUEUED)
-			lx_set_slice(prev, LX_UNCOUNTED);
-		else if (prev && !machine.told)
-			lx_sleeps_last(prev, LX_NONE);
+			lx_set_slice(prev, LX_UNCHARGED_SLICE_NS);
+		else if (prev && !machine.has_run_hooks)
+			lx_prev_blocked(prev, LX_NONE);
 		return;
 	}
-	lx_look_at(&last, prev, cpu);
-	if (!machine.told) {
-		lx_clear(lx_cpu(cpu), last.slot);
-		lx_after(cpu, &last);
+	lx_read_prev(&last, prev, cpu);
+	if (!machine.has_run_hooks) {
+		lx_drop_stale(lx_cpu(cpu), last.slot);
+		lx_charge_prev(cpu, &last);
 	}
-	lx_even(cpu);
-	for (round = lx_zero; round < LX_ROUNDS && lx_may_loop; round += 1 + lx_zero) {
-		choice = lx_choose(cpu, &last);
-		if (choice == LX_AGAIN || (choice == LX_IDLE && lx_steal(cpu)))
+	lx_load_balance(cpu);
+	for (round = lx_zero; round < LX_MAX_RETRIES && can_loop; round += 1 + lx_zero) {
+		choice = lx_pick_next(cpu, &last);
+		if (choice == LX_PICK_RETRY || (choice == LX_PICK_IDLE && lx_steal(cpu)))
 			continue;
-		if (choice == LX_KEEP && prev)
-			lx_set_slice(prev, LX_SLICE);
+		if (choice == LX_PICK_KEEP && prev)
+			lx_set_slice(prev, LX_SLICE_NS);
 		break;
 	}
-	/* Many at once were not there: it asks again. */
-	if (choice == LX_AGAIN)
+	/* Many picked tasks were gone: try again. */
+	if (choice == LX_PICK_RETRY)
 		scx_bpf_kick_cpu(cpu, 0);
 }
 
@@ -341,7 +322,7 @@ void laxity_set_weight(u64 *ctx)
 
 	if (!t)
 		return;
-	lx_weigh(t, slot, lx_scaled(p, t->scale), now);
+	lx_set_task_weight(t, slot, lx_scaled_weight(p, t->cgroup_scale), now);
 }
 
 SEC("struct_ops.s/init_task")
@@ -354,39 +335,39 @@ int laxity_init_task(u64 *ctx)
 	struct lx_task *t;
 	u32 slot = 0;
 
-	lx_note_slot(p, 0);
+	lx_cache_slot(p, 0);
 	if (!ref)
 		return -ENOMEM;
 	bpf_local_irq_save(&flags);
-	slot = lx_take_slot();
+	slot = lx_slot_alloc();
 	bpf_local_irq_restore(&flags);
 	t = slot == LX_NONE ? NULL : lx_task_at(slot);
 	if (!t)
 		return 0;
-	t->home = 0;
+	t->home_cpu = 0;
 	t->queued = 0;
 	t->reservation = 0;
 	t->pending = 0;
-	t->learnt = 0;
+	t->learnt_average = 0;
 	t->weight = lx_weight_of(p);
-	t->scale = LX_USUAL;
-	t->weighed = 0;
+	t->cgroup_scale = LX_DEFAULT_WEIGHT;
+	t->cgroup_gen = 0;
 	t->pid = p->pid;
-	t->soft = lx_is_soft(p);
-	t->at = (u64)p;
-	t->booked = p->se.sum_exec_runtime;
+	t->is_ksoftirqd = lx_is_ksoftirqd(p);
+	t->task_addr = (u64)p;
+	t->charged_runtime = p->se.sum_exec_runtime;
 	ref->slot = slot + 1;
-	lx_note_slot(p, slot + 1);
+	lx_cache_slot(p, slot + 1);
 	if (args->fork) {
 		bpf_local_irq_save(&flags);
-		lx_inherit(t);
+		lx_reservation_inherit(t);
 		bpf_local_irq_restore(&flags);
 	}
 	return 0;
 }
 
-/* It comes from another class. One that has a CPU goes on there without a word: so its CPU is asked. What it
- * executed elsewhere is not booked. */
+/* A task enters this class. If it is on a CPU, it would continue without a call of a program, so
+ * that CPU reschedules. Execution in the other class is not charged. */
 SEC("struct_ops/enable")
 void laxity_enable(u64 *ctx)
 {
@@ -394,13 +375,13 @@ void laxity_enable(u64 *ctx)
 	struct lx_task *t = lx_task_of(p, NULL);
 
 	if (t)
-		t->booked = p->se.sum_exec_runtime;
+		t->charged_runtime = p->se.sum_exec_runtime;
 	if (p->on_cpu)
 		scx_bpf_kick_cpu(lx_cpu_of(p), SCX_KICK_PREEMPT);
 }
 
-/* It goes to another class, or ends. While somebody of a real-time class waits for a lock that it has, the
- * kernel lends it that one's class, for which it loses no reservation. */
+/* A task leaves this class or exits. If it leaves only because it inherits a real-time priority, it
+ * keeps its reservation. */
 SEC("struct_ops/disable")
 void laxity_disable(u64 *ctx)
 {
@@ -410,10 +391,10 @@ void laxity_disable(u64 *ctx)
 
 	if (!t)
 		return;
-	if (lx_is_lent(p))
-		lx_sleeps(p);
+	if (lx_is_priority_boosted(p))
+		lx_task_blocks(p);
 	else
-		lx_quit(t, slot);
+		lx_task_exit(t, slot);
 }
 
 SEC("struct_ops/exit_task")
@@ -427,13 +408,13 @@ void laxity_exit_task(u64 *ctx)
 	t = lx_task_of(p, &slot);
 	if (!ref || !t)
 		return;
-	/* Before it quits, so that nobody promises it anything after that. */
+	/* Before lx_task_exit, so that no reservation is assigned to it after that. */
 	ref->slot = 0;
-	lx_quit(t, slot);
+	lx_task_exit(t, slot);
 	t->pid = 0;
-	t->at = 0;
-	lx_let_go(t);
-	lx_give_slot(slot);
+	t->task_addr = 0;
+	lx_task_unhold(t);
+	lx_slot_free(slot);
 }
 
 SEC("struct_ops.s/init")
@@ -441,24 +422,24 @@ int laxity_init(u64 *ctx)
 {
 	u32 k;
 
-	for (k = lx_zero; k < machine.cpus && lx_may_loop; k += 1 + lx_zero) {
+	for (k = lx_zero; k < machine.cpus && can_loop; k += 1 + lx_zero) {
 		struct lx_cpu *c = lx_cpu(k);
-		struct lx_alarm *alarm = bpf_map_lookup_elem(&alarms, &k);
+		struct lx_cpu_timer *timer = bpf_map_lookup_elem(&timers, &k);
 
-		if (!c || !alarm)
+		if (!c || !timer)
 			return -EINVAL;
-		/* Where the allocator has no memory for it, no budget would ever end. */
-		if (bpf_timer_init(&alarm->timer, &alarms, CLOCK_MONOTONIC) ||
-		    bpf_timer_set_callback(&alarm->timer, lx_alarm))
+		/* Without memory for the timer no budget would ever end. */
+		if (bpf_timer_init(&timer->bpf, &timers, CLOCK_MONOTONIC) ||
+		    bpf_timer_set_callback(&timer->bpf, lx_timer_fired))
 			return -ENOMEM;
 		c->cpu = k;
 		c->current = LX_NONE;
-		c->chosen = LX_NONE;
-		c->soft = LX_NONE;
+		c->next = LX_NONE;
+		c->ksoftirqd = LX_NONE;
 		lx_servers_start(&c->servers, &setup.rules);
-		/* Of those for whom there is no place of their own; it never goes. */
-		c->crowd = lx_found(&c->servers, 0, 20, 0, 0);
-		lx_server(&c->servers, c->crowd)->members = 1;
+		/* Shared by tasks for which no server is free; never destroyed. */
+		c->overflow_server = lx_server_create(&c->servers, 0, 20, 0, 0);
+		lx_server(&c->servers, c->overflow_server)->nr_members = 1;
 	}
 	return 0;
 }
@@ -489,9 +470,9 @@ void laxity_exit(u64 *ctx)
 SEC(".struct_ops.link")
 struct sched_ext_ops laxity = { LX_OPS };
 
-/* Where `machine.told` is set. */
+/* Used if `machine.has_run_hooks` is set. */
 SEC(".struct_ops.link")
-struct sched_ext_ops laxity_told = {
+struct sched_ext_ops laxity_run_hooks = {
 	LX_OPS,
 	.running = (void *)laxity_running,
 	.stopping = (void *)laxity_stopping,

@@ -71,7 +71,7 @@ impl Keeper for Desk {
         system::allowed(pid)
     }
 
-    fn attempt(&mut self, wish: &Wish, patient: bool) -> Result<Attempt, CpuError> {
+    fn attempt(&mut self, wish: &Wish, deferrable: bool) -> Result<Attempt, CpuError> {
         check(wish.reservation)?;
         let pid = wish.pid;
         let open = self.open()?;
@@ -79,7 +79,7 @@ impl Keeper for Desk {
         let allowed = system::allowed(pid)?;
         let held: Vec<Held> = open.attendant.entries()?.iter().map(|e| e.held).collect();
         let cpu = place(&open.policy, &held, wish.reservation, &allowed)?;
-        match open.attendant.reserve(&Request { wish: *wish, cpu, patient })? {
+        match open.attendant.reserve(&Request { wish: *wish, cpu, deferrable })? {
             Answer::Done { from, .. } => Ok(Attempt::Placed { cpu, after: from }),
             Answer::NoRoom => Ok(Attempt::Settling(STEP)),
             Answer::NotNow => Ok(Attempt::Settling(MOMENT)),
@@ -116,7 +116,7 @@ impl Keeper for Desk {
 pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, CpuError> {
     let wish = Wish { pid, reservation: asked, inherit, owner: 0 };
     let mut desk = Desk::only(&[RESERVE]);
-    settle(|patient| desk.attempt(&wish, patient))?.ok_or(CpuError::Settling)
+    settle(|deferrable| desk.attempt(&wish, deferrable))?.ok_or(CpuError::Settling)
 }
 
 /// Ends a task's reservation; the task goes on as best effort.

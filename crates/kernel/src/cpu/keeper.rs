@@ -42,11 +42,11 @@ pub trait Keeper: Send {
     fn allowed(&self, pid: u32) -> Result<Vec<u32>, CpuError>;
 
     /// Tries once to reserve: at once, which is when no job of another reservation is pending there,
-    /// or for one that is `patient` later if need be.
+    /// or for one that is `deferrable` later if need be.
     ///
     /// # Errors
     /// When it does not fit, with what would; when there is no such task or it has a reservation.
-    fn attempt(&mut self, wish: &Wish, patient: bool) -> Result<Attempt, CpuError>;
+    fn attempt(&mut self, wish: &Wish, deferrable: bool) -> Result<Attempt, CpuError>;
 
     /// Ends a task's reservation; the task goes on as best effort.
     ///
@@ -64,7 +64,7 @@ pub trait Keeper: Send {
 /// What an attempt to reserve came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// It is on this CPU, and in force after so long: for one that is patient best effort may have
+    /// It is on this CPU, and in force after so long: for one that is deferrable best effort may have
     /// used time ahead, and first gives it back.
     Placed {
         /// The CPU.
@@ -103,7 +103,7 @@ pub struct Reserved {
     /// Tasks that are of it.
     pub tasks: u64,
     /// Periods in which work within the budget ended after the deadline, and by how much at most.
-    pub late: u64,
+    pub deadline_misses: u64,
     /// See `late`.
-    pub latest: u64,
+    pub max_lateness_ns: u64,
 }

@@ -25,16 +25,16 @@ pub struct CpuStatus {
     /// Tasks that began to run.
     pub switches: u64,
     /// Tasks that other CPUs took from it.
-    pub taken: u64,
+    pub steals: u64,
     /// By how much a budget was overrun at most.
     pub overrun: u64,
     /// By how much a reservation's release was late at most.
     pub late_release: u64,
     /// Periods of its reservations, those that have ended too, in which work within the budget ended after the
     /// period.
-    pub late: u64,
+    pub deadline_misses: u64,
     /// By how much at most.
-    pub latest: u64,
+    pub max_lateness_ns: u64,
 }
 
 /// What a task of best effort, one that ran lately, was found to need: so much CPU time at once, and
@@ -105,7 +105,7 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
 /// it puts off timers.
 fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
     let attendant = Attendant::of(load::start(policy, recorded_until)?);
-    attendant.count_anew().or_else(|error| system::remove_pins().and(Err(error)))
+    attendant.reset_worst_cases().or_else(|error| system::remove_pins().and(Err(error)))
 }
 
 /// The same where no policy is up, with all that is decided recorded from the beginning, for so
@@ -169,8 +169,8 @@ pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved,
         held: entry.held,
         inherited: entry.inherited,
         tasks: report.members,
-        late: report.late,
-        latest: report.latest,
+        deadline_misses: report.deadline_misses,
+        max_lateness_ns: report.max_lateness_ns,
     })
 }
 

@@ -6,23 +6,23 @@ use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, Prog
 
 use super::words::heard;
 use super::{CpuError, Policy, system};
-use crate::image::Image;
+use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
 /// The scheduler itself, among the maps: where the kernel need not say who starts and who stops, and
-/// where it does (`bpf/scx/here.h`).
-const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_told"];
+/// where it does (`bpf/scx/cpu_run.h`).
+const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_run_hooks"];
 
 /// That of this machine.
 fn scheduler() -> &'static str {
-    SCHEDULERS[usize::from(system::tells())]
+    SCHEDULERS[usize::from(system::needs_run_hooks())]
 }
 
 /// Finds out where the kernel keeps which CPUs tasks may use.
 const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
-const BY_CPU: [&str; 2] = ["cpus", "alarms"];
+const BY_CPU: [&str; 2] = ["cpus", "timers"];
 /// A map of weights, by control group, that no program needs to answer. One made for nothing is not
 /// only wasted: while the kernel frees it, a CPU that goes may wait for ever.
 const GROUPS: &str = "groups";
@@ -30,7 +30,7 @@ const GROUPS: &str = "groups";
 /// The name under which a map is pinned, which may have no dots.
 fn pinned_as(map: &str) -> Option<&str> {
     match map {
-        "cpus" | "alarms" | "tasks" | "refs" | "pool" | "reservations" | "events" => Some(map),
+        "cpus" | "timers" | "tasks" | "refs" | "pool" | "reservations" | "events" => Some(map),
         ".data.setup" => Some("setup"),
         ".rodata.machine" => Some("machine"),
         ".data.ended" => Some("ended"),
@@ -56,12 +56,13 @@ fn prepare(
     cpus: u32,
     recorded_until: u64,
 ) -> Result<(), CpuError> {
-    let mut setup = Image::default();
-    setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u64(0).u32(policy.number()).u32(0);
-    let setup = setup.into_bytes();
-    let mut machine = Image::default();
-    machine.u32(cpus).u32(system::tells().into());
-    let machine = machine.into_bytes();
+    let mut setup = [0; lx_setup::SIZEOF];
+    lx_setup::RULES.set(&mut setup, &policy.rules()?.image());
+    lx_setup::BEST_EFFORT_BW_MIN.set_u64(&mut setup, policy.best_effort_min().0);
+    lx_setup::POLICY.set_u32(&mut setup, policy.number());
+    let mut machine = [0; lx_machine::SIZEOF];
+    lx_machine::CPUS.set_u32(&mut machine, cpus);
+    lx_machine::HAS_RUN_HOOKS.set_u32(&mut machine, system::needs_run_hooks().into());
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if BY_CPU.contains(&name.as_str()) {
@@ -71,9 +72,9 @@ fn prepare(
         } else if name == ".rodata.machine" {
             fill(map.initial_value_mut(), &machine)?;
         } else if name == ".data.recording" {
-            let mut recording = Image::default();
-            recording.u64(recorded_until).u64(0);
-            fill(map.initial_value_mut(), &recording.into_bytes())?;
+            let mut recording = [0; lx_recording::SIZEOF];
+            lx_recording::UNTIL.set_u64(&mut recording, recorded_until);
+            fill(map.initial_value_mut(), &recording)?;
         }
     }
     Ok(())

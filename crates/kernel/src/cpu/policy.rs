@@ -85,7 +85,7 @@ impl Policy {
     }
 
     /// The share of each CPU that reservations leave.
-    pub fn kept(&self) -> Share {
+    pub fn best_effort_min(&self) -> Share {
         self.rules.least_best_effort
     }
 
@@ -164,7 +164,7 @@ mod tests {
     /// Fails when a weight that is raised in sleep counts at once, when one that is lowered counts
     /// no more before the sleep is long enough, and when what was lowered counts on after it.
     #[test]
-    fn a_sleeper_counts_with_the_weight_that_it_slept_with_and_wakes_with_the_new_one() {
+    fn sleeping_tasks_count_with_their_old_weight() {
         let (short, long) = (Span::from_millis(10), Span::from_millis(2_000));
         // Weights of 40, 20 and 1.
         for nice in [-20, 0, 19] {

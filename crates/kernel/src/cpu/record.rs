@@ -8,6 +8,11 @@ use std::fmt;
 use laxity_core::{Span, Time};
 use laxity_cpu::Reservation;
 
+use crate::layout::cpu::{
+    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_STARTED,
+    LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
+};
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -83,47 +88,41 @@ pub struct Event {
     pub what: What,
 }
 
-/// As `struct lx_event`.
-const LENGTH: usize = 40;
 const NONE: u32 = u32::MAX;
 
 impl Event {
     /// As the kernel writes it; `None` for what is no event.
     pub fn read(bytes: &[u8]) -> Option<Event> {
-        let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
-        let long = |at: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_ne_bytes(word)
-        };
-        let word = |at: usize| {
-            let mut word = [0; 4];
-            word.copy_from_slice(&bytes[at..at + 4]);
-            u32::from_ne_bytes(word)
-        };
-        let words = [word(8).into(), long(0), word(12).into(), word(16).into(), word(20).into()];
-        Event::of(words, [long(24), long(32)])
+        let bytes: &[u8; lx_event::SIZEOF] = bytes.try_into().ok()?;
+        let [what, cpu, slot, pid] = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID]
+            .map(|field| field.u32(bytes).into());
+        let words = [what, lx_event::AT.u64(bytes), cpu, slot, pid];
+        Event::of(words, [lx_event::A.u64(bytes), lx_event::B.u64(bytes)])
     }
 
     /// From numbers: what, when, CPU, place, task, and two that depend on the first.
     fn of([what, at, cpu, slot, pid]: [u64; 5], [a, b]: [u64; 2]) -> Option<Event> {
         let word = |n: u64| u32::try_from(n).ok();
         let what = match what {
-            0 => What::Joined { weight: word(a)?, learnt: Span(b) },
-            1 => What::Bound { number: word(a)? },
-            2 => What::Reserved {
+            LX_JOINED => What::Joined { weight: word(a)?, learnt: Span(b) },
+            LX_BOUND => What::Bound { number: word(a)? },
+            LX_RESERVED => What::Reserved {
                 number: word(slot)?,
                 reservation: Reservation::new(Span(a), Span(b)),
             },
-            3 => What::Left,
-            4 => What::Weighed { weight: word(a)? },
-            5 => What::Woke,
-            6 => What::Blocked,
-            7 => What::Ran { length: Span(a) },
-            8 => What::Timer,
-            9 => What::Chosen { left: Span(a), deadline: Time(b) },
-            10 | 11 => What::Started { reserved: what == 11, budget: Span(a), period: Span(b) },
-            12 => What::Stopped,
+            LX_LEFT => What::Left,
+            LX_WEIGHED => What::Weighed { weight: word(a)? },
+            LX_WOKE => What::Woke,
+            LX_BLOCKED_NOW => What::Blocked,
+            LX_RAN => What::Ran { length: Span(a) },
+            LX_TIMER => What::Timer,
+            LX_CHOSEN => What::Chosen { left: Span(a), deadline: Time(b) },
+            LX_STARTED | LX_STARTED_RESERVED => What::Started {
+                reserved: what == LX_STARTED_RESERVED,
+                budget: Span(a),
+                period: Span(b),
+            },
+            LX_STOPPED => What::Stopped,
             _ => return None,
         };
         let nobody = slot == u64::from(NONE) || matches!(what, What::Reserved { .. });
@@ -149,23 +148,23 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut slot = self.slot.unwrap_or(NONE);
         let (what, a, b) = match self.what {
-            What::Joined { weight, learnt } => (0, weight.into(), learnt.0),
-            What::Bound { number } => (1, number.into(), 0),
+            What::Joined { weight, learnt } => (LX_JOINED, weight.into(), learnt.0),
+            What::Bound { number } => (LX_BOUND, number.into(), 0),
             What::Reserved { number, reservation } => {
                 slot = number;
-                (2, reservation.budget.0, reservation.period.0)
+                (LX_RESERVED, reservation.budget.0, reservation.period.0)
             }
-            What::Left => (3, 0, 0),
-            What::Weighed { weight } => (4, weight.into(), 0),
-            What::Woke => (5, 0, 0),
-            What::Blocked => (6, 0, 0),
-            What::Ran { length } => (7, length.0, 0),
-            What::Timer => (8, 0, 0),
-            What::Chosen { left, deadline } => (9, left.0, deadline.0),
+            What::Left => (LX_LEFT, 0, 0),
+            What::Weighed { weight } => (LX_WEIGHED, weight.into(), 0),
+            What::Woke => (LX_WOKE, 0, 0),
+            What::Blocked => (LX_BLOCKED_NOW, 0, 0),
+            What::Ran { length } => (LX_RAN, length.0, 0),
+            What::Timer => (LX_TIMER, 0, 0),
+            What::Chosen { left, deadline } => (LX_CHOSEN, left.0, deadline.0),
             What::Started { reserved, budget, period } => {
-                (10 + u64::from(reserved), budget.0, period.0)
+                (if reserved { LX_STARTED_RESERVED } else { LX_STARTED }, budget.0, period.0)
             }
-            What::Stopped => (12, 0, 0),
+            What::Stopped => (LX_STOPPED, 0, 0),
         };
         write!(f, "{what} {} {} {slot} {} {a} {b}", self.at.0, self.cpu, self.pid)
     }
@@ -181,7 +180,7 @@ mod live {
     use super::Event;
     use crate::cpu::load::refused;
     use crate::cpu::{CpuError, live, system};
-    use crate::image::Image;
+    use crate::layout::cpu::lx_recording;
 
     /// So often events are fetched: the place for them holds some 80,000.
     const STEP: Duration = Duration::from_millis(20);
@@ -198,17 +197,14 @@ mod live {
         /// Until when, and how many events were lost so far.
         fn look(&self) -> Result<(u64, u64), CpuError> {
             let value = self.0.lookup(&KEY, MapFlags::ANY).map_err(refused)?.unwrap_or_default();
-            let long = |at: usize| {
-                let bytes = value.get(at..at + 8).and_then(|b| b.try_into().ok());
-                bytes.map_or(0, u64::from_ne_bytes)
-            };
-            Ok((long(0), long(8)))
+            Ok((lx_recording::UNTIL.u64(&value), lx_recording::LOST.u64(&value)))
         }
 
         pub(in crate::cpu) fn until(&self, until: u64) -> Result<(), CpuError> {
-            let mut image = Image::default();
-            image.u64(until).u64(self.look()?.1);
-            self.0.update(&KEY, &image.into_bytes(), MapFlags::ANY).map_err(refused)
+            let mut value = [0; lx_recording::SIZEOF];
+            lx_recording::UNTIL.set_u64(&mut value, until);
+            lx_recording::LOST.set_u64(&mut value, self.look()?.1);
+            self.0.update(&KEY, &value, MapFlags::ANY).map_err(refused)
         }
     }
 
@@ -315,14 +311,13 @@ mod tests {
         for wrong in ["", "1 2 3", "13 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }
-        let mut bytes = Vec::new();
-        bytes.extend(77u64.to_ne_bytes());
-        for word in [7u32, 2, 5, 99] {
-            bytes.extend(word.to_ne_bytes());
+        let mut bytes = [0; lx_event::SIZEOF];
+        lx_event::AT.set_u64(&mut bytes, 77);
+        let words = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID];
+        for (field, word) in words.into_iter().zip([7, 2, 5, 99]) {
+            field.set_u32(&mut bytes, word);
         }
-        for long in [1_000u64, 0] {
-            bytes.extend(long.to_ne_bytes());
-        }
+        lx_event::A.set_u64(&mut bytes, 1_000);
         let event = Event::read(&bytes).expect("an event");
         assert_eq!(event.to_string(), "7 77 2 5 99 1000 0");
         assert_eq!(Event::read(&bytes[..32]), None);

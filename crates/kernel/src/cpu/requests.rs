@@ -1,4 +1,4 @@
-//! What is asked of the running scheduler, as `bpf/scx/requests.h` has it.
+//! What is asked of the running scheduler, as `bpf/scx/control.h` has it.
 
 use std::time::Duration;
 
@@ -8,7 +8,11 @@ use libbpf_rs::{MapCore as _, MapFlags, Object};
 
 use super::load::{attend, refused, run};
 use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
-use crate::image::Image;
+use crate::layout::Field;
+use crate::layout::cpu::{
+    LX_MAX_RESERVATIONS, lx_ended, lx_report, lx_request, lx_reservation, lx_setup, lx_task_report,
+    lx_totals, lxc_policy_change,
+};
 
 /// The programs.
 pub(super) const RESERVE: &str = "laxity_reserve";
@@ -17,11 +21,6 @@ pub(super) const FIND: &str = "laxity_find";
 pub(super) const REPORT: &str = "laxity_report";
 pub(super) const TASK: &str = "laxity_task";
 pub(super) const CHANGE: &str = "laxity_change";
-
-/// Where the policy's number stands in the setup: behind rules, a share and an address.
-const POLICY_AT: usize = 104;
-/// Reservations there may be.
-const RESERVATIONS: u32 = 256;
 
 /// The programs that answer.
 pub(super) struct Attendant {
@@ -43,8 +42,8 @@ pub(super) struct Entry {
 pub(super) struct Report {
     pub cpu: CpuStatus,
     pub members: u64,
-    pub late: u64,
-    pub latest: u64,
+    pub deadline_misses: u64,
+    pub max_lateness_ns: u64,
     pub pid: Option<u32>,
 }
 
@@ -53,13 +52,13 @@ pub(super) struct Request {
     pub wish: Wish,
     pub cpu: u32,
     /// If it cannot begin at once, it shall begin later.
-    pub patient: bool,
+    pub deferrable: bool,
 }
 
 impl Request {
     /// That only names a task.
     fn about(pid: u32) -> Request {
-        Request { wish: Wish::nothing(pid), cpu: 0, patient: false }
+        Request { wish: Wish::nothing(pid), cpu: 0, deferrable: false }
     }
 }
 
@@ -93,9 +92,9 @@ impl Attendant {
     }
 
     /// What was worst on each CPU is counted from now on.
-    pub(super) fn count_anew(&self) -> Result<(), CpuError> {
+    pub(super) fn reset_worst_cases(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
-            self.report_and(cpu, 0, true)?;
+            self.report_and_reset(cpu, 0, true)?;
         }
         Ok(())
     }
@@ -105,17 +104,21 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, patient } = request;
-        let mut image = Image::default();
-        image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
-        image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
-        image.u32(0).u32(u32::MAX).u32((*patient).into()).u32(0);
-        let mut context = image.into_bytes();
+        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, deferrable } = request;
+        let mut context = [0; lx_request::SIZEOF];
+        lx_request::BUDGET.set_u64(&mut context, reservation.budget.0);
+        lx_request::PERIOD.set_u64(&mut context, reservation.period.0);
+        lx_request::PID.set_u32(&mut context, *pid);
+        lx_request::CPU.set_u32(&mut context, *cpu);
+        lx_request::INHERIT.set_u32(&mut context, (*inherit).into());
+        lx_request::OWNER.set_u32(&mut context, *owner);
+        lx_request::DEFERRABLE.set_u32(&mut context, (*deferrable).into());
+        lx_request::ERROR.set_u32(&mut context, u32::MAX);
         self.call(name, &mut context)?;
-        match word(&context, 44) {
+        match lx_request::ERROR.u32(&context) {
             0 => Ok(Answer::Done {
-                from: Duration::from_nanos(long(&context, 16)),
-                number: word(&context, 40),
+                from: Duration::from_nanos(lx_request::DELAY.u64(&context)),
+                number: lx_request::NUMBER.u32(&context),
             }),
             2 => Ok(Answer::HasNone),
             3 => Ok(Answer::NoTask),
@@ -149,39 +152,44 @@ impl Attendant {
 
     /// About a CPU, and a reservation unless its number is zero.
     pub(super) fn report(&self, cpu: u32, reservation: u32) -> Result<Report, CpuError> {
-        self.report_and(cpu, reservation, false)
+        self.report_and_reset(cpu, reservation, false)
     }
 
     /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
-    fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
-        let mut image = Image::default();
-        image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
-            i.u64(x);
-        });
-        image.u64(anew.into()).u64(0);
-        let mut context = image.into_bytes();
+    fn report_and_reset(
+        &self,
+        cpu: u32,
+        reservation: u32,
+        reset: bool,
+    ) -> Result<Report, CpuError> {
+        let mut context = [0; lx_report::SIZEOF];
+        lx_report::CPU.set_u32(&mut context, cpu);
+        lx_report::RESERVATION.set_u32(&mut context, reservation);
+        lx_report::RESET.set_u64(&mut context, reset.into());
         self.call(REPORT, &mut context)?;
-        let at = |i: usize| long(&context, 8 + 8 * i);
-        if at(10) != 0 {
+        let [deadline_misses, max_lateness_ns, pid] =
+            [lx_report::DEADLINE_MISSES, lx_report::MAX_LATENESS_NS, lx_report::PID]
+                .map(|field| field.u64(&context));
+        if lx_report::RESET.u64(&context) != 0 {
             return Err(CpuError::State("the scheduler cannot start its counts again"));
         }
         Ok(Report {
             cpu: CpuStatus {
                 cpu,
-                reserved: Share(at(0)),
-                load: at(1),
-                servers: at(2),
-                switches: at(3),
-                taken: at(4),
-                overrun: at(5),
-                late_release: at(6),
-                late: if reservation == 0 { at(8) } else { 0 },
-                latest: if reservation == 0 { at(9) } else { 0 },
+                reserved: Share(lx_report::RESERVED_BW.u64(&context)),
+                load: lx_report::TOTAL_WEIGHT.u64(&context),
+                servers: lx_report::SERVERS.u64(&context),
+                switches: lx_report::SWITCHES.u64(&context),
+                steals: lx_report::STEALS.u64(&context),
+                overrun: lx_report::OVERRUN.u64(&context),
+                late_release: lx_report::LATE_RELEASE.u64(&context),
+                deadline_misses: if reservation == 0 { deadline_misses } else { 0 },
+                max_lateness_ns: if reservation == 0 { max_lateness_ns } else { 0 },
             },
-            members: at(7),
-            late: at(8),
-            latest: at(9),
-            pid: Some(word(&context, 8 + 8 * 11)).filter(|pid| *pid != 0),
+            members: lx_report::MEMBERS.u64(&context),
+            deadline_misses,
+            max_lateness_ns,
+            pid: Some(pid as u32).filter(|pid| *pid != 0),
         })
     }
 
@@ -195,17 +203,19 @@ impl Attendant {
     /// All reservations in force.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, CpuError> {
         let mut entries = Vec::new();
-        for at in 0..RESERVATIONS {
+        for at in 0..LX_MAX_RESERVATIONS as u32 {
             let value = self.value("reservations", at)?;
-            if word(&value, 24) == 0 {
+            if lx_reservation::IN_USE.u32(&value) == 0 {
                 continue;
             }
-            let reservation = Reservation::new(Span(long(&value, 0)), Span(long(&value, 8)));
+            let budget = Span(lx_reservation::BUDGET.u64(&value));
+            let period = Span(lx_reservation::PERIOD.u64(&value));
+            let reservation = Reservation::new(budget, period);
             entries.push(Entry {
                 number: at + 1,
-                held: Held { cpu: word(&value, 16), reservation },
-                inherited: word(&value, 28) != 0,
-                owner: word(&value, 36),
+                held: Held { cpu: lx_reservation::CPU.u32(&value), reservation },
+                inherited: lx_reservation::INHERIT.u32(&value) != 0,
+                owner: lx_reservation::OWNER.u32(&value),
             });
         }
         Ok(entries)
@@ -216,15 +226,18 @@ impl Attendant {
         let mut tasks = Vec::new();
         let (mut slot, mut slots) = (0, 1);
         while slot < slots {
-            let mut image = Image::default();
-            image.u32(slot).u32(0).u32(0).u32(0).u64(0).u64(0);
-            let mut context = image.into_bytes();
+            let mut context = [0; lx_task_report::SIZEOF];
+            lx_task_report::SLOT.set_u32(&mut context, slot);
             self.call(TASK, &mut context)?;
-            slots = word(&context, 4);
-            let pid = word(&context, 8);
+            slots = lx_task_report::SLOTS.u32(&context);
+            let pid = lx_task_report::PID.u32(&context);
             if pid != 0 {
-                let (budget, period) = (Span(long(&context, 16)), Span(long(&context, 24)));
-                tasks.push(Inferred { pid, cpu: word(&context, 12), budget, period });
+                tasks.push(Inferred {
+                    pid,
+                    cpu: lx_task_report::CPU.u32(&context),
+                    budget: Span(lx_task_report::BUDGET.u64(&context)),
+                    period: Span(lx_task_report::PERIOD.u64(&context)),
+                });
             }
             slot += 1;
         }
@@ -233,18 +246,19 @@ impl Attendant {
 
     /// The policy in force.
     pub(super) fn policy(&self) -> Result<Policy, CpuError> {
-        let number = word(&self.value(".data.setup", 0)?, POLICY_AT);
+        let number = lx_setup::POLICY.u32(&self.value(".data.setup", 0)?);
         let name = POLICIES.get(number as usize).copied().unwrap_or_default();
         Policy::named(name)
     }
 
     /// Another policy for all tasks.
     pub(super) fn change(&self, policy: &Policy) -> Result<(), CpuError> {
-        let mut image = Image::default();
-        image.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(policy.number()).u32(0);
-        let mut context = image.into_bytes();
+        let mut context = [0; lxc_policy_change::SIZEOF];
+        lxc_policy_change::RULES.set(&mut context, &policy.rules()?.image());
+        lxc_policy_change::BEST_EFFORT_BW_MIN.set_u64(&mut context, policy.best_effort_min().0);
+        lxc_policy_change::POLICY.set_u32(&mut context, policy.number());
         self.call(CHANGE, &mut context)?;
-        let changed = word(&context, context.len() - 4);
+        let changed = lxc_policy_change::CHANGED.u32(&context);
         if changed == system::cpus()? {
             return Ok(());
         }
@@ -258,32 +272,29 @@ impl Attendant {
     /// locks that could not be got, the longest wait for one in ns.
     pub(super) fn totals(&self) -> Result<[u64; 5], CpuError> {
         let value = self.value(".data.totals", 0)?;
-        Ok([0, 8, 16, 24, 32].map(|at| long(&value, at)))
+        let fields = [
+            lx_totals::UNACCOUNTED,
+            lx_totals::ELSEWHERE,
+            lx_totals::ABSENT,
+            lx_totals::UNLOCKED,
+            lx_totals::WAITED,
+        ];
+        Ok(fields.map(|field| field.u64(&value)))
     }
 
     /// Why the kernel ended the scheduler.
     pub(super) fn ended(&self) -> Result<String, CpuError> {
         let value = self.value(".data.ended", 0)?;
-        let text = |range: std::ops::Range<usize>| {
-            let bytes = value.get(range).unwrap_or_default();
+        let text = |field: Field| {
+            let bytes = field.of(&value);
             let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
             String::from_utf8_lossy(&bytes[..end]).into_owned()
         };
-        let (reason, message) = (text(8..72), text(72..328));
+        let (reason, message) = (text(lx_ended::REASON), text(lx_ended::MESSAGE));
         Ok(match (reason.is_empty(), message.is_empty()) {
             (true, _) => "for a reason that it does not give".to_owned(),
             (_, true) => reason,
             _ => format!("{reason}: {message}"),
         })
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    let bytes = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
-    bytes.map_or(0, u32::from_ne_bytes)
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    let bytes = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
-    bytes.map_or(0, u64::from_ne_bytes)
 }

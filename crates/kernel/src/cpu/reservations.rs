@@ -110,7 +110,7 @@ mod tests {
 
     /// Fails when the CPU with the least left is taken, or the share for best effort is forgotten.
     #[test]
-    fn the_emptiest_cpu_is_taken_and_the_closest_explains() {
+    fn placement_picks_the_emptiest_cpu() {
         let policy = Policy::named("bebs").expect("a policy");
         let held =
             [Held { cpu: 0, reservation: of(5, 10) }, Held { cpu: 1, reservation: of(60, 100) }];

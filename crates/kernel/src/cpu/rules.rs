@@ -1,4 +1,4 @@
-//! The rules of a policy as `struct lx_rules` of `bpf/include/laxity/servers.h`.
+//! The rules of a policy as `struct lxc_policy_params` of `bpf/include/laxity/servers_state.h`.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use laxity_cpu::berate::{self, Base, LoadOf};
 use laxity_cpu::quantum::Clock;
 use laxity_cpu::servers::{Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
 
-use crate::image::Image;
+use crate::layout::Field;
+use crate::layout::cpu::lxc_policy_params as params;
 
 /// Rules that the kernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,47 +73,42 @@ impl CpuRules {
         Ok(CpuRules(How::BeRate(*options)))
     }
 
-    /// As the header has them.
+    /// As `struct lxc_policy_params`.
     pub fn image(&self) -> Vec<u8> {
         let unlimited = |span: Option<Span>| span.map_or(u64::MAX, |s| s.0);
-        let mut image = Image::default();
+        let mut image = vec![0; params::SIZEOF];
+        let mut long = |field: Field, value: u64| field.set_u64(&mut image, value);
         let rules = match &self.0 {
             How::Servers(rules) => rules,
             How::BeRate(options) => {
                 let limits = options.limits;
-                let lapse = match options.load {
-                    LoadOf::Live => unlimited(limits.map(|l| l.lapse)),
-                    LoadOf::Runnable => 0,
-                };
-                image.array(5, 8, [0u64; 5], |image, x| {
-                    image.u64(x);
-                });
-                image
-                    .u64(unlimited(limits.map(|l| l.longest)))
-                    .u64(unlimited(limits.map(|l| l.ahead)))
-                    .u64(QUANTUM.0)
-                    .u64(lapse)
-                    .u64(0)
-                    .u64(0);
-                return image.into_bytes();
+                long(params::MAX_PERIOD, unlimited(limits.map(|l| l.longest)));
+                long(params::MAX_AHEAD, unlimited(limits.map(|l| l.ahead)));
+                long(params::QUANTUM, QUANTUM.0);
+                if options.load == LoadOf::Live {
+                    long(params::INACTIVE_AFTER, unlimited(limits.map(|l| l.lapse)));
+                }
+                return image;
             }
         };
         let Sizing::Adaptive(how) = &rules.sizing else { return Vec::new() };
         let least = how.least.0.max(1);
+        long(params::INITIAL_BUDGET, how.first.0);
+        long(params::MIN_BUDGET, least);
+        long(params::MAX_BUDGET, how.most.0.max(least));
+        long(params::MARGIN_PERMILLE, how.margin.into());
+        long(params::DRIFT_PERMILLE, how.lazy.into());
+        long(params::MAX_PERIOD, unlimited(rules.longest));
+        long(params::MAX_AHEAD, unlimited(rules.ahead));
+        long(params::INACTIVE_AFTER, rules.lapse.0);
+        for (field, is) in [
+            (params::RECHARGE, rules.exhaustion == Exhaustion::Recharge),
+            (params::ADVANCE_ON_IDLE, rules.slack == Slack::OriginalDeadline),
+            (params::SAMPLE_PER_JOB, how.sample == Sample::Job),
+            (params::EXCLUDE_SLEEPERS, rules.load == Load::Unblocked),
+        ] {
+            field.set_u32(&mut image, is.into());
+        }
         image
-            .u64(how.first.0)
-            .u64(least)
-            .u64(how.most.0.max(least))
-            .u64(how.margin.into())
-            .u64(how.lazy.into())
-            .u64(unlimited(rules.longest))
-            .u64(unlimited(rules.ahead))
-            .u64(0)
-            .u64(rules.lapse.0)
-            .u32((rules.exhaustion == Exhaustion::Recharge).into())
-            .u32((rules.slack == Slack::OriginalDeadline).into())
-            .u32((how.sample == Sample::Job).into())
-            .u32((rules.load == Load::Unblocked).into());
-        image.into_bytes()
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
 /// Whether the kernel has to say who starts and who stops, since what is found out without is not to be
 /// relied on: from 7.0 on, where a task waited for 50 ms now and then; and 7.2 and 7.3 were seen to count too
 /// little of what tasks execute. `LAXITY_CPU_TOLD=1` makes it so anywhere.
-pub(super) fn tells() -> bool {
+pub(super) fn needs_run_hooks() -> bool {
     let asked = std::env::var_os("LAXITY_CPU_TOLD").is_some_and(|asked| asked == "1");
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     asked || is_not_relied_on(&release)
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_that_have_to_tell_are_known() {
+    fn kernels_that_need_run_hooks_are_known() {
         for (release, bad) in [
             ("6.18.15+deb13-cloud-amd64", false),
             ("6.19.14", false),

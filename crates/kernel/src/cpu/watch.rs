@@ -49,8 +49,8 @@ impl Watch {
     ///
     /// # Errors
     /// As [`Watch::status`].
-    pub fn count_anew(&mut self) -> Result<(), CpuError> {
-        self.0.asking()?.1.count_anew()
+    pub fn reset_worst_cases(&mut self) -> Result<(), CpuError> {
+        self.0.asking()?.1.reset_worst_cases()
     }
 }
 

@@ -60,7 +60,7 @@ mod tests {
     /// Fails when type information that nobody can use passes for a refusal of the programs: the error
     /// that 7.2.12 gives is "invalid argument".
     #[test]
-    fn the_reason_is_in_the_words() {
+    fn log_of_libbpf_explains_the_error() {
         let invalid = || libbpf_rs::Error::from(io::Error::from_raw_os_error(22));
         let said = "libbpf: extern (func ksym) 'scx_bpf_kick_cpu': func_proto [214] incompatible \
                     with vmlinux [48722]\n";

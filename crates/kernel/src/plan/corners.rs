@@ -60,7 +60,7 @@ mod tests {
     /// Fails when a joint falls below the curve, tried with the least slope in place of the
     /// greatest, or begins another curve.
     #[test]
-    fn joints_are_above_and_rise() {
+    fn merged_corners_bound_the_curve() {
         for seed in 1..200u64 {
             // Pieces that jump up, flat or steep: what flats of the residual capacity leave.
             let (mut pieces, mut above, mut ns) = (Vec::new(), 0u64, 0i128);

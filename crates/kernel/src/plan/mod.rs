@@ -19,19 +19,20 @@ use laxity_link::setup::{Excess, Release, Restart, Setup};
 use laxity_scenario::model::Scenario;
 
 use crate::image::Image;
+use crate::layout::link;
 use queues::Queues;
 use service::Service;
 use shares::Shares;
 use slack::Slack;
 
-/// Real-time flows of one link, `LX_FLOWS`.
-pub const MOST_FLOWS: usize = 64;
-/// Different relative deadlines, `LX_CLASSES`.
-pub const MOST_CLASSES: usize = 32;
-/// Best-effort classes, `LX_BEST`.
-pub const MOST_BEST_EFFORT: usize = 16;
-/// Token buckets of one flow, `LX_BUCKETS`.
-pub const MOST_BUCKETS: usize = 4;
+/// Real-time flows of one link, `LX_MAX_FLOWS`.
+pub const MOST_FLOWS: usize = link::LX_MAX_FLOWS as usize;
+/// Different relative deadlines, `LX_DEADLINE_CLASSES`.
+pub const MOST_CLASSES: usize = link::LX_DEADLINE_CLASSES as usize;
+/// Best-effort classes, `LX_BEST_EFFORT_CLASSES`.
+pub const MOST_BEST_EFFORT: usize = link::LX_BEST_EFFORT_CLASSES as usize;
+/// Token buckets of one flow, `LX_MAX_BUCKETS`.
+pub const MOST_BUCKETS: usize = link::LX_MAX_BUCKETS as usize;
 
 /// Products and differences of the programs stay below 2^62; each of their terms below this.
 const TERM: i128 = 1 << 60;
@@ -67,7 +68,7 @@ pub struct Plan {
     pub rule: Rule,
     /// `struct lx_config`.
     pub config: Vec<u8>,
-    /// `struct lx_rules`.
+    /// `struct lxl_match_rules`.
     pub rules: Vec<u8>,
     /// Packets that can wait.
     pub slots: u32,
@@ -173,26 +174,33 @@ fn config(
     service.write(&mut image);
     shares.write(&mut image, queues);
     let mut wrong = None;
-    let size = MOST_BUCKETS * 24 + 32 + 32 + 8 + 8;
-    image.array(MOST_FLOWS, size, setup.realtime.iter().enumerate(), |i, (k, flow)| {
-        let name = names.get(k).copied().unwrap_or_default();
-        if let Err(error) = envelope(i, &flow.envelope, name) {
-            wrong.get_or_insert(error);
-        }
-        queues.realtime[k].write(i);
-        i.u64(flow.deadline.0);
-        let class = deadlines.partition_point(|d| *d < flow.deadline.0);
-        let excess = match flow.excess {
-            Excess::Delay => 0,
-            Excess::Demote => 1,
-            Excess::Drop => 2,
-        };
-        i.u32(class as u32).u32(excess);
-    });
+    debug_assert_eq!(image.len(), link::lx_config::FLOW.at);
+    image.array(
+        MOST_FLOWS,
+        link::lx_flow::SIZEOF,
+        setup.realtime.iter().enumerate(),
+        |i, (k, flow)| {
+            let name = names.get(k).copied().unwrap_or_default();
+            if let Err(error) = envelope(i, &flow.envelope, name) {
+                wrong.get_or_insert(error);
+            }
+            queues.realtime[k].write(i);
+            i.u64(flow.deadline.0);
+            let class = deadlines.partition_point(|d| *d < flow.deadline.0);
+            let excess = match flow.excess {
+                Excess::Delay => 0,
+                Excess::Demote => 1,
+                Excess::Drop => 2,
+            };
+            i.u32(class as u32).u32(excess);
+        },
+    );
     if let Some(error) = wrong {
         return Err(error);
     }
+    debug_assert_eq!(image.len(), link::lx_config::SLACK.at);
     slack.write(&mut image);
+    debug_assert_eq!(image.len(), link::lx_config::FLOWS.at);
     let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
     image
         .u32(setup.realtime.len() as u32)
@@ -211,6 +219,7 @@ fn config(
             Restart::Sooner => 1 + u32::from(service.restarts()),
         })
         .u32(u32::from(setup.blocking == Blocking::Exact));
+    debug_assert_eq!(image.len(), link::lx_config::SIZEOF);
     Ok(image)
 }
 

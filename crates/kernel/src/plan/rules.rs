@@ -6,9 +6,10 @@ use laxity_scenario::model::{Match, Prefix, Scenario};
 
 use super::PlanError;
 use crate::image::Image;
+use crate::layout::link;
 
-/// `LX_RULES`.
-const MOST_RULES: usize = 128;
+/// `LX_MAX_RULES`.
+const MOST_RULES: usize = link::LX_MAX_RULES as usize;
 const CODE_POINTS: usize = 64;
 
 /// `enum lx_field`.
@@ -24,7 +25,7 @@ mod field {
     pub(super) const IPV6: u32 = 1 << 8;
 }
 
-/// `struct lx_rules`.
+/// `struct lxl_match_rules`.
 pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let best_effort = scenario.best_effort.iter().map(|c| &c.matches);
@@ -52,11 +53,14 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
     }
     let listed = if plain { &[] } else { &rules[..] };
     let mut image = Image::default();
-    image.array(MOST_RULES, 96, listed, |i, (flow, rule)| write(i, *flow, rule));
+    image.array(MOST_RULES, link::lxl_match_rule::SIZEOF, listed, |i, (flow, rule)| {
+        write(i, *flow, rule)
+    });
     by_code_point.iter().for_each(|flow| {
         image.u16(*flow);
     });
     image.u32(listed.len() as u32).u32(fields).u32(other).u32(0);
+    debug_assert_eq!(image.len(), link::lxl_match_rules::SIZEOF);
     Ok(image)
 }
 
@@ -74,7 +78,7 @@ fn fields(rule: &Match) -> u32 {
         | ask(six(&rule.src) || six(&rule.dst), field::IPV6)
 }
 
-/// `struct lx_rule`.
+/// `struct lxl_match_rule`.
 fn write(image: &mut Image, flow: u32, rule: &Match) {
     for prefix in [&rule.src, &rule.dst] {
         let (address, mask) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);

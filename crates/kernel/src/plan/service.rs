@@ -5,13 +5,14 @@ use laxity_link::assign::{Assigner, Exact};
 
 use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::image::Image;
+use crate::layout::link;
 
-/// `LX_PIECES`.
-const MOST_PIECES: usize = 16;
-/// `LX_REMEMBERED`.
-pub const REMEMBERED: usize = 1024;
+/// `LX_MAX_PIECES`.
+const MOST_PIECES: usize = link::LX_MAX_PIECES as usize;
+/// `LX_HISTORY_PACKETS`.
+pub const REMEMBERED: usize = link::LX_HISTORY_PACKETS as usize;
 /// `LX_RANGE`.
-const RANGE: u64 = 1 << 62;
+const RANGE: u64 = link::LX_RANGE;
 
 /// Pieces of the curve, within the range of the programs.
 #[derive(Clone, Debug)]
@@ -81,7 +82,7 @@ impl Service {
 
     /// `struct lx_service`.
     pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_PIECES, 32, &self.pieces, |i, (piece, intercept)| {
+        image.array(MOST_PIECES, link::lx_piece::SIZEOF, &self.pieces, |i, (piece, intercept)| {
             i.u64(piece.above).u64(piece.slope).i64(*intercept).u64(RANGE / piece.slope.max(1));
         });
         image.u64(self.saturated).u32(self.pieces.len() as u32).u32(REMEMBERED as u32 - 1);

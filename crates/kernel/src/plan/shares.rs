@@ -6,6 +6,7 @@ use laxity_link::setup::{FairQueue, Setup};
 use super::queues::Queues;
 use super::{MOST_BEST_EFFORT, Notice};
 use crate::image::Image;
+use crate::layout::link;
 
 /// Costs stay below this, so that tags of some hundred packets stay below 2^62.
 const LARGEST_SCALE: u64 = 1 << 40;
@@ -44,11 +45,15 @@ impl Shares {
 
     /// `struct lx_shares`.
     pub(super) fn write(&self, image: &mut Image, queues: &Queues) {
-        let size = 32 + 8 + 8;
-        image.array(MOST_BEST_EFFORT, size, self.classes.iter().enumerate(), |i, (k, class)| {
-            queues.best_effort[k].write(i);
-            i.u64(class.0).u64(class.1);
-        });
+        image.array(
+            MOST_BEST_EFFORT,
+            link::lx_share::SIZEOF,
+            self.classes.iter().enumerate(),
+            |i, (k, class)| {
+                queues.best_effort[k].write(i);
+                i.u64(class.0).u64(class.1);
+            },
+        );
         let classes = self.classes.len();
         image.u64(self.common).u32(self.kind);
         image.u32(classes as u32).u32(classes.next_power_of_two() as u32).u32(0);

@@ -6,9 +6,10 @@ use laxity_link::setup::{RealtimeFlow, Setup};
 
 use super::{MOST_CLASSES, MOST_FLOWS, PlanError, TERM};
 use crate::image::Image;
+use crate::layout::link;
 
-/// `LX_DUE`.
-const DUE: u64 = 64;
+/// `LX_SLACK_BUCKETS`.
+const DUE: u64 = link::LX_SLACK_BUCKETS;
 
 /// `struct lx_slack_flow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Slack {
     }
 
     pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_FLOWS, 88, &self.flows, |i, flow| {
+        image.array(MOST_FLOWS, link::lx_slack_flow::SIZEOF, &self.flows, |i, flow| {
             for (burst, rate) in flow.lines {
                 let fill = if rate == 0 { u64::MAX } else { burst.div_ceil(rate) };
                 i.u64(burst).u64(rate).u64(fill);
@@ -89,9 +90,14 @@ impl Slack {
             i.u64(flow.wire.0).u64(flow.wire.1).u64(flow.period).u64(flow.jitter);
             i.u32(flow.smallest).u32(flow.class);
         });
-        image.array(MOST_CLASSES, 24, &self.classes, |i, (deadline, rates)| {
-            i.u64(*deadline).u64(rates[0]).u64(rates[1]);
-        });
+        image.array(
+            MOST_CLASSES,
+            link::lx_slack_class::SIZEOF,
+            &self.classes,
+            |i, (deadline, rates)| {
+                i.u64(*deadline).u64(rates[0]).u64(rates[1]);
+            },
+        );
         let fastest: u64 = self.classes.iter().map(|c| c.1[0]).sum();
         image.u64(self.classes.first().map_or(u64::MAX, |c| c.0)).u64(self.horizon);
         image.u64(fastest.max(1)).u64(self.below).u32(self.shift).u32(self.classes.len() as u32);

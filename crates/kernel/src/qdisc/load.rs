@@ -7,14 +7,13 @@ use super::LinkError;
 use super::error::io_error;
 use super::pins::Pins;
 use super::record::Record;
+use crate::layout::link::{LX_PLANS, lx_own, lxl_plan_change};
 use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
 
-/// Texts and plans are kept for as many changes, `LX_CHANGES`.
-pub(super) const CHANGES: u32 = 4;
-/// Numbers of flows and classes in a change.
-const NUMBERS: usize = 128;
+/// Texts and plans are kept for as many changes, `LX_PLANS`.
+pub(super) const CHANGES: u32 = LX_PLANS as u32;
 /// A scenario may be so long, or twice as long as the first one.
 const TEXT: usize = 64 << 10;
 
@@ -61,11 +60,13 @@ impl Room {
     }
 }
 
-/// `struct lx_change`: a plan, and the new numbers of the old flows.
+/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows.
 pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
-    let mut bytes = [&plan.config[..], &plan.rules[..]].concat();
-    let numbers = to.iter().copied().chain(std::iter::repeat(0)).take(NUMBERS);
-    numbers.for_each(|n| bytes.extend_from_slice(&n.to_ne_bytes()));
+    let mut bytes = vec![0; lxl_plan_change::SIZEOF];
+    lxl_plan_change::CONFIG.set(&mut bytes, &plan.config);
+    lxl_plan_change::RULES.set(&mut bytes, &plan.rules);
+    let numbers: Vec<u8> = to.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    bytes[lxl_plan_change::TO.at..][..numbers.len()].copy_from_slice(&numbers);
     bytes
 }
 
@@ -140,8 +141,12 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
             }
             ".rodata.own" => {
                 let rule = room.rule.number();
-                let words = [rule, own.net, own.ifindex, own.handle, room.slots];
-                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+                let mut bytes = [0; lx_own::SIZEOF];
+                lx_own::POLICY.set_u32(&mut bytes, rule);
+                lx_own::NET.set_u32(&mut bytes, own.net);
+                lx_own::IFINDEX.set_u32(&mut bytes, own.ifindex);
+                lx_own::HANDLE.set_u32(&mut bytes, own.handle);
+                lx_own::SLOTS.set_u32(&mut bytes, room.slots);
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);

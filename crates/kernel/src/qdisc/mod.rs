@@ -26,6 +26,7 @@ pub use load::{Programs, profile, verify};
 pub use netlink::Queue;
 
 use crate::counts::{self, Counts};
+use crate::layout::link::{lx_link_state, lx_stalls};
 use crate::plan::Plan;
 use error::kernel;
 use load::CHANGES;
@@ -87,9 +88,11 @@ impl Stalls {
     /// All zero where the programs do not count them.
     fn read(pins: &Pins) -> Result<Stalls, LinkError> {
         let bytes = pins.read("stalls", 0)?.unwrap_or_default();
-        let mut words = bytes.chunks_exact(8).map(|w| w.try_into().map_or(0, u64::from_ne_bytes));
-        let mut next = || words.next().unwrap_or(0);
-        Ok(Stalls { count: next(), total: next(), longest: next() })
+        Ok(Stalls {
+            count: lx_stalls::COUNT.u64(&bytes),
+            total: lx_stalls::TOTAL.u64(&bytes),
+            longest: lx_stalls::LONGEST.u64(&bytes),
+        })
     }
 }
 
@@ -161,7 +164,10 @@ struct State {
 impl State {
     fn read(pins: &Pins) -> Result<Option<State>, LinkError> {
         let Some(bytes) = pins.read("state", 0)? else { return Ok(None) };
-        Ok(Some(State { attached: word(&bytes, 0) != 0, applied: word(&bytes, 4) }))
+        Ok(Some(State {
+            attached: lx_link_state::ATTACHED.u32(&bytes) != 0,
+            applied: lx_link_state::APPLIED.u32(&bytes),
+        }))
     }
 }
 

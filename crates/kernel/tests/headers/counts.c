@@ -2,7 +2,7 @@
 /*
  * The counts of one flow in user space.
  *
- * Input: steps of four u64, `bytes delay late demoted`, one for each packet sent. Prints the words of
+ * Input: steps of four u64, `bytes delay late demoted`, one per packet sent. Prints the words of
  * struct lx_counts.
  */
 #include <stdio.h>

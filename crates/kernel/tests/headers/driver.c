@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The headers in user space: reads a plan and a script, prints what was decided. A program of its
- * own, so that the test needs no unsafe code and sanitizers watch the headers.
+ * Runs the link headers in user space: reads a plan and a script, prints the decisions. A separate
+ * program, so that the test needs no unsafe code and sanitizers check the headers.
  *
  * Input: u32 policy, u32 slots, struct lx_config, then steps of three u64:
  *   0 now flow<<32|bytes    a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted
@@ -9,7 +9,7 @@
  *   2 start wire            the link's clock sends; prints `c END`
  *   3 0 0                   all queues are emptied
  *   4 0 0                   the link has lost time
- *   5 since 0               a packet waits that may go from an instant on
+ *   5 since 0               a waiting packet may be sent from an instant on
  *   6 now wire              the pace sends, under the plan's credit; prints `s START LOST END`
  * A packet pushed out prints `p NUMBER`.
  */
@@ -90,12 +90,12 @@ int main(void)
 			packet = lx_dequeue(&pipeline, &config, now, &slot);
 			if (!packet) {
 				if (pipeline.head == LX_NONE)
-					lx_idle(&pipeline, &config);
+					lx_link_idle(&pipeline, &config);
 				printf("n %llu\n", lx_next_event(&pipeline, &config));
 				break;
 			}
 			printf("d %llu %llu\n", packet->packet, packet->deadline);
-			lx_left(&pipeline, &config, slot, packet);
+			lx_packet_departed(&pipeline, &config, slot, packet);
 			break;
 		case 2:
 			printf("c %llu\n",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The rule that keeps hard deadlines, asserted after every step: what crates/cpu/src/servers/promises does in
- * Rust, and says why it is enough, on the servers of the headers. A promise is a server's share at each instant
- * from now on, computed from what was executed, not from budgets, periods and ends, which are what is checked.
+ * Checks the invariant behind hard deadlines after every step, as crates/cpu/src/servers/promises
+ * does in Rust, where the proof is. A promise is a server's share at each future instant. It is
+ * computed from execution, independently of budgets, periods and their ends, which are what is
+ * checked.
  *
- * Includes laxity/servers.h. promises_expect() stands before each step, promises_keep() after it; what breaks
- * the rule is said on standard error, by the part that it breaks, and ends the program.
+ * Includes laxity/servers.h. Call promises_expect() before each step and promises_keep() after it.
+ * A violation is printed to standard error with the clause it violates, and ends the program.
  */
 #ifndef PROMISES_H
 #define PROMISES_H
@@ -25,24 +26,24 @@ static void promises_begin_anew(u64 now);
 static void promises_advance(u64 now);
 static void promises_move_back(u64 now, u64 excess);
 
-#define LX_SERVER_BEGINS(i) promise_begins(i)
-#define LX_SERVER_EXECUTES(s, ran) promise_executes(s, ran)
-#define LX_SERVER_COMPETES(i, at) promise_competes(i, at)
-#define LX_SERVERS_BEGIN_ANEW(now) promises_begin_anew(now)
-#define LX_SERVERS_ADVANCE(now) promises_advance(now)
-#define LX_SERVERS_MOVE_BACK(now, excess) promises_move_back(now, excess)
+#define LX_TEST_CREATED(i) promise_begins(i)
+#define LX_TEST_EXECUTED(s, ran) promise_executes(s, ran)
+#define LX_TEST_READY(i, at) promise_competes(i, at)
+#define LX_TEST_LAG_RESET(now) promises_begin_anew(now)
+#define LX_TEST_RELEASES_ADVANCED(now) promises_advance(now)
+#define LX_TEST_DEADLINES_REANCHORED(now, excess) promises_move_back(now, excess)
 
-#include <laxity/servers.h>
+#include <laxity/policy_change.h>
 
 /* A share of the CPU in units of 2^-56, and work in units of 2^-56 ns. */
 typedef unsigned __int128 fine;
 
 #define ALL ((fine)1 << 56)
-/* Rounding moves instants by this, in ns. */
+/* Rounding moves instants by at most this, in ns. */
 #define ROUNDING 8
-/* What a period may give less than its budget, as it begins and its share is rounded. */
+/* Rounding reduces the budget of a period by at most this, in ns. */
 #define ROUNDED 2
-/* Steps that are shorter are between instants that only rounding tells apart. */
+/* Shorter steps are artefacts of rounding. */
 #define SHORTEST 200
 #define STEPS 128
 
@@ -51,7 +52,8 @@ struct step {
 	fine share;
 };
 
-/* What a promise is from some instant on: steps, of which any may be over, and the rest. */
+/* A promise from some instant on: steps, of which any may be in the past, and the share after
+ * them. */
 struct tail {
 	struct step step[3];
 	fine rest;
@@ -59,11 +61,11 @@ struct tail {
 
 struct promise {
 	int there;
-	/* The deadline while ready. */
+	/* The server is ready, with this deadline. */
 	int due;
 	u64 deadline;
-	/* Until when which share holds, in order of time; the rest; up to when all of it is used up, and
-	 * the work executed beyond. */
+	/* Shares with the ends of their intervals, in order; the share after them; time up to which
+	 * all of it is used, and the work executed beyond. */
 	u32 steps;
 	struct step step[STEPS];
 	fine rest;
@@ -72,19 +74,20 @@ struct promise {
 };
 
 static struct lx_servers *promised;
-static struct promise promises[LX_SERVERS];
-/* Whether one has changed since the sum was checked, and whether the driver has broken its part: nothing
- * is asserted from then on. */
+static struct promise promises[LX_MAX_SERVERS];
+/* A promise changed since the last check of the sum; the driver violated its own contract, so that
+ * nothing is checked any more. */
 static int promises_changed, promises_void;
 static u64 promises_last, promises_unreported;
-/* Which of many systems this is. */
+/* Number of this system in the input. */
 static u64 promises_system;
 
 static void broken(const char *part, u32 i, u64 now, const char *how, ...)
 {
 	va_list values;
 
-	fprintf(stderr, "system %llu: promises: %s: server %u, now %llu: ", promises_system, part, i, now);
+	fprintf(stderr, "system %llu: promises: %s: server %u, now %llu: ", promises_system, part,
+		i, now);
 	va_start(values, how);
 	vfprintf(stderr, how, values);
 	va_end(values);
@@ -135,7 +138,8 @@ static void promise_extend(struct promise *p, u64 from, const struct tail *to)
 	p->rest = to->rest;
 }
 
-/* From `from` on another promise; the first instant at which it differs, or LX_NEVER. */
+/* Changes the promise from `from` on. Returns the first instant at which it differs, or
+ * LX_NEVER. */
 static u64 promise_change(struct promise *p, u64 from, const struct tail *to)
 {
 	u64 at = promise_at(p, from) != tail_at(to, from) ? from : LX_NEVER;
@@ -159,7 +163,7 @@ static u64 promise_change(struct promise *p, u64 from, const struct tail *to)
 	return at;
 }
 
-/* The past up to `t` does not matter any more. */
+/* Drops steps before `t`. */
 static void promise_forget(struct promise *p, u64 t)
 {
 	u32 k = 0;
@@ -170,7 +174,7 @@ static void promise_forget(struct promise *p, u64 t)
 	p->steps -= k;
 }
 
-/* Nothing was executed ahead of the promise before `t`. */
+/* No execution before `t` was ahead of the promise. */
 static void promise_waited(struct promise *p, u64 t)
 {
 	if (t > p->zero_lag) {
@@ -179,7 +183,7 @@ static void promise_waited(struct promise *p, u64 t)
 	}
 }
 
-/* The instant up to which so much work uses the promise up, and the work beyond it. */
+/* Time at which this much more work uses the promise up, and the work beyond it. */
 static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 {
 	fine need = p->carry + ((fine)more << 56);
@@ -209,7 +213,7 @@ static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 	return t + (u64)(need / p->rest);
 }
 
-/* When the promise gives `left` beyond what is used up. */
+/* Time at which the promise provides `left` beyond what is used. */
 static u64 promise_gives(const struct promise *p, u64 left)
 {
 	fine beyond;
@@ -218,10 +222,11 @@ static u64 promise_gives(const struct promise *p, u64 left)
 	return t + (beyond > 0 && t != LX_NEVER);
 }
 
-/* In which time the least share about the zero-lag time gives so much work. */
+/* Time in which the least share around the zero-lag time provides this work. */
 static u64 promise_time_of(const struct promise *p, u64 work)
 {
-	fine about[] = { promise_at(p, p->zero_lag ? p->zero_lag - 1 : 0), promise_at(p, p->zero_lag), p->rest };
+	fine about[] = { promise_at(p, p->zero_lag ? p->zero_lag - 1 : 0),
+			 promise_at(p, p->zero_lag), p->rest };
 	fine least = ALL, time;
 	u32 k;
 
@@ -232,7 +237,7 @@ static u64 promise_time_of(const struct promise *p, u64 work)
 	return time > LX_RANGE ? LX_RANGE : (u64)time;
 }
 
-/* --- What servers do --- */
+/* --- Events of servers --- */
 
 static void promise_begins(u32 i)
 {
@@ -244,12 +249,12 @@ static void promise_executes(const struct lx_server *s, u64 ran)
 {
 	struct promise *p = &promises[s - promised->server];
 
-	if (s->kind == LX_RATED || !ran)
+	if (s->kind == LX_RATE_BASED || !ran)
 		return;
-	promises_void |= ran > s->left || ran > promises_unreported;
+	promises_void |= ran > s->remaining_budget || ran > promises_unreported;
 	promises_unreported -= lx_min(ran, promises_unreported);
 	if (p->there)
-		p->zero_lag = promise_reach(p, lx_min(ran, s->left), &p->carry);
+		p->zero_lag = promise_reach(p, lx_min(ran, s->remaining_budget), &p->carry);
 }
 
 static void promise_competes(u32 i, u64 at)
@@ -258,15 +263,15 @@ static void promise_competes(u32 i, u64 at)
 	promises[i].due = 0;
 }
 
-/* When an expired server is released. */
+/* Next release of an expired server. */
 static u64 released_at(const struct lx_servers *q, u32 i)
 {
-	if (lx_heap_has(&q->expired, i))
-		return lx_heap_key(&q->expired, i) - q->advanced;
-	return lx_heap_has(&q->suspended, i) ? lx_heap_key(&q->suspended, i) : LX_NEVER;
+	if (lx_heap_contains(&q->expired, i))
+		return lx_heap_key(&q->expired, i) - q->release_advance;
+	return lx_heap_contains(&q->suspended, i) ? lx_heap_key(&q->suspended, i) : LX_NEVER;
 }
 
-/* The promise of a server as its state has it, and from when on. */
+/* The promise according to the server's state, and the instant from which on it holds. */
 static u64 promise_tail(u64 now, u32 i, struct tail *to)
 {
 	const struct lx_servers *q = promised;
@@ -277,24 +282,26 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 
 	memset(to, 0, sizeof(*to));
 	if (s->state == LX_LEAVING) {
-		from = lx_heap_has(&q->returns, i) ? lx_max(s->back, now) : now;
+		from = lx_heap_contains(&q->reclaims, i) ? lx_max(s->reclaim_at, now) : now;
 		return p->there ? lx_min(from, used) : now;
 	}
 	if (s->kind == LX_HARD) {
-		to->rest = (((fine)s->declared_budget << 56) + s->declared_period - 1) / s->declared_period;
-		return lx_max(s->end, now);
+		to->rest = (((fine)s->declared_budget << 56) + s->declared_period - 1) /
+			   s->declared_period;
+		return lx_max(s->period_end, now);
 	}
 	from = !s->period ? now : lx_zero_lag(s, now);
 	if (s->state == LX_EXPIRED)
 		from = lx_max(released_at(q, i), now);
-	if (s->counted) {
-		/* One that does not compete executes nothing before that, and needs nothing. */
+	if (s->active_weight) {
+		/* A server that does not compete executes nothing before that. */
 		to->step[0].until = from;
 		if (s->state != LX_EXPIRED && s->period) {
-			to->step[1].until = s->end;
+			to->step[1].until = s->period_end;
 			to->step[1].share = ((fine)s->budget << 56) / s->period;
 		}
-		share = ((fine)q->bandwidth.best_effort << 16) * lx_dividing(s) / lx_max(q->bandwidth.load, 1);
+		share = ((fine)q->bandwidth.best_effort_bw << 16) * lx_sharing_weight(s) /
+			lx_max(q->bandwidth.total_weight, 1);
 		limit = (fine)s->limited_rate << 16;
 		to->step[2].until = s->limited_until;
 		to->step[2].share = limit < share ? limit : share;
@@ -303,11 +310,12 @@ static u64 promise_tail(u64 now, u32 i, struct tail *to)
 	return s->state != LX_READY && p->there ? lx_min(from, used) : from;
 }
 
-/* --- The rule --- */
+/* --- The invariant --- */
 
 static int are_checked(const struct lx_servers *q)
 {
-	return !promises_void && q->bandwidth.best_effort >= LX_LEAST_SHARE && q->bandwidth.load < 1 << 20;
+	return !promises_void && q->bandwidth.best_effort_bw >= LX_MIN_SHARE &&
+	       q->bandwidth.total_weight < 1 << 20;
 }
 
 /* 4. Clean instants. */
@@ -315,7 +323,7 @@ static void assert_clean(u64 now)
 {
 	u32 i;
 
-	for (i = 0; are_checked(promised) && i < promised->used; i++)
+	for (i = 0; are_checked(promised) && i < promised->nr_used; i++)
 		if (promised->server[i].state == LX_READY && promised->server[i].kind == LX_HARD)
 			broken("clean instants", i, now, "is pending while promises are set again");
 }
@@ -325,15 +333,16 @@ static void promises_set_anew(u64 now, int expired)
 	u32 i;
 
 	assert_clean(now);
-	for (i = 0; i < promised->used; i++) {
+	for (i = 0; i < promised->nr_used; i++) {
 		const struct lx_server *s = &promised->server[i];
 		struct promise *p = &promises[i];
 		struct tail to;
 		u64 from;
 
-		if (s->kind != LX_SHARED || s->state == LX_VACANT || s->state == LX_LEAVING || !p->there)
+		if (s->kind != LX_BEST_EFFORT || s->state == LX_VACANT || s->state == LX_LEAVING ||
+		    !p->there)
 			continue;
-		if (expired ? s->state != LX_EXPIRED : !s->counted)
+		if (expired ? s->state != LX_EXPIRED : !s->active_weight)
 			continue;
 		from = promise_tail(now, i, &to);
 		if (s->state != LX_READY) {
@@ -364,7 +373,7 @@ static void promises_move_back(u64 now, u64 excess)
 	u32 i, k;
 
 	assert_clean(now);
-	for (i = 0; i < promised->used; i++) {
+	for (i = 0; i < promised->nr_used; i++) {
 		const struct lx_server *s = &promised->server[i];
 		struct promise *p = &promises[i];
 
@@ -379,7 +388,8 @@ static void promises_move_back(u64 now, u64 excess)
 			p->deadline = s->deadline;
 		}
 		if (are_checked(promised) && released_at(promised, i) < now)
-			broken("clean instants", i, now, "is to be released at %llu", released_at(promised, i));
+			broken("clean instants", i, now, "is to be released at %llu",
+			       released_at(promised, i));
 	}
 	promises_changed = 1;
 }
@@ -391,7 +401,7 @@ static void promise_keep(u64 now, u32 i)
 	struct tail to;
 	u64 from, at, tolerance, gives;
 
-	if (s->state == LX_VACANT || s->kind == LX_RATED) {
+	if (s->state == LX_VACANT || s->kind == LX_RATE_BASED) {
 		promise_begins(i);
 		return;
 	}
@@ -408,32 +418,36 @@ static void promise_keep(u64 now, u32 i)
 	at = promise_change(p, from, &to);
 	promises_changed |= at != LX_NEVER;
 	if (at != LX_NEVER && at + tolerance < p->zero_lag)
-		broken("only later", i, now, "changes at %llu, before its zero-lag time %llu", at, p->zero_lag);
+		broken("only later", i, now, "changes at %llu, before its zero-lag time %llu", at,
+		       p->zero_lag);
 	if (s->state != LX_READY)
 		p->due = 0;
-	if (s->state == LX_EXPIRED && released_at(promised, i) + ROUNDING + promise_time_of(p, ROUNDED) < p->zero_lag)
+	if (s->state == LX_EXPIRED &&
+	    released_at(promised, i) + ROUNDING + promise_time_of(p, ROUNDED) < p->zero_lag)
 		broken("keys", i, now, "is released at %llu, before its zero-lag time %llu",
 		       released_at(promised, i), p->zero_lag);
 	if (s->state != LX_READY)
 		return;
-	gives = promise_gives(p, s->left > ROUNDED ? s->left - ROUNDED : 0);
+	gives = promise_gives(p, s->remaining_budget > ROUNDED ? s->remaining_budget - ROUNDED : 0);
 	if (s->deadline + ROUNDING + ((gives - p->zero_lag) >> 28) < gives)
-		broken("keys", i, now, "is due at %llu, before its promise gives %llu: %llu", s->deadline, s->left,
-		       gives);
+		broken("keys", i, now, "is due at %llu, before its promise gives %llu: %llu",
+		       s->deadline, s->remaining_budget, gives);
 	if (p->due && s->deadline < p->deadline)
-		broken("keys", i, now, "its deadline moves back from %llu to %llu", p->deadline, s->deadline);
+		broken("keys", i, now, "its deadline moves back from %llu to %llu", p->deadline,
+		       s->deadline);
 	p->due = 1;
 	p->deadline = s->deadline;
 }
 
-/* Whether a step ends soon after `t`. */
+/* Returns true if a step ends soon after `t`. */
 static int is_short(u64 t)
 {
 	u32 i, k;
 
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		for (k = 0; promises[i].there && k < promises[i].steps; k++)
-			if (promises[i].step[k].until > t && promises[i].step[k].until - t < SHORTEST)
+			if (promises[i].step[k].until > t &&
+			    promises[i].step[k].until - t < SHORTEST)
 				return 1;
 	return 0;
 }
@@ -443,53 +457,54 @@ static void assert_sum_at(u64 now, u64 t)
 	fine sum = 0, rows = 2;
 	u32 i;
 
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		if (promises[i].there) {
 			sum += promise_at(&promises[i], t);
 			rows++;
 		}
 	/* Shares and limits are rounded to 2^-40. */
 	if (sum > ALL + (rows << 17) && !is_short(t))
-		broken("sum", promised->used, now, "promises add up to %llu per million at %llu",
+		broken("sum", promised->nr_used, now, "promises add up to %llu per million at %llu",
 		       (u64)(sum * 1000000 / ALL), t);
 }
 
-/* Before a step. The rule is the servers' as long as the driver keeps to its own: time does not go back,
- * timers are not late, nobody runs who was not chosen or for longer than allowed. */
+/* Called before a step. The invariant holds only if the driver keeps its contract: time does not
+ * decrease, timers are not late, and only picked tasks execute, within their limits. */
 static void promises_expect(struct lx_servers *q, u64 now)
 {
 	promised = q;
 	if (now > promises_last)
 		promises_unreported = now - promises_last;
-	promises_void |= now < promises_last || now > LX_RANGE || lx_due(q) < now;
+	promises_void |= now < promises_last || now > LX_RANGE || lx_next_timer(q) < now;
 	promises_last = now;
 }
 
-/* Follows what a step has changed, and asserts the rule. */
+/* Updates the promises after a step, and checks the invariant. */
 static void promises_keep(u64 now)
 {
 	u32 i, k;
 
 	if (!are_checked(promised))
 		return;
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		promise_keep(now, i);
 	if (!promises_changed)
 		return;
 	promises_changed = 0;
 	assert_sum_at(now, now);
-	for (i = 0; i < promised->used; i++)
+	for (i = 0; i < promised->nr_used; i++)
 		for (k = 0; promises[i].there && k < promises[i].steps; k++)
 			if (promises[i].step[k].until > now)
 				assert_sum_at(now, promises[i].step[k].until);
 }
 
-/* Another system. */
+/* Starts another system. */
 static void promises_start(struct lx_servers *q)
 {
 	u32 i;
 
-	for (i = 0; promised && i < LX_SERVERS && (i < promised->used || promises[i].there); i++)
+	for (i = 0; promised && i < LX_MAX_SERVERS && (i < promised->nr_used || promises[i].there);
+	     i++)
 		promises[i].there = 0;
 	promised = q;
 	promises_changed = 0;

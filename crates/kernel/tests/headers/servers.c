@@ -1,35 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The headers of CPUs in user space: reads rules and a script, prints what was decided.
+ * Runs the CPU headers in user space: reads policy parameters and a script, prints the decisions.
  *
- * Input: struct lx_rules, then steps of six u64, `what now a b c d`:
+ * Input: struct lxc_policy_params, then steps of six u64, `what now a b c d`:
  *   0  task a joins with a server of its own: weight b, or c in every d
  *   1  task a joins the server of task b, or is refused (b = LX_NONE)
  *   2  task a leaves after running for b
  *   3  the server of task a has weight b
  *   4  task a wakes    5  it blocks after running for b    6  it ran for b
- *   7  the timer       8  who runs: `p TASK UNTIL` or `p idle`
- *   9  other rules, which follow
- *   10 another system, from the beginning: its rules follow
- * After each step but 8 and 10 a line `s BEST_EFFORT DUE`, and for each task that is there its budget,
- * period and deadline. Under BeRate what is due by then has come back. The rule of promises.h is asserted after
- * each step.
+ *   7  the timer       8  a pick: `p TASK UNTIL` or `p idle`
+ *   9  other parameters, which follow
+ *   10 another system; its parameters follow
+ * After each step but 8 and 10 prints `s BEST_EFFORT DUE`, and the budget, period and deadline of each
+ * present task. Under BeRate bandwidth that is due by then is reclaimed first. The invariant of
+ * promises.h is checked after each step.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <laxity/server.h>
+#include "promises.h"
 
 #define TASKS 32
 
-static struct lx_member members[TASKS];
-
-LX_INLINE struct lx_member *lx_member(u32 task)
-{
-	return lx_at(members, task);
-}
-
-#include "promises.h"
+struct lx_member members[LX_MAX_TASKS];
 
 static struct lx_servers servers;
 
@@ -37,7 +30,7 @@ static void show(void)
 {
 	u32 task;
 
-	printf("s %llu %llu", servers.bandwidth.best_effort, lx_due(&servers));
+	printf("s %llu %llu", servers.bandwidth.best_effort_bw, lx_next_timer(&servers));
 	for (task = 0; task < TASKS; task++) {
 		const struct lx_server *s;
 
@@ -49,7 +42,7 @@ static void show(void)
 	printf("\n");
 }
 
-static void begin(const struct lx_rules *rules)
+static void begin(const struct lxc_policy_params *rules)
 {
 	u32 i;
 
@@ -64,7 +57,7 @@ static void begin(const struct lx_rules *rules)
 
 int main(void)
 {
-	struct lx_rules rules;
+	struct lxc_policy_params rules;
 	u64 step[6];
 	u32 i;
 
@@ -78,12 +71,14 @@ int main(void)
 		promises_expect(&servers, now);
 		switch (step[0]) {
 		case 0:
-			lx_attach(&servers, lx_found(&servers, now, b, step[4], step[5]), task);
+			lx_member_attach(&servers,
+					 lx_server_create(&servers, now, b, step[4], step[5]),
+					 task);
 			break;
 		case 1:
-			lx_catch_up(&servers, now);
+			lx_reclaim_up_to(&servers, now);
 			if (b != LX_NONE)
-				lx_attach(&servers, lx_member(b)->server, task);
+				lx_member_attach(&servers, lx_member(b)->server, task);
 			break;
 		case 2:
 			lx_leave(&servers, now, task, b);
@@ -101,7 +96,7 @@ int main(void)
 			lx_ran(&servers, now, task, b);
 			break;
 		case 7:
-			lx_timer(&servers, now);
+			lx_on_timer(&servers, now);
 			break;
 		case 8:
 			i = lx_pick(&servers, now);
@@ -110,12 +105,12 @@ int main(void)
 				printf("p idle\n");
 			else
 				printf("p %u %llu\n", lx_server(&servers, i)->head,
-				       now + lx_server(&servers, i)->left);
+				       now + lx_server(&servers, i)->remaining_budget);
 			continue;
 		case 9:
 			if (fread(&rules, sizeof(rules), 1, stdin) != 1)
 				return 2;
-			lx_change_rules(&servers, now, &rules);
+			lx_change_policy(&servers, now, &rules);
 			break;
 		case 10:
 			if (fread(&rules, sizeof(rules), 1, stdin) != 1)
@@ -127,7 +122,7 @@ int main(void)
 			return 2;
 		}
 		if (rules.quantum)
-			lx_catch_up(&servers, now);
+			lx_reclaim_up_to(&servers, now);
 		promises_keep(now);
 		show();
 	}

@@ -1,69 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The bandwidth that best-effort servers divide (crates/cpu/src/servers/bandwidth.rs), kept as the
- * pace L / U_BE with 32 bits below the binary point.
+ * The bandwidth that best-effort servers divide (crates/cpu/src/servers/bandwidth.rs), stored as
+ * its inverse per unit of weight, L / U_BE, with 32 fractional bits.
  */
 #ifndef LAXITY_BANDWIDTH_H
 #define LAXITY_BANDWIDTH_H
 
-#include "wide.h"
+#include "u128.h"
 
-#define LX_LONGEST 172800000000000ULL
-/* Below this share nothing is divided. */
-#define LX_LEAST_SHARE (1ULL << 20)
+#define LX_MAX_PERIOD 172800000000000ULL
+/* Lower bound of the best-effort bandwidth for divisions. */
+#define LX_MIN_SHARE (1ULL << 20)
 
 struct lx_bandwidth {
-	u64 best_effort;
-	u64 load;
-	struct lx_wide pace;
+	u64 best_effort_bw;
+	u64 total_weight;
+	struct lx_u128 pace;
 };
 
-LX_CALLED u32 lx_bandwidth_set(struct lx_bandwidth *b LX_GIVEN, u64 best_effort, u64 load)
+LX_GLOBAL_FN u32 lx_bandwidth_set(struct lx_bandwidth *b __arg_nonnull, u64 best_effort_bw,
+				  u64 total_weight)
 {
-	u64 share = lx_max(best_effort, LX_LEAST_SHARE);
-	/* load << 72 divided by the share, in two halves; weights add up to less than 2^32. */
-	u64 high = lx_max(load, 1) << 8;
+	u64 share = lx_max(best_effort_bw, LX_MIN_SHARE);
+	/* (total_weight << 72) / share in two halves; the sum of weights is below 2^32. */
+	u64 high = lx_max(total_weight, 1) << 8;
 
-	b->best_effort = best_effort;
-	b->load = load;
+	b->best_effort_bw = best_effort_bw;
+	b->total_weight = total_weight;
 	b->pace.high = high / share;
-	b->pace.low = lx_div(high % share, 0, share, 1);
+	b->pace.low = lx_u128_div(high % share, 0, share, 1);
 	if (b->pace.low == LX_NEVER) {
-		/* Rounding up may carry; one below it is as large as any period may be. */
+		/* Rounding up may carry. The value is then at the upper end of the range of
+		 * periods. */
 		b->pace.high++;
 		b->pace.low = 0;
 	}
 	return 0;
 }
 
-/* The period that makes `budget` the share of weight q, rounded up. */
-LX_CALLED u64 lx_period(const struct lx_bandwidth *b LX_GIVEN, u64 budget, u32 q)
+/* Period in which a server of weight q earns `budget`, rounded up. */
+LX_GLOBAL_FN u64 lx_period_for(const struct lx_bandwidth *b __arg_nonnull, u64 budget, u32 q)
 {
-	struct lx_wide low = lx_mul(budget, b->pace.low);
-	struct lx_wide high = lx_mul(budget, b->pace.high);
+	struct lx_u128 low = lx_u128_mul(budget, b->pace.low);
+	struct lx_u128 high = lx_u128_mul(budget, b->pace.high);
 	u64 product, middle = low.high + high.low;
 
 	if (high.high || middle < high.low || middle >> 32)
-		return LX_LONGEST;
+		return LX_MAX_PERIOD;
 	product = middle << 32 | low.low >> 32;
 	if ((u32)low.low && !++product)
-		return LX_LONGEST;
+		return LX_MAX_PERIOD;
 	if (!q)
 		q = 1;
 	product = product / q + (product % q != 0);
-	return lx_min(lx_max(product, 1), LX_LONGEST);
+	return lx_min(lx_max(product, 1), LX_MAX_PERIOD);
 }
 
-/* The share of weight q, rounded down; weights are at most 40, so that the product fits. */
-LX_INLINE u64 lx_share_down(const struct lx_bandwidth *b, u32 q)
+/* Share of weight q, rounded down. Weights are at most 40, so the product fits. */
+LX_INLINE u64 lx_weight_share_down(const struct lx_bandwidth *b, u32 q)
 {
-	return lx_max(b->best_effort, LX_LEAST_SHARE) * q / lx_max(b->load, 1);
+	return lx_max(b->best_effort_bw, LX_MIN_SHARE) * q / lx_max(b->total_weight, 1);
 }
 
-/* The same, rounded up. */
-LX_INLINE u64 lx_share_up(const struct lx_bandwidth *b, u32 q)
+/* Share of weight q, rounded up. */
+LX_INLINE u64 lx_weight_share_up(const struct lx_bandwidth *b, u32 q)
 {
-	return lx_div_ceil(lx_max(b->best_effort, LX_LEAST_SHARE) * q, lx_max(b->load, 1));
+	return lx_div_ceil(lx_max(b->best_effort_bw, LX_MIN_SHARE) * q, lx_max(b->total_weight, 1));
 }
 
 #endif

@@ -1,109 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * BeRate (crates/cpu/src/berate.rs): best effort by deadlines, each of them what a task usually
- * executes at once divided by its fair share of what reservations leave. Here a task is a server of
- * the kind LX_RATED; reservations go before all of these. Part of servers.h.
+ * BeRate (crates/cpu/src/berate.rs): best effort by deadlines. A task's relative deadline is its
+ * usual execution per job, divided by its fair share of what reservations leave. Each task is a
+ * server of kind LX_RATE_BASED; reservations have priority over all of them.
  */
 #ifndef LAXITY_BERATE_H
 #define LAXITY_BERATE_H
 
-/* Keys of these are behind all deadlines of reservations. */
-#define LX_BEHIND (1ULL << 63)
+#include "reclaim.h"
 
-LX_INLINE u64 lx_quantum(const struct lx_rules *r, u32 weight)
+/* Bit that sorts BeRate keys behind all deadlines of reservations. */
+#define LX_RATE_BASED_KEY (1ULL << 63)
+
+LX_INLINE u64 lx_quantum(const struct lxc_policy_params *r, u32 weight)
 {
 	return ((weight >> 2) + 1) * r->quantum;
 }
 
-/* The key of a server among those that compete. */
-LX_INLINE u64 lx_key(const struct lx_server *s)
+/* Key of a server in `ready`. */
+LX_INLINE u64 lx_ready_key(const struct lx_server *s)
 {
-	return s->kind == LX_RATED ? s->deadline | LX_BEHIND : s->deadline;
+	return s->kind == LX_RATE_BASED ? s->deadline | LX_RATE_BASED_KEY : s->deadline;
 }
 
-/* Its quantum is part of the load from now on. */
-LX_INLINE void lx_load(struct lx_servers *q, u32 i)
+/* Adds the server's quantum to the load. */
+LX_INLINE void lx_rate_activate(struct lx_servers *q, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
 
-	lx_will_not_return(q, i);
-	if (s->counted)
+	lx_reclaim_cancel(q, i);
+	if (s->active_weight)
 		return;
-	s->counted = s->weight;
-	q->load += lx_quantum(&q->rules, s->weight);
+	s->active_weight = s->weight;
+	q->total_quanta += lx_quantum(&q->rules, s->weight);
 }
 
-LX_INLINE void lx_unload(struct lx_servers *q, struct lx_server *s)
+LX_INLINE void lx_rate_deactivate(struct lx_servers *q, struct lx_server *s)
 {
-	if (s->counted)
-		q->load -= lx_quantum(&q->rules, s->counted);
-	s->counted = 0;
+	if (s->active_weight)
+		q->total_quanta -= lx_quantum(&q->rules, s->active_weight);
+	s->active_weight = 0;
 }
 
-/* How long best effort takes for so much work. It is asked again and again with the same load. */
-LX_INLINE u64 lx_round(struct lx_servers *q, u64 work)
+/* Time that best effort needs for this work. Caches the result, since the load rarely changes. */
+LX_INLINE u64 lx_round_time(struct lx_servers *q, u64 work)
 {
-	struct lx_round *r = &q->round;
+	struct lx_round_time *r = &q->round_cache;
 
-	if (r->work != work || r->share != q->bandwidth.best_effort) {
+	if (r->work != work || r->share != q->bandwidth.best_effort_bw) {
 		r->work = work;
-		r->share = q->bandwidth.best_effort;
-		r->time = lx_time_for(lx_max(r->share, 1), work);
+		r->share = q->bandwidth.best_effort_bw;
+		r->time = lx_time_for_work(lx_max(r->share, 1), work);
 	}
 	return r->time;
 }
 
-/* A new deadline that counts from `base`, when the load is as it is now. */
-LX_CALLED u32 lx_rate(struct lx_servers *q LX_GIVEN, u32 i, u64 base)
+/* Assigns a new deadline relative to `base`, under the present load. */
+LX_GLOBAL_FN u32 lx_rate_assign(struct lx_servers *q __arg_nonnull, u32 i, u64 base)
 {
 	struct lx_server *s = lx_server(q, i);
 	u64 quantum = lx_quantum(&q->rules, s->weight), load;
 
-	if (s->fresh)
+	if (s->is_new)
 		s->execution = 0;
 	else
 		lx_sample(s);
-	s->fresh = 0;
-	load = lx_round(q, lx_max(q->load, quantum));
+	s->is_new = 0;
+	load = lx_round_time(q, lx_max(q->total_quanta, quantum));
 	s->budget = s->average;
-	s->period = lx_min(lx_mul_div(s->average, load, quantum, 0), q->rules.longest);
+	s->period = lx_min(lx_mul_div(s->average, load, quantum, 0), q->rules.max_period);
 	s->deadline = s->period < LX_NEVER - base ? base + s->period : LX_NEVER;
-	s->left = quantum;
-	if (load > q->rules.longest)
-		s->left = lx_max(lx_mul_div(quantum, q->rules.longest, load, 0), 1);
+	s->remaining_budget = quantum;
+	if (load > q->rules.max_period)
+		s->remaining_budget = lx_max(lx_mul_div(quantum, q->rules.max_period, load, 0), 1);
 	return 0;
 }
 
-/* A quantum was executed: what comes next counts from the deadline that there was, but not from too
- * far ahead. */
-LX_INLINE void lx_rate_again(struct lx_servers *q, u64 now, u32 i)
+/* A quantum was executed: the next deadline counts from the old one, limited by `max_ahead`. */
+LX_INLINE void lx_rate_next(struct lx_servers *q, u64 now, u32 i)
 {
 	struct lx_server *s = lx_server(q, i);
-	u64 ahead = q->rules.ahead;
+	u64 ahead = q->rules.max_ahead;
 
-	lx_rate(q, i, lx_min(s->deadline, ahead < LX_NEVER - now ? now + ahead : LX_NEVER));
-	lx_turn(s);
+	lx_rate_assign(q, i, lx_min(s->deadline, ahead < LX_NEVER - now ? now + ahead : LX_NEVER));
+	lx_rotate_members(s);
 }
 
-/* Nothing to run: part of the load for some time yet. */
-LX_INLINE void lx_rate_sleeps(struct lx_servers *q, u64 now, u32 i)
+/* The server blocked: it counts in the load for a while longer. */
+LX_INLINE void lx_rate_block(struct lx_servers *q, u64 now, u32 i)
 {
-	if (q->rules.lapse < LX_NEVER - now)
-		lx_will_return(q, i, now + q->rules.lapse);
+	if (q->rules.inactive_after < LX_NEVER - now)
+		lx_reclaim_schedule(q, i, now + q->rules.inactive_after);
 }
 
-/* Another weight. */
-LX_INLINE void lx_rate_weigh(struct lx_servers *q, u32 i, u32 weight)
+/* Changes the weight. */
+LX_INLINE void lx_rate_renice(struct lx_servers *q, u32 i, u32 weight)
 {
 	struct lx_server *s = lx_server(q, i);
 	u64 quantum = lx_quantum(&q->rules, weight);
 
-	if (s->counted) {
-		q->load += quantum - lx_quantum(&q->rules, s->counted);
-		s->counted = weight;
+	if (s->active_weight) {
+		q->total_quanta += quantum - lx_quantum(&q->rules, s->active_weight);
+		s->active_weight = weight;
 	}
 	s->weight = weight;
-	s->left = lx_min(s->left, quantum);
+	s->remaining_budget = lx_min(s->remaining_budget, quantum);
 }
 
 #endif

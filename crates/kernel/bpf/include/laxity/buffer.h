@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * How much may wait, and who yields: crates/link/src/buffer.rs with the same limits, the same
- * counts and the same answers.
+ * Buffer limits: crates/link/src/buffer.rs with the same limits, counts and results.
  */
 #ifndef LAXITY_BUFFER_H
 #define LAXITY_BUFFER_H
 
 #include "types.h"
 
-/* Why a packet was not sent, in the order of DropReason; the last two exist only live. */
+/* Reasons for drops in the order of DropReason; the last two exist only in the kernel. */
 enum lx_reason {
 	LX_BUFFER_TOTAL,
 	LX_BUFFER_BEST_EFFORT,
@@ -17,20 +16,20 @@ enum lx_reason {
 	LX_OVERSIZE,
 	LX_EXCESS,
 	LX_PUSHED_OUT,
-	/* The queue was emptied: the interface went down, or the discipline was taken away. */
+	/* The queue was emptied: the interface went down, or the qdisc was removed. */
 	LX_FLUSHED,
 	LX_REASONS,
 	LX_ACCEPTED = LX_REASONS,
-	/* A best-effort packet has to go first; ask again then. */
+	/* A best-effort packet must be pushed out first; call again then. */
 	LX_PUSH_OUT,
 };
 
 struct lx_limit {
 	u64 limit;
-	/* Bytes, and packets, that nobody else can take. */
+	/* Bytes and packets reserved for this flow. */
 	u64 reserved;
 	u64 reserved_packets;
-	/* What the smallest packets count as. */
+	/* Minimum size that a packet counts as. */
 	u64 smallest;
 };
 
@@ -39,7 +38,7 @@ struct lx_limits {
 	u64 best_effort;
 	u64 realtime_slots;
 	u64 best_effort_slots;
-	/* Reserved over all flows, in bytes and packets. */
+	/* Reserved by all flows, in bytes and packets. */
 	u64 committed;
 	u64 committed_packets;
 };
@@ -50,7 +49,7 @@ struct lx_account {
 };
 
 struct lx_buffer {
-	/* By all, real time and best effort. */
+	/* Bytes of real time and best effort. */
 	u64 used;
 	u64 committed;
 	u64 committed_packets;
@@ -77,7 +76,7 @@ LX_INLINE u32 lx_buffer_realtime(struct lx_buffer *b, const struct lx_limits *l,
 
 	if (used > own->limit)
 		return LX_BUFFER_FLOW;
-	/* Only what exceeds the flow's reservation needs more of the whole. */
+	/* Only bytes beyond the flow's reservation need unreserved space. */
 	if (used > own->reserved) {
 		more = used - lx_max(a->used, own->reserved);
 		if (b->committed + more > l->total)
@@ -86,7 +85,7 @@ LX_INLINE u32 lx_buffer_realtime(struct lx_buffer *b, const struct lx_limits *l,
 	beyond = a->packets >= own->reserved_packets;
 	if (beyond && b->committed_packets >= l->realtime_slots)
 		return LX_BUFFER_SLOTS;
-	/* Real time alone is within the total now, so best effort can always make room. */
+	/* Real time alone is within the total, so pushing out best effort can always make room. */
 	if (b->used + size > l->total)
 		return LX_PUSH_OUT;
 	a->used = used;

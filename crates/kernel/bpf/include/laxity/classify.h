@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Which flow a packet belongs to: the first rule, in the order of the scenario, all of whose
- * conditions hold; a condition on what the headers do not say fails. As
- * crates/link/src/classify.rs.
+ * Classifies packets: the first rule, in the order of the scenario, all of whose conditions hold. A
+ * condition on a field that the packet lacks does not hold. See crates/link/src/classify.rs.
  */
 #ifndef LAXITY_CLASSIFY_H
 #define LAXITY_CLASSIFY_H
 
 #include "types.h"
 
-#define LX_RULES 128
+#define LX_MAX_RULES 128
 
-/* Conditions of a rule, and what is known of a packet. */
+/* Conditions of a rule, and known fields of a packet. */
 enum lx_field {
 	LX_DSCP = 1 << 0,
 	LX_PROTOCOL = 1 << 1,
@@ -21,16 +20,16 @@ enum lx_field {
 	LX_DPORT = 1 << 5,
 	LX_MARK = 1 << 6,
 	LX_PRIORITY = 1 << 7,
-	/* With an address: of IPv6. */
+	/* With an address: it is an IPv6 address. */
 	LX_IPV6 = 1 << 8,
 };
 
-/* 16 bytes of an address as they lie in the packet; IPv4 has the first four. */
+/* The 16 bytes of an address in network order; IPv4 uses the first four. */
 struct lx_address {
 	u64 half[2];
 };
 
-struct lx_rule {
+struct lxl_match_rule {
 	struct lx_address source, source_mask;
 	struct lx_address destination, destination_mask;
 	u32 fields;
@@ -44,7 +43,7 @@ struct lx_rule {
 	u8 padding[6];
 };
 
-struct lx_key {
+struct lxl_packet_key {
 	struct lx_address source, destination;
 	u32 fields;
 	u32 mark;
@@ -54,26 +53,26 @@ struct lx_key {
 	u8 protocol;
 };
 
-struct lx_rules {
-	struct lx_rule rule[LX_RULES];
-	/* The flow for each code point, where rules ask for nothing else and `rules` is 0. */
+struct lxl_match_rules {
+	struct lxl_match_rule rule[LX_MAX_RULES];
+	/* Flow by code point, if rules match only these; `nr_rules` is 0 then. */
 	u16 by_dscp[64];
-	u32 rules;
-	/* All conditions of all rules. */
+	u32 nr_rules;
+	/* Union of the conditions of all rules. */
 	u32 fields;
-	/* The flow of what matches nothing. */
-	u32 other;
+	/* Flow of packets that match no rule. */
+	u32 default_flow;
 	u32 padding;
 };
 
-LX_INLINE u8 lx_within(const struct lx_address *a, const struct lx_address *mask,
-		       const struct lx_address *prefix)
+LX_INLINE u8 lx_prefix_matches(const struct lx_address *a, const struct lx_address *mask,
+			       const struct lx_address *prefix)
 {
 	return (a->half[0] & mask->half[0]) == prefix->half[0] &&
 	       (a->half[1] & mask->half[1]) == prefix->half[1];
 }
 
-LX_INLINE u8 lx_agrees(const struct lx_rule *r, const struct lx_key *k)
+LX_INLINE u8 lx_rule_matches(const struct lxl_match_rule *r, const struct lxl_packet_key *k)
 {
 	u32 f = r->fields;
 
@@ -93,24 +92,25 @@ LX_INLINE u8 lx_agrees(const struct lx_rule *r, const struct lx_key *k)
 		return 0;
 	if ((f & (LX_SOURCE | LX_DESTINATION)) && ((f ^ k->fields) & LX_IPV6))
 		return 0;
-	if ((f & LX_SOURCE) && !lx_within(&k->source, &r->source_mask, &r->source))
+	if ((f & LX_SOURCE) && !lx_prefix_matches(&k->source, &r->source_mask, &r->source))
 		return 0;
 	if ((f & LX_DESTINATION) &&
-	    !lx_within(&k->destination, &r->destination_mask, &r->destination))
+	    !lx_prefix_matches(&k->destination, &r->destination_mask, &r->destination))
 		return 0;
 	return 1;
 }
 
-LX_INLINE u32 lx_classify(const struct lx_rules *rules, const struct lx_key *k)
+LX_INLINE u32 lx_classify(const struct lxl_match_rules *rules, const struct lxl_packet_key *k)
 {
 	u32 i;
 
-	if (!rules->rules)
-		return k->fields & LX_DSCP ? *lx_at(rules->by_dscp, k->dscp & 63) : rules->other;
-	for (i = lx_zero; i < rules->rules && lx_may_loop; i++)
-		if (lx_agrees(lx_at(rules->rule, i), k))
+	if (!rules->nr_rules)
+		return k->fields & LX_DSCP ? *lx_at(rules->by_dscp, k->dscp & 63)
+					   : rules->default_flow;
+	for (i = lx_zero; i < rules->nr_rules && can_loop; i++)
+		if (lx_rule_matches(lx_at(rules->rule, i), k))
 			return lx_at(rules->rule, i)->flow;
-	return rules->other;
+	return rules->default_flow;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * When a transmission ends, without losing the part below a nanosecond: the remainder, in nanobits
- * that the link could still have sent in the begun nanosecond, passes from packet to packet while
- * the link stays busy. As crates/core/src/clock.rs.
+ * End of transmissions, exact below a nanosecond: the remainder, in nanobits that the link could
+ * still have sent within the last nanosecond, carries over from packet to packet while the link is
+ * busy. See crates/core/src/clock.rs.
  */
 #ifndef LAXITY_CLOCK_H
 #define LAXITY_CLOCK_H
@@ -15,7 +15,7 @@ struct lx_clock {
 	u64 spare;
 };
 
-/* Sends wire bytes from start on, not before free; returns the end, rounded up. */
+/* Sends `wire` bytes from `start` on, which is not before `free`; returns the end, rounded up. */
 LX_INLINE u64 lx_clock_transmit(struct lx_clock *clock, u64 rate, u64 start, u32 wire)
 {
 	u64 need = wire * NANOBITS_PER_BYTE;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What happened to the packets of a flow or class: counts, the reason for each drop, and delays in
- * buckets of at most 25 % of their value; demoted packets have no deadline and are kept apart.
+ * Statistics of a flow or class: counts, drops by reason, and a histogram of delays with buckets of
+ * at most 25 % width. Demoted packets have no deadline and are counted separately.
  */
 #ifndef LAXITY_COUNTS_H
 #define LAXITY_COUNTS_H
 
 #include "buffer.h"
 
-#define LX_DELAYS 128
-/* Delays below 2^10 ns share the first bucket; four buckets to each doubling above. */
+#define LX_DELAY_BUCKETS 128
+/* Delays below 2^10 ns share the first bucket; then four buckets per doubling. */
 #define LX_DELAY_SHIFT 10
 
 struct lx_counts {
 	u64 packets;
 	u64 bytes;
-	u64 late;
+	u64 deadline_misses;
 	u64 demoted;
 	u64 delay_sum;
 	u64 delay_max;
 	u64 demoted_sum;
 	u64 demoted_max;
 	u64 dropped[LX_REASONS];
-	u64 delay[LX_DELAYS];
+	u64 delay[LX_DELAY_BUCKETS];
 };
 
 LX_INLINE u32 lx_delay_bucket(u64 delay)
@@ -33,7 +33,7 @@ LX_INLINE u32 lx_delay_bucket(u64 delay)
 	if (v < 4)
 		return v;
 	if (v >> 32)
-		return LX_DELAYS - 1;
+		return LX_DELAY_BUCKETS - 1;
 	if (v >> 18) {
 		doubling += 16;
 		v >>= 16;
@@ -54,14 +54,14 @@ LX_INLINE u32 lx_delay_bucket(u64 delay)
 		doubling += 1;
 		v >>= 1;
 	}
-	return lx_min(doubling * 4 + v, LX_DELAYS - 1);
+	return lx_min(doubling * 4 + v, LX_DELAY_BUCKETS - 1);
 }
 
 LX_INLINE void lx_count_sent(struct lx_counts *n, u32 bytes, u64 delay, u8 late, u8 demoted)
 {
 	n->packets++;
 	n->bytes += bytes;
-	n->late += late;
+	n->deadline_misses += late;
 	if (demoted) {
 		n->demoted++;
 		n->demoted_sum += delay;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The order among best-effort classes: self-clocked fair queueing (Golestani, INFOCOM 1994) and
+ * Fair queueing among best-effort classes: self-clocked fair queueing (Golestani, INFOCOM 1994) and
  * WF2Q+ (Bennett and Zhang, IEEE/ACM ToN 5(5), 1997), both on a virtual time driven by the work
- * that the aggregate is given; crates/link/src/fair/mod.rs says why. A byte costs a class `cost`
- * units and all classes together `common`, exact multiples wherever the weights allow it.
+ * that the aggregate receives (see crates/link/src/fair/mod.rs). A byte costs a class `cost` units
+ * and all classes together `common`; both are exact wherever the weights allow it.
  */
 #ifndef LAXITY_FAIR_H
 #define LAXITY_FAIR_H
@@ -12,7 +12,7 @@
 #include "queue.h"
 #include "tournament.h"
 
-#define LX_BEST 16
+#define LX_BEST_EFFORT_CLASSES 16
 
 enum lx_fair_kind { LX_SCFQ, LX_WF2Q_PLUS };
 
@@ -25,21 +25,21 @@ struct lx_share {
 struct lx_best_class {
 	struct lx_queue queue;
 	struct lx_account account;
-	/* Wire bytes that wait. */
+	/* Waiting bytes on the wire. */
 	u64 bytes;
-	/* Tags of the head, or of the last packet served when the class is empty. */
+	/* Tags of the head, or of the last packet served if the class is empty. */
 	u64 start;
 	u64 finish;
 	u64 period;
 };
 
-LX_TOURNAMENT(lx_best_heads, LX_BEST);
+LX_TOURNAMENT(lx_best_heads, LX_BEST_EFFORT_CLASSES);
 
 struct lx_fair {
-	struct lx_best_class class[LX_BEST];
-	/* Heads that have started in the reference server, by finish tag; all heads under SCFQ. */
+	struct lx_best_class class[LX_BEST_EFFORT_CLASSES];
+	/* Heads that have started in the reference system, by finish tag; all heads under SCFQ. */
 	struct lx_best_heads eligible;
-	/* The other heads, by start tag. */
+	/* Other heads, by start tag. */
 	struct lx_best_heads later;
 	u64 virtual_time;
 	/* Number of the busy period; tags of earlier ones count as zero. */
@@ -48,11 +48,11 @@ struct lx_fair {
 };
 
 struct lx_shares {
-	struct lx_share class[LX_BEST];
+	struct lx_share class[LX_BEST_EFFORT_CLASSES];
 	u64 common;
 	u32 kind;
-	u32 classes;
-	/* Classes, up to a power of two. */
+	u32 nr_classes;
+	/* Number of classes, rounded up to a power of two. */
 	u32 size;
 	u32 padding;
 };
@@ -61,7 +61,7 @@ LX_INLINE void lx_fair_reset(struct lx_fair *f, const struct lx_shares *s)
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_BEST && lx_may_loop; i++) {
+	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_best_class *c = lx_at(f->class, i);
 
 		lx_queue_clear(&c->queue);
@@ -79,7 +79,7 @@ LX_INLINE void lx_fair_reset(struct lx_fair *f, const struct lx_shares *s)
 	f->packets = 0;
 }
 
-/* Subtracts what all tags have in common, long before they leave their range. */
+/* Subtracts the virtual time from all tags long before they overflow. */
 LX_INLINE void lx_fair_rebase(struct lx_fair *f, const struct lx_shares *s)
 {
 	u64 base = f->virtual_time;
@@ -87,12 +87,12 @@ LX_INLINE void lx_fair_rebase(struct lx_fair *f, const struct lx_shares *s)
 
 	if (base < LX_RANGE / 2)
 		return;
-	for (i = lx_zero; i < s->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < s->nr_classes && can_loop; i++) {
 		struct lx_best_class *c = lx_at(f->class, i);
 		u64 *eligible = lx_at(f->eligible.key, i);
 		u64 *later = lx_at(f->later.key, i);
 
-		/* Tags behind virtual time count as virtual time; no order changes. */
+		/* Tags behind virtual time count as virtual time, so the order does not change. */
 		c->start = c->start > base ? c->start - base : 0;
 		c->finish = c->finish > base ? c->finish - base : 0;
 		if (*eligible != LX_NEVER)
@@ -126,7 +126,7 @@ LX_INLINE void lx_fair_promote(struct lx_fair *f, const struct lx_shares *s)
 		f->period++;
 		return;
 	}
-	while (s->kind == LX_WF2Q_PLUS && lx_may_loop) {
+	while (s->kind == LX_WF2Q_PLUS && can_loop) {
 		u32 class = lx_tournament_winner(&f->later, s->size);
 		u64 start = *lx_at(f->later.key, class);
 
@@ -164,7 +164,7 @@ LX_INLINE void lx_fair_enqueue(struct lx_fair *f, const struct lx_shares *s, u32
 	}
 }
 
-/* Chooses and removes the next packet in fair order. */
+/* Removes and returns the next packet in fair order. */
 LX_INLINE u32 lx_fair_dequeue(struct lx_fair *f, const struct lx_shares *s)
 {
 	u32 class = lx_tournament_winner(&f->eligible, s->size);
@@ -198,7 +198,7 @@ LX_INLINE u32 lx_fair_dequeue(struct lx_fair *f, const struct lx_shares *s)
 	return slot;
 }
 
-/* Removes the newest packet of the class with the most waiting work for its weight. */
+/* Removes the newest packet of the class with the most waiting work per weight. */
 LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 {
 	u64 bytes = 0, weight = 1;
@@ -207,7 +207,7 @@ LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 	struct lx_slot *packet;
 	u32 i, slot;
 
-	for (i = lx_zero; i < s->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < s->nr_classes && can_loop; i++) {
 		u64 own = lx_at(s->class, i)->weight;
 
 		c = lx_at(f->class, i);
@@ -228,7 +228,7 @@ LX_INLINE u32 lx_fair_push_out(struct lx_fair *f, const struct lx_shares *s)
 	c->bytes -= packet->wire;
 	f->packets--;
 	if (c->queue.head == LX_NONE) {
-		/* The head itself, never served: its cost is taken back. */
+		/* The head itself, never served: takes its cost back. */
 		c->finish = c->start;
 		lx_tournament_set(&f->eligible, s->size, class, LX_NEVER);
 		lx_tournament_set(&f->later, s->size, class, LX_NEVER);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Policing: the exact state of the envelope with which a real-time flow was admitted. Token buckets
- * (crates/link/src/police/buckets.rs), or one packet a period, each up to a jitter early
+ * Policing: the exact state of the envelope with which a real-time flow was admitted. Either token
+ * buckets (crates/link/src/police/buckets.rs), or one packet per period with a jitter
  * (crates/link/src/police/periodic.rs).
  */
 #ifndef LAXITY_POLICE_H
@@ -9,10 +9,10 @@
 
 #include "types.h"
 
-#define LX_BUCKETS 4
-#define LX_FLOWS 64
-/* Different relative deadlines. */
-#define LX_CLASSES 32
+#define LX_MAX_BUCKETS 4
+#define LX_MAX_FLOWS 64
+/* Distinct relative deadlines. */
+#define LX_DEADLINE_CLASSES 32
 
 struct lx_bucket {
 	/* Nanobits, bit/s, and ns in which an empty bucket fills. */
@@ -22,21 +22,20 @@ struct lx_bucket {
 };
 
 struct lx_envelope {
-	struct lx_bucket bucket[LX_BUCKETS];
-	/* A period of 0 means buckets. */
+	struct lx_bucket bucket[LX_MAX_BUCKETS];
+	/* 0 for token buckets. */
 	u64 period;
 	u64 jitter;
-	u32 buckets;
-	/* Longer packets never conform; shorter than `smallest` count as that. */
-	u32 largest;
-	u32 smallest;
+	u32 nr_buckets;
+	/* Longer packets never conform; packets shorter than `min_packet` count as that. */
+	u32 max_packet;
+	u32 min_packet;
 	u32 padding;
 };
 
 struct lx_policer {
-	/* Nanobits at the instant `at`; for a periodic flow level[0] is the instant from which the
-	 * next packet is on its grid. */
-	u64 level[LX_BUCKETS];
+	/* Nanobits at time `at`; for a periodic flow level[0] is the next instant of its grid. */
+	u64 level[LX_MAX_BUCKETS];
 	u64 at;
 };
 
@@ -44,7 +43,7 @@ LX_INLINE u64 lx_bucket_level(const struct lx_bucket *b, u64 level, u64 elapsed)
 {
 	if (elapsed >= b->fill)
 		return b->burst;
-	/* Below twice the burst. */
+	/* Less than twice the burst. */
 	return lx_min(b->burst, level + elapsed * b->rate);
 }
 
@@ -52,14 +51,14 @@ LX_INLINE void lx_policer_reset(struct lx_policer *p, const struct lx_envelope *
 {
 	u32 i;
 
-	for (i = 0; i < LX_BUCKETS; i++)
+	for (i = 0; i < LX_MAX_BUCKETS; i++)
 		p->level[i] = e->period ? 0 : e->bucket[i].burst;
 	p->at = 0;
 }
 
 /*
- * The earliest instant, not before now, at which a packet conforms; LX_NEVER when it never does.
- * `after` is the state once it has been let in then.
+ * Earliest time, at least `now`, at which a packet conforms; LX_NEVER if it never does. `after` is
+ * the state after the packet is admitted then.
  */
 LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelope *e, u64 now,
 			     u32 bytes, struct lx_policer *after)
@@ -69,7 +68,7 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 	u64 cost, elapsed;
 	u32 i;
 
-	if (bytes > e->largest)
+	if (bytes > e->max_packet)
 		return LX_NEVER;
 	if (e->period) {
 		u64 grid = p->level[0];
@@ -79,14 +78,14 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 		after->at = at;
 		return at;
 	}
-	cost = lx_max(bytes, e->smallest) * NANOBITS_PER_BYTE;
+	cost = lx_max(bytes, e->min_packet) * NANOBITS_PER_BYTE;
 	elapsed = at - p->at;
 	after->at = at;
-	for (i = 0; i < LX_BUCKETS; i++) {
+	for (i = 0; i < LX_MAX_BUCKETS; i++) {
 		const struct lx_bucket *b = &e->bucket[i];
 		u64 level;
 
-		if (i >= e->buckets)
+		if (i >= e->nr_buckets)
 			break;
 		level = lx_bucket_level(b, p->level[i], elapsed);
 		if (level >= cost) {
@@ -95,21 +94,21 @@ LX_INLINE u64 lx_conforms_at(const struct lx_policer *p, const struct lx_envelop
 		}
 		if (cost > b->burst || !b->rate)
 			return LX_NEVER;
-		/* From the common instant, so that a division rounds up once only. */
+		/* Computed from the common time, so that the division rounds up only once. */
 		wait = lx_max(wait, lx_div_ceil(cost - p->level[i], b->rate) - elapsed);
 	}
 	if (!wait)
 		return at;
 	elapsed += wait;
-	for (i = 0; i < LX_BUCKETS && i < e->buckets; i++)
+	for (i = 0; i < LX_MAX_BUCKETS && i < e->nr_buckets; i++)
 		after->level[i] = lx_bucket_level(&e->bucket[i], p->level[i], elapsed) - cost;
 	after->at = at + wait;
 	return at + wait;
 }
 
-/* Counts a packet let in: the state that lx_conforms_at foresaw. */
-LX_INLINE void lx_policer_take(struct lx_policer *p, const struct lx_envelope *e,
-			       const struct lx_policer *after)
+/* Admits a packet: takes over the state that lx_conforms_at computed. */
+LX_INLINE void lx_policer_commit(struct lx_policer *p, const struct lx_envelope *e,
+				 const struct lx_policer *after)
 {
 	u32 i;
 
@@ -118,8 +117,8 @@ LX_INLINE void lx_policer_take(struct lx_policer *p, const struct lx_envelope *e
 		p->level[0] = after->level[0];
 		return;
 	}
-	for (i = 0; i < LX_BUCKETS; i++) {
-		if (i >= e->buckets)
+	for (i = 0; i < LX_MAX_BUCKETS; i++) {
+		if (i >= e->nr_buckets)
 			break;
 		p->level[i] = after->level[i];
 	}

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * Packets wait in slots; queues are lists of slots by number, so that a packet moves from queue to
- * queue without being copied. The memory belongs to the file that includes this one, which defines
- * before it
- *
- *   struct lx_slot *lx_slot(u32 i)     slot i, or NULL beyond the last
+ * FIFO queues as linked lists of slots, so that a packet moves between queues without a copy.
  */
 #ifndef LAXITY_QUEUE_H
 #define LAXITY_QUEUE_H
 
 #include "slot.h"
 
-/* Oldest and newest; empty when the oldest is LX_NONE. */
+/* Slot i, or NULL beyond the last one. Defined by the program, which owns the memory. */
+LX_INLINE struct lx_slot *lx_slot(u32 i);
+
+/* Oldest and newest slot; the queue is empty if `head` is LX_NONE. */
 struct lx_queue {
 	u32 head;
 	u32 tail;
@@ -23,7 +22,7 @@ LX_INLINE void lx_queue_clear(struct lx_queue *q)
 	q->tail = LX_NONE;
 }
 
-/* Returns whether the queue was empty. */
+/* Returns true if the queue was empty. */
 LX_INLINE u8 lx_queue_push(struct lx_queue *q, u32 slot, struct lx_slot *packet)
 {
 	u32 tail = q->tail;
@@ -42,13 +41,13 @@ LX_INLINE u8 lx_queue_push(struct lx_queue *q, u32 slot, struct lx_slot *packet)
 	return 0;
 }
 
-/* Removes the oldest, which is `packet`. */
+/* Removes the oldest packet, `packet`. */
 LX_INLINE void lx_queue_pop(struct lx_queue *q, const struct lx_slot *packet)
 {
 	q->head = packet->next;
 }
 
-/* Removes the newest, which is `packet`. */
+/* Removes the newest packet, `packet`. */
 LX_INLINE void lx_queue_pop_newest(struct lx_queue *q, const struct lx_slot *packet)
 {
 	struct lx_slot *last;

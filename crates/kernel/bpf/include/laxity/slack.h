@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * `slack`: best effort goes whenever no real-time deadline could suffer from it now, that is, when
- * its work w <= C x - B(x) - F(x) for every interval x from now, with B the queued work due by its
- * end and F the most that the flows can still send that is due by then.
- * crates/link/src/slack/mod.rs says why that is safe.
+ * `slack`: best effort is served whenever no real-time deadline could suffer from it, that is, if
+ * its work w <= C x - B(x) - F(x) for every interval x from now, where B is the queued work due by
+ * its end, and F the maximum work that flows can still send and that is due by then (see
+ * crates/link/src/slack/mod.rs).
  *
- * Here B and F are bounded from above, so that a search is bounded whatever waits. Queued work is
- * kept in 64 buckets of absolute time, each due when its earliest packet ever was. The flows of one
- * deadline may together send the lesser of two lines: the sums of their fastest, and of their
- * slowest token buckets. What is left then is made of straight pieces that bend down only where
- * work is due or a class begins, and up only where its two lines cross, so it is least at one of
- * these points. More is refused than need be, never less.
+ * This code uses upper bounds of B and F, so that the search is bounded. Queued work is kept in 64
+ * buckets of absolute time, each due at its earliest deadline. The flows of one deadline are
+ * bounded by two lines: the sum of their fastest and of their slowest token buckets. The slack is
+ * then piecewise linear; it bends down only where work is due or a class begins, and up only where
+ * the two lines of a class cross, so its minimum is at one of these points. The bounds may refuse
+ * too much, never too little.
  *
- * Between searches a lower bound of what is left falls with each best-effort byte sent, and with
+ * Between searches a lower bound of the slack decreases with each best-effort byte sent, and with
  * each real-time packet started that is due later than the least relative deadline from now.
  */
 #ifndef LAXITY_SLACK_H
@@ -20,14 +20,14 @@
 
 #include "police.h"
 
-#define LX_DUE 64
-/* All points of a search: where work is due, and two for each class. */
-#define LX_POINTS 128
+#define LX_SLACK_BUCKETS 64
+/* Points of a search: where work is due, and two per class. */
+#define LX_SLACK_POINTS 128
 
 struct lx_slack_flow {
-	/* Its fastest and its slowest bucket, as the policer counts. */
+	/* Its fastest and its slowest bucket, as policed. */
 	struct lx_bucket line[2];
-	/* Bytes on the wire for counted ones, at most. */
+	/* Maximum bytes on the wire per counted bytes. */
 	u64 wire;
 	u64 counted;
 	u64 period;
@@ -38,21 +38,21 @@ struct lx_slack_flow {
 
 struct lx_slack_class {
 	u64 deadline;
-	/* Of all its flows, on the wire. */
+	/* Sums over its flows, on the wire. */
 	u64 rate[2];
 };
 
 struct lx_slack_config {
-	struct lx_slack_flow flow[LX_FLOWS];
-	struct lx_slack_class class[LX_CLASSES];
-	u64 least_deadline;
-	/* Intervals that the arithmetic can hold. */
+	struct lx_slack_flow flow[LX_MAX_FLOWS];
+	struct lx_slack_class class[LX_DEADLINE_CLASSES];
+	u64 min_deadline;
+	/* Longest interval without overflow. */
 	u64 horizon;
-	/* bit/s by which F can change at most. */
-	u64 fastest;
-	/* Nanobits on the way below the scheduler. */
-	u64 below;
-	/* A bucket of time is 1 << shift ns. */
+	/* Maximum slope of F, in bit/s. */
+	u64 max_rate;
+	/* Work queued below the scheduler, in nanobits. */
+	u64 downstream_backlog;
+	/* Width of a bucket: 1 << shift ns. */
 	u32 shift;
 	u32 classes;
 };
@@ -61,28 +61,28 @@ struct lx_slack {
 	struct {
 		u64 first;
 		u64 work;
-	} due[LX_DUE];
-	/* What each flow may still send: nanobits, or the place on its grid. */
+	} due[LX_SLACK_BUCKETS];
+	/* State of each flow: nanobits it may still send, or its next grid instant. */
 	struct {
 		u64 level[2];
 		u64 at;
-	} flow[LX_FLOWS];
-	/* A search: lines of each class, points, and work due by each instant. */
+	} flow[LX_MAX_FLOWS];
+	/* Working memory of a search: lines of each class, points, and work due by each time. */
 	struct {
 		u64 level[2];
 		u64 knee;
-	} class[LX_CLASSES];
+	} class[LX_DEADLINE_CLASSES];
 	struct {
 		u64 least;
 		u64 most;
-	} point[LX_POINTS];
+	} point[LX_SLACK_POINTS];
 	struct {
 		u64 at;
 		u64 sum;
-	} waiting[LX_DUE];
-	/* At least this is left, in nanobits, if `known`. */
+	} waiting[LX_SLACK_BUCKETS];
+	/* Lower bound of the slack in nanobits, valid if `known`. */
 	s64 lower;
-	/* A need of this much is refused until then. */
+	/* Needs of at least this are refused until `refused_until`. */
 	s64 refused;
 	u64 refused_until;
 	u64 known;
@@ -92,7 +92,7 @@ LX_INLINE void lx_slack_start(struct lx_slack *s, const struct lx_slack_config *
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_FLOWS && lx_may_loop; i++) {
+	for (i = lx_zero; i < LX_MAX_FLOWS && can_loop; i++) {
 		const struct lx_slack_flow *f = lx_at(c->flow, i);
 
 		lx_at(s->flow, i)->level[0] = f->period ? 0 : f->line[0].burst;
@@ -101,7 +101,7 @@ LX_INLINE void lx_slack_start(struct lx_slack *s, const struct lx_slack_config *
 	}
 }
 
-LX_INLINE void lx_slack_forget(struct lx_slack *s)
+LX_INLINE void lx_slack_invalidate(struct lx_slack *s)
 {
 	s->known = 0;
 	s->refused_until = 0;
@@ -111,12 +111,12 @@ LX_INLINE void lx_slack_reset(struct lx_slack *s)
 {
 	u32 i;
 
-	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++)
+	for (i = lx_zero; i < LX_SLACK_BUCKETS && can_loop; i++)
 		lx_at(s->due, i)->work = 0;
-	lx_slack_forget(s);
+	lx_slack_invalidate(s);
 }
 
-/* A real-time packet of a flow comes to conform at an instant, after those that wait with it. */
+/* A shaped packet of a flow conforms at a time. */
 LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_config *c, u32 flow,
 				  u64 at, u32 bytes)
 {
@@ -137,23 +137,23 @@ LX_INLINE void lx_slack_conformed(struct lx_slack *s, const struct lx_slack_conf
 	lx_at(s->flow, flow)->at = at;
 }
 
-/* One conforms as it arrives. None of its flow waits to conform then, so the policer, which has
- * counted it, knows what the flow may still send. */
-LX_INLINE void lx_slack_follows(struct lx_slack *s, u32 flow, const struct lx_policer *p,
-				const struct lx_envelope *e)
+/* A packet conforms on arrival. No packet of its flow is shaped then, so the policer, which has
+ * counted it, has the flow's state. */
+LX_INLINE void lx_slack_sync_policer(struct lx_slack *s, u32 flow, const struct lx_policer *p,
+				     const struct lx_envelope *e)
 {
 	u64 *level = lx_at(s->flow, flow)->level;
 
 	level[0] = p->level[0];
-	level[1] = *lx_at(p->level, lx_max(e->buckets, 1) - 1);
+	level[1] = *lx_at(p->level, lx_max(e->nr_buckets, 1) - 1);
 	lx_at(s->flow, flow)->at = p->at;
 }
 
-/* A real-time packet waits until a deadline. */
+/* A real-time packet is queued. */
 LX_INLINE void lx_slack_queued(struct lx_slack *s, const struct lx_slack_config *c, u64 deadline,
 			       u32 wire)
 {
-	u32 i = (deadline >> c->shift) & (LX_DUE - 1);
+	u32 i = (deadline >> c->shift) & (LX_SLACK_BUCKETS - 1);
 
 	if (!lx_at(s->due, i)->work || deadline < lx_at(s->due, i)->first)
 		lx_at(s->due, i)->first = deadline;
@@ -166,11 +166,11 @@ LX_INLINE void lx_slack_spend(struct lx_slack *s, u32 wire)
 }
 
 /* A real-time packet starts. */
-LX_INLINE void lx_slack_left(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
-			     u64 deadline, u32 wire)
+LX_INLINE void lx_slack_departed(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
+				 u64 deadline, u32 wire)
 {
-	lx_at(s->due, (deadline >> c->shift) & (LX_DUE - 1))->work -= wire;
-	if (deadline > now + c->least_deadline)
+	lx_at(s->due, (deadline >> c->shift) & (LX_SLACK_BUCKETS - 1))->work -= wire;
+	if (deadline > now + c->min_deadline)
 		lx_slack_spend(s, wire);
 }
 
@@ -182,17 +182,17 @@ LX_INLINE u64 lx_on_wire(const struct lx_slack_flow *f, u64 counted)
 	       lx_div_ceil(counted % f->counted * f->wire, f->counted);
 }
 
-/* The lines of all classes, from the present state of the policers. */
+/* Computes the lines of all classes from the state of the flows. */
 LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *c, u32 flows,
 			      u64 now)
 {
 	u32 i;
 
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		lx_at(s->class, i)->level[0] = 0;
 		lx_at(s->class, i)->level[1] = 0;
 	}
-	for (i = lx_zero; i < flows && lx_may_loop; i++) {
+	for (i = lx_zero; i < flows && can_loop; i++) {
 		const struct lx_slack_flow *f = lx_at(c->flow, i);
 		const u64 *level = lx_at(s->flow, i)->level;
 		u64 *sum = lx_at(s->class, f->class)->level;
@@ -200,7 +200,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 		u64 fast, slow;
 
 		if (f->period) {
-			/* The staircase of places that are free, bounded by a line through it. */
+			/* The staircase of free grid instants, bounded by a line. */
 			u64 base = lx_max(now, level[0]);
 			u64 early = now + f->jitter;
 			u64 shift = (early > base ? early - base : base - early) * f->line[0].rate;
@@ -218,7 +218,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 		sum[0] += lx_on_wire(f, fast);
 		sum[1] += lx_on_wire(f, slow);
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 *level = lx_at(s->class, i)->level;
 		const u64 *rate = lx_at(c->class, i)->rate;
 		u64 knee = 0;
@@ -228,7 +228,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 				knee = lx_div_ceil(level[1] - level[0], rate[0] - rate[1]);
 			else
 				level[1] = level[0];
-			/* Beyond what can be held the slow line alone bounds it too. */
+			/* Beyond the horizon the slow line alone is a bound, too. */
 			if (knee > c->horizon)
 				knee = 0;
 		}
@@ -236,7 +236,7 @@ LX_INLINE void lx_slack_lines(struct lx_slack *s, const struct lx_slack_config *
 	}
 }
 
-/* Notes all points at which what is left could be least; returns how many. */
+/* Collects the points at which the slack may have its minimum; returns their number. */
 LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
 			      u32 *waiting)
 {
@@ -244,8 +244,8 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 	u32 points = lx_zero, n = lx_zero;
 	u32 i;
 
-	for (i = lx_zero; i < LX_DUE && lx_may_loop; i++) {
-		u32 bucket = ((now >> c->shift) + i) & (LX_DUE - 1);
+	for (i = lx_zero; i < LX_SLACK_BUCKETS && can_loop; i++) {
+		u32 bucket = ((now >> c->shift) + i) & (LX_SLACK_BUCKETS - 1);
 		u64 work = lx_at(s->due, bucket)->work;
 		u64 first = lx_at(s->due, bucket)->first;
 		u64 x = first > now ? first - now : 0;
@@ -253,43 +253,43 @@ LX_INLINE u32 lx_slack_points(struct lx_slack *s, const struct lx_slack_config *
 		if (!work)
 			continue;
 		sum += work;
-		lx_at(s->waiting, n & (LX_DUE - 1))->at = x;
-		lx_at(s->waiting, n & (LX_DUE - 1))->sum = sum;
+		lx_at(s->waiting, n & (LX_SLACK_BUCKETS - 1))->at = x;
+		lx_at(s->waiting, n & (LX_SLACK_BUCKETS - 1))->sum = sum;
 		n++;
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x;
 		points++;
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 x = lx_at(c->class, i)->deadline;
 		u64 knee = lx_at(s->class, i)->knee;
 
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x;
 		points++;
 		if (!knee)
 			continue;
-		/* They cross within the nanosecond before. */
-		lx_at(s->point, points & (LX_POINTS - 1))->least = x + knee - 1;
-		lx_at(s->point, points & (LX_POINTS - 1))->most = x + knee;
+		/* The lines cross within the preceding nanosecond. */
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->least = x + knee - 1;
+		lx_at(s->point, points & (LX_SLACK_POINTS - 1))->most = x + knee;
 		points++;
 	}
 	*waiting = n;
 	return points;
 }
 
-/* Work due by x and still to come by then, in nanobits. */
+/* Work due by x: queued, and still to come. In nanobits. */
 LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_config *c,
 			      u32 waiting, u64 x)
 {
 	u64 sum = 0, due = 0;
 	u32 i;
 
-	for (i = lx_zero; i < waiting && lx_may_loop; i++) {
-		if (lx_at(s->waiting, i & (LX_DUE - 1))->at <= x)
-			due = lx_at(s->waiting, i & (LX_DUE - 1))->sum;
+	for (i = lx_zero; i < waiting && can_loop; i++) {
+		if (lx_at(s->waiting, i & (LX_SLACK_BUCKETS - 1))->at <= x)
+			due = lx_at(s->waiting, i & (LX_SLACK_BUCKETS - 1))->sum;
 	}
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		const struct lx_slack_class *class = lx_at(c->class, i);
 		u64 y = x - class->deadline;
 
@@ -303,16 +303,16 @@ LX_INLINE u64 lx_slack_demand(const struct lx_slack *s, const struct lx_slack_co
 	return sum + due * NANOBITS_PER_BYTE;
 }
 
-/* How long a refusal stands: what is left grows as the flows let chances pass, no faster than they
- * can send, and at once when the interval gets shorter than a deadline. */
-LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
-			       u64 x, s64 need, s64 least)
+/* Computes how long a refusal is valid: the slack grows no faster than flows can send, and jumps
+ * when the interval becomes shorter than a deadline. */
+LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config *c, u64 now, u64 x,
+			       s64 need, s64 least)
 {
-	u64 stands = (u64)(need - least) / c->fastest;
+	u64 stands = (u64)(need - least) / c->max_rate;
 	u32 i;
 
 	stands = lx_min(stands, x);
-	for (i = lx_zero; i < c->classes && lx_may_loop; i++) {
+	for (i = lx_zero; i < c->classes && can_loop; i++) {
 		u64 deadline = lx_at(c->class, i)->deadline;
 
 		if (deadline > x)
@@ -324,12 +324,12 @@ LX_INLINE void lx_slack_refuse(struct lx_slack *s, const struct lx_slack_config 
 	s->refused_until = now + stands;
 }
 
-/* Whether a best-effort packet may go before the real-time packets that wait. */
+/* Returns true if a best-effort packet may be served before the waiting real-time packets. */
 LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c, u64 rate,
 			     u32 flows, u64 now, u32 wire)
 {
 	s64 work = wire * NANOBITS_PER_BYTE;
-	s64 need = work + c->below;
+	s64 need = work + c->downstream_backlog;
 	s64 least = LX_RANGE;
 	u64 where = 0;
 	u32 points, waiting, i;
@@ -340,9 +340,9 @@ LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c
 		return 0;
 	lx_slack_lines(s, c, flows, now);
 	points = lx_slack_points(s, c, now, &waiting);
-	for (i = lx_zero; i < points && lx_may_loop; i++) {
-		u64 x = lx_at(s->point, i & (LX_POINTS - 1))->most;
-		s64 left = rate * lx_at(s->point, i & (LX_POINTS - 1))->least;
+	for (i = lx_zero; i < points && can_loop; i++) {
+		u64 x = lx_at(s->point, i & (LX_SLACK_POINTS - 1))->most;
+		s64 left = rate * lx_at(s->point, i & (LX_SLACK_POINTS - 1))->least;
 
 		left -= lx_slack_demand(s, c, waiting, x);
 		if (left < least) {
@@ -355,7 +355,7 @@ LX_INLINE u8 lx_slack_allows(struct lx_slack *s, const struct lx_slack_config *c
 		return 0;
 	}
 	s->known = 1;
-	s->lower = least - (s64)c->below;
+	s->lower = least - (s64)c->downstream_backlog;
 	s->refused_until = 0;
 	return 1;
 }

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
-/* A packet that waits. */
+/* A waiting packet. */
 #ifndef LAXITY_SLOT_H
 #define LAXITY_SLOT_H
 
 #include "types.h"
 
+/* Type of `packet`; programs define it before they include a header. */
+#ifndef LX_PACKET
+#define LX_PACKET u64
+#endif
+
 struct lx_slot {
-	/* The kernel's packet, or the number that a test gave it. */
+	/* The kernel's packet, or the number of a packet in tests. */
 	LX_PACKET packet;
-	/* Instant at which it conforms while it is shaped, then its deadline. */
+	/* Time at which it conforms while it is shaped, then its deadline. */
 	u64 deadline;
 	u64 arrival;
-	/* Length, and what it occupies on the wire. */
+	/* Length, and length on the wire. */
 	u32 bytes;
 	u32 wire;
-	/* Neighbours in a queue; `next` also in the list of free slots. */
+	/* Neighbours in a queue; `next` also links free slots. */
 	u32 next;
 	u32 prev;
 	u16 flow;
-	/* Best effort, or a real-time packet beyond its envelope that travels as such. */
+	/* Best effort, or a real-time packet beyond its envelope that is served as such. */
 	u8 best_effort;
 	u8 demoted;
 };

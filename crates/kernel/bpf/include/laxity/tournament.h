@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * The player with the least key, the lowest number among equals: winners of pairs up to a root, so
- * that a changed key costs one comparison for each doubling of the players.
+ * Tournament tree: the player with the least key, the lowest number among equals. Changing a key
+ * costs one comparison per level.
  */
 #ifndef LAXITY_TOURNAMENT_H
 #define LAXITY_TOURNAMENT_H
 
 #include "types.h"
 
-/* A key of LX_NEVER is that of a player who has withdrawn. */
+/* A key of LX_NEVER is that of a player that has withdrawn. */
 #define LX_TOURNAMENT(name, players)                                                               \
 	struct name {                                                                              \
 		u64 key[players];                                                                  \
@@ -27,7 +27,7 @@ LX_INLINE void lx_tournament_update(u64 *key, u32 *winner, u32 places, u32 size,
 		best++;
 	node = (size + player) >> 1;
 	winner[lx_index(node, places)] = best;
-	while (node > 1 && lx_may_loop) {
+	while (node > 1 && can_loop) {
 		u32 left = winner[lx_index(node & ~1U, places)];
 		u32 right = winner[lx_index(node | 1, places)];
 
@@ -44,19 +44,19 @@ LX_INLINE void lx_tournament_update(u64 *key, u32 *winner, u32 places, u32 size,
 				     player);                                                      \
 	} while (0)
 
-/* The winner; whether anybody plays, its key says. */
+/* The winner; its key is LX_NEVER if no player is left. */
 #define lx_tournament_winner(t, size) ((size) < 2 ? 0 : (t)->winner[1])
 
 LX_INLINE void lx_tournament_empty(u64 *key, u32 *winner, u32 places, u32 size)
 {
 	u32 i;
 
-	for (i = lx_zero; i < places && lx_may_loop; i++)
+	for (i = lx_zero; i < places && can_loop; i++)
 		key[lx_index(i, places)] = LX_NEVER;
-	/* A node never names a player outside of its own half. */
-	for (i = size - 1; i > 0 && i < size && lx_may_loop; i--)
-		winner[lx_index(i, places)] =
-			2 * i < size ? winner[lx_index(2 * i, places)] : 2 * i - size;
+	/* A node always names a player of its own subtree. */
+	for (i = size - 1; i > 0 && i < size && can_loop; i--)
+		winner[lx_index(i, places)] = 2 * i < size ? winner[lx_index(2 * i, places)]
+							   : 2 * i - size;
 }
 
 #define lx_tournament_clear(t, size)                                                               \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What the algorithm headers stand on, in the kernel and in user space.
+ * Common base of the algorithm headers, in the kernel and in user space.
  *
- * They hold integers only, keep all state in plain structures and take the time as an argument.
- * In the kernel they run under the queueing discipline's lock, so nothing here is atomic.
+ * The headers use integers only, keep all state in plain structures and take the time as an
+ * argument. Callers hold a lock (of the qdisc, or of the CPU's servers), so nothing here is atomic.
  */
 #ifndef LAXITY_TYPES_H
 #define LAXITY_TYPES_H
@@ -24,51 +24,52 @@ typedef signed long long s64;
 
 #define NANOBITS_PER_BYTE 8000000000ULL
 
-/* Every product and difference of the algorithms stays below this; the loader sees to it. */
+/* Bound of every product and difference of the algorithms; the loader enforces it. */
 #define LX_RANGE (1ULL << 62)
 
-/* In BPF a global function: verified once, for any arguments, instead of in each place where it is
- * called. Such functions return a number and are given pointers to something. */
+/* In BPF, a global function: the verifier checks it once, for any arguments, instead of at every
+ * call. Such functions return a number, and their pointer arguments are not NULL. */
 #ifdef __bpf__
-#define LX_CALLED __attribute__((noinline))
-#define LX_GIVEN __attribute__((btf_decl_tag("arg:nonnull")))
+#define LX_GLOBAL_FN __attribute__((noinline))
+#define __arg_nonnull __attribute__((btf_decl_tag("arg:nonnull")))
 #else
-#define LX_CALLED static __attribute__((noinline, unused))
-#define LX_GIVEN
+#define LX_GLOBAL_FN static __attribute__((noinline, unused))
+#define __arg_nonnull
 #endif
 
 #ifdef __bpf__
-/* Hides where a number came from, so that the compiler keeps the test that the verifier needs. */
-#define lx_opaque(x) asm volatile("" : "+r"(x))
-/* Zero, which the verifier does not know: a counter that starts from it has the same state in every
- * round, so a loop is followed once instead of round by round. */
+/* As in libbpf: hides the origin of a value, so that the compiler keeps the check that the verifier
+ * needs. */
+#define barrier_var(x) asm volatile("" : "+r"(x))
+/* Zero, unknown to the verifier. A loop counter that starts from it has the same abstract state in
+ * every iteration, so the verifier follows the loop once. */
 static volatile u32 lx_zero;
-/* Bounds a loop whose end depends on data: the kernel ends it after about eight million rounds. */
-#define lx_may_loop                                                                                \
+/* Bounds a loop that depends on data: the kernel ends it after about eight million iterations. */
+#define can_loop                                                                                   \
 	({                                                                                         \
 		__label__ l_break, l_continue;                                                     \
 		int ret = 1;                                                                       \
 		asm volatile goto("may_goto %l[l_break]" : : : : l_break);                         \
 		goto l_continue;                                                                   \
-	l_break:                                                                                   \
+l_break:                                                                                           \
 		ret = 0;                                                                           \
-	l_continue:;                                                                               \
+l_continue:;                                                                                       \
 		ret;                                                                               \
 	})
 #else
-#define lx_opaque(x) ((void)0)
-#define lx_may_loop 1
+#define barrier_var(x) ((void)0)
+#define can_loop 1
 #define lx_zero 0
 #endif
 
-/* Index i of an array of n places, n a power of two: what the verifier can follow. */
+/* Index i of an array of n elements, n a power of two, in a form that the verifier can bound. */
 LX_INLINE u32 lx_index(u32 i, u32 n)
 {
 #ifndef __bpf__
 	if (i >= n)
 		__builtin_trap();
 #endif
-	lx_opaque(i);
+	barrier_var(i);
 	return i & (n - 1);
 }
 
@@ -84,10 +85,10 @@ LX_INLINE u64 lx_min(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Both are below LX_RANGE, or little above. */
+/* Both arguments are below or slightly above LX_RANGE. */
 LX_INLINE u64 lx_div_ceil(u64 n, u64 d)
 {
-	/* The kernel defines x / 0 as 0; nothing here divides by it. */
+	/* BPF defines x / 0 as 0; no caller divides by 0. */
 	return d ? (n + d - 1) / d : LX_NEVER;
 }
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Replaces the plan while packets flow.
+ *
+ * This happens under the qdisc's lock, at an instant at which no real-time packet waits and the
+ * link is free. So each real-time packet is served under the plan that accepted it, and the new
+ * plan starts with a busy period, as its admission assumes; a packet in flight, of the old size at
+ * the old rate, could block for longer than that. Until then real time has strict priority, so that
+ * the instant comes soon however much best effort waits. Waiting packets are requeued; none is
+ * dropped.
+ */
+#ifndef LAXITY_QDISC_PLAN_CHANGE_H
+#define LAXITY_QDISC_PLAN_CHANGE_H
+
+#include "state.h"
+
+#define LX_PLANS 4
+#define LX_COUNTS_WORDS (sizeof(struct lx_counts) / sizeof(u64))
+
+struct lxl_plan_change {
+	struct lx_config config;
+	struct lxl_match_rules rules;
+	/* New number of each old flow or class. */
+	u16 to[128];
+};
+
+/* Plan n is entry n % LX_PLANS, so the loader never writes one that is being read. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LX_PLANS);
+	__type(key, u32);
+	__type(value, struct lxl_plan_change);
+} changes SEC(".maps");
+
+/* Number of the plan that the loader requests; only the loader writes it. Older numbers than the
+ * present one are ignored. */
+volatile u32 wanted SEC(".data.wanted");
+
+/* Counts of all flows under earlier plans. */
+struct lx_counts earlier SEC(".data.earlier");
+
+LX_INLINE u8 lx_plan_change_pending(void)
+{
+	return (int)(wanted - state.applied) > 0;
+}
+
+/* Word i of some that are no power of two; a counted pointer the verifier could not follow. */
+#define lx_word_at(words, i, n)                                                                    \
+	({                                                                                         \
+		u32 at = (i);                                                                      \
+		barrier_var(at);                                                                   \
+		&(words)[at < (n) ? at : 0];                                                       \
+	})
+
+LX_INLINE void lx_copy_words(u64 *to, const u64 *from, u32 words)
+{
+	u32 i;
+
+	for (i = lx_zero; i < words && can_loop; i++)
+		*lx_word_at(to, i, words) = *lx_word_at(from, i, words);
+}
+
+LX_INLINE void lx_fold_counts(void)
+{
+	u64 *sum = (u64 *)&earlier;
+	u32 flow, i;
+
+	for (flow = lx_zero; flow < config.flows + config.shares.nr_classes && can_loop; flow++) {
+		struct lx_counts *n = lx_at(counts, flow);
+		u64 longest = lx_max(earlier.delay_max, n->delay_max);
+		u64 demoted = lx_max(earlier.demoted_max, n->demoted_max);
+
+		for (i = lx_zero; i < LX_COUNTS_WORDS && can_loop; i++) {
+			u64 *word = lx_word_at((u64 *)n, i, LX_COUNTS_WORDS);
+
+			*lx_word_at(sum, i, LX_COUNTS_WORDS) += *word;
+			*word = 0;
+		}
+		earlier.delay_max = longest;
+		earlier.demoted_max = demoted;
+	}
+}
+
+/* Installs a plan. It keeps the number of slots, since slots beyond those it needs may be in
+ * use. */
+LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
+{
+	lx_copy_words((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
+	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
+	config.slots = own.slots;
+	lx_pipeline_start(&pipeline, &config);
+}
+
+/* Gives real time strict priority, whatever the policy is. */
+LX_INLINE void lx_yield_to_realtime(u64 now)
+{
+	pipeline.head_deadline = LX_NEVER;
+	if (LX_POLICY == LX_SLACK) {
+		pipeline.slack.refused = 0;
+		pipeline.slack.refused_until = now + 1;
+	}
+}
+
+/* Appends a waiting packet to a queue. */
+LX_INLINE void lx_collect(struct lx_queue *to, u32 slot)
+{
+	struct lx_slot *packet = lx_slot(slot);
+
+	if (packet)
+		lx_queue_push(to, slot, packet);
+}
+
+/* Requeues a best-effort packet that was accepted before, regardless of the new limits. */
+LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 slot,
+				      struct lx_slot *packet)
+{
+	struct lx_account *account;
+	u32 class;
+	u64 size;
+
+	packet->flow = *lx_at(change->to, packet->flow);
+	packet->wire = lx_max(packet->bytes + config.overhead, config.min_frame);
+	class = lx_best_effort_class(&config, packet->flow);
+	size = lx_max(packet->bytes, lx_at(config.shares.class, class)->limit.smallest);
+	account = &lx_at(pipeline.fair.class, class)->account;
+	account->used += size;
+	account->packets++;
+	pipeline.buffer.used += size;
+	pipeline.buffer.best_effort_used += size;
+	pipeline.buffer.best_effort_packets++;
+	lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
+}
+
+/* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified
+ * once. */
+__attribute__((noinline)) int lx_apply_plan_change(u64 now)
+{
+	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
+	u32 plan = wanted, entry = plan % LX_PLANS;
+	u32 fresh = pipeline.first_unused, spare = pipeline.first_free;
+	struct lx_queue waiting;
+	struct lxl_plan_change *change;
+	u32 i;
+
+	if (link.pace.clock.free > now || pipeline.shaped ||
+	    *lx_at(pipeline.due.key, due) != LX_NEVER)
+		return 0;
+	change = bpf_map_lookup_elem(&changes, &entry);
+	if (!change)
+		return 0;
+	lx_queue_clear(&waiting);
+	lx_collect(&waiting, pipeline.head);
+	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
+		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
+
+		while (queue->head != LX_NONE && can_loop) {
+			u32 slot = queue->head;
+			struct lx_slot *packet = lx_slot(slot);
+
+			if (!packet)
+				break;
+			lx_queue_pop(queue, packet);
+			lx_queue_push(&waiting, slot, packet);
+		}
+	}
+	lx_fold_counts();
+	lx_install_plan(change);
+	lx_pipeline_reset(&pipeline, &config);
+	pipeline.first_unused = fresh;
+	pipeline.first_free = spare;
+	/* As if all packets had arrived now. */
+	pipeline.last_release = now;
+	while (waiting.head != LX_NONE && can_loop) {
+		u32 slot = waiting.head;
+		struct lx_slot *packet = lx_slot(slot);
+
+		if (!packet)
+			break;
+		lx_queue_pop(&waiting, packet);
+		lx_requeue_best_effort(change, slot, packet);
+	}
+	if (pipeline.fair.packets) {
+		u32 head = lx_fair_dequeue(&pipeline.fair, &config.shares);
+		struct lx_slot *packet = lx_slot(head);
+
+		if (packet)
+			lx_commit_head(&pipeline, &config, now, head, packet);
+	}
+	state.applied = plan;
+	return 1;
+}
+
+#endif

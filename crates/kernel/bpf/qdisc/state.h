@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * State of one link: packets that wait, the plan in force, statistics.
+ */
+#ifndef LAXITY_QDISC_STATE_H
+#define LAXITY_QDISC_STATE_H
+
+/* Before the headers that it configures. */
+#include "own.h"
+
+#include <laxity/classify.h>
+#include <laxity/counts.h>
+#include <laxity/pace.h>
+#include <laxity/pipeline.h>
+
+/* The loader sets the number of entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_slot);
+} slots SEC(".maps");
+
+/* Text stored by the loader, so that it lives as long as the instance. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u64));
+} about SEC(".maps");
+
+LX_INLINE struct lx_slot *lx_slot(u32 i)
+{
+	return bpf_map_lookup_elem(&slots, &i);
+}
+
+struct lx_config config SEC(".data.config");
+struct lxl_match_rules rules SEC(".data.rules");
+struct lx_counts counts[128] SEC(".data.counts");
+struct lx_pipeline pipeline SEC(".data.pipeline");
+
+/* Since the link came up. */
+struct lx_stalls stalls SEC(".data.stalls");
+
+struct {
+	struct lx_pace pace;
+	/* Time for which the watchdog is set; zero if it is not. */
+	u64 armed;
+	/* Transmission time of the last packet. */
+	u64 lasted;
+} link SEC(".data.link");
+
+/* Read by the loader. */
+struct lx_link_state {
+	u32 attached;
+	/* Number of the plan in force. */
+	u32 applied;
+};
+
+struct lx_link_state state SEC(".data.state");
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * Detection of tasks that blocked without a call of a program (cpu_run.h).
+ */
+#ifndef LAXITY_SCX_BLOCKED_H
+#define LAXITY_SCX_BLOCKED_H
+
+#include "migrate.h"
+
+/* Requires the lock. Charges a task that is not running up to the kernel's total of its
+ * execution. */
+LX_INLINE void lx_charge_total(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 now, u64 executed,
+			       u64 more)
+{
+	u64 ran = lx_uncharged(t, executed) + more;
+
+	c->clock = now;
+	if (ran)
+		lx_charge_task(c, slot, now, ran);
+}
+
+/* Requires the lock. Time for which a preempted task ran on after one or more other tasks became
+ * current. The kernel accounts this time to the task that replaces it, since it does not update its
+ * clock there. A waiting task that is enqueued again after a change of attributes did not run. */
+LX_INLINE u64 lx_ran_past_preemption(struct lx_cpu *c, const struct task_struct *p, u32 slot)
+{
+	struct lx_task *next;
+	u64 length;
+
+	if (!c->nr_local || c->current == LX_NONE || !p->on_cpu)
+		return 0;
+	if (*lx_at(c->local_queue, c->nr_local - 1) != slot &&
+	    (c->current == slot || !lx_run_contains(c, slot)))
+		return 0;
+	length = bpf_ktime_get_ns();
+	length -= lx_min(c->clock, length);
+	next = lx_task_at(c->current);
+	if (next)
+		next->charged_runtime += length;
+	return length;
+}
+
+/* Requires the lock. A task counted as runnable has been blocked since it was seen to stop. */
+LX_INLINE void lx_mark_blocked(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 exec_start,
+			       u64 executed, u64 now)
+{
+	u64 at = lx_stopped_at(c, exec_start, now);
+
+	lx_charge_total(c, t, slot, at, executed, 0);
+	lx_on_block(c, at, slot);
+	lx_run_remove(c, slot, at);
+}
+
+/* Requires the lock. Returns true if a task of the run state is blocked, and removes it then. */
+LX_INLINE u32 lx_check_blocked(struct lx_cpu *c, u32 slot, u64 now)
+{
+	struct lx_task *t = lx_task_at(slot);
+	const struct task_struct *p;
+
+	if (!t || !t->task_addr)
+		return 0;
+	p = lx_task_struct(t);
+	if (p->scx.flags & SCX_TASK_QUEUED)
+		return 0;
+	lx_mark_blocked(c, t, slot, p->se.exec_start, p->se.sum_exec_runtime, now);
+	return 1;
+}
+
+/* The same for a task that may be on another CPU, where a change of attributes dequeues it for a
+ * moment. */
+LX_GLOBAL_FN u32 lx_check_blocked_off_cpu(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
+{
+	const struct lx_task *t = lx_task_at(slot);
+
+	return t && t->task_addr && !lx_task_struct(t)->on_cpu && lx_check_blocked(c, slot, now);
+}
+
+/* Requires the lock. Removes blocked tasks from the head of the run state. */
+LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
+{
+	u32 i;
+
+	for (i = lx_zero; i <= LX_MAX_LOCAL && can_loop; i += 1 + lx_zero)
+		if (c->current == LX_NONE || !lx_check_blocked_off_cpu(c, c->current, now))
+			break;
+}
+
+/* Returns true if the run state holds other tasks than `last` although the local DSQ is empty.
+ * Needs no lock, since only this CPU adds tasks; other CPUs may remove some. */
+LX_INLINE int lx_has_stale_run_state(const struct lx_cpu *c, u32 last)
+{
+	return c && (c->nr_local || (c->current != LX_NONE && c->current != last));
+}
+
+/* Removes one of them. */
+LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 slot;
+
+	if (!lx_lock(&c->lock))
+		return 0;
+	now = lx_max(now, c->clock);
+	slot = c->nr_local ? *lx_at(c->local_queue, c->nr_local - 1) : c->current;
+	if (slot != LX_NONE && !lx_check_blocked(c, slot, now))
+		lx_run_remove(c, slot, now);
+	lx_unlock(&c->lock);
+	return 0;
+}
+
+/* Called from `dispatch`: removes all of them. */
+LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
+{
+	u32 i;
+
+	for (i = lx_zero; i <= LX_MAX_LOCAL && lx_has_stale_run_state(c, last) && can_loop;
+	     i += 1 + lx_zero)
+		lx_drop_stale_one(c);
+}
+
+/* Requires the lock. A task of the run state is enqueued. Returns true if it was preempted;
+ * otherwise it blocked and woke, or its attributes changed. */
+LX_INLINE int lx_requeued(struct lx_cpu *c, struct lx_task *t, const struct task_struct *p,
+			  u32 slot, u64 flags, u64 now)
+{
+	u64 more;
+
+	if (flags & SCX_ENQ_WAKEUP) {
+		lx_mark_blocked(c, t, slot, p->se.exec_start, p->se.sum_exec_runtime, now);
+		return 0;
+	}
+	more = lx_ran_past_preemption(c, p, slot);
+	lx_charge_total(c, t, slot, c->clock + more, p->se.sum_exec_runtime, more);
+	lx_run_remove(c, slot, c->clock);
+	return p->on_cpu != 0;
+}
+
+/* The task that ran before a call of `dispatch`. */
+struct lx_prev {
+	/* Time of the last update of its execution, by the run queue clock; zero once it has been
+	 * used. */
+	u64 exec_start;
+	u64 sum_exec_runtime;
+	u32 slot;
+	/* It is still runnable. */
+	u32 runnable;
+};
+
+/* The previous task blocked: returns its slot if it belongs to the servers of this CPU. */
+LX_INLINE u32 lx_prev_blocked(struct task_struct *prev, u32 cpu)
+{
+	u32 slot = 0;
+	struct lx_task *t = lx_task_cached(prev, &slot);
+
+	if (!t)
+		return LX_NONE;
+	/* `exit_task` runs only after the last reference is gone, which may be much later. */
+	if (prev->__state & TASK_DEAD) {
+		lx_task_exit(t, slot);
+		lx_task_unhold(t);
+		return LX_NONE;
+	}
+	/* Another CPU dispatched it just when it was enqueued again. */
+	if (t->queued) {
+		t->queued = 0;
+		lx_task_unhold(t);
+	}
+	if (t->home_cpu == cpu)
+		return slot;
+	t->charged_runtime = prev->se.sum_exec_runtime;
+	lx_task_blocks(prev);
+	return LX_NONE;
+}
+
+LX_INLINE void lx_read_prev(struct lx_prev *last, struct task_struct *prev, u32 cpu)
+{
+	last->slot = LX_NONE;
+	last->runnable = prev && prev->scx.flags & SCX_TASK_QUEUED;
+	last->exec_start = prev ? prev->se.exec_start : 0;
+	last->sum_exec_runtime = prev ? prev->se.sum_exec_runtime : 0;
+	if (last->runnable)
+		last->slot = lx_prev_slot(prev, cpu);
+	else if (prev && !machine.has_run_hooks)
+		last->slot = lx_prev_blocked(prev, cpu);
+}
+
+/* Charges the previous task. A global function, because the verifier has much to follow in
+ * `dispatch`. */
+LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
+{
+	struct lx_cpu *c = lx_cpu(cpu);
+	u32 slot = last->slot;
+	struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!c || !lx_lock(&c->lock))
+		return 0;
+	now = lx_max(now, c->clock);
+	c->drain_local = 0;
+	if (last->exec_start)
+		c->clock_offset = now - last->exec_start;
+	if (t) {
+		/* It came from another class while it had the CPU. A blocked server has no budget
+		 * to charge. */
+		if (last->runnable && !lx_member(slot)->runnable) {
+			lx_task_attach(c, t, slot, now);
+			lx_on_wake(c, now, slot);
+		}
+		lx_charge_total(c, t, slot, now, last->sum_exec_runtime, 0);
+		if (!last->runnable) {
+			lx_on_block(c, now, slot);
+			lx_run_remove(c, slot, now);
+			last->slot = LX_NONE;
+		}
+	}
+	c->clock = now;
+	lx_unlock(&c->lock);
+	return 0;
+}
+
+/* Requires the lock. Time of a decision; lx_charge_prev has read the clock for the first one. */
+LX_INLINE u64 lx_pick_time(struct lx_cpu *c, struct lx_prev *last)
+{
+	if (!last->exec_start)
+		c->clock = lx_max(bpf_ktime_get_ns(), c->clock);
+	last->exec_start = 0;
+	return c->clock;
+}
+
+/* Requires the lock. The picked task becomes current; LX_NONE for an idle CPU. */
+LX_INLINE void lx_switch_to(struct lx_cpu *c, u32 slot, u64 now)
+{
+	if (c->current != slot) {
+		if (c->current != LX_NONE)
+			lx_run_remove(c, c->current, now);
+		if (slot != LX_NONE)
+			lx_set_current(c, now, slot);
+	}
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
+/*
+ * The decision of a CPU: picks a server and sets the timer.
+ */
+#ifndef LAXITY_SCX_DECIDE_H
+#define LAXITY_SCX_DECIDE_H
+
+#include "record.h"
+#include "replenish.h"
+#include "timer.h"
+
+/* Decision to carry out after the lock is released. */
+struct lx_decision {
+	u32 cpu;
+	/* Task to run. */
+	u32 slot;
+	u32 preempt;
+};
+
+/* A change of shares changes deadlines: disables the coalescing of budgets from the current task's
+ * next replenishment on. The current task has been charged. */
+LX_INLINE void lx_arm_at_budget_end(struct lx_cpu *c, u64 now)
+{
+	u32 server = c->current == LX_NONE ? LX_NONE : lx_member(c->current)->server;
+
+	if (server != LX_NONE)
+		lx_arm_timer(c, now,
+			     lx_min(c->due,
+				    now + lx_server(&c->servers, server)->remaining_budget));
+}
+
+/* Adjusts the next timer while tasks are parked on the local DSQ. The task parked last runs after
+ * the current one; if that is the picked task, no drain is necessary. Its budget must end in time
+ * if other tasks wait. */
+LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, const struct lx_decision *o)
+{
+	u32 next = *lx_at(c->local_queue, c->nr_local - 1);
+	u32 server = lx_member(next)->server;
+
+	if (o->preempt && o->slot != next)
+		c->drain_local = 1;
+	if (server == LX_NONE || c->servers.ready.count < 3)
+		return due;
+	return lx_min(due, now + lx_server(&c->servers, server)->remaining_budget);
+}
+
+/* Last step under the lock: picks a server and arms the timer. */
+LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
+{
+	u32 server = lx_pick(&c->servers, now);
+	u64 due = lx_next_timer(&c->servers), left = 0, deadline = 0;
+
+	o->cpu = c->cpu;
+	o->slot = LX_NONE;
+	if (server != LX_NONE) {
+		struct lx_server *s = lx_server(&c->servers, server);
+
+		o->slot = s->head;
+		left = s->remaining_budget;
+		deadline = s->deadline;
+	}
+	lx_record(LX_CHOSEN, c, now, o->slot, left, deadline);
+	if (server != LX_NONE) {
+		if (o->slot == c->current)
+			left -= lx_min(left, now - c->current_since);
+		if (!c->servers.reserved_bw)
+			left += LX_TIMER_SLACK_NS;
+		/* lx_coalesced_length is called only if the timer would have to be set, which is
+		 * most of the cost. */
+		if (now + left < due && (c->armed <= now || c->armed > now + left))
+			left += lx_coalesced_length(c, server);
+		due = lx_min(due, now + left);
+	}
+	o->preempt = o->slot != LX_NONE && o->slot != c->next;
+	if (c->nr_local)
+		due = lx_due_with_local(c, now, due, o);
+	lx_arm_timer(c, now, due);
+}
+
+LX_INLINE void lx_kick_on_preempt(const struct lx_decision *o)
+{
+	if (o->preempt)
+		scx_bpf_kick_cpu(o->cpu, SCX_KICK_PREEMPT);
+}
+
+#endif

@@ -1,0 +1,136 @@
+//! Each C header compiles alone, as the first thing of a translation unit.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Functions that the algorithm headers declare and the program defines.
+const PROVIDED: &str = "
+#if defined(LAXITY_QUEUE_H) && !defined(LAXITY_QDISC_STATE_H)
+LX_INLINE struct lx_slot *lx_slot(u32 i) { (void)i; return NULL; }
+#endif
+#ifdef LAXITY_PIPELINE_H
+LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
+{ (void)ctx; (void)slot; (void)reason; }
+#endif
+";
+
+fn bpf() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf")
+}
+
+/// Headers by their paths below `bpf`.
+fn headers() -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in ["include/laxity", "qdisc", "scx"] {
+        for entry in std::fs::read_dir(bpf().join(folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name().into_string().expect("a name");
+            if Path::new(&name).extension().is_some_and(|e| e == "h") {
+                found.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    assert!(found.len() > 40, "{found:?}");
+    found.sort();
+    found
+}
+
+/// Compiles a translation unit for each header, which includes it twice and nothing else.
+fn compile_alone(compiler: &str, options: &[&str], kind: &str, headers: &[String]) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = folder.join(format!("alone-{kind}-{}.c", std::process::id()));
+    let mut faults = String::new();
+    for header in headers {
+        let include = format!("#include \"{}\"\n", bpf().join(header).display());
+        std::fs::write(&source, format!("{include}{include}{PROVIDED}")).expect("a source");
+        let output = Command::new(compiler)
+            .args(["-Wall", "-Werror"])
+            .args(options)
+            .args(["-fsyntax-only", "-I"])
+            .arg(bpf().join("include"))
+            .arg(&source)
+            .output()
+            .expect("a compiler");
+        if !output.status.success() {
+            faults += &format!("{header}:\n{}\n", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    let _ = std::fs::remove_file(&source);
+    assert!(faults.is_empty(), "{faults}");
+}
+
+fn lacking(what: &str) {
+    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
+    assert!(!required, "LAXITY_REQUIRE_ALL=1, and there is no {what}");
+    eprintln!("skipped: there is no {what}");
+}
+
+/// A clang that knows types of kernel pointers: 16 or newer.
+fn clang() -> Option<String> {
+    let usual = ["clang-19", "clang", "clang-18", "clang-17", "clang-16"].map(String::from);
+    let named = std::env::var("LAXITY_CLANG").map(|clang| vec![clang]);
+    named.unwrap_or(usual.to_vec()).into_iter().find(|clang| {
+        let output = Command::new(clang).arg("-dumpversion").output().ok();
+        let version = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+        let major =
+            version.as_deref().and_then(|v| v.split('.').next()?.trim().parse::<u32>().ok());
+        major.is_some_and(|major| major >= 16)
+    })
+}
+
+/// Fails when a header needs another one before it: tried without the includes of `release.h`.
+#[test]
+fn algorithm_headers_compile_alone_on_the_host() {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    if Command::new(&compiler).arg("--version").output().is_err() {
+        return lacking("C compiler");
+    }
+    // `bpf.h` declares what only BPF has.
+    let own = |h: &String| h.starts_with("include/") && h != "include/laxity/bpf.h";
+    let headers: Vec<String> = headers().into_iter().filter(own).collect();
+    compile_alone(&compiler, &["-std=c11", "-Wextra", "-Wno-unknown-pragmas"], "host", &headers);
+}
+
+/// Fails when a header needs another one before it: tried without the includes of `scx/decide.h`.
+#[test]
+fn headers_compile_alone_for_bpf() {
+    let Some(clang) = clang() else { return lacking("clang 16 or newer") };
+    // A callback that only a program uses.
+    let options = ["-O2", "-target", "bpf", "-mcpu=v3", "-Wno-unused-function"];
+    compile_alone(&clang, &options, "bpf", &headers());
+}
+
+/// Fails when an include stands below code, so that its place matters, and when two headers need
+/// each other.
+#[test]
+fn includes_come_first_and_form_no_circle() {
+    let mut includes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for header in headers() {
+        let text = std::fs::read_to_string(bpf().join(&header)).expect("a header");
+        let mut code = false;
+        let own = includes.entry(header.clone()).or_default();
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("#include ") {
+                assert!(!code, "{header}: `{line}` stands below code");
+                let folder = header.rsplit_once('/').expect("a folder").0;
+                own.push(match name.strip_prefix('"') {
+                    Some(name) => format!("{folder}/{}", name.trim_end_matches('"')),
+                    None => format!("include/{}", name.trim_matches(['<', '>'])),
+                });
+            }
+            let plain = ["/*", " *", "#", "\t"].iter().any(|start| line.starts_with(start));
+            code |= !line.is_empty() && !plain;
+        }
+    }
+    // Headers whose includes are all placed are placed; those of a circle never are.
+    let mut placed: Vec<&String> = Vec::new();
+    while placed.len() < includes.len() {
+        let ready = |(name, needs): &(&String, &Vec<String>)| {
+            !placed.contains(name) && needs.iter().all(|n| placed.contains(&n))
+        };
+        let next: Vec<&String> = includes.iter().filter(ready).map(|(name, _)| name).collect();
+        let rest: Vec<_> = includes.keys().filter(|name| !placed.contains(name)).collect();
+        assert!(!next.is_empty(), "a circle among {rest:?}");
+        placed.extend(next);
+    }
+}
