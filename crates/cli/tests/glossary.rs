@@ -1,8 +1,10 @@
-//! GLOSSARY.md and the code agree, and so do the paths that documents name.
+//! GLOSSARY.md and the code agree; so do the paths and crates that documents name.
 
 mod repository;
 
-use repository::{files, root, text};
+use std::path::Path;
+
+use repository::{files, metadata, root, text};
 
 /// One row of the table.
 struct Row {
@@ -80,10 +82,10 @@ fn every_name_is_in_the_code() {
 /// `[crate::][module::]...function`.
 fn exists(sources: &[(String, String)], name: &str) -> bool {
     let mut parts: Vec<&str> = name.split("::").collect();
-    let folder = format!("crates/{}/", parts[0]);
+    let folder = format!("/{}/src/", parts[0]);
     let mut sources: Vec<&(String, String)> = sources.iter().collect();
-    if parts.len() > 1 && sources.iter().any(|(path, _)| path.starts_with(&folder)) {
-        sources.retain(|(path, _)| path.starts_with(&folder));
+    if parts.len() > 1 && sources.iter().any(|(path, _)| path.contains(&folder)) {
+        sources.retain(|(path, _)| path.contains(&folder));
         parts.remove(0);
     }
     let is_type = |part: &str| part.starts_with(|c: char| c.is_uppercase());
@@ -191,4 +193,39 @@ fn documents_name_files_that_are_there() {
     }
     assert!(seen > 50, "only {seen} paths found");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+// Fails when a crate has no README.md, or the README does not list the crates that depend on it: tried
+// with a crate left out, and with one that does not depend on it.
+#[test]
+fn the_readme_of_a_crate_lists_its_dependents() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("packages");
+    let members = metadata["workspace_members"].as_array().expect("members");
+    let members: Vec<_> = packages.iter().filter(|p| members.contains(&p["id"])).collect();
+    for package in &members {
+        let name = package["name"].as_str().expect("a name");
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let readme = manifest.with_file_name("README.md");
+        let readme = std::fs::read_to_string(&readme).unwrap_or_else(|e| {
+            panic!("{}: {e}: say what {name} is, who uses it and where to start", readme.display())
+        });
+        let depends = |other: &&&serde_json::Value| {
+            let dependencies = other["dependencies"].as_array().expect("dependencies").iter();
+            dependencies.filter(|d| d["kind"].is_null()).any(|d| d["name"] == name)
+        };
+        let names = members.iter().filter(depends).map(|p| p["name"].as_str().expect("a name"));
+        let mut names: Vec<&str> = names.collect();
+        names.sort_unstable();
+        let (_, list) = readme.split_once("- Used by: ").unwrap_or_else(|| {
+            panic!("{name}: its README.md has no line that begins with \"- Used by: \"")
+        });
+        let list = list.split("\n- ").next().unwrap_or_default();
+        let listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(
+            listed, names,
+            "left: the crates that \"Used by\" in the README.md of {name} lists, right: those whose \
+             Cargo.toml names it"
+        );
+    }
 }
