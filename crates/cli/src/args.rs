@@ -17,15 +17,13 @@ use crate::link::args::{LinkCommand, WatchArgs};
 /// `--memory` below this would leave nothing to compute with.
 const LEAST_MEMORY: Bytes = Bytes(64_000_000);
 
-/// Real-time and best-effort work from one deadline queue: every admitted deadline is kept, and
-/// best effort gets the lowest delay that this permits.
+/// Schedules real-time and best-effort work by deadline: every admitted deadline is kept, and best
+/// effort gets the lowest delay that this permits.
 #[derive(Debug, Parser)]
 #[command(name = "laxity", version, max_term_width = 100)]
-#[command(
-    after_help = "Exit status: 0 done or yes; 1 the answer is no (not admitted, a guaranteed \
-deadline missed); 2 bad usage or input; 3 this machine lacks something; 4 I/O or internal error; \
-130 interrupted."
-)]
+#[command(after_help = "Exit status: 0 success; 1 refused (not admitted, a guaranteed deadline \
+    missed); 2 bad usage or input; 3 the machine lacks a requirement; 4 I/O or internal error; \
+    130 interrupted.")]
 pub struct Laxity {
     #[command(subcommand)]
     pub command: Command,
@@ -33,30 +31,28 @@ pub struct Laxity {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say whether every real-time deadline of a scenario is kept, why, and how far it could go.
+    /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),
-    /// Run a scenario's traffic or tasks, or recorded ones, through policies and compare them
-    /// (simulated).
+    /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
-    /// Fit a scenario to a capture: who sends, and the smallest envelopes that hold it.
+    /// Derive a scenario from a capture: its flows and their smallest envelopes.
     Fit(FitArgs),
-    /// Rerun a paper's experiments and judge them beside the published numbers (simulated).
+    /// Rerun a paper's experiments in simulation and compare them with the published numbers.
     Reproduce(ReproduceArgs),
-    /// Send media streams, each packet when DWCS says; receive and measure them (live).
+    /// Send media streams paced by DWCS, or receive and measure them (live).
     #[command(subcommand)]
     Stream(StreamCommand),
-    /// Schedule an interface of this machine, in its kernel (up, set, status, watch, export, down) or
-    /// in user space (bridge, tun) (live).
+    /// Schedule an interface of this machine (live): in the kernel (up, set, status, watch, export,
+    /// down) or in user space (bridge, tun).
     #[command(subcommand)]
     Link(LinkCommand),
-    /// Watch links, delays against bounds and what is dropped, media servers, and CPUs, what is
-    /// reserved, late and inferred (live).
+    /// Watch links (delays, bounds, drops), media servers and CPUs (reservations, deadline misses,
+    /// inferred parameters) (live).
     Top(WatchArgs),
-    /// Schedule the CPUs of this machine in its kernel, with reservations: up, status, run,
-    /// reserve, release, down (live).
+    /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
-    /// Measure the hot paths beside their rivals.
+    /// Benchmark the hot paths beside alternatives.
     Bench(BenchArgs),
     /// List the policies with their options.
     Policies(PoliciesArgs),
@@ -69,17 +65,17 @@ pub enum Command {
     },
     /// Write man pages into a directory.
     Man {
-        /// Where to write them.
+        /// The directory.
         directory: PathBuf,
     },
 }
 
-/// How blocking by a packet already on the wire is counted.
+/// Blocking by a packet already on the wire.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum BlockingArg {
-    /// One largest packet over all flows (the paper).
+    /// The largest packet of all flows (the paper).
     Paper,
-    /// Only packets that can block.
+    /// The largest packet that can block.
     Exact,
 }
 
@@ -92,10 +88,10 @@ impl From<BlockingArg> for laxity_curve::Blocking {
     }
 }
 
-/// What commands that compute may use.
+/// Limits of commands that compute.
 #[derive(Debug, Args)]
 pub struct ResourceArgs {
-    /// The most memory that the command may use before it gives up.
+    /// Memory limit; the command stops when it is exceeded.
     #[arg(long, value_name = "SIZE", default_value = "2 GB", value_parser = parse_memory)]
     pub memory: Bytes,
 }
@@ -104,13 +100,13 @@ pub struct ResourceArgs {
 pub struct CheckArgs {
     /// The scenario file.
     pub scenario: PathBuf,
-    /// Count blocking this way, whatever the scenario says.
+    /// Blocking, instead of the scenario's.
     #[arg(long)]
     pub blocking: Option<BlockingArg>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Also write a page with the residual capacity.
+    /// Write a page with the residual capacity.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
@@ -127,29 +123,28 @@ pub struct SimulateArgs {
     /// Seed of the generators.
     #[arg(long, default_value_t = 1, conflicts_with = "seeds")]
     pub seed: u64,
-    /// Several seeds, both ends included.
+    /// Several seeds, including both ends.
     #[arg(long, value_name = "A..B", value_parser = parse_seeds)]
     pub seeds: Option<Seeds>,
-    /// How long packets arrive or tasks run, such as `360s`; the default is 60 s for links, 10 s
-    /// for streams and CPUs.
+    /// Simulated time, such as `360s`; the default is 60 s for links, 10 s for streams and CPUs.
     #[arg(long, value_name = "TIME", conflicts_with = "trace")]
     pub duration: Option<String>,
     /// Replay a CSV trace or a capture instead of the scenario's sources.
     #[arg(long, value_name = "F.csv|F.pcap|F.pcapng")]
     pub trace: Option<PathBuf>,
-    /// Count blocking this way, whatever the scenario says.
+    /// Blocking, instead of the scenario's.
     #[arg(long)]
     pub blocking: Option<BlockingArg>,
     /// Write a line for each packet.
     #[arg(long, value_name = "OUT.csv")]
     pub packets: Option<PathBuf>,
-    /// Write the departures of the first policy as a capture with frames made for the purpose.
+    /// Write the departures of the first policy as a capture with synthetic frames.
     #[arg(long, value_name = "OUT.pcapng")]
     pub pcap_out: Option<PathBuf>,
     /// Write the schedule of CPUs as trace events, for Perfetto and chrome://tracing.
     #[arg(long, value_name = "OUT.json")]
     pub trace_out: Option<PathBuf>,
-    /// Write a line for each time that a task had a CPU.
+    /// Write a line for each slice of a task.
     #[arg(long, value_name = "OUT.csv")]
     pub slices: Option<PathBuf>,
     /// Write a line for each job of a task.
@@ -168,7 +163,7 @@ pub struct SimulateArgs {
     pub resources: ResourceArgs,
 }
 
-/// What tells the flows of a capture apart.
+/// Key that distinguishes the flows of a capture.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum GroupArg {
     /// The DSCP.
@@ -191,10 +186,9 @@ impl From<GroupArg> for laxity_sim::fit::Grouping {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without -o the scenario goes to standard output, the table as comments above \
-it; with -o the table goes there. Deadlines are guessed by DSCP (RFC 4594) where none is given: \
-voice (EF, VA) 10 ms; AF4x, CS4, CS5 30 ms; AF3x, CS3 100 ms. Everything else becomes best-effort \
-classes."
+    after_help = "Without -o, standard output gets the scenario, with the table as comments \
+    above it; with -o it gets the table. Default deadlines by DSCP (RFC 4594): voice (EF, VA) 10 \
+    ms; AF4x, CS4, CS5 30 ms; AF3x, CS3 100 ms. All other flows become best-effort classes."
 )]
 pub struct FitArgs {
     /// A capture (pcap, pcapng) or a CSV trace.
@@ -203,16 +197,16 @@ pub struct FitArgs {
     /// Largest packet of real-time flows, such as `1536 B`; the default is the largest seen.
     #[arg(long, value_name = "S")]
     pub packet_size: Option<String>,
-    /// From 0 (peak rate, least burst) to 1 (mean rate, the burst that it needs).
+    /// From 0 (peak rate, smallest burst) to 1 (mean rate, the burst that it needs).
     #[arg(long, value_name = "X", default_value = "1", value_parser = parse_tightness)]
     pub tightness: Rational,
-    /// What tells flows apart; a CSV trace names its flows.
+    /// Key that distinguishes flows; a CSV trace names its flows.
     #[arg(long, default_value = "dscp")]
     pub by: GroupArg,
     /// Rate of the link, such as `10 Mbit/s`; guessed when absent.
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
-    /// Make a flow of the table real-time with this deadline; may be repeated.
+    /// Make a flow of the table real-time with this deadline (repeatable).
     #[arg(long, value_name = "FLOW=TIME")]
     pub deadline: Vec<String>,
     /// Write the scenario to a file.
@@ -224,13 +218,13 @@ pub struct FitArgs {
 
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Whose experiments.
+    /// The paper.
     #[arg(value_parser = papers())]
     pub paper: String,
     /// Only these experiments, such as `low-delay.table2` or `table2`.
     #[arg(long, value_delimiter = ',', value_name = "ID[,ID..]")]
     pub only: Vec<String>,
-    /// How many seeds, counted from 1; by default as many as the paper's sheet says.
+    /// Number of seeds, from 1 on; the default is in the paper's sheet.
     #[arg(long, value_name = "K")]
     pub seeds: Option<u64>,
     /// Fewer seeds and shorter runs.
@@ -258,7 +252,7 @@ pub enum StreamCommand {
     Serve(Box<ServeArgs>),
     /// Receive RTP and measure losses in windows, delay and jitter.
     Receive(ReceiveArgs),
-    /// Ask a running server: add, change, drop, list, stats, describe.
+    /// Send a request to a running server: add, change, drop, list, stats, describe.
     Control(ControlArgs),
 }
 
@@ -269,13 +263,13 @@ pub struct ServeArgs {
     /// A policy for streams, instead of the scenario's.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
-    /// How long to serve, such as `10s`; until Ctrl-C when absent.
+    /// Duration, such as `10s`; the default is until Ctrl-C.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// When stopped, send what waits, for so long at most; else it is dropped and counted.
+    /// On stop, send queued packets for at most this time; later ones are dropped and counted.
     #[arg(long, value_name = "TIME")]
     pub drain: Option<String>,
-    /// Local addresses to send from; as many sockets as the scenario says when absent.
+    /// Local addresses to send from; the default is the scenario's number of sockets.
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Vec<SocketAddr>,
     /// Read receiver reports and send sender reports at this address.
@@ -284,21 +278,20 @@ pub struct ServeArgs {
     /// Write a session description for players.
     #[arg(long, value_name = "OUT.sdp")]
     pub sdp: Option<PathBuf>,
-    /// Take requests at a Unix socket, from this user and root only.
+    /// Accept requests at a Unix socket, from this user and root only.
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
     /// Serve metrics for Prometheus; loopback, such as `127.0.0.1:9400`.
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
-    /// Threads that make packets.
+    /// Threads that produce packets.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub producers: u8,
-    /// Least time between two looks at the streams: more gathers more packets in a system call and
-    /// starts them later.
+    /// Minimum time between two scheduling passes: a longer one batches more packets in a system
+    /// call and sends them later.
     #[arg(long, value_name = "TIME")]
     pub quantum: Option<String>,
-    /// The end of each sleep that is spent looking at the clock: costs processor time, wakes
-    /// precisely.
+    /// Busy-wait at the end of each sleep: more precise, but costs CPU time.
     #[arg(long, value_name = "TIME")]
     pub spin: Option<String>,
     /// Print JSON.
@@ -308,24 +301,24 @@ pub struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub struct ReceiveArgs {
-    /// Where RTP comes in, such as `127.0.0.1:5004`; RTCP at the port after it.
+    /// RTP address, such as `127.0.0.1:5004`; RTCP uses the next port.
     pub bind: SocketAddr,
-    /// Losses and window, such as `1/100`.
+    /// Tolerated losses in a window, such as `1/100`.
     #[arg(long, value_name = "X/Y", default_value = "0/1")]
     pub tolerance: Tolerance,
-    /// Ticks a second of the timestamps: 48000 for Opus, 90000 for video.
+    /// Clock rate of the timestamps: 48000 for Opus, 90000 for video.
     #[arg(long, value_name = "HZ", default_value = "90000",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub clock: u32,
-    /// Measure so many sources at most, each in some 32 KiB; of the places that are left one
-    /// address gets half.
+    /// Maximum number of sources, of some 32 KiB each; one address gets at most half of the free
+    /// places.
     #[arg(long, value_name = "N", default_value = "256",
           value_parser = clap::value_parser!(u32).range(2..=65_536))]
     pub sources: u32,
-    /// How long to receive, such as `10s`; until Ctrl-C when absent.
+    /// Duration, such as `10s`; the default is until Ctrl-C.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// The sender runs on another machine, whose clock cannot be compared with this one's.
+    /// The sender is another machine with an unsynchronised clock.
     #[arg(long)]
     pub other_machine: bool,
     /// Send no receiver reports.
@@ -396,7 +389,7 @@ fn parse_seeds(text: &str) -> Result<Seeds, String> {
 fn parse_memory(text: &str) -> Result<Bytes, String> {
     let size = quantity::bytes(text).map_err(|e| format!("{}; {}", e.reason(), e.remedy()))?;
     if size < LEAST_MEMORY {
-        return Err("less than the command itself needs; give at least 64 MB".to_owned());
+        return Err("too little for the command itself; give at least 64 MB".to_owned());
     }
     Ok(size)
 }

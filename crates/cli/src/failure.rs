@@ -16,10 +16,10 @@ pub const BAD_INPUT: u8 = 2;
 pub const INTERRUPTED: u8 = 130;
 
 #[cfg(not(feature = "kernel"))]
-const WITHOUT: &str = "this laxity was built without the kernel's part";
+const WITHOUT: &str = "this laxity was built without kernel support";
 #[cfg(not(feature = "kernel"))]
-const BUILD: &str = "`make build KERNEL=1` builds it with clang 16 or newer, pkg-config, libelf and zlib, and says \
-                     what is missing";
+const BUILD: &str = "`make build KERNEL=1` adds it, needs clang 16 or newer, pkg-config, libelf \
+and zlib, and reports what is missing";
 
 /// Why the command could not do its work.
 #[derive(Debug)]
@@ -49,12 +49,12 @@ impl Failure {
         let types = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
         let wanted = b"bpf_struct_ops_Qdisc_ops";
         let runs = types.windows(wanted.len()).any(|window| window == wanted);
-        let can = "`laxity link bridge` and `laxity link tun` do without: they schedule in user space, \
+        let can = "`laxity link bridge` and `laxity link tun` schedule in user space without it, \
                    and `laxity link status` shows those that run";
         Err(Failure::Lacking(match runs {
             true => format!("{WITHOUT}; {BUILD}. {can}"),
             false => format!(
-                "{WITHOUT}, and this kernel could not run it: that takes Linux 6.16 or later with \
+                "{WITHOUT}, and this kernel does not support it: it needs Linux 6.16 or later with \
                  CONFIG_NET_SCH_BPF. {can}"
             ),
         }))
@@ -67,7 +67,7 @@ impl Failure {
         Err(Failure::Lacking(match runs {
             true => format!("{WITHOUT}; {BUILD}"),
             false => format!(
-                "{WITHOUT}, and this kernel could not run it: that takes Linux 6.18 or later with \
+                "{WITHOUT}, and this kernel does not support it: it needs Linux 6.18 or later with \
                  CONFIG_SCHED_CLASS_EXT"
             ),
         }))

@@ -91,7 +91,7 @@ pub fn plan<'a>(
         let place = place(path).unwrap_or_else(|_| path.clone());
         if let Some((other, ..)) = seen.iter().find(|(.., p)| *p == place) {
             return Err(Failure::Input(format!(
-                "{option} {}: {other} is the same file; name two",
+                "{option} {}: {other} is the same file; give two names",
                 path.display()
             )));
         }
@@ -105,7 +105,7 @@ fn refuse_input(what: &str, path: &Path) -> Result<(), Failure> {
     let Ok(inputs) = INPUTS.lock() else { return Ok(()) };
     match inputs.iter().find(|(_, input)| *input == is) {
         Some((input, _)) => Err(Failure::Input(format!(
-            "{what}: this is {}, which is read here, and would be lost; name another file",
+            "{what}: this is {}, which would be overwritten; name another file",
             if input == path {
                 "an input".to_owned()
             } else {
@@ -158,7 +158,7 @@ impl Pending {
         let beside = beside(&place);
         let file = lock(&beside).map_err(io)?.ok_or_else(|| {
             Failure::Input(format!(
-                "{}: another process writes it; wait for that, or name another file",
+                "{}: another process writes it; wait for its end, or name another file",
                 path.display()
             ))
         })?;

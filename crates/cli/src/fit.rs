@@ -159,7 +159,7 @@ fn warn(args: &FitArgs, sample: &Sample, fit: &Fit) {
     let path = args.capture.display();
     if sample.largest.0 > LARGEST_FRAME {
         warning::say(format_args!(
-            "{path}: a packet of {} is larger than any on a wire: it was recorded before \
+            "{path}: a packet of {} exceeds any frame on a wire: it was recorded before \
              the network card cut it up; record with offloads off (ethtool -K IF tso off gso off \
              gro off) or on the other side",
             sample.largest
@@ -173,7 +173,7 @@ fn warn(args: &FitArgs, sample: &Sample, fit: &Fit) {
         ));
     } else if !fit.admitted {
         warning::say(format_args!(
-            "{path}: not all deadlines are kept at {}; `laxity check` says what would be",
+            "{path}: not all deadlines are kept at {}; `laxity check` shows what would be",
             number::rate(fit.scenario.link.rate.0)
         ));
     }

@@ -21,7 +21,7 @@ const SCHEDULED: u64 = 160;
 /// Keeps this process to a limit from now on.
 pub fn limit(limit: Bytes) {
     if used().is_none() {
-        warning::say("warning: /proc is missing, so --memory is not watched");
+        warning::say("warning: /proc is missing, so --memory is not enforced");
         return;
     }
     let watch = move || loop {

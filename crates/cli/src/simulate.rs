@@ -135,7 +135,7 @@ fn of_scenario(scenario: &Scenario, error: impl Display) -> Failure {
 /// A deadline that was promised and missed makes the answer no.
 fn exit_code(scenario: &Scenario, runs: &[PolicyRun], control: &Control) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
-        warning::say("interrupted; the results are those of what was finished");
+        warning::say("interrupted; the results cover the finished part");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|r| {
@@ -219,8 +219,8 @@ fn traffic(args: &SimulateArgs, scenario: &Scenario) -> Result<Traffic, Failure>
 fn unmatched(path: &Path, scenario: &Scenario, packets: &[Arrival]) {
     if scenario.flow_count() > 1 && packets.iter().all(|p| p.flow == scenario.other()) {
         warning::say(format_args!(
-            "warning: {}: no packet matches a flow of the scenario, all go to `other`; give its \
-             flows a `match`, or start from `laxity fit`",
+            "warning: {}: no packet matches a flow of the scenario, so all go to `other`; give \
+             the flows a `match`, or start from `laxity fit`",
             path.display()
         ));
     }
@@ -233,7 +233,7 @@ fn warn(scenario: &Scenario, policies: &[String]) {
     if !silent.is_empty() && !scenario.realtime.is_empty() {
         warning::say(format!(
             "warning: the real-time flows are not admitted under {}, so deadlines may be missed \
-             there; `laxity check` says what would be admitted",
+             there; `laxity check` shows what would be admitted",
             silent.join(", ")
         ));
     }

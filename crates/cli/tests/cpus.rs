@@ -399,7 +399,7 @@ fn what_is_refused_is_said() {
     let path = folder.write("crowded.toml", CROWDED);
     let ran = laxity(&["simulate", &path, "--duration", "4s"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err.contains("bebs refuses what more asks for"), "{}", ran.err);
+    assert!(ran.err.contains("bebs refuses the reservation of more"), "{}", ran.err);
     assert!(
         ran.out.contains("\u{2717} refused") && ran.out.contains("55 ms would fit"),
         "{}",

@@ -156,6 +156,6 @@ fn what_is_worth_knowing_goes_to_standard_error() {
     );
     let ran = laxity(&["simulate", &path, "--duration", "1s"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err.contains("a packet each gap stands for") && ran.err.contains("music"));
+    assert!(ran.err.contains("a packet each gap replaces") && ran.err.contains("music"));
     assert!(ran.err.contains("the streams need 135.0 % of the server"), "{}", ran.err);
 }

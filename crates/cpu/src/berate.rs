@@ -20,14 +20,14 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "base",
             kind: OptionKind::Choice(&["old-deadline", "now"]),
             default: "old-deadline",
-            summary: "From where the deadline after a quantum counts; `now` is the letter of the \
-                      paper, under which work done early is forgotten.",
+            summary: "Base of the deadline after a quantum; `now` follows the letter of the \
+                      paper and forgets work done early.",
         },
         OptionInfo {
             name: "load",
             kind: OptionKind::Choice(&["live", "runnable"]),
             default: "live",
-            summary: "Whose quanta make up the load.",
+            summary: "Tasks whose quanta make up the load.",
         },
         CLOCK,
     ],
@@ -43,7 +43,7 @@ pub enum Base {
     Now,
 }
 
-/// Whose quanta make up the load.
+/// Tasks whose quanta make up the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadOf {
     /// All tasks that are there.
@@ -58,7 +58,7 @@ pub enum LoadOf {
 pub struct Options {
     /// From where the deadline after a quantum counts.
     pub base: Base,
-    /// Whose quanta make up the load.
+    /// Tasks whose quanta make up the load.
     pub load: LoadOf,
     /// Where quanta come from.
     pub clock: Clock,

@@ -20,13 +20,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
             name: "slice",
             kind: OptionKind::Time,
             default: "2.8 ms",
-            summary: "What a task asks for at a time; Linux has 2.8 ms on 8 CPUs, 0.7 ms on one.",
+            summary: "Slice of a task; Linux has 2.8 ms on 8 CPUs, 0.7 ms on one.",
         },
         OptionInfo {
             name: "tick",
             kind: OptionKind::Time,
             default: "1 ms",
-            summary: "When used slices are noticed.",
+            summary: "Tick at which used slices are detected.",
         },
     ],
 };

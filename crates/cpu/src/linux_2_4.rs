@@ -12,8 +12,8 @@ use crate::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, TaskId};
 /// How the policy describes itself.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "linux-2.4",
-    summary: "A quantum each in every epoch, charged at clock ticks; who slept keeps half of what \
-              was left, and goes first.",
+    summary: "A quantum each in every epoch, charged at clock ticks; a task that slept keeps \
+              half of its remaining quantum, and goes first.",
     source: "Linux 2.4; BeRate, section 4.1",
     keeps_deadlines: false,
     options: &[
@@ -23,7 +23,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             kind: OptionKind::Choice(&["kernel", "counter", "same-memory"]),
             default: "kernel",
             summary: "What is compared: ticks left plus 20 - nice, ticks left alone, or the first \
-                      and one more for whoever shares the memory of who runs.",
+                      and one more for a task that shares the memory of the running one.",
         },
     ],
 };

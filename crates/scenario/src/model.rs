@@ -235,7 +235,7 @@ impl Scenario {
         flow.index() < self.realtime.len()
     }
 
-    /// The implicit class for what matches nothing.
+    /// The implicit class of unmatched packets.
     pub fn other(&self) -> FlowId {
         FlowId(self.flow_count() as u32 - 1)
     }

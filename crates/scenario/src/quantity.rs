@@ -150,11 +150,11 @@ impl Dimension {
     pub fn usage(self) -> &'static str {
         match self {
             Dimension::Rate => {
-                "rates are written in bit/s or B/s with a prefix k, M, G, Ki, Mi or Gi where \
-                 wanted: \"10 Mbit/s\" or \"600 kB/s\""
+                "rates are written in bit/s or B/s with an optional prefix k, M, G, Ki, Mi or \
+                 Gi: \"10 Mbit/s\" or \"600 kB/s\""
             }
             Dimension::Size => {
-                "sizes are written in B with a prefix k, M, G, Ki, Mi or Gi where wanted: \
+                "sizes are written in B with an optional prefix k, M, G, Ki, Mi or Gi: \
                  \"1536 B\" or \"64 KiB\""
             }
             Dimension::Time => {
@@ -223,7 +223,7 @@ impl QuantityError {
             QuantityErrorKind::NoUnit => "it has no unit".into(),
             QuantityErrorKind::OtherDimension { found } => format!("it is {}", found.noun()),
             QuantityErrorKind::UnknownUnit { unit, .. } => {
-                format!("`{}` is no unit of {}", unit.escape_debug(), self.dimension.noun())
+                format!("`{}` is not a unit of {}", unit.escape_debug(), self.dimension.noun())
             }
             QuantityErrorKind::NotExact => {
                 format!("it is not a whole number of {}", self.dimension.base())
@@ -242,7 +242,7 @@ impl QuantityError {
                 format!("did you mean `{unit}`? {usage}")
             }
             QuantityErrorKind::NotExact => {
-                "give fewer decimals: nothing is rounded on the way into the policies".into()
+                "give fewer decimals: quantities are exact and never rounded".into()
             }
             QuantityErrorKind::TooLarge => "check the prefix of the unit".into(),
             _ => usage.into(),

@@ -46,12 +46,12 @@ fn errors_say_what_and_how() {
     assert_eq!(
         bytes("1.5 B").unwrap_err().to_string(),
         "\"1.5 B\" is not a size: it is not a whole number of bytes; \
-         give fewer decimals: nothing is rounded on the way into the policies"
+         give fewer decimals: quantities are exact and never rounded"
     );
     assert_eq!(
         rate("10").unwrap_err().to_string(),
-        "\"10\" is not a rate: it has no unit; rates are written in bit/s or B/s with a prefix \
-         k, M, G, Ki, Mi or Gi where wanted: \"10 Mbit/s\" or \"600 kB/s\""
+        "\"10\" is not a rate: it has no unit; rates are written in bit/s or B/s with an \
+         optional prefix k, M, G, Ki, Mi or Gi: \"10 Mbit/s\" or \"600 kB/s\""
     );
 }
 

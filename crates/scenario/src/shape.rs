@@ -25,8 +25,7 @@ pub(crate) const fn optional(
 /// The whole file.
 pub static SCENARIO: Table = Table {
     name: "link-scenario",
-    doc: "A link, the real-time flows and best-effort classes that share it, and the policies to \
-          put on it.",
+    doc: "A link, the real-time flows and best-effort classes that share it, and its policies.",
     keys: &[
         required("link", Kind::Table(&LINK), "{ rate = \"10 Mbit/s\" }", "The link."),
         optional(
@@ -40,7 +39,8 @@ pub static SCENARIO: Table = Table {
             "realtime",
             Kind::Tables(&REALTIME),
             "none",
-            "[{ name = \"voice\", deadline = \"5 ms\", envelope = { burst = \"300 B\", rate = \"150 kB/s\" } }]",
+            "[{ name = \"voice\", deadline = \"5 ms\", envelope = { burst = \"300 B\", rate = \
+             \"150 kB/s\" } }]",
             "Flows with deadlines; a packet belongs to the first flow in file order that matches.",
         ),
         optional(
@@ -48,8 +48,8 @@ pub static SCENARIO: Table = Table {
             Kind::Tables(&BEST_EFFORT),
             "none but the class `other`",
             "[{ name = \"http\", weight = 0.5 }]",
-            "Classes without deadlines. What matches nothing goes to a class `other`, which is \
-             always there.",
+            "Classes without deadlines. Unmatched packets go to a class `other`, which always \
+             exists.",
         ),
     ],
 };
@@ -57,7 +57,7 @@ pub static SCENARIO: Table = Table {
 /// `[link]`
 pub static LINK: Table = Table {
     name: "link",
-    doc: "The wire and what lies between it and the scheduler.",
+    doc: "The link below the scheduler.",
     keys: &[
         required("rate", Kind::Rate, "\"10 Mbit/s\"", "Rate of the wire."),
         optional(
@@ -65,8 +65,8 @@ pub static LINK: Table = Table {
             Kind::Size,
             "\"1536 B\"",
             "\"1536 B\"",
-            "Largest best-effort packet, without `overhead`; larger ones are dropped at entry. It \
-             decides how long a packet already on the wire may block a real-time one.",
+            "Largest best-effort packet, without `overhead`; larger ones are dropped at entry. \
+             It bounds how long a packet already on the wire may block a real-time one.",
         ),
         optional(
             "overhead",
@@ -102,7 +102,7 @@ pub static LINK: Table = Table {
             Kind::Table(&BUFFER),
             "derived from the flows",
             "{ total = \"10 MB\", best_effort = \"5 MB\" }",
-            "How much may wait.",
+            "Limits of the queues.",
         ),
     ],
 };
@@ -163,8 +163,8 @@ pub static POLICY: Table = Table {
             Kind::Choice(&["realtime", "all"]),
             "\"realtime\"",
             "\"realtime\"",
-            "Whose deadlines the residual capacity protects: those of real-time packets, or also \
-             the ones that best-effort packets were assigned.",
+            "Deadlines that the residual capacity protects: those of real-time packets, or also \
+             those assigned to best-effort packets.",
         ),
         optional(
             "release",
@@ -179,9 +179,9 @@ pub static POLICY: Table = Table {
             Kind::Choice(&["sooner", "idle"]),
             "\"sooner\"",
             "\"sooner\"",
-            "When earlier packets cease to matter for best-effort deadlines: `sooner` as soon as that \
-             is safe, which is when nothing waits or, under `exact`, no real-time packet; `idle` \
-             when the link idles.",
+            "When best-effort deadlines discard the history of earlier packets: `sooner` as soon \
+             as that is safe, which is when nothing waits or, under `exact`, no real-time \
+             packet; `idle` when the link idles.",
         ),
         optional(
             "slack",
@@ -234,16 +234,16 @@ pub static SLACK: Table = Table {
             "\"1 s\"",
             "\"200 ms\"",
             "With `always-check`, how long a real-time flow must be silent, and at least until its \
-             envelope is full again, before a best-effort packet may go that its deadline has no \
-             room for. What the flow sends meanwhile conforms when that packet ends. 0 for never: \
-             best effort may then wait for as long as real time is silent.",
+             envelope is full again, before a best-effort packet may go for which its deadline \
+             leaves no room. Packets that the flow sends meanwhile conform when that packet ends. \
+             0 for never: best effort may then wait for as long as real time is silent.",
         ),
         optional(
             "pass-refused",
             Kind::Bool,
             "false",
             "true",
-            "A smaller packet of another class may pass a best-effort packet that was refused.",
+            "A smaller packet of another class may overtake a refused best-effort packet.",
         ),
     ],
 };
@@ -261,7 +261,7 @@ pub static SHIFTED_LINE: Table = Table {
     doc: "A line below the residual capacity.",
     keys: &[
         required("slope", Kind::Rate, "\"370530 B/s\"", "Its slope."),
-        required("shift", Kind::Time, "\"15 ms\"", "Where it leaves zero."),
+        required("shift", Kind::Time, "\"15 ms\"", "Its zero crossing."),
     ],
 };
 
@@ -271,7 +271,7 @@ pub static TWO_SEGMENT: Table = Table {
     doc: "Two lines below the residual capacity, the second no flatter than the first.",
     keys: &[
         required("slopes", Kind::RatePair, "[\"358530 B/s\", \"450000 B/s\"]", "Their slopes."),
-        required("corner", Kind::Time, "\"463 ms\"", "Where the second takes over."),
+        required("corner", Kind::Time, "\"463 ms\"", "Start of the second."),
     ],
 };
 
@@ -300,14 +300,14 @@ pub static REALTIME: Table = Table {
             "envelope",
             Kind::Forms(&ENVELOPE),
             "{ packet = \"1536 B\", peak = \"800 kB/s\", burst = \"15 kB\", rate = \"600 kB/s\" }",
-            "What the flow may send. Its policer enforces exactly this.",
+            "Arrival envelope of the flow, enforced exactly by its policer.",
         ),
         optional(
             "excess",
             Kind::Choice(&["delay", "demote", "drop"]),
             "\"delay\"",
             "\"delay\"",
-            "What becomes of packets beyond the envelope: held until they conform, sent as best \
+            "Treatment of packets beyond the envelope: delayed until they conform, sent as best \
              effort, or dropped.",
         ),
         optional(
@@ -322,14 +322,14 @@ pub static REALTIME: Table = Table {
             Kind::Forms(&SOURCE),
             "none; a simulation then needs a trace",
             "{ greedy = true, length = \"1536 B\" }",
-            "What generates it in a simulation without a trace.",
+            "Traffic generator in a simulation without a trace.",
         ),
         optional(
             "match",
             Kind::Table(&MATCH),
             "none: no captured or live packet belongs to it",
             "{ dscp = \"EF\" }",
-            "Which captured and live packets belong to it.",
+            "Captured and live packets that belong to it.",
         ),
     ],
 };
@@ -353,21 +353,23 @@ pub static BEST_EFFORT: Table = Table {
             "name",
             Kind::Text,
             "\"http\"",
-            "Unique over all flows. `other` names the class for what matches nothing, to give it \
-             a weight.",
+            "Unique over all flows. `other` names the class of unmatched packets, to give it a \
+             weight.",
         ),
         optional(
             "weight",
             Kind::Weight,
             "1",
             "0.5",
-            "Share of what best effort gets, relative to the other classes; at most six decimals.",
+            "Share of the best-effort bandwidth, relative to the other classes; at most six \
+             decimals.",
         ),
         optional(
             "envelope",
             Kind::Forms(&ENVELOPE),
             "none",
-            "{ packet = \"1536 B\", peak = \"250 kB/s\", burst = \"30720 B\", rate = \"150 kB/s\" }",
+            "{ packet = \"1536 B\", peak = \"250 kB/s\", burst = \"30720 B\", rate = \"150 \
+             kB/s\" }",
             "Bounds its generator only; best effort is not policed.",
         ),
         optional(
@@ -382,14 +384,14 @@ pub static BEST_EFFORT: Table = Table {
             Kind::Forms(&SOURCE),
             "none; a simulation then needs a trace",
             "{ period = \"20 ms\", length = \"1200 B\" }",
-            "What generates it in a simulation without a trace.",
+            "Traffic generator in a simulation without a trace.",
         ),
         optional(
             "match",
             Kind::Table(&MATCH),
             "none: no captured or live packet belongs to it",
             "{ protocol = \"tcp\", dport = 443 }",
-            "Which captured and live packets belong to it.",
+            "Captured and live packets that belong to it.",
         ),
     ],
 };
@@ -399,7 +401,7 @@ const MIN_PACKET: Key = optional(
     Kind::Size,
     "\"40 B\", or the largest packet where that is smaller",
     "\"64 B\"",
-    "Packets below this count as this long. With `overhead` or `min_frame` it bounds how many \
+    "Smaller packets count as this long. With `overhead` or `min_frame` it bounds how many \
      packets the envelope may be cut into.",
 );
 
@@ -408,14 +410,14 @@ const LARGEST: Key = optional(
     Kind::Size,
     "the smallest burst",
     "\"1536 B\"",
-    "Largest packet. Give it where packets are smaller than the burst: it blocks others.",
+    "Largest packet. Give it if packets are smaller than the burst, because it counts as blocking.",
 );
 
 /// `envelope`
 pub static ENVELOPE: Forms = Forms {
     name: "envelope",
     article: "an",
-    doc: "The most that a flow sends in any interval of a given length.",
+    doc: "Upper bound on the traffic of a flow in any interval of a given length.",
     plain: Plain::No,
     tables: &[
         Table {
@@ -434,7 +436,7 @@ pub static ENVELOPE: Forms = Forms {
             name: "leaky bucket",
             doc: "burst + rate t.",
             keys: &[
-                required("burst", Kind::Size, "\"15 kB\"", "What may be sent at once."),
+                required("burst", Kind::Size, "\"15 kB\"", "Largest burst."),
                 required("rate", Kind::Rate, "\"600 kB/s\"", "Long-term rate."),
                 LARGEST,
                 MIN_PACKET,
@@ -442,12 +444,13 @@ pub static ENVELOPE: Forms = Forms {
         },
         Table {
             name: "buckets",
-            doc: "The least of several leaky buckets.",
+            doc: "The minimum of several leaky buckets.",
             keys: &[
                 required(
                     "buckets",
                     Kind::Tables(&BUCKET),
-                    "[{ burst = \"1536 B\", rate = \"800 kB/s\" }, { burst = \"15 kB\", rate = \"600 kB/s\" }]",
+                    "[{ burst = \"1536 B\", rate = \"800 kB/s\" }, { burst = \"15 kB\", rate = \
+                     \"600 kB/s\" }]",
                     "The leaky buckets.",
                 ),
                 LARGEST,
@@ -458,14 +461,14 @@ pub static ENVELOPE: Forms = Forms {
             name: "periodic",
             doc: "One packet each period, up to `jitter` late.",
             keys: &[
-                required("period", Kind::Time, "\"20 ms\"", "From packet to packet."),
-                required("size", Kind::Size, "\"200 B\"", "Each packet."),
-                optional("jitter", Kind::Time, "\"0 s\"", "\"2 ms\"", "How late a packet may be."),
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets."),
+                required("size", Kind::Size, "\"200 B\"", "Packet size."),
+                optional("jitter", Kind::Time, "\"0 s\"", "\"2 ms\"", "Largest delay of a packet."),
             ],
         },
         Table {
             name: "trace",
-            doc: "The least envelope of the packets of this flow's name in a trace.",
+            doc: "The smallest envelope of the packets with this flow's name in a trace.",
             keys: &[required(
                 "trace",
                 Kind::Path,
@@ -481,7 +484,7 @@ pub static BUCKET: Table = Table {
     name: "buckets",
     doc: "burst + rate t.",
     keys: &[
-        required("burst", Kind::Size, "\"15 kB\"", "What may be sent at once."),
+        required("burst", Kind::Size, "\"15 kB\"", "Largest burst."),
         required("rate", Kind::Rate, "\"600 kB/s\"", "Long-term rate."),
     ],
 };
@@ -490,7 +493,7 @@ const LENGTH: Key = required(
     "length",
     Kind::Forms(&LENGTHS),
     "\"1536 B\"",
-    "Lengths of packets. Drawn ones are rounded and kept between 40 B and the largest packet.",
+    "Packet lengths. Random ones are rounded and clamped to 40 B and the largest packet.",
 );
 
 /// `source`
@@ -518,20 +521,20 @@ pub static SOURCE: Forms = Forms {
             name: "periodic",
             doc: "One packet each period.",
             keys: &[
-                required("period", Kind::Time, "\"20 ms\"", "From packet to packet."),
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets."),
                 LENGTH,
                 optional(
                     "jitter",
                     Kind::Time,
                     "\"0 s\"",
                     "\"2 ms\"",
-                    "Each packet is late by a time drawn uniformly between zero and this.",
+                    "Each packet is delayed by a uniformly distributed time from zero to this.",
                 ),
             ],
         },
         Table {
             name: "trace",
-            doc: "The packets of this flow's name in a trace.",
+            doc: "The packets with this flow's name in a trace.",
             keys: &[required(
                 "trace",
                 Kind::Path,
@@ -546,7 +549,7 @@ pub static SOURCE: Forms = Forms {
 pub static LENGTHS: Forms = Forms {
     name: "length",
     article: "a",
-    doc: "How long a source's packets are.",
+    doc: "Packet lengths of a source.",
     plain: Plain::Size,
     tables: &[
         Table {
@@ -575,7 +578,7 @@ pub static LENGTHS: Forms = Forms {
 /// `match`
 pub static MATCH: Table = Table {
     name: "match",
-    doc: "Every key given must agree with the packet.",
+    doc: "A packet matches if it agrees with every given key.",
     keys: &[
         optional(
             "dscp",

@@ -166,7 +166,7 @@ fn main() {
     let clock = clock();
     let most: u32 = env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(128);
     println!(
-        "| policy | CPUs | to a queue | interactive mean, ms | p99, ms | film missed, % | hard late | \
+        "| policy | CPUs | CPUs a queue | interactive mean, ms | p99, ms | film missed, % | hard late | \
          CPU-bound share | busy, % | switches/s a CPU | migrations/s a CPU | ns a decision |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");

@@ -7,18 +7,18 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct BridgeArgs {
-    /// The scenario file, for what goes from `--in` to `--out`.
+    /// The scenario file, for the direction from `--in` to `--out`.
     pub scenario: PathBuf,
-    /// The interface on the side of the senders.
+    /// The interface on the senders' side.
     #[arg(long = "in", value_name = "DEV")]
     pub input: String,
-    /// The interface on the side of the slow link.
+    /// The interface on the slow link's side.
     #[arg(long = "out", value_name = "DEV")]
     pub output: String,
-    /// Another scenario for the way back, which is otherwise passed on as it comes.
+    /// Scenario for the reverse direction, which is otherwise forwarded unscheduled.
     #[arg(long, value_name = "SCENARIO")]
     pub reverse: Option<PathBuf>,
-    /// By which calls frames come and go.
+    /// Frame I/O.
     #[arg(long, value_enum, default_value_t = IoArg::Auto)]
     pub io: IoArg,
     #[command(flatten)]
@@ -29,10 +29,10 @@ pub struct BridgeArgs {
 pub struct TunArgs {
     /// The scenario file.
     pub scenario: PathBuf,
-    /// The tunnel device to make.
+    /// The tunnel device to create.
     #[arg(long, value_name = "DEV", default_value = "tun0")]
     pub name: String,
-    /// The interface that packets leave by.
+    /// The outgoing interface.
     #[arg(long = "out", value_name = "DEV")]
     pub output: String,
     #[command(flatten)]
@@ -44,20 +44,20 @@ pub struct CommonArgs {
     /// A policy, instead of the scenario's.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
-    /// Stay awake for so long before a frame's time: less late, more processor time.
+    /// Busy-wait before each frame: more precise, but costs CPU time.
     #[arg(long, value_name = "TIME", default_value = "0 us")]
     pub spin: String,
     /// Stop after this time.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Keep a file up to date with the status as JSON.
+    /// Write the status as JSON to a file and keep it current.
     #[arg(long, value_name = "FILE")]
     pub status: Option<PathBuf>,
     /// Serve metrics for Prometheus at /metrics and the status at /status; loopback, such as
     /// `127.0.0.1:9402`.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
-    /// At the end, simulate the frames that came, and show both.
+    /// At the end, simulate the received frames and show both results.
     #[arg(long)]
     pub compare: bool,
     /// Print the status at the end as JSON.
@@ -65,10 +65,10 @@ pub struct CommonArgs {
     pub json: bool,
 }
 
-/// By which calls frames come and go.
+/// Frame I/O.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum IoArg {
-    /// XDP sockets where the interface allows, else packet sockets.
+    /// XDP sockets if the interface supports them, else packet sockets.
     Auto,
     /// XDP sockets.
     Xdp,

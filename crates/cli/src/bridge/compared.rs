@@ -26,7 +26,7 @@ pub fn compared(
 ) -> Result<(), Failure> {
     if !complete {
         warning::say(format!(
-            "--compare keeps {RECORD} frames; more came from {}, and are not compared",
+            "--compare keeps {RECORD} frames; further ones from {} are not compared",
             direction.from
         ));
         return Ok(());

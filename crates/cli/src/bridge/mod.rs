@@ -93,8 +93,8 @@ pub fn tun(args: &TunArgs) -> Result<ExitCode, Failure> {
         let bridge = Bridge::tunnel(args, schedule)?;
         let (name, out) = (&args.name, &args.output);
         warning::say(format!(
-            "now `ip link set {name} up` and route into it what is to be scheduled; the routes of \
-             {out} say where it goes from there"
+            "next, `ip link set {name} up` and route the packets to schedule into it; the routes \
+             of {out} apply after it"
         ));
         Ok(bridge)
     })

@@ -48,7 +48,7 @@ pub fn schedule(
     };
     if !admitted(&scenario)? {
         return Err(Failure::Refused(format!(
-            "{place}: not admitted: some deadline could be missed; `laxity check` says which"
+            "{place}: not admitted: a deadline could be missed; `laxity check` shows which"
         )));
     }
     if scenario.link.credit == Span::ZERO {
@@ -62,16 +62,16 @@ pub fn schedule(
         }
         let credit = scenario.link.credit;
         warning::say(format!(
-            "note: {place} names no link.credit, the time by which a thread may be late; with \
-             {credit} all deadlines are kept, and that is taken"
+            "note: {place} has no link.credit, the tolerated lateness of the thread; {credit} \
+             keeps all deadlines and is used"
         ));
     }
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let matches = realtime.chain(scenario.best_effort.iter().map(|c| &c.matches));
     if matches.flatten().any(|m| m.mark.is_some()) {
         warning::say(format!(
-            "note: {place} has rules by firewall mark, which frames do not carry from one \
-             interface to another: they match nothing here"
+            "note: {place} matches firewall marks, which frames lose between interfaces: these \
+             rules match no frame"
         ));
     }
     Ok(Schedule { spin, record, ..Schedule::of(scenario) })

@@ -7,27 +7,27 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum CpuCommand {
-    /// Give this machine's CPUs to a policy, until `down`; or to another policy, under load.
+    /// Start the scheduler with a policy, until `down`; or change its policy under load.
     Up(UpArgs),
-    /// Say what the scheduler did and which reservations it holds.
+    /// Show statistics and reservations.
     Status(StatusArgs),
-    /// Run a command within a reservation, its children included.
+    /// Run a command and its children within a reservation.
     Run(RunArgs),
-    /// Reserve CPU time for a task that runs.
+    /// Reserve CPU time for an existing task.
     Reserve(ReserveArgs),
-    /// End a task's reservation; the task goes on as best effort.
+    /// End a task's reservation; the task continues as best effort.
     Release(ReleaseArgs),
-    /// Record what happens on the CPUs, for Perfetto and chrome://tracing.
+    /// Record a trace of the CPUs, for Perfetto and chrome://tracing.
     Record(RecordArgs),
     /// Let programs reserve CPU time for themselves, over a local socket.
     Serve(ServeArgs),
-    /// Give the CPUs back to the kernel's own scheduler.
+    /// Stop the scheduler; the kernel's own takes over.
     Down,
 }
 
 #[derive(Debug, Args)]
 pub struct UpArgs {
-    /// The policy for best effort; reservations go before it under all of them.
+    /// The policy for best effort; reservations precede it under all of them.
     #[arg(long, value_name = "P", default_value = "bebs-credit",
           value_parser = clap::builder::PossibleValuesParser::new(laxity_kernel::cpu::POLICIES))]
     pub policy: String,
@@ -45,7 +45,7 @@ pub struct Reservation {
     /// CPU time in each period, such as `4ms`.
     #[arg(long, value_name = "TIME")]
     pub runtime: String,
-    /// The period, which is also the time within which the CPU time is given, such as `10ms`.
+    /// The period, which is also the relative deadline, such as `10ms`.
     #[arg(long, value_name = "TIME")]
     pub period: String,
 }
@@ -61,11 +61,11 @@ pub struct RunArgs {
 
 #[derive(Debug, Args)]
 pub struct ReserveArgs {
-    /// The task: a process, for its first thread, or any thread by its own number.
+    /// The task: a process id, for its first thread, or a thread id.
     pub pid: u32,
     #[command(flatten)]
     pub reservation: Reservation,
-    /// Children that it starts from now on share the reservation.
+    /// Children created later share the reservation.
     #[arg(long)]
     pub inherit: bool,
 }
@@ -78,10 +78,10 @@ pub struct ReleaseArgs {
 
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The file: trace events in JSON.
+    /// Output file with trace events in JSON.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// For how long, at most `10min`.
+    /// Duration, at most `10min`.
     #[arg(long = "for", value_name = "TIME", default_value = "5s")]
     pub length: String,
 }
@@ -91,17 +91,17 @@ pub struct ServeArgs {
     /// The socket, unless systemd passes one.
     #[arg(long, value_name = "PATH", default_value = laxity_reserve::protocol::SOCKET)]
     pub socket: PathBuf,
-    /// Who may connect, as of a file; who may do what then is another question.
+    /// File mode of the socket, which decides who may connect.
     #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
     pub mode: u32,
     /// The socket's group, by name or number.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
-    /// What each user but root may reserve: of all CPUs together, so that a quarter of four CPUs is
+    /// Share of all CPUs together that each user but root may reserve: a quarter of four CPUs is
     /// one.
     #[arg(long, value_name = "PERCENT", default_value = "25%", value_parser = share)]
     pub share: laxity_cpu::Share,
-    /// Serve metrics for Prometheus at /metrics; on loopback, such as `127.0.0.1:9402`.
+    /// Serve metrics for Prometheus at /metrics; loopback, such as `127.0.0.1:9402`.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
 }

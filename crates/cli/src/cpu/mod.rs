@@ -40,7 +40,7 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
         CpuCommand::Serve(args) => serve::run(args)?,
         CpuCommand::Down => {
             backend::down()?;
-            warning::say("the kernel's own scheduler has the CPUs");
+            warning::say("the kernel's own scheduler runs the CPUs");
         }
     }
     Ok(ExitCode::SUCCESS)

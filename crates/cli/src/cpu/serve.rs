@@ -41,8 +41,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if _place.is_some() && hides(folder, args.mode) {
         let folder = folder.display();
         warning::say(format!(
-            "note: not all for whom {path} is can reach it: {folder} lets its owner alone pass; \
-             `chmod 755 {folder}` lets others"
+            "note: the permissions of {folder} restrict {path} to its owner; `chmod 755 \
+             {folder}` admits the others"
         ));
     }
     let broker = Arc::new(Broker::new(Rules::new(args.share), keeper));

@@ -94,7 +94,8 @@ fn warn(scenario: &CpuScenario, tasks: &[Task], policies: &[String]) {
         let check = analysis::check(scenario, tasks, policy);
         for request in check.requests.iter().filter(|r| !r.admitted) {
             warning::say(format_args!(
-                "warning: {policy} refuses what {} asks for; `laxity check` says what would fit",
+                "warning: {policy} refuses the reservation of {}; `laxity check` shows what \
+                 would fit",
                 request.task
             ));
         }
@@ -133,8 +134,8 @@ fn runs(
         schedule.finish(run.ending.time);
         if schedule.left_out() > 0 {
             warning::say(format_args!(
-                "warning: {policy}: the run is too long to keep all of it: {} slices, jobs and \
-                 waits at its end are in no plot or file; shorten --duration or raise --memory",
+                "warning: {policy}: the run exceeds the memory for records: plots and files lack \
+                 {} slices, jobs and waits at its end; shorten --duration or raise --memory",
                 schedule.left_out()
             ));
         }
@@ -160,7 +161,7 @@ fn exit_code(
     control: &Control,
 ) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
-        warning::say("interrupted; the results are those of what was finished");
+        warning::say("interrupted; the results cover the finished part");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|run| {

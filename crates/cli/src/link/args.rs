@@ -7,23 +7,22 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum LinkCommand {
-    /// Put a scenario on an interface, after checking that every deadline is kept.
+    /// Schedule an interface by a scenario, if it is admitted.
     Up(UpArgs),
-    /// Change the scenario while traffic flows; one that is not admitted changes nothing.
+    /// Replace the scenario under load, if the new one is admitted.
     Set(SetArgs),
-    /// Say what links have done so far, and media servers that run.
+    /// Show statistics of links and running media servers.
     Status(StatusArgs),
-    /// Show the status again and again.
+    /// Show the status continuously.
     Watch(WatchArgs),
     /// Serve metrics for Prometheus at /metrics, and the status as JSON at /status.
     Export(ExportArgs),
-    /// Take a link away and leave the interface as it was found.
+    /// Remove a link and restore the interface.
     Down(DownArgs),
-    /// Join two interfaces and schedule what goes from one to the other, without help of the
-    /// kernel.
+    /// Bridge two interfaces and schedule the frames between them in user space.
     Bridge(crate::bridge::args::BridgeArgs),
-    /// Make a tunnel device and schedule what is routed into it on its way to an interface,
-    /// without help of the kernel.
+    /// Create a tunnel device and schedule the packets routed into it, to an interface, in user
+    /// space.
     Tun(crate::bridge::args::TunArgs),
 }
 
@@ -37,7 +36,7 @@ pub struct UpArgs {
     /// A policy, instead of the scenario's.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
-    /// Put a root qdisc that somebody configured aside until the link goes down.
+    /// Replace a configured root qdisc until the link goes down.
     #[arg(long)]
     pub replace: bool,
 }
@@ -52,14 +51,14 @@ pub struct SetArgs {
     /// A policy, instead of the scenario's.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
-    /// How long to wait for an instant at which no real-time packet waits.
+    /// Timeout of waiting for an instant without queued real-time packets.
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub patience: String,
 }
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// The interface; all that have a link when absent.
+    /// The interface; the default is all with a link.
     #[arg(long, value_name = "DEV")]
     pub dev: Option<String>,
     /// Print JSON.
@@ -69,23 +68,23 @@ pub struct StatusArgs {
 
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// The interface; all that have a link when absent.
+    /// The interface; the default is all with a link.
     #[arg(long, value_name = "DEV")]
     pub dev: Option<String>,
-    /// Time between two looks.
+    /// Time between two updates.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub interval: String,
-    /// Stop after so many looks.
+    /// Stop after this number of updates.
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Where to serve; loopback, such as `127.0.0.1:9401`.
+    /// Address to serve at; loopback, such as `127.0.0.1:9401`.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: SocketAddr,
-    /// The interface; all that have a link when absent.
+    /// The interface; the default is all with a link.
     #[arg(long, value_name = "DEV")]
     pub dev: Option<String>,
 }

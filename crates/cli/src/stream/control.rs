@@ -41,7 +41,7 @@ pub fn run(args: &ControlArgs) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
         answer => {
-            warning::say(answer["error"].as_str().unwrap_or("the server refused without a word"));
+            warning::say(answer["error"].as_str().unwrap_or("the server refused without a reason"));
             Ok(ExitCode::from(NO))
         }
     }

@@ -36,9 +36,7 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
         warning::say(format!("receiving at {address}; Ctrl-C stops it"));
         if receiver.rtcp_address().is_none() {
             warning::say(match address.port().checked_add(1) {
-                Some(next) => format!(
-                    "without RTCP, so no reports are read or sent: another program has port {next}"
-                ),
+                Some(next) => format!("without RTCP reports: another program uses port {next}"),
                 None => {
                     "without RTCP, so no reports are read or sent: it would come in at the port \
                          after this one, and there is none; choose a port below 65535"

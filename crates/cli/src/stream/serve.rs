@@ -131,8 +131,8 @@ fn say_what_is_promised(scenario: &StreamScenario, policy: &str) {
     let verdict = streams::analysis::check(scenario, policy);
     if !verdict.admitted {
         warning::say(format!(
-            "the streams ask for {:.1}% of the link after all losses that they tolerate; windows \
-             will be violated (`laxity check` says more)",
+            "the streams need {:.1}% of the link after all tolerated losses; windows will be \
+             violated (`laxity check` has details)",
             100.0 * verdict.utilisation
         ));
     }

@@ -97,7 +97,7 @@ fn warn(scenario: &StreamScenario) {
     let names: Vec<&str> = scenario.streams.iter().filter(live).map(|c| c.name.as_str()).collect();
     if !names.is_empty() {
         warning::say(format_args!(
-            "warning: a packet each gap stands for the files and processes that feed {}",
+            "warning: a packet each gap replaces the files and processes that feed {}",
             names.join(", ")
         ));
     }
@@ -105,7 +105,7 @@ fn warn(scenario: &StreamScenario) {
     if !check.admitted {
         warning::say(format_args!(
             "warning: the streams need {:.1} % of the server, so some lose more than they \
-             tolerate; `laxity check` says what would fit",
+             tolerate; `laxity check` shows what would fit",
             check.utilisation * 100.0
         ));
     }
@@ -140,7 +140,7 @@ fn recorded(
 /// A window that was promised and violated makes the answer no.
 fn exit_code(scenario: &StreamScenario, runs: &[StreamRun], control: &Control) -> ExitCode {
     if control.stopped() || runs.iter().any(|r| !r.ending.complete) {
-        warning::say("interrupted; the results are those of what was finished");
+        warning::say("interrupted; the results cover the finished part");
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|run| {

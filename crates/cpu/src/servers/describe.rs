@@ -7,7 +7,7 @@ pub(crate) const SAMPLE: OptionInfo = OptionInfo {
     name: "sample",
     kind: OptionKind::Choice(&["state", "switch", "job"]),
     default: "state",
-    summary: "What counts as one execution: until blocked or expired, until a context switch, or \
+    summary: "Definition of one execution: until blocked or expired, until a context switch, or \
               from wake-up to sleep.",
 };
 /// `sample` where its default is `job`
@@ -17,7 +17,7 @@ pub(crate) const FIRST: OptionInfo = OptionInfo {
     name: "first",
     kind: OptionKind::Time,
     default: "10 ms",
-    summary: "The average execution before anything was sampled.",
+    summary: "Average execution before the first sample.",
 };
 /// `margin`
 pub(crate) const MARGIN: OptionInfo = OptionInfo {
@@ -45,7 +45,7 @@ pub(crate) const BASIS: OptionInfo = OptionInfo {
     name: "period",
     kind: OptionKind::Choice(&["budget", "average"]),
     default: "budget",
-    summary: "What the period is computed from; `average` follows the paper's text and is unsafe.",
+    summary: "Basis of the period; `average` follows the paper's text and is unsafe.",
 };
 /// `lazy`
 pub(crate) const LAZY: OptionInfo = OptionInfo {
@@ -59,14 +59,14 @@ pub(crate) const LOAD: OptionInfo = OptionInfo {
     name: "load",
     kind: OptionKind::Choice(&["live", "unblocked"]),
     default: "live",
-    summary: "Which best-effort tasks divide the bandwidth.",
+    summary: "Best-effort tasks that count in the load.",
 };
 /// `transition`
 pub(crate) const TRANSITION: OptionInfo = OptionInfo {
     name: "transition",
     kind: OptionKind::Choice(&["zero-lag", "stretch", "wait", "stretch-and-wait", "neither"]),
     default: "zero-lag",
-    summary: "How bandwidth changes hands; `stretch` and `neither` can make hard jobs late.",
+    summary: "How bandwidth is reassigned; `stretch` and `neither` can make hard jobs late.",
 };
 /// `least_best_effort`
 pub(crate) const LEAST_BEST_EFFORT: OptionInfo = OptionInfo {
@@ -80,5 +80,5 @@ pub(crate) const EQUAL: OptionInfo = OptionInfo {
     name: "period",
     kind: OptionKind::Time,
     default: "40 ms",
-    summary: "The period of servers that nobody declared.",
+    summary: "Period of undeclared servers.",
 };

@@ -10,9 +10,9 @@ use crate::shape::{optional, required};
 /// The whole file.
 pub static SCENARIO: Table = Table {
     name: "cpu-scenario",
-    doc: "CPUs, the tasks that share them, what is reserved for tasks, and the policies.",
+    doc: "CPUs, the tasks that share them, reservations, and the policies.",
     keys: &[
-        required("cpu", Kind::Table(&CPU), "{ cpus = 1 }", "What computes; may be empty."),
+        required("cpu", Kind::Table(&CPU), "{ cpus = 1 }", "The CPUs; may be empty."),
         optional(
             "policy",
             Kind::Table(&POLICY),
@@ -25,21 +25,21 @@ pub static SCENARIO: Table = Table {
             Kind::Tables(&NAMED_RESERVATION),
             "none",
             "[{ name = \"sound\", budget = \"1 ms\", period = \"5 ms\" }]",
-            "Reservations that tasks refer to by name. Tasks that name the same one share it.",
+            "Reservations that tasks name. Tasks that name the same one share it.",
         ),
         optional(
             "task",
             Kind::Tables(&TASK),
             "none; a task or a recording is needed",
             "[{ name = \"compile\", work = \"cpu-bound\" }]",
-            "Classes of like tasks.",
+            "Classes of identical tasks.",
         ),
         optional(
             "recording",
             Kind::Tables(&RECORDING),
             "none",
             "[{ file = \"sched.txt\" }]",
-            "Files whose threads are tasks too.",
+            "Files with recorded threads, which become tasks.",
         ),
     ],
 };
@@ -48,7 +48,7 @@ pub static SCENARIO: Table = Table {
 pub static RECORDING: Table = Table {
     name: "recording",
     doc: "The threads of a recorded schedule, as `perf sched script` or `trace-cmd report` print \
-          it, or of a workload of rt-app in JSON: they do again what they did.",
+          it, or of an rt-app workload in JSON, replayed.",
     keys: &[
         required("file", Kind::Path, "\"sched.txt\"", "Relative to this file's folder."),
         optional(
@@ -56,9 +56,10 @@ pub static RECORDING: Table = Table {
             Kind::Choice(&["lengths", "instants", "wakers"]),
             "\"lengths\"",
             "\"wakers\"",
-            "What a recorded sleep is. `lengths`: as long as it was. `instants`: it ends when it \
-             did, unless the thread is still busy. `wakers`: it ends when the thread that ended it \
-             gets as far again. No matter for rt-app, which says what its threads wait for.",
+            "The end of a recorded sleep. `lengths`: after its recorded length. `instants`: at \
+             its recorded instant, unless the thread is still busy. `wakers`: when the thread \
+             that ended it reaches the same point again. Without effect for rt-app, which \
+             specifies what its threads wait for.",
         ),
         optional(
             "only",
@@ -67,37 +68,39 @@ pub static RECORDING: Table = Table {
             "[\"firefox\", \"pipewire\"]",
             "Only threads whose names begin with one of these.",
         ),
-        optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "When the recording begins."),
+        optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "Start of the recording."),
     ],
 };
 
 /// `[cpu]`
 pub static CPU: Table = Table {
     name: "cpu",
-    doc: "The machine. Switching from task to task takes no time.",
+    doc: "The machine. Context switches take no time.",
     keys: &[
-        optional("cpus", Kind::Whole(1, CpuSet::MOST), "1", "4", "How many CPUs."),
+        optional("cpus", Kind::Whole(1, CpuSet::MOST), "1", "4", "Number of CPUs."),
         optional(
             "cluster",
             Kind::Whole(1, CpuSet::MOST),
             "1",
             "2",
-            "How many of them share one queue, as many as share a cache, say. Every task belongs \
-             to one such cluster, which admits its reservation.",
+            "Number of CPUs that share one queue, such as those that share a cache. Every task \
+             belongs to one such cluster, which admits its reservation.",
         ),
         optional(
             "steal",
             Kind::Bool,
             "true",
             "false",
-            "Whether a CPU without work runs best-effort tasks of other clusters that have none.",
+            "Whether an idle CPU runs best-effort tasks of other clusters, if they have no idle \
+             CPU.",
         ),
         optional(
             "balance",
             Kind::Time,
             "\"1 s\"",
             "\"100 ms\"",
-            "How often best-effort tasks move to clusters where they get more; \"0 s\" for never.",
+            "Interval between migrations of best-effort tasks to clusters where they get more; \
+             \"0 s\" for never.",
         ),
     ],
 };
@@ -110,8 +113,8 @@ const fn of_policy(name: &'static str, table: &'static Table, example: &'static 
 /// `[policy]`
 pub static POLICY: Table = Table {
     name: "cpu-policy",
-    doc: "Which policies run, and their options. Options of a policy hold where it runs below \
-          `posix` or `sched-deadline`, too. Names with a dot stand in quotes.",
+    doc: "Which policies run, and their options. Options of a policy also apply where it runs \
+          below `posix` or `sched-deadline`. Quote names with a dot.",
     keys: &[
         optional(
             "use",
@@ -143,21 +146,22 @@ pub static POLICY: Table = Table {
 };
 
 const BUDGET: Key = required("budget", Kind::Time, "\"1 ms\"", "CPU time in every period.");
-const PERIOD: Key = required("period", Kind::Time, "\"5 ms\"", "From start to start.");
+const PERIOD: Key = required("period", Kind::Time, "\"5 ms\"", "Length of a period.");
 const DEADLINE: Key = optional(
     "deadline",
     Kind::Time,
     "the period",
     "\"3 ms\"",
-    "From the start of a period to the latest instant at which its budget has been given.",
+    "Relative deadline: from the start of a period to the instant by which its budget is provided.",
 );
 const KIND: Key = optional(
     "kind",
     Kind::Choice(&["hard", "soft"]),
     "\"hard\"",
     "\"soft\"",
-    "`hard`: guaranteed, and held to the budget. `soft`: a server of fixed budget and period that \
-     may also use idle time; policies without servers take it for best effort.",
+    "`hard`: guaranteed, and limited to the budget. `soft`: a server of fixed budget and period \
+     that \
+     may also use idle time; policies without servers treat it as best effort.",
 );
 
 /// `[[reservation]]`
@@ -177,7 +181,7 @@ pub static NAMED_RESERVATION: Table = Table {
 pub static RESERVATION: Forms = Forms {
     name: "task reservation",
     article: "a",
-    doc: "The name of a [[reservation]], or one for each task of the class alone.",
+    doc: "The name of a [[reservation]], or a separate one for each task of the class.",
     plain: Plain::Text,
     tables: &[Table {
         name: "reservation of its own",
@@ -191,21 +195,16 @@ const RESERVED: Key = optional(
     Kind::Forms(&RESERVATION),
     "none: best effort",
     "{ budget = \"1 ms\", period = \"5 ms\" }",
-    "What the task asks for; without any it gets what is left, by its nice value.",
+    "The task's reservation; without one it shares the remaining bandwidth by its nice value.",
 );
 
-const NICE: Key = optional(
-    "nice",
-    Kind::Nice,
-    "0",
-    "10",
-    "The wish for more (-20) or less (19) of the CPU than others.",
-);
+const NICE: Key =
+    optional("nice", Kind::Nice, "0", "10", "Nice value: weight from most (-20) to least (19).");
 
 /// `[[task]]`
 pub static TASK: Table = Table {
     name: "task",
-    doc: "A class of like tasks.",
+    doc: "A class of identical tasks.",
     keys: &[
         required("name", Kind::Text, "\"compile\"", "Unique over all classes."),
         optional(
@@ -213,14 +212,14 @@ pub static TASK: Table = Table {
             Kind::Whole(1, MAX_TASKS),
             "1",
             "4",
-            "How many such tasks; several are numbered from 1, `compile-1` and so on.",
+            "Number of tasks; several are numbered from 1, `compile-1` and so on.",
         ),
         optional(
             "work",
             Kind::Forms(&WORK),
             "a job of the whole budget in each period; needed without a reservation",
             "\"cpu-bound\"",
-            "What it does.",
+            "Task model.",
         ),
         RESERVED,
         NICE,
@@ -229,31 +228,31 @@ pub static TASK: Table = Table {
             Kind::Text,
             "none: a server of its own",
             "\"browser\"",
-            "Best-effort tasks of one group share one server, as the threads of a process may, \
-             under policies that have servers; others treat each by itself.",
+            "Best-effort tasks of one group share one server, as the threads of a process may. \
+             Policies without servers ignore it.",
         ),
         optional(
             "affinity",
             Kind::Cpus,
             "all CPUs",
             "\"0-1\"",
-            "The CPUs on which it may run; all of at least one cluster must be among them.",
+            "The CPUs on which it may run, which must include a whole cluster.",
         ),
-        optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "When it appears."),
+        optional("join", Kind::Time, "\"0 s\"", "\"2 s\"", "Arrival of the task."),
         optional(
             "phase",
             Kind::Time,
             "\"0 s\"",
             "\"1 ms\"",
-            "From then to its first wake-up, or from when its reservation is in force.",
+            "From `join`, or from when its reservation is in force, to its first wake-up.",
         ),
-        optional("leave", Kind::Time, "never", "\"10 s\"", "When it is gone, at the latest."),
+        optional("leave", Kind::Time, "never", "\"10 s\"", "Departure of the task, at the latest."),
         optional(
             "change",
             Kind::Tables(&CHANGE),
             "none",
             "[{ at = \"5 s\", nice = 10 }]",
-            "What it asks for later on.",
+            "Later changes of its nice value or reservation.",
         ),
     ],
 };
@@ -261,9 +260,9 @@ pub static TASK: Table = Table {
 /// `change` of `[[task]]`
 pub static CHANGE: Table = Table {
     name: "task change",
-    doc: "Another nice value or reservation from an instant on; what is not named stays.",
+    doc: "Another nice value or reservation from an instant on; an absent one stays.",
     keys: &[
-        required("at", Kind::Time, "\"5 s\"", "When; later than the change before it."),
+        required("at", Kind::Time, "\"5 s\"", "Instant of the change, after the previous one."),
         NICE,
         optional(
             "reservation",
@@ -279,70 +278,72 @@ pub static CHANGE: Table = Table {
 pub static WORK: Forms = Forms {
     name: "work",
     article: "a kind of",
-    doc: "What a task does. \"cpu-bound\" computes for ever.",
+    doc: "The task model. \"cpu-bound\" never sleeps.",
     plain: Plain::Names(&["cpu-bound"]),
     tables: &[
         Table {
             name: "interactive",
-            doc: "Thinks for a while, then computes a little, over and over.",
+            doc: "Alternates between sleeping and running.",
             keys: &[
                 required(
                     "burst",
                     Kind::Forms(&COST),
                     "\"2 ms\"",
-                    "Computation after each wake-up; its response time is measured.",
+                    "Execution time after each wake-up; its response time is measured.",
                 ),
-                required("think", Kind::Forms(&GAP), "{ exponential = \"200 ms\" }", "Sleep."),
+                required("think", Kind::Forms(&GAP), "{ exponential = \"200 ms\" }", "Sleep time."),
             ],
         },
         Table {
             name: "periodic",
             doc: "One job in each period: frames of a player, samples of a controller.",
             keys: &[
-                required("period", Kind::Time, "\"40 ms\"", "From release to release."),
+                required("period", Kind::Time, "\"40 ms\"", "Time between releases."),
                 required(
                     "cost",
                     Kind::Forms(&COST),
                     "{ normal = [\"12 ms\", \"2 ms\"] }",
-                    "Computation of a job.",
+                    "Execution time of a job.",
                 ),
                 optional(
                     "deadline",
                     Kind::Time,
                     "the period",
                     "\"30 ms\"",
-                    "From a release to the latest end of its job; may be longer than the period.",
+                    "Relative deadline, from a release to the latest end of its job; may be \
+                     longer than the period.",
                 ),
                 optional(
                     "late",
                     Kind::Choice(&["rephase", "skip", "grid"]),
                     "\"rephase\"; with a hard reservation \"grid\"",
                     "\"skip\"",
-                    "What a job that ends after the next release does to it. `rephase`: the next \
-                     is released when the late one ends, and later ones move too. `skip`: the \
-                     next keeps to its grid, releases passed are left out. `grid`: jobs queue.",
+                    "Effect of a job that ends after the next release. `rephase`: the next is \
+                     released when the late one ends, and later releases shift too. `skip`: \
+                     releases stay on their grid, passed ones are omitted. `grid`: jobs queue.",
                 ),
             ],
         },
         Table {
             name: "poller",
-            doc: "Computes for ever and looks for an event all the time.",
+            doc: "Never sleeps and polls for events.",
             keys: &[required(
                 "poll",
                 Kind::Forms(&GAP),
                 "\"10 ms\"",
-                "From seeing one event to the next; how long events wait is measured as latency.",
+                "From the detection of one event to the next event; the time until its detection \
+                 is measured as latency.",
             )],
         },
         Table {
             name: "script",
-            doc: "Plays steps.",
+            doc: "Executes steps.",
             keys: &[
                 required(
                     "steps",
                     Kind::Steps,
                     "[\"run 5 ms\", \"sleep 20 ms\"]",
-                    "`run` computes, `sleep` sleeps for so long, `until` sleeps until so long \
+                    "`run` executes and `sleep` sleeps for a time; `until` sleeps until a time \
                      after the first wake-up, not at all if that has passed.",
                 ),
                 optional(
@@ -350,7 +351,7 @@ pub static WORK: Forms = Forms {
                     Kind::Bool,
                     "false",
                     "true",
-                    "Begin again at the end; the task leaves there if not.",
+                    "Repeat from the start; otherwise the task leaves at the end.",
                 ),
             ],
         },
@@ -361,12 +362,12 @@ pub static WORK: Forms = Forms {
 pub static COST: Forms = Forms {
     name: "cost",
     article: "a",
-    doc: "How long a job computes, at least 1 us: drawn ones are kept above.",
+    doc: "Execution time of a job; random ones are at least 1 us.",
     plain: Plain::Time,
     tables: &[
         Table {
             name: "uniform cost",
-            doc: "Each time between the two as likely.",
+            doc: "Uniformly distributed.",
             keys: &[required(
                 "uniform",
                 Kind::TimePair,
@@ -397,7 +398,7 @@ pub static COST: Forms = Forms {
         },
         Table {
             name: "correlated cost",
-            doc: "Normally distributed, each correlated with the last: autoregressive.",
+            doc: "Normally distributed and autoregressive: each correlated with the last.",
             keys: &[
                 required(
                     "correlated",
@@ -405,7 +406,7 @@ pub static COST: Forms = Forms {
                     "[\"12 ms\", \"4 ms\"]",
                     "Mean and standard deviation.",
                 ),
-                required("correlation", Kind::Percent, "\"90 %\"", "Of one job with the next."),
+                required("correlation", Kind::Percent, "\"90 %\"", "Between consecutive jobs."),
             ],
         },
         Table {
@@ -418,7 +419,7 @@ pub static COST: Forms = Forms {
                     "[\"12 ms\", \"4 ms\"]",
                     "Mean and standard deviation of the levels.",
                 ),
-                required("frames", Kind::Whole(1, 1_000_000), "50", "Jobs to each level."),
+                required("frames", Kind::Whole(1, 1_000_000), "50", "Jobs at each level."),
             ],
         },
     ],
@@ -428,12 +429,12 @@ pub static COST: Forms = Forms {
 pub static GAP: Forms = Forms {
     name: "duration",
     article: "a",
-    doc: "How long something lasts.",
+    doc: "A duration.",
     plain: Plain::Time,
     tables: &[
         Table {
             name: "uniform duration",
-            doc: "Each length between the two as likely.",
+            doc: "Uniformly distributed.",
             keys: &[required(
                 "uniform",
                 Kind::TimePair,

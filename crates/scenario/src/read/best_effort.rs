@@ -56,7 +56,7 @@ fn read_class(
     let source = source::read(section, envelope.as_ref(), cx);
     let matches = matches::read(section, cx.out);
     if flow == OTHER && section.has("match") {
-        let what = "`other` takes what matches nothing";
+        let what = "`other` takes all unmatched packets";
         section.wrong("match", cx.out, what, "remove `match`, or give the class another name");
     }
     Some(BestEffortClass { name: name?, weight: weight?, envelope, buffer, source, matches })

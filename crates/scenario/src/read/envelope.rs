@@ -49,7 +49,7 @@ fn buckets(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Envelope> {
     let shape = shape?;
     if list.is_empty() {
         let remedy = "write at least one { burst = \"15 kB\", rate = \"600 kB/s\" }";
-        section.wrong("buckets", out, "the list is empty and bounds nothing", remedy);
+        section.wrong("buckets", out, "the list is empty", remedy);
         return None;
     }
     let mut all = Vec::with_capacity(list.len());
@@ -96,7 +96,7 @@ fn fits(section: &Section<'_>, packet: Bytes, buckets: &[Bucket], out: &mut Prob
         return true;
     };
     let (packet, burst) = (print_bytes(packet), print_bytes(small));
-    let what = format!("a packet of {packet} never passes a burst of {burst}");
+    let what = format!("a packet of {packet} exceeds the burst of {burst}");
     let remedy = format!("raise the burst to at least {packet}, or lower `packet`");
     section.wrong("packet", out, what, remedy);
     false

@@ -81,12 +81,12 @@ pub(crate) fn stem(path: &Path) -> String {
 fn syntax(message: &str) -> (String, String) {
     if message.starts_with("string values must be quoted") {
         let remedy = "write it in quotes, like \"10 Mbit/s\"";
-        return ("a value that is not a number stands without quotes".into(), remedy.into());
+        return ("an unquoted value is not a number".into(), remedy.into());
     }
     match message.split_once(", expected ") {
         Some((what, expected)) => (what.to_owned(), format!("expected {expected}")),
         None if message.contains("duplicate key") => {
-            (message.to_owned(), "a key may stand once in a table; remove one of the two".into())
+            (message.to_owned(), "a key may occur once in a table; remove one of the two".into())
         }
         None => (message.to_owned(), String::new()),
     }

@@ -8,7 +8,7 @@ use super::walk::{Section, Value, join, shown};
 use crate::keys::Table;
 use crate::problem::Problems;
 
-/// The class for what matches nothing.
+/// The class of unmatched packets.
 pub(crate) const OTHER: &str = "other";
 
 /// The longest name, in characters.
@@ -47,7 +47,7 @@ impl Names {
         }
         if name.chars().count() > MAX_NAME {
             let what = format!("the name has more than {MAX_NAME} characters");
-            section.wrong("name", out, what, "results are tables: give a short name");
+            section.wrong("name", out, what, "give a name of at most 64 characters");
             return None;
         }
         if name.chars().any(char::is_control) || name.trim() != name {
@@ -57,8 +57,8 @@ impl Names {
         }
         let line = out.line(section.span_of("name").start);
         if let Some(first) = self.lines.insert(name.to_owned(), line) {
-            let what = format!("the name \"{}\" is taken on line {first}", shown(name));
-            let remedy = format!("every {} needs a name of its own", self.of);
+            let what = format!("the name \"{}\" is already used on line {first}", shown(name));
+            let remedy = format!("every {} needs a unique name", self.of);
             section.wrong("name", out, what, remedy);
             return None;
         }

@@ -62,7 +62,7 @@ fn read_buffer(
     }
     if best_effort > total {
         let (part, whole) = (print_bytes(best_effort), print_bytes(total));
-        let what = format!("best effort cannot fill {part} of a buffer of {whole}");
+        let what = format!("a best-effort limit of {part} exceeds the buffer of {whole}");
         section.wrong("best_effort", cx.out, what, "lower it, or raise `total`");
     }
     Some(Buffer { total, best_effort })

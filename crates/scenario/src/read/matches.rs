@@ -12,7 +12,7 @@ pub(super) fn read(flow: &Section<'_>, out: &mut Problems<'_>) -> Option<Match> 
     let section = flow.table("match", out)?;
     let keys = ["dscp", "protocol", "src", "dst", "sport", "dport", "mark", "priority"];
     if !keys.iter().any(|k| section.has(k)) {
-        let what = "an empty `match` would take every packet";
+        let what = "an empty `match` would match every packet";
         let remedy = "name at least one field, such as dscp = \"EF\", or leave `match` out";
         flow.wrong("match", out, what, remedy);
         return None;
@@ -56,7 +56,9 @@ fn code(
         let what = format!("unknown {key} \"{}\"", shown(text));
         let known = names::of(key);
         let remedy = match crate::keys::nearest(text, known.iter().copied()) {
-            Some(near) => format!("did you mean \"{near}\"? Numbers from 0 to {most} also do"),
+            Some(near) => {
+                format!("did you mean \"{near}\"? Numbers from 0 to {most} are also valid")
+            }
             None => format!("write a number from 0 to {most} or one of {}", known.join(" ")),
         };
         section.wrong(key, out, what, remedy);
@@ -107,8 +109,8 @@ fn prefix(section: &Section<'_>, key: &str, out: &mut Problems<'_>) -> Option<Pr
         None => most,
         Some(Some(bits)) => bits,
         Some(None) => {
-            let what = format!("\"{}\" has no length of a prefix", shown(text));
-            section.wrong(key, out, what, format!("write 0 to {most} after the stroke"));
+            let what = format!("\"{}\" has no valid prefix length", shown(text));
+            section.wrong(key, out, what, format!("write 0 to {most} after the slash"));
             return None;
         }
     };

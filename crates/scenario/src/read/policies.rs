@@ -35,7 +35,7 @@ fn compare(section: &Section<'_>, out: &mut Problems<'_>) -> Vec<String> {
     for value in array.iter() {
         let Some(name) = policy(value, "policy.compare", policies.list, out) else { continue };
         if names.contains(&name) {
-            let what = format!("\"{name}\" stands twice in the list");
+            let what = format!("\"{name}\" occurs twice in the list");
             out.value(value.span(), "policy.compare", what, "remove one of the two");
             continue;
         }

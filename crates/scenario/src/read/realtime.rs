@@ -30,7 +30,7 @@ fn read_flow(
 ) -> Option<RealtimeFlow> {
     let name = names.claim(section, cx.out);
     if name.as_deref() == Some(OTHER) {
-        let what = "`other` is the best-effort class for what matches nothing";
+        let what = "`other` is the best-effort class of unmatched packets";
         section.wrong("name", cx.out, what, "give the flow another name");
     }
     let flow = name.clone().unwrap_or_default();
@@ -63,7 +63,7 @@ fn deadline(
         (true, false) => section.positive_time("deadline", cx.out),
         (false, true) => rspec::read(section, envelope, cx),
         (true, true) => {
-            let what = "`rspec` stands in place of a deadline, and there is one";
+            let what = "`rspec` and `deadline` exclude each other";
             section.wrong("rspec", cx.out, what, "remove `deadline` or `rspec`");
             None
         }

@@ -7,7 +7,7 @@ use super::Context;
 use super::walk::{MAX_SPAN, Section};
 use crate::quantity::print_rate;
 
-/// Reads the reservation of a flow and returns the deadline that it stands for.
+/// Reads the reservation of a flow and returns the deadline that it implies.
 pub(super) fn read(
     flow: &Section<'_>,
     envelope: Option<&Envelope>,
@@ -24,9 +24,9 @@ pub(super) fn read(
         return None;
     }
     let (what, remedy) = match deadline_from_rspec(envelope, rate, slack) {
-        Ok(Span::ZERO) => ("the reservation stands for a deadline below 1 ns", "lower its rate"),
+        Ok(Span::ZERO) => ("the reservation implies a deadline below 1 ns", "lower its rate"),
         Ok(deadline) if deadline <= MAX_SPAN => return Some(deadline),
-        _ => ("the reservation stands for a deadline of more than 1000 h", "raise its rate"),
+        _ => ("the reservation implies a deadline of more than 1000 h", "raise its rate"),
     };
     flow.wrong("rspec", cx.out, what, format!("{remedy}, or give `deadline`"));
     None

@@ -17,7 +17,7 @@ pub(super) fn read(
 ) -> Option<Source> {
     let (form, section) = flow.form("source", cx.out)?;
     if form <= 1 && !flow.has("envelope") {
-        let what = "a source that sends as soon as its envelope allows needs one";
+        let what = "this source is limited by its envelope alone and needs one";
         let remedy = "add envelope = { packet, peak, burst, rate }, or use { period, length }";
         flow.wrong("source", cx.out, what, remedy);
     }

@@ -179,7 +179,7 @@ pub(crate) fn percent(section: &Section<'_>, name: &str, out: &mut Problems<'_>)
     let (what, remedy) = match millionths {
         Some(Ok(n)) if n <= u64::from(Share::WHOLE.0) => return Some(Share(n as u32)),
         Some(Ok(_) | Err(Inexact::Overflow)) => {
-            (format!("\"{}\" is more than all", shown(text)), "give at most \"100 %\"")
+            (format!("\"{}\" is more than 100 %", shown(text)), "give at most \"100 %\"")
         }
         Some(Err(Inexact::Fraction)) => {
             (format!("\"{}\" has more than four decimals", shown(text)), "give fewer decimals")
@@ -233,7 +233,7 @@ pub(crate) fn cpus(
         let what = format!("there is no CPU {}", cpu.0);
         let remedy = match count {
             1 => "there is one CPU, 0: remove the line, or raise `cpus` in [cpu]".to_owned(),
-            n => format!("they are numbered from 0 to {}", n - 1),
+            n => format!("CPUs are numbered from 0 to {}", n - 1),
         };
         section.wrong(name, out, what, remedy);
         return None;

@@ -154,9 +154,9 @@ impl<'a> Section<'a> {
         if score <= 0 {
             if names.is_empty() || names.iter().any(|n| known(n)) {
                 let what = match names.is_empty() {
-                    true => format!("{} {} must say something", forms.article, forms.name),
+                    true => format!("{} {} must not be empty", forms.article, forms.name),
                     false => format!(
-                        "with only {} this is not {} {}",
+                        "only {} does not make {} {}",
                         shown(&names.join(" and ")),
                         forms.article,
                         forms.name
@@ -219,11 +219,11 @@ impl<'a> Section<'a> {
             return format!("did you mean `{near}`?");
         }
         if let Some(inner) = self.shape.find(name) {
-            return format!("it is written one table further in: `{}`", join(&self.path, &inner));
+            return format!("it belongs in an inner table: `{}`", join(&self.path, &inner));
         }
         let here = format!("the keys here are {}", keys_of(self.shape));
         match self.file.find(name) {
-            Some(path) => format!("it is a key elsewhere, `{path}`; {here}"),
+            Some(path) => format!("it belongs elsewhere, `{path}`; {here}"),
             None => here,
         }
     }
@@ -461,7 +461,7 @@ fn addition(key: &Key, top: bool) -> String {
 fn with_a_dot(shape: &Table, name: &str) -> Option<(String, String)> {
     let first = |k: &&Key| k.name.split_once('.').is_some_and(|(first, _)| first == name);
     let key = shape.keys.iter().find(first)?.name;
-    let what = format!("`{key}` is two keys without quotes");
+    let what = format!("`{key}` without quotes is two keys");
     Some((what, format!("write \"{key}\" = {{ ... }}, in quotes")))
 }
 

@@ -10,7 +10,7 @@ pub static SCENARIO: Table = Table {
     name: "stream-scenario",
     doc: "A media server, the streams that it sends, and the policies that order them.",
     keys: &[
-        required("server", Kind::Table(&SERVER), "{ rate = \"1 Gbit/s\" }", "What sends."),
+        required("server", Kind::Table(&SERVER), "{ rate = \"1 Gbit/s\" }", "The media server."),
         optional(
             "policy",
             Kind::Table(&POLICY),
@@ -22,7 +22,7 @@ pub static SCENARIO: Table = Table {
             "stream",
             Kind::Tables(&STREAM),
             "[{ name = \"audio\", tolerance = \"1/100\", gap = \"20 ms\" }]",
-            "Classes of like streams.",
+            "Classes of identical streams.",
         ),
     ],
 };
@@ -30,7 +30,7 @@ pub static SCENARIO: Table = Table {
 /// `[server]`
 pub static SERVER: Table = Table {
     name: "server",
-    doc: "What sends: one packet after the other, each to its end.",
+    doc: "The media server, which sends packets one at a time, without preemption.",
     keys: &[
         optional(
             "rate",
@@ -44,7 +44,7 @@ pub static SERVER: Table = Table {
             Kind::Time,
             "derived from `rate`",
             "\"10 us\"",
-            "Time that each packet takes whatever its length, in place of a rate.",
+            "Transmission time of each packet regardless of its length, in place of a rate.",
         ),
         optional(
             "overhead",
@@ -59,14 +59,14 @@ pub static SERVER: Table = Table {
             Kind::Whole(1, 1024),
             "1",
             "4",
-            "How many sockets a live server sends from.",
+            "Number of sockets from which a live server sends.",
         ),
         optional(
             "buffer",
             Kind::Table(&BUFFER),
             "64 packets",
             "{ packets = 64, bytes = \"100 kB\" }",
-            "How much of each stream may wait; what comes on top is lost and counted.",
+            "Queue limit of each stream; excess packets are dropped and counted.",
         ),
     ],
 };
@@ -74,15 +74,15 @@ pub static SERVER: Table = Table {
 /// `buffer` of `[server]` and `[[stream]]`
 pub static BUFFER: Table = Table {
     name: "queue",
-    doc: "Limits on what waits of one stream.",
+    doc: "Queue limits of one stream.",
     keys: &[
-        optional("packets", Kind::Whole(1, 1 << 20), "64", "64", "Packets that may wait."),
+        optional("packets", Kind::Whole(1, 1 << 20), "64", "64", "Most packets in the queue."),
         optional(
             "bytes",
             Kind::Size,
-            "no limit beside that on packets",
+            "only the limit on packets",
             "\"100 kB\"",
-            "Bytes of payload that may wait.",
+            "Most bytes of payload in the queue.",
         ),
     ],
 };
@@ -133,14 +133,14 @@ pub static POLICY: Table = Table {
 /// Options of DWCS
 pub static DWCS: Table = Table {
     name: "dwcs",
-    doc: "Readings of dynamic window-constrained scheduling.",
+    doc: "Options of dynamic window-constrained scheduling.",
     keys: &[
         optional(
             "order",
             Kind::Choice(&["edf-first", "tolerance-first"]),
             "by the policy's name",
             "\"edf-first\"",
-            "What is compared first: deadlines (the form of 2000 and 2004) or tolerances (the \
+            "Primary order: deadlines (the form of 2000 and 2004) or tolerances (the \
              paper's Table 1).",
         ),
         optional(
@@ -148,26 +148,26 @@ pub static DWCS: Table = Table {
             Kind::Choice(&["rolling", "printed"]),
             "\"rolling\"; `dwcs-paper`: \"printed\"",
             "\"rolling\"",
-            "What a packet sent in time does to the window. `rolling` lets windows follow one \
-             another and is needed for the guarantee; `printed` leaves a window of x = y as it is \
-             until a miss.",
+            "Effect of a packet sent in time on the window. `rolling` makes windows consecutive \
+             and is needed for the guarantee; `printed` leaves a window of x = y unchanged until \
+             a miss.",
         ),
         optional(
             "rule-c",
             Kind::Choice(&["tag", "reset", "widen"]),
             "\"tag\"; `dwcs-paper`: \"reset\"",
             "\"reset\"",
-            "What a miss does to a window that tolerates none: urgent until served, a fresh \
-             window (method 2 of the paper), or a longer one (method 1).",
+            "Effect of a miss on a window that tolerates none: urgent until served, a new window \
+             (method 2 of the paper), or a longer one (method 1).",
         ),
         optional(
             "check",
             Kind::WholeOr(1, u32::MAX, &["adaptive"]),
             "1",
             "50",
-            "After how many packets deadlines are looked at. `adaptive`: as seldom as keeps \
-             decisions within `budget`, unless windows suffer; in simulations, where decisions \
-             take no time, as 1.",
+            "Number of packets between deadline checks. `adaptive`: as many as keep decisions \
+             within `budget`, unless windows suffer; in simulations, where decisions take no \
+             time, 1.",
         ),
         optional(
             "budget",
@@ -181,39 +181,40 @@ pub static DWCS: Table = Table {
             Kind::Whole(1, u32::MAX),
             "256",
             "256",
-            "The most packets between two looks under `check = \"adaptive\"`.",
+            "Most packets between two deadline checks under `check = \"adaptive\"`.",
         ),
         optional(
             "settle",
             Kind::Bool,
             "true; `dwcs-paper`: false",
             "true",
-            "Count the chosen stream's own misses just before it is served; only matters with a \
-             `check` above 1.",
+            "Check the deadlines of the chosen stream just before it is served; without effect \
+             unless `check` is above 1.",
         ),
         optional(
             "ahead",
             Kind::WholeOr(1, u32::MAX, &["unlimited"]),
             "1; `dwcs-paper`: \"unlimited\"",
             "2",
-            "How many gaps before its deadline a packet may go out. Work done far ahead for some \
-             costs others their deadlines.",
+            "Most gaps before its deadline at which a packet may be sent. Working far ahead for \
+             some streams makes others miss deadlines.",
         ),
         optional(
             "align",
             Kind::Bool,
             "false",
             "true",
-            "Let deadlines lie on multiples of the gap: a packet that finds its queue empty may \
-             go out, and is due, up to a gap later. Deadlines first, promises need it unless \
-             streams start together.",
+            "Align deadlines to multiples of the gap: a packet that arrives at an empty queue \
+             may be sent, and is due, up to a gap later. With deadlines first, the guarantee \
+             needs it unless streams start together.",
         ),
         optional(
             "structure",
             Kind::Choice(&policies::STRUCTURES),
             "\"fastest\"",
             "\"heaps\"",
-            "Where streams are kept in order. All decide alike and differ in cost; `wheel` needs \
+            "Data structure that orders the streams. All decide alike and differ in cost; \
+             `wheel` needs \
              deadlines first, `buckets` tolerances first.",
         ),
         optional(
@@ -221,7 +222,7 @@ pub static DWCS: Table = Table {
             Kind::Choice(&["deadline", "first-come"]),
             "\"deadline\"; `dwcs-paper`: \"first-come\"",
             "\"deadline\"",
-            "Who goes first of two streams that tolerate no more losses in equally long windows.",
+            "Order of two streams that tolerate no more losses in equally long windows.",
         ),
     ],
 };
@@ -229,25 +230,25 @@ pub static DWCS: Table = Table {
 /// `[[stream]]`
 pub static STREAM: Table = Table {
     name: "stream",
-    doc: "A class of like streams.",
+    doc: "A class of identical streams.",
     keys: &[
         required("name", Kind::Text, "\"audio\"", "Unique over all classes."),
-        optional("count", Kind::Whole(1, MAX_STREAMS), "1", "100", "How many such streams."),
+        optional("count", Kind::Whole(1, MAX_STREAMS), "1", "100", "Number of streams."),
         optional(
             "tolerance",
             Kind::Tolerance,
             "derived from `application`; one of the two is needed",
             "\"1/80\"",
             "At most x packets lost or late in every y. \"0/1\" tolerates nothing, \"1/1\" \
-             everything; \"0/0\" goes by deadlines alone, behind all that tolerate nothing.",
+             everything; \"0/0\" is served by deadlines alone, behind all that tolerate nothing.",
         ),
         optional(
             "gap",
             Kind::TimeOr(&["none"]),
             "derived from `application`; one of the two is needed",
             "\"20 ms\"",
-            "From the deadline of one packet to the next; a packet is due a gap after the one \
-             before it, and never earlier than a gap after it came. A deadline is the latest \
+            "Time between deadlines: a packet is due a gap after the previous one, and never \
+             earlier than a gap after its arrival. A deadline is the latest \
              *start* of sending. \"none\": no deadlines, a priority by tolerance.",
         ),
         optional(
@@ -255,52 +256,52 @@ pub static STREAM: Table = Table {
             Kind::Table(&APPLICATION),
             "absent",
             "{ frames = \"25/s\", packets = 4, loss = \"1 %\", burst = 4 }",
-            "What a player needs in its own terms, in place of `tolerance` and `gap`.",
+            "Requirements of the application, in place of `tolerance` and `gap`.",
         ),
         optional(
             "droppable",
             Kind::Bool,
             "true",
             "false",
-            "Whether a packet whose deadline has passed is dropped. If not, it is sent late, and \
-             each gap that it waits longer counts as a miss.",
+            "Whether a packet with an expired deadline is dropped. Otherwise it is sent late, \
+             and each further gap of waiting counts as a miss.",
         ),
         optional(
             "packet",
             Kind::Forms(&LENGTHS),
             "\"1200 B\"",
             "\"200 B\"",
-            "Lengths of packets: the payload of RTP. Normally distributed ones are kept within \
-             four deviations of the mean. Of a media file: the most that a packet may hold.",
+            "Packet lengths: the RTP payload. Normally distributed ones are clamped to four \
+             deviations from the mean. For a media file, the largest payload.",
         ),
         optional(
             "source",
             Kind::Forms(&SOURCE),
             "a packet each gap; without a gap one is needed",
             "{ period = \"20 ms\", jitter = \"2 ms\" }",
-            "What sends it.",
+            "Source of the packets.",
         ),
         optional(
             "buffer",
             Kind::Table(&BUFFER),
             "the server's",
             "{ packets = 256 }",
-            "How much of each of these streams may wait.",
+            "Queue limit of each of these streams.",
         ),
         optional(
             "destination",
             Kind::Address,
             "absent: none is sent",
             "\"192.0.2.7:5004\"",
-            "Where a live server sends the first stream; the others go to the ports that follow.",
+            "Destination of the first stream of a live server; the others use the following ports.",
         ),
         optional(
             "port_step",
             Kind::Whole(0, 65_535),
             "2",
             "2",
-            "From the port of one stream to that of the next; 0 sends all to one, where their \
-             SSRC tells them apart.",
+            "Difference between the ports of consecutive streams; 0 sends all to one port, \
+             distinguished by SSRC.",
         ),
         optional("payload_type", Kind::Whole(0, 127), "96", "111", "RTP payload type."),
         optional(
@@ -308,7 +309,7 @@ pub static STREAM: Table = Table {
             Kind::Whole(0, u32::MAX),
             "drawn",
             "4096",
-            "RTP synchronisation source of the first stream; the others count up.",
+            "RTP synchronisation source of the first stream; the others follow in order.",
         ),
     ],
 };
@@ -316,18 +317,18 @@ pub static STREAM: Table = Table {
 /// `application` of `[[stream]]`
 pub static APPLICATION: Table = Table {
     name: "application",
-    doc: "What a player needs, in its own terms.",
+    doc: "Requirements of an application.",
     keys: &[
         required("frames", Kind::Frequency, "\"25/s\"", "Frames a second."),
-        optional("packets", Kind::Whole(1, 65_535), "1", "4", "Packets of a frame."),
+        optional("packets", Kind::Whole(1, 65_535), "1", "4", "Packets in a frame."),
         required("loss", Kind::Percent, "\"1 %\"", "Share of frames that may be lost."),
         optional(
             "burst",
             Kind::Whole(0, 65_535),
             "as `loss` allows",
             "4",
-            "Frames in a row that may be lost. At the end of one window and the start of the next \
-             twice x can be lost, so x is half of this: below 2 nothing may be lost.",
+            "Consecutive frames that may be lost. At the end of one window and the start of the \
+             next twice x can be lost, so x is half of this: below 2 nothing may be lost.",
         ),
     ],
 };
@@ -337,27 +338,27 @@ const PHASE: Key = optional(
     Kind::Time,
     "drawn for each stream, so that they start apart",
     "\"0 s\"",
-    "When it begins; the same for all streams of the class.",
+    "Start of the source; the same for all streams of the class.",
 );
 
 /// `source` of `[[stream]]`
 pub static SOURCE: Forms = Forms {
     name: "stream source",
     article: "a",
-    doc: "What sends a stream.",
+    doc: "Source of a stream.",
     plain: Plain::Names(&["backlogged", "external"]),
     tables: &[
         Table {
             name: "periodic packets",
             doc: "One packet each period.",
             keys: &[
-                required("period", Kind::Time, "\"20 ms\"", "From packet to packet."),
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets."),
                 optional(
                     "jitter",
                     Kind::Time,
                     "\"0 s\"",
                     "\"2 ms\"",
-                    "Each packet is late by a time drawn uniformly between zero and this.",
+                    "Each packet is delayed by a uniformly distributed time from zero to this.",
                 ),
                 PHASE,
             ],
@@ -366,14 +367,14 @@ pub static SOURCE: Forms = Forms {
             name: "bursts",
             doc: "Several packets at once: the packets of a frame, or of a disk block.",
             keys: &[
-                required("burst", Kind::Whole(1, 65_535), "20", "Packets of a burst."),
-                required("every", Kind::Time, "\"40 ms\"", "From burst to burst."),
+                required("burst", Kind::Whole(1, 65_535), "20", "Packets in a burst."),
+                required("every", Kind::Time, "\"40 ms\"", "Time between bursts."),
                 optional(
                     "spread",
                     Kind::Whole(0, 65_535),
                     "0",
                     "10",
-                    "Up to so many packets more or fewer, drawn uniformly; below `burst`.",
+                    "Uniformly distributed deviation from `burst`, which it must not reach.",
                 ),
                 PHASE,
             ],
@@ -382,7 +383,7 @@ pub static SOURCE: Forms = Forms {
             name: "talk and silence",
             doc: "Alternates; while on, one packet each period.",
             keys: &[
-                required("period", Kind::Time, "\"20 ms\"", "From packet to packet while on."),
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets while on."),
                 required("on", Kind::TimePair, "[\"1 s\", \"2 s\"]", "Drawn uniformly."),
                 required("off", Kind::TimePair, "[\"1 s\", \"3 s\"]", "Drawn uniformly."),
             ],
@@ -393,7 +394,7 @@ pub static SOURCE: Forms = Forms {
                   A simulation sends a packet each gap in its place, and says so.",
             keys: &[
                 required("file", Kind::Path, "\"music.opus\"", "Relative to this file's folder."),
-                optional("repeat", Kind::Bool, "true", "false", "Begin again at its end."),
+                optional("repeat", Kind::Bool, "true", "false", "Repeat from the start."),
             ],
         },
     ],

@@ -84,7 +84,7 @@ fn cpu(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Cpu> {
     let balance = section.time("balance", out).unwrap_or(own.balance);
     let (cpus, cluster) = (cpus?, cluster?);
     if cluster > cpus {
-        let what = format!("{cluster} CPUs to a cluster, and there are {cpus}");
+        let what = format!("a cluster of {cluster} CPUs exceeds the machine's {cpus}");
         section.wrong("cluster", out, what, format!("give at most {cpus}, or raise `cpus`"));
         return None;
     }

@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
         for section in sections(root, "reservation", out).into_iter().flatten() {
             let name = names.claim(&section, out);
             if name.as_deref() == Some(NONE) {
-                let what = "\"none\" stands for no reservation";
+                let what = "\"none\" means no reservation";
                 section.wrong("name", out, what, "give it another name");
             }
             let reserved = own(&section, out);

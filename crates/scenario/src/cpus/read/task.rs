@@ -57,7 +57,7 @@ fn task(
         // What is wrong with the reservation has been said.
         false if section.has("reservation") && reserved.is_none() => None,
         false => reserved.map(work::whole_budgets).or_else(|| {
-            let what = "`work` is missing, and without a reservation nothing says what it does";
+            let what = "`work` is missing; a task without a reservation needs it";
             let remedy = "add work = \"cpu-bound\" or work = { burst = \"2 ms\", think = \"1 s\" }";
             out.structure(section.span.clone(), &section.key_path("work"), what, remedy);
             None
@@ -72,7 +72,7 @@ fn task(
     let leave = section.time("leave", out);
     if let Some(leave) = leave.filter(|leave| *leave <= join) {
         let (at, from) = (print_span(leave), print_span(join));
-        let what = format!("it leaves at {at} and comes at {from}");
+        let what = format!("it leaves at {at} but joins at {from}");
         section.wrong("leave", out, what, "let it leave later than it joins");
     }
     let there = (join, leave.unwrap_or(Span(u64::MAX)));
@@ -120,7 +120,7 @@ fn server(
     let (first, place) = *groups.entry(group.to_owned()).or_insert((nice, line));
     if first != nice {
         let what = format!(
-            "the tasks of \"{}\" share a server, which has nice {first} since line {place}",
+            "the tasks of group \"{}\" share a server with nice {first}, set on line {place}",
             shown(group)
         );
         section.wrong("group", out, what, "give all its tasks one nice value");
@@ -150,7 +150,7 @@ fn changes(
         let to = reservations.server(&section, out);
         if let Some(at) = at {
             if at <= after || at >= leave {
-                let what = format!("{} is not within the task's time", print_span(at));
+                let what = format!("{} is outside the task's lifetime", print_span(at));
                 let remedy = match at <= after {
                     true => format!("give an instant after {}", print_span(after)),
                     false => format!("give an instant before it leaves, {}", print_span(leave)),

@@ -53,7 +53,7 @@ pub(super) fn read(
             let poll = gap(&section, "poll", out)?;
             if matches!(poll, Gap::Fixed(Span::ZERO) | Gap::Uniform { most: Span::ZERO, .. }) {
                 let remedy = "give it more than zero, like poll = \"10 ms\"";
-                section.wrong("poll", out, "events come without end at one instant", remedy);
+                section.wrong("poll", out, "infinitely many events occur at one instant", remedy);
                 return None;
             }
             Some(Work::Poller { poll })
@@ -86,7 +86,7 @@ fn script(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Work> {
     let lasts = |step: &Step| !matches!(step, Step::Run(Span::ZERO) | Step::Sleep(Span::ZERO));
     let goes_on = |step: &Step| lasts(step) && !matches!(step, Step::Until(_));
     if repeat && !steps.iter().any(goes_on) {
-        let what = "the steps take no time from the second round on";
+        let what = "the steps take no time from the second repetition on";
         let remedy = "let one of them `run` or `sleep` for more than zero, or remove `repeat`";
         section.wrong("steps", out, what, remedy);
         return None;

@@ -27,7 +27,7 @@ pub(super) fn attributes(
     out: &mut Problems<'_>,
 ) -> Option<(Tolerance, Span)> {
     let Some(terms) = needs.terms() else {
-        let what = "this has more digits than a stream can follow";
+        let what = "this has too many digits";
         class.wrong("application", out, what, "give fewer decimals to `frames`");
         return None;
     };
@@ -36,14 +36,14 @@ pub(super) fn attributes(
             Some((tolerance, gap))
         }
         Ok(_) => {
-            let what = "this stands for less than a packet in 1000 h";
+            let what = "this implies less than a packet in 1000 h";
             class.wrong("application", out, what, "raise `frames`");
             None
         }
         Err(error) => {
             let text = error.to_string();
             let (what, remedy) = text.split_once(": ").unwrap_or((&text, ""));
-            class.wrong("application", out, format!("this stands for {what}"), remedy);
+            class.wrong("application", out, format!("this implies {what}"), remedy);
             None
         }
     }

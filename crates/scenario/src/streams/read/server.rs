@@ -27,7 +27,7 @@ fn pace(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Pace> {
         (true, false) => section.positive_rate("rate", out).map(Pace::Rate),
         (false, true) => section.positive_time("service", out).map(Pace::Service),
         (true, true) => {
-            let what = "`service` stands in place of a rate, and there is one";
+            let what = "`service` and `rate` exclude each other";
             section.wrong("service", out, what, "remove `rate` or `service`");
             None
         }

@@ -18,7 +18,7 @@ pub(super) fn read(
 ) -> Option<StreamSource> {
     let Some((key, value)) = class.get("source") else {
         let period = gap.or_else(|| {
-            let what = "`source` is missing, and without a gap nothing says what the stream sends";
+            let what = "`source` is missing; a stream without a gap needs it";
             let remedy = "add source = { period = \"20 ms\" } or source = \"backlogged\"";
             cx.out.structure(class.span.clone(), &class.key_path("source"), what, remedy);
             None
@@ -69,7 +69,7 @@ fn bursts(section: &Section<'_>, out: &mut Problems<'_>) -> Option<StreamSource>
     let phase = section.time("phase", out);
     let (burst, every) = (burst?, every?);
     if spread >= burst {
-        let what = format!("a burst of {burst} cannot be {spread} shorter");
+        let what = format!("a spread of {spread} is not below the burst of {burst}");
         section.wrong("spread", out, what, format!("give less than {burst}"));
         return None;
     }

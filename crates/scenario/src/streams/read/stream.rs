@@ -63,7 +63,7 @@ impl Classes {
         let before = self.streams;
         self.streams += u64::from(count);
         if before <= MAX_STREAMS.into() && self.streams > MAX_STREAMS.into() {
-            let what = format!("with these there are {} streams", self.streams);
+            let what = format!("this class raises the number of streams to {}", self.streams);
             let remedy = format!("a scenario may have up to {MAX_STREAMS} in all classes");
             section.wrong("count", out, what, remedy);
         }
@@ -129,7 +129,7 @@ fn asked(
 ) -> Option<(Tolerance, Option<Span>, Option<Application>)> {
     if section.has("application") {
         for key in ["tolerance", "gap"].into_iter().filter(|k| section.has(k)) {
-            let what = format!("`application` stands in place of `{key}`");
+            let what = format!("`application` and `{key}` exclude each other");
             section.wrong(key, out, what, format!("remove `{key}` or `application`"));
         }
         let application = application::read(section, out)?;
