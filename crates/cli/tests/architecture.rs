@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("scenario", &["core", "curve", "link", "stream", "cpu"]),
     ("trace", &["core"]),
     ("sim", &["core", "curve", "link", "stream", "cpu", "scenario", "trace"]),
+    ("analysis", &["core", "curve", "link", "stream", "cpu", "scenario", "sim"]),
     ("report", &["core", "scenario"]),
     ("daemon", &[]),
     ("live", &["core", "ring", "stream", "link", "scenario", "daemon"]),
@@ -29,7 +30,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bench", &["core", "curve", "ring", "link", "stream", "cpu", "scenario", "trace", "sim"]),
     (
         "experiments",
-        &["core", "curve", "link", "stream", "cpu", "scenario", "trace", "sim", "report", "bench"],
+        &[
+            "core", "curve", "link", "stream", "cpu", "scenario", "trace", "sim", "analysis",
+            "report", "bench",
+        ],
     ),
     ("compare-link", &["core", "kernel", "scenario", "sim", "report"]),
     ("compare-cpu", &["report"]),
@@ -44,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "scenario",
             "trace",
             "sim",
+            "analysis",
             "report",
             "bench",
             "experiments",

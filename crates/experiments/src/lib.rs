@@ -25,7 +25,6 @@ mod error;
 pub mod judge;
 mod live;
 pub mod low_delay;
-pub mod polyline;
 pub mod sheet;
 mod tasks;
 

@@ -139,7 +139,30 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// `laxity check --json`.
+/// `laxity check --json`, of a scenario of any kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Verdict {
+    /// Of a link.
+    Link(CheckResult),
+    /// Of a media server.
+    Stream(StreamCheckResult),
+    /// Of CPUs.
+    Cpu(CpuCheckResult),
+}
+
+impl Verdict {
+    /// Whether everything that is asked for fits.
+    pub fn admitted(&self) -> bool {
+        match self {
+            Verdict::Link(check) => check.admitted,
+            Verdict::Stream(check) => check.admitted,
+            Verdict::Cpu(check) => check.admitted,
+        }
+    }
+}
+
+/// `laxity check --json` of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// Whether every real-time deadline is kept under any conforming traffic.
