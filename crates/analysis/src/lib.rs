@@ -27,8 +27,8 @@ pub mod link;
 pub mod points;
 pub mod stream;
 
+use laxity_results::Verdict;
 use laxity_scenario::Document;
-use laxity_scenario::result::Verdict;
 
 pub use error::AnalysisError;
 

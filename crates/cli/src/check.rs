@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use laxity_analysis::analyse;
 use laxity_report::{Kind, Meta, Page, check_page, cpu_check_page, stream_check_page, text};
+use laxity_results::Verdict;
 use laxity_scenario::Document;
-use laxity_scenario::result::Verdict;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};

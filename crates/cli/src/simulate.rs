@@ -11,10 +11,10 @@ use laxity_link::registry::{POLICIES, find};
 use laxity_report::{
     FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_words, simulation_page, text,
 };
+use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::Document;
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::quantity;
-use laxity_scenario::result::{CheckResult, FlowKind, SimulationRuns};
 use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
 use laxity_sim::{Arrival, Control, PolicyRun, Traffic, replay, simulate_all, summary};

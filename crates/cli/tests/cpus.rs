@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_scenario::result::{CpuCheckResult, CpuSimulationResult, CpuSimulationRuns, TaskKind};
+use laxity_results::{CpuCheckResult, CpuSimulationResult, CpuSimulationRuns, TaskKind};
 use serde_json::Value;
 use support::{Folder, file, laxity};
 

@@ -34,8 +34,8 @@ pub use sheet::Sheet;
 
 use laxity_core::Span;
 use laxity_report::Figure;
+use laxity_results::Reproduction;
 use laxity_scenario::quantity;
-use laxity_scenario::result::Reproduction;
 use laxity_sim::Control;
 
 /// All papers, in the order in which they are run.

@@ -8,8 +8,8 @@ use laxity_core::{Span, Time};
 use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
+use laxity_results::CpuCheckResult;
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::result::CpuCheckResult;
 use laxity_sim::cpu::Task;
 use laxity_sim::cpus::{readings, tasks};
 

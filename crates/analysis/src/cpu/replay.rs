@@ -5,8 +5,8 @@ use laxity_cpu::{
     Attributes, GroupId, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId,
     needed,
 };
+use laxity_results::{CpuRequest, TaskKind};
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::result::{CpuRequest, TaskKind};
 use laxity_sim::cpu::Task;
 
 use super::Reserves;

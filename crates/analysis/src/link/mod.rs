@@ -5,9 +5,9 @@ mod residual;
 use laxity_core::{Bytes, Rate};
 use laxity_curve::{Envelope, LinkSpec, MAX_BURST, Residual};
 use laxity_link::slack;
+use laxity_results::{CheckResult, FlowCheck, Silence};
 use laxity_scenario::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
-use laxity_scenario::result::{CheckResult, FlowCheck, Silence};
 
 pub use residual::{ResidualCurves, residual};
 

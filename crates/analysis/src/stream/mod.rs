@@ -1,7 +1,7 @@
 //! Media servers: the admission test of their streams, and suggestions.
 
 use laxity_core::Span;
-use laxity_scenario::result::{StreamCheckResult, StreamClassCheck};
+use laxity_results::{StreamCheckResult, StreamClassCheck};
 use laxity_scenario::streams::StreamScenario;
 use laxity_scenario::streams::model::{StreamClass, StreamSource};
 use laxity_stream::admission::{Demand, Phases, Utilisation, admit, suggest};

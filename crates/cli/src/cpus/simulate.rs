@@ -8,8 +8,8 @@ use laxity_cpu::registry::POLICIES;
 use laxity_report::{
     CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
 };
+use laxity_results::{CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::result::{CpuSimulationRuns, TaskKind};
 use laxity_sim::Control;
 use laxity_sim::cpu::{Task, Workload};
 use laxity_sim::cpus::{

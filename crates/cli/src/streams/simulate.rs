@@ -8,7 +8,7 @@ use laxity_core::Span;
 use laxity_report::{
     Meta, StreamClassDetail, StreamOutcome, StreamPolicyDetail, stream_simulation_page, text,
 };
-use laxity_scenario::result::StreamSimulationRuns;
+use laxity_results::StreamSimulationRuns;
 use laxity_scenario::streams::model::StreamSource;
 use laxity_scenario::streams::policies::POLICIES;
 use laxity_scenario::streams::{StreamScenario, model::StreamClass};
