@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use laxity_core::{FlowId, Time};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Control, Traffic, simulate, simulate::Unobserved};
+use laxity_sim::{Control, Traffic, simulate, simulate::Unobserved};
+use laxity_traffic::Arrival;
 
 use crate::family::Packet;
 use crate::runs::Run;

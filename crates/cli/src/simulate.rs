@@ -17,7 +17,8 @@ use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::quantity;
 use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
-use laxity_sim::{Arrival, Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_sim::{Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_traffic::Arrival;
 
 use crate::args::{Seeds, SimulateArgs};
 use crate::failure::{Failure, INTERRUPTED, NO};

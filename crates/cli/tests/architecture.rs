@@ -18,7 +18,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("results", &["core"]),
     ("scenario", &["core", "curve", "link", "stream", "cpu"]),
     ("trace", &["core"]),
-    ("sim", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "trace"]),
+    ("traffic", &["core", "link", "scenario", "trace"]),
+    ("sim", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "trace", "traffic"]),
     ("analysis", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "sim"]),
     ("report", &["core", "results"]),
     ("daemon", &[]),
@@ -27,10 +28,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("reserve", &[]),
     ("reserve-c", &["reserve"]),
     ("broker", &["core", "cpu", "kernel", "reserve", "daemon"]),
-    ("wire", &["core", "curve", "link", "scenario", "trace", "sim", "daemon"]),
+    ("wire", &["core", "curve", "link", "scenario", "trace", "traffic", "daemon"]),
     (
         "bench",
-        &["core", "curve", "ring", "link", "stream", "cpu", "results", "scenario", "trace", "sim"],
+        &[
+            "core", "curve", "ring", "link", "stream", "cpu", "results", "scenario", "trace",
+            "traffic", "sim",
+        ],
     ),
     (
         "experiments",
@@ -39,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "analysis", "report", "bench",
         ],
     ),
-    ("compare-link", &["core", "kernel", "scenario", "sim", "report"]),
+    ("compare-link", &["core", "kernel", "scenario", "traffic", "sim", "report"]),
     ("compare-cpu", &["report"]),
     (
         "cli",
@@ -52,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "results",
             "scenario",
             "trace",
+            "traffic",
             "sim",
             "analysis",
             "report",
