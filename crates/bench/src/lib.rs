@@ -12,7 +12,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use laxity_scenario::result::BenchRow;
+use laxity_results::BenchRow;
 use rustix::time::{ClockId, clock_gettime};
 
 mod admission;

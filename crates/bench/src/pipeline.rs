@@ -8,7 +8,8 @@ use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::registry::{self, Visitor};
 use laxity_link::setup::Setup;
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Control, Measure, Traffic, run};
+use laxity_sim::{Control, Measure, Traffic, run};
+use laxity_traffic::Arrival;
 
 use crate::workload::{Link, access_link, arrivals};
 use crate::{Contender, Group, Operation};

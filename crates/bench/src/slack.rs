@@ -16,12 +16,12 @@ use laxity_link::setup::{
 };
 use laxity_link::slack::Slack;
 use laxity_link::{Packet, Wire};
-use laxity_sim::{Arrival, Merge};
 
 use crate::rivals::slack_anew::SlackAnew;
 use crate::workload::{Forget, Link};
 use crate::{Contender, Group};
 use laxity_link::LinkPolicy as _;
+use laxity_traffic::{Arrival, Merge};
 
 const FLOWS: u64 = 64;
 const PACKET: u32 = 200;

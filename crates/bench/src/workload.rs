@@ -9,7 +9,8 @@ use laxity_link::pipeline::{ByDeadline, Discipline, Head, Pipeline};
 use laxity_link::setup::Setup;
 use laxity_link::{Departure, Drops, LinkPolicy, Packet};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Traffic};
+use laxity_sim::Traffic;
+use laxity_traffic::Arrival;
 
 /// What the assigner is asked.
 #[derive(Clone, Copy, Debug)]

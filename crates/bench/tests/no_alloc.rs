@@ -13,7 +13,7 @@ use laxity_link::fair::{Fair, FairQueue as _};
 use laxity_link::registry::{self, POLICIES, Visitor};
 use laxity_link::setup::{Buffer, FairQueue as Kind, Setup};
 use laxity_link::{LinkPolicy, Packet};
-use laxity_sim::Arrival;
+use laxity_traffic::Arrival;
 
 /// Fails when `work` allocates, reallocates or frees.
 fn without_allocating(name: &str, work: impl FnOnce()) {

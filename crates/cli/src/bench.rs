@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use laxity_scenario::result::BenchResult;
+use laxity_results::BenchResult;
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;

@@ -2,57 +2,61 @@
 
 use std::process::ExitCode;
 
-use laxity_report::{Kind, Meta, check_page, text};
+use laxity_analysis::analyse;
+use laxity_report::{Kind, Meta, Page, check_page, cpu_check_page, stream_check_page, text};
+use laxity_results::Verdict;
 use laxity_scenario::Document;
-use laxity_scenario::model::Scenario;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};
-use crate::{analysis, cpus, files, output, streams};
+use crate::{files, output, page};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    let mut document = Document::read(&args.scenario).map_err(Failure::input)?;
     files::read_scenario(&args.scenario, &document);
     files::plan([("--report", args.report.as_ref())])?;
-    match document {
-        Document::Link(mut scenario) => {
-            if let Some(blocking) = args.blocking {
-                scenario.policy.blocking = blocking.into();
-            }
-            link(args, &scenario)
+    if let Some(blocking) = args.blocking {
+        match &mut document {
+            Document::Link(scenario) => scenario.policy.blocking = blocking.into(),
+            Document::Streams(_) => return Err(about_links("streams")),
+            Document::Cpus(_) => return Err(about_links("CPUs")),
         }
-        Document::Streams(scenario) => streams::check::run(args, &scenario),
-        Document::Cpus(scenario) => cpus::check::run(args, &scenario),
     }
-}
-
-fn link(args: &CheckArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
-    let result = analysis::check(scenario).map_err(Failure::input)?;
-    let meta = Meta { kind: Kind::Analysed, ..meta(scenario) };
+    let verdict = analyse(&document).map_err(Failure::input)?;
+    let meta = Meta { kind: Kind::Analysed, ..page::meta(&document) };
     if let Some(path) = &args.report {
-        let plot = analysis::residual_plot(scenario);
-        let page = check_page(&scenario.name, &result, plot.as_ref(), &meta);
-        output::file(path, &page.html())?;
+        output::file(path, &show(&document, &verdict, &meta).html())?;
     }
     if args.json {
-        output::json(&result)?;
+        output::json(&verdict)?;
     } else {
-        output::print(&text::check(&result, &meta.deadlines, output::style()))?;
+        output::print(&text(&verdict, &meta))?;
     }
-    Ok(if result.admitted { ExitCode::SUCCESS } else { ExitCode::from(NO) })
+    Ok(if verdict.admitted() { ExitCode::SUCCESS } else { ExitCode::from(NO) })
 }
 
-/// What a page says of a scenario.
-pub fn meta(scenario: &Scenario) -> Meta {
-    Meta {
-        kind: Kind::Simulated,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: output::command_line(),
-        link_rate: Some(scenario.link.rate.0),
-        max_packet: Some(scenario.link.max_packet.0),
-        deadlines: scenario.realtime.iter().map(|f| (f.name.clone(), f.deadline.0)).collect(),
-        policy: Some(scenario.policy.use_.clone()),
-        ..Meta::default()
+fn about_links(what: &str) -> Failure {
+    Failure::input(format!("--blocking has no meaning for {what}: it is about links"))
+}
+
+fn text(verdict: &Verdict, meta: &Meta) -> String {
+    let style = output::style();
+    match verdict {
+        Verdict::Link(check) => text::check(check, &meta.deadlines, style),
+        Verdict::Stream(check) => text::stream_check(check, style),
+        Verdict::Cpu(check) => text::cpu_check(check, style),
+    }
+}
+
+fn show(document: &Document, verdict: &Verdict, meta: &Meta) -> Page {
+    let name = document.name();
+    match verdict {
+        Verdict::Link(check) => {
+            let plot = document.link().and_then(page::residual_plot);
+            check_page(name, check, plot.as_ref(), meta)
+        }
+        Verdict::Stream(check) => stream_check_page(name, check, meta),
+        Verdict::Cpu(check) => cpu_check_page(name, check, meta),
     }
 }

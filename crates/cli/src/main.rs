@@ -2,7 +2,6 @@
 //! and errors go to standard error.
 #![forbid(unsafe_code)]
 
-mod analysis;
 mod args;
 mod bench;
 mod bridge;
@@ -17,6 +16,7 @@ mod interrupt;
 mod link;
 mod memory;
 mod output;
+mod page;
 mod progress;
 mod recorder;
 mod reproduce;

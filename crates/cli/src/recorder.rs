@@ -8,7 +8,7 @@ use std::path::Path;
 use laxity_core::{Bytes, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
-use laxity_scenario::csv::{Outcome, PacketRow, PacketWriter};
+use laxity_results::csv::{Outcome, PacketRow, PacketWriter};
 use laxity_scenario::model::Scenario;
 use laxity_sim::Observer;
 use laxity_sim::measure::UNSERVED;

@@ -5,24 +5,26 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use laxity_analysis::link;
 use laxity_core::{FlowId, PolicyInfo, Span};
 use laxity_link::registry::{POLICIES, find};
 use laxity_report::{
-    FlowDetail, Kind, Meta, Outcome, Page, PolicyDetail, silence_words, simulation_page, text,
+    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_words, simulation_page, text,
 };
+use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::Document;
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::quantity;
-use laxity_scenario::result::{CheckResult, FlowKind, SimulationRuns};
 use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
-use laxity_sim::{Arrival, Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_sim::{Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_traffic::Arrival;
 
 use crate::args::{Seeds, SimulateArgs};
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
-use crate::{analysis, check, cpus, files, interrupt, output, streams, warning};
+use crate::{cpus, files, interrupt, output, page, streams, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(60_000);
@@ -45,7 +47,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             if let Some(blocking) = args.blocking {
                 scenario.policy.blocking = blocking.into();
             }
-            link(args, &scenario)
+            simulate_link(args, &scenario)
         }
         Document::Streams(scenario) => streams::simulate::run(args, &scenario),
         Document::Cpus(scenario) => cpus::simulate::run(args, &scenario),
@@ -64,7 +66,7 @@ pub fn refuse_cpu_options(args: &SimulateArgs) -> Result<(), Failure> {
     }
 }
 
-fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
+fn simulate_link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
     refuse_cpu_options(args)?;
     let own = &scenario.policy;
     let policies = chosen(&args.policy, &own.compare, &own.use_, POLICIES)?;
@@ -73,7 +75,7 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
         return Err(Failure::input("--seeds has no meaning with --trace: nothing is drawn"));
     }
     let seeds = seeds(args);
-    let check = analysis::check(scenario).map_err(|e| of_scenario(scenario, e))?;
+    let check = link::analyse(scenario, &own.use_).map_err(|e| of_scenario(scenario, e))?;
     warn(scenario, &policies);
 
     let control = interrupt::control();
@@ -111,7 +113,7 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(one, used, output::style()))?;
         }
-        page(args, scenario, Outcome::One(one), &details, &check, &meta)?;
+        report(args, scenario, Outcome::One(one), &details, &check, &meta)?;
     } else {
         let runs = SimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
@@ -120,7 +122,7 @@ fn link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(&runs, used, output::style()))?;
         }
-        page(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
+        report(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
     if let (Some(silence), false) = (&check.silence, args.json) {
         output::print(&format!("{}\n", silence_words(silence)))?;
@@ -140,7 +142,7 @@ fn exit_code(scenario: &Scenario, runs: &[PolicyRun], control: &Control) -> Exit
     }
     let broken = runs.iter().any(|r| {
         let realtime = &r.measure.flows[..scenario.realtime.len()];
-        realtime.iter().any(|f| f.missed > 0) && analysis::promises(scenario, &r.policy)
+        realtime.iter().any(|f| f.missed > 0) && link::promises(scenario, &r.policy)
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
@@ -229,7 +231,7 @@ fn unmatched(path: &Path, scenario: &Scenario, packets: &[Arrival]) {
 fn warn(scenario: &Scenario, policies: &[String]) {
     let keeping = policies.iter().filter(|p| find(p).is_some_and(|p| p.keeps_deadlines));
     let silent: Vec<_> =
-        keeping.filter(|p| !analysis::promises(scenario, p)).map(String::as_str).collect();
+        keeping.filter(|p| !link::promises(scenario, p)).map(String::as_str).collect();
     if !silent.is_empty() && !scenario.realtime.is_empty() {
         warning::say(format!(
             "warning: the real-time flows are not admitted under {}, so deadlines may be missed \
@@ -296,10 +298,10 @@ fn meta(args: &SimulateArgs, scenario: &Scenario, seeds: &[u64], generated: bool
         let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
         facts.push(("Seeds".to_owned(), seeds.join(", ")));
     }
-    Meta { kind: Kind::Simulated, facts, ..check::meta(scenario) }
+    Meta { kind: Kind::Simulated, facts, ..page::link_meta(scenario) }
 }
 
-fn page(
+fn report(
     args: &SimulateArgs,
     scenario: &Scenario,
     outcome: Outcome<'_>,
@@ -308,21 +310,7 @@ fn page(
     meta: &Meta,
 ) -> Result<(), Failure> {
     let Some(path) = &args.report else { return Ok(()) };
-    let plot = analysis::residual_plot(scenario);
+    let plot = page::residual_plot(scenario);
     let page = simulation_page(outcome, details, Some(check), plot.as_ref(), meta);
-    write_page(path, args.svg.as_deref(), &page)
-}
-
-/// Writes a page, and its plots where they are wanted.
-pub fn write_page(path: &Path, svg: Option<&Path>, page: &Page) -> Result<(), Failure> {
-    output::file(path, &page.html())?;
-    if let Some(directory) = svg {
-        std::fs::create_dir_all(directory)
-            .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
-        for (name, svg) in page.svgs() {
-            output::file(&directory.join(name), &svg)?;
-        }
-    }
-    warning::say(format_args!("the page is {}", path.display()));
-    Ok(())
+    page::write(path, args.svg.as_deref(), &page)
 }

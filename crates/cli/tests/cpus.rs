@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_scenario::result::{CpuCheckResult, CpuSimulationResult, CpuSimulationRuns, TaskKind};
+use laxity_results::{CpuCheckResult, CpuSimulationResult, CpuSimulationRuns, TaskKind};
 use serde_json::Value;
 use support::{Folder, file, laxity};
 
@@ -87,42 +87,6 @@ fn check_says_what_fits() {
     let page = folder.path("check.html");
     assert_eq!(laxity(&["check", &crowded, "--report", &page]).code, Some(1));
     assert!(std::fs::read_to_string(&page).unwrap().contains("Not admitted."));
-}
-
-/// Fails when a policy or a reading that does not keep deadlines promises them, or when work that
-/// does not fit its reservation passes for kept (tried: without looking at the work).
-#[test]
-fn check_promises_no_more_than_is_kept() {
-    let folder = Folder::new("cpu-promise");
-    let obstacle = |policy: &str, work: &str, words: &str| {
-        let text = format!(
-            "[cpu]\n[policy]\n{policy}\n[[task]]\nname = \"t\"\n{work}\n\
-             reservation = {{ budget = \"2 ms\", period = \"10 ms\" }}\n"
-        );
-        let path = folder.write("promise.toml", text);
-        let out = laxity(&["check", &path]).succeeds();
-        assert!(out.contains(words), "{policy} {work}: {out}");
-    };
-    obstacle("use = \"bebs\"", "", "Admitted, and promised.");
-    for policy in ["eevdf", "linux-2.6", "berate"] {
-        let used = format!("use = \"{policy}\"");
-        obstacle(&used, "", &format!("{policy} takes no reservations"));
-    }
-    obstacle("use = \"posix\"", "", "neither admits hard tasks");
-    obstacle("use = \"sched-deadline\"", "", "Admitted without a promise.");
-    obstacle("bebs = { transition = \"stretch\" }", "", "With transition = \"stretch\"");
-    obstacle("bebs = { period = \"average\" }", "", "With period = \"average\"");
-    let long = "work = { period = \"10 ms\", cost = \"3 ms\" }";
-    obstacle("", long, "t has jobs of 3 ms, beyond its budget of 2 ms");
-    let often = "work = { period = \"5 ms\", cost = \"1 ms\" }";
-    obstacle("", often, "t has a job every 5 ms and a budget every 10 ms");
-    let soon = "work = { period = \"10 ms\", cost = \"1 ms\", deadline = \"5 ms\" }";
-    obstacle("", soon, "t wants jobs done within 5 ms");
-    let drawn = "work = { period = \"10 ms\", cost = { normal = [\"1 ms\", \"0.1 ms\"] } }";
-    obstacle("", drawn, "draws its jobs without a limit");
-    let later = "change = [{ at = \"1 s\", reservation = \"none\" }]";
-    obstacle("", later, "t has no hard reservation from 1000 ms on");
-    obstacle("", "count = 2", "Admitted, and promised.");
 }
 
 /// Fails when JSON and table differ, `--policy all` leaves a policy out, or a result does not say

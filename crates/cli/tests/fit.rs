@@ -2,8 +2,8 @@
 
 mod support;
 
+use laxity_results::CheckResult;
 use laxity_scenario::model::Scenario;
-use laxity_scenario::result::CheckResult;
 use support::{Folder, file, laxity};
 
 /// Fails when the printed scenario is refused at the rate that it guesses, or loses packets.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use laxity_scenario::result::SimulationResult;
+use laxity_results::SimulationResult;
 use support::{Folder, Ran, file, laxity};
 
 fn capture() -> Vec<u8> {

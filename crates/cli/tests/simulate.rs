@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use laxity_scenario::result::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
+use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 use laxity_trace::{Capture, decode};
 use rustix::process::Signal;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use laxity_scenario::result::{StreamCheckResult, StreamSimulationResult, StreamSimulationRuns};
+use laxity_results::{StreamCheckResult, StreamSimulationResult, StreamSimulationRuns};
 use support::{Folder, file, laxity};
 
 fn media() -> String {

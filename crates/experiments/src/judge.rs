@@ -1,6 +1,6 @@
 //! Measured beside published: mean over seeds, spread, verdict; and what becomes of each claim.
 
-use laxity_scenario::result::{
+use laxity_results::{
     ClaimResult, ClaimVerdict, Experiment, Origin, ReadingResult, ReproductionRow,
     ReproductionVerdict,
 };

@@ -25,7 +25,6 @@ mod error;
 pub mod judge;
 mod live;
 pub mod low_delay;
-pub mod polyline;
 pub mod sheet;
 mod tasks;
 
@@ -35,8 +34,8 @@ pub use sheet::Sheet;
 
 use laxity_core::Span;
 use laxity_report::Figure;
+use laxity_results::Reproduction;
 use laxity_scenario::quantity;
-use laxity_scenario::result::Reproduction;
 use laxity_sim::Control;
 
 /// All papers, in the order in which they are run.

@@ -1,7 +1,7 @@
 //! What live CPUs gave, beside what was simulated: `experiments/live-cpu.toml`, which `make
 //! compare-cpu` measures and writes.
 
-use laxity_scenario::result::{Experiment, ReproductionVerdict};
+use laxity_results::{Experiment, ReproductionVerdict};
 use serde::Deserialize;
 
 use crate::judge::within;

@@ -1,6 +1,6 @@
 //! What a paper prints and how it was read: a data file, so that no published number stands in code.
 
-use laxity_scenario::result::Origin;
+use laxity_results::Origin;
 use serde::Deserialize;
 
 use crate::ExperimentError;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use laxity_experiments::{Order, PAPERS, Sheet, plan};
-use laxity_scenario::result::Origin;
+use laxity_results::Origin;
 use laxity_sim::Control;
 
 fn sheets() -> impl Iterator<Item = (&'static str, Sheet)> {

@@ -9,7 +9,7 @@ use agreed::{assert_same, root};
 use laxity_experiments::dwcs::play::{Counts, Setting, play};
 use laxity_experiments::dwcs::variants::{DEFAULT, PACED, PAPER, Variant};
 use laxity_experiments::{Order, Outcome, plan};
-use laxity_scenario::result::ReproductionVerdict;
+use laxity_results::ReproductionVerdict;
 use laxity_sim::Control;
 
 /// What is played; the other experiments are timed and never the same twice.

@@ -1,7 +1,7 @@
 //! What must be reached with the paper's parameters, whatever the data file says of tolerances.
 
 use laxity_experiments::{Order, plan};
-use laxity_scenario::result::{Reproduction, ReproductionRow, ReproductionVerdict};
+use laxity_results::{Reproduction, ReproductionRow, ReproductionVerdict};
 use laxity_sim::Control;
 
 const PUBLISHED: [&str; 3] = ["background", "shifted-line", "two-segment"];

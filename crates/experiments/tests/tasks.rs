@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use agreed::{assert_same, root};
 use laxity_experiments::{Order, Outcome, plan};
-use laxity_scenario::result::{Reproduction, ReproductionRow, ReproductionVerdict};
+use laxity_results::{Reproduction, ReproductionRow, ReproductionVerdict};
 use laxity_sim::Control;
 
 /// What depends on the machine, and what was measured live.

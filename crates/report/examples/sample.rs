@@ -4,7 +4,7 @@
 use laxity_report::curves::{Annotation, Curve, LinePlot};
 use laxity_report::plot::{Point, Unit};
 use laxity_report::*;
-use laxity_scenario::result::*;
+use laxity_results::*;
 use std::error::Error;
 use std::fs;
 use std::path::Path;

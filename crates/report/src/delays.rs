@@ -3,7 +3,7 @@
 use crate::detail::Outcome;
 use crate::number::{Delays, count, fixed, percent};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{FlowKind, FlowResult, Spread};
+use laxity_results::{FlowKind, FlowResult, Spread};
 
 /// Improvements below one percent are noise, not marked.
 const NOTABLE: f64 = 0.99;

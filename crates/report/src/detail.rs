@@ -1,6 +1,6 @@
 //! What a run gives to plots beyond its printed results.
 
-use laxity_scenario::result::{FlowKind, FlowResult, SimulationResult, SimulationRuns, Spread};
+use laxity_results::{FlowKind, FlowResult, SimulationResult, SimulationRuns, Spread};
 
 /// One flow under one policy.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use crate::detail::{FlowDetail, Outcome, PolicyDetail};
 use crate::figure::{Figure, Key};
 use crate::number::span;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Point, Unit};
-use laxity_scenario::result::FlowKind;
+use laxity_results::FlowKind;
 
 /// Bucket bounds with the last one lowered to the exact maximum, so that a bucket's width never
 /// looks like a missed deadline.
@@ -279,7 +279,7 @@ fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laxity_scenario::result::{FlowResult, PolicyResult, SimulationResult};
+    use laxity_results::{FlowResult, PolicyResult, SimulationResult};
 
     // Fails when the step is taken before the bucket's upper bound, or the last step is left out.
     #[test]

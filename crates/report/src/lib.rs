@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use laxity_report::{Meta, Page, text};
-//! use laxity_scenario::result::SimulationResult;
+//! use laxity_results::SimulationResult;
 //!
 //! # fn show(result: &SimulationResult) {
 //! print!("{}", text::simulation(result, None, text::Style::PLAIN));

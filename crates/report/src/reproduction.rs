@@ -6,7 +6,7 @@ use crate::page::{Block, Kind, Meta, Mood, Page, Section};
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit, width_for_names};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
-use laxity_scenario::result::{
+use laxity_results::{
     ClaimResult, ClaimVerdict as C, Experiment, Origin, Reproduction, ReproductionRow,
     ReproductionVerdict as V,
 };
@@ -252,7 +252,7 @@ fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
     ];
     cells.extend(readings.iter().map(|name| {
         let found = r.readings.iter().find(|o| o.name == **name);
-        let cell = |o: &laxity_scenario::result::ReadingResult| {
+        let cell = |o: &laxity_results::ReadingResult| {
             Cell::new(format!("{}{}", number(o.measured), sign(Some(o.verdict))))
         };
         found.map_or_else(Cell::none, cell)

@@ -6,7 +6,7 @@ use crate::number::{Delays, count, percent, span};
 use crate::page::{Block, Kind, Meta, Mood, Page, Section};
 use crate::residual::ResidualPlot;
 use crate::{distribution, timeline, verdict};
-use laxity_scenario::result::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
+use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 
 /// The page of a simulated or live run. Sections without data are left out.
 pub fn simulation_page<'a>(

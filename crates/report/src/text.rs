@@ -8,7 +8,7 @@ use crate::page::Mood;
 use crate::streams::{self, StreamOutcome};
 use crate::table::{Cell, Group, Table, Tone};
 use crate::{reproduction, simulation, verdict};
-use laxity_scenario::result::{CheckResult, CpuCheckResult, Reproduction, StreamCheckResult};
+use laxity_results::{CheckResult, CpuCheckResult, Reproduction, StreamCheckResult};
 use unicode_width::UnicodeWidthStr;
 
 /// How text is written.

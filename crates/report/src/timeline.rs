@@ -5,7 +5,7 @@ use crate::figure::Figure;
 use crate::number::{Delays, span};
 use crate::page::{Block, Meta};
 use crate::plot::{Axis, Hue, Ink, Mark, Marker, Plot, Point, Unit};
-use laxity_scenario::result::FlowKind;
+use laxity_results::FlowKind;
 
 /// Headroom above the largest delay.
 const HEAD: f64 = 1.08;

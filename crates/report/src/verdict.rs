@@ -3,7 +3,7 @@
 use crate::number::{count, fixed, signed, span};
 use crate::page::{Block, Meta, Mood};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{CheckResult, FlowCheck, Silence};
+use laxity_results::{CheckResult, FlowCheck, Silence};
 
 /// The verdict in plain words: (whether admitted, its word, the sentence).
 pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {

@@ -5,7 +5,7 @@ mod data;
 use data::cpus::{check, simulation, task};
 use laxity_report::text::{self, Style};
 use laxity_report::*;
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 const POLICIES: [&str; 3] = ["linux-2.6", "bebs", "bebs-credit"];
 

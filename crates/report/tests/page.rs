@@ -3,7 +3,7 @@
 mod data;
 
 use laxity_report::*;
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 /// Elements that have no end tag in HTML.
 const VOID: [&str; 4] = ["meta", "link", "br", "wbr"];

@@ -5,7 +5,7 @@ mod data;
 use data::streams::{check, class, simulation};
 use laxity_report::text::{self, Style};
 use laxity_report::*;
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 const POLICIES: [&str; 3] = ["fifo", "edf", "dwcs"];
 

@@ -71,7 +71,7 @@ fn long_reasons_wrap() {
 // second reading is no column; or when what was measured live is not named.
 #[test]
 fn quick_runs_readings_and_live_schedulers_are_named() {
-    use laxity_scenario::result::{ReadingResult, ReproductionVerdict as V};
+    use laxity_results::{ReadingResult, ReproductionVerdict as V};
     let wide = Style { colour: false, width: 400 };
     let mut paper = data::reproduction();
     assert!(!text::reproduction(&[paper.clone()], wide).to_lowercase().contains("quick"));

@@ -120,6 +120,23 @@ impl Document {
         }
     }
 
+    /// The scenario's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Document::Link(scenario) => &scenario.name,
+            Document::Streams(scenario) => &scenario.name,
+            Document::Cpus(scenario) => &scenario.name,
+        }
+    }
+
+    /// The link that the file describes, if it describes one.
+    pub fn link(&self) -> Option<&Scenario> {
+        match self {
+            Document::Link(scenario) => Some(scenario),
+            _ => None,
+        }
+    }
+
     /// The scenario as TOML, which reads back equal.
     pub fn to_toml(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Scenario files, quantities, result types and their schemas: the contracts of Laxity.
+//! Scenario files: their language, quantities, errors and schema.
 //!
 //! ```
 //! use laxity_scenario::model::Scenario;
@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cpus;
-pub mod csv;
 mod document;
 #[doc(hidden)]
 pub mod fuzz;
@@ -33,7 +32,6 @@ pub mod policies;
 mod problem;
 pub mod quantity;
 mod read;
-pub mod result;
 pub mod schema;
 mod setup;
 pub mod shape;

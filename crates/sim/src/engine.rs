@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use laxity_core::{Bytes, LinkClock, Rate, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Drops, LinkPolicy, Packet, Wire};
-
-use crate::Arrival;
+use laxity_traffic::Arrival;
 
 /// Told of everything that happens to packets.
 pub trait Observer {

@@ -2,7 +2,7 @@
 //! simulated; the same input and seed give the same bytes.
 #![forbid(unsafe_code)]
 
-pub mod arrivals;
+pub mod compare;
 pub mod cpu;
 pub mod cpus;
 pub mod engine;
@@ -16,7 +16,6 @@ pub mod source;
 pub mod streams;
 pub mod summary;
 
-pub use arrivals::{Arrival, Arrivals, Merge};
 pub use engine::{Control, Ending, Observer, run};
 pub use measure::Measure;
 pub use random::Random;

@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use laxity_core::{Histogram, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
+use laxity_results::{FlowKind, FlowResult, PolicyResult};
 use laxity_scenario::model::Scenario;
-use laxity_scenario::result::{FlowKind, FlowResult, PolicyResult};
 
 use crate::engine::{Ending, Observer};
 

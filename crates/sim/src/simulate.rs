@@ -10,12 +10,13 @@ use laxity_link::LinkPolicy;
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
 use laxity_link::setup::{Setup, SetupError};
+use laxity_results::{PolicyResult, SimulationResult};
 use laxity_scenario::model::{Scenario, Source};
-use laxity_scenario::result::{PolicyResult, SimulationResult};
+use laxity_traffic::{Arrival, Merge};
 
 use crate::engine::{Control, Ending, Observer, run};
 use crate::measure::FlowMeasure;
-use crate::{Arrival, Generator, Measure, Merge, parallel};
+use crate::{Generator, Measure, parallel};
 
 /// Where a run's packets come from.
 #[derive(Clone, Debug)]

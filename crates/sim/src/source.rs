@@ -3,8 +3,9 @@
 use laxity_core::{Bytes, FlowId, Time};
 use laxity_link::police::Policer;
 use laxity_scenario::model::{Length, Source};
+use laxity_traffic::Arrival;
 
-use crate::{Arrival, Random};
+use crate::Random;
 
 /// The smallest packet of the paper's generators.
 const LEAST: u64 = 40;

@@ -1,7 +1,7 @@
 //! Several seeds in one summary.
 
 use indexmap::IndexMap;
-use laxity_scenario::result::{FlowSummary, PolicySummary, SimulationResult, Spread};
+use laxity_results::{FlowSummary, PolicySummary, SimulationResult, Spread};
 
 /// The mean and range of figures over seeds; `None` without any.
 pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {

@@ -13,7 +13,8 @@ use laxity_scenario::streams::StreamScenario;
 use laxity_sim::cpu::{Cost, Late, Task, Workload};
 use laxity_sim::streams::engine::{Loss, Sent, Unobserved};
 use laxity_sim::streams::{StreamObserver, StreamPacket};
-use laxity_sim::{Arrival, Control, Traffic, simulate_all};
+use laxity_sim::{Control, Traffic, simulate_all};
+use laxity_traffic::Arrival;
 
 fn frames(cost: Span) -> Task {
     let (period, deadline, cost) = (ms(10), ms(10), Cost::Fixed(cost));

@@ -9,9 +9,9 @@ use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Bucket, Envelope, Rational};
 use laxity_link::police::Policer;
 use laxity_scenario::model::Scenario;
-use laxity_sim::Arrival;
 use laxity_sim::fit::{Fit, Grouping, Options, Sample, fit};
 use laxity_trace::{LinkType, PcapngWriter};
+use laxity_traffic::Arrival;
 
 fn options(by: Grouping) -> Options {
     Options {

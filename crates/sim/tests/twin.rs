@@ -5,7 +5,7 @@ mod common;
 
 use common::{replay, scenario};
 use laxity_core::{FlowId, Time};
-use laxity_sim::Arrival;
+use laxity_traffic::Arrival;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use std::time::Duration;
 use laxity_core::{Rate, Span};
 use laxity_daemon::{priority, privileges};
 use laxity_scenario::model::Scenario;
-use laxity_sim::Arrival;
 use laxity_trace::LinkType;
+use laxity_traffic::Arrival;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 

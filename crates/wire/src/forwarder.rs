@@ -7,8 +7,8 @@ use laxity_link::classify::Classifier;
 use laxity_link::registry;
 use laxity_link::{Departure, LinkPolicy, Packet, Wire};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, replay};
 use laxity_trace::{LinkType, decode};
+use laxity_traffic::{Arrival, classify};
 
 use crate::counts::Counts;
 use crate::error::WireError;
@@ -106,7 +106,7 @@ impl Forwarder {
         let pool = Pool::new(slots, largest).ok_or(WireError::PoolTooLarge { slots, largest })?;
         Ok(Forwarder {
             policy: registry::build(policy, &setup)?,
-            classifier: replay::classifier(scenario),
+            classifier: classify::classifier(scenario),
             link_type,
             wire: setup.wire,
             pool,
@@ -174,7 +174,7 @@ impl Forwarder {
 
     /// The flow of a frame.
     pub fn classify(&self, frame: &[u8]) -> FlowId {
-        self.classifier.classify(&replay::key(&decode(self.link_type, frame)))
+        self.classifier.classify(&classify::key(&decode(self.link_type, frame)))
     }
 
     /// Says what time it is: decisions more than the credit ago come now.

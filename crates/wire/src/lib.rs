@@ -9,7 +9,6 @@
 #![cfg(target_os = "linux")]
 
 pub mod bridge;
-pub mod compare;
 pub mod counts;
 pub mod device;
 pub mod direction;

@@ -9,8 +9,9 @@ use laxity_link::buffer::DropReason;
 use laxity_link::registry::POLICIES;
 use laxity_link::{Departure, Packet};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Control, Observer, Traffic, simulate};
+use laxity_sim::{Control, Observer, Traffic, simulate};
 use laxity_trace::{LinkType, SimPacket};
+use laxity_traffic::Arrival;
 use laxity_wire::forwarder::Forwarder;
 use support::{draw, frame};
 

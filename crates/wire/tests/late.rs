@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::registry::POLICIES;
-use laxity_sim::Arrival;
 use laxity_trace::LinkType;
+use laxity_traffic::Arrival;
 use laxity_wire::WireError;
 use laxity_wire::counts::Counts;
 use laxity_wire::direction::Direction;

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_scenario::model::Scenario;
-use laxity_sim::Arrival;
+use laxity_sim::compare::{Live, Row, compare};
+use laxity_traffic::Arrival;
 use laxity_wire::WireError;
 use laxity_wire::bridge::{Io, Schedule};
-use laxity_wire::compare::{Row, compare};
 use laxity_wire::counts::Counts;
 use laxity_wire::port::{self, Intake, Receive};
 use support::link::Link;
@@ -81,7 +81,17 @@ impl Passed {
         let counts = ended.report.counts;
         let (arrivals, complete) = ended.record.expect("it was asked for");
         assert!(complete, "the record is long enough");
-        let rows = compare(&scenario, &policy, arrivals.clone(), &counts).expect(&name);
+        let live: Vec<Live> = counts
+            .classes
+            .iter()
+            .map(|class| Live {
+                sent: class.sent(),
+                mean: class.delay.mean(),
+                longest: class.delay.max(),
+                late: class.late,
+            })
+            .collect();
+        let rows = compare(&scenario, &policy, arrivals.clone(), &live).expect(&name);
         Some(Passed { name, outcome, counts, scenario, arrivals, rows })
     }
 

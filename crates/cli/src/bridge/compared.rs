@@ -1,8 +1,9 @@
 //! A direction that has ended beside the simulator.
 
 use laxity_report::{Cell, Column, Table, number, text};
+use laxity_sim::compare::{Live, compare};
+use laxity_traffic::Arrival;
 use laxity_wire::bridge::Schedule;
-use laxity_wire::compare::compare;
 use laxity_wire::counts::Counts;
 
 use super::Place;
@@ -20,7 +21,7 @@ pub fn compared(
     direction: &Place,
     schedule: &Schedule,
     counts: &Counts,
-    arrivals: Vec<laxity_sim::Arrival>,
+    arrivals: Vec<Arrival>,
     complete: bool,
     json: bool,
 ) -> Result<(), Failure> {
@@ -31,7 +32,17 @@ pub fn compared(
         ));
         return Ok(());
     }
-    let rows = compare(&schedule.scenario, &schedule.policy, arrivals, counts);
+    let live: Vec<Live> = counts
+        .classes
+        .iter()
+        .map(|class| Live {
+            sent: class.sent(),
+            mean: class.delay.mean(),
+            longest: class.delay.max(),
+            late: class.late,
+        })
+        .collect();
+    let rows = compare(&schedule.scenario, &schedule.policy, arrivals, &live);
     let rows = rows.map_err(Failure::input)?;
     let ms = |ns: Option<f64>| ns.map_or_else(Cell::none, |ns| Cell::new(number::short(ns / 1e6)));
     let columns = vec![

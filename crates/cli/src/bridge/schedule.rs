@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use laxity_analysis::link;
 use laxity_core::Span;
 use laxity_scenario::Document;
 use laxity_scenario::model::Scenario;
@@ -11,7 +12,7 @@ use laxity_wire::bridge::Schedule;
 use super::args::CommonArgs;
 use super::compared::RECORD;
 use crate::failure::Failure;
-use crate::{analysis, files, warning};
+use crate::{files, warning};
 
 /// Credits that are tried where a scenario names none.
 const CREDITS: [Span; 5] =
@@ -43,7 +44,7 @@ pub fn schedule(
         scenario.policy.use_.clone_from(policy);
     }
     let admitted = |scenario: &Scenario| {
-        let verdict = analysis::check(scenario);
+        let verdict = link::analyse(scenario, &scenario.policy.use_);
         verdict.map(|v| v.admitted).map_err(|e| Failure::input(format!("{place}: {e}")))
     };
     if !admitted(&scenario)? {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use laxity_scenario::csv::{JobOutcome, JobRow, JobWriter, SliceRow, SliceWriter};
+use laxity_results::csv::{JobOutcome, JobRow, JobWriter, SliceRow, SliceWriter};
 
 use super::schedule::Schedule;
 use super::trace_events::ScheduleEvents;

@@ -1,7 +1,5 @@
 //! CPU scenarios on the command line.
 
-pub mod analysis;
-pub mod check;
 mod files;
 mod schedule;
 pub mod simulate;

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use laxity_analysis::cpu;
 use laxity_core::Span;
 use laxity_cpu::registry::POLICIES;
 use laxity_report::{
     CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
 };
+use laxity_results::{CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::result::{CpuSimulationRuns, TaskKind};
 use laxity_sim::Control;
 use laxity_sim::cpu::{Task, Workload};
 use laxity_sim::cpus::{
@@ -17,12 +18,11 @@ use laxity_sim::cpus::{
 
 use super::files::Files;
 use super::schedule::Schedule;
-use super::{analysis, check};
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
-use crate::simulate::{chosen, duration, seeds, write_page};
-use crate::{interrupt, memory, output, warning};
+use crate::simulate::{chosen, duration, seeds};
+use crate::{interrupt, memory, output, page, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(10_000);
@@ -91,7 +91,7 @@ fn of_scenario(scenario: &CpuScenario, error: &CpuSimulationError) -> Failure {
 
 fn warn(scenario: &CpuScenario, tasks: &[Task], policies: &[String]) {
     for policy in policies {
-        let check = analysis::check(scenario, tasks, policy);
+        let check = cpu::verdict(scenario, tasks, policy);
         for request in check.requests.iter().filter(|r| !r.admitted) {
             warning::say(format_args!(
                 "warning: {policy} refuses the reservation of {}; `laxity check` shows what \
@@ -167,7 +167,7 @@ fn exit_code(
     let broken = runs.iter().any(|run| {
         let results = run.result(scenario, tasks).tasks;
         let late = results.values().any(|t| t.kind == TaskKind::Hard && t.missed > 0);
-        late && analysis::check(scenario, tasks, &run.policy).promised
+        late && cpu::verdict(scenario, tasks, &run.policy).promised
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
@@ -188,10 +188,10 @@ fn report(
     let Some(path) = &args.report else { return Ok(()) };
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
-    let meta = Meta { facts, ..check::meta(scenario) };
-    let check = analysis::check(scenario, tasks, &scenario.policy.use_);
+    let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
+    let check = cpu::verdict(scenario, tasks, &scenario.policy.use_);
     let page = cpu_simulation_page(outcome, details, Some(&check), &meta);
-    write_page(path, args.svg.as_deref(), &page)
+    page::write(path, args.svg.as_deref(), &page)
 }
 
 fn detail(tasks: &[Task], run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {

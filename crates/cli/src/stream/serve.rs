@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use laxity_analysis::stream;
 use laxity_live::control::{Control, statistics};
 use laxity_live::metrics::Metrics;
 use laxity_live::plan::{Plan, plan};
@@ -15,7 +16,7 @@ use crate::args::ServeArgs;
 use crate::confine::{Bpf, Capabilities, confine};
 use crate::failure::Failure;
 use crate::link::record::{Links, MediaServer};
-use crate::{files, interrupt, output, running, streams, warning};
+use crate::{files, interrupt, output, running, warning};
 
 /// How often it looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -128,7 +129,7 @@ fn in_file(scenario: &StreamScenario, what: &str) -> Failure {
 /// A server is not refused because its streams ask for more than the link has: tolerances say who
 /// loses then. But its owner should know.
 fn say_what_is_promised(scenario: &StreamScenario, policy: &str) {
-    let verdict = streams::analysis::check(scenario, policy);
+    let verdict = stream::verdict(scenario, policy);
     if !verdict.admitted {
         warning::say(format!(
             "the streams need {:.1}% of the link after all tolerated losses; windows will be \

@@ -1,6 +1,4 @@
 //! Stream scenarios on the command line.
 
-pub mod analysis;
-pub mod check;
 mod recorder;
 pub mod simulate;

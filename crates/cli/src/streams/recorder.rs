@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use laxity_core::{Bytes, Time};
-use laxity_scenario::csv::{Outcome, PacketRow, StreamPacketRow, StreamPacketWriter};
+use laxity_results::csv::{Outcome, PacketRow, StreamPacketRow, StreamPacketWriter};
 use laxity_scenario::streams::StreamScenario;
 use laxity_sim::streams::engine::{Loss, Sent};
 use laxity_sim::streams::{StreamObserver, StreamPacket};

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use laxity_analysis::stream;
 use laxity_core::Span;
 use laxity_report::{
     Meta, StreamClassDetail, StreamOutcome, StreamPolicyDetail, stream_simulation_page, text,
 };
-use laxity_scenario::result::StreamSimulationRuns;
+use laxity_results::StreamSimulationRuns;
 use laxity_scenario::streams::model::StreamSource;
 use laxity_scenario::streams::policies::POLICIES;
 use laxity_scenario::streams::{StreamScenario, model::StreamClass};
@@ -16,12 +17,11 @@ use laxity_sim::streams::simulate::result;
 use laxity_sim::streams::{StreamRun, StreamSimulationError, simulate, simulate_all, summary};
 
 use super::recorder::Recorder;
-use super::{analysis, check};
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
-use crate::simulate::{chosen, duration, refuse_cpu_options, seeds, write_page};
-use crate::{interrupt, output, warning};
+use crate::simulate::{chosen, duration, refuse_cpu_options, seeds};
+use crate::{interrupt, output, page, warning};
 
 /// Simulated unless told otherwise.
 const DURATION: Span = Span::from_millis(10_000);
@@ -101,7 +101,7 @@ fn warn(scenario: &StreamScenario) {
             names.join(", ")
         ));
     }
-    let check = analysis::check(scenario, &scenario.policy.use_);
+    let check = stream::verdict(scenario, &scenario.policy.use_);
     if !check.admitted {
         warning::say(format_args!(
             "warning: the streams need {:.1} % of the server, so some lose more than they \
@@ -144,7 +144,7 @@ fn exit_code(scenario: &StreamScenario, runs: &[StreamRun], control: &Control) -
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|run| {
-        let check = analysis::check(scenario, &run.policy);
+        let check = stream::verdict(scenario, &run.policy);
         let violated = run.classes.iter().any(|c| c.measures.tumbling > 0);
         check.promised && check.pausing.is_empty() && violated
     });
@@ -166,10 +166,10 @@ fn report(
     let Some(path) = &args.report else { return Ok(()) };
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
-    let meta = Meta { facts, ..check::meta(scenario) };
-    let check = analysis::check(scenario, &scenario.policy.use_);
+    let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
+    let check = stream::verdict(scenario, &scenario.policy.use_);
     let page = stream_simulation_page(outcome, &details(scenario, runs), Some(&check), &meta);
-    write_page(path, args.svg.as_deref(), &page)
+    page::write(path, args.svg.as_deref(), &page)
 }
 
 fn details(scenario: &StreamScenario, runs: &[StreamRun]) -> Vec<StreamPolicyDetail> {

@@ -9,6 +9,7 @@ mod approximations;
 mod demand;
 mod tspec;
 
+use laxity_analysis::points::polyline;
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_curve::{
     Blocking, Bucket, CurveError, Envelope, FlowSpec, LinkSpec, Residual, TwoSegment,
@@ -18,7 +19,6 @@ use laxity_report::Figure;
 use laxity_report::curves::Curve;
 use laxity_report::plot::{Dash, Hue, Ink, Point, Unit};
 
-use crate::polyline::polyline;
 use crate::{ExperimentError, low_delay};
 
 /// Every figure as file name and SVG text.

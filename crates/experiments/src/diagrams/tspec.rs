@@ -1,5 +1,6 @@
 //! Figure 6: the envelope of a TSpec.
 
+use laxity_analysis::points::{bytes, float, polyline};
 use laxity_core::{Bytes, Rate};
 use laxity_curve::Envelope;
 use laxity_report::Figure;
@@ -7,7 +8,6 @@ use laxity_report::curves::{Annotation, Curve, LinePlot};
 
 use super::{MS, captioned, ghost, time, work};
 use crate::ExperimentError;
-use crate::polyline::{bytes, float, polyline};
 
 /// The flow ftp of the paper's Table 3.
 const M: u64 = 1536;

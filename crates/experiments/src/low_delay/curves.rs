@@ -1,5 +1,6 @@
 //! Figure 8: the effective residual capacity and the lines below it.
 
+use laxity_analysis::points::{bytes, float, polyline};
 use laxity_core::{Rate, Span};
 use laxity_curve::{
     Curve, CurveError, Rational, Residual, ShiftedLine, TwoSegment, fit_shifted_line,
@@ -10,7 +11,6 @@ use laxity_report::{Figure, ResidualPlot};
 use laxity_scenario::model::Scenario;
 
 use super::COLUMNS;
-use crate::polyline::{bytes, float, polyline};
 use crate::{ExperimentError, Measured};
 
 /// Right ends of the panels, in ns: the figure's own scale, and the part where E has its flats.

@@ -5,7 +5,7 @@ use crate::distribution::{ccdf, legend_of, quantile};
 use crate::figure::Figure;
 use crate::number::{count, span};
 use crate::plot::{Axis, Ink, Mark, Plot, Unit};
-use laxity_scenario::result::CpuTaskResult;
+use laxity_results::CpuTaskResult;
 
 /// Panels beyond this are left out, and the caption says so.
 const MOST_PANELS: usize = 12;

@@ -1,7 +1,7 @@
 //! Results of one seed or several, and what plots need beside them.
 
 use crate::detail;
-use laxity_scenario::result::{CpuSimulationResult, CpuSimulationRuns, CpuTaskResult, Spread};
+use laxity_results::{CpuSimulationResult, CpuSimulationRuns, CpuTaskResult, Spread};
 
 /// A task on a CPU without interruption, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::number::{count, span};
 use crate::page::{Block, Kind, Meta, Mood, Page, Section};
 use crate::simulation::footer;
 use crate::streams::tables::percent;
-use laxity_scenario::result::{CpuCheckResult, TaskKind};
+use laxity_results::{CpuCheckResult, TaskKind};
 
 /// The page of a simulated run.
 pub fn cpu_simulation_page(

@@ -4,7 +4,7 @@ use super::outcome::{CpuOutcome, is_due};
 use crate::number::{Delays, count, fixed};
 use crate::streams::tables::{delay, percent};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{CpuTaskResult, TaskKind};
+use laxity_results::{CpuTaskResult, TaskKind};
 
 type Of = fn(&CpuTaskResult) -> Option<f64>;
 

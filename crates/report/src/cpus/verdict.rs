@@ -4,7 +4,7 @@ use crate::number::{fixed, span};
 use crate::page::Mood;
 use crate::streams::tables::percent;
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{CpuCheckResult, CpuRequest, TaskKind};
+use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
 
 /// The verdict in plain words: (how it is meant, its word, the sentence).
 pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {

@@ -5,7 +5,7 @@ use super::tables::percent;
 use crate::figure::Figure;
 use crate::number::count;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Plot, Unit};
-use laxity_scenario::result::StreamClassResult;
+use laxity_results::StreamClassResult;
 
 /// One bar: how long, and what is written on it.
 struct Bar {

@@ -1,8 +1,6 @@
 //! Results of one seed or several, and what plots need beside them.
 
-use laxity_scenario::result::{
-    Spread, StreamClassResult, StreamSimulationResult, StreamSimulationRuns,
-};
+use laxity_results::{Spread, StreamClassResult, StreamSimulationResult, StreamSimulationRuns};
 
 /// One class under one policy, for plots.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use crate::number::{count, fixed, span};
 use crate::page::{Block, Kind, Meta, Mood, Page, Section};
 use crate::simulation::footer;
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::StreamCheckResult;
+use laxity_results::StreamCheckResult;
 
 /// The page of a simulated or live run.
 pub fn stream_simulation_page(

@@ -3,7 +3,7 @@
 use super::outcome::{StreamOutcome, slots, tolerance};
 use crate::number::{Delays, count, fixed, span};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::{Spread, StreamClassResult};
+use laxity_results::{Spread, StreamClassResult};
 
 /// Every table of a run, the most telling first; those that say nothing are left out.
 pub fn stream_tables(outcome: StreamOutcome<'_>) -> Vec<Table> {

@@ -3,7 +3,7 @@
 use crate::number::{count, fixed, span};
 use crate::page::Mood;
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_scenario::result::StreamCheckResult;
+use laxity_results::StreamCheckResult;
 
 /// The verdict in plain words: (how it is meant, its word, the sentence).
 pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String) {

@@ -1,7 +1,7 @@
 //! Made-up results of CPUs.
 
 use laxity_report::{CpuJob, CpuPolicyDetail, CpuSlice, CpuTaskDetail};
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 const MS: u64 = 1_000_000;
 

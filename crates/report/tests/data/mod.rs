@@ -6,7 +6,7 @@ pub mod streams;
 
 use laxity_core::Histogram;
 use laxity_report::{FlowDetail, Kind, Meta, PolicyDetail, ResidualPlot};
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 pub const POLICIES: [&str; 4] = ["background", "shifted-line", "two-segment", "exact"];
 

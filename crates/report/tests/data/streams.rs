@@ -1,7 +1,7 @@
 //! Made-up results of a media server.
 
 use laxity_report::{StreamClassDetail, StreamPolicyDetail};
-use laxity_scenario::result::*;
+use laxity_results::*;
 
 /// Name, tolerance, gap in ms, streams.
 const CLASSES: [(&str, &str, Option<u64>, u64); 4] = [

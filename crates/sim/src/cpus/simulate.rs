@@ -7,8 +7,8 @@ use laxity_core::{Histogram, Span, Time};
 use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Policy, Service, TaskId};
+use laxity_results::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
 use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::result::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
 
 use crate::cpu::{
     self, Ending, EngineError, Machine, Measure, Observer, Task, TaskMeasure, Workload,

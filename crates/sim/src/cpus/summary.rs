@@ -1,9 +1,7 @@
 //! Several seeds of a CPU scenario in one summary.
 
 use indexmap::IndexMap;
-use laxity_scenario::result::{
-    CpuPolicySummary, CpuSimulationResult, CpuTaskResult, CpuTaskSummary,
-};
+use laxity_results::{CpuPolicySummary, CpuSimulationResult, CpuTaskResult, CpuTaskSummary};
 
 use crate::summary::spread;
 

@@ -6,9 +6,9 @@ use laxity_core::FlowId;
 use laxity_link::classify::{Classifier, Key};
 use laxity_scenario::model::{Match, Prefix};
 use laxity_scenario::names;
+use laxity_traffic::classify::rule;
 
 use super::sample::Sample;
-use crate::replay::rule;
 
 /// What tells flows apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What is kept of a run, by class.
 
 use laxity_core::Histogram;
-use laxity_scenario::result::StreamClassResult;
+use laxity_results::StreamClassResult;
 use laxity_scenario::streams::model::{StreamClass, StreamScenario};
 use laxity_stream::{Ledger, Measures, StreamId};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use laxity_core::{Span, Time};
-use laxity_scenario::result::{StreamPolicyResult, StreamSimulationResult};
+use laxity_results::{StreamPolicyResult, StreamSimulationResult};
 use laxity_scenario::streams::model::{StreamClass, StreamScenario};
 use laxity_stream::structure::{Structure, Unsupported};
 use laxity_stream::{JoinError, Ledger, Scheduler};

@@ -1,7 +1,7 @@
 //! Several seeds of a stream scenario in one summary.
 
 use indexmap::IndexMap;
-use laxity_scenario::result::{
+use laxity_results::{
     StreamClassResult, StreamClassSummary, StreamPolicySummary, StreamSimulationResult,
 };
 

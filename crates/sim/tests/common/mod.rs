@@ -8,7 +8,8 @@ use laxity_core::{FlowId, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Control, Observer, PolicyRun, Traffic, simulate};
+use laxity_sim::{Control, Observer, PolicyRun, Traffic, simulate};
+use laxity_traffic::Arrival;
 
 /// Everything that happened, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

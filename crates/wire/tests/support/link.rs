@@ -1,8 +1,8 @@
 //! A link between the interfaces of the network, started, waited for and stopped.
 
 use laxity_scenario::model::Scenario;
-use laxity_sim::Arrival;
 use laxity_trace::LinkType;
+use laxity_traffic::Arrival;
 use laxity_wire::bridge::{Attached, Ended, Io, Running, Schedule};
 use laxity_wire::counts::Counts;
 use laxity_wire::lock::Lock;

@@ -12,8 +12,8 @@ pub mod made_up;
 pub mod scenarios;
 pub mod traffic;
 
-use laxity_sim::Arrival;
 use laxity_trace::SimPacket;
+use laxity_traffic::Arrival;
 use laxity_wire::pool::{Pool, Slot};
 use rustix::thread::{
     CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_getaffinity, sched_setaffinity,

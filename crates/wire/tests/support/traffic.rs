@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use laxity_core::{FlowId, Histogram, Span, Time};
 use laxity_scenario::model::Scenario;
-use laxity_sim::{Arrival, Traffic};
+use laxity_sim::Traffic;
 use laxity_trace::SIM_PORT_BASE;
+use laxity_traffic::Arrival;
 use laxity_wire::port;
 
 use super::{LINK, Network, RECEIVER, SENDER, enter, eventually, own_processor, until};

@@ -1,13 +1,26 @@
-//! From a stream scenario to a verdict.
+//! Media servers: the admission test of their streams, and suggestions.
 
 use laxity_core::Span;
-use laxity_scenario::result::{StreamCheckResult, StreamClassCheck};
+use laxity_results::{StreamCheckResult, StreamClassCheck};
 use laxity_scenario::streams::StreamScenario;
 use laxity_scenario::streams::model::{StreamClass, StreamSource};
 use laxity_stream::admission::{Demand, Phases, Utilisation, admit, suggest};
 
+use crate::AnalysisError;
+
 /// The admission test of a scenario under a policy, with suggestions.
-pub fn check(scenario: &StreamScenario, policy: &str) -> StreamCheckResult {
+///
+/// # Errors
+/// None so far; see [`verdict`].
+pub fn analyse(
+    scenario: &StreamScenario,
+    policy: &str,
+) -> Result<StreamCheckResult, AnalysisError> {
+    Ok(verdict(scenario, policy))
+}
+
+/// The same: a stream scenario that was read can be judged.
+pub fn verdict(scenario: &StreamScenario, policy: &str) -> StreamCheckResult {
     let demands: Vec<Demand> = scenario.streams.iter().map(|c| demand(scenario, c)).collect();
     let utilisation = Utilisation::of(&demands);
     let obstacles: Vec<String> = match scenario.policy.options(policy) {
@@ -80,3 +93,6 @@ fn may_pause(class: &StreamClass) -> bool {
         _ => true,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,10 @@
-//! Exact curves as points to draw: ns and bytes.
+//! Exact curves as points to draw.
 
 use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::{Curve, Rational};
-use laxity_report::plot::Point;
+
+/// Time in ns and bytes.
+pub type Point = (f64, f64);
 
 /// For what is printed only; everything that is decided is decided in fractions.
 pub fn float(x: Rational) -> f64 {

@@ -1,11 +1,24 @@
-//! A run of the link beside the simulator, fed with the arrivals of that run.
+//! A run of a live link beside a simulation of the arrivals of that run.
 
 use laxity_core::Time;
 use laxity_scenario::model::Scenario;
-use laxity_sim::simulate::Unobserved;
-use laxity_sim::{Arrival, Control, SimulationError, Traffic, simulate};
+use laxity_traffic::Arrival;
 
-use crate::counts::Counts;
+use crate::simulate::Unobserved;
+use crate::{Control, SimulationError, Traffic, simulate};
+
+/// What a live link counted of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Live {
+    /// Frames sent, demoted ones included.
+    pub sent: u64,
+    /// Mean delay in ns of those that were not demoted; `None` where none was sent.
+    pub mean: Option<f64>,
+    /// Their longest delay in ns.
+    pub longest: Option<u64>,
+    /// Late frames.
+    pub late: u64,
+}
 
 /// One class, as it was and as it is simulated.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +43,8 @@ impl Row {
     }
 }
 
-/// Simulates the recorded arrivals under the same scenario and policy and holds the link's counts
-/// against the outcome. The record must be that of the whole run.
+/// Simulates the recorded arrivals under the same scenario and policy and holds what the link counted
+/// of each class against the outcome. The record must be that of the whole run.
 ///
 /// # Errors
 /// The policy cannot be built.
@@ -39,7 +52,7 @@ pub fn compare(
     scenario: &Scenario,
     policy: &str,
     mut arrivals: Vec<Arrival>,
-    counts: &Counts,
+    live: &[Live],
 ) -> Result<Vec<Row>, SimulationError> {
     arrivals.sort_by_key(|a| a.time);
     let first = arrivals.first().map_or(0, |a| a.time.0);
@@ -48,14 +61,14 @@ pub fn compare(
     }
     let traffic = Traffic::Recorded(arrivals.into());
     let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())?;
-    let both = counts.classes.iter().zip(&run.measure.flows);
+    let both = live.iter().zip(&run.measure.flows);
     let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| {
-        let sent = (live.sent(), simulated.delay.count() + simulated.demoted());
+        let sent = (live.sent, simulated.delay.count() + simulated.demoted());
         Row {
             name: name.to_owned(),
             sent,
-            mean: (live.delay.mean(), simulated.delay.mean()),
-            longest: (live.delay.max(), simulated.delay.max()),
+            mean: (live.mean, simulated.delay.mean()),
+            longest: (live.longest, simulated.delay.max()),
             late: (live.late, simulated.missed),
         }
     });

@@ -1,6 +1,6 @@
-//! The JSON of results: the examples under `tests/results` read, and write back to the same JSON.
+//! The JSON of results: the examples under `tests/examples` read, and write back to the same JSON.
 
-use laxity_scenario::result::*;
+use laxity_results::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn round_trip<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(tex
 
 fn example(name: &str) -> String {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(root.join("tests/results").join(name)).unwrap()
+    std::fs::read_to_string(root.join("tests/examples").join(name)).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use laxity_core::{Bytes, Time};
-//! use laxity_scenario::csv::{Outcome, PacketRow, PacketWriter};
+//! use laxity_results::csv::{Outcome, PacketRow, PacketWriter};
 //!
 //! let mut writer = PacketWriter::new(Vec::new())?;
 //! writer.write(&PacketRow {
@@ -22,15 +22,15 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod cpus;
-mod streams;
+mod cpu;
+mod stream;
 
 use std::io::{self, Write};
 
 use laxity_core::{Bytes, Time};
 
-pub use cpus::{JOB_HEADER, JobOutcome, JobRow, JobWriter, SLICE_HEADER, SliceRow, SliceWriter};
-pub use streams::{STREAM_COLUMNS, StreamPacketRow, StreamPacketWriter};
+pub use cpu::{JOB_HEADER, JobOutcome, JobRow, JobWriter, SLICE_HEADER, SliceRow, SliceWriter};
+pub use stream::{STREAM_COLUMNS, StreamPacketRow, StreamPacketWriter};
 
 /// The first line.
 pub const HEADER: &str =

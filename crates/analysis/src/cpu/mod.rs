@@ -1,0 +1,101 @@
+//! CPUs: the policy itself is asked for everything that tasks ask for, in order of time, and
+//! nothing runs.
+
+mod obstacles;
+mod replay;
+
+use laxity_core::{Span, Time};
+use laxity_cpu::clusters;
+use laxity_cpu::registry::{self, Options};
+use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
+use laxity_results::CpuCheckResult;
+use laxity_scenario::cpus::CpuScenario;
+use laxity_sim::cpu::Task;
+use laxity_sim::cpus::{readings, tasks};
+
+use crate::AnalysisError;
+use obstacles::obstacles;
+use replay::{Replay, all_requests};
+
+/// What a policy does about reservations, as it shows when it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reserves {
+    /// It refuses hard ones that do not fit.
+    hard: bool,
+    /// And soft ones.
+    soft: bool,
+    /// Tasks of a group share one.
+    groups: bool,
+}
+
+impl Reserves {
+    fn of(policy: &str, options: &Options) -> Reserves {
+        // Two of this do not fit a CPU.
+        let most = Reservation::new(Span::from_millis(6), Span::from_millis(10));
+        let takes_two = |wanted: Attributes| {
+            let Ok(mut policy) = registry::build(policy, options) else { return true };
+            let mut join = |task| policy.join(Time::ZERO, TaskId(task), &wanted).is_ok();
+            join(0) && join(1)
+        };
+        let together = Attributes::hard(most).in_group(GroupId(0));
+        let hard = !takes_two(Attributes::hard(most));
+        let soft = !takes_two(Attributes::soft(most));
+        Reserves { hard, soft, groups: takes_two(together) }
+    }
+
+    fn any(self) -> bool {
+        self.hard || self.soft
+    }
+}
+
+/// The admission test of a scenario under a policy, with what would fit.
+///
+/// # Errors
+/// See [`AnalysisError`].
+pub fn analyse(scenario: &CpuScenario, policy: &str) -> Result<CpuCheckResult, AnalysisError> {
+    Ok(verdict(scenario, &tasks(scenario)?, policy))
+}
+
+/// The same, of tasks that were read: those of the scenario and of the files that it names.
+pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheckResult {
+    let options = &scenario.policy.options;
+    let reserves = Reserves::of(policy, options);
+    let counts = reserves.any();
+    let mut replay = Replay::new(scenario, reserves);
+    let requests = match build(scenario, policy) {
+        Some(mut policy) if counts => replay.play(tasks, &mut *policy),
+        _ => all_requests(tasks),
+    };
+    let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
+    let admitted = requests.iter().all(|r| r.admitted) && replay.refused.is_empty();
+    obstacles.append(&mut replay.refused);
+    let cpus = f64::from(scenario.cpu.cpus);
+    let demand = (replay.peak.need / cpus).min(1.0);
+    CpuCheckResult {
+        policy: policy.to_owned(),
+        options: readings(options, policy),
+        cpus: scenario.cpu.cpus,
+        admitted,
+        promised: admitted && obstacles.is_empty(),
+        utilisation: replay.peak.utilisation / cpus,
+        demand,
+        best_effort: counts.then_some(1.0 - demand),
+        obstacles,
+        requests,
+    }
+}
+
+/// The policy as it runs on the CPUs of the scenario.
+fn build(scenario: &CpuScenario, policy: &str) -> Option<Box<dyn Policy + Send>> {
+    let options = &scenario.policy.options;
+    match scenario.cpu.layout().ok()? {
+        None => registry::build(policy, options).ok(),
+        Some(layout) => {
+            let built = clusters::build(policy, options, &layout, scenario.cpu.options()).ok()?;
+            Some(Box::new(built))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! Why a scenario cannot be analysed.
+
+use std::fmt;
+
+use laxity_curve::CurveError;
+use laxity_sim::cpus::RecordingError;
+
+/// Why a scenario cannot be analysed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// A curve leaves the range of exact numbers.
+    Curve(CurveError),
+    /// A file of tasks that the scenario names cannot be used.
+    Recording(RecordingError),
+}
+
+impl fmt::Display for AnalysisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnalysisError::Curve(error) => error.fmt(f),
+            AnalysisError::Recording(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AnalysisError {}
+
+impl From<CurveError> for AnalysisError {
+    fn from(error: CurveError) -> AnalysisError {
+        AnalysisError::Curve(error)
+    }
+}
+
+impl From<RecordingError> for AnalysisError {
+    fn from(error: RecordingError) -> AnalysisError {
+        AnalysisError::Recording(error)
+    }
+}

@@ -1,0 +1,67 @@
+//! What pages show of a scenario beside results, and how they are written.
+
+use std::path::Path;
+
+use laxity_analysis::link;
+use laxity_report::{Kind, Meta, Page, ResidualPlot};
+use laxity_scenario::Document;
+use laxity_scenario::model::Scenario;
+
+use crate::failure::Failure;
+use crate::{output, warning};
+
+/// The footer of a page about a scenario of any kind.
+pub fn meta(document: &Document) -> Meta {
+    match document {
+        Document::Link(scenario) => link_meta(scenario),
+        Document::Streams(scenario) => policy_meta(&scenario.policy.use_),
+        Document::Cpus(scenario) => policy_meta(&scenario.policy.use_),
+    }
+}
+
+/// The same, of a link.
+pub fn link_meta(scenario: &Scenario) -> Meta {
+    Meta {
+        link_rate: Some(scenario.link.rate.0),
+        max_packet: Some(scenario.link.max_packet.0),
+        deadlines: scenario.realtime.iter().map(|f| (f.name.clone(), f.deadline.0)).collect(),
+        ..policy_meta(&scenario.policy.use_)
+    }
+}
+
+/// The same, where nothing but the policy is shown.
+pub fn policy_meta(policy: &str) -> Meta {
+    Meta {
+        kind: Kind::Simulated,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: output::command_line(),
+        policy: Some(policy.to_owned()),
+        ..Meta::default()
+    }
+}
+
+/// The capacity that real-time flows leave, as far as there is any.
+pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
+    let curves = link::residual(scenario)?;
+    Some(ResidualPlot {
+        residual: curves.residual,
+        effective: curves.effective,
+        approximations: curves.approximations,
+        near_ns: None,
+        whole_ns: Some(curves.end_ns),
+    })
+}
+
+/// Writes a page, and its plots where they are wanted.
+pub fn write(path: &Path, svg: Option<&Path>, page: &Page) -> Result<(), Failure> {
+    output::file(path, &page.html())?;
+    if let Some(directory) = svg {
+        std::fs::create_dir_all(directory)
+            .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
+        for (name, svg) in page.svgs() {
+            output::file(&directory.join(name), &svg)?;
+        }
+    }
+    warning::say(format_args!("the page is {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Results of link scenarios.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::Spread;
+
+/// `laxity simulate --json` of a link for one seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulationResult {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Seed of the generators; absent when a trace was replayed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<u64>,
+    /// Simulated time.
+    pub duration_ns: u64,
+    /// By policy, in the order in which they were asked for.
+    pub policies: IndexMap<String, PolicyResult>,
+}
+
+/// What one policy did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicyResult {
+    /// Busy time of the link over simulated time.
+    pub utilisation: f64,
+    /// Mean delay over all best-effort packets sent; absent when none was.
+    pub best_effort_mean_ms: Option<f64>,
+    /// Real-time packets that ended after their deadline.
+    pub realtime_missed: u64,
+    /// By flow name, real-time first.
+    pub flows: IndexMap<String, FlowResult>,
+}
+
+/// What one flow saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Real-time or best effort.
+    pub kind: FlowKind,
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Bytes that arrived, wire overhead not counted.
+    pub bytes: u64,
+    /// Mean delay from arrival to the end of transmission, over packets sent.
+    pub mean_ms: Option<f64>,
+    /// Median delay.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile of delay.
+    pub p99_ms: Option<f64>,
+    /// Largest delay.
+    pub max_ms: Option<f64>,
+    /// The flow's deadline, for real-time flows.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline_ms: Option<f64>,
+    /// Largest lateness after the deadline; negative is the least margin left. Real-time only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_lateness_ms: Option<f64>,
+    /// Packets that ended after their deadline.
+    pub missed: u64,
+    /// Packets not sent.
+    pub dropped: u64,
+    /// Packets sent as best effort because they exceeded the envelope.
+    pub demoted: u64,
+    /// Mean delay of those, which the delays above leave out; left out when there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demoted_mean_ms: Option<f64>,
+    /// Largest delay of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demoted_max_ms: Option<f64>,
+    /// Why packets were not sent, by reason.
+    pub drop_reasons: IndexMap<String, u64>,
+}
+
+/// Real-time or best effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowKind {
+    /// Has a deadline.
+    Realtime,
+    /// Has none.
+    BestEffort,
+}
+
+/// `laxity simulate --json` of a link for several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulationRuns {
+    /// One result a seed, in rising order of seed.
+    pub runs: Vec<SimulationResult>,
+    /// By policy and flow: mean over seeds and its spread.
+    pub summary: IndexMap<String, PolicySummary>,
+}
+
+/// One policy over several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolicySummary {
+    /// Over seeds, of the mean over packets.
+    pub best_effort_mean_ms: Option<Spread>,
+    /// Summed over seeds.
+    pub realtime_missed: u64,
+    /// By flow name.
+    pub flows: IndexMap<String, FlowSummary>,
+}
+
+/// One flow over several seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// Of the mean delay.
+    pub mean_ms: Option<Spread>,
+    /// Of the largest delay.
+    pub max_ms: Option<Spread>,
+}
+
+/// `laxity check --json` of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Whether every real-time deadline is kept under any conforming traffic.
+    pub admitted: bool,
+    /// Long-term real-time rate over link rate.
+    pub utilisation: f64,
+    /// Length of the interval in which least capacity is left (or most is missing).
+    pub binding_interval_ns: Option<u64>,
+    /// What is left there; negative when refused. Rounded down.
+    pub slack_bytes: Option<i64>,
+    /// By flow name.
+    pub flows: IndexMap<String, FlowCheck>,
+    /// Corners of the effective residual capacity: time, bytes, slope in B/s from there on.
+    pub residual: Vec<(u64, f64, f64)>,
+    /// Best effort that waits while real time is silent, under `slack` with `always-check`; left
+    /// out where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
+}
+
+/// Which best-effort packets wait while real time is silent, and for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Silence {
+    /// Packets of up to so many bytes on the wire go whenever nothing waits.
+    pub at_once_bytes: u64,
+    /// Larger ones just after real-time packets, or when all flows have been silent for so long;
+    /// null for never.
+    pub release_idle_ns: Option<u64>,
+}
+
+/// One flow in a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowCheck {
+    /// What the flow asks within the binding interval, rounded up.
+    pub demand_bytes: u64,
+    /// Smallest deadline that would be admitted, all else unchanged; null when none is.
+    pub min_deadline_ns: Option<u64>,
+    /// Largest long-term rate that would be admitted, as a quantity; null when none is.
+    pub max_rate: Option<String>,
+    /// Largest burst that would be admitted, as a quantity; null when none is.
+    pub max_burst: Option<String>,
+    /// `max_rate` is the flow's peak: a rate beyond it means nothing, so none was tried. Left out
+    /// when false, as are the next two.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rate_is_peak: bool,
+    /// `max_burst` is the largest that a scenario can say, so none beyond it was tried.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub burst_is_limit: bool,
+    /// The flow could go further than the three say: upper bounds stand for steps of periodic
+    /// flows that are too many to follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+}
