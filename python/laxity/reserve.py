@@ -9,7 +9,7 @@
         print(why, why.code, why.fits)
 
 Each call makes a connection of its own, so calls may be made by any thread and by children. What goes
-over the socket is described in docs/cpu-programs.md. Only the standard library is used.
+over the socket is described in docs/how-to/cpu-programs.md. Only the standard library is used.
 """
 
 import json

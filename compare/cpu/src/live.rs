@@ -154,7 +154,7 @@ fn others() -> Vec<Twin> {
 pub fn sheet(all: &All, kernel: &str, date: &str) -> String {
     let mut text = format!(
         "# Measured on live CPUs by `make compare-cpu`, which writes this file: guest time of a virtual\n\
-         # machine with one processor. `scheduler` is as in docs/cpu-compare.md.\n\n\
+         # machine with one processor. `scheduler` is as in docs/results/cpu-compare.md.\n\n\
          kernel = \"{kernel}\"\nmeasured = \"{date}\"\n\nrows = [\n"
     );
     for twin in table_1().into_iter().chain(film()).chain(responses()).chain(others()) {

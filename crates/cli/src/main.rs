@@ -19,6 +19,8 @@ mod output;
 mod page;
 mod progress;
 mod recorder;
+#[cfg(test)]
+mod reference_tests;
 mod reproduce;
 mod running;
 mod simulate;

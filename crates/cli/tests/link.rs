@@ -263,8 +263,8 @@ mod live {
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 
-    /// What docs/router.md, docs/robot.md and docs/studio.md promise: every packet of every
-    /// real-time flow arrives in time, beside a connection that has always something to send.
+    /// The promise of router.md, robot.md and studio.md of docs/how-to: every packet of every real-time
+    /// flow arrives in time, beside a connection that always has something to send.
     ///
     /// Fails when best effort goes first whatever is due, tried with `lx_serves_best_effort` always 1:
     /// of 143 voice packets of the router none arrives in the time of the test.

@@ -109,7 +109,7 @@ fn nothing_is_left_for_later() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-// Fails when a merge was left half done: one once was, in docs/cpu-live.md.
+// Fails when a merge was left half done: one once was, in docs/how-to/cpu-live.md.
 #[test]
 fn no_merge_is_left_half_done() {
     let marks = ["<<<<<<\u{3c} ", "||||||\u{7c} ", ">>>>>>\u{3e} "];

@@ -32,16 +32,16 @@ fn a_quick_reproduction_gives_the_same_bytes() {
     let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
     assert_same(&root().join("crates/experiments/tests/golden/dwcs-quick.json"), &text);
 
-    let page = std::fs::read_to_string(root().join("docs/dwcs.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/explanation/dwcs.md")).unwrap();
     let mut shown = 0;
     for (_, figure) in &outcome.figures {
         let name = figure.file_name();
-        if page.contains(&format!("(dwcs/{name})")) {
-            assert_same(&root().join("docs/dwcs").join(&name), &figure.svg());
+        if page.contains(&format!("(../figures/{name})")) {
+            assert_same(&root().join("docs/figures").join(&name), &figure.svg());
             shown += 1;
         }
     }
-    let images = page.matches("](dwcs/").count();
+    let images = page.matches("](../figures/").count();
     assert!(shown == images && shown >= 5, "{shown} of {images} images are drawn here");
 
     // Progress reaches its end.
@@ -54,8 +54,8 @@ fn counts(variant: Variant, streams: usize) -> Counts {
     play(&setting, &Control::default()).unwrap().total()
 }
 
-/// What stands in docs/dwcs.md of 5 million packets. Fails when a rule or an order changes: tried
-/// with late packets dropped in `PAPER`.
+/// The counts of docs/explanation/dwcs.md over 5 million packets. Fails when a rule or an order changes:
+/// tried with late packets dropped in `PAPER`.
 #[test]
 fn the_paper_s_length() {
     let printed = counts(PAPER, 504);

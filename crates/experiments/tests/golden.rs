@@ -57,8 +57,9 @@ fn the_documentation_shows_what_the_code_draws() {
     for (name, svg) in &figures {
         assert_same(&folder.join(name), svg);
     }
-    let page = std::fs::read_to_string(root().join("docs/low-delay.md")).unwrap();
+    let place = "docs/explanation/low-delay.md";
+    let page = std::fs::read_to_string(root().join(place)).unwrap();
     for (name, _) in &figures {
-        assert!(page.contains(&format!("(figures/{name})")), "docs/low-delay.md lacks {name}");
+        assert!(page.contains(&format!("(../figures/{name})")), "{place} lacks {name}");
     }
 }

@@ -1,4 +1,4 @@
-//! What goes over the socket: a line of JSON each way. `docs/cpu-programs.md` describes it.
+//! What goes over the socket: a line of JSON each way. `docs/how-to/cpu-programs.md` describes it.
 //!
 //! Times are whole nanoseconds. Servers refuse keys that they do not know, so that nothing is
 //! misspelt in silence; clients ignore them, so that answers can grow.

@@ -230,7 +230,11 @@ fn policy_name(names: &Names, definitions: &mut Map<String, Value>) -> Value {
 
 /// The reference of all keys as Markdown.
 pub fn reference() -> String {
-    let mut out = String::from("# Scenario reference\n");
+    let mut out = String::from(
+        "# Scenario reference\n\nEvery key of a scenario file. The table of keys in `crates/scenario` \
+         writes this page and the [JSON schema](../../schema/scenario.schema.json): \
+         `LAXITY_BLESS=1 cargo test -p laxity-scenario --test schema`.\n",
+    );
     let quantities = [Dimension::Rate, Dimension::Size, Dimension::Time];
     let usage: Vec<&str> = quantities.iter().map(|d| d.usage()).collect();
     let _ =
@@ -297,7 +301,7 @@ fn rows(table: &Table, out: &mut String) {
             Need::Default(default) => default,
         };
         let cell = |text: &str| text.replace('|', "\\|");
-        let value = format!("{}, like `{}`", key.kind.noun(), key.example);
+        let value = format!("{}, like `{}`", value(&key.kind), key.example);
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {} |",
@@ -306,5 +310,20 @@ fn rows(table: &Table, out: &mut String) {
             cell(default),
             cell(key.doc)
         );
+    }
+}
+
+/// The values that a key takes, with their range or names.
+fn value(kind: &Kind) -> String {
+    match kind {
+        Kind::Policy(names) => format!("a policy: {}", crate::keys::list(names.list)),
+        Kind::Whole(least, most) => format!("{} from {least} to {most}", kind.noun()),
+        Kind::WholeOr(least, most, names) => {
+            format!("a whole number from {least} to {most}, or {}", crate::keys::strings(names))
+        }
+        Kind::Nice => "a nice value from -20 to 19".into(),
+        Kind::Weight => "a positive number with at most six decimals".into(),
+        Kind::Tables(_) => "a list of tables".into(),
+        _ => kind.noun(),
     }
 }

@@ -1,7 +1,7 @@
-//! The committed JSON schema is the one that the table of keys gives, and it agrees with the
-//! reader on what is a scenario.
+//! The committed JSON schema and reference page are those that the table of keys gives, and the schema
+//! agrees with the reader on what is a scenario.
 //!
-//! Set `LAXITY_BLESS=1` to write it.
+//! Set `LAXITY_BLESS=1` to write them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,19 +22,28 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-// Fails when a key is added or changed and the schema for editors is not.
-#[test]
-fn the_committed_schema_is_up_to_date() {
-    let path = root().join("schema/scenario.schema.json");
-    let text = schema::schema_text();
+fn assert_committed(path: &str, text: &str) {
+    let path = root().join(path);
     if std::env::var_os("LAXITY_BLESS").is_some() {
-        std::fs::write(&path, &text).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
     assert!(
         std::fs::read_to_string(&path).unwrap_or_default() == text,
         "run the tests of laxity-scenario with LAXITY_BLESS=1 to write {}",
         path.display()
     );
+}
+
+// Fails when a key is added or changed and the schema for editors is not.
+#[test]
+fn the_committed_schema_is_up_to_date() {
+    assert_committed("schema/scenario.schema.json", &schema::schema_text());
+}
+
+// Fails when a key is added or changed and the reference page is not.
+#[test]
+fn the_committed_reference_is_up_to_date() {
+    assert_committed("docs/reference/scenario.md", &schema::reference());
 }
 
 fn json(value: &DeValue<'_>) -> Value {

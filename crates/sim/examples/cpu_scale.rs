@@ -1,4 +1,4 @@
-//! How responsiveness and overhead change from 1 to 128 CPUs: the tables of `docs/cpu-scale.md`.
+//! How responsiveness and overhead change from 1 to 128 CPUs: the tables of `docs/results/cpu-scale.md`.
 //!
 //! `cargo run --release -p laxity-sim --example cpu_scale`
 //!

@@ -2,11 +2,11 @@
 
 pub mod args;
 mod backend;
-mod metrics;
+pub mod metrics;
 mod program;
 mod record;
 mod serve;
-mod status;
+pub mod status;
 pub mod top;
 
 use std::os::unix::fs::MetadataExt as _;

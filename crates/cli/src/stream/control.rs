@@ -23,7 +23,7 @@ pub fn run(args: &ControlArgs) -> Result<ExitCode, Failure> {
     })?;
     Request::deserialize(&request).map_err(|e| {
         Failure::input(format!(
-            "the request: {e}; `laxity stream control --help` shows some, docs/running.md all"
+            "the request: {e}; `laxity stream control --help` shows some, docs/reference/running.md all"
         ))
     })?;
     let path = args.socket.display();

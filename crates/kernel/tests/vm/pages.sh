@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Runs in the virtual machine: what docs/router.md, robot.md and studio.md describe, on their
+# Runs in the virtual machine: what docs/how-to/router.md, robot.md and studio.md describe, on their
 # scenarios. Prints what there is to judge.
 set -eu
 # The link's own rate is all that there is to see here.
