@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ours_is_compared_with_the_first_rival_of_the_same_turns() {
+    fn ratios_are_relative_to_the_first_baseline_of_the_same_round() {
         let slow = |ns: u64| {
             move || {
                 move |count: u64| {

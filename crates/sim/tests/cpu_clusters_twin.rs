@@ -432,7 +432,7 @@ fn system(seed: u64) -> (Layout, Vec<Task>) {
 /// heaviest weight in what best effort divides, with slack advanced when one of several CPUs idles, with
 /// stolen work charged at home, with others' work before the cluster's own.
 #[test]
-fn clusters_do_what_the_rules_say() {
+fn clusters_agree_with_the_reference_model() {
     let options = Options { balance: Span::ZERO, ..Options::default() };
     let mut slices = 0;
     for seed in 0..1000 {

@@ -283,9 +283,9 @@ fn schedule(policy: &mut impl Policy, seed: u64) -> Recording {
 /// the release that follows one dated back, with slack for the first server alone, and with samples
 /// that begin at the wake-up alone.
 #[test]
-fn servers_do_what_the_rules_say() {
-    let equal = cbs::Options { least_best_effort: Share::ZERO, ..Default::default() };
-    let plain = bebs::Options { least_best_effort: Share::ZERO, ..Default::default() };
+fn servers_agree_with_the_reference_model() {
+    let equal = cbs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() };
+    let plain = bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() };
     let mut slices = 0;
     for seed in 0..1500 {
         let pairs: [(Style, Servers); 3] = [

@@ -151,7 +151,7 @@ fn every_policy_sees_the_same_arrivals() {
 /// packet is called late that was not: tried with a server that is free 1 us early, and with
 /// deadlines of late packets left where their misses moved them.
 #[test]
-fn one_packet_after_the_other() {
+fn a_link_sends_one_packet_at_a_time() {
     let scenario = scenario(MIXED);
     for policy in POLICIES {
         let (_, log) = log(&scenario, policy.name, 2, 1_000);
@@ -224,7 +224,7 @@ impl Twin {
 /// first due: tried with `drop_heads` that takes one packet too many, and with rivals that wait for
 /// packets to be within a gap of their deadline.
 #[test]
-fn fifo_and_edf_agree_with_their_twins() {
+fn fifo_and_edf_agree_with_their_reference_models() {
     let scenario = scenario(
         r#"
         [server]
@@ -334,7 +334,7 @@ fn a_waiting_server_wakes_for_arrivals() {
 /// a backlogged stream lacks a packet or its deadlines drift: tried with successors of dropped
 /// packets that come late.
 #[test]
-fn overload_is_conserved() {
+fn packets_are_conserved_in_overload() {
     for policy in ["dwcs", "edf"] {
         assert_eq!(totals(&paper(70), policy, 100), (100_001, 560 * 200 - 100_001), "{policy}");
     }
@@ -353,7 +353,7 @@ fn five_hundred_and_four_streams_keep_their_tolerances() {
 
 /// Fails when a structure's name leads to another, or one of them decides differently.
 #[test]
-fn structures_decide_alike() {
+fn all_structures_give_the_same_schedule() {
     let variants = [
         ("dwcs", ["list", "heaps", "wheel"]),
         ("dwcs-tolerance-first", ["list", "heaps", "buckets"]),
@@ -406,7 +406,7 @@ fn runs_in_parallel_are_those_run_alone() {
 /// Fails when sliding windows are said to be counted where their histories were not kept: tried
 /// with zero in their place.
 #[test]
-fn histories_are_kept_where_they_fit() {
+fn sliding_windows_are_counted_within_the_memory_limit() {
     let small = scenario(MIXED);
     let (run, _) = log(&small, "edf", 1, 200);
     let audio = &run.result(&small).classes["audio"];
@@ -422,7 +422,7 @@ fn histories_are_kept_where_they_fit() {
 
 /// Fails when a file without a gap is simulated as anything at all.
 #[test]
-fn what_cannot_be_simulated_is_named() {
+fn unsupported_scenarios_are_reported() {
     let live = scenario(
         "[server]\nservice = \"1 us\"\n[[stream]]\nname = \"a\"\ntolerance = \"1/2\"\n\
          gap = \"none\"\nsource = \"external\"\n",

@@ -133,7 +133,7 @@ proptest! {
     /// remainder, when a decision comes before the arrivals of its instant, or when a shaped
     /// packet is woken late.
     #[test]
-    fn engine_and_twin_agree(case in case()) {
+    fn engine_agrees_with_the_reference_model(case in case()) {
         let scenario = scenario(&case.toml());
         for (policy, first) in [("background", false), ("best-effort-first", true)] {
             let (run, log) = replay(&scenario, policy, case.packets.clone());

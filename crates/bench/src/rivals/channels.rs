@@ -290,7 +290,7 @@ mod tests {
     ///
     /// Fails when a rival is not bounded, or the semaphores' queues are one.
     #[test]
-    fn rivals_are_bounded_fifos() {
+    fn baselines_are_bounded_fifos() {
         behaves::<Ring>();
         behaves::<Rtrb>();
         behaves::<Crossbeam>();

@@ -6,7 +6,7 @@ use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{
     Attributes, GroupId, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId,
-    Value, needed,
+    Value, reserved_bandwidth,
 };
 use laxity_scenario::cpus::CpuScenario;
 use laxity_scenario::cpus::model::{TaskClass, TaskServer, Work};
@@ -210,8 +210,8 @@ impl Replay<'_> {
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
         // Which cluster has which the policy knows; each by itself needs no more than this.
         let need = match self.scenario.cpu.cpus {
-            1 => fraction(needed(&all)),
-            _ => all.iter().map(|r| fraction(needed(&[*r]))).sum(),
+            1 => fraction(reserved_bandwidth(&all)),
+            _ => all.iter().map(|r| fraction(reserved_bandwidth(&[*r]))).sum(),
         };
         self.peak.need = self.peak.need.max(need);
         self.peak.utilisation = self.peak.utilisation.max(all.iter().map(utilisation).sum());

@@ -356,7 +356,7 @@ mod tests {
     /// Fails when the short way differs from the policy `fifo` in any count: tried with `<=` for
     /// late, and without the looks at the end.
     #[test]
-    fn fifo_is_the_policy_fifo() {
+    fn the_fifo_baseline_matches_the_policy() {
         for variant in FIFOS {
             let Kind::Fifo(bursts) = variant.kind else { panic!("{}", variant.name) };
             for (n, packets) in [(80, 12_000), (560, 40_000)] {
@@ -399,7 +399,7 @@ mod tests {
 
     /// Fails when a variant names a policy that is not there; tried. The structures decide alike.
     #[test]
-    fn every_variant_plays() {
+    fn every_variant_runs() {
         let all = [variants::PAPER, variants::DEFAULT, variants::TOLERANCE_FIRST];
         let all = all.into_iter().chain([variants::ROLLING, variants::SETTLED]);
         let all = all.chain(FIFOS).chain(variants::RIVALS).chain(variants::PACED);

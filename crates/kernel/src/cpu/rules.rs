@@ -88,7 +88,7 @@ impl CpuRules {
                     image.u64(x);
                 });
                 image
-                    .u64(unlimited(limits.map(|l| l.longest)))
+                    .u64(unlimited(limits.map(|l| l.max_period)))
                     .u64(unlimited(limits.map(|l| l.ahead)))
                     .u64(QUANTUM.0)
                     .u64(lapse)
@@ -98,14 +98,14 @@ impl CpuRules {
             }
         };
         let Sizing::Adaptive(how) = &rules.sizing else { return Vec::new() };
-        let least = how.least.0.max(1);
+        let least = how.min_budget.0.max(1);
         image
-            .u64(how.first.0)
+            .u64(how.initial_average.0)
             .u64(least)
-            .u64(how.most.0.max(least))
+            .u64(how.max_budget.0.max(least))
             .u64(how.margin.into())
-            .u64(how.lazy.into())
-            .u64(unlimited(rules.longest))
+            .u64(how.hysteresis.into())
+            .u64(unlimited(rules.max_period))
             .u64(unlimited(rules.ahead))
             .u64(0)
             .u64(rules.lapse.0)
