@@ -1,4 +1,4 @@
-//! The engine for streams: against obviously right twins, and for what every policy must keep.
+//! The engine for streams: against obviously right reference models, and for what every policy must keep.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -171,15 +171,15 @@ fn a_link_sends_one_packet_at_a_time() {
     }
 }
 
-/// What a class of the twin sends and what it asks for.
-struct Twin {
+/// What a class of the reference model sends and what it asks for.
+struct Reference {
     arrivals: Vec<(u64, usize)>,
     gaps: Vec<u64>,
     service: u64,
     end: u64,
 }
 
-impl Twin {
+impl Reference {
     /// Plain queues searched from end to end; `key` orders (arrival, deadline, stream).
     fn play(&self, key: fn(u64, u64, usize) -> (u64, u64, usize)) -> Vec<(usize, u64, u64)> {
         let mut queues: Vec<VecDeque<u64>> = vec![VecDeque::new(); self.gaps.len()];
@@ -221,7 +221,7 @@ impl Twin {
 }
 
 /// Fails when the engine drops at the wrong instant, or serves another stream than first come or
-/// first due: tried with `drop_heads` that takes one packet too many, and with rivals that wait for
+/// first due: tried with `drop_heads` that takes one packet too many, and with baselines that wait for
 /// packets to be within a gap of their deadline.
 #[test]
 fn fifo_and_edf_agree_with_their_reference_models() {
@@ -254,14 +254,14 @@ fn fifo_and_edf_agree_with_their_reference_models() {
             let mut packets: Vec<StreamPacket> = log.sent.iter().map(|(p, _)| *p).collect();
             packets.extend(log.lost.iter().map(|(p, ..)| *p));
             packets.sort_by_key(|p| p.seq);
-            let twin = Twin {
+            let reference = Reference {
                 arrivals: packets.iter().map(|p| (p.arrival.0, p.stream as usize)).collect(),
                 gaps: [vec![1_000_000; 7], vec![1_500_000; 4]].concat(),
                 service: 130_000,
                 end: 200_000_000,
             };
-            // What waits at the end is in no log; the twin sends none of it either.
-            let want = twin.play(key);
+            // What waits at the end is in no log; the reference model sends none of it either.
+            let want = reference.play(key);
             let got: Vec<_> =
                 log.sent.iter().map(|(p, s)| (p.stream as usize, p.arrival.0, s.start.0)).collect();
             assert!(got.len() > 1_500 && !log.lost.is_empty());

@@ -288,7 +288,7 @@ mod tests {
 
     /// All that is compared does the same.
     ///
-    /// Fails when a rival is not bounded, or the semaphores' queues are one.
+    /// Fails when a baseline is not bounded, or the semaphores' queues are one.
     #[test]
     fn baselines_are_bounded_fifos() {
         behaves::<Ring>();

@@ -1,4 +1,4 @@
-//! The machine of servers against a slow twin that follows the rules as they are written: tables
+//! The machine of servers against a slow reference model that follows the rules as they are written: tables
 //! that are searched from end to end, times as signed numbers, no queues, no shortcuts.
 
 mod cpu_common;
@@ -46,16 +46,16 @@ struct Row {
 }
 
 /// For tasks that all join before any wakes, either all best effort or all with reservations.
-struct Twin {
+struct Reference {
     style: Style,
     rows: Vec<Row>,
     turns: u64,
     running: Option<usize>,
 }
 
-impl Twin {
-    fn new(style: Style) -> Twin {
-        Twin { style, rows: Vec::new(), turns: 0, running: None }
+impl Reference {
+    fn new(style: Style) -> Reference {
+        Reference { style, rows: Vec::new(), turns: 0, running: None }
     }
 
     fn turn(&mut self) -> u64 {
@@ -143,7 +143,7 @@ impl Twin {
     }
 }
 
-impl Policy for Twin {
+impl Policy for Reference {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         assert_eq!(task.index(), self.rows.len());
         self.rows.push(Row {
@@ -299,7 +299,7 @@ fn servers_agree_with_the_reference_model() {
                 continue;
             }
             let (fast, slow) =
-                (schedule(&mut servers, seed), schedule(&mut Twin::new(style), seed));
+                (schedule(&mut servers, seed), schedule(&mut Reference::new(style), seed));
             slices += fast.slices.len();
             assert!(fast == slow, "system {seed}: {:?}", system(seed));
         }

@@ -33,7 +33,8 @@ fn attributes(tolerance: &str, gap: u64) -> Attributes {
 /// Everything waits at time 0 with the arrivals given; which slots are served, one a unit of time.
 fn order<P: Precedence>(streams: &[(Attributes, &[u64])], decisions: u64) -> Vec<usize> {
     let options = Options { ahead: None, ..Options::default() };
-    let mut scheduler = Scheduler::<Rival<P>, Ledger>::with_meter(&options, Ledger::new()).unwrap();
+    let mut scheduler =
+        Scheduler::<Baseline<P>, Ledger>::with_meter(&options, Ledger::new()).unwrap();
     let mut queues = Fifos::default();
     for (attributes, arrivals) in streams {
         let id = scheduler.join(Time::ZERO, attributes).unwrap();
