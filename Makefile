@@ -26,7 +26,7 @@ chains: ## 100,000 random chains of changes on servers of CPUs, 400 of which are
 faults: ## puts old faults of the servers of CPUs back, to see that the search finds each
 	@scripts/faults.sh
 
-bench: ## the hot paths beside their rivals
+bench: ## the hot paths beside their baselines
 	@scripts/bench.sh
 
 compare-link: ## the live link beside the kernel's disciplines, in the virtual machine

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the hot paths beside their rivals. Arguments go to `laxity bench`.
+# Measures the hot paths beside their baselines. Arguments go to `laxity bench`.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"

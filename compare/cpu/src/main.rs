@@ -280,7 +280,7 @@ mod tests {
     /// was told does not; and when answers may take more than a tenth of what they take below
     /// `SCHED_FIFO`.
     #[test]
-    fn a_reserved_job_that_is_late_breaks_the_promise() {
+    fn a_late_reserved_job_fails_the_comparison() {
         let groups = plan::short();
         let of = |late| {
             let mut all = All::default();

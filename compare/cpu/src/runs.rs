@@ -208,7 +208,7 @@ mod tests {
 
     /// Fails when misses of several hard tasks are not taken together, or are taken of another's.
     #[test]
-    fn metrics_are_what_tests_printed() {
+    fn metrics_are_parsed_from_test_output() {
         let output = read(TEXT);
         let run = &output.runs["fig9"];
         let got = |name: &str| run.get(name).expect(name);
@@ -231,7 +231,7 @@ mod tests {
 
     /// Fails when a scheduler that did not come, or went, counts as one that ran.
     #[test]
-    fn what_did_not_run_is_said() {
+    fn missing_runs_are_reported() {
         let output = read("refused Caused by:\nrefused   Invalid argument\n");
         assert_eq!(output.refused.as_deref(), Some("Caused by:; Invalid argument"));
         let output = read("== x\nlacks no class\nmachine switches 1 ms 1\nBUG: gone\n");

@@ -78,7 +78,7 @@ mod tests {
 
     /// Fails when the load does not follow from the gaps.
     #[test]
-    fn loads_are_as_named() {
+    fn loads_match_their_names() {
         for load in [80, 90, 95] {
             let bytes: u64 = (1..=20).flat_map(|seed| packets(load, seed, 20)).map(|p| p.1).sum();
             let per_mille = bytes * 1000 / (LINK * 20 * 20);

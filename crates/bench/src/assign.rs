@@ -6,7 +6,7 @@ use laxity_core::Time;
 use laxity_link::assign::{Assigner, Exact, History, Shifted, TwoSegments};
 use laxity_link::setup::Setup;
 
-use crate::rivals::quadratic::Quadratic;
+use crate::baselines::quadratic::Quadratic;
 use crate::workload::{Call, access_link, assign, calls};
 use crate::{Contender, Group};
 

@@ -12,7 +12,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, Visitor, visit};
 use laxity_cpu::{Attributes, CpuId, Policy, TaskId};
 
-use crate::rivals::heap_edf::HeapEdf;
+use crate::baselines::heap_edf::HeapEdf;
 use crate::{Contender, Group, Operation};
 
 const COUNTS: [(u32, &str); 4] = [(10, "10"), (100, "100"), (1_000, "1k"), (10_000, "10k")];
@@ -30,14 +30,14 @@ pub(crate) fn groups() -> Vec<Group> {
     let mut groups = Vec::new();
     for (tasks, label) in COUNTS {
         for name in OURS {
-            let rival = if name == "bebs" {
+            let baseline = if name == "bebs" {
                 "binary-heap".to_owned()
             } else {
                 format!("binary-heap-by-{name}")
             };
             groups.push(Group(vec![
                 Contender::new(format!("cpu/{name}/{label}"), move || registered(name, tasks)),
-                Contender::new(format!("cpu/{rival}/{label}"), move || {
+                Contender::new(format!("cpu/{baseline}/{label}"), move || {
                     drive(HeapEdf::new(), tasks)
                 }),
             ]));

@@ -11,7 +11,7 @@ use laxity_core::{FlowId, Time};
 use laxity_link::Packet;
 use laxity_link::edf::{EdfQueue, Entry};
 
-use crate::rivals::deadline_queues::{Binary, DeadlineQueue, Quaternary, Radix, Tree};
+use crate::baselines::deadline_queues::{Binary, DeadlineQueue, Quaternary, Radix, Tree};
 use crate::{Contender, Group, Random};
 
 const CLASSES: usize = 64;

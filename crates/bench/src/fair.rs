@@ -10,7 +10,7 @@ use laxity_link::Packet;
 use laxity_link::fair::{Fair, FairQueue as _};
 use laxity_link::setup::FairQueue as Kind;
 
-use crate::rivals::wfq_btree::WfqBtree;
+use crate::baselines::wfq_btree::WfqBtree;
 use crate::{Contender, Group, Random};
 
 /// Packets that wait, for each class.

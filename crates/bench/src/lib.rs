@@ -1,8 +1,8 @@
-//! Benchmarks of the hot paths, each beside its rivals in the same process.
+//! Benchmarks of the hot paths, each beside its baselines in the same process.
 //!
 //! Every benchmark does one kind of operation over and over on fixed pseudo-random input. Within
 //! a [`Group`] the contenders take turns (A B C A B C ...), so that what else the machine does hits
-//! all of them; a ratio is the median over the turns of rival over ours within one turn. Time is
+//! all of them; a ratio is the median over the turns of baseline over ours within one turn. Time is
 //! CPU time of the measuring thread: what other processes take of a busy machine is not counted.
 //! Only where two threads work together it is the time that passes.
 //!
@@ -17,13 +17,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 mod admission;
 mod assign;
+pub mod baselines;
 pub mod cpu;
 mod dwcs;
 mod edf;
 mod fair;
 mod pipeline;
 pub mod ring;
-pub mod rivals;
 mod slack;
 pub mod workload;
 
@@ -61,7 +61,7 @@ impl Contender {
     }
 }
 
-/// Contenders on one workload: ours first, then the rivals, the one that ours is compared with
+/// Contenders on one workload: ours first, then the baselines, the one that ours is compared with
 /// first among them.
 pub struct Group(pub Vec<Contender>);
 
@@ -120,16 +120,16 @@ fn measure(
         }
     }
 
-    let rival = running.iter().find(|r| r.0 == 1).map(|r| (r.1.clone(), r.3.clone()));
+    let baseline = running.iter().find(|r| r.0 == 1).map(|r| (r.1.clone(), r.3.clone()));
     running
         .into_iter()
         .filter(|(_, name, ..)| wanted(name))
         .map(|(place, name, _, values)| {
-            let rival = rival.as_ref().filter(|_| place == 0);
-            let ratio = rival.map(|(_, theirs)| {
+            let baseline = baseline.as_ref().filter(|_| place == 0);
+            let ratio = baseline.map(|(_, theirs)| {
                 median(theirs.iter().zip(&values).map(|(theirs, ours)| theirs / ours).collect())
             });
-            let baseline = rival.map(|(name, _)| name.clone());
+            let baseline = baseline.map(|(name, _)| name.clone());
             BenchRow { name, unit: "ns".into(), value: median(values), baseline, ratio }
         })
         .collect()
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ours_is_compared_with_the_first_rival_of_the_same_turns() {
+    fn ratios_are_relative_to_the_first_baseline_of_the_same_round() {
         let slow = |ns: u64| {
             move || {
                 move |count: u64| {

@@ -17,7 +17,7 @@ use std::thread;
 
 use laxity_ring::shared::{self, Shape};
 
-use crate::rivals::channels::{
+use crate::baselines::channels::{
     Channel, Crossbeam, Descriptor, Heads, Locked, Ring, Rtrb, StdMpsc, SystemV,
 };
 use crate::{Contender, Group, cpu_time};

@@ -17,7 +17,7 @@ use laxity_link::setup::{
 use laxity_link::slack::Slack;
 use laxity_link::{Packet, Wire};
 
-use crate::rivals::slack_anew::SlackAnew;
+use crate::baselines::slack_recomputed::SlackRecomputed;
 use crate::workload::{Forget, Link};
 use crate::{Contender, Group};
 use laxity_link::LinkPolicy as _;
@@ -32,7 +32,7 @@ pub(crate) fn groups() -> Vec<Group> {
     vec![Group(vec![
         Contender::new("slack/64-flows/10k", || decisions(Slack::new)),
         Contender::new("slack/64-flows/10k/searched-anew", || {
-            decisions(|s| SlackAnew::new(s, FILLING))
+            decisions(|s| SlackRecomputed::new(s, FILLING))
         }),
         Contender::new("slack/64-flows/10k/background", || decisions(|_| ByDeadline(Background))),
     ])]

@@ -1,8 +1,8 @@
 //! Decisions a second against the number of tasks: `cargo run --release --example decisions`.
 //!
-//! A decision is what a scheduler does when a task stops: book what it ran, put it to sleep or take
-//! its budget, wake another, and pick. Half of the tasks compute for ever, half sleep for a while
-//! after each burst, so that budgets, releases, wake-ups and preemptions all occur.
+//! A decision is the work of a scheduler when a task stops: charge its execution, block or replenish
+//! it, wake another task, and pick. Half of the tasks are CPU-bound, half sleep for a while after
+//! each burst, so that budgets, releases, wake-ups and preemptions all occur.
 
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ impl Visitor for Drive {
             policy.join(now, TaskId(t), &Attributes::default()).expect("room for all");
             policy.wake(now, TaskId(t));
         }
-        // Sleepers wake in the order in which they went to sleep, when so many others have.
+        // Tasks wake in the order in which they blocked, at a constant number of sleepers.
         let sleepers = (self.tasks / 4).max(1) as usize;
         let mut asleep = std::collections::VecDeque::with_capacity(sleepers + 1);
         let start = Instant::now();
@@ -59,7 +59,7 @@ fn main() {
     for p in POLICIES {
         print!("{:16}", p.name);
         for tasks in [10, 100, 1_000, 10_000] {
-            // Those that look at all tasks would take too long.
+            // Policies that scan all tasks would take too long.
             let scans = ["linux-2.4", "eevdf", "sched-deadline", "linux-2.6", "posix"];
             let decisions = if scans.contains(&p.name) && tasks > 100 { 20_000 } else { 2_000_000 };
             let rate = visit(p.name, &Options::default(), Drive { tasks, decisions });

@@ -1,4 +1,4 @@
-//! What reservations need of a CPU, and whether one more fits.
+//! Admission: the bandwidth that reservations need, and whether another one fits.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -9,27 +9,27 @@ use laxity_core::Span;
 use crate::gfb::{self, Reserved};
 use crate::{Refusal, Reservation, Share};
 
-/// Deadlines looked at before the demand is bounded by a line instead.
+/// The number of deadlines examined before the demand is bounded by a line instead.
 const MOST_POINTS: usize = 1 << 12;
 
 /// The reservations in force.
 ///
-/// Their *need* is the least share `s` with which `demand(t) <= s t` for every interval `t`, where
-/// `demand` is the execution that may be asked for and is due within such an interval. What is
-/// left beside it, `1 - s`, can be given to best effort without making anyone late under EDF.
+/// Their *reserved bandwidth* is the least share `s` with `demand(t) <= s t` for every interval of
+/// length `t`, where `demand` bounds the execution released and due within such an interval. The
+/// remaining `1 - s` can be given to best effort without a deadline miss under EDF.
 ///
-/// A server whose deadline is its period may sleep and go on at any point of it, so it can demand
+/// A server whose deadline is its period may block and resume at any point of it, so it can demand
 /// its share of any interval, and no more. One with a shorter deadline demands whole jobs, a period
-/// apart. Without such ones the need is the utilisation, and the rule is the paper's
-/// `u + U_RT + U_BE,min <= 1`.
+/// apart. Without such servers the reserved bandwidth is the utilisation, and the test is the
+/// paper's `u + U_RT + U_BE,min <= 1`.
 ///
-/// On several CPUs that share a queue another test decides ([`gfb`]).
+/// On several CPUs that share a queue the test is a different one ([`gfb`]).
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Ledger {
-    /// Zero and one are the same.
+    /// The number of CPUs; zero is the same as one.
     cpus: u32,
     rows: Vec<(u32, Reservation)>,
-    need: Share,
+    reserved_bw: Share,
     reserved: Reserved,
 }
 
@@ -38,35 +38,36 @@ impl Ledger {
         Ledger { cpus, ..Ledger::default() }
     }
 
-    /// What is reserved of several CPUs.
+    /// The reservations on several CPUs.
     pub(crate) fn reserved(&self) -> Reserved {
         self.reserved
     }
 
-    /// What the reservations need together, rounded up.
-    pub(crate) fn need(&self) -> Share {
-        self.need
+    /// The bandwidth that all reservations need, rounded up.
+    pub(crate) fn reserved_bw(&self) -> Share {
+        self.reserved_bw
     }
 
-    /// Whether `asked` fits, in place of what `holder` has, beside `kept` for others.
+    /// Tests whether `asked` fits, replacing the reservation of `holder`, with `best_effort_bw_min`
+    /// left for best effort.
     pub(crate) fn admit(
         &self,
         holder: Option<u32>,
         asked: Reservation,
-        kept: Share,
+        best_effort_bw_min: Share,
     ) -> Result<(), Refusal> {
         asked.check()?;
         let others = self.others(holder);
         if self.cpus > 1 {
-            return self.admit_on_several(&others, asked, kept);
+            return self.admit_global(&others, asked, best_effort_bw_min);
         }
-        let limit = Share::ONE.minus(kept);
+        let limit = Share::ONE.minus(best_effort_bw_min);
         let fits = |budget| fits(&others, Reservation { budget, ..asked }, limit);
         if fits(asked.budget) {
             return Ok(());
         }
-        let before = need(others.iter());
-        let needs = need(others.iter().chain([&asked])).minus(before);
+        let before = reserved_bw(others.iter());
+        let needs = reserved_bw(others.iter().chain([&asked])).minus(before);
         let (mut least, mut most) = (0, asked.budget.0);
         while least + 1 < most {
             let middle = least + (most - least) / 2;
@@ -79,19 +80,19 @@ impl Ledger {
         Err(Refusal::Overload { asked, needs, free: limit.minus(before), fits: Span(least) })
     }
 
-    fn admit_on_several(
+    fn admit_global(
         &self,
         others: &[Reservation],
         asked: Reservation,
-        kept: Share,
+        best_effort_bw_min: Share,
     ) -> Result<(), Refusal> {
         let reserved = Reserved::of(others.iter());
         let needs = gfb::density(&asked);
-        let kept = gfb::times(kept, self.cpus);
-        if reserved.fits(needs, kept, self.cpus) {
+        let best_effort_bw_min = gfb::times(best_effort_bw_min, self.cpus);
+        if reserved.fits(needs, best_effort_bw_min, self.cpus) {
             return Ok(());
         }
-        let free = reserved.room(kept, self.cpus);
+        let free = reserved.max_admissible_share(best_effort_bw_min, self.cpus);
         Err(Refusal::Overload { asked, needs, free, fits: gfb::budget(free, asked.deadline) })
     }
 
@@ -103,7 +104,7 @@ impl Ledger {
         if self.cpus > 1 {
             self.reserved = Reserved::of(rows);
         } else {
-            self.need = need(rows);
+            self.reserved_bw = reserved_bw(rows);
         }
     }
 
@@ -112,21 +113,21 @@ impl Ledger {
         self.rows.iter().any(|(_, r)| r.is_constrained())
     }
 
-    /// How long after best effort has shrunk for `holder` its first job may start.
+    /// The delay from the time at which best effort has shrunk for `holder` to its first release.
     ///
-    /// With deadlines as long as periods at once: each reservation then is a constant share, and
-    /// shares add up. With shorter ones jobs of the others may be pending that count in full in an
+    /// It is zero if deadlines equal periods: each reservation is then a constant share, and shares
+    /// add up. With shorter deadlines, pending jobs of other reservations count in full in an
     /// interval that begins before the shrinking, beside the larger best-effort share of that time.
-    /// They ask for at most `sum(budgets) + utilisation t` in any `t`, so after
-    /// `sum(budgets) / (need - utilisation)` what is too much has been worked off.
-    pub(crate) fn settling(&self, holder: u32) -> Span {
-        // On several CPUs each has its density at all times: nothing is pending beyond it.
+    /// Their demand in any `t` is at most `sum(budgets) + utilisation t`, so the excess is worked off
+    /// after `sum(budgets) / (reserved_bw - utilisation)`.
+    pub(crate) fn start_delay(&self, holder: u32) -> Span {
+        // On several CPUs each has its density at all times: no demand exceeds it.
         if self.cpus > 1 || !self.is_constrained() {
             return Span::ZERO;
         }
         let others = self.others(Some(holder));
         let budgets = others.iter().fold(Span::ZERO, |sum, r| sum + r.budget);
-        self.need.minus(utilisation(others.iter())).time_for(budgets)
+        self.reserved_bw.minus(utilisation(others.iter())).time_for(budgets)
     }
 
     fn others(&self, holder: Option<u32>) -> Vec<Reservation> {
@@ -136,12 +137,12 @@ impl Ledger {
 
 fn fits(others: &[Reservation], asked: Reservation, limit: Share) -> bool {
     let all = || others.iter().chain([&asked]);
-    need(all()) <= limit
+    reserved_bw(all()) <= limit
         || (all().all(|r| !r.is_constrained()) && utilisation_is_within(all(), limit) == Some(true))
 }
 
-/// Rounding up each share refuses thirds that add up to one; with a common denominator nothing
-/// is rounded. `None` when there is none within 128 bits.
+/// Compares the exact utilisation with a limit, over a common denominator: rounding each share up
+/// would refuse three thirds of a CPU. `None` if there is no common denominator within 128 bits.
 fn utilisation_is_within<'a>(
     reservations: impl Iterator<Item = &'a Reservation> + Clone,
     limit: Share,
@@ -166,27 +167,27 @@ fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What reservations that make sense ([`Reservation::check`]) need of a CPU together, their
-/// deadlines included: best effort can have the rest. Rounded up.
-pub fn needed(reservations: &[Reservation]) -> Share {
-    need(reservations.iter())
+/// The bandwidth of one CPU that valid reservations ([`Reservation::check`]) need together,
+/// accounting for their deadlines, rounded up. Best effort can have the rest.
+pub fn reserved_bandwidth(reservations: &[Reservation]) -> Share {
+    reserved_bw(reservations.iter())
 }
 
 /// The least share that bounds the demand, rounded up.
-fn need<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
+fn reserved_bw<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
     let fluid = utilisation(reservations.clone().filter(|r| !r.is_constrained()));
-    fluid.plus(need_of_jobs(reservations.filter(|r| r.is_constrained())))
+    fluid.plus(reserved_bw_of_jobs(reservations.filter(|r| r.is_constrained())))
 }
 
 fn utilisation<'a>(reservations: impl Iterator<Item = &'a Reservation>) -> Share {
     reservations.fold(Share::ZERO, |sum, r| sum.plus(Share::up(r.budget, r.period)))
 }
 
-/// The same for those that demand whole jobs.
-fn need_of_jobs<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
+/// The reserved bandwidth of reservations with deadlines shorter than periods.
+fn reserved_bw_of_jobs<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone) -> Share {
     let utilisation = utilisation(reservations.clone());
-    // demand(t) <= utilisation t + excess: beyond t = excess / (best - utilisation) no deadline
-    // can ask for more than the best found.
+    // demand(t) <= utilisation t + excess: beyond t = excess / (max_density - utilisation) no
+    // deadline has a greater density than the maximum found.
     let excess = |sum: Span, r: &Reservation| {
         let early = Span(r.period.0 - r.deadline.0);
         sum + Span(Share::up(r.budget, r.period).of(early).0 + 1)
@@ -198,21 +199,21 @@ fn need_of_jobs<'a>(reservations: impl Iterator<Item = &'a Reservation> + Clone)
     let all: Vec<&Reservation> = reservations.collect();
     let mut due: BinaryHeap<Reverse<(u64, usize)>> =
         all.iter().enumerate().map(|(i, r)| Reverse((r.deadline.0, i))).collect();
-    let (mut best, mut demand) = (utilisation, Span::ZERO);
+    let (mut max_density, mut demand) = (utilisation, Span::ZERO);
     for _ in 0..MOST_POINTS {
-        let Some(Reverse((t, i))) = due.pop() else { return best };
-        let passed = best.minus(utilisation).of(Span(t)) > excess;
+        let Some(Reverse((t, i))) = due.pop() else { return max_density };
+        let passed = max_density.minus(utilisation).of(Span(t)) > excess;
         if passed || u128::from(t) > period {
-            return best;
+            return max_density;
         }
         demand = demand + all[i].budget;
         due.push(Reverse((t.saturating_add(all[i].period.0), i)));
-        // Of several deadlines at one instant only the last sees the whole demand, and it is the
-        // greatest of them.
-        best = best.max(Share::up(demand, Span(t)));
+        // Of several deadlines at one instant only the last one includes the whole demand, and its
+        // density is the greatest.
+        max_density = max_density.max(Share::up(demand, Span(t)));
     }
     let t = due.pop().map_or(u64::MAX, |Reverse((t, _))| t);
-    best.max(utilisation.plus(Share::up(excess, Span(t))))
+    max_density.max(utilisation.plus(Share::up(excess, Span(t))))
 }
 
 #[cfg(test)]
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_would_fit() {
+    fn refusal_reports_the_largest_admissible_budget() {
         let mut ledger = Ledger::default();
         ledger.set(0, Some(Reservation::new(ms(40), ms(100))));
         let asked = Reservation::new(ms(60), ms(100));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_named() {
+    fn invalid_reservations_are_reported() {
         let ledger = Ledger::default();
         for (bad, text) in [
             (Reservation::new(Span(0), ms(1)), "budget of 0 ms"),
@@ -269,25 +270,25 @@ mod tests {
         }
     }
 
-    /// Demand by its definition, at every instant up to two hyperperiods.
-    fn slow_need(all: &[Reservation]) -> (u64, u64) {
-        let mut best = (0u64, 1u64);
+    /// The greatest density by definition, at every instant up to two hyperperiods.
+    fn reference_reserved_bw(all: &[Reservation]) -> (u64, u64) {
+        let mut max_density = (0u64, 1u64);
         for t in 1..=2 * 60 * 2 {
             let jobs = |r: &Reservation| {
                 if t < r.deadline.0 { 0 } else { (t - r.deadline.0) / r.period.0 + 1 }
             };
             let demand: u64 = all.iter().map(|r| jobs(r) * r.budget.0).sum();
-            if demand * best.1 > best.0 * t {
-                best = (demand, t);
+            if demand * max_density.1 > max_density.0 * t {
+                max_density = (demand, t);
             }
         }
-        best
+        max_density
     }
 
     proptest! {
         // Periods divide 60. Fails when the search ends early: tried with half the excess.
         #[test]
-        fn the_need_is_that_of_the_definition(
+        fn reserved_bandwidth_matches_its_definition(
             rows in proptest::collection::vec((0..6usize, 1..60u64, 1..60u64), 1..5),
         ) {
             let periods = [4, 6, 10, 12, 20, 30];
@@ -299,20 +300,20 @@ mod tests {
             let sum: u128 = all.iter().map(|r| u128::from(r.budget.0 * 60 / r.period.0)).sum();
             prop_assume!(sum <= 300);
             let (jobs, fluid): (Vec<_>, Vec<_>) = all.iter().partition(|r| r.is_constrained());
-            let (demand, t) = slow_need(&jobs);
+            let (demand, t) = reference_reserved_bw(&jobs);
             let jobs = Share::up(Span(demand), Span(t)).max(utilisation(jobs.iter()));
             let want = jobs.plus(utilisation(fluid.iter()));
-            let found = need(all.iter());
+            let found = reserved_bw(all.iter());
             prop_assert!(found >= want && found.0 <= want.0 + 8, "{found:?} {want:?}");
         }
     }
 
     // The bound that replaces the search must not lie below what the search would find.
     #[test]
-    fn endless_searches_end_in_a_bound() {
+    fn long_searches_end_in_a_safe_bound() {
         let one = Reservation::new(Span(1_000_003), Span(10_000_019));
         let all = [one, one.within(Span(10_000_018))];
-        let found = need(all.iter());
+        let found = reserved_bw(all.iter());
         let utilisation = Share::up(one.budget, one.period);
         assert!(found >= utilisation.plus(utilisation));
         assert!(found <= Share::per_mille(201));

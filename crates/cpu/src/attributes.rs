@@ -1,4 +1,4 @@
-//! What a task asks for: a nice value, a reservation, a group.
+//! The attributes of a task: nice value, reservation, group, affinity.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use laxity_core::Span;
 
 use crate::CpuSet;
 
-/// The user's wish for more or less of the CPU, from -20 (most) to 19 (least).
+/// A nice value, from -20 (greatest share) to 19 (least share).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nice(i8);
 
@@ -29,19 +29,19 @@ impl Nice {
     }
 }
 
-/// `budget` of CPU time in every `period`, each time within `deadline` of its start.
+/// `budget` of CPU time in every `period`, within `deadline` of the period's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reservation {
     /// CPU time.
     pub budget: Span,
-    /// Distance between starts.
+    /// The least distance between releases.
     pub period: Span,
-    /// From a start to the latest end, at most the period.
+    /// The deadline relative to the release, at most the period.
     pub deadline: Span,
 }
 
-/// Periods and deadlines beyond this are refused: a day. Products of times stay far from
-/// overflow below it.
+/// Greater periods and deadlines are refused: a day. Products of times below it are far from
+/// overflow.
 pub const LONGEST_PERIOD: Span = Span(86_400_000_000_000);
 
 impl Reservation {
@@ -60,10 +60,10 @@ impl Reservation {
         self.deadline < self.period
     }
 
-    /// Whether the numbers make sense by themselves.
+    /// Checks that the reservation is valid by itself.
     ///
     /// # Errors
-    /// Says which of them does not.
+    /// Names the invalid parameter.
     pub fn check(&self) -> Result<(), ReservationFault> {
         let Reservation { budget, period, deadline } = *self;
         if budget == Span::ZERO {
@@ -85,26 +85,26 @@ impl Reservation {
     }
 }
 
-/// Why a reservation makes no sense by itself.
+/// Why a reservation is invalid by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReservationFault {
-    /// No CPU time at all.
+    /// The budget is zero.
     ZeroBudget,
-    /// Starts at no distance.
+    /// The period is zero.
     ZeroPeriod,
-    /// Beyond [`LONGEST_PERIOD`].
+    /// The period exceeds [`LONGEST_PERIOD`].
     PeriodTooLong {
         /// The period asked for.
         period: Span,
     },
-    /// More CPU time than there is until the deadline.
+    /// The budget exceeds the deadline.
     BudgetBeyondDeadline {
         /// The budget asked for.
         budget: Span,
         /// The deadline asked for.
         deadline: Span,
     },
-    /// A deadline after the next start.
+    /// The deadline exceeds the period.
     DeadlineBeyondPeriod {
         /// The deadline asked for.
         deadline: Span,
@@ -113,16 +113,16 @@ pub enum ReservationFault {
     },
 }
 
-/// How a task wants to be served.
+/// The class of service of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// As well as possible, by its nice value.
+    /// Best effort, by its nice value.
     #[default]
     BestEffort,
-    /// By a server of fixed budget and period that may also use slack: what CBS and IRIS want to
-    /// be told of each soft task. Policies without servers treat it as best effort.
+    /// A server of fixed budget and period that may also use slack: CBS and IRIS require these
+    /// parameters for each soft task. Policies without servers treat it as best effort.
     Soft(Reservation),
-    /// Guaranteed, and held to its budget. Policies without reservations treat it as best effort.
+    /// Guaranteed, and limited to its budget. Policies without reservations treat it as best effort.
     Hard(Reservation),
 }
 
@@ -130,7 +130,7 @@ pub enum Service {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
-/// What a policy is told of a task. The default is best effort at nice 0, on its own.
+/// The attributes of a task. The default is best effort at nice 0, without a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attributes {
     /// Share among best-effort tasks.
@@ -140,7 +140,7 @@ pub struct Attributes {
     /// Tasks of one group share one server, with the attributes of the first that joins.
     /// Policies without servers ignore it.
     pub group: Option<GroupId>,
-    /// Where it may run. Policies for one CPU ignore it.
+    /// The CPUs on which it may run. Policies for one CPU ignore it.
     pub affinity: CpuSet,
 }
 
@@ -160,12 +160,12 @@ impl Attributes {
         Attributes { service: Service::Hard(reservation), ..Attributes::default() }
     }
 
-    /// The same in a group.
+    /// The same attributes in a group.
     pub const fn in_group(self, group: GroupId) -> Attributes {
         Attributes { group: Some(group), ..self }
     }
 
-    /// The same on these CPUs only.
+    /// The same attributes on these CPUs only.
     pub const fn on(self, affinity: CpuSet) -> Attributes {
         Attributes { affinity, ..self }
     }

@@ -1,4 +1,4 @@
-//! BEBS: best-effort bandwidth servers whose periods follow what tasks do.
+//! BEBS: best-effort bandwidth servers whose periods adapt to past execution.
 
 use laxity_core::{PolicyInfo, Span};
 
@@ -28,17 +28,17 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// The readings of BEBS.
+/// The options of BEBS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Budgets from past execution.
     pub adaptation: Adaptation,
-    /// Who divides the bandwidth.
+    /// Which servers divide the bandwidth.
     pub load: Load,
-    /// How bandwidth changes hands.
+    /// How bandwidth is redistributed.
     pub transition: Transition,
     /// The share that hard reservations must leave.
-    pub least_best_effort: Share,
+    pub best_effort_bw_min: Share,
 }
 
 impl Default for Options {
@@ -47,13 +47,13 @@ impl Default for Options {
             adaptation: Adaptation::PAPER,
             load: Load::Live,
             transition: Transition::ZeroLag,
-            least_best_effort: Share::per_mille(50),
+            best_effort_bw_min: Share::per_mille(50),
         }
     }
 }
 
-/// BEBS under these readings. Tasks with [`Service::Soft`](crate::Service::Soft) have servers of
-/// the budget and period that they declare.
+/// BEBS with these options. Tasks with [`Service::Soft`](crate::Service::Soft) have servers of the
+/// budget and period that they declare.
 pub fn new(options: &Options) -> Servers {
     Servers::new(Rules {
         exhaustion: Exhaustion::Suspend,
@@ -63,8 +63,8 @@ pub fn new(options: &Options) -> Servers {
         ahead: None,
         load: options.load,
         lapse: Span::ZERO,
-        longest: None,
+        max_period: None,
         transition: options.transition,
-        least_best_effort: options.least_best_effort,
+        best_effort_bw_min: options.best_effort_bw_min,
     })
 }

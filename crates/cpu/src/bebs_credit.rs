@@ -1,41 +1,41 @@
-//! BEBS with credit: adaptive servers that are recharged at once and remember, within limits, who
-//! was ahead.
+//! BEBS with credit: adaptive servers that are recharged at once and account for idle time used,
+//! within limits.
 //!
-//! As written, BEBS makes a task whose frame was longer than its budget wait for idle time, and
-//! forgets at each early release that the CPU-bound tasks beside it have had more than their share.
-//! A periodic task that needs its whole share on average then misses a quarter of its deadlines.
-//! Here:
-//! - a budget used up comes back at once with a deadline one period later, as under CBS, so the rest
-//!   of a long frame competes with what its task would get next;
-//! - one execution is what happens from wake-up to sleep (`sample = "job"`), so the average is that
+//! As published, BEBS makes a task whose frame was longer than its budget wait for idle time, and
+//! discards at each early release that CPU-bound tasks have had more than their share. A periodic
+//! task that needs its whole share on average then misses a quarter of its deadlines. Here:
+//! - an exhausted budget is recharged at once with a deadline one period later, as under CBS, so the
+//!   rest of a long frame competes with the next budget of its task;
+//! - a sample of execution extends from wake-up to sleep (`sample = "job"`), so the average is that
 //!   of whole frames, and the budget is twice the average (`margin = 1000`);
-//! - tasks that use idle time run ahead with their deadlines. That is the credit of those who left
-//!   it to them, and it is kept, but only up to `ahead`: whenever a task wakes and all that is
-//!   pending is further ahead, all deadlines move back together.
+//! - the deadlines of tasks that use idle time run ahead. This lead is the credit of the other tasks,
+//!   and it is limited to `ahead`: when a task wakes and all pending servers are further ahead, all
+//!   deadlines move back together.
 //!
 //! # Why no hard deadline is missed
 //!
 //! Recharged servers demand no more than their share in any interval: each budget `b` is due one
-//! period `b/u` after the one before, and a wake-up starts afresh only when the share since the
-//! release is not used up (`servers`). Shares change hands as under BEBS, at zero-lag times. What is
-//! new is the move of deadlines. It happens at an instant `t` with no hard job pending, and leaves
-//! each server with `c <= u (d - t)`. Suppose a hard job missed its deadline `D > t`. Let `a` be the
-//! last instant before `D` at which nothing due by `D` was pending, or `t` if that is later. From `a`
-//! to `D` the CPU executes only work due by `D`. Of hard tasks that is work released since `a`, none
-//! being pending at `t`; of each server, what is left at `a` or comes later, at most `u (D - a)`:
-//! for `a > t` as always, for `a = t` by the move. Together this fits into `D - a`, and the job is
-//! not late.
+//! period `b/u` after the previous one, and a wake-up starts a new release only if the share since the
+//! release is not used up (`servers`). Bandwidth is redistributed as under BEBS, at zero-lag times. The
+//! difference is the move of deadlines. It happens at an instant `t` with no hard job pending, and
+//! leaves each server with `c <= u (d - t)`. Suppose a hard job missed its deadline `D > t`. Let `a` be
+//! the last instant before `D` at which nothing due by `D` was pending, or `t` if that is later. From
+//! `a` to `D` the CPU executes only work due by `D`. For hard tasks that is work released since `a`, as
+//! none is pending at `t`; for each server it is the budget remaining at `a` or released later, at most
+//! `u (D - a)`: for `a > t` as for any server, for `a = t` by the move. The sum fits into `D - a`, so
+//! the job is not late.
 //!
 //! # How long a task may wait
 //!
-//! A server runs ahead by `ahead` and one period at most when another wakes. The others, of share
-//! `u` together, catch up with it after executing `u (ahead + p) / (1 - u)` at most.
+//! A server is ahead by at most `ahead` and one period when another one wakes. The others, with a total
+//! share of `u`, catch up with it after executing at most `u (ahead + p) / (1 - u)`.
 //!
-//! # What was found
+//! # Measurements
 //!
-//! The margin matters little, the limit much: in experiment 1 of BeRate's table 1 at variability 0.2,
-//! deadlines missed are 8.4 % with a limit of 0, 3.0 % with 100 ms, 1.8 % with 200 ms, 0.76 % with
-//! 500 ms, 0.65 % without. `laxity reproduce bebs --only credit` holds this policy beside others.
+//! The margin has little effect, the limit a large one: in experiment 1 of BeRate's table 1 at
+//! variability 0.2, deadlines missed are 8.4 % with a limit of 0, 3.0 % with 100 ms, 1.8 % with 200 ms,
+//! 0.76 % with 500 ms, 0.65 % without. `laxity reproduce bebs --only credit` compares this policy with
+//! others.
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span};
 
@@ -77,7 +77,7 @@ pub struct Options {
     /// How far deadlines may run ahead.
     pub ahead: Span,
     /// The share that hard reservations must leave.
-    pub least_best_effort: Share,
+    pub best_effort_bw_min: Share,
 }
 
 impl Default for Options {
@@ -85,7 +85,7 @@ impl Default for Options {
         Options {
             adaptation: Adaptation { sample: Sample::Job, margin: 1000, ..Adaptation::PAPER },
             ahead: Span::from_millis(500),
-            least_best_effort: Share::per_mille(50),
+            best_effort_bw_min: Share::per_mille(50),
         }
     }
 }
@@ -100,8 +100,8 @@ pub fn new(options: &Options) -> Servers {
         ahead: Some(options.ahead),
         load: Load::Live,
         lapse: Span::ZERO,
-        longest: None,
+        max_period: None,
         transition: Transition::ZeroLag,
-        least_best_effort: options.least_best_effort,
+        best_effort_bw_min: options.best_effort_bw_min,
     })
 }

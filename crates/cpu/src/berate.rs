@@ -1,10 +1,10 @@
-//! BeRate: deadlines from the rate at which a task used the CPU lately.
+//! BeRate: deadlines from the rate at which a task recently used the CPU.
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
 use crate::quantum::{CLOCK, Clock};
 use crate::queue::Queue;
-use crate::several::Ready;
+use crate::ready::Ready;
 use crate::table::Table;
 use crate::{Admitted, Attributes, CpuId, CpuSet, Pick, Policy, Refusal, Share, TaskId};
 
@@ -33,77 +33,76 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// From where the deadline after a quantum counts.
+/// The base of the deadline after a quantum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Base {
-    /// From the deadline before.
+    /// The previous deadline.
     #[default]
     OldDeadline,
-    /// From now, as the paper's text says. Table 1 of the paper does not come out so.
+    /// The present time, as in the paper's text, which does not reproduce table 1 of the paper.
     Now,
 }
 
 /// Tasks whose quanta make up the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadOf {
-    /// All tasks that are there.
+    /// All tasks that have joined.
     #[default]
     Live,
-    /// Those that are runnable.
+    /// Runnable tasks.
     Runnable,
 }
 
-/// Readings of BeRate.
+/// Options of BeRate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// From where the deadline after a quantum counts.
+    /// The base of the deadline after a quantum.
     pub base: Base,
     /// Tasks whose quanta make up the load.
     pub load: LoadOf,
-    /// Where quanta come from.
+    /// The clock that defines quanta.
     pub clock: Clock,
-    /// Not of the paper: what a system of many tasks needs that runs for long.
+    /// Limits for long-running systems of many tasks; not from the paper.
     pub limits: Option<Limits>,
 }
 
-/// What keeps the load to tasks that do something, and waiting to some seconds.
+/// Limits of the load to active tasks, and of waiting times to seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// After sleeping for so long a task is no longer part of the load.
+    /// The sleep after which a task is no longer part of the load.
     pub lapse: Span,
-    /// How far ahead of now a deadline may be when the next one counts from it. A task that had
-    /// the CPU to itself would otherwise wait for as long when others come.
+    /// How far ahead of now a deadline may be as the base of the next one. Without a limit a task
+    /// that had the CPU to itself would wait for as long when others wake.
     pub ahead: Span,
-    /// The longest relative deadline. Quanta are cut when the load is greater, so that all tasks
-    /// have a turn in about this time.
-    pub longest: Span,
+    /// The longest relative deadline. Quanta are cut when the load is greater, so that every task
+    /// runs within about this time.
+    pub max_period: Span,
 }
 
-/// What is known of a task: what it executes at once, in which time its share comes to that, and
-/// its deadline.
+/// The parameters inferred for a task: its average execution, the time in which its share amounts to
+/// that, and its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inferred {
-    /// What it executes at once, on average.
+    /// The average execution between deadlines.
     pub budget: Span,
-    /// From the start of its present deadline to the deadline.
+    /// The present relative deadline.
     pub period: Span,
     /// The deadline.
     pub deadline: Time,
 }
 
-/// BeRate for one CPU, or several that share one queue: each task's fair share then is of all of
-/// them.
+/// BeRate for one CPU, or several that share one queue; a task's fair share is then one of all CPUs.
 #[derive(Clone, Debug, Hash)]
 pub struct BeRate {
     options: Options,
     tasks: Table<Rate>,
     order: Ready,
     cpus: u32,
-    /// Sum of the quanta that count, in ns.
+    /// The sum of the quanta in the load, in ns.
     load: u64,
-    /// What of each CPU it divides.
+    /// The share of each CPU that it divides.
     share: Share,
-    /// Tasks that sleep, by when they are no longer part of the load.
+    /// Sleeping tasks, by the time at which they leave the load.
     asleep: Queue,
 }
 
@@ -112,13 +111,13 @@ struct Rate {
     quantum: u64,
     runnable: bool,
     /// Whether its quantum is part of the load.
-    counted: bool,
+    in_load: bool,
     fresh: bool,
-    /// Executed since the last deadline was set.
+    /// Execution since the last deadline was set.
     executed: u64,
     average: u64,
-    /// Execution until the deadline expires.
-    left: u64,
+    /// The remaining execution before the next deadline is set.
+    remaining_budget: u64,
     period: u64,
     deadline: u64,
 }
@@ -128,36 +127,36 @@ impl Rate {
         Rate {
             quantum: quantum.0,
             runnable: false,
-            counted: false,
+            in_load: false,
             fresh: true,
             executed: 0,
-            // As if it had always computed.
+            // As of a CPU-bound task.
             average: quantum.0,
-            left: quantum.0,
+            remaining_budget: quantum.0,
             period: 0,
             deadline: 0,
         }
     }
 
-    /// The average weighs three times as much as what is new.
+    /// The old average weighs three times as much as the new execution.
     fn next_average(&self) -> u64 {
         self.average.saturating_mul(3).saturating_add(self.executed) / 4
     }
 
-    /// A new deadline, `executed L / q` on average after `base` but at most `longest`, when the
+    /// A new deadline, `executed L / q` on average after `base` but at most `max_period`, when the
     /// quanta of all take `load`.
-    fn set_deadline(&mut self, base: u64, load: u64, longest: u64) {
+    fn set_deadline(&mut self, base: u64, load: u64, max_period: u64) {
         if !core::mem::take(&mut self.fresh) {
             self.average = self.next_average();
         }
         self.executed = 0;
         let relative = u128::from(self.average) * u128::from(load) / u128::from(self.quantum);
-        self.period = u64::try_from(relative).unwrap_or(u64::MAX).min(longest);
+        self.period = u64::try_from(relative).unwrap_or(u64::MAX).min(max_period);
         self.deadline = base.saturating_add(self.period);
-        self.left = self.quantum;
-        if load > longest {
-            let cut = u128::from(self.quantum) * u128::from(longest) / u128::from(load);
-            self.left = (cut as u64).max(1);
+        self.remaining_budget = self.quantum;
+        if load > max_period {
+            let cut = u128::from(self.quantum) * u128::from(max_period) / u128::from(load);
+            self.remaining_budget = (cut as u64).max(1);
         }
     }
 }
@@ -165,11 +164,11 @@ impl Rate {
 impl BeRate {
     /// No tasks yet.
     pub fn new(options: &Options) -> BeRate {
-        BeRate::on_several(options, 1)
+        BeRate::global(options, 1)
     }
 
-    /// No tasks yet, on so many CPUs.
-    pub fn on_several(options: &Options, cpus: u32) -> BeRate {
+    /// No tasks yet; global EDF on `cpus` CPUs.
+    pub fn global(options: &Options, cpus: u32) -> BeRate {
         let cpus = cpus.clamp(1, CpuSet::MOST);
         let order = Ready::new(cpus);
         BeRate {
@@ -183,35 +182,35 @@ impl BeRate {
         }
     }
 
-    /// From the next deadlines on this much of each CPU is divided: what something above leaves.
+    /// Sets the share of each CPU that a policy above leaves; it applies from the next deadlines on.
     pub fn set_share(&mut self, share: Share) {
         self.share = share;
     }
 
-    /// What is known of a task that has been awake.
+    /// The parameters inferred for a task that has been awake.
     pub fn inferred(&self, task: TaskId) -> Option<Inferred> {
         let rate = self.tasks.get(task)?;
         let (budget, period) = (Span(rate.average), Span(rate.period));
         Some(Inferred { budget, period, deadline: Time(rate.deadline) })
     }
 
-    /// A deadline from `base` on.
+    /// Sets the deadline of a task relative to `base`.
     fn set_deadline(&mut self, now: Time, task: TaskId, base: u64) {
         self.lapse(now);
         let Some(rate) = self.tasks.get_mut(task) else { return };
-        // Nobody's share is more than one CPU.
+        // No task's share exceeds one CPU.
         let load = (self.load / u64::from(self.cpus)).max(rate.quantum);
         let load = self.share.time_for(Span(load)).0;
-        let longest = self.options.limits.map_or(u64::MAX, |limits| limits.longest.0);
-        rate.set_deadline(base, load, longest);
+        let max_period = self.options.limits.map_or(u64::MAX, |limits| limits.max_period.0);
+        rate.set_deadline(base, load, max_period);
         self.order.rekey(task.0, rate.deadline);
     }
 
-    fn account(&mut self, now: Time, task: TaskId, ran: Span) {
+    fn charge(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some(rate) = self.tasks.get_mut(task) else { return };
         rate.executed = rate.executed.saturating_add(ran.0);
-        rate.left = rate.left.saturating_sub(ran.0);
-        if rate.left == 0 {
+        rate.remaining_budget = rate.remaining_budget.saturating_sub(ran.0);
+        if rate.remaining_budget == 0 {
             let ahead = self.options.limits.map_or(u64::MAX, |limits| limits.ahead.0);
             let base = match self.options.base {
                 Base::OldDeadline => rate.deadline.min(now.0.saturating_add(ahead)),
@@ -221,27 +220,27 @@ impl BeRate {
         }
     }
 
-    fn count(&mut self, task: TaskId, counted: bool) {
+    fn set_in_load(&mut self, task: TaskId, in_load: bool) {
         self.asleep.remove(task.0);
         let Some(rate) = self.tasks.get_mut(task) else { return };
-        match (core::mem::replace(&mut rate.counted, counted), counted) {
+        match (core::mem::replace(&mut rate.in_load, in_load), in_load) {
             (false, true) => self.load += rate.quantum,
             (true, false) => self.load -= rate.quantum,
             _ => {}
         }
     }
 
-    /// Takes those out of the load who have slept for too long.
+    /// Removes tasks from the load whose sleep has exceeded the limit.
     fn lapse(&mut self, now: Time) {
         while let Some((_, task)) = self.asleep.first().filter(|(at, _)| *at <= now.0) {
-            self.count(TaskId(task), false);
+            self.set_in_load(TaskId(task), false);
         }
     }
 
-    /// Part of the load for some time yet.
-    fn sleeps(&mut self, now: Time, task: TaskId) {
+    /// Schedules the removal of a sleeping task from the load.
+    fn start_lapse(&mut self, now: Time, task: TaskId) {
         match (self.options.load, self.options.limits) {
-            (LoadOf::Runnable, _) => self.count(task, false),
+            (LoadOf::Runnable, _) => self.set_in_load(task, false),
             (LoadOf::Live, Some(limits)) => {
                 self.asleep.set(task.0, now.0.saturating_add(limits.lapse.0), 0);
             }
@@ -253,7 +252,7 @@ impl BeRate {
         let Some(rate) = self.tasks.get_mut(task) else { return };
         if core::mem::take(&mut rate.runnable) {
             self.order.leave(task.0);
-            self.sleeps(now, task);
+            self.start_lapse(now, task);
         }
     }
 }
@@ -264,14 +263,14 @@ impl Policy for BeRate {
         let reach = self.tasks.join(task, Rate::new(quantum))?;
         self.order.reserve(reach);
         self.asleep.reserve(reach);
-        self.count(task, self.options.load == LoadOf::Live);
-        self.sleeps(now, task);
+        self.set_in_load(task, self.options.load == LoadOf::Live);
+        self.start_lapse(now, task);
         Ok(Admitted { from: now })
     }
 
     fn leave(&mut self, now: Time, task: TaskId, _: Span) {
         self.stop(now, task);
-        self.count(task, false);
+        self.set_in_load(task, false);
         self.tasks.leave(task);
     }
 
@@ -279,30 +278,30 @@ impl Policy for BeRate {
         self.lapse(now);
         let rate = self.tasks.known(task)?;
         let quantum = self.options.clock.quantum(a.nice).0;
-        if rate.counted {
+        if rate.in_load {
             self.load = self.load - rate.quantum + quantum;
         }
         rate.quantum = quantum;
-        rate.left = rate.left.min(quantum);
+        rate.remaining_budget = rate.remaining_budget.min(quantum);
         Ok(Admitted { from: now })
     }
 
     fn wake(&mut self, now: Time, task: TaskId) {
         let Some(rate) = self.tasks.get_mut(task).filter(|r| !r.runnable) else { return };
         rate.runnable = true;
-        self.count(task, true);
+        self.set_in_load(task, true);
         self.set_deadline(now, task, now.0);
         let deadline = self.tasks.get(task).map_or(0, |rate| rate.deadline);
         self.order.enter(task.0, deadline);
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.account(now, task, ran);
+        self.charge(now, task, ran);
         self.stop(now, task);
     }
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.account(now, task, ran);
+        self.charge(now, task, ran);
     }
 
     fn timer(&mut self, _: Time) {}
@@ -313,19 +312,19 @@ impl Policy for BeRate {
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         let task = TaskId(self.order.pick(cpu).1?);
-        let left = self.tasks.get(task).map_or(0, |r| r.left);
+        let left = self.tasks.get(task).map_or(0, |r| r.remaining_budget);
         Some(Pick { task, until: now + Span(left) })
     }
 
-    fn learnt(&self, task: TaskId) -> Option<Span> {
+    fn execution_estimate(&self, task: TaskId) -> Option<Span> {
         let rate = self.tasks.get(task).filter(|rate| !rate.fresh)?;
-        // What was executed before it fell asleep would be taken with the next deadline.
+        // The next deadline would include the execution before it blocked.
         Some(Span(if rate.runnable { rate.average } else { rate.next_average() }))
     }
 
-    fn recall(&mut self, task: TaskId, learnt: Span) {
+    fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
         if let Some(rate) = self.tasks.get_mut(task) {
-            rate.average = learnt.0;
+            rate.average = execution_estimate.0;
         }
     }
 }
@@ -334,8 +333,8 @@ impl Policy for BeRate {
 mod tests {
     use super::*;
 
-    /// How long a task that had the CPU to itself for a minute waits when another computes too.
-    fn waits_for(limits: Option<Limits>) -> Span {
+    /// How long a task that had the CPU to itself for a minute waits when another one computes.
+    fn wait_after_idle_use(limits: Option<Limits>) -> Span {
         let mut policy = BeRate::new(&Options { limits, ..Options::default() });
         let (old, new) = (TaskId(0), TaskId(1));
         let mut now = Time(0);
@@ -362,14 +361,18 @@ mod tests {
         }
     }
 
-    /// Fails when `ahead` is not looked at.
+    /// Fails when `ahead` is ignored.
     #[test]
-    fn idle_time_used_is_held_against_a_task_up_to_a_limit() {
+    fn idle_time_use_delays_a_task_up_to_the_limit() {
         let ms = Span::from_millis;
-        let limits = Limits { lapse: ms(1000), ahead: ms(500), longest: ms(5000) };
-        assert!(waits_for(Some(limits)) <= ms(500), "{}", waits_for(Some(limits)));
-        assert!(waits_for(None) > ms(30_000), "{}", waits_for(None));
-        let short = Limits { lapse: ms(1000), ahead: Span::ZERO, longest: ms(5000) };
-        assert!(waits_for(Some(short)) <= ms(120));
+        let limits = Limits { lapse: ms(1000), ahead: ms(500), max_period: ms(5000) };
+        assert!(
+            wait_after_idle_use(Some(limits)) <= ms(500),
+            "{}",
+            wait_after_idle_use(Some(limits))
+        );
+        assert!(wait_after_idle_use(None) > ms(30_000), "{}", wait_after_idle_use(None));
+        let short = Limits { lapse: ms(1000), ahead: Span::ZERO, max_period: ms(5000) };
+        assert!(wait_after_idle_use(Some(short)) <= ms(120));
     }
 }

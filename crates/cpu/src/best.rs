@@ -1,8 +1,8 @@
 //! BEST: deadlines from the distances between wake-ups.
 //!
-//! The paper itself (Banachowski and Brandt, MMCN 2002) was not at hand; this is how BeRate
-//! (sections 2.1 and 5) and common knowledge of it describe the policy, and a result that rests
-//! on it is uncertain to that extent.
+//! The paper itself (Banachowski and Brandt, MMCN 2002) was not available; this follows the
+//! description in BeRate (sections 2.1 and 5) and common knowledge of the policy. Results are
+//! uncertain to that extent.
 
 use laxity_core::{PolicyInfo, Span, Time};
 
@@ -21,7 +21,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[CLOCK],
 };
 
-/// No distance between wake-ups counts for more, and no deadline lies further ahead.
+/// The greatest distance between wake-ups that is averaged, and the greatest relative deadline.
 const CAP: u64 = 1_000_000_000;
 
 /// BEST for one CPU.
@@ -37,7 +37,7 @@ struct Habit {
     runnable: bool,
     woken: Option<u64>,
     period: Option<u64>,
-    left: u64,
+    remaining_quantum: u64,
 }
 
 impl Best {
@@ -68,10 +68,10 @@ impl Policy for Best {
         let quantum = self.quantum;
         let Some(habit) = self.tasks.get_mut(task).filter(|h| !h.runnable) else { return };
         habit.runnable = true;
-        habit.left = quantum;
+        habit.remaining_quantum = quantum;
         if let Some(before) = habit.woken.replace(now.0) {
-            let distance = (now.0 - before.min(now.0)).min(CAP);
-            habit.period = Some(habit.period.map_or(distance, |p| (distance + 3 * p) / 4));
+            let interarrival = (now.0 - before.min(now.0)).min(CAP);
+            habit.period = Some(habit.period.map_or(interarrival, |p| (interarrival + 3 * p) / 4));
         }
         self.order.enter(task.0, now.0.saturating_add(habit.period.unwrap_or(CAP)));
     }
@@ -85,9 +85,9 @@ impl Policy for Best {
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
         let quantum = self.quantum;
         let Some(habit) = self.tasks.get_mut(task) else { return };
-        habit.left = habit.left.saturating_sub(ran.0);
-        if habit.left == 0 {
-            habit.left = quantum;
+        habit.remaining_quantum = habit.remaining_quantum.saturating_sub(ran.0);
+        if habit.remaining_quantum == 0 {
+            habit.remaining_quantum = quantum;
             self.order.rekey(task.0, now.0.saturating_add(CAP));
         }
     }
@@ -100,7 +100,7 @@ impl Policy for Best {
 
     fn pick(&mut self, now: Time, _: CpuId) -> Option<Pick> {
         let task = TaskId(self.order.choose()?);
-        let left = self.tasks.get(task).map_or(0, |h| h.left);
+        let left = self.tasks.get(task).map_or(0, |h| h.remaining_quantum);
         Some(Pick { task, until: now + Span(left) })
     }
 }

@@ -18,15 +18,15 @@ pub const INFO: PolicyInfo = PolicyInfo {
 /// Options of [`cbs`](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// The period of servers that nobody declared; they have equal shares by weight.
+    /// The period of servers without a declaration; they divide bandwidth by weight.
     pub period: Span,
     /// The share that hard reservations must leave.
-    pub least_best_effort: Share,
+    pub best_effort_bw_min: Share,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { period: Span::from_millis(40), least_best_effort: Share::per_mille(50) }
+        Options { period: Span::from_millis(40), best_effort_bw_min: Share::per_mille(50) }
     }
 }
 
@@ -41,8 +41,8 @@ pub fn new(options: &Options) -> Servers {
         ahead: None,
         load: Load::Live,
         lapse: Span::ZERO,
-        longest: None,
+        max_period: None,
         transition: Transition::ZeroLag,
-        least_best_effort: options.least_best_effort,
+        best_effort_bw_min: options.best_effort_bw_min,
     })
 }

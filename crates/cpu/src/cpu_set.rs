@@ -138,7 +138,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn prints_ranges() {
+    fn cpu_sets_print_as_ranges() {
         let set: CpuSet = [0, 1, 2, 3, 7, 127].map(CpuId).into_iter().collect();
         assert_eq!(set.to_string(), "0-3,7,127");
         assert_eq!(set.iter().map(|c| c.0).collect::<std::vec::Vec<_>>(), [0, 1, 2, 3, 7, 127]);

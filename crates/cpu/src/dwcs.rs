@@ -1,17 +1,17 @@
-//! DWCS for threads: a quantum in every period, of which a window of periods may miss some.
+//! DWCS for threads: a quantum in every period, with a tolerance of missed periods per window.
 //!
-//! The paper on DWCS leaves threads to future work. Here a reserved thread asks for its budget, at
-//! once and not preempted, in every period, and tolerates `x` of any `y` consecutive periods without
-//! it. Order, windows and misses are those of `laxity-stream`, tolerances first: a thread that goes
-//! on computing is a stream with a packet waiting, one quantum is one packet.
+//! The paper on DWCS leaves threads to future work. Here a reserved thread demands its budget in
+//! every period, not preempted, and tolerates `x` of any `y` consecutive periods without it. Order,
+//! windows and misses are those of `laxity-stream`, tolerances first: a CPU-bound thread is a stream
+//! with a packet waiting, and one quantum is one packet.
 //!
-//! # What is kept
+//! # The guarantee
 //!
 //! Threads are admitted while `sum (1 - x/y) C/T <= 1`. With equal budgets and equal periods each
-//! thread that goes on computing then begins its quantum within the period in all but `x` of every
-//! `y` periods, counted back to back, whenever it started (`laxity_stream::admission` says on what
-//! that rests and shows what fails without). With others the order is the same and nothing is
-//! promised. A quantum may end after its period, by a budget at most.
+//! CPU-bound thread then begins its quantum within the period in all but `x` of every `y` periods,
+//! counted back to back, whenever it started (`laxity_stream::admission` states the conditions and
+//! shows what fails without them). With unequal ones the order is the same without a guarantee. A
+//! quantum may end after its period, by a budget at most.
 
 use alloc::vec::Vec;
 
@@ -36,18 +36,18 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[],
 };
 
-/// Windowed threads on one CPU. What asks for no reservation is served last, in quanta, in no
-/// particular order: put the policy above another.
+/// Windowed threads on one CPU. Tasks without a reservation are served last, in quanta, in no
+/// particular order: put the policy above another one.
 #[derive(Debug)]
 pub struct Dwcs {
     scheduler: Scheduler<Heaps>,
     threads: Table<Thread>,
-    /// Windows that were set, by task.
+    /// Explicit windows, by task.
     windows: Vec<Option<Tolerance>>,
     /// By stream.
     owners: Vec<TaskId>,
     running: Option<TaskId>,
-    /// When a thread may next get a quantum, if none may now.
+    /// The next time at which a thread may get a quantum, if none may now.
     release: Option<Time>,
 }
 
@@ -56,22 +56,22 @@ struct Thread {
     stream: StreamId,
     terms: Terms,
     runnable: bool,
-    /// Of the quantum that runs.
-    left: Span,
+    /// The remainder of the current quantum.
+    remaining: Span,
 }
 
 /// The quantum of threads without a reservation.
 const QUANTUM: Span = Span::from_millis(10);
 
-/// Losses in a window that follow from nice values.
+/// The window for tolerances derived from nice values.
 const NICE_WINDOW: u64 = 20;
 
-/// A thread that waits goes on waiting: what follows a missed period is due one later.
-struct Waiting;
+/// The backlog of a thread that keeps waiting: after a missed period the next is due one later.
+struct PersistentBacklog;
 
-impl Queues for Waiting {
+impl Queues for PersistentBacklog {
     fn serve(&mut self, _: StreamId) -> Option<Time> {
-        // Whether it goes on is known at the end of the quantum.
+        // The end of the quantum shows whether the thread blocks.
         None
     }
 
@@ -86,14 +86,14 @@ const NONE: Tolerance = match Tolerance::new(0, 1) {
     Err(_) => unreachable!(),
 };
 
-/// `nice` of 20 periods may go without, none at nice 0 and below: what is needed is then in
-/// proportion to `20 - nice`, as shares are elsewhere.
-fn by_nice(nice: Nice) -> Tolerance {
+/// Tolerates `nice` of 20 missed periods, none at nice 0 and below: the required share is then
+/// proportional to `20 - nice`, as in other policies.
+fn tolerance_from_nice(nice: Nice) -> Tolerance {
     let x = NICE_WINDOW.saturating_sub(u64::from(nice.scale()));
     Tolerance::new(x, NICE_WINDOW).unwrap_or(NONE)
 }
 
-/// What was agreed with a thread.
+/// The admitted parameters of a thread.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     stream: Stream,
@@ -105,7 +105,7 @@ impl Terms {
         Demand { attributes: self.stream, service: self.budget, count: 1 }
     }
 
-    /// Losses, and the window.
+    /// The tolerated losses, and the window.
     fn window(&self) -> (u64, u64) {
         let tolerance = self.stream.tolerance;
         (u64::from(tolerance.x()), u64::from(tolerance.y()).max(1))
@@ -114,8 +114,8 @@ impl Terms {
     /// The share that it needs, rounded up.
     fn needs(&self) -> Share {
         let (x, y) = self.window();
-        let kept = (u128::from(self.budget.0) * u128::from(y - x)).div_ceil(u128::from(y));
-        self.stream.gap.map_or(Share::ZERO, |period| Share::up(Span(kept as u64), period))
+        let needed = (u128::from(self.budget.0) * u128::from(y - x)).div_ceil(u128::from(y));
+        self.stream.gap.map_or(Share::ZERO, |period| Share::up(Span(needed as u64), period))
     }
 }
 
@@ -136,8 +136,8 @@ impl Dwcs {
         }
     }
 
-    /// The window of a task that joins or changes after this; otherwise it follows from the nice
-    /// value.
+    /// Sets the window of a task, which applies at its next join or change; the default follows
+    /// from the nice value.
     pub fn set_window(&mut self, task: TaskId, window: Tolerance) {
         if self.windows.len() <= task.index() {
             self.windows.resize(task.index() + 1, None);
@@ -145,10 +145,10 @@ impl Dwcs {
         self.windows[task.index()] = Some(window);
     }
 
-    /// What may be agreed with a task, beside all others.
+    /// The parameters of a task, if they are admissible beside all others.
     fn terms(&mut self, task: TaskId, a: &Attributes) -> Result<Terms, Refusal> {
         let set = self.windows.get(task.index()).copied().flatten();
-        let tolerance = set.unwrap_or(by_nice(a.nice));
+        let tolerance = set.unwrap_or(tolerance_from_nice(a.nice));
         let (Service::Hard(asked) | Service::Soft(asked)) = a.service else {
             let stream = Stream { tolerance: NONE, gap: None, late: Late::Send };
             return Ok(Terms { stream, budget: QUANTUM });
@@ -163,18 +163,18 @@ impl Dwcs {
         if Utilisation::of(&demands).fits() {
             return Ok(terms);
         }
-        let given = others.iter().fold(Share::ZERO, |sum, t| sum.plus(t.needs()));
-        let (needs, free) = (terms.needs(), Share::ONE.minus(given));
+        let reserved = others.iter().fold(Share::ZERO, |sum, t| sum.plus(t.needs()));
+        let (needs, free) = (terms.needs(), Share::ONE.minus(reserved));
         let (x, y) = terms.window();
-        // A window of which all may be missed needs nothing and was admitted.
+        // A window that tolerates all misses needs no bandwidth and was admitted above.
         let fits = u128::from(free.of(period).0) * u128::from(y) / u128::from((y - x).max(1));
         let fits = Span(u64::try_from(fits).unwrap_or(u64::MAX).min(budget.0 - 1));
         Err(Refusal::Overload { asked, needs, free, fits })
     }
 
-    fn account(&mut self, task: TaskId, ran: Span) {
+    fn charge(&mut self, task: TaskId, ran: Span) {
         let Some(thread) = self.threads.get_mut(task) else { return };
-        thread.left = Span(thread.left.0.saturating_sub(ran.0));
+        thread.remaining = Span(thread.remaining.0.saturating_sub(ran.0));
     }
 
     /// The task no longer runs.
@@ -195,7 +195,7 @@ impl Policy for Dwcs {
             return Err(Refusal::Known(task));
         }
         let terms = self.terms(task, a)?;
-        // Periods are not zero and windows fit; what remains is that there are too many.
+        // Periods and windows are valid, so the only failure is too many streams.
         let Ok(stream) = self.scheduler.join(now, &terms.stream) else {
             return Err(Refusal::NothingLeft);
         };
@@ -203,7 +203,7 @@ impl Policy for Dwcs {
             self.owners.resize(stream.slot() + 1, task);
         }
         self.owners[stream.slot()] = task;
-        let thread = Thread { stream, terms, runnable: false, left: Span::ZERO };
+        let thread = Thread { stream, terms, runnable: false, remaining: Span::ZERO };
         self.threads.join(task, thread)?;
         Ok(Admitted { from: now })
     }
@@ -218,7 +218,7 @@ impl Policy for Dwcs {
     fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         let stream = self.threads.known(task)?.stream;
         let terms = self.terms(task, a)?;
-        if self.scheduler.change(now, stream, &terms.stream, &mut Waiting).is_err() {
+        if self.scheduler.change(now, stream, &terms.stream, &mut PersistentBacklog).is_err() {
             return Err(Refusal::Unknown(task));
         }
         self.threads.known(task)?.terms = terms;
@@ -232,7 +232,7 @@ impl Policy for Dwcs {
     }
 
     fn block(&mut self, _: Time, task: TaskId, ran: Span) {
-        self.account(task, ran);
+        self.charge(task, ran);
         if let Some(thread) = self.threads.get_mut(task) {
             thread.runnable = false;
         }
@@ -240,10 +240,12 @@ impl Policy for Dwcs {
     }
 
     fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
-        self.account(task, ran);
-        let Some(thread) = self.threads.get(task).filter(|t| t.left == Span::ZERO) else { return };
+        self.charge(task, ran);
+        let Some(thread) = self.threads.get(task).filter(|t| t.remaining == Span::ZERO) else {
+            return;
+        };
         if self.running == Some(task) {
-            // Deadlines follow at the period from where they were, whenever the quantum ended.
+            // The next deadline is one period after the last, whenever the quantum ended.
             let _ = self.scheduler.arrive(Time::ZERO, thread.stream);
             self.stop(task);
         }
@@ -263,13 +265,13 @@ impl Policy for Dwcs {
         }
         while self.running.is_none() {
             self.release = None;
-            match self.scheduler.next(now, &mut Waiting) {
+            match self.scheduler.next(now, &mut PersistentBacklog) {
                 Decision::Serve { stream, .. } => {
                     let task = *self.owners.get(stream.slot())?;
                     let Some(thread) = self.threads.get_mut(task) else { continue };
-                    // One that was put to sleep while it waited asks for nothing.
+                    // A thread that blocked while waiting needs no quantum.
                     if thread.runnable {
-                        thread.left = thread.terms.budget;
+                        thread.remaining = thread.terms.budget;
                         self.running = Some(task);
                     }
                 }
@@ -281,7 +283,7 @@ impl Policy for Dwcs {
             }
         }
         let task = self.running?;
-        let left = self.threads.get(task)?.left;
+        let left = self.threads.get(task)?.remaining;
         Some(Pick { task, until: now + left })
     }
 }

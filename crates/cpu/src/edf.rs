@@ -1,4 +1,4 @@
-//! EDF with admission and overrun protection for hard tasks, nothing but idle time for others.
+//! EDF with admission and overrun protection for hard tasks; other tasks have idle time only.
 
 use laxity_core::{PolicyInfo, Span};
 
@@ -17,16 +17,16 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[describe::LEAST_BEST_EFFORT],
 };
 
-/// The turn of a best-effort task.
+/// The quantum of a best-effort task.
 const QUANTUM: Span = Span::from_millis(100);
 
 /// The core of BEBS without its servers for best effort.
 pub fn new(options: &cbs::Options) -> Layered<Servers, RoundRobin> {
-    on_several(options, 1)
+    global(options, 1)
 }
 
-/// The same on several CPUs that share one queue.
-pub fn on_several(options: &cbs::Options, cpus: u32) -> Layered<Servers, RoundRobin> {
-    let servers = Servers::on_several(*cbs::new(options).rules(), cpus);
+/// The same as global EDF on several CPUs that share one queue.
+pub fn global(options: &cbs::Options, cpus: u32) -> Layered<Servers, RoundRobin> {
+    let servers = Servers::global(*cbs::new(options).rules(), cpus);
     Layered::new(servers, RoundRobin::new(QUANTUM))
 }

@@ -1,4 +1,4 @@
-//! EEVDF as Linux has it: virtual deadlines among those who are owed something.
+//! EEVDF as in Linux: earliest virtual deadline among eligible tasks, those with non-negative lag.
 
 use alloc::vec::Vec;
 
@@ -31,22 +31,22 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// The kernel's weights: 1024 at nice 0, a factor of about 1.25 a step.
+/// The kernel's weights: 1024 at nice 0, with a factor of about 1.25 a step.
 const WEIGHTS: [u32; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
     3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
     70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
-/// Virtual time advances by so many units in a nanosecond for a weight of one.
+/// Units of virtual time in a nanosecond at weight one.
 const UNIT: i128 = 1 << 20;
 
 /// Options of [`Eevdf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// What a task asks for at a time.
+    /// The slice that a task requests.
     pub slice: Span,
-    /// From one clock tick to the next.
+    /// The time between clock ticks.
     pub tick: Span,
 }
 
@@ -56,15 +56,15 @@ impl Default for Options {
     }
 }
 
-/// EEVDF on one CPU, with delayed dequeue, inflated lag and run to parity. A decision looks at
-/// every runnable task; the kernel's tree makes that logarithmic.
+/// EEVDF on one CPU, with delayed dequeue, inflated lag and run to parity. A decision scans all
+/// runnable tasks; the kernel's tree makes that logarithmic.
 #[derive(Clone, Debug)]
 pub struct Eevdf {
     options: Options,
     tasks: Table<Entity>,
-    /// Runnable tasks and sleeping ones that still owe.
+    /// Runnable tasks, and sleeping ones with negative lag.
     queue: Vec<TaskId>,
-    /// Sum of weights, and of weights times virtual runtimes, over the queue.
+    /// The sums of weights, and of weights times virtual runtimes, over the queue.
     weight: i128,
     moment: i128,
     running: Option<TaskId>,
@@ -77,9 +77,9 @@ struct Entity {
     weight: i128,
     state: State,
     /// Virtual runtime, and deadline.
-    v: i128,
+    vruntime: i128,
     deadline: i128,
-    /// Virtual time owed to it when it left the queue.
+    /// Its lag when it left the queue.
     lag: i128,
 }
 
@@ -87,7 +87,7 @@ struct Entity {
 enum State {
     Asleep,
     Runnable,
-    /// Asleep, but in the queue until it owes nothing.
+    /// Asleep, but in the queue until its lag is not negative.
     Delayed,
 }
 
@@ -110,9 +110,9 @@ impl Eevdf {
         }
     }
 
-    /// Whether a virtual runtime is not beyond the average: `v <= V`.
-    fn is_eligible(&self, v: i128) -> bool {
-        v * self.weight <= self.moment
+    /// Whether a virtual runtime is not beyond the average: `vruntime <= V`.
+    fn is_eligible(&self, vruntime: i128) -> bool {
+        vruntime * self.weight <= self.moment
     }
 
     fn average(&self) -> i128 {
@@ -129,12 +129,12 @@ impl Eevdf {
         let Some(weight) = self.tasks.get(task).map(|e| e.weight) else { return };
         let slice = self.slice(weight);
         let Some(e) = self.tasks.get_mut(task) else { return };
-        // Its own weight will pull the average towards it, so that less of the lag would be left.
+        // Its own weight moves the average towards it, so the lag is inflated to preserve it.
         let lag = if total > 0 { e.lag * (total + weight) / total } else { 0 };
-        e.v = average - lag;
-        e.deadline = e.v + slice;
+        e.vruntime = average - lag;
+        e.deadline = e.vruntime + slice;
         self.weight += e.weight;
-        self.moment += e.weight * e.v;
+        self.moment += e.weight * e.vruntime;
         self.queue.push(task);
     }
 
@@ -146,67 +146,72 @@ impl Eevdf {
         };
         let Some(limit) = self.tasks.get(task).map(limit) else { return };
         let Some(e) = self.tasks.get_mut(task) else { return };
-        e.lag = (average - e.v).clamp(-limit, limit);
+        e.lag = (average - e.vruntime).clamp(-limit, limit);
         if e.state == State::Delayed {
-            // What was gained while asleep does not count.
+            // Lag gained while asleep does not count.
             e.lag = e.lag.min(0);
         }
         self.weight -= e.weight;
-        self.moment -= e.weight * e.v;
+        self.moment -= e.weight * e.vruntime;
         self.queue.retain(|t| *t != task);
         self.running = self.running.filter(|r| *r != task);
     }
 
-    fn best(&self) -> Option<TaskId> {
+    fn earliest_eligible(&self) -> Option<TaskId> {
         let entities = self.queue.iter().filter_map(|t| Some((*t, self.tasks.get(*t)?)));
-        let eligible = entities.filter(|(_, e)| self.is_eligible(e.v));
+        let eligible = entities.filter(|(_, e)| self.is_eligible(e.vruntime));
         eligible.min_by_key(|(_, e)| e.deadline).map(|(t, _)| t)
     }
 
-    /// Whether the running task has used its slice; it then gets a new deadline.
+    /// Gives the running task a new deadline if it has used its slice.
     fn renew_slice(&mut self) {
         let Some(running) = self.running else { return };
-        let Some(e) = self.tasks.get(running).filter(|e| e.v >= e.deadline) else { return };
-        let deadline = e.v + self.slice(e.weight);
+        let Some(e) = self.tasks.get(running).filter(|e| e.vruntime >= e.deadline) else { return };
+        let deadline = e.vruntime + self.slice(e.weight);
         if let Some(e) = self.tasks.get_mut(running) {
             e.deadline = deadline;
         }
         self.reschedule |= self.queue.len() > 1;
     }
 
-    fn account(&mut self, task: TaskId, ran: Span) {
+    fn charge(&mut self, task: TaskId, ran: Span) {
         let Some(e) = self.tasks.get_mut(task) else { return };
         let more = i128::from(ran.0) * UNIT / e.weight;
-        e.v += more;
+        e.vruntime += more;
         self.moment += e.weight * more;
     }
 
     fn schedule(&mut self) -> Option<TaskId> {
         loop {
-            let best = self.best()?;
-            if self.tasks.get(best).is_some_and(|e| e.state == State::Delayed) {
-                self.remove(best);
-                if let Some(e) = self.tasks.get_mut(best) {
+            let earliest_eligible = self.earliest_eligible()?;
+            if self.tasks.get(earliest_eligible).is_some_and(|e| e.state == State::Delayed) {
+                self.remove(earliest_eligible);
+                if let Some(e) = self.tasks.get_mut(earliest_eligible) {
                     e.state = State::Asleep;
                 }
                 continue;
             }
-            return Some(best);
+            return Some(earliest_eligible);
         }
     }
 }
 
 impl Policy for Eevdf {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        let entity =
-            Entity { weight: weight(a.nice), state: State::Asleep, v: 0, deadline: 0, lag: 0 };
+        let entity = Entity {
+            weight: weight(a.nice),
+            state: State::Asleep,
+            vruntime: 0,
+            deadline: 0,
+            lag: 0,
+        };
         let reach = self.tasks.join(task, entity)?;
         self.queue.reserve(reach - self.queue.len().min(reach));
         Ok(Admitted { from: now })
     }
 
     fn leave(&mut self, _: Time, task: TaskId, ran: Span) {
-        self.account_if_queued(task, ran);
+        self.charge_if_queued(task, ran);
         if self.queue.contains(&task) {
             self.remove(task);
         }
@@ -235,7 +240,7 @@ impl Policy for Eevdf {
 
     fn wake(&mut self, _: Time, task: TaskId) {
         let Some(e) = self.tasks.get(task).filter(|e| e.state != State::Runnable) else { return };
-        if e.state == State::Delayed && self.is_eligible(e.v) {
+        if e.state == State::Delayed && self.is_eligible(e.vruntime) {
             self.remove(task);
             self.insert(task);
         } else if e.state == State::Asleep {
@@ -245,13 +250,13 @@ impl Policy for Eevdf {
             e.state = State::Runnable;
         }
         self.renew_slice();
-        self.reschedule |= self.running.is_none() || self.best() == Some(task);
+        self.reschedule |= self.running.is_none() || self.earliest_eligible() == Some(task);
     }
 
     fn block(&mut self, _: Time, task: TaskId, ran: Span) {
-        self.account_if_queued(task, ran);
+        self.charge_if_queued(task, ran);
         let Some(e) = self.tasks.get(task).filter(|e| e.state == State::Runnable) else { return };
-        if self.is_eligible(e.v) {
+        if self.is_eligible(e.vruntime) {
             self.remove(task);
             if let Some(e) = self.tasks.get_mut(task) {
                 e.state = State::Asleep;
@@ -263,7 +268,7 @@ impl Policy for Eevdf {
     }
 
     fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
-        self.account_if_queued(task, ran);
+        self.charge_if_queued(task, ran);
     }
 
     fn timer(&mut self, now: Time) {
@@ -292,9 +297,9 @@ impl Policy for Eevdf {
 }
 
 impl Eevdf {
-    fn account_if_queued(&mut self, task: TaskId, ran: Span) {
+    fn charge_if_queued(&mut self, task: TaskId, ran: Span) {
         if self.tasks.get(task).is_some_and(|e| e.state == State::Runnable) {
-            self.account(task, ran);
+            self.charge(task, ran);
         }
     }
 }

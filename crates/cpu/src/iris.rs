@@ -30,8 +30,8 @@ pub(crate) fn rules(options: &Options, declared: bool) -> Rules {
         ahead: None,
         load: Load::Live,
         lapse: Span::ZERO,
-        longest: None,
+        max_period: None,
         transition: Transition::ZeroLag,
-        least_best_effort: options.least_best_effort,
+        best_effort_bw_min: options.best_effort_bw_min,
     }
 }

@@ -1,4 +1,4 @@
-//! IRIS when nobody tells it anything: equal periods for all.
+//! IRIS without declared parameters: equal periods for all.
 
 use laxity_core::PolicyInfo;
 

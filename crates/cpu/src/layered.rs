@@ -1,4 +1,5 @@
-//! One policy above another: hard tasks go to the upper one, all others have what it leaves.
+//! One policy above another: hard tasks belong to the upper one, all others to the lower one, which
+//! has the remaining CPU time.
 
 use alloc::vec::Vec;
 
@@ -6,14 +7,14 @@ use laxity_core::{Span, Time};
 
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
 
-/// `above` serves hard tasks and goes first; `below` serves the rest while `above` is idle.
+/// `above` serves hard tasks and has precedence; `below` serves the others while `above` is idle.
 #[derive(Clone, Debug, Hash)]
 pub struct Layered<A, B> {
     above: A,
     below: B,
     places: Vec<Place>,
-    /// By CPU: whether the lower policy has it. Grows when a CPU first asks.
-    lower_runs: Vec<bool>,
+    /// By CPU: whether the lower policy has it. Grows at the first pick for a CPU.
+    lower_has_cpu: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +27,7 @@ enum Place {
 impl<A: Policy, B: Policy> Layered<A, B> {
     /// Puts one above the other.
     pub fn new(above: A, below: B) -> Layered<A, B> {
-        Layered { above, below, places: Vec::new(), lower_runs: alloc::vec![false] }
+        Layered { above, below, places: Vec::new(), lower_has_cpu: alloc::vec![false] }
     }
 
     /// The upper policy.
@@ -41,15 +42,15 @@ impl<A: Policy, B: Policy> Layered<A, B> {
         &mut self.places[task.index()]
     }
 
-    fn now_runnable(&mut self, task: TaskId, now_runnable: bool) -> Option<&mut dyn Policy> {
+    fn set_runnable(&mut self, task: TaskId, set_runnable: bool) -> Option<&mut dyn Policy> {
         match self.places.get_mut(task.index())? {
             Place::Nowhere => None,
             Place::Above { runnable } => {
-                *runnable = now_runnable;
+                *runnable = set_runnable;
                 Some(&mut self.above)
             }
             Place::Below { runnable } => {
-                *runnable = now_runnable;
+                *runnable = set_runnable;
                 Some(&mut self.below)
             }
         }
@@ -72,7 +73,7 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
     }
 
     fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
-        if let Some(policy) = self.now_runnable(task, false) {
+        if let Some(policy) = self.set_runnable(task, false) {
             policy.leave(now, task, ran);
             *self.place(task) = Place::Nowhere;
         }
@@ -105,13 +106,13 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
     }
 
     fn wake(&mut self, now: Time, task: TaskId) {
-        if let Some(policy) = self.now_runnable(task, true) {
+        if let Some(policy) = self.set_runnable(task, true) {
             policy.wake(now, task);
         }
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        if let Some(policy) = self.now_runnable(task, false) {
+        if let Some(policy) = self.set_runnable(task, false) {
             policy.block(now, task, ran);
         }
     }
@@ -137,11 +138,11 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        if self.lower_runs.len() <= cpu.index() {
-            self.lower_runs.resize(cpu.index() + 1, false);
+        if self.lower_has_cpu.len() <= cpu.index() {
+            self.lower_has_cpu.resize(cpu.index() + 1, false);
         }
         let upper = self.above.pick(now, cpu);
-        let lower_ran = core::mem::replace(&mut self.lower_runs[cpu.index()], upper.is_none());
+        let lower_ran = core::mem::replace(&mut self.lower_has_cpu[cpu.index()], upper.is_none());
         if upper.is_some() {
             if lower_ran {
                 self.below.displace(now, cpu);
@@ -153,32 +154,36 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
 
     fn displace(&mut self, now: Time, cpu: CpuId) {
         self.above.displace(now, cpu);
-        if self.lower_runs.get(cpu.index()) == Some(&true) {
-            self.lower_runs[cpu.index()] = false;
+        if self.lower_has_cpu.get(cpu.index()) == Some(&true) {
+            self.lower_has_cpu[cpu.index()] = false;
             self.below.displace(now, cpu);
         }
     }
 
-    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
+    fn ran_in_background(&mut self, now: Time, task: TaskId, ran: Span) {
         match self.places.get(task.index()) {
-            Some(Place::Above { .. }) => self.above.lent(now, task, ran),
-            Some(Place::Below { .. }) => self.below.lent(now, task, ran),
+            Some(Place::Above { .. }) => self.above.ran_in_background(now, task, ran),
+            Some(Place::Below { .. }) => self.below.ran_in_background(now, task, ran),
             _ => {}
         }
     }
 
-    fn learnt(&self, task: TaskId) -> Option<Span> {
+    fn execution_estimate(&self, task: TaskId) -> Option<Span> {
         match self.places.get(task.index())? {
-            Place::Above { .. } => self.above.learnt(task),
-            Place::Below { .. } => self.below.learnt(task),
+            Place::Above { .. } => self.above.execution_estimate(task),
+            Place::Below { .. } => self.below.execution_estimate(task),
             Place::Nowhere => None,
         }
     }
 
-    fn recall(&mut self, task: TaskId, learnt: Span) {
+    fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
         match self.places.get(task.index()) {
-            Some(Place::Above { .. }) => self.above.recall(task, learnt),
-            Some(Place::Below { .. }) => self.below.recall(task, learnt),
+            Some(Place::Above { .. }) => {
+                self.above.set_execution_estimate(task, execution_estimate)
+            }
+            Some(Place::Below { .. }) => {
+                self.below.set_execution_estimate(task, execution_estimate)
+            }
             _ => {}
         }
     }

@@ -1,11 +1,11 @@
 //! Task policies for CPUs, sans-io: which task runs now, and until when at most.
 //!
-//! A policy is told what happens ([`Policy`]) and asked who runs. It has no clock, thread or float;
-//! times are integer nanoseconds. Only joining and changing allocate.
+//! The driver reports events to a policy ([`Policy`]) and asks it for the task to run. A policy has
+//! no clock, thread or float; times are integer nanoseconds. Only joining and changing allocate.
 //!
 //! Sources: Banachowski, Wu, Brandt, "Efficiently Scheduling Tasks with Best-Effort Bandwidth
 //! Servers" (BEBS), and Banachowski, Brandt, "Better Real-time Response for Time-share Scheduling"
-//! (BeRate). Where they are silent or contradict themselves the reading is an option of the policy.
+//! (BeRate). Where they are silent or ambiguous, the interpretation is an option of the policy.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -35,17 +35,17 @@ mod policy;
 pub mod posix;
 pub mod quantum;
 mod queue;
+mod ready;
 mod refusal;
 pub mod registry;
 pub mod round_robin;
 pub mod sched_deadline;
 pub mod servers;
-mod several;
 mod share;
 mod table;
 mod ticks;
 
-pub use admission::needed;
+pub use admission::reserved_bandwidth;
 pub use attributes::{
     Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,
 };

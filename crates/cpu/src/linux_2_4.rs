@@ -28,16 +28,16 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// What is compared.
+/// How goodness is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Goodness {
-    /// Ticks left plus `20 - nice`, as in the kernel.
+    /// Remaining ticks plus `20 - nice`, as in the kernel.
     #[default]
     Kernel,
-    /// Ticks left, as the paper on BeRate describes it.
+    /// Remaining ticks, as the BeRate paper describes it.
     Counter,
-    /// As in the kernel, which adds one for a task in the address space that is loaded. Tasks here
-    /// share none, so that is the task that runs, and others must be better by two.
+    /// As in the kernel, which adds one for a task in the loaded address space. Tasks here share no
+    /// address space, so only the running task has it, and others must be better by two.
     SameMemory,
 }
 
@@ -46,12 +46,12 @@ pub enum Goodness {
 pub struct Options {
     /// Ticks and quanta.
     pub clock: Clock,
-    /// What is compared.
+    /// How goodness is computed.
     pub goodness: Goodness,
 }
 
-/// Linux 2.4 on one CPU. A decision looks at every runnable task, an epoch at every task, as in
-/// the original.
+/// Linux 2.4 on one CPU. As in the original, a decision scans all runnable tasks, and a new epoch
+/// all tasks.
 #[derive(Clone, Debug)]
 pub struct Linux24 {
     options: Options,
@@ -66,7 +66,7 @@ pub struct Linux24 {
 #[derive(Clone, Debug)]
 struct Counter {
     nice: Nice,
-    left: u32,
+    remaining_ticks: u32,
     runnable: bool,
 }
 
@@ -84,7 +84,9 @@ impl Linux24 {
     }
 
     fn goodness(&self, task: TaskId) -> u32 {
-        let Some(Counter { nice, left, .. }) = self.tasks.get(task) else { return 0 };
+        let Some(Counter { nice, remaining_ticks: left, .. }) = self.tasks.get(task) else {
+            return 0;
+        };
         match (left, self.options.goodness) {
             (0, _) => 0,
             (left, Goodness::Kernel) => left + nice.scale(),
@@ -103,7 +105,7 @@ impl Linux24 {
         self.running = self.running.filter(|r| *r != task);
     }
 
-    /// The greatest goodness: the running task first among equals, then from the head.
+    /// The greatest goodness; on ties the running task, then the one closest to the head.
     fn schedule(&self) -> Option<(u32, TaskId)> {
         let first = self.running.map(|r| (self.goodness(r), r));
         let others = self.runnable.iter().rev().map(|t| (self.goodness(*t), *t));
@@ -113,7 +115,7 @@ impl Linux24 {
     fn new_epoch(&mut self) {
         let clock = self.options.clock;
         for counter in self.tasks.iter_mut() {
-            counter.left = counter.left / 2 + clock.ticks(counter.nice);
+            counter.remaining_ticks = counter.remaining_ticks / 2 + clock.ticks(counter.nice);
         }
     }
 }
@@ -121,7 +123,9 @@ impl Linux24 {
 impl Policy for Linux24 {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         let left = self.options.clock.ticks(a.nice);
-        let reach = self.tasks.join(task, Counter { nice: a.nice, left, runnable: false })?;
+        let reach = self
+            .tasks
+            .join(task, Counter { nice: a.nice, remaining_ticks: left, runnable: false })?;
         self.runnable.reserve(reach - self.runnable.len().min(reach));
         Ok(Admitted { from: now })
     }
@@ -155,8 +159,8 @@ impl Policy for Linux24 {
             return;
         }
         let Some(counter) = self.running.and_then(|r| self.tasks.get_mut(r)) else { return };
-        counter.left = counter.left.saturating_sub(1);
-        self.reschedule |= counter.left == 0;
+        counter.remaining_ticks = counter.remaining_ticks.saturating_sub(1);
+        self.reschedule |= counter.remaining_ticks == 0;
     }
 
     fn next_event(&self) -> Option<Time> {

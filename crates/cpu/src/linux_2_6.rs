@@ -20,14 +20,14 @@ pub const INFO: PolicyInfo = PolicyInfo {
 };
 
 const MS: u64 = 1_000_000;
-/// Levels of priority for time sharing, 100 to 139 in the kernel.
+/// Time-sharing priority levels, 100 to 139 in the kernel.
 const LEVELS: usize = 40;
 const MAX_BONUS: u64 = 10;
-/// The slice of nice 0, by which sleep is measured.
+/// The slice of nice 0, the unit of sleep.
 const DEFAULT_SLICE: u64 = 102;
 const MAX_SLEEP: u64 = DEFAULT_SLICE * MAX_BONUS * MS;
 const MIN_SLICE: u64 = 10;
-/// Sleeping and running often enough moves a task's credit beyond this to either side.
+/// The interactive credit beyond which a task counts as interactive, or as CPU-bound if negative.
 const CREDIT_LIMIT: i32 = 100;
 
 /// Linux 2.6.8 on one CPU.
@@ -39,7 +39,7 @@ pub struct Linux26 {
     running: Option<TaskId>,
     reschedule: bool,
     ticks: Ticks,
-    /// When the first slice was used up since the arrays were swapped, in ticks.
+    /// When the first slice expired since the arrays were swapped, in ticks.
     expired_since: Option<u64>,
     best_expired: u32,
     runnable: u64,
@@ -48,7 +48,7 @@ pub struct Linux26 {
 #[derive(Clone, Debug)]
 struct Array {
     levels: Vec<VecDeque<TaskId>>,
-    /// Bit `i` is set when level `i` holds somebody.
+    /// Bit `i` is set when level `i` is not empty.
     filled: u64,
 }
 
@@ -59,11 +59,11 @@ struct Sleeper {
     level: u32,
     sleep: u64,
     credit: i32,
-    /// When it went to sleep, or got the CPU.
+    /// When it blocked or got the CPU.
     stamp: u64,
-    /// Milliseconds left.
+    /// Remaining milliseconds.
     slice: u64,
-    /// The array that it waits or runs in.
+    /// The array that it is queued in.
     array: Option<usize>,
 }
 
@@ -216,7 +216,7 @@ impl Linux26 {
         self.runnable -= 1;
     }
 
-    /// Whether those whose slice is used have waited too long for interactive ones to go on.
+    /// Whether expired tasks have waited so long that interactive tasks must expire too.
     fn is_starving(&self, tick: u64, level: u32) -> bool {
         let waited = self.expired_since.map(|since| tick - since);
         waited.is_some_and(|w| w > MAX_SLEEP / MS * self.runnable) || level > self.best_expired

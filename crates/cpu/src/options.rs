@@ -1,4 +1,4 @@
-//! Options of policies by name, read and written alike for scenarios, results and help texts.
+//! Policy options by name, for scenarios, results and help texts.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use crate::registry::{Below, Options, find};
 use crate::servers::{Adaptation, Basis, Load, Sample, Transition};
 use crate::{LONGEST_PERIOD, Share};
 
-/// The value of an option.
+/// An option value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// Of [`OptionKind::Bool`].
@@ -20,21 +20,21 @@ pub enum Value {
     Time(Span),
     /// Of [`OptionKind::Integer`].
     Integer(u32),
-    /// Of [`OptionKind::Choice`]: one of its names.
+    /// Of [`OptionKind::Choice`], one of its names.
     Choice(&'static str),
 }
 
-/// Why an option cannot have a value.
+/// Why an option value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionFault {
-    /// The policy takes no such option, or there is no such policy.
+    /// The policy has no such option, or there is no such policy.
     Unknown,
-    /// A value of another kind, or a name that is none of the choices.
+    /// The value is of the wrong kind, or is none of the choices.
     Kind {
-        /// What it takes.
+        /// The expected kind.
         wanted: OptionKind,
     },
-    /// Beyond what makes sense.
+    /// The value is out of range.
     Range {
         /// The least value.
         least: Value,
@@ -50,16 +50,16 @@ pub enum OptionFault {
     },
 }
 
-/// A budget, slice or tick below this would have policies decide without end.
-const SHORTEST: Span = Span(10_000);
-/// Averages and margins beyond this many thousandths say nothing any more.
-const MOST_THOUSANDTHS: u32 = 100_000;
+/// The least budget, slice or tick; shorter ones would make policies decide excessively often.
+const MIN_TIME: Span = Span(10_000);
+/// The greatest margin or hysteresis, in thousandths.
+const MAX_THOUSANDTHS: u32 = 100_000;
 
 impl Options {
-    /// Sets an option of a policy. It also holds where the policy runs below another.
+    /// Sets an option of a policy. It also applies where the policy runs below another.
     ///
     /// # Errors
-    /// When the policy takes no such option or the option no such value; nothing has changed then.
+    /// When the policy has no such option, or the value is invalid; nothing is changed then.
     pub fn set(&mut self, policy: &str, option: &str, value: Value) -> Result<(), OptionFault> {
         let info = find(policy).and_then(|p| p.options.iter().find(|o| o.name == option));
         let wanted = info.ok_or(OptionFault::Unknown)?.kind;
@@ -87,7 +87,7 @@ impl Options {
         Ok(())
     }
 
-    /// The value that an option of a policy has.
+    /// The present value of an option.
     pub fn get(&self, policy: &str, option: &str) -> Option<Value> {
         let mut copy = *self;
         Some(match copy.field(policy, option)? {
@@ -102,17 +102,17 @@ impl Options {
         })
     }
 
-    /// Whether the options of a policy go together.
+    /// Checks that the options of a policy are consistent.
     ///
     /// # Errors
-    /// Says which do not.
+    /// Names the inconsistent ones.
     pub fn check(&self, policy: &str) -> Result<(), OptionFault> {
         let how = match policy {
             "bebs" => &self.bebs.adaptation,
             "bebs-credit" => &self.bebs_credit.adaptation,
             _ => return Ok(()),
         };
-        let Adaptation { least, most, .. } = *how;
+        let Adaptation { min_budget: least, max_budget: most, .. } = *how;
         if least > most { Err(OptionFault::LeastAboveMost { least, most }) } else { Ok(()) }
     }
 
@@ -121,14 +121,14 @@ impl Options {
             ("bebs", "load") => Some(Field::Choice(&mut self.bebs.load)),
             ("bebs", "transition") => Some(Field::Choice(&mut self.bebs.transition)),
             ("bebs", "least-best-effort") => {
-                Some(Field::PerMille(&mut self.bebs.least_best_effort))
+                Some(Field::PerMille(&mut self.bebs.best_effort_bw_min))
             }
             ("bebs", _) => adaptation(&mut self.bebs.adaptation, option),
             ("bebs-credit", "ahead") => {
                 Some(Field::Time(&mut self.bebs_credit.ahead, (Span::ZERO, LONGEST_PERIOD)))
             }
             ("bebs-credit", "least-best-effort") => {
-                Some(Field::PerMille(&mut self.bebs_credit.least_best_effort))
+                Some(Field::PerMille(&mut self.bebs_credit.best_effort_bw_min))
             }
             ("bebs-credit", _) => adaptation(&mut self.bebs_credit.adaptation, option),
             ("edf", _) => equal(&mut self.edf, option),
@@ -159,12 +159,12 @@ fn within(value: u32, most: u32) -> Result<(), OptionFault> {
 fn adaptation<'a>(how: &'a mut Adaptation, option: &str) -> Option<Field<'a>> {
     Some(match option {
         "sample" => Field::Choice(&mut how.sample),
-        "first" => time(&mut how.first),
-        "margin" => Field::Integer(&mut how.margin, MOST_THOUSANDTHS),
-        "least" => time(&mut how.least),
-        "most" => time(&mut how.most),
+        "first" => time(&mut how.initial_average),
+        "margin" => Field::Integer(&mut how.margin, MAX_THOUSANDTHS),
+        "least" => time(&mut how.min_budget),
+        "most" => time(&mut how.max_budget),
         "period" => Field::Choice(&mut how.basis),
-        "lazy" => Field::Integer(&mut how.lazy, MOST_THOUSANDTHS),
+        "lazy" => Field::Integer(&mut how.hysteresis, MAX_THOUSANDTHS),
         _ => return None,
     })
 }
@@ -172,13 +172,13 @@ fn adaptation<'a>(how: &'a mut Adaptation, option: &str) -> Option<Field<'a>> {
 fn equal<'a>(options: &'a mut crate::cbs::Options, option: &str) -> Option<Field<'a>> {
     Some(match option {
         "period" => time(&mut options.period),
-        "least-best-effort" => Field::PerMille(&mut options.least_best_effort),
+        "least-best-effort" => Field::PerMille(&mut options.best_effort_bw_min),
         _ => return None,
     })
 }
 
 fn time(field: &mut Span) -> Field<'_> {
-    Field::Time(field, (SHORTEST, LONGEST_PERIOD))
+    Field::Time(field, (MIN_TIME, LONGEST_PERIOD))
 }
 
 /// Where an option is kept, with the bounds of its values.
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_options_are_reported() {
         let mut options = Options::default();
         let mut text = |policy, option, value| {
             options.set(policy, option, value).map_err(|e| e.to_string()).unwrap_err()

@@ -1,38 +1,39 @@
-//! Who goes first: the earliest deadline; among equals the running one, then the first activated.
+//! The ready queue of one CPU: earliest deadline first; on ties the running competitor, then the
+//! one activated first.
 
 use crate::queue::Queue;
 
-/// Competitors by deadline, or by whatever else is least first.
+/// Competitors by deadline, or by another key of which the least goes first.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Order {
     queue: Queue,
-    turns: u64,
+    next_seq: u64,
     running: Option<u32>,
 }
 
 impl Order {
-    /// Makes room for competitors numbered below `competitors`.
+    /// Reserves capacity for competitors numbered below `competitors`.
     pub(crate) fn reserve(&mut self, competitors: usize) {
         self.queue.reserve(competitors);
     }
 
-    /// One starts competing, or goes on with another deadline.
+    /// Adds a competitor, or changes its deadline.
     #[inline]
     pub(crate) fn enter(&mut self, competitor: u32, deadline: u64) {
         if self.queue.key(competitor).is_some() {
             self.queue.rekey(competitor, deadline);
         } else {
-            self.turns += 1;
-            self.queue.set(competitor, deadline, self.turns);
+            self.next_seq += 1;
+            self.queue.set(competitor, deadline, self.next_seq);
         }
     }
 
-    /// Another deadline for one that competes; nothing for others.
+    /// Changes the deadline of a queued competitor.
     pub(crate) fn rekey(&mut self, competitor: u32, deadline: u64) {
         self.queue.rekey(competitor, deadline);
     }
 
-    /// One stops competing, and has no claim to go first among equals later.
+    /// Removes a competitor, which loses its precedence on ties.
     #[inline]
     pub(crate) fn leave(&mut self, competitor: u32) {
         self.queue.remove(competitor);
@@ -43,17 +44,17 @@ impl Order {
         self.queue.first().is_none()
     }
 
-    /// The one with the earliest deadline.
+    /// The competitor with the earliest deadline.
     pub(crate) fn first(&self) -> Option<u32> {
         self.queue.first().map(|(_, competitor)| competitor)
     }
 
-    /// The one chosen last, if it still competes.
+    /// The competitor chosen last, if still queued.
     pub(crate) fn running(&self) -> Option<u32> {
         self.running
     }
 
-    /// Who runs from now on.
+    /// Chooses the competitor that runs from now on.
     #[inline]
     pub(crate) fn choose(&mut self) -> Option<u32> {
         let (deadline, first) = self.queue.first()?;

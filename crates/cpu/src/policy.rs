@@ -1,11 +1,11 @@
-//! What a policy is to whoever drives it.
+//! The interface between a policy and its driver.
 
 use laxity_core::{Span, Time};
 
 use crate::{Attributes, Refusal};
 
-/// A task by its place in the tables of whoever drives the policy. Places are dense: policies
-/// keep tables up to the greatest one.
+/// A task, as an index into the driver's tables. Indices are dense: policies have tables up to the
+/// greatest one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);
 
@@ -22,7 +22,7 @@ impl TaskId {
 }
 
 impl CpuId {
-    /// The only CPU there is.
+    /// The first CPU; the only one of a policy for one CPU.
     pub const FIRST: CpuId = CpuId(0);
 
     /// The CPU's index into tables.
@@ -32,41 +32,41 @@ impl CpuId {
     }
 }
 
-/// What a CPU shall do until the next event.
+/// The task that a CPU runs until the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     /// The task to run.
     pub task: TaskId,
-    /// Without any other event, ask again then: the end of a budget or quantum. [`Time::MAX`] when
-    /// only events matter.
+    /// The latest time of the next pick, even without an event: the end of a budget or quantum.
+    /// [`Time::MAX`] when only events matter.
     pub until: Time,
 }
 
 /// A task or a change was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// From then on what was asked for holds. Later than now when others must first give
-    /// bandwidth back that they have used ahead.
+    /// The time from which the attributes are in force. Later than now when other tasks have used
+    /// bandwidth ahead and must return it first.
     pub from: Time,
 }
 
-/// A CPU scheduler, sans-io: it is told what happens and asked who runs.
+/// A CPU scheduler, sans-io: the driver reports events and asks for the task to run.
 ///
 /// At one instant the driver reports, in this order:
-/// 1. for each CPU what its task executed since the last report, by [`ran`](Self::ran), or by
+/// 1. for each CPU, the execution of its task since the last report, by [`ran`](Self::ran), or by
 ///    [`block`](Self::block) or [`leave`](Self::leave) if its work ended then;
-/// 2. what happens outside: [`join`](Self::join), [`wake`](Self::wake), [`change`](Self::change);
+/// 2. external events: [`join`](Self::join), [`wake`](Self::wake), [`change`](Self::change);
 /// 3. [`timer`](Self::timer), when [`next_event`](Self::next_event) is due;
 ///
-/// and then asks [`pick`](Self::pick) once for each CPU. Instants never decrease. Execution is
-/// reported in full before anything else of the instant, so policies always know how much was
-/// used. Reports about tasks that are not there, or that are already in the state reported, change
-/// nothing. Only [`join`](Self::join) and [`change`](Self::change) allocate.
+/// and then calls [`pick`](Self::pick) once for each CPU. Instants never decrease. Execution is
+/// reported in full before any other event of the instant, so policies always know the used
+/// budgets. Reports about unknown tasks, or about tasks that are already in the reported state, have
+/// no effect. Only [`join`](Self::join) and [`change`](Self::change) allocate.
 pub trait Policy {
-    /// A task appears, asleep.
+    /// A task joins, asleep.
     ///
     /// # Errors
-    /// When its reservation is impossible or does not fit; nothing has changed then.
+    /// When its reservation is invalid or not admitted; the policy is then unchanged.
     fn join(
         &mut self,
         now: Time,
@@ -74,10 +74,10 @@ pub trait Policy {
         attributes: &Attributes,
     ) -> Result<Admitted, Refusal>;
 
-    /// A task is gone, after running for `ran` since the last report.
+    /// A task leaves, after running for `ran` since the last report.
     fn leave(&mut self, now: Time, task: TaskId, ran: Span);
 
-    /// Another nice value, reservation or group. The task stays awake or asleep.
+    /// A task gets another nice value, reservation or group. It stays awake or asleep.
     ///
     /// # Errors
     /// As [`join`](Self::join); the old attributes then stay in force.
@@ -91,42 +91,42 @@ pub trait Policy {
     /// A task becomes runnable.
     fn wake(&mut self, now: Time, task: TaskId);
 
-    /// A task ran for `ran` since the last report and goes to sleep.
+    /// A task ran for `ran` since the last report and blocks.
     fn block(&mut self, now: Time, task: TaskId, ran: Span);
 
-    /// A task ran for `ran` since the last report and would go on.
+    /// A task ran for `ran` since the last report and stays runnable.
     fn ran(&mut self, now: Time, task: TaskId, ran: Span);
 
     /// The instant of [`next_event`](Self::next_event) has come: releases, ticks.
     fn timer(&mut self, now: Time);
 
-    /// When the policy wants [`timer`](Self::timer) to be called, at the latest.
+    /// The latest time of the next call of [`timer`](Self::timer).
     fn next_event(&self) -> Option<Time>;
 
-    /// Who runs on `cpu` from now on; `None` leaves it idle.
+    /// The task that runs on `cpu` from now on; `None` leaves it idle.
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick>;
 
-    /// Something above this policy takes `cpu`: the task picked last no longer runs, though it
-    /// stays runnable. Policies that look at their running task at ticks need to know.
+    /// A policy above this one takes `cpu`: the task picked last no longer runs, but stays
+    /// runnable. Policies that inspect their running task at ticks depend on this.
     fn displace(&mut self, now: Time, cpu: CpuId) {
         let _ = (now, cpu);
     }
 
-    /// A task ran for `ran` on time that this policy did not give: no budget is charged. It stays
-    /// runnable.
-    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
+    /// A task ran for `ran` in background time, not allocated by this policy, so no budget is
+    /// charged. It stays runnable.
+    fn ran_in_background(&mut self, now: Time, task: TaskId, ran: Span) {
         let _ = (now, task, ran);
     }
 
-    /// What was learnt of a task's executions, for a policy of the same kind that it moves to.
-    fn learnt(&self, task: TaskId) -> Option<Span> {
+    /// The estimated execution of a task, for a policy of the same kind to which it migrates.
+    fn execution_estimate(&self, task: TaskId) -> Option<Span> {
         let _ = task;
         None
     }
 
-    /// Takes over what another policy of the same kind has learnt of a task.
-    fn recall(&mut self, task: TaskId, learnt: Span) {
-        let _ = (task, learnt);
+    /// Takes over the estimate of another policy of the same kind.
+    fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
+        let _ = (task, execution_estimate);
     }
 }
 
@@ -161,13 +161,13 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     fn displace(&mut self, now: Time, cpu: CpuId) {
         (**self).displace(now, cpu);
     }
-    fn lent(&mut self, now: Time, task: TaskId, ran: Span) {
-        (**self).lent(now, task, ran);
+    fn ran_in_background(&mut self, now: Time, task: TaskId, ran: Span) {
+        (**self).ran_in_background(now, task, ran);
     }
-    fn learnt(&self, task: TaskId) -> Option<Span> {
-        (**self).learnt(task)
+    fn execution_estimate(&self, task: TaskId) -> Option<Span> {
+        (**self).execution_estimate(task)
     }
-    fn recall(&mut self, task: TaskId, learnt: Span) {
-        (**self).recall(task, learnt);
+    fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
+        (**self).set_execution_estimate(task, execution_estimate);
     }
 }

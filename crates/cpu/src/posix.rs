@@ -16,7 +16,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[BELOW],
 };
 
-/// The policy for all that is not hard.
+/// The policy for tasks that are not hard.
 pub(crate) const BELOW: OptionInfo = OptionInfo {
     name: "below",
     kind: OptionKind::Choice(&["linux-2.4", "linux-2.6", "eevdf", "berate", "best"]),

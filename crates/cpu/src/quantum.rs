@@ -1,4 +1,4 @@
-//! The quanta and ticks of Linux 2.4, from which BeRate and BEST take theirs.
+//! The quanta and ticks of Linux 2.4, which BeRate and BEST also use.
 
 use laxity_core::{OptionInfo, OptionKind, Span};
 
@@ -7,17 +7,17 @@ use crate::Nice;
 /// The clock interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Clock {
-    /// 100 Hz: as Linux 2.4 came on PCs.
+    /// 100 Hz: the default of Linux 2.4 on PCs.
     Hz100,
-    /// 800 Hz, quanta scaled as the kernel does it: 51.25 ms, and 26.25 ms at nice +10.
+    /// 800 Hz, with quanta scaled as in the kernel: 51.25 ms, and 26.25 ms at nice +10.
     Hz800,
-    /// 800 Hz, quanta of eight times the ticks: 60 ms, and exactly half of it at nice +10, as the
-    /// text on BeRate says.
+    /// 800 Hz, with quanta of eight times the ticks: 60 ms, and exactly half of it at nice +10, as
+    /// in the BeRate paper.
     #[default]
     Hz800Times8,
 }
 
-/// How option tables describe it.
+/// The description of the option.
 pub(crate) const CLOCK: OptionInfo = OptionInfo {
     name: "clock",
     kind: OptionKind::Choice(&["100-hz", "800-hz", "800-hz-x8"]),
@@ -26,7 +26,7 @@ pub(crate) const CLOCK: OptionInfo = OptionInfo {
 };
 
 impl Clock {
-    /// From one tick to the next.
+    /// The time between ticks.
     pub const fn tick(self) -> Span {
         match self {
             Clock::Hz100 => Span(10_000_000),
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quanta_are_those_of_the_kernel() {
+    fn quanta_match_the_kernel() {
         let (plain, ten) = (Nice::default(), Nice::new(10).unwrap());
         let both = |c: Clock| (c.quantum(plain).0 / 1000, c.quantum(ten).0 / 1000);
         assert_eq!(both(Clock::Hz100), (60_000, 30_000));

@@ -1,22 +1,22 @@
-//! A priority queue over numbered entries: the least key is known, any one key changes in
-//! O(log n), and nothing allocates after [`Queue::reserve`].
+//! An indexed priority queue: the least key is found in O(1), any key changes in O(log n), and
+//! nothing allocates after [`Queue::reserve`].
 
 use alloc::vec::Vec;
 
-/// Entries with keys; on equal keys the one with the lower `turn` comes first.
+/// Entries ordered by key, and by sequence number `seq` on equal keys.
 ///
-/// A heap of arity 4 with a table of places. Keys stand in the heap itself, so that comparing
+/// A 4-ary heap with a table of positions. Keys are stored in the heap itself, so that comparing
 /// four children reads two cache lines and nothing else.
 #[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Queue {
     heap: Vec<Node>,
-    /// Where each entry stands; `ABSENT` for those not in the queue.
+    /// The heap position of each entry; `ABSENT` for entries not in the queue.
     places: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
 struct Node {
-    /// Key and turn as one number, compared at once.
+    /// Key and sequence number in one integer, for a single comparison.
     rank: u128,
     entry: u32,
 }
@@ -25,7 +25,7 @@ const ABSENT: u32 = u32::MAX;
 const ARITY: usize = 4;
 
 impl Queue {
-    /// Makes room for entries numbered below `entries`.
+    /// Reserves capacity for entries numbered below `entries`.
     pub(crate) fn reserve(&mut self, entries: usize) {
         if self.places.len() < entries {
             self.places.resize(entries, ABSENT);
@@ -46,18 +46,18 @@ impl Queue {
         (place != ABSENT).then(|| (self.heap[place as usize].rank >> 64) as u64)
     }
 
-    /// The turn of an entry, zero for those not in the queue.
-    pub(crate) fn turn(&self, entry: u32) -> u64 {
+    /// The sequence number of an entry; zero if it is not in the queue.
+    pub(crate) fn seq(&self, entry: u32) -> u64 {
         match self.places.get(entry as usize) {
             Some(&place) if place != ABSENT => self.heap[place as usize].rank as u64,
             _ => 0,
         }
     }
 
-    /// Enters, or moves what is there.
+    /// Inserts an entry, or changes its key and sequence number.
     #[inline]
-    pub(crate) fn set(&mut self, entry: u32, key: u64, turn: u64) {
-        let node = Node { rank: u128::from(key) << 64 | u128::from(turn), entry };
+    pub(crate) fn set(&mut self, entry: u32, key: u64, seq: u64) {
+        let node = Node { rank: u128::from(key) << 64 | u128::from(seq), entry };
         let place = self.places[entry as usize];
         if place == ABSENT {
             self.heap.push(node);
@@ -67,18 +67,18 @@ impl Queue {
         }
     }
 
-    /// Changes the key of what is there, keeping its turn.
+    /// Changes the key of an entry in the queue; its sequence number stays.
     #[inline]
     pub(crate) fn rekey(&mut self, entry: u32, key: u64) {
         if let Some(&place) = self.places.get(entry as usize) {
             if place != ABSENT {
-                let turn = self.heap[place as usize].rank as u64;
-                self.set(entry, key, turn);
+                let seq = self.heap[place as usize].rank as u64;
+                self.set(entry, key, seq);
             }
         }
     }
 
-    /// Takes an entry out, if it is there.
+    /// Removes an entry, if present.
     #[inline]
     pub(crate) fn remove(&mut self, entry: u32) {
         let Some(place) = self.places.get_mut(entry as usize) else { return };
@@ -93,7 +93,7 @@ impl Queue {
         }
     }
 
-    /// Puts `node` at `place` and moves it where it belongs.
+    /// Puts `node` at `place` and restores the heap order.
     fn settle(&mut self, place: usize, node: Node) {
         if place > 0 && node.rank < self.heap[(place - 1) / ARITY].rank {
             self.rise(place, node);
@@ -144,22 +144,22 @@ mod tests {
         // Few keys, so that ties are common. Fails when a removal only sinks the last node: tried
         // with `sink` in place of `settle` in `remove`.
         #[test]
-        fn agrees_with_a_list(moves in proptest::collection::vec((0..40u32, 0..9u64), 1..400)) {
+        fn queue_agrees_with_a_sorted_list(moves in proptest::collection::vec((0..40u32, 0..9u64), 1..400)) {
             let mut queue = Queue::default();
             queue.reserve(40);
             let mut list: Vec<(u64, u64, u32)> = Vec::new();
-            for (turn, (entry, key)) in moves.into_iter().enumerate() {
+            for (seq, (entry, key)) in moves.into_iter().enumerate() {
                 let old = list.iter().find(|(.., e)| *e == entry).copied();
                 list.retain(|(.., e)| *e != entry);
                 match (key, old) {
                     (8, _) => queue.remove(entry),
                     (7, old) => {
                         queue.rekey(entry, 3);
-                        list.extend(old.map(|(_, turn, e)| (3, turn, e)));
+                        list.extend(old.map(|(_, seq, e)| (3, seq, e)));
                     }
                     _ => {
-                        queue.set(entry, key, turn as u64);
-                        list.push((key, turn as u64, entry));
+                        queue.set(entry, key, seq as u64);
+                        list.push((key, seq as u64, entry));
                     }
                 }
                 let least = list.iter().min().map(|(key, _, e)| (*key, *e));

@@ -1,4 +1,4 @@
-//! Why a task is not admitted, by how much, and what would be.
+//! Reasons for refusing a task, with the excess and the largest admissible budget.
 
 use core::fmt;
 
@@ -9,44 +9,44 @@ use crate::{CpuSet, Reservation, ReservationFault, Share, TaskId};
 /// Why a task or a change was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The reservation makes no sense by itself.
+    /// The reservation is invalid by itself.
     Fault(ReservationFault),
-    /// More of the CPU than is left.
+    /// The reservation exceeds the free bandwidth of the CPU.
     Overload {
-        /// What was asked for.
+        /// The requested reservation.
         asked: Reservation,
-        /// The share that it needs on top of the others, deadlines included.
+        /// The share that it needs in addition to the others, accounting for deadlines.
         needs: Share,
-        /// The share that is left.
+        /// The free share.
         free: Share,
-        /// The greatest budget that fits with the same period and deadline; zero when none does.
+        /// The greatest admissible budget with the same period and deadline; zero if none is.
         fits: Span,
     },
-    /// More than is left in any cluster of CPUs that may be used.
+    /// The reservation exceeds the free bandwidth of every cluster that the task may use.
     NoCluster {
-        /// The cluster in which most would fit.
+        /// The cluster with the greatest admissible budget.
         closest: u32,
-        /// What was asked for.
+        /// The requested reservation.
         asked: Reservation,
         /// The share of a CPU that it needs there.
         needs: Share,
-        /// The share that is left there.
+        /// The free share there.
         free: Share,
-        /// The greatest budget that fits there with the same period and deadline.
+        /// The greatest admissible budget there with the same period and deadline.
         fits: Span,
     },
-    /// No cluster lies within the CPUs that it may use.
+    /// No cluster lies within the affinity of the task.
     Affinity {
-        /// Those CPUs.
+        /// The affinity.
         affinity: CpuSet,
     },
     /// Reservations leave nothing for best effort.
     NothingLeft,
-    /// This task is there already.
+    /// The task has joined already.
     Known(TaskId),
-    /// There is no such task.
+    /// The task has not joined.
     Unknown(TaskId),
-    /// Members of a group must ask for the same service.
+    /// All members of a group must have the same service.
     GroupDiffers,
 }
 

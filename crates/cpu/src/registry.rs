@@ -1,4 +1,4 @@
-//! Every CPU policy by its one name. A new policy is a file and a line here.
+//! All CPU policies by name. A new policy is a file and an entry here.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -117,11 +117,11 @@ impl fmt::Display for UnknownPolicy {
 
 impl core::error::Error for UnknownPolicy {}
 
-/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+/// Receives a policy in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor {
-    /// What comes of it.
+    /// The result of the visit.
     type Output;
-    /// Takes the policy.
+    /// Visits the policy.
     fn visit<P: Policy + Send + 'static>(self, policy: P) -> Self::Output;
 }
 

@@ -1,4 +1,4 @@
-//! Round robin: a quantum each, in turn.
+//! Round robin with a fixed quantum.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,20 +8,20 @@ use laxity_core::{Span, Time};
 use crate::table::Table;
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
 
-/// Tasks in turn, a quantum each, whatever their nice value, on any number of CPUs.
+/// Round robin on any number of CPUs; nice values have no effect.
 #[derive(Clone, Debug, Hash)]
 pub struct RoundRobin {
     quantum: Span,
     tasks: Table<Turn>,
     runnable: VecDeque<TaskId>,
-    /// By CPU: who has it. Grows when a CPU first asks.
-    on: Vec<Option<TaskId>>,
+    /// By CPU: the running task. Grows at the first pick for a CPU.
+    running_on: Vec<Option<TaskId>>,
 }
 
 #[derive(Clone, Copy, Debug, Hash)]
 struct Turn {
     runnable: bool,
-    left: Span,
+    remaining: Span,
     cpu: Option<CpuId>,
 }
 
@@ -33,7 +33,7 @@ impl RoundRobin {
             quantum,
             tasks: Table::new(),
             runnable: VecDeque::new(),
-            on: alloc::vec![None],
+            running_on: alloc::vec![None],
         }
     }
 
@@ -41,15 +41,15 @@ impl RoundRobin {
         if let Some(turn) = self.tasks.get_mut(task) {
             turn.runnable = false;
             self.runnable.retain(|t| *t != task);
-            self.lose(task);
+            self.clear_cpu(task);
         }
     }
 
-    /// A task has no CPU any more.
-    fn lose(&mut self, task: TaskId) {
+    /// Takes the CPU from a task.
+    fn clear_cpu(&mut self, task: TaskId) {
         let cpu = self.tasks.get_mut(task).and_then(|turn| turn.cpu.take());
-        if let Some(on) = cpu.and_then(|cpu| self.on.get_mut(cpu.index())) {
-            *on = None;
+        if let Some(running_on) = cpu.and_then(|cpu| self.running_on.get_mut(cpu.index())) {
+            *running_on = None;
         }
     }
 }
@@ -57,7 +57,7 @@ impl RoundRobin {
 impl Policy for RoundRobin {
     fn join(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
         let reach =
-            self.tasks.join(task, Turn { runnable: false, left: self.quantum, cpu: None })?;
+            self.tasks.join(task, Turn { runnable: false, remaining: self.quantum, cpu: None })?;
         self.runnable.reserve(reach - self.runnable.len().min(reach));
         Ok(Admitted { from: now })
     }
@@ -74,7 +74,7 @@ impl Policy for RoundRobin {
     fn wake(&mut self, _: Time, task: TaskId) {
         let quantum = self.quantum;
         let Some(turn) = self.tasks.get_mut(task).filter(|t| !t.runnable) else { return };
-        *turn = Turn { runnable: true, left: quantum, cpu: None };
+        *turn = Turn { runnable: true, remaining: quantum, cpu: None };
         self.runnable.push_back(task);
     }
 
@@ -85,14 +85,14 @@ impl Policy for RoundRobin {
     fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
         let quantum = self.quantum;
         let Some(turn) = self.tasks.get_mut(task).filter(|t| t.runnable) else { return };
-        turn.left = Span(turn.left.0.saturating_sub(ran.0));
-        if turn.left == Span::ZERO {
-            turn.left = quantum;
+        turn.remaining = Span(turn.remaining.0.saturating_sub(ran.0));
+        if turn.remaining == Span::ZERO {
+            turn.remaining = quantum;
             if let Some(at) = self.runnable.iter().position(|t| *t == task) {
                 self.runnable.remove(at);
                 self.runnable.push_back(task);
             }
-            self.lose(task);
+            self.clear_cpu(task);
         }
     }
 
@@ -103,23 +103,23 @@ impl Policy for RoundRobin {
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        if self.on.len() <= cpu.index() {
-            self.on.resize(cpu.index() + 1, None);
+        if self.running_on.len() <= cpu.index() {
+            self.running_on.resize(cpu.index() + 1, None);
         }
         let is_free = |task: &&TaskId| self.tasks.get(**task).is_some_and(|t| t.cpu.is_none());
-        let task = match self.on[cpu.index()] {
+        let task = match self.running_on[cpu.index()] {
             Some(task) => task,
             None => *self.runnable.iter().find(is_free)?,
         };
-        self.on[cpu.index()] = Some(task);
+        self.running_on[cpu.index()] = Some(task);
         let turn = self.tasks.get_mut(task)?;
         turn.cpu = Some(cpu);
-        Some(Pick { task, until: now + turn.left })
+        Some(Pick { task, until: now + turn.remaining })
     }
 
     fn displace(&mut self, _: Time, cpu: CpuId) {
-        if let Some(task) = self.on.get(cpu.index()).copied().flatten() {
-            self.lose(task);
+        if let Some(task) = self.running_on.get(cpu.index()).copied().flatten() {
+            self.clear_cpu(task);
         }
     }
 }

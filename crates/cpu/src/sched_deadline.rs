@@ -18,9 +18,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Reservations by earliest deadline, throttled when used up unless others leave \
               bandwidth; the rest below them.",
     source: "Linux SCHED_DEADLINE; Abeni, Lelli, Scordino, Palopoli 2014 (GRUB)",
-    // It does without `reclaim`, and for tasks that stay within their budgets. What one reclaims
-    // beyond its own is not there for another that wakes or joins before its period is over, least
-    // of all when deadlines are shorter than periods; the kernel does not promise more.
+    // Deadlines are met without `reclaim`, and for tasks that stay within their budgets. Reclaimed
+    // bandwidth is not available to a task that wakes or joins before the period is over, least of
+    // all when deadlines are shorter than periods; the kernel does not guarantee more.
     keeps_deadlines: false,
     options: &[
         OptionInfo {
@@ -33,8 +33,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     ],
 };
 
-/// Reservations may take so much of a CPU: 95 %, rounded up, so that exactly as much fits.
-const MOST: Share = Share::ONE.minus(Share::per_mille(50));
+/// The greatest reserved share of a CPU: 95 %, rounded up, so that exactly 95 % fits.
+const MAX_RESERVED: Share = Share::ONE.minus(Share::per_mille(50));
 
 /// Reservations on one CPU.
 #[derive(Clone, Debug)]
@@ -45,9 +45,9 @@ pub struct SchedDeadline {
     ready: Order,
     /// Throttled tasks by the start of their next period.
     throttled: Queue,
-    /// Sleeping tasks by the time up to which they count as active.
+    /// Sleeping tasks by the time until which they are active (non-contending).
     inactive: Queue,
-    /// Sum of the shares of active tasks.
+    /// The sum of the shares of active tasks.
     active: Share,
 }
 
@@ -55,7 +55,7 @@ pub struct SchedDeadline {
 struct Entity {
     reservation: Reservation,
     share: Share,
-    left: u64,
+    remaining_budget: u64,
     deadline: u64,
     runnable: bool,
     active: bool,
@@ -82,9 +82,9 @@ impl SchedDeadline {
         }
     }
 
-    /// The speed at which budgets are used, as `speed / MOST`.
+    /// The speed at which budgets are used, as `speed / MAX_RESERVED`.
     fn speed(&self, share: Share) -> Share {
-        if self.reclaim { self.active.max(share).min(MOST) } else { MOST }
+        if self.reclaim { self.active.max(share).min(MAX_RESERVED) } else { MAX_RESERVED }
     }
 
     fn activate(&mut self, task: TaskId) {
@@ -103,7 +103,7 @@ impl SchedDeadline {
         }
     }
 
-    /// A budget used up: the next one when its period starts, which may be now.
+    /// Throttles a task whose budget is exhausted until its next period starts, which may be now.
     fn throttle(&mut self, now: u64, task: TaskId) {
         let Some(e) = self.tasks.get_mut(task) else { return };
         let Reservation { period, deadline, .. } = e.reservation;
@@ -118,19 +118,19 @@ impl SchedDeadline {
 
     fn replenish(&mut self, task: TaskId) {
         let Some(e) = self.tasks.get_mut(task) else { return };
-        e.left = e.reservation.budget.0;
+        e.remaining_budget = e.reservation.budget.0;
         e.deadline = e.deadline.saturating_add(e.reservation.period.0);
         if e.runnable {
             self.ready.enter(task.0, e.deadline);
         }
     }
 
-    fn account(&mut self, task: TaskId, ran: Span) {
+    fn charge(&mut self, task: TaskId, ran: Span) {
         let Some(share) = self.tasks.get(task).map(|e| e.share) else { return };
         let used = u128::from(ran.0) * u128::from(self.speed(share).0);
-        let used = used.div_ceil(u128::from(MOST.0)) as u64;
+        let used = used.div_ceil(u128::from(MAX_RESERVED.0)) as u64;
         if let Some(e) = self.tasks.get_mut(task) {
-            e.left = e.left.saturating_sub(used);
+            e.remaining_budget = e.remaining_budget.saturating_sub(used);
         }
     }
 }
@@ -141,11 +141,11 @@ impl Policy for SchedDeadline {
         if self.tasks.get(task).is_some() {
             return Err(Refusal::Known(task));
         }
-        self.ledger.admit(None, reservation, Share::ONE.minus(MOST))?;
+        self.ledger.admit(None, reservation, Share::ONE.minus(MAX_RESERVED))?;
         let entity = Entity {
             reservation,
             share: Share::up(reservation.budget, reservation.period),
-            left: 0,
+            remaining_budget: 0,
             deadline: 0,
             runnable: false,
             active: false,
@@ -159,8 +159,8 @@ impl Policy for SchedDeadline {
     }
 
     fn leave(&mut self, _: Time, task: TaskId, _: Span) {
-        // The kernel gives the bandwidth back at the zero-lag time; nobody below has a guarantee
-        // that could suffer, and the ledger is looked at only when another joins.
+        // The kernel frees the bandwidth at the zero-lag time. Freeing it at once is safe here: no
+        // task below has a guarantee, and the ledger is consulted only when another task joins.
         self.deactivate(task);
         self.ready.leave(task.0);
         self.throttled.remove(task.0);
@@ -172,7 +172,7 @@ impl Policy for SchedDeadline {
     fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         let reservation = SchedDeadline::reservation(a)?;
         self.tasks.known(task)?;
-        self.ledger.admit(Some(task.0), reservation, Share::ONE.minus(MOST))?;
+        self.ledger.admit(Some(task.0), reservation, Share::ONE.minus(MAX_RESERVED))?;
         self.ledger.set(task.0, Some(reservation));
         let active = self.tasks.known(task)?.active;
         self.deactivate(task);
@@ -194,36 +194,36 @@ impl Policy for SchedDeadline {
         }
         let Reservation { budget, period, deadline } = e.reservation;
         let until = e.deadline.saturating_sub(now.0);
-        // More left than the share until the deadline: c / (d - t) > b / D.
-        let over =
-            u128::from(e.left) * u128::from(deadline.0) > u128::from(until) * u128::from(budget.0);
+        // The remaining budget exceeds the share until the deadline: c / (d - t) > b / D.
+        let over = u128::from(e.remaining_budget) * u128::from(deadline.0)
+            > u128::from(until) * u128::from(budget.0);
         let start = e.deadline.saturating_sub(deadline.0);
         if e.reservation.is_constrained()
             && e.deadline > 0
             && now.0 < start.saturating_add(period.0)
         {
-            // One job a period, as admission by demand counts on.
-            e.left = 0;
+            // One job a period, as admission by demand assumes.
+            e.remaining_budget = 0;
             self.throttle(now.0, task);
         } else {
             if until == 0 || over {
-                e.left = budget.0;
+                e.remaining_budget = budget.0;
                 e.deadline = now.0.saturating_add(deadline.0);
             }
             self.ready.enter(task.0, e.deadline);
-            if e.left == 0 {
+            if e.remaining_budget == 0 {
                 self.throttle(now.0, task);
             }
         }
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.account(task, ran);
+        self.charge(task, ran);
         self.ready.leave(task.0);
         let Some(e) = self.tasks.get_mut(task) else { return };
         e.runnable = false;
         let Reservation { budget, deadline, .. } = e.reservation;
-        let unused = u128::from(e.left) * u128::from(deadline.0) / u128::from(budget.0);
+        let unused = u128::from(e.remaining_budget) * u128::from(deadline.0) / u128::from(budget.0);
         let zero_lag = e.deadline.saturating_sub(unused as u64);
         if zero_lag <= now.0 {
             self.deactivate(task);
@@ -233,8 +233,8 @@ impl Policy for SchedDeadline {
     }
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.account(task, ran);
-        if self.tasks.get(task).is_some_and(|e| e.runnable && e.left == 0) {
+        self.charge(task, ran);
+        if self.tasks.get(task).is_some_and(|e| e.runnable && e.remaining_budget == 0) {
             self.throttle(now.0, task);
         }
     }
@@ -260,7 +260,8 @@ impl Policy for SchedDeadline {
         let task = TaskId(self.ready.choose()?);
         let entity = self.tasks.get(task)?;
         let speed = u128::from(self.speed(entity.share).0);
-        let length = u128::from(entity.left) * u128::from(MOST.0) / speed.max(1);
+        let length =
+            u128::from(entity.remaining_budget) * u128::from(MAX_RESERVED.0) / speed.max(1);
         Some(Pick { task, until: now + Span((length as u64).max(1)) })
     }
 }

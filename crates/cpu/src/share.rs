@@ -4,13 +4,13 @@ use core::fmt;
 
 use laxity_core::Span;
 
-/// A share of one CPU in units of 2^-40, so that a nanosecond still shows in a budget of a
-/// quarter of an hour. Sums of reservations are rounded up, what is left of them down.
+/// A share of one CPU in units of 2^-40, which resolves a nanosecond in a budget of a quarter of an
+/// hour. Sums of reservations are rounded up, the remaining bandwidth down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(pub u64);
 
 impl Share {
-    /// Nothing.
+    /// A share of zero.
     pub const ZERO: Share = Share(0);
     /// All of one CPU.
     pub const ONE: Share = Share(1 << 40);
@@ -59,7 +59,7 @@ impl Share {
         Span(u64::try_from(product >> 40).unwrap_or(u64::MAX))
     }
 
-    /// The time in which this share comes to `work`, rounded up; saturates for no share at all.
+    /// The time in which this share amounts to `work`, rounded up; saturates for a share of zero.
     pub fn time_for(self, work: Span) -> Span {
         if self.0 == 0 {
             return Span(u64::MAX);
@@ -85,7 +85,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn rounds_to_the_side_asked_for() {
+    fn shares_round_in_the_requested_direction() {
         let third = (Span(1), Span(3));
         assert_eq!(Share::up(third.0, third.1).0, Share::down(third.0, third.1).0 + 1);
         assert_eq!(Share::up(Span(1), Span(4)), Share::down(Span(1), Span(4)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_per_cent() {
+    fn shares_print_as_per_cent() {
         assert_eq!(Share::per_mille(50).to_string(), "5.000 %");
         assert_eq!(Share::up(Span(1), Span(3)).to_string(), "33.333 %");
         assert_eq!(Share::ONE.to_string(), "100.000 %");

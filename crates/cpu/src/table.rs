@@ -1,10 +1,10 @@
-//! Rows by task.
+//! A table of rows indexed by task.
 
 use alloc::vec::Vec;
 
 use crate::{Refusal, TaskId};
 
-/// A row for each task that is there.
+/// A row for each task that has joined.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Table<T> {
     rows: Vec<Option<T>>,
@@ -15,7 +15,7 @@ impl<T> Table<T> {
         Table { rows: Vec::new() }
     }
 
-    /// Enters a task; answers up to which place rows reach.
+    /// Adds a task; returns the length of the table.
     pub(crate) fn join(&mut self, task: TaskId, row: T) -> Result<usize, Refusal> {
         if self.rows.len() <= task.index() {
             self.rows.resize_with(task.index() + 1, || None);
@@ -42,7 +42,7 @@ impl<T> Table<T> {
         self.rows.get_mut(task.index())?.as_mut()
     }
 
-    /// The row of a task that was asked to change.
+    /// The row of a task, or an error if it is unknown.
     pub(crate) fn known(&mut self, task: TaskId) -> Result<&mut T, Refusal> {
         self.get_mut(task).ok_or(Refusal::Unknown(task))
     }

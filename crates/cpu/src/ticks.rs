@@ -1,12 +1,12 @@
-//! Clock ticks at whole multiples of their distance, while somebody runs.
+//! Clock ticks at whole multiples of the tick length, while a task runs.
 
 use laxity_core::{Span, Time};
 
-/// Which ticks have been seen.
+/// The ticks handled so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticks {
     length: u64,
-    /// The number of the last one.
+    /// The number of the last tick.
     seen: u64,
     on: bool,
 }
@@ -16,7 +16,7 @@ impl Ticks {
         Ticks { length: length.0.max(1), seen: 0, on: false }
     }
 
-    /// Whether ticks matter from now on. The one of this instant has passed.
+    /// Turns ticks on or off from now on. The tick of this instant has passed.
     pub(crate) fn run(&mut self, now: Time, on: bool) {
         if on && !self.on {
             self.seen = now.0 / self.length;
@@ -28,7 +28,7 @@ impl Ticks {
         self.on.then(|| Time((self.seen + 1).saturating_mul(self.length)))
     }
 
-    /// The number of the tick that is due, or of the last one when several are.
+    /// The number of the due tick, or of the last one if several are due.
     pub(crate) fn due(&mut self, now: Time) -> Option<u64> {
         let current = now.0 / self.length;
         let due = self.on && current > self.seen;

@@ -1,4 +1,4 @@
-//! After tasks have joined, no policy calls the allocator: a counting one sees every call.
+//! After tasks have joined, no policy calls the allocator, as a counting allocator shows.
 
 #[path = "../../core/tests/allocations/mod.rs"]
 mod allocations;
@@ -14,7 +14,7 @@ struct Drive;
 impl Visitor for Drive {
     type Output = u64;
 
-    /// Everything but joining and changing, in a lively mixture; answers the calls counted.
+    /// Reports a random mixture of all events but joins and changes; returns the number of allocator calls.
     fn visit<P: Policy + Send + 'static>(self, mut policy: P) -> u64 {
         let mut now = Time::ZERO;
         for t in 0..TASKS {
@@ -55,9 +55,9 @@ impl Visitor for Drive {
     }
 }
 
-/// Fails when a queue is not given room at joins: tried without `reserve` in `linux-2.6`.
+/// Fails when a queue does not reserve capacity at joins: tried without `reserve` in `linux-2.6`.
 #[test]
-fn nothing_allocates_but_joining() {
+fn only_joins_and_changes_allocate() {
     for p in POLICIES {
         let calls = visit(p.name, &Options::default(), Drive).expect("a name of the registry");
         assert!(calls == 0, "{} called the allocator {calls} times", p.name);

@@ -1,4 +1,4 @@
-//! All that can happen in small systems: no hard job is late, nobody waits beyond what is stated, and
+//! Exhaustive search of small systems: no hard job is late, no task waits longer than documented, and
 //! every assertion of `servers::promises` holds.
 
 #[path = "search/fold.rs"]
@@ -30,16 +30,16 @@ fn soft(hundredths: u64, period: u64) -> Attributes {
     Attributes::soft(Reservation::new(Span(hundredths * TICK / 100), ticks(period)))
 }
 
-/// A small system, and how many things happen to it at most.
+/// A small system, and the limits of its search.
 struct System {
     name: &'static str,
     events: u32,
-    /// For how many ticks.
+    /// The duration in ticks.
     ticks: u64,
     tasks: Vec<Task>,
 }
 
-/// Each has a task that is promised something and has jobs that take all of it.
+/// Each system has a hard task whose jobs use its whole reservation.
 fn systems() -> Vec<System> {
     let victim = || Task::hard(reserved(300, 7));
     let changes = vec![reserved(50, 5), reserved(150, 5), reserved(250, 5), nice(0)];
@@ -129,7 +129,12 @@ fn systems() -> Vec<System> {
 }
 
 fn short(adaptation: Adaptation) -> Adaptation {
-    Adaptation { first: ticks(1), least: Span(TICK / 2), most: ticks(2), ..adaptation }
+    Adaptation {
+        initial_average: ticks(1),
+        min_budget: Span(TICK / 2),
+        max_budget: ticks(2),
+        ..adaptation
+    }
 }
 
 fn bebs_rules() -> Rules {
@@ -168,7 +173,7 @@ where
     let mut refused = 0;
     for system in systems() {
         let events = system.events + more_events();
-        // Two CPUs have more to decide, and fewer shares that change hands at once.
+        // Two CPUs have more decisions, and fewer simultaneous changes of shares.
         let events = if cpus > 1 { events - 1 } else { events };
         let seen = World::new(policy(), cpus, &system.tasks).explore(events, system.ticks);
         if world::has_failed() {
@@ -207,7 +212,7 @@ fn edf_keeps_every_promise() {
 }
 
 #[test]
-fn berate_keeps_every_promise_of_reservations_above_it() {
+fn reservations_above_berate_keep_every_promise() {
     let options = berate::Options::default();
     let above = *edf::new(&equal()).above().rules();
     explore("berate", || Layered::new(Servers::new(above), berate::BeRate::new(&options)));
@@ -215,7 +220,7 @@ fn berate_keeps_every_promise_of_reservations_above_it() {
 
 #[test]
 fn two_cpus_that_share_a_queue_keep_every_promise() {
-    explore_on(2, "bebs", || Servers::on_several(bebs_rules(), 2));
-    explore_on(2, "bebs-credit", || Servers::on_several(credit_rules(), 2));
-    explore_on(2, "edf", || edf::on_several(&equal(), 2));
+    explore_on(2, "bebs", || Servers::global(bebs_rules(), 2));
+    explore_on(2, "bebs-credit", || Servers::global(credit_rules(), 2));
+    explore_on(2, "edf", || edf::global(&equal(), 2));
 }

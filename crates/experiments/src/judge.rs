@@ -370,7 +370,7 @@ mod tests {
     /// Fails when each row counts as a claim, when a second reading of which one row differs makes a
     /// claim hold, or when a reading's numbers stand in rows as well; tried.
     #[test]
-    fn a_claim_counts_once() {
+    fn each_claim_is_counted_once() {
         use ClaimVerdict::*;
         for (first, second, verdict) in [
             ([0.4; 3], [0.9; 3], Reproduced),
@@ -394,7 +394,7 @@ mod tests {
     /// Fails when quick runs are judged as whole ones are, or when a claim of which a row was not
     /// judged counts as reproduced.
     #[test]
-    fn quick_runs_are_judged_by_what_they_know() {
+    fn quick_runs_are_judged_by_the_rows_they_measure() {
         let known = |mean: f64, half| {
             let mut measured = three([mean; 3], [mean; 3]);
             for m in &mut measured {

@@ -136,7 +136,7 @@ mod tests {
 
     /// Fails when a label of the data file is that of no row.
     #[test]
-    fn every_live_row_has_its_place() {
+    fn every_live_row_is_in_the_sheet() {
         let sheet = Sheet::parse(MEASURED).expect("a sheet");
         assert!(!sheet.rows.is_empty());
         let mut only: Vec<String> = sheet.rows.iter().map(|r| r.experiment.clone()).collect();

@@ -328,7 +328,7 @@ mod tests {
 
     // Fails when a check is left out: each change alone must be refused.
     #[test]
-    fn slips_in_a_data_file_are_found() {
+    fn errors_in_a_data_file_are_reported() {
         assert!(Sheet::parse("p", GOOD).is_ok());
         let slips = [
             ("tolerance = 0.1", "tolerance = -0.1"),

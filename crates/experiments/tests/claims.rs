@@ -14,7 +14,7 @@ fn sheets() -> impl Iterator<Item = (&'static str, Sheet)> {
 /// Fails when a range has an end that stands for none, holds all that its number can be, or is of
 /// another width than that of the same claim. Written without the checks of the reader on purpose.
 #[test]
-fn ranges_can_fail_and_are_of_one_width() {
+fn ranges_have_equal_widths_and_can_fail() {
     for (paper, sheet) in sheets() {
         let mut widths: BTreeMap<(String, String, String), f64> = BTreeMap::new();
         for entry in &sheet.experiment {
@@ -49,7 +49,7 @@ fn ranges_can_fail_and_are_of_one_width() {
 
 /// Fails when rows of one sentence count each, or when Laxity's own claims pass for the paper's.
 #[test]
-fn claims_are_fewer_than_rows_and_of_those_who_make_them() {
+fn claims_are_attributed_to_the_papers_that_make_them() {
     let mut claims: BTreeMap<(&str, String), (Origin, usize)> = BTreeMap::new();
     for (paper, sheet) in sheets() {
         for entry in &sheet.experiment {
@@ -74,7 +74,7 @@ fn claims_are_fewer_than_rows_and_of_those_who_make_them() {
 
 /// Fails when a reason points at the row that it stands in.
 #[test]
-fn reasons_explain() {
+fn every_deviation_has_a_reason() {
     for (paper, sheet) in sheets() {
         for entry in &sheet.experiment {
             let own = entry.rows.iter().filter_map(|r| r.differs.as_deref());

@@ -57,7 +57,7 @@ fn counts(variant: Variant, streams: usize) -> Counts {
 /// The counts of docs/explanation/dwcs.md over 5 million packets. Fails when a rule or an order changes:
 /// tried with late packets dropped in `PAPER`.
 #[test]
-fn the_paper_s_length() {
+fn runs_have_the_length_of_the_paper() {
     let printed = counts(PAPER, 504);
     assert_eq!((printed.violated, printed.windows > 45_000), (7231, true));
     assert_eq!(counts(DEFAULT, 504).violated, 0);

@@ -67,7 +67,7 @@ fn a_quick_reproduction_gives_the_same_bytes() {
 /// What is exact in the paper on BEBS, whatever its data file says. Fails when CBS suspends, and when an
 /// early release under BEBS has the deadline of IRIS; both were tried.
 #[test]
-fn what_the_paper_on_bebs_says_exactly_is_so() {
+fn exact_claims_of_the_bebs_paper_hold() {
     let only = ["fig1a", "fig1b", "fig2", "bounds", "guarantee"];
     let paper = run("bebs", &only, true, None, &Control::default()).reproduction;
     let measured = |id: &str, label: &str| row(&paper, &format!("bebs.{id}"), label).measured;
@@ -88,7 +88,7 @@ fn what_the_paper_on_bebs_says_exactly_is_so() {
 /// Table 1 of the paper on BeRate within what was agreed: two points for experiments 1 to 3, four for
 /// 5. Fails when the deadline after a quantum counts from now; tried.
 #[test]
-fn the_table_of_berate_comes_out_where_it_can() {
+fn table_1_of_berate_is_reproduced() {
     let paper = run("berate", &["table1"], false, Some(16), &Control::default()).reproduction;
     for (policy, number, task, published) in [
         ("linux-2.4", 1, 1, 7.7),
@@ -134,7 +134,7 @@ fn a_stopped_job_reports_only_what_was_finished() {
 /// what ran as another scheduler is judged, or when a row of figure 1 of the paper on BeRate is not the
 /// live one; tried.
 #[test]
-fn what_a_simulator_cannot_measure_is_judged_live() {
+fn live_measurements_are_judged_by_live_rows() {
     let hackbench = run("bebs", &["fig5"], true, None, &Control::default()).reproduction;
     let rows = &hackbench.experiments[0].rows;
     assert!(!rows.is_empty());

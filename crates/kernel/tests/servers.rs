@@ -192,11 +192,11 @@ fn rules(random: &mut Random) -> Rules {
     };
     rules.load = load;
     rules.lapse = random.of(&[Span::ZERO, Span(3_000_000), Span(200_000_000)]);
-    rules.longest = random.of(&[None, Some(Span(30_000_000)), Some(Span(500_000_000))]);
+    rules.max_period = random.of(&[None, Some(Span(30_000_000)), Some(Span(500_000_000))]);
     if let laxity_cpu::servers::Sizing::Adaptive(how) = &mut rules.sizing {
-        how.lazy = random.of(&[0, 0, 300]);
-        how.most = random.of(&[Span(200_000_000), Span(100_000_000), Span(5_000_000)]);
-        how.least = random.of(&[Span(10_000), Span(100_000)]);
+        how.hysteresis = random.of(&[0, 0, 300]);
+        how.max_budget = random.of(&[Span(200_000_000), Span(100_000_000), Span(5_000_000)]);
+        how.min_budget = random.of(&[Span(10_000), Span(100_000)]);
     }
     rules
 }
@@ -281,8 +281,8 @@ impl Run<Box<dyn Shown>> {
         let here = here.filter_map(|(i, t)| t.map(|(a, awake)| (TaskId(i as u32), a, awake)));
         for (task, attributes, _) in here.clone() {
             policy.join(self.now, task, &attributes).expect("best effort");
-            if let Some(learnt) = self.policy.learnt(task) {
-                policy.recall(task, learnt);
+            if let Some(learnt) = self.policy.execution_estimate(task) {
+                policy.set_execution_estimate(task, learnt);
             }
         }
         for (task, ..) in here.filter(|(.., awake)| *awake) {
@@ -363,7 +363,7 @@ fn berate_options(random: &mut Random) -> berate::Options {
     let limits = berate::Limits {
         lapse: random.of(&[ms(5), ms(100), ms(1000)]),
         ahead: random.of(&[Span::ZERO, ms(20), ms(500)]),
-        longest: random.of(&[ms(50), ms(5000)]),
+        max_period: random.of(&[ms(50), ms(5000)]),
     };
     berate::Options {
         load: random.of(&[berate::LoadOf::Live, berate::LoadOf::Live, berate::LoadOf::Runnable]),

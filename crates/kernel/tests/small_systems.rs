@@ -265,8 +265,12 @@ impl Batch {
 fn short(rules: &Rules, change: impl FnOnce(&mut Adaptation)) -> Rules {
     let mut rules = *rules;
     if let Sizing::Adaptive(how) = &mut rules.sizing {
-        *how =
-            Adaptation { first: Span(TICK), least: Span(TICK / 2), most: Span(2 * TICK), ..*how };
+        *how = Adaptation {
+            initial_average: Span(TICK),
+            min_budget: Span(TICK / 2),
+            max_budget: Span(2 * TICK),
+            ..*how
+        };
         change(how);
     }
     rules
@@ -331,7 +335,7 @@ fn small_systems_without_sleepers() {
 #[test]
 fn small_systems_that_wait_and_run_ahead() {
     let mut rules =
-        short(bebs::new(&bebs::Options::default()).rules(), |how| how.most = Span(TICK));
+        short(bebs::new(&bebs::Options::default()).rules(), |how| how.max_budget = Span(TICK));
     (rules.exhaustion, rules.ahead) = (Exhaustion::Suspend, Some(Span(3 * TICK)));
     explore(&rules);
 }

@@ -293,7 +293,7 @@ mod tests {
 
     // Fails when the bounds are taken as they are: 4.99 ms lies in a bucket that ends after 5 ms.
     #[test]
-    fn a_bucket_never_looks_like_a_miss() {
+    fn rounding_to_buckets_never_shows_a_miss() {
         let flow = FlowDetail {
             flow: "voice".into(),
             kind: FlowKind::Realtime,

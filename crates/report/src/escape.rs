@@ -93,7 +93,7 @@ mod tests {
 
     // Fails when controls pass through: a name could then clear the screen.
     #[test]
-    fn terminal_cannot_be_commanded() {
+    fn control_characters_are_escaped() {
         assert_eq!(terminal("a\u{1b}[2Jb\nc\u{202e}"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
     }
 

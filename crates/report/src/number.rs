@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_well() {
+    fn numbers_are_formatted_readably() {
         assert_eq!(fixed(14.25, 2), "14.25");
         assert_eq!(fixed(-0.001, 2), "0.00");
         assert_eq!(fixed(-1.5, 1), "\u{2212}1.5");

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_end_at_round_places() {
+    fn panels_end_at_round_values() {
         assert_eq!(two_digits(934_333_333.0), 930_000_000.0);
         assert_eq!(two_digits(0.0), 0.0);
         assert!(two_digits(f64::NAN).is_nan());

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_axes() {
+    fn typical_axes_have_round_ticks() {
         assert_eq!(labels(&linear(0.0, 600.0, 6)), ["0", "100", "200", "300", "400", "500", "600"]);
         assert_eq!(labels(&linear(0.0, 0.3, 3)), ["0", "0.1", "0.2", "0.3"]);
         assert_eq!(
@@ -156,7 +156,7 @@ mod tests {
         // Fails when the step is not rounded up (too many ticks), when a tick leaves the range or
         // when labels are made from the floating values (they would repeat or show noise).
         #[test]
-        fn ticks_are_few_inside_rising_and_distinct(
+        fn ticks_are_few_increasing_distinct_and_inside_the_range(
             a in -1e12f64..1e12, size in 1e-9f64..1e12, target in 2usize..12
         ) {
             let (min, max) = (a, a + size);
@@ -182,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn any_numbers_at_all(min in any::<f64>(), max in any::<f64>(), target in 0usize..20) {
+        fn arbitrary_numbers_give_valid_ticks(min in any::<f64>(), max in any::<f64>(), target in 0usize..20) {
             let n = linear(min, max, target).len().max(decades(min, max, target.max(1)).len());
             prop_assert!(n <= 700);
         }

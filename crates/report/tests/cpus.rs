@@ -54,7 +54,7 @@ fn every_slice_of_the_window_is_a_bar() {
 
 // Fails when a missed deadline passes for none: on page and terminal, by sign and by words.
 #[test]
-fn a_miss_cannot_be_overlooked() {
+fn deadline_misses_are_highlighted() {
     let (mut result, details) = simulation(&POLICIES, 1);
     let words = |result: &CpuSimulationResult| {
         text::cpu_simulation(CpuOutcome::One(result), Some("bebs-credit"), Style::PLAIN)
@@ -83,7 +83,7 @@ fn a_miss_cannot_be_overlooked() {
 // Fails when results do not say which reading of a policy they are of: tried with names of options
 // alone.
 #[test]
-fn readings_are_printed_with_each_result() {
+fn options_are_printed_with_each_result() {
     let (result, details) = simulation(&POLICIES, 1);
     let out = text::cpu_simulation(CpuOutcome::One(&result), None, Style::PLAIN);
     assert_eq!(out.matches("sample job").count(), POLICIES.len(), "{out}");
@@ -155,7 +155,7 @@ fn names_are_inert() {
 
 // Fails when a huge, missing or contradictory number is cast, divided or drawn without a guard.
 #[test]
-fn nasty_numbers_give_pages() {
+fn extreme_numbers_give_pages() {
     for v in [0.0, -1.0, 1e300, f64::INFINITY, f64::NAN] {
         for n in [0, 1, u64::MAX] {
             let t = CpuTaskResult {
@@ -226,7 +226,7 @@ fn long_runs_give_bounded_pages() {
 }
 
 #[test]
-fn empty_inputs_give_pages() {
+fn empty_results_give_pages() {
     let runs = CpuSimulationRuns { runs: vec![], summary: Default::default() };
     let meta = Meta::default();
     let html = cpu_simulation_page(CpuOutcome::Runs(&runs), &[], None, &meta).html();

@@ -22,7 +22,7 @@ fn plot() -> Plot {
 
 // Fails when anything about the look of a plot changes: then look at it, and store the new one.
 #[test]
-fn snapshot() {
+fn the_figure_matches_its_snapshot() {
     let svg = plot().svg("p");
     assert!(svg.starts_with(PANEL), "{svg}");
     assert_eq!(svg, include_str!("data/panel.svg").trim_end());
@@ -49,7 +49,7 @@ fn a_figure_without_panels_is_still_a_document() {
 
 // Fails when a name that is too long is cut at its end, where names that begin alike differ.
 #[test]
-fn long_names_keep_what_tells_them_apart() {
+fn shortened_names_stay_distinct() {
     let names = ["bebs-credit/experiment-1-srtsim-1/missed-at-load-90", "same/missed-at-load-100"];
     let x = Axis::linear("late", Unit::Plain, 0.0, 1.0);
     let svg = Plot::new("", x, Axis::names(names)).sized(200.0, 120.0).svg("p");

@@ -86,7 +86,7 @@ fn pages_are_well_formed_and_ids_unique() {
 
 // Fails when names that look alike in plain letters share a file or an id.
 #[test]
-fn names_alike_stay_apart() {
+fn similar_names_get_distinct_identifiers() {
     let (mut result, mut details) = data::simulation(&["exact"], 1);
     let policy = &mut result.policies[0];
     for (from, to) in [("ftp", "my flow"), ("http", "my-flow"), ("mail", "My Flow!")] {
@@ -107,7 +107,7 @@ fn names_alike_stay_apart() {
 
 // Fails when a script, a font or any address outside the page creeps in.
 #[test]
-fn pages_need_nothing_else() {
+fn pages_are_self_contained() {
     for page in all_pages() {
         let html = page.html();
         for (name, attributes) in tags(&html) {
@@ -298,7 +298,7 @@ fn renders(page: &Page) {
 }
 
 #[test]
-fn empty_inputs_give_pages() {
+fn empty_results_give_pages() {
     renders(&Page::of_result(&one(vec![]), &Meta::default()));
     renders(&Page::of_result(&one(vec![("exact", vec![])]), &Meta::default()));
     let runs = SimulationRuns { runs: vec![], summary: Default::default() };
@@ -341,7 +341,7 @@ fn empty_inputs_give_pages() {
 
 // Fails when a huge or missing number is cast, divided or drawn without a guard.
 #[test]
-fn nasty_numbers_give_pages() {
+fn extreme_numbers_give_pages() {
     for v in [0.0, -1.0, 1e-300, 1e300, f64::MAX, f64::INFINITY, f64::NAN, f64::NEG_INFINITY] {
         for n in [0, 1, u64::MAX] {
             let f = FlowResult {
@@ -403,7 +403,7 @@ fn nasty_numbers_give_pages() {
 }
 
 #[test]
-fn a_miss_cannot_be_overlooked() {
+fn deadline_misses_are_highlighted() {
     let missed = FlowResult {
         packets: 10,
         missed: 2,

@@ -33,7 +33,7 @@ fn the_page_shows_every_class() {
 
 // Fails when a violated window passes for none: on page and terminal, by sign and by words.
 #[test]
-fn a_violation_cannot_be_overlooked() {
+fn violations_are_highlighted() {
     let (mut result, details) = simulation(&POLICIES, 1);
     let good = text::stream_simulation(StreamOutcome::One(&result), Some("dwcs"), Style::PLAIN);
     assert!(good.contains("Every tolerance kept."), "{good}");
@@ -98,7 +98,7 @@ fn names_are_inert() {
 
 // Fails when a huge, missing or contradictory number is cast, divided or drawn without a guard.
 #[test]
-fn nasty_numbers_give_pages() {
+fn extreme_numbers_give_pages() {
     for v in [0.0, -1.0, 1e300, f64::INFINITY, f64::NAN] {
         for n in [0, 1, u64::MAX] {
             for tolerance in ["0/0", "1/1", "65535/65535", "nonsense", ""] {
@@ -148,7 +148,7 @@ fn nasty_numbers_give_pages() {
 }
 
 #[test]
-fn empty_inputs_give_pages() {
+fn empty_results_give_pages() {
     let runs = StreamSimulationRuns { runs: vec![], summary: Default::default() };
     let meta = Meta::default();
     let html = stream_simulation_page(StreamOutcome::Runs(&runs), &[], None, &meta).html();

@@ -41,7 +41,7 @@ fn columns_align_with_wide_names() {
 
 // Fails when colour is written although it was not asked for, or a name can bring its own.
 #[test]
-fn colour_only_when_told() {
+fn text_is_coloured_on_request_only() {
     assert!(!text::table(&table(), Style::PLAIN).contains('\u{1b}'));
     let colour = Style { colour: true, width: 80 };
     assert!(text::table(&table(), colour).contains("\u{1b}[1;32m1.73"));
@@ -92,7 +92,7 @@ fn quick_runs_readings_and_live_schedulers_are_named() {
 }
 
 #[test]
-fn the_verdict_is_said_in_words() {
+fn the_verdict_is_given_in_words() {
     let yes = text::check(&data::check(true), &[], Style::PLAIN);
     assert!(yes.starts_with("Admitted. The link keeps every deadline of all 3 real-time flows"));
     let no = text::check(&data::check(false), &[("voice".into(), 5_000_000)], Style::PLAIN);
@@ -101,7 +101,7 @@ fn the_verdict_is_said_in_words() {
 }
 
 #[test]
-fn percentages_follow_the_first_policy() {
+fn percentages_are_relative_to_the_first_policy() {
     let (result, _) = data::simulation(&["background", "exact"], 2);
     let out = text::simulation(&result, Some("exact"), Style::PLAIN);
     let row = out.lines().find(|l| l.starts_with("  ftp")).expect("ftp has a row");

@@ -53,7 +53,7 @@ fn deadlines_are_kept_on_partitioned_cpus() {
 /// advanced as soon as one of several CPUs idles, as BEBS does on one (tried: 24 under `iris`).
 /// That newcomers must wait for all of their share was not found to matter in these; the proof needs it.
 #[test]
-fn deadlines_are_kept_on_shared_queues() {
+fn deadlines_are_kept_under_global_edf() {
     none_late(&SHARED.map(|name| if name == "berate" { "bebs" } else { name }), 8);
 }
 
@@ -61,7 +61,7 @@ fn deadlines_are_kept_on_shared_queues() {
 ///
 /// Fails when only the first of several idle CPUs looks for work.
 #[test]
-fn no_cpu_idles_beside_best_effort_work() {
+fn no_cpu_idles_while_best_effort_waits() {
     for p in POLICIES {
         for largest in [1, 4] {
             if largest > 1 && !SHARED.contains(&p.name) {
@@ -89,7 +89,7 @@ fn no_cpu_idles_beside_best_effort_work() {
 ///
 /// Fails when a cluster is not told what it executed before other reports.
 #[test]
-fn bound_tasks_are_scheduled_as_if_alone() {
+fn pinned_tasks_are_scheduled_as_on_one_cpu() {
     let alone = Options { steal: false, balance: Span::ZERO, ..Options::default() };
     // GRUB rounds what it charges at each report, and there are fewer reports here.
     for p in POLICIES.iter().filter(|p| p.name != "sched-deadline") {
@@ -210,14 +210,14 @@ fn long_runs_are_fair_on_several_cpus() {
 /// its CPU at the start. A shared queue refuses the long one and says what would fit; with a queue
 /// for each CPU it has one to itself.
 #[test]
-fn a_shared_queue_refuses_what_it_cannot_keep() {
+fn global_edf_refuses_inadmissible_reservations() {
     let light = || Task::hard("light", Reservation::new(ms(2), ms(10)), Cost::Fixed(ms(2)));
     let heavy = Task::hard("heavy", Reservation::new(ms(100), ms(101)), Cost::Fixed(ms(100)));
     let outcome = |size: u32, pack: bool| {
         let tasks = [light(), light(), heavy.clone()];
         let layout = Layout::clustered(2, size).expect("clusters");
         let mut options = registry::Options::default();
-        options.edf.least_best_effort = Share::ZERO;
+        options.edf.best_effort_bw_min = Share::ZERO;
         let mut policy =
             clusters::build("edf", &options, &layout, Options { pack, ..Options::default() })
                 .expect("it can");

@@ -138,7 +138,7 @@ fn admitted_windows_are_kept() {
 
 /// Fails when the sum counts whole budgets, or refusals do not say what would fit.
 #[test]
-fn what_does_not_fit_is_refused() {
+fn inadmissible_tasks_are_refused() {
     let mut policy = Dwcs::new();
     let attributes = Attributes::hard(Reservation::new(ms(10), ms(10)));
     for task in 0..4 {
@@ -168,7 +168,7 @@ fn what_does_not_fit_is_refused() {
 ///
 /// Fails when threads may work ahead without limit.
 #[test]
-fn others_have_what_is_left() {
+fn best_effort_has_the_remaining_cpu_time() {
     let reserved = Attributes::hard(Reservation::new(ms(2), ms(10)));
     let tasks = [
         Task::new("window", Workload::CpuBound).with(reserved),

@@ -24,7 +24,7 @@ fn slices(policy: &mut impl Policy, tasks: &[Task], until: u64) -> Vec<(u32, u64
 }
 
 fn bebs() -> Servers {
-    bebs::new(&bebs::Options { least_best_effort: Share::ZERO, ..Default::default() })
+    bebs::new(&bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() })
 }
 
 /// Figure 2: at 25 ms idle time releases tasks 2 and 3 early; at 26 ms task 1 wakes.

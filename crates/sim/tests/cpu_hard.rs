@@ -36,7 +36,7 @@ fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
 /// begins at once although something promised is pending (tried: 4 systems under `bebs`) or without
 /// moving those behind their shares (130 systems).
 #[test]
-fn admitted_deadlines_are_kept() {
+fn admitted_deadlines_are_met() {
     for p in POLICIES.iter().filter(|p| p.keeps_deadlines) {
         none_late(p.name, || build(p.name, &Options::default()).expect("a name of the registry"));
     }
@@ -48,7 +48,7 @@ fn admitted_deadlines_are_kept() {
 ///
 /// Fails when `limit_ahead` does not mind pending hard jobs.
 #[test]
-fn safe_readings_keep_deadlines_too() {
+fn safe_options_keep_deadlines() {
     let plain = bebs::Options::default();
     let unblocked = bebs::Options { load: Load::Unblocked, ..plain };
     none_late("bebs, load=unblocked", || bebs::new(&unblocked));
@@ -58,7 +58,7 @@ fn safe_readings_keep_deadlines_too() {
     }
     for longest in [ms(3), ms(40)] {
         let rules =
-            Rules { longest: Some(longest), ..*bebs_credit::new(&Default::default()).rules() };
+            Rules { max_period: Some(longest), ..*bebs_credit::new(&Default::default()).rules() };
         none_late("bebs-credit, longest", || Servers::new(rules));
     }
     for sample in [laxity_cpu::Sample::Job, laxity_cpu::Sample::Switch] {
@@ -80,7 +80,7 @@ fn broken(options: bebs::Options, systems: u64) -> Verdict {
 /// What the paper leaves open matters: nobody shrinking (A6), the same with the load of unblocked
 /// tasks (A5), and periods from averages (A4) make hard jobs late, and the systems show it.
 #[test]
-fn unsafe_readings_break() {
+fn unsafe_options_miss_deadlines() {
     let plain = bebs::Options::default();
     let neither = bebs::Options { transition: Transition::Neither, ..plain };
     assert!(broken(neither, 1000).broken.len() > 10);
@@ -92,7 +92,7 @@ fn unsafe_readings_break() {
 
 /// Stretching, or waiting for unblocked servers to end their periods, is not enough either.
 #[test]
-fn stretching_and_waiting_break_rarely() {
+fn stretching_and_waiting_rarely_miss_deadlines() {
     for transition in [Transition::Stretch, Transition::Wait] {
         let options = bebs::Options { transition, ..Default::default() };
         assert!(!broken(options, SYSTEMS).broken.is_empty());

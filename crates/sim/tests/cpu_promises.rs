@@ -42,25 +42,25 @@ fn none_late(case: &str, task: &str, seconds: u64) {
 /// Fails when a change is compared with what was asked for last in place of the row: 1 of 2 jobs late
 /// by 17 ms under `bebs-credit`.
 #[test]
-fn a_rise_in_flight_and_a_smaller_one() {
+fn a_smaller_rise_during_a_rise() {
     none_late("rise_then_smaller_rise", "v", 3);
 }
 
 /// Fails when the row falls at once although the period at hand has more.
 #[test]
-fn a_partial_rise_while_a_decrease_is_in_flight() {
+fn a_partial_rise_during_a_decrease() {
     none_late("rise_within_a_decrease", "v", 5);
 }
 
 /// Fails when a decrease that comes due brings a later rise into force.
 #[test]
-fn a_rise_beyond_a_decrease_in_flight() {
+fn a_rise_beyond_a_pending_decrease() {
     none_late("rise_beyond_a_decrease", "v", 3);
 }
 
 /// Fails when what others have not left yet counts as free.
 #[test]
-fn a_rise_that_was_dropped_is_asked_for_again() {
+fn a_dropped_rise_is_requested_again() {
     none_late("rise_dropped_then_raised", "v", 5);
 }
 
@@ -86,7 +86,7 @@ fn a_weight_that_rises_and_falls() {
 
 /// Fails when a server that sleeps at the end of its budget expires: 975 ms. How far deadlines may run ahead is the bound.
 #[test]
-fn nobody_waits_beside_idle_time() {
+fn the_cpu_never_idles_while_a_task_waits() {
     let slowest = outcome("sleeps_at_exhaustion", "bebs-credit", "b1", 3).slowest;
     assert!(slowest < Span::from_millis(500), "a burst of 20 ms took {slowest:?}");
 }

@@ -35,7 +35,7 @@ fn play(tasks: &[Task], cpus: u32, length: Span) -> (Measure, Recording) {
 
 /// Replayed with CPUs to spare, threads execute exactly what they did.
 #[test]
-fn a_recording_is_played_again() {
+fn a_recording_is_replayed() {
     for name in ["sched-perf.txt", "sched-ftrace.txt"] {
         let recorded = recorded(name);
         assert!(recorded.threads.len() > 50 && recorded.gaps < 10, "{}", recorded.gaps);
@@ -69,7 +69,7 @@ fn a_recording_under_bebs() {
 
 /// A thread that waits for another goes on when that has got as far, not after the recorded time.
 #[test]
-fn who_is_woken_waits_for_the_waker() {
+fn a_woken_task_waits_for_its_waker() {
     let switch = |time: &str, from: u32, state: &str, to: u32| {
         format!(
             "t{from}-{from} [000] d..2. {time}: sched_switch: prev_comm=t{from} prev_pid={from} \
@@ -101,7 +101,7 @@ fn who_is_woken_waits_for_the_waker() {
 ///
 /// Fails when relative timers keep their grid, and when wake-ups before the sleep are forgotten.
 #[test]
-fn workloads_of_rt_app_are_played() {
+fn rt_app_workloads_are_simulated() {
     let text = r#"{ "tasks" : {
         "late" : { "cpus" : [0], "loop" : 1, "phases" : {
             "a" : { "run" : 1000, "timer" : { "ref" : "t", "period" : 10000 } },

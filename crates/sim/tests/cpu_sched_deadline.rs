@@ -27,7 +27,7 @@ fn shares(tasks: &[Task], reclaim: bool) -> Vec<f64> {
 ///
 /// Fails when a task's own share is the speed whatever other tasks are active.
 #[test]
-fn reclaiming_divides_what_nobody_reserved() {
+fn reclaiming_divides_unreserved_bandwidth() {
     let tasks = [greedy(20, 100), greedy(20, 100), cpu_bound("below")];
     let close = |found: Vec<f64>, want: [f64; 3]| {
         assert!(found.iter().zip(want).all(|(f, w)| (f - w).abs() < 0.005), "{found:?} {want:?}");

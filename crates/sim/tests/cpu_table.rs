@@ -25,7 +25,7 @@ fn within<P: Policy>(policy: impl Fn() -> P, number: u32, published: &[f64], tol
 /// Fails for BeRate when the deadline after a quantum counts from now (48 % in experiment 1), when
 /// the load is that of runnable tasks, and for Linux when quanta are those of 100 Hz ticks.
 #[test]
-fn berates_table_1_comes_out() {
+fn berate_reproduces_table_1() {
     let linux = || linux_2_4::Linux24::new(&linux_2_4::Options::default());
     within(linux, 1, &[7.7], 2.0);
     within(linux, 2, &[7.7, 7.2], 2.0);
@@ -41,7 +41,7 @@ fn berates_table_1_comes_out() {
 /// Read by the letter, BeRate misses half of the deadlines (A8), and a fifth with the load of
 /// runnable tasks (A9).
 #[test]
-fn other_readings_of_berate_do_not_give_table_1() {
+fn other_options_of_berate_do_not_reproduce_table_1() {
     let with = |options| missed(|| berate::BeRate::new(&options), 1, STATED, ms(100_000), 2)[0];
     let now = berate::Options { base: berate::Base::Now, ..Default::default() };
     assert!(with(now) > 30.0);
@@ -80,7 +80,7 @@ fn bebs_credit_meets_deadlines_at_the_full_share() {
 ///
 /// Fails when deadlines run ahead without limit, and with samples by state.
 #[test]
-fn credit_starves_nobody() {
+fn bebs_credit_starves_no_task() {
     let tasks = [waking_for_good(ms(10_000)), cpu_bound("cpu-bound")];
     let wait = |mut policy: Box<dyn Policy>| {
         measure(&mut policy, &tasks, ms(20_000), 1).tasks[1].longest_gap

@@ -12,7 +12,7 @@ use laxity_sim::cpu::papers::cpu_bound;
 use laxity_sim::cpu::{Cost, Machine, Recording, Step, Task, Workload, run};
 
 fn end_of_first_hard_job(transition: Transition, first: Workload) -> Span {
-    let adaptation = Adaptation { first: ms(5), ..Adaptation::PAPER };
+    let adaptation = Adaptation { initial_average: ms(5), ..Adaptation::PAPER };
     let options = bebs::Options { transition, adaptation, ..Default::default() };
     let mut recording = Recording::new();
     let machine = Machine::single(Time(40_000_000), 1);
@@ -46,7 +46,7 @@ fn waiting_for_unblocked_servers_alone_makes_a_hard_job_late() {
 /// Fails when a reservation waits for what best effort used ahead although nothing that was promised
 /// is pending, or does not wait where something is: B had all of the CPU before it.
 #[test]
-fn a_reservation_begins_at_once_when_nothing_promised_is_pending() {
+fn a_reservation_starts_at_once_when_no_reserved_job_is_pending() {
     let reservation = Reservation::new(ms(4), ms(10));
     let first_end = |others: Vec<Task>| {
         let mut tasks = others;

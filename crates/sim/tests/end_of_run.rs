@@ -142,7 +142,7 @@ fn a_stopped_run_ends_within_a_decision() {
 ///
 /// Fails when the delays mix both, as they did: 3 ms beside a deadline of 2 ms, and none late.
 #[test]
-fn delays_of_demoted_packets_stand_apart() {
+fn delays_of_demoted_packets_are_reported_separately() {
     let text = "[link]\nrate = \"1 Mbit/s\"\n[[realtime]]\nname = \"r\"\ndeadline = \"2 ms\"\n\
                 excess = \"demote\"\n\
                 envelope = { packet = \"125 B\", burst = \"125 B\", rate = \"1 kbit/s\" }\n\

@@ -44,7 +44,7 @@ fn background_serves_real_time_first_but_interrupts_nothing() {
 /// Fails when deadlines round down, when best effort is ordered by release instead, and when a
 /// history restarts although it must not, or does not although it may.
 #[test]
-fn exact_lets_best_effort_pass_as_far_as_the_residual_goes() {
+fn exact_serves_best_effort_up_to_the_residual_curve() {
     let idle = SMALL.to_owned() + "[policy]\nrestart = \"idle\"\n";
     let (_, log) = replay(&scenario(&idle), "exact", arrivals(&TRACE));
     let expected = [(0, 1000), (1, 1500), (2, 1700), (3, 2000), (4, 2300)];
@@ -109,7 +109,7 @@ fn the_link_wakes_for_shaped_packets() {
 
 /// Fails when excess is treated alike whatever `excess` says.
 #[test]
-fn excess_is_dropped_or_demoted_as_told() {
+fn excess_is_dropped_or_demoted_as_configured() {
     let packets = arrivals(&[(0, 0, 100), (0, 0, 100), (0, 0, 101)]);
     let text = SHAPED.replace("\"delay\"", "\"drop\"");
     let (run, log) = replay(&scenario(&text), "exact", packets.clone());
@@ -158,7 +158,7 @@ const SLOW: &str = r#"
 
 /// Fails when packets that no policy decision will ever send vanish from the results.
 #[test]
-fn what_is_never_served_is_reported() {
+fn unserved_packets_are_reported() {
     let scenario = scenario(SLOW);
     let (run, log) = replay(&scenario, "slack", arrivals(&[(0, 0, 200), (0, 1, 1536)]));
     assert_eq!(log.departures_us(), [(0, 1600), (1, 13_888)]);

@@ -67,7 +67,7 @@ fn less(envelope: &Envelope, which: usize, bytes: u64, bits: u64) -> Option<Enve
 /// Fails when the fit is made for other packets than `match` picks, when a burst or peak is
 /// rounded down, or when either is larger than needed.
 #[test]
-fn every_packet_conforms_and_nothing_smaller_holds_them() {
+fn fitted_envelopes_are_tight() {
     let mut flows = 0;
     for name in ["access-link", "cooked-sll", "cooked-sll2", "tunnel-raw"] {
         for by in [Grouping::Dscp, Grouping::Flow, Grouping::Port] {
@@ -103,7 +103,7 @@ fn every_packet_conforms_and_nothing_smaller_holds_them() {
 
 /// Fails when groups lose packets, or when counts are those of other groups.
 #[test]
-fn the_flows_hold_all_packets() {
+fn fitted_flows_contain_all_packets() {
     for by in [Grouping::Dscp, Grouping::Flow, Grouping::Port] {
         let (fit, scenario, packets) = fitted(&file("captures/access-link.pcap"), &options(by));
         assert_eq!(fit.flows.iter().map(|f| f.packets).sum::<u64>(), 13_468);
@@ -256,7 +256,7 @@ fn rules_with_more_conditions_come_first() {
 
 /// One packet alone says nothing of a rate.
 #[test]
-fn a_single_packet_gets_a_rate_that_is_called_a_guess() {
+fn the_rate_of_a_single_packet_is_marked_as_a_guess() {
     let path = std::env::temp_dir().join(format!("laxity-fit-one-{}.csv", std::process::id()));
     std::fs::write(&path, "time_ns,bytes,flow\n77,30,ef\n").unwrap();
     let (fit, scenario, packets) = fitted(&path, &options(Grouping::Dscp));
@@ -273,7 +273,7 @@ fn a_single_packet_gets_a_rate_that_is_called_a_guess() {
 ///
 /// Fails when the capture, the envelopes or a policy change so that this is no longer true.
 #[test]
-fn the_captured_link_is_what_it_says() {
+fn the_scenario_of_a_capture_describes_its_link() {
     let path = file("captures/access-link.pcap");
     let scenario = Scenario::read(file("scenarios/captured-link.toml")).unwrap();
     let packets = laxity_sim::replay::read(&path, &scenario).unwrap().packets;

@@ -1,4 +1,4 @@
-//! The engine for streams: against obviously right twins, and for what every policy must keep.
+//! The engine for streams: against obviously right reference models, and for what every policy must keep.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -151,7 +151,7 @@ fn every_policy_sees_the_same_arrivals() {
 /// packet is called late that was not: tried with a server that is free 1 us early, and with
 /// deadlines of late packets left where their misses moved them.
 #[test]
-fn one_packet_after_the_other() {
+fn a_link_sends_one_packet_at_a_time() {
     let scenario = scenario(MIXED);
     for policy in POLICIES {
         let (_, log) = log(&scenario, policy.name, 2, 1_000);
@@ -171,15 +171,15 @@ fn one_packet_after_the_other() {
     }
 }
 
-/// What a class of the twin sends and what it asks for.
-struct Twin {
+/// What a class of the reference model sends and what it asks for.
+struct Reference {
     arrivals: Vec<(u64, usize)>,
     gaps: Vec<u64>,
     service: u64,
     end: u64,
 }
 
-impl Twin {
+impl Reference {
     /// Plain queues searched from end to end; `key` orders (arrival, deadline, stream).
     fn play(&self, key: fn(u64, u64, usize) -> (u64, u64, usize)) -> Vec<(usize, u64, u64)> {
         let mut queues: Vec<VecDeque<u64>> = vec![VecDeque::new(); self.gaps.len()];
@@ -221,10 +221,10 @@ impl Twin {
 }
 
 /// Fails when the engine drops at the wrong instant, or serves another stream than first come or
-/// first due: tried with `drop_heads` that takes one packet too many, and with rivals that wait for
+/// first due: tried with `drop_heads` that takes one packet too many, and with baselines that wait for
 /// packets to be within a gap of their deadline.
 #[test]
-fn fifo_and_edf_agree_with_their_twins() {
+fn fifo_and_edf_agree_with_their_reference_models() {
     let scenario = scenario(
         r#"
         [server]
@@ -254,14 +254,14 @@ fn fifo_and_edf_agree_with_their_twins() {
             let mut packets: Vec<StreamPacket> = log.sent.iter().map(|(p, _)| *p).collect();
             packets.extend(log.lost.iter().map(|(p, ..)| *p));
             packets.sort_by_key(|p| p.seq);
-            let twin = Twin {
+            let reference = Reference {
                 arrivals: packets.iter().map(|p| (p.arrival.0, p.stream as usize)).collect(),
                 gaps: [vec![1_000_000; 7], vec![1_500_000; 4]].concat(),
                 service: 130_000,
                 end: 200_000_000,
             };
-            // What waits at the end is in no log; the twin sends none of it either.
-            let want = twin.play(key);
+            // What waits at the end is in no log; the reference model sends none of it either.
+            let want = reference.play(key);
             let got: Vec<_> =
                 log.sent.iter().map(|(p, s)| (p.stream as usize, p.arrival.0, s.start.0)).collect();
             assert!(got.len() > 1_500 && !log.lost.is_empty());
@@ -334,7 +334,7 @@ fn a_waiting_server_wakes_for_arrivals() {
 /// a backlogged stream lacks a packet or its deadlines drift: tried with successors of dropped
 /// packets that come late.
 #[test]
-fn overload_is_conserved() {
+fn packets_are_conserved_in_overload() {
     for policy in ["dwcs", "edf"] {
         assert_eq!(totals(&paper(70), policy, 100), (100_001, 560 * 200 - 100_001), "{policy}");
     }
@@ -353,7 +353,7 @@ fn five_hundred_and_four_streams_keep_their_tolerances() {
 
 /// Fails when a structure's name leads to another, or one of them decides differently.
 #[test]
-fn structures_decide_alike() {
+fn all_structures_give_the_same_schedule() {
     let variants = [
         ("dwcs", ["list", "heaps", "wheel"]),
         ("dwcs-tolerance-first", ["list", "heaps", "buckets"]),
@@ -406,7 +406,7 @@ fn runs_in_parallel_are_those_run_alone() {
 /// Fails when sliding windows are said to be counted where their histories were not kept: tried
 /// with zero in their place.
 #[test]
-fn histories_are_kept_where_they_fit() {
+fn sliding_windows_are_counted_within_the_memory_limit() {
     let small = scenario(MIXED);
     let (run, _) = log(&small, "edf", 1, 200);
     let audio = &run.result(&small).classes["audio"];
@@ -422,7 +422,7 @@ fn histories_are_kept_where_they_fit() {
 
 /// Fails when a file without a gap is simulated as anything at all.
 #[test]
-fn what_cannot_be_simulated_is_named() {
+fn unsupported_scenarios_are_reported() {
     let live = scenario(
         "[server]\nservice = \"1 us\"\n[[stream]]\nname = \"a\"\ntolerance = \"1/2\"\n\
          gap = \"none\"\nsource = \"external\"\n",

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn media_become_windows() {
+    fn media_parameters_become_windows() {
         assert_eq!(VOICE.attributes().map(|a| a.gap), Ok(Some(Span::from_millis(20))));
         assert_eq!(tolerance(VOICE), (1, 50));
         for (burst, want) in [(0, (0, 1)), (1, (0, 1)), (2, (1, 50)), (3, (1, 50)), (6, (3, 150))] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_errors() {
+    fn contradictory_options_are_errors() {
         let refused = |application: Application| application.attributes().expect_err("refused");
         let nothing = [
             Application { frames: 0, ..VOICE },
@@ -223,7 +223,7 @@ mod tests {
         /// Fails when windows allow a greater loss or longer bursts than said, or when a window
         /// shorter by one would do: tried with `burst` for `burst / 2`, and without `div_ceil`.
         #[test]
-        fn windows_promise_what_was_asked(
+        fn media_windows_guarantee_the_requested_quality(
             lost in 0..50u32, more in 0..500u32, frames in any::<bool>(), packets in 1..20u32,
             burst in prop::option::of(0..40u32),
         ) {

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_fractions_and_says_what_is_wrong() {
+    fn tolerances_are_parsed_and_errors_reported() {
         assert_eq!("1/80".parse(), Tolerance::new(1, 80));
         assert_eq!(" 0 / 0 ".parse(), Tolerance::new(0, 0));
         assert_eq!(

@@ -104,7 +104,7 @@ mod tests {
     /// Fails when suffering windows do not lower the period, or when those that suffer anyway do:
     /// tried without `usual`.
     #[test]
-    fn windows_that_suffer_lower_the_period() {
+    fn violated_windows_lower_the_period() {
         let mut g = governor(64);
         let seen = [(200, 8), (200, 9), (200, 10), (200, 11), (200, 12), (200, 12), (200, 20)]
             .map(|(cost, violations)| interval(&mut g, cost, violations));

@@ -114,7 +114,7 @@ fn windows_that_do_not_roll() {
 }
 
 #[test]
-fn working_ahead() {
+fn serving_before_the_release() {
     let case: Case = &[("0/4", 2, 0), ("4/4", 2, 0), ("0/4", 2, 0)];
     let ahead = Options { ahead: None, ..TOLERANCE() };
     fails(ahead, Phases::Any, case, true, Obstacle::WorkingAhead);

@@ -88,7 +88,7 @@ fn random_sets_that_start_anywhere() {
 ///
 /// Fails with printed windows, and when `x'/y'` is compared by `y'` alone; both tried.
 #[test]
-fn all_small_sets() {
+fn small_admitted_sets_keep_every_window() {
     let kinds: Vec<(u64, u64)> = (1..=4).flat_map(|y| (0..=y).map(move |x| (x, y))).collect();
     let mut runs = 0;
     for q in 1..=4u64 {

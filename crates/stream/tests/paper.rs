@@ -51,7 +51,7 @@ fn paper(n: usize) -> Run {
 /// Figure 2 in paper mode. Fails when any rule, tie or count of that mode changes: tried with
 /// rolling windows, ties at zero by deadline, late packets dropped, and ties not by arrival.
 #[test]
-fn paper_mode_is_the_replay() {
+fn the_paper_options_match_the_replay() {
     assert_eq!(paper(400).tumbling_complete, 290);
     let at_480 = paper(480);
     assert_eq!(at_480.tumbling_complete, 1025);
@@ -73,7 +73,7 @@ fn paper_mode_is_the_replay() {
 /// deadlines first the first 61 are not missed. Fails when a first deadline is not a gap after
 /// arrival.
 #[test]
-fn deadlines_first_miss_what_conservation_asks() {
+fn deadlines_first_misses_match_conservation_of_work() {
     for ahead in [None, NonZeroU32::new(1)] {
         let options = Options { ahead, ..Options::default() };
         let at_560 = run(&options, &streams(560, 500, Late::Drop), PACKETS);
@@ -104,7 +104,7 @@ fn the_default_keeps_all_windows_up_to_full_load() {
 /// Working ahead alone makes the misses of an underloaded server. Fails when `ahead` does not
 /// bound it as stated: tried with one gap more.
 #[test]
-fn working_ahead_costs_deadlines() {
+fn serving_before_the_release_costs_deadlines() {
     let misses = |ahead| {
         let options = Options { ahead: NonZeroU32::new(ahead), ..Options::paper() };
         let total = run(&options, &streams(500, 500, Late::Drop), 300_000).total;
@@ -119,7 +119,7 @@ fn working_ahead_costs_deadlines() {
 /// Figures 7 and 8: looking less often hides misses and changes hardly any window. Fails when a
 /// deadline is lost although the chosen stream is settled, or when none is hidden without.
 #[test]
-fn looking_less_often() {
+fn checking_deadlines_less_often() {
     let streams = streams(760, 200, Late::Send);
     let every = |p, settle| {
         let check = Check::Every(NonZeroU32::new(p).expect("not zero"));

@@ -25,7 +25,7 @@ proptest! {
     /// Fails when a packet leaves a queue without being served or dropped, or when the ledger
     /// counts otherwise than the queues: tried without `measures.dropped` for several at once.
     #[test]
-    fn nothing_is_lost(options in options(), events in events()) {
+    fn every_packet_is_accounted_for(options in options(), events in events()) {
         let mut play = Play::<List>::new(&options);
         let mut arrived = 0;
         for event in &events {

@@ -14,13 +14,13 @@ proptest! {
     /// Fails when an order gets a structure that cannot keep it: tried with buckets whatever the
     /// ties.
     #[test]
-    fn any_order_is_kept(options in options(), events in events()) {
+    fn every_structure_follows_its_order(options in options(), events in events()) {
         agrees::<Fastest>(&options, &events);
     }
 }
 
 #[test]
-fn the_order_decides() {
+fn the_order_selects_the_structure() {
     let structure = |options: Options| Fastest::new(options.rank()).expect("it never refuses");
     assert!(matches!(structure(Options::default()), Fastest::Wheel(_)));
     assert!(matches!(structure(Options::tolerance_first()), Fastest::Buckets(_)));

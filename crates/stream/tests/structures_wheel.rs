@@ -81,7 +81,7 @@ fn gaps_of_hours_beside_short_ones() {
 /// Streams that change again and again before their time leave entries behind. Fails when
 /// `Timed::store` does not sweep them out: they then take all chunks.
 #[test]
-fn entries_left_behind_are_swept_out() {
+fn stale_entries_are_removed() {
     let gap = |i: u64| Attributes::new(common::tolerance(1, 2), Span(3_600_000_000_000 + i));
     let mut events = vec![];
     for i in 0..50 {

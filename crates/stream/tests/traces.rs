@@ -69,7 +69,7 @@ fn three_streams_at_full_load_by_default() {
 
 /// Fails when service of a tagged stream does not start a window afresh.
 #[test]
-fn streams_without_losses_in_overload_get_urgent() {
+fn zero_tolerance_streams_become_urgent_in_overload() {
     let streams = [stream("0/2", 1), stream("0/3", 1)];
     follow(
         &Options::default(),
@@ -87,7 +87,7 @@ fn streams_without_losses_in_overload_get_urgent() {
 
 /// Fails when windows of tagged streams do not grow: who has waited longest would not go first.
 #[test]
-fn tagged_streams_take_turns() {
+fn tagged_streams_are_served_round_robin() {
     let streams = [stream("0/1", 1), stream("0/1", 1), stream("0/1", 1)];
     follow(
         &Options::default(),
@@ -183,7 +183,7 @@ fn streams_without_deadlines_rest_at_their_tolerance() {
 
 /// Fails when a change makes a packet late, forgets misses of before, or keeps the old window.
 #[test]
-fn streams_change_leave_and_give_up_their_place() {
+fn streams_change_leave_and_free_their_slot() {
     let mut scheduler = Scheduler::<List>::new(&Options::default()).expect("a list");
     let mut queues = Fifos::default();
     let id = scheduler.join(Time(0), &stream("1/3", 100)).expect("joins");
@@ -216,7 +216,7 @@ fn streams_change_leave_and_give_up_their_place() {
 
 /// Fails when a clock that steps back makes a decision for the past.
 #[test]
-fn time_never_goes_back() {
+fn time_never_decreases() {
     let streams = [stream("1/3", 10), stream("1/3", 10)];
     let (mut scheduler, mut queues) = backlogged::<List, ()>(&Options::default(), &streams, ());
     // Both missed at 10 and 20, and are now due at 30: not to go out at 3, but it is 25.

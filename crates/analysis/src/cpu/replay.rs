@@ -138,8 +138,8 @@ impl<'a> Replay<'a> {
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
         // Which cluster has which the policy knows; each by itself needs no more than this.
         let need = match self.scenario.cpu.cpus {
-            1 => fraction(needed(&all)),
-            _ => all.iter().map(|r| fraction(needed(&[*r]))).sum(),
+            1 => fraction(reserved_bandwidth(&all)),
+            _ => all.iter().map(|r| fraction(reserved_bandwidth(&[*r]))).sum(),
         };
         self.peak.need = self.peak.need.max(need);
         self.peak.utilisation = self.peak.utilisation.max(all.iter().map(utilisation).sum());

@@ -10,18 +10,18 @@ use crate::registry::{self, UnknownPolicy};
 use crate::servers::Servers;
 use crate::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
 
-/// Why a policy cannot be had on these CPUs.
+/// Why a policy cannot be built for a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
     /// No policy has this name.
     Unknown(UnknownPolicy),
-    /// The policy decides for one CPU, and a cluster has more.
+    /// The policy supports one CPU only, and a cluster has more.
     OneCpu {
         /// The policy.
         policy: String,
         /// The first such cluster.
         cluster: u32,
-        /// How many CPUs it has.
+        /// Its number of CPUs.
         cpus: u32,
     },
 }
@@ -34,7 +34,7 @@ impl fmt::Display for BuildError {
                 f,
                 "`{policy}` decides for one CPU, and cluster {cluster} has {cpus}: make clusters of \
                  one CPU, or use one of {}",
-                SHARED.join(" ")
+                GLOBAL_EDF.join(" ")
             ),
         }
     }
@@ -50,14 +50,14 @@ impl From<UnknownPolicy> for BuildError {
 
 type Boxed = Box<dyn Policy + Send>;
 
-/// Policies that can share one queue among several CPUs.
-const SHARED: &[&str] = &["bebs", "bebs-credit", "cbs", "iris", "iris-naive", "edf", "berate"];
+/// Policies that support one queue for several CPUs.
+const GLOBAL_EDF: &[&str] = &["bebs", "bebs-credit", "cbs", "iris", "iris-naive", "edf", "berate"];
 
 /// A policy by name for each cluster. On clusters of one CPU that can be any policy of the
 /// [`registry`].
 ///
 /// # Errors
-/// When there is none of this name, or it cannot share a queue among the CPUs of a cluster.
+/// When there is none of this name, or it does not support the size of a cluster.
 pub fn build(
     name: &str,
     policy: &registry::Options,
@@ -66,22 +66,22 @@ pub fn build(
 ) -> Result<Clusters<Boxed>, BuildError> {
     let info = registry::find(name).ok_or_else(|| UnknownPolicy(name.into()))?;
     let shared = layout.clusters().iter().position(|set| set.len() > 1);
-    if let Some(cluster) = shared.filter(|_| !SHARED.contains(&name)) {
+    if let Some(cluster) = shared.filter(|_| !GLOBAL_EDF.contains(&name)) {
         let (policy, cpus) = (name.into(), layout.clusters()[cluster].len());
         return Err(BuildError::OneCpu { policy, cluster: cluster as u32, cpus });
     }
     let options = Options { reservations: options.reservations && info.keeps_deadlines, ..options };
     let one = || registry::build(name, policy).ok();
     Ok(Clusters::new(layout, options, |cpus| {
-        let servers = |one: Servers| -> Boxed { Box::new(Servers::on_several(*one.rules(), cpus)) };
+        let servers = |one: Servers| -> Boxed { Box::new(Servers::global(*one.rules(), cpus)) };
         match name {
             _ if cpus == 1 => one().unwrap_or_else(|| servers(bebs::new(&policy.bebs))),
             "bebs-credit" => servers(bebs_credit::new(&policy.bebs_credit)),
             "cbs" => servers(cbs::new(&policy.cbs)),
             "iris" => servers(iris::new(&policy.iris)),
             "iris-naive" => servers(iris_naive::new(&policy.iris_naive)),
-            "edf" => Box::new(edf::on_several(&policy.edf, cpus)),
-            "berate" => Box::new(BeRate::on_several(&policy.berate, cpus)),
+            "edf" => Box::new(edf::global(&policy.edf, cpus)),
+            "berate" => Box::new(BeRate::global(&policy.berate, cpus)),
             _ => servers(bebs::new(&policy.bebs)),
         }
     }))
@@ -94,20 +94,20 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn any_policy_is_partitioned_and_some_share_a_queue() {
+    fn every_policy_supports_partitioned_layouts_and_some_support_global_edf() {
         let partitioned = Layout::partitioned(4).expect("four");
         let pairs = Layout::clustered(4, 2).expect("four");
         let (policy, options) = (registry::Options::default(), Options::default());
         for p in POLICIES {
             assert!(build(p.name, &policy, &partitioned, options).is_ok(), "{}", p.name);
             let shared = build(p.name, &policy, &pairs, options);
-            assert_eq!(shared.is_ok(), SHARED.contains(&p.name), "{}", p.name);
+            assert_eq!(shared.is_ok(), GLOBAL_EDF.contains(&p.name), "{}", p.name);
         }
         let error = build("linux-2.4", &policy, &pairs, options).err().expect("it cannot");
         assert!(
             error.to_string().starts_with("`linux-2.4` decides for one CPU, and cluster 0 has 2")
         );
         assert!(build("cfs", &policy, &pairs, options).is_err());
-        assert!(SHARED.iter().all(|name| registry::find(name).is_some()));
+        assert!(GLOBAL_EDF.iter().all(|name| registry::find(name).is_some()));
     }
 }

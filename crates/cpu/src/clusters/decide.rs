@@ -1,72 +1,72 @@
-//! Who has which CPU: each cluster's policy first, then background work on what is left.
+//! Assignment of CPUs: each cluster's policy first, then background work on idle CPUs.
 
 use laxity_core::{Span, Time};
 
-use super::{Clusters, Given, NOBODY, State};
+use super::{Assignment, Clusters, NO_TASK, State};
 use crate::{CpuId, CpuSet, Pick, Policy, TaskId};
 
 impl<P: Policy> Clusters<P> {
-    /// Brings every CPU up to date.
+    /// Updates the assignment of every CPU.
     pub(super) fn decide(&mut self, now: Time) {
         let mut dirty = core::mem::take(&mut self.dirty);
         for &k in &dirty {
-            self.touch(now, k);
-            self.ask(now, k);
+            self.mark_dirty(now, k);
+            self.query_policy(now, k);
         }
         dirty.clear();
         self.dirty = dirty;
-        self.lend(now);
+        self.assign_background(now);
         self.stale = false;
     }
 
-    /// Asks the policy of a cluster about all of its CPUs.
-    fn ask(&mut self, now: Time, k: u32) {
-        let mut answers = core::mem::take(&mut self.answers);
+    /// Picks tasks for all CPUs of a cluster.
+    fn query_policy(&mut self, now: Time, k: u32) {
+        let mut picks = core::mem::take(&mut self.picks);
         let cluster = &mut self.clusters[k as usize];
         cluster.dirty = false;
         let cpus = cluster.cpus.len();
-        for (slot, answer) in answers.iter_mut().enumerate().take(cpus) {
+        for (slot, answer) in picks.iter_mut().enumerate().take(cpus) {
             let pick = cluster.policy.pick(now, CpuId(slot as u32));
             *answer = pick.and_then(|pick| {
                 let task = *cluster.tasks.get(pick.task.index())?;
-                (task != NOBODY).then_some(Pick { task: TaskId(task), ..pick })
+                (task != NO_TASK).then_some(Pick { task: TaskId(task), ..pick })
             });
         }
-        // A policy may have timers long past; once told they change nothing more.
+        // A policy may have timers long past, which have no further effect once handled.
         if let Some(at) = cluster.policy.next_event() {
             self.events.set(k, at.0, u64::from(k));
         }
-        // CPUs are taken away before they are given, as tasks may change places.
-        for (slot, answer) in answers[..cpus].iter().enumerate() {
+        // Preemptions come before assignments, as tasks may swap CPUs.
+        for (slot, answer) in picks[..cpus].iter().enumerate() {
             let cpu = self.clusters[k as usize].cpus[slot];
-            match (self.cpus[cpu.index()].given, answer) {
-                (Given::Home(old), Some(new)) if old.task == new.task => {}
-                (Given::Home(_), _) | (Given::Lent(_), Some(_)) => self.take_away(cpu),
+            match (self.cpus[cpu.index()].assignment, answer) {
+                (Assignment::Own(old), Some(new)) if old.task == new.task => {}
+                (Assignment::Own(_), _) | (Assignment::Background(_), Some(_)) => self.preempt(cpu),
                 _ => {}
             }
         }
-        for (slot, answer) in answers[..cpus].iter().enumerate() {
+        for (slot, answer) in picks[..cpus].iter().enumerate() {
             let cpu = self.clusters[k as usize].cpus[slot];
             let Some(pick) = *answer else { continue };
             let Some(row) = self.row(pick.task) else { continue };
             match row.state {
-                State::Waiting => self.waits_no_more(pick.task),
-                // It comes home.
-                State::Lent(elsewhere) => {
-                    self.take_away(elsewhere);
-                    self.waits_no_more(pick.task);
+                State::Waiting => self.dequeue_waiting(pick.task),
+                // It stops its background execution on another CPU.
+                State::Background(elsewhere) => {
+                    self.preempt(elsewhere);
+                    self.dequeue_waiting(pick.task);
                 }
-                State::Home(_) | State::Asleep => {}
+                State::Own(_) | State::Asleep => {}
             }
-            self.give(cpu, Given::Home(pick));
+            self.assign(cpu, Assignment::Own(pick));
         }
-        self.answers = answers;
+        self.picks = picks;
     }
 
-    /// Runs waiting best-effort tasks on CPUs that would idle.
-    fn lend(&mut self, now: Time) {
-        for cpu in self.lent.iter() {
-            let Given::Lent(pick) = self.cpus[cpu.index()].given else { continue };
+    /// Runs waiting best-effort tasks on idle CPUs.
+    fn assign_background(&mut self, now: Time) {
+        for cpu in self.background.iter() {
+            let Assignment::Background(pick) = self.cpus[cpu.index()].assignment else { continue };
             if pick.until > now {
                 continue;
             }
@@ -75,21 +75,21 @@ impl<P: Policy> Clusters<P> {
             let next = self.candidate(cpu).filter(|next| Some((next.0, next.1)) < own);
             let task = next.map_or(pick.task, |(.., task)| task);
             if next.is_some() {
-                self.take_away(cpu);
-                self.waits_no_more(task);
+                self.preempt(cpu);
+                self.dequeue_waiting(task);
             }
             let until = now + self.options.quantum;
-            self.give(cpu, Given::Lent(Pick { task, until }));
+            self.assign(cpu, Assignment::Background(Pick { task, until }));
         }
         for cpu in self.idle.iter() {
             if self.waiting.is_empty() {
                 return;
             }
             let Some((_, service, task)) = self.candidate(cpu) else { continue };
-            self.floor = self.floor.max(service);
-            self.waits_no_more(task);
+            self.service_floor = self.service_floor.max(service);
+            self.dequeue_waiting(task);
             let until = now + self.options.quantum;
-            self.give(cpu, Given::Lent(Pick { task, until }));
+            self.assign(cpu, Assignment::Background(Pick { task, until }));
         }
     }
 
@@ -97,7 +97,8 @@ impl<P: Policy> Clusters<P> {
         self.cpus[cpu.index()].cluster != cluster
     }
 
-    /// Who goes first on an idle CPU: whether from elsewhere, and how much it had.
+    /// The first background candidate for a CPU: whether it is of another cluster, its service, and
+    /// the task.
     fn candidate(&self, cpu: CpuId) -> Option<(bool, u64, TaskId)> {
         let cluster = &self.clusters[self.cpus[cpu.index()].cluster as usize];
         if let Some((service, local)) = cluster.waiting.first() {
@@ -108,43 +109,47 @@ impl<P: Policy> Clusters<P> {
         Some((self.is_foreign(cpu, self.row(task)?.cluster), service, task))
     }
 
-    /// Gives a CPU that nobody else has.
-    fn give(&mut self, cpu: CpuId, given: Given) {
+    /// Assigns an idle CPU, or changes the pick of its task.
+    fn assign(&mut self, cpu: CpuId, assignment: Assignment) {
         let one = CpuSet::one(cpu);
-        let (task, state) = match given {
-            Given::Idle => return self.vacate(cpu),
-            Given::Home(pick) => (pick.task, State::Home(cpu)),
-            Given::Lent(pick) => {
-                self.lent = self.lent.or(one);
-                (pick.task, State::Lent(cpu))
+        let (task, state) = match assignment {
+            Assignment::Idle => return self.vacate(cpu),
+            Assignment::Own(pick) => (pick.task, State::Own(cpu)),
+            Assignment::Background(pick) => {
+                self.background = self.background.or(one);
+                (pick.task, State::Background(cpu))
             }
         };
         self.idle = self.idle.without(one);
-        self.cpus[cpu.index()].given = given;
+        self.cpus[cpu.index()].assignment = assignment;
         if let Some(row) = &mut self.rows[task.index()] {
             row.state = state;
         }
     }
 
-    /// Whoever has this CPU waits from now on.
-    pub(super) fn take_away(&mut self, cpu: CpuId) {
-        let (Given::Home(pick) | Given::Lent(pick)) = self.cpus[cpu.index()].given else { return };
+    /// Preempts the task on this CPU, which waits from now on.
+    pub(super) fn preempt(&mut self, cpu: CpuId) {
+        let (Assignment::Own(pick) | Assignment::Background(pick)) =
+            self.cpus[cpu.index()].assignment
+        else {
+            return;
+        };
         self.vacate(cpu);
-        self.waits(pick.task);
+        self.enqueue_waiting(pick.task);
     }
 
-    /// Nobody has this CPU from now on.
+    /// Makes this CPU idle.
     pub(super) fn vacate(&mut self, cpu: CpuId) {
-        self.cpus[cpu.index()].given = Given::Idle;
+        self.cpus[cpu.index()].assignment = Assignment::Idle;
         self.idle = self.idle.or(CpuSet::one(cpu));
-        self.lent = self.lent.without(CpuSet::one(cpu));
+        self.background = self.background.without(CpuSet::one(cpu));
     }
 
-    /// A runnable task has no CPU.
-    pub(super) fn waits(&mut self, task: TaskId) {
+    /// Adds a runnable task without a CPU to the waiting queues.
+    pub(super) fn enqueue_waiting(&mut self, task: TaskId) {
         let Some(row) = &mut self.rows[task.index()] else { return };
         row.state = State::Waiting;
-        if !row.helped {
+        if !row.uses_background {
             return;
         }
         self.waiting.enter(row.class, task.0, row.service);
@@ -154,39 +159,40 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    /// A task has a CPU, or sleeps, or lives elsewhere.
-    pub(super) fn waits_no_more(&mut self, task: TaskId) {
+    /// Removes a task from the waiting queues.
+    pub(super) fn dequeue_waiting(&mut self, task: TaskId) {
         let Some(row) = self.rows.get(task.index()).and_then(Option::as_ref) else { return };
-        if row.helped {
+        if row.uses_background {
             self.waiting.leave(row.class, task.0);
             self.clusters[row.cluster as usize].waiting.remove(row.local);
         }
     }
 
-    /// A task stops being runnable after it ran for `ran` more; answers what its policy must be told.
-    pub(super) fn halt(&mut self, now: Time, task: TaskId, ran: Span) -> Span {
+    /// A task stops being runnable after running for `ran` more; returns the execution to report to
+    /// its policy.
+    pub(super) fn stop_running(&mut self, now: Time, task: TaskId, ran: Span) -> Span {
         let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) else {
             return Span::ZERO;
         };
-        row.serve(ran);
-        let mut tell = Span(core::mem::take(&mut row.untold));
+        row.charge(ran);
+        let mut report = Span(core::mem::take(&mut row.unreported));
         let (k, local, state) = (row.cluster, TaskId(row.local), row.state);
         row.demand.sleeps(now);
         match state {
             State::Asleep => {}
-            State::Waiting => self.waits_no_more(task),
-            State::Home(cpu) => {
-                tell = tell + ran;
+            State::Waiting => self.dequeue_waiting(task),
+            State::Own(cpu) => {
+                report = report + ran;
                 self.vacate(cpu);
             }
-            State::Lent(cpu) => {
-                self.clusters[k as usize].policy.lent(now, local, ran);
+            State::Background(cpu) => {
+                self.clusters[k as usize].policy.ran_in_background(now, local, ran);
                 self.vacate(cpu);
             }
         }
         if let Some(row) = &mut self.rows[task.index()] {
             row.state = State::Asleep;
         }
-        tell
+        report
     }
 }

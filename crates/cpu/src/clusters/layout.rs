@@ -1,18 +1,18 @@
-//! Which CPUs share a deadline queue.
+//! The division of CPUs into clusters that share a deadline queue.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::{CpuId, CpuSet};
 
-/// The CPUs of a machine, divided into clusters: those that share a cache, as a rule.
+/// The CPUs of a machine, divided into clusters, usually by shared cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     clusters: Vec<CpuSet>,
     cpus: u32,
 }
 
-/// Why CPUs cannot be divided so.
+/// Why a layout is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutError {
     /// No CPU at all.
@@ -32,7 +32,7 @@ pub enum LayoutError {
         /// The CPU.
         cpu: CpuId,
     },
-    /// A CPU in no cluster, though one of a greater number is.
+    /// A CPU is in no cluster, though one with a greater number is.
     Missing {
         /// The CPU.
         cpu: CpuId,
@@ -73,10 +73,10 @@ impl Layout {
         }
     }
 
-    /// These clusters, which must have each CPU from zero on once.
+    /// These clusters, which must contain each CPU from zero on exactly once.
     ///
     /// # Errors
-    /// When they do not.
+    /// If they do not.
     pub fn of(clusters: Vec<CpuSet>) -> Result<Layout, LayoutError> {
         let mut all = CpuSet::NONE;
         for (k, cluster) in clusters.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Layout {
         }
     }
 
-    /// How many CPUs.
+    /// The number of CPUs.
     pub fn cpus(&self) -> u32 {
         self.cpus
     }

@@ -1,32 +1,31 @@
 //! Several CPUs: a policy and its deadline queue for each cluster, idle time shared among all.
 //!
-//! Every task lives in one cluster, whose policy schedules it as if there were no others. A cluster
-//! of one CPU takes any policy; one of several CPUs those that can share a queue ([`build`]). On top:
+//! Every task belongs to one cluster, whose policy schedules it as if there were no others. A cluster
+//! of one CPU takes any policy; a larger one takes those that support global EDF ([`build`]). On top:
 //!
-//! - *Placement.* A reservation is admitted by a cluster, the one with least reserved that has room
-//!   (or with most, [`Options::pack`]);
-//!   best effort goes where its share of a CPU will be greatest, and moves when that has changed
-//!   (`balance`).
+//! - *Placement.* A reservation goes to the cluster with the least reserved bandwidth that admits it
+//!   (or the most, [`Options::pack`]). Best effort goes where its share of a CPU is greatest, and
+//!   migrates when that changes (`balance`).
 //! - *Background.* A CPU that its own policy leaves idle runs best-effort tasks that have no CPU: of
-//!   its own cluster first, then of others, those first that had least CPU time for their weight.
-//!   On a cluster of one CPU the policy's own rule for slack comes before that.
+//!   its own cluster first, then of others, in order of least CPU time relative to weight. On a
+//!   cluster of one CPU the policy's own use of slack comes before that.
 //!
 //! # Why no hard deadline is missed
 //!
-//! A cluster's policy keeps its promises whatever its tasks do: come, go, sleep, ask for less.
-//! Placement and moves are joins and leaves to it. Background time is neither given nor charged by
-//! any policy. Where it is taken, the CPU was idle, and is given back at the very instant at which
-//! the policy there picks somebody; the policy does not know that it was lent. At home the task stays
-//! what it was, ready or expired, and runs there when its turn comes; all that its policy sees is that
-//! it goes to sleep after less execution than it might have needed. So no promise of either
-//! cluster is touched, and stolen work can be served at once without any admission.
+//! A cluster's policy keeps its guarantees whatever its tasks do: join, leave, block, reduce their
+//! demand. Placement and migration are joins and leaves to it. Background time is neither allocated
+//! nor charged by any policy. It uses a CPU that was idle, and ends at the instant at which that CPU's
+//! policy picks a task; the policy does not see the background task. In its own cluster that task
+//! stays ready or expired, and runs there when its policy picks it; the policy only sees it block
+//! after less execution than it might have needed. So background time affects no guarantee of either
+//! cluster, and needs no admission.
 //!
 //! # Cost
 //!
-//! A report touches one cluster only. What others have executed in the meantime is told them when
-//! something happens there, so a decision does not depend on how many CPUs there are, except that
-//! CPUs without work are looked at while some task waits. Besides joining and changing only moves
-//! between clusters allocate, which are joins.
+//! A report involves one cluster only. Execution on the CPUs of other clusters is reported to their
+//! policies at their next event, so the cost of a decision does not depend on the number of CPUs,
+//! except that idle CPUs are visited while a task waits. Besides joins and changes only migrations
+//! allocate, which are joins.
 
 mod balance;
 mod build;
@@ -47,23 +46,23 @@ use crate::queue::Queue;
 use crate::{Attributes, CpuId, CpuSet, GroupId, Pick, Policy, Share, TaskId};
 use waiting::Waiting;
 
-/// A cluster by its place in the layout.
+/// A cluster, as an index into the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u32);
 
-/// What clusters do for each other.
+/// Options that apply across clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Whether idle CPUs run best-effort tasks of other clusters.
     pub steal: bool,
-    /// How long a task has an idle CPU before others of less service get it.
+    /// How long a background task has an idle CPU before one with less service gets it.
     pub quantum: Span,
-    /// How often best-effort tasks are moved to where they get more; zero for never.
+    /// The interval of load balancing of best-effort tasks; zero for never.
     pub balance: Span,
-    /// Whether reservations fill one cluster before they go to the next, which keeps room for large
-    /// ones. If not, they are spread, which leaves best effort most everywhere.
+    /// Whether reservations fill one cluster before they go to the next, which leaves room for large
+    /// ones. Otherwise they are spread, which leaves the most bandwidth to best effort everywhere.
     pub pack: bool,
-    /// Whether the policies keep reservations. If not, hard tasks are helped like all others.
+    /// Whether the policies guarantee reservations. If not, hard tasks also use background time.
     pub reservations: bool,
 }
 
@@ -89,23 +88,23 @@ pub struct Clusters<P> {
     rows: Vec<Option<Row>>,
     groups: Vec<(GroupId, u32, u32)>,
     waiting: Waiting,
-    /// CPUs that nobody has, and those that run background work.
+    /// Idle CPUs, and CPUs that run background work.
     idle: CpuSet,
-    lent: CpuSet,
-    /// When clusters want their timers, except those that are dirty.
+    background: CpuSet,
+    /// The next timer of each cluster that is not dirty.
     events: Queue,
-    /// Clusters that something was reported to since the last decision.
+    /// Clusters with events since the last decision.
     dirty: Vec<u32>,
-    /// Whether anything may have changed since the last decision.
+    /// Whether decisions may have changed since the last one.
     stale: bool,
-    /// What a cluster answered, kept for its memory.
-    answers: Vec<Option<Pick>>,
-    /// No task that wakes counts as having had less: sleep is not saved up.
-    floor: u64,
+    /// The picks of one cluster; a reused buffer.
+    picks: Vec<Option<Pick>>,
+    /// The least service that a waking task counts as having had: sleep earns no credit.
+    service_floor: u64,
     next_balance: u64,
-    moves: u64,
-    /// How often a task joined anew where it was.
-    turns: u64,
+    migrations: u64,
+    /// How often a task has rejoined its own cluster.
+    rejoins: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -113,33 +112,33 @@ struct Cluster<P> {
     policy: P,
     cpus: Vec<CpuId>,
     set: CpuSet,
-    /// Tasks by their number within the cluster, and numbers that are free.
+    /// Tasks by their slot within the cluster, and the free slots.
     tasks: Vec<u32>,
     vacant: Vec<u32>,
     dirty: bool,
     reserved: Share,
-    /// Weights of best-effort tasks, each times its demand.
+    /// The sum of weight times demand over best-effort tasks.
     load: u64,
-    /// The least and the most service that its best-effort tasks had.
-    poorest: u64,
-    richest: u64,
-    /// Own best-effort tasks without a CPU, where there are several CPUs.
+    /// The least and the greatest service of its best-effort tasks.
+    min_service: u64,
+    max_service: u64,
+    /// Its best-effort tasks without a CPU, if it has several CPUs.
     waiting: Queue,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     cluster: u32,
-    given: Given,
+    assignment: Assignment,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Given {
+enum Assignment {
     Idle,
-    /// By its policy.
-    Home(Pick),
-    /// As background work.
-    Lent(Pick),
+    /// A task picked by its own policy.
+    Own(Pick),
+    /// A background task.
+    Background(Pick),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,41 +146,41 @@ enum State {
     Asleep,
     /// Runnable, without a CPU.
     Waiting,
-    Home(CpuId),
-    Lent(CpuId),
+    Own(CpuId),
+    Background(CpuId),
 }
 
 #[derive(Clone, Debug)]
 struct Row {
     cluster: u32,
-    /// Its number there.
+    /// Its slot there.
     local: u32,
     attributes: Attributes,
-    /// Whether it may have background time.
-    helped: bool,
-    /// Among waiting tasks, by affinity.
+    /// Whether it may use background time.
+    uses_background: bool,
+    /// Its affinity class in the waiting queue.
     class: u32,
     state: State,
-    /// Executed at home, and not yet told there.
-    untold: u64,
+    /// Execution allocated by its policy and not yet reported to it.
+    unreported: u64,
     /// CPU time divided by weight.
     service: u64,
-    /// The same when load was last balanced, and what was added in the interval before.
+    /// The service at the last load balancing, and the increase in the interval before.
     before: u64,
-    gained: u64,
+    interval_service: u64,
     demand: balance::Demand,
 }
 
-/// Service of weight one for a nanosecond.
+/// The service of a nanosecond at weight one.
 const SCALE: u64 = 40;
 
-/// A free number of a cluster.
-const NOBODY: u32 = u32::MAX;
+/// No task: a free slot of a cluster.
+const NO_TASK: u32 = u32::MAX;
 
 impl<P: Policy> Clusters<P> {
-    /// No tasks yet. `policy` makes the policy of a cluster of so many CPUs.
+    /// No tasks yet. `policy` makes the policy of a cluster, given its number of CPUs.
     pub fn new(layout: &Layout, options: Options, mut policy: impl FnMut(u32) -> P) -> Clusters<P> {
-        let cpu = Cpu { cluster: 0, given: Given::Idle };
+        let cpu = Cpu { cluster: 0, assignment: Assignment::Idle };
         let mut cpus = alloc::vec![cpu; layout.cpus() as usize];
         let clusters: Vec<Cluster<P>> = layout
             .clusters()
@@ -198,8 +197,8 @@ impl<P: Policy> Clusters<P> {
                     dirty: false,
                     reserved: Share::ZERO,
                     load: 0,
-                    poorest: 0,
-                    richest: 0,
+                    min_service: 0,
+                    max_service: 0,
                     waiting: Queue::default(),
                 }
             })
@@ -215,20 +214,20 @@ impl<P: Policy> Clusters<P> {
             groups: Vec::new(),
             waiting: Waiting::default(),
             idle: CpuSet::range(0, layout.cpus()),
-            lent: CpuSet::NONE,
+            background: CpuSet::NONE,
             events,
             dirty: Vec::with_capacity(clusters.len()),
             stale: false,
-            answers: alloc::vec![None; largest],
-            floor: 0,
+            picks: alloc::vec![None; largest],
+            service_floor: 0,
             next_balance: options.balance.0,
-            moves: 0,
-            turns: 0,
+            migrations: 0,
+            rejoins: 0,
             clusters,
         }
     }
 
-    /// The cluster that a task lives in.
+    /// The cluster of a task.
     pub fn home(&self, task: TaskId) -> Option<ClusterId> {
         self.row(task).map(|row| ClusterId(row.cluster))
     }
@@ -238,32 +237,32 @@ impl<P: Policy> Clusters<P> {
         self.clusters.get(cluster.0 as usize).map_or(CpuSet::NONE, |c| c.set)
     }
 
-    /// The share that is reserved in a cluster, out of one for each of its CPUs.
+    /// The share reserved in a cluster, out of one for each of its CPUs.
     pub fn reserved(&self, cluster: ClusterId) -> Share {
         self.clusters.get(cluster.0 as usize).map_or(Share::ZERO, |c| c.reserved)
     }
 
-    /// The policy of a cluster, whose tasks have numbers of their own there.
+    /// The policy of a cluster, which numbers tasks by slot.
     pub fn policy(&self, cluster: ClusterId) -> Option<&P> {
         self.clusters.get(cluster.0 as usize).map(|c| &c.policy)
     }
 
-    /// How often a task was moved to another cluster for good.
-    pub fn moves(&self) -> u64 {
-        self.moves
+    /// The number of migrations between clusters.
+    pub fn migrations(&self) -> u64 {
+        self.migrations
     }
 
     fn row(&self, task: TaskId) -> Option<&Row> {
         self.rows.get(task.index())?.as_ref()
     }
 
-    /// Tells a cluster what its CPUs have executed, and notes that it must be asked again.
-    fn touch(&mut self, now: Time, k: u32) {
+    /// Reports the execution on its CPUs to a cluster's policy, and marks the cluster dirty.
+    fn mark_dirty(&mut self, now: Time, k: u32) {
         let cluster = &mut self.clusters[k as usize];
         for cpu in &cluster.cpus {
-            let Given::Home(pick) = self.cpus[cpu.index()].given else { continue };
+            let Assignment::Own(pick) = self.cpus[cpu.index()].assignment else { continue };
             let Some(row) = &mut self.rows[pick.task.index()] else { continue };
-            let ran = Span(core::mem::take(&mut row.untold));
+            let ran = Span(core::mem::take(&mut row.unreported));
             if ran > Span::ZERO {
                 cluster.policy.ran(now, TaskId(row.local), ran);
             }
@@ -286,8 +285,8 @@ impl Row {
         self.state != State::Asleep
     }
 
-    /// Books execution, whoever gave it.
-    fn serve(&mut self, ran: Span) {
+    /// Adds execution to the service, own or background.
+    fn charge(&mut self, ran: Span) {
         let scaled = ran.0.saturating_mul(SCALE) / self.weight();
         self.service = self.service.saturating_add(scaled);
     }

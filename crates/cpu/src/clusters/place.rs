@@ -1,4 +1,4 @@
-//! Where tasks live: admission over clusters, and moves.
+//! Placement of tasks: admission over clusters, and migration.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -6,10 +6,10 @@ use core::cmp::Ordering;
 use laxity_core::{Span, Time};
 
 use super::balance::Demand;
-use super::{Cluster, Clusters, NOBODY, Row, State};
+use super::{Cluster, Clusters, NO_TASK, Row, State};
 use crate::{Admitted, Attributes, GroupId, Policy, Refusal, Service, Share, TaskId};
 
-/// What a service takes of a cluster for itself.
+/// The share that a service reserves in a cluster.
 fn reserved(service: Service) -> Share {
     match service {
         Service::Hard(r) | Service::Soft(r) => Share::up(r.budget, r.period),
@@ -18,14 +18,14 @@ fn reserved(service: Service) -> Share {
 }
 
 impl<P> Cluster<P> {
-    /// Room for best effort, never nothing.
+    /// The capacity left to best effort, never zero.
     pub(super) fn capacity(&self) -> u64 {
         let all = Share::ONE.0.saturating_mul(self.cpus.len() as u64);
         all.saturating_sub(self.reserved.0).max(1)
     }
 
-    /// A number for a task.
-    fn number(&mut self, task: TaskId) -> TaskId {
+    /// Allocates a slot for a task.
+    fn allocate_slot(&mut self, task: TaskId) -> TaskId {
         if let Some(local) = self.vacant.pop() {
             self.tasks[local as usize] = task.0;
             return TaskId(local);
@@ -39,7 +39,7 @@ impl<P> Cluster<P> {
     }
 
     fn free(&mut self, local: TaskId) {
-        self.tasks[local.index()] = NOBODY;
+        self.tasks[local.index()] = NO_TASK;
         self.vacant.push(local.0);
     }
 }
@@ -50,13 +50,13 @@ pub(super) fn compare((a, b): (u64, u64), (c, d): (u64, u64)) -> Ordering {
 }
 
 impl<P: Policy> Clusters<P> {
-    fn is_helped(&self, a: &Attributes) -> bool {
+    fn may_use_background(&self, a: &Attributes) -> bool {
         !self.options.reservations || !matches!(a.service, Service::Hard(_))
     }
 
-    /// Whether a task with these attributes may live in a cluster: nothing there may have to wait
-    /// for a CPU while another is free, so it must be allowed on all.
-    fn may_live(&self, k: u32, a: &Attributes) -> bool {
+    /// Whether a task with these attributes may be placed in a cluster. It must be allowed on all its
+    /// CPUs, so that no task waits for one CPU while another is idle.
+    fn is_allowed(&self, k: u32, a: &Attributes) -> bool {
         a.affinity.includes(self.clusters[k as usize].set)
     }
 
@@ -64,14 +64,14 @@ impl<P: Policy> Clusters<P> {
         self.groups.binary_search_by_key(&group?, |(g, ..)| *g).ok()
     }
 
-    /// Clusters in which to try, the best first.
-    fn preferences(&self, a: &Attributes) -> Result<Vec<u32>, Refusal> {
+    /// The clusters in which to try admission, the best first.
+    fn clusters_by_preference(&self, a: &Attributes) -> Result<Vec<u32>, Refusal> {
         let affinity = a.affinity;
         let all = match self.group(a.group) {
             Some(at) => self.groups[at].1..self.groups[at].1 + 1,
             None => 0..self.clusters.len() as u32,
         };
-        let mut order: Vec<u32> = all.filter(|k| self.may_live(*k, a)).collect();
+        let mut order: Vec<u32> = all.filter(|k| self.is_allowed(*k, a)).collect();
         if order.is_empty() {
             return Err(Refusal::Affinity { affinity });
         }
@@ -89,13 +89,13 @@ impl<P: Policy> Clusters<P> {
         Ok(order)
     }
 
-    /// The refusal that came closest to what was asked for, and where.
-    fn closest(&self, refusals: &[(u32, Refusal)]) -> Refusal {
+    /// The refusal with the greatest admissible budget, and its cluster.
+    fn closest_refusal(&self, refusals: &[(u32, Refusal)]) -> Refusal {
         let fits = |refusal: &Refusal| match refusal {
             Refusal::Overload { fits, .. } => *fits,
             _ => Span::ZERO,
         };
-        // The first of the greatest: clusters were tried in order of preference.
+        // On ties the first one: clusters were tried in order of preference.
         let best = refusals.iter().rev().max_by_key(|(_, refusal)| fits(refusal));
         match best {
             Some((k, Refusal::Overload { asked, needs, free, fits }))
@@ -109,8 +109,8 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    /// A new task finds a home.
-    pub(super) fn settle(
+    /// Places a new task in a cluster.
+    pub(super) fn place(
         &mut self,
         now: Time,
         task: TaskId,
@@ -120,9 +120,9 @@ impl<P: Policy> Clusters<P> {
             return Err(Refusal::Known(task));
         }
         let mut refusals = Vec::new();
-        for k in self.preferences(a)? {
-            self.touch(now, k);
-            let local = self.clusters[k as usize].number(task);
+        for k in self.clusters_by_preference(a)? {
+            self.mark_dirty(now, k);
+            let local = self.clusters[k as usize].allocate_slot(task);
             match self.clusters[k as usize].policy.join(now, local, a) {
                 Ok(admitted) => {
                     self.enter(task, k, local, a);
@@ -134,7 +134,7 @@ impl<P: Policy> Clusters<P> {
                 }
             }
         }
-        Err(self.closest(&refusals))
+        Err(self.closest_refusal(&refusals))
     }
 
     fn enter(&mut self, task: TaskId, k: u32, local: TaskId, a: &Attributes) {
@@ -145,21 +145,21 @@ impl<P: Policy> Clusters<P> {
             cluster: k,
             local: local.0,
             attributes: *a,
-            helped: self.is_helped(a),
+            uses_background: self.may_use_background(a),
             class: self.waiting.class(a.affinity, self.rows.len()),
             state: State::Asleep,
-            untold: 0,
-            service: self.floor,
-            before: self.floor,
-            gained: 0,
+            unreported: 0,
+            service: self.service_floor,
+            before: self.service_floor,
+            interval_service: 0,
             demand: Demand::new(),
         };
         self.rows[task.index()] = Some(row);
-        self.count(task);
+        self.add_load(task);
     }
 
-    /// A task counts where it lives.
-    fn count(&mut self, task: TaskId) {
+    /// Adds a task to the load of its cluster.
+    fn add_load(&mut self, task: TaskId) {
         let Some(row) = self.rows.get(task.index()).and_then(Option::as_ref) else { return };
         let cluster = &mut self.clusters[row.cluster as usize];
         cluster.load += row.load();
@@ -172,7 +172,7 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    fn discount(&mut self, task: TaskId) {
+    fn remove_load(&mut self, task: TaskId) {
         let Some(row) = self.rows.get(task.index()).and_then(Option::as_ref) else { return };
         let cluster = &mut self.clusters[row.cluster as usize];
         cluster.load -= row.load();
@@ -185,18 +185,18 @@ impl<P: Policy> Clusters<P> {
         }
     }
 
-    /// A task that is gone.
-    pub(super) fn forget(&mut self, task: TaskId) {
-        self.discount(task);
+    /// Removes a departed task.
+    pub(super) fn remove(&mut self, task: TaskId) {
+        self.remove_load(task);
         if let Some(row) = self.rows[task.index()].take() {
             self.clusters[row.cluster as usize].free(TaskId(row.local));
         }
     }
 
-    /// A task asks for something else, at home if that can be. A reservation moves only when its home
-    /// is no longer among the CPUs that it may use; what was promised of the job at hand ends then, as
-    /// if the task left and joined.
-    pub(super) fn resettle(
+    /// Changes the attributes of a task, within its cluster if possible. A reservation migrates only when
+    /// its affinity no longer includes its cluster; the guarantee of the current job ends then, as if the
+    /// task left and joined.
+    pub(super) fn change_attributes(
         &mut self,
         now: Time,
         task: TaskId,
@@ -204,32 +204,32 @@ impl<P: Policy> Clusters<P> {
     ) -> Result<Admitted, Refusal> {
         let Some(row) = self.row(task) else { return Err(Refusal::Unknown(task)) };
         let (home, local, before) = (row.cluster, row.local, row.attributes);
-        let mut order = self.preferences(a)?;
-        // Members of a group share a server, so only those on their own may go elsewhere.
+        let mut order = self.clusters_by_preference(a)?;
+        // Members of a group share a server, so only tasks without a group may migrate.
         if order.contains(&home) {
             order.retain(|k| *k != home);
-            self.touch(now, home);
+            self.mark_dirty(now, home);
             let answer = self.clusters[home as usize].policy.change(now, TaskId(local), a);
-            // A reservation stays where it is: what is promised for the job at hand would be lost.
+            // A reservation does not migrate: the guarantee of its current job would be lost.
             let promised = reserved(before.service) > Share::ZERO;
             let stays = before.group.is_some() || promised || reserved(a.service) == Share::ZERO;
             match answer {
                 Ok(admitted) => {
-                    self.redescribe(task, a);
+                    self.set_attributes(task, a);
                     return Ok(admitted);
                 }
                 Err(refusal) if stays || order.is_empty() => {
-                    return Err(self.closest(&[(home, refusal)]));
+                    return Err(self.closest_refusal(&[(home, refusal)]));
                 }
                 Err(refusal) => {
-                    return self.move_to_any(now, task, a, &order, Some((home, refusal)));
+                    return self.migrate_to_any(now, task, a, &order, Some((home, refusal)));
                 }
             }
         }
-        self.move_to_any(now, task, a, &order, None)
+        self.migrate_to_any(now, task, a, &order, None)
     }
 
-    fn move_to_any(
+    fn migrate_to_any(
         &mut self,
         now: Time,
         task: TaskId,
@@ -239,36 +239,38 @@ impl<P: Policy> Clusters<P> {
     ) -> Result<Admitted, Refusal> {
         let mut refusals: Vec<(u32, Refusal)> = refused.into_iter().collect();
         for k in order {
-            match self.relocate(now, task, *k, a) {
+            match self.migrate(now, task, *k, a) {
                 Ok(admitted) => return Ok(admitted),
                 Err(refusal) => refusals.push((*k, refusal)),
             }
         }
-        Err(self.closest(&refusals))
+        Err(self.closest_refusal(&refusals))
     }
 
-    /// A task with other attributes where it is.
-    fn redescribe(&mut self, task: TaskId, a: &Attributes) {
+    /// Sets the attributes of a task that stays in its cluster.
+    fn set_attributes(&mut self, task: TaskId, a: &Attributes) {
         let Some(state) = self.row(task).map(|row| row.state) else { return };
-        self.discount(task);
+        self.remove_load(task);
         if state == State::Waiting {
-            self.waits_no_more(task);
+            self.dequeue_waiting(task);
         }
-        let helped = self.is_helped(a);
+        let uses_background = self.may_use_background(a);
         let class = self.waiting.class(a.affinity, self.rows.len());
         if let Some(row) = &mut self.rows[task.index()] {
-            (row.attributes, row.helped, row.class) = (*a, helped, class);
+            (row.attributes, row.uses_background, row.class) = (*a, uses_background, class);
         }
-        self.count(task);
+        self.add_load(task);
         match state {
-            State::Waiting => self.waits(task),
-            State::Lent(cpu) if !helped || !a.affinity.contains(cpu) => self.take_away(cpu),
+            State::Waiting => self.enqueue_waiting(task),
+            State::Background(cpu) if !uses_background || !a.affinity.contains(cpu) => {
+                self.preempt(cpu)
+            }
             _ => {}
         }
     }
 
-    /// Moves a task to another cluster for good, or has it join anew where it is.
-    pub(super) fn relocate(
+    /// Migrates a task to another cluster, or has it rejoin its own.
+    pub(super) fn migrate(
         &mut self,
         now: Time,
         task: TaskId,
@@ -277,9 +279,9 @@ impl<P: Policy> Clusters<P> {
     ) -> Result<Admitted, Refusal> {
         let Some(row) = self.row(task) else { return Err(Refusal::Unknown(task)) };
         let (from, old, state) = (row.cluster, TaskId(row.local), row.state);
-        self.touch(now, from);
-        self.touch(now, to);
-        let new = self.clusters[to as usize].number(task);
+        self.mark_dirty(now, from);
+        self.mark_dirty(now, to);
+        let new = self.clusters[to as usize].allocate_slot(task);
         let admitted = match self.clusters[to as usize].policy.join(now, new, a) {
             Ok(admitted) => admitted,
             Err(refusal) => {
@@ -287,34 +289,34 @@ impl<P: Policy> Clusters<P> {
                 return Err(refusal);
             }
         };
-        if let State::Home(cpu) = state {
-            self.take_away(cpu);
+        if let State::Own(cpu) = state {
+            self.preempt(cpu);
         }
-        if matches!(state, State::Home(_) | State::Waiting) {
-            self.waits_no_more(task);
+        if matches!(state, State::Own(_) | State::Waiting) {
+            self.dequeue_waiting(task);
         }
-        self.discount(task);
+        self.remove_load(task);
         let policy = &mut self.clusters[from as usize].policy;
-        let learnt = policy.learnt(old);
+        let execution_estimate = policy.execution_estimate(old);
         policy.leave(now, old, Span::ZERO);
         self.clusters[from as usize].free(old);
         let policy = &mut self.clusters[to as usize].policy;
-        if let Some(learnt) = learnt {
-            policy.recall(new, learnt);
+        if let Some(execution_estimate) = execution_estimate {
+            policy.set_execution_estimate(new, execution_estimate);
         }
         if state != State::Asleep {
             policy.wake(now, new);
         }
         if let Some(row) = &mut self.rows[task.index()] {
             (row.cluster, row.local) = (to, new.0);
-            // Its class is that of the old affinity until it is described anew.
+            // Its class is that of the old affinity until `set_attributes`.
         }
-        self.count(task);
-        if matches!(state, State::Home(_) | State::Waiting) {
-            self.waits(task);
+        self.add_load(task);
+        if matches!(state, State::Own(_) | State::Waiting) {
+            self.enqueue_waiting(task);
         }
-        self.redescribe(task, a);
-        self.moves += u64::from(from != to);
+        self.set_attributes(task, a);
+        self.migrations += u64::from(from != to);
         Ok(admitted)
     }
 }

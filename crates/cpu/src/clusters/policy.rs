@@ -1,65 +1,65 @@
-//! Reports go to the cluster of the task, in the numbers that it has there.
+//! Forwards reports to the cluster of the task, with the task's slot there.
 
 use laxity_core::{Span, Time};
 
-use super::{Clusters, Given, State};
+use super::{Assignment, Clusters, State};
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
 
 impl<P: Policy> Policy for Clusters<P> {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.settle(now, task, a)
+        self.place(now, task, a)
     }
 
     fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some((k, local)) = self.row(task).map(|row| (row.cluster, row.local)) else { return };
-        let ran = self.halt(now, task, ran);
-        self.touch(now, k);
+        let ran = self.stop_running(now, task, ran);
+        self.mark_dirty(now, k);
         self.clusters[k as usize].policy.leave(now, TaskId(local), ran);
-        self.forget(task);
+        self.remove(task);
     }
 
     fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
-        self.resettle(now, task, a)
+        self.change_attributes(now, task, a)
     }
 
     fn wake(&mut self, now: Time, task: TaskId) {
-        let floor = self.floor;
+        let service_floor = self.service_floor;
         let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) else { return };
         if row.is_runnable() {
             return;
         }
-        row.service = row.service.max(floor);
+        row.service = row.service.max(service_floor);
         row.demand.wakes(now);
         let (k, local) = (row.cluster, row.local);
-        self.touch(now, k);
+        self.mark_dirty(now, k);
         self.clusters[k as usize].policy.wake(now, TaskId(local));
-        self.waits(task);
+        self.enqueue_waiting(task);
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some((k, local)) = self.row(task).map(|row| (row.cluster, row.local)) else { return };
-        let ran = self.halt(now, task, ran);
-        self.touch(now, k);
+        let ran = self.stop_running(now, task, ran);
+        self.mark_dirty(now, k);
         self.clusters[k as usize].policy.block(now, TaskId(local), ran);
     }
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
         let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) else { return };
-        row.serve(ran);
+        row.charge(ran);
         let (k, local) = (row.cluster, TaskId(row.local));
-        let (State::Home(cpu) | State::Lent(cpu)) = row.state else { return };
-        match self.cpus[cpu.index()].given {
-            Given::Home(pick) => {
-                row.untold = row.untold.saturating_add(ran.0);
+        let (State::Own(cpu) | State::Background(cpu)) = row.state else { return };
+        match self.cpus[cpu.index()].assignment {
+            Assignment::Own(pick) => {
+                row.unreported = row.unreported.saturating_add(ran.0);
                 if now >= pick.until {
-                    self.touch(now, k);
+                    self.mark_dirty(now, k);
                 }
             }
-            Given::Lent(pick) => {
-                self.clusters[k as usize].policy.lent(now, local, ran);
+            Assignment::Background(pick) => {
+                self.clusters[k as usize].policy.ran_in_background(now, local, ran);
                 self.stale |= now >= pick.until;
             }
-            Given::Idle => {}
+            Assignment::Idle => {}
         }
     }
 
@@ -68,12 +68,12 @@ impl<P: Policy> Policy for Clusters<P> {
             let k = self.dirty[at];
             let policy = &self.clusters[k as usize].policy;
             if policy.next_event().is_some_and(|event| event <= now) {
-                self.touch(now, k);
+                self.mark_dirty(now, k);
                 self.clusters[k as usize].policy.timer(now);
             }
         }
         while let Some((_, k)) = self.events.first().filter(|(at, _)| *at <= now.0) {
-            self.touch(now, k);
+            self.mark_dirty(now, k);
             self.clusters[k as usize].policy.timer(now);
         }
         if self.balances() && now.0 >= self.next_balance {
@@ -93,9 +93,9 @@ impl<P: Policy> Policy for Clusters<P> {
         if self.stale {
             self.decide(now);
         }
-        match self.cpus.get(cpu.index())?.given {
-            Given::Home(pick) | Given::Lent(pick) => Some(pick),
-            Given::Idle => None,
+        match self.cpus.get(cpu.index())?.assignment {
+            Assignment::Own(pick) | Assignment::Background(pick) => Some(pick),
+            Assignment::Idle => None,
         }
     }
 
@@ -105,6 +105,6 @@ impl<P: Policy> Policy for Clusters<P> {
         if let Some(slot) = cluster.cpus.iter().position(|c| *c == cpu) {
             cluster.policy.displace(now, CpuId(slot as u32));
         }
-        self.touch(now, k);
+        self.mark_dirty(now, k);
     }
 }

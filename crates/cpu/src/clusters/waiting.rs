@@ -1,12 +1,12 @@
-//! Best-effort tasks that could run and have no CPU, by who had least of the machine so far.
+//! Runnable best-effort tasks without a CPU, in order of least service so far.
 
 use alloc::vec::Vec;
 
 use crate::queue::Queue;
 use crate::{CpuId, CpuSet};
 
-/// A queue for each affinity that some task has, so that a CPU finds the first that may run there
-/// without passing over others.
+/// A queue for each affinity in use, so that a CPU finds its first candidate without skipping
+/// tasks that may not run there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     classes: Vec<(CpuSet, Queue)>,
@@ -14,7 +14,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The class of an affinity, with room for tasks numbered below `tasks`.
+    /// The class of an affinity, with capacity for tasks numbered below `tasks`.
     pub(super) fn class(&mut self, affinity: CpuSet, tasks: usize) -> u32 {
         let found = self.classes.iter().position(|(set, _)| *set == affinity);
         let class = found.unwrap_or_else(|| {
@@ -41,7 +41,7 @@ impl Waiting {
         queue.remove(task);
     }
 
-    /// Who had least of those that may run on `cpu`; the least number among equals.
+    /// The service and task of the least served task that may run on `cpu`; ties by task number.
     pub(super) fn first(&self, cpu: CpuId) -> Option<(u64, u32)> {
         let there = self.classes.iter().filter(|(set, _)| set.contains(cpu));
         there.filter_map(|(_, queue)| queue.first()).min()

@@ -1,4 +1,4 @@
-//! Options that several policies of servers share, as help texts show them.
+//! Descriptions of the options that several server policies share, for help texts.
 
 use laxity_core::{OptionInfo, OptionKind};
 
@@ -47,7 +47,7 @@ pub(crate) const BASIS: OptionInfo = OptionInfo {
     default: "budget",
     summary: "Basis of the period; `average` follows the paper's text and is unsafe.",
 };
-/// `lazy`
+/// `hysteresis`
 pub(crate) const LAZY: OptionInfo = OptionInfo {
     name: "lazy",
     kind: OptionKind::Integer,
@@ -68,7 +68,7 @@ pub(crate) const TRANSITION: OptionInfo = OptionInfo {
     default: "zero-lag",
     summary: "How bandwidth is reassigned; `stretch` and `neither` can make hard jobs late.",
 };
-/// `least_best_effort`
+/// `best_effort_bw_min`
 pub(crate) const LEAST_BEST_EFFORT: OptionInfo = OptionInfo {
     name: "least-best-effort",
     kind: OptionKind::Integer,

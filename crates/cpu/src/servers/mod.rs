@@ -1,8 +1,8 @@
-//! EDF over servers: the machine behind `edf`, `bebs`, `cbs`, `iris` and what derives from them.
+//! EDF over servers: the mechanism behind `edf`, `bebs`, `cbs`, `iris` and their variants.
 //!
 //! Each task, or group of tasks, has one server with a budget, a period and a deadline; the ready
-//! server with the earliest deadline runs. Hard reservations have servers too, which is their
-//! overrun protection: a budget used up suspends the task until its next period.
+//! server with the earliest deadline runs. Hard reservations have servers too, as overrun
+//! protection: an exhausted budget suspends the task until its next period.
 //!
 //! # Why no hard deadline is missed
 //!
@@ -14,22 +14,22 @@
 //! EDF then misses nothing as long as the shares add up to at most 1 at every instant, and hard
 //! tasks with deadlines shorter than periods are covered by their demand (`admission`).
 //!
-//! What remains is to keep the sum of shares at 1 while it is divided anew. A server that must
-//! shrink from share `u` to `v` at `now` may have executed more than `u` times the time since its
+//! It remains to keep the sum of shares at 1 while bandwidth is redistributed. A server whose
+//! share shrinks from `u` to `v` at `now` may have executed more than `u` times the time since its
 //! release. It cannot give that back, so it keeps `u` until its zero-lag time `z`, when both are
-//! equal, and what is left of its budget is stretched at share `v` from there
-//! ([`Transition::ZeroLag`]). A newcomer gets what servers that are not ahead free at once, and
-//! its full share when the last has passed its `z`. A leaver's share comes back at its `z`.
-//! A reservation need not wait for that when nothing that was promised is pending: no later job then
-//! looks back beyond this instant, so it is enough that each server demands no more than its new
-//! share from now on, and those behind theirs lose what they did not use.
+//! equal; from there its remaining budget is stretched at share `v` ([`Transition::ZeroLag`]). A
+//! new server gets at once the bandwidth freed by servers that are not ahead, and its full share
+//! once the last server has passed its `z`. The share of a departed server is reclaimed at its `z`.
+//! A reservation does not wait while no reserved job is pending: the busy interval of any later job
+//! then starts no earlier than this instant, so it suffices that each server demands no more than
+//! its new share from now on. Servers behind their shares lose the difference.
 //!
-//! Stretching alone, as the paper may be read, lets the newcomer use `u - v` during `[now, z]` a
-//! second time; `crates/sim/tests/cpu_transitions.rs` shows a deadline missed for it.
+//! Stretching alone, which is one reading of the paper, lets the new server use `u - v` during
+//! `[now, z]` a second time; `crates/sim/tests/cpu_transitions.rs` shows a deadline missed that way.
 //!
-//! On several CPUs that share one queue another sum must stay within its bound, and idle time is used
-//! from outside (`gfb`, [`crate::clusters`]): that a CPU idles does not mean that nothing is
-//! pending, so releases are not advanced.
+//! On several CPUs that share one queue a different sum is bounded, and idle time is used by a
+//! layer above (`gfb`, [`crate::clusters`]): an idle CPU does not imply that nothing is pending, so
+//! releases are not advanced.
 //!
 //! Nothing here allocates except joining and changing; a decision costs O(log n).
 
@@ -51,18 +51,18 @@ pub use rules::{Adaptation, Basis, Exhaustion, Load, Rules, Sample, Sizing, Slac
 
 use crate::admission::Ledger;
 use crate::queue::Queue;
-use crate::several::Ready;
+use crate::ready::Ready;
 use crate::{CpuSet, GroupId, Reservation, Share};
 use bandwidth::Bandwidth;
 use members::Member;
 use promises::Promises;
 use server::{Kind, Server, State};
 
-/// How far deadlines may run ahead on several CPUs where the rules give no limit.
-const AHEAD: Span = Span::from_millis(500);
+/// The limit to how far deadlines run ahead on several CPUs, unless the rules set one.
+const DEFAULT_AHEAD: Span = Span::from_millis(500);
 
-/// The greatest weight that a nice value gives.
-const HEAVIEST: usize = 40;
+/// The greatest weight of a nice value.
+const MAX_WEIGHT: usize = 40;
 
 /// EDF over servers, under the rules of one policy. For one CPU, or several that share a queue.
 #[derive(Clone, Debug, Hash)]
@@ -72,63 +72,63 @@ pub struct Servers {
     /// By task.
     members: Vec<Member>,
     servers: Vec<Server>,
-    vacant: Vec<u32>,
+    free_slots: Vec<u32>,
     groups: Vec<(GroupId, u32)>,
     /// Ready servers by deadline.
     ready: Ready,
-    /// Expired servers that may use slack, by next release plus `advanced` as it was then.
+    /// Expired servers that may use slack, by next release plus the `slack_advance` at that time.
     expired: Queue,
-    /// By how much idle time has advanced all releases so far.
-    advanced: u64,
-    /// Hard servers that wait for their next release.
+    /// The total by which idle time has advanced all releases.
+    slack_advance: u64,
+    /// Hard servers suspended until their next release.
     suspended: Queue,
-    /// Shares that come back later.
-    returns: Queue,
+    /// Servers whose bandwidth is reclaimed later, by time.
+    reclaim_queue: Queue,
     ledger: Ledger,
     bandwidth: Bandwidth,
-    /// How many servers count with each weight.
-    weights: [u32; HEAVIEST + 1],
-    /// When all shares given away are free.
-    settled: u64,
-    /// When best effort's shares last rose: no release of theirs is dated back beyond it.
-    risen: u64,
-    /// Shared servers that have left, and whose shares come back later.
+    /// The number of servers with each active weight.
+    weights: [u32; MAX_WEIGHT + 1],
+    /// When all redistributed bandwidth is free.
+    all_free_at: u64,
+    /// When best-effort shares last rose: no best-effort release is backdated beyond it.
+    last_rise: u64,
+    /// The number of departed shared servers whose bandwidth is not reclaimed yet.
     leaving: u32,
-    /// When it was last looked how far deadlines ran ahead.
-    looked: u64,
-    turns: u64,
+    /// When the lead of deadlines was last checked.
+    ahead_checked_at: u64,
+    next_seq: u64,
     promises: Promises,
 }
 
 impl Servers {
     /// No tasks yet.
     pub fn new(rules: Rules) -> Servers {
-        Servers::on_several(rules, 1)
+        Servers::global(rules, 1)
     }
 
-    /// No tasks yet, on so many CPUs that share one queue: global EDF.
-    pub fn on_several(rules: Rules, cpus: u32) -> Servers {
+    /// No tasks yet; global EDF on `cpus` CPUs that share one queue.
+    pub fn global(rules: Rules, cpus: u32) -> Servers {
         let cpus = cpus.clamp(1, CpuSet::MOST);
         Servers {
             rules,
             cpus,
             members: Vec::new(),
             servers: Vec::new(),
-            vacant: Vec::new(),
+            free_slots: Vec::new(),
             groups: Vec::new(),
             ready: Ready::new(cpus),
             expired: Queue::default(),
-            advanced: 0,
+            slack_advance: 0,
             suspended: Queue::default(),
-            returns: Queue::default(),
+            reclaim_queue: Queue::default(),
             ledger: Ledger::new(cpus),
             bandwidth: Bandwidth::new(),
-            weights: [0; HEAVIEST + 1],
-            settled: 0,
-            risen: 0,
+            weights: [0; MAX_WEIGHT + 1],
+            all_free_at: 0,
+            last_rise: 0,
             leaving: 0,
-            looked: 0,
-            turns: 0,
+            ahead_checked_at: 0,
+            next_seq: 0,
             promises: Promises::default(),
         }
     }
@@ -138,7 +138,7 @@ impl Servers {
         &self.rules
     }
 
-    /// Budget, period and deadline (an instant) of the server of a task, for plots and tests.
+    /// Budget, period and absolute deadline of a task's server, for plots and tests.
     pub fn server_of(&self, task: crate::TaskId) -> Option<(Span, Span, laxity_core::Time)> {
         let member = self.members.get(task.index()).filter(|m| m.is_here())?;
         let s = &self.servers[member.server as usize];
@@ -150,30 +150,31 @@ impl Servers {
         hard || self.rules.exhaustion == Exhaustion::Suspend
     }
 
-    /// On several CPUs shares add up to less than all, so servers that recharge would run ahead of
-    /// time for ever, and would hold what they give up for as long. There they wait at some point.
+    /// On several CPUs the shares add up to less than the capacity, so servers that recharge would
+    /// run ahead without bound, and so would the time until their bandwidth can be reclaimed.
+    /// There they expire at this limit.
     fn is_too_far_ahead(&self, now: u64, end: u64) -> bool {
-        self.cpus > 1 && end > now.saturating_add(self.rules.ahead.unwrap_or(AHEAD).0)
+        self.cpus > 1 && end > now.saturating_add(self.rules.ahead.unwrap_or(DEFAULT_AHEAD).0)
     }
 
-    /// Budget and period of a release at `release`, and the release itself, which is put off when
+    /// Budget and period of a release at `release`, and the release itself, which is postponed when
     /// waiting for the full share gives the earlier deadline.
     fn size(&mut self, s: u32, release: u64) -> (u64, u64, u64) {
         let server = &mut self.servers[s as usize];
         let limited = release < server.limited_until;
         if server.kind != Kind::Shared {
             let Reservation { budget, period, .. } =
-                if limited { server.held } else { server.declared };
+                if limited { server.previous } else { server.declared };
             return (budget.0, period.0, release);
         }
         let (budget, period) = match &self.rules.sizing {
             Sizing::Adaptive(how) => {
                 let (budget, basis) = how.budget(server);
                 let period = self.bandwidth.period(basis, server.weight);
-                match self.rules.longest.filter(|longest| period > longest.0) {
-                    Some(longest) => {
+                match self.rules.max_period.filter(|max_period| period > max_period.0) {
+                    Some(max_period) => {
                         let part = |whole: u64| {
-                            let part = u128::from(whole) * u128::from(longest.0);
+                            let part = u128::from(whole) * u128::from(max_period.0);
                             ((part / u128::from(period)) as u64).max(1)
                         };
                         (part(budget), self.bandwidth.period(part(basis), server.weight))
@@ -199,20 +200,20 @@ impl Servers {
         (budget, period, release)
     }
 
-    /// A new period begins at `release`; `original` is when it would have begun without slack.
-    fn renew(&mut self, s: u32, release: u64, original: u64) {
+    /// Replenishes a server at `release`; `nominal_release` is the release without slack.
+    fn replenish(&mut self, s: u32, release: u64, nominal_release: u64) {
         let (budget, period, release) = self.size(s, release);
         let server = &mut self.servers[s as usize];
         server.budget = budget;
-        server.left = budget;
+        server.remaining_budget = budget;
         server.period = period;
-        server.end = release.saturating_add(period);
+        server.period_end = release.saturating_add(period);
         let base = match self.rules.slack {
-            Slack::OriginalDeadline => original.max(release),
+            Slack::OriginalDeadline => nominal_release.max(release),
             _ => release,
         };
         let relative = match server.kind {
-            Kind::Hard if release < server.limited_until => server.held.deadline.0,
+            Kind::Hard if release < server.limited_until => server.previous.deadline.0,
             Kind::Hard => server.declared.deadline.0,
             _ => period,
         };
@@ -220,9 +221,9 @@ impl Servers {
         self.rotate(s);
     }
 
-    /// A server competes from `at` on.
+    /// Makes a server ready from `at` on.
     fn enter_ready(&mut self, at: u64, s: u32) {
-        let sample_by_state = self.sample() == Some(Sample::State);
+        let sample_by_state = self.sampling() == Some(Sample::State);
         let server = &mut self.servers[s as usize];
         if server.state != State::Ready {
             server.state = State::Ready;
@@ -234,33 +235,33 @@ impl Servers {
         self.ready.enter(s, server.deadline);
     }
 
-    /// Waits until `release`, which idle time may advance for best effort.
+    /// Makes a server wait until `release`, which idle time may advance for best effort.
     fn enter_expired(&mut self, s: u32, release: u64) {
         self.ready.leave(s);
-        self.turns += 1;
+        self.next_seq += 1;
         let server = &mut self.servers[s as usize];
         server.state = State::Expired;
-        server.original = release;
+        server.nominal_release = release;
         if server.kind == Kind::Hard {
-            self.suspended.set(s, release, self.turns);
+            self.suspended.set(s, release, self.next_seq);
         } else {
-            self.expired.set(s, release.saturating_add(self.advanced), self.turns);
+            self.expired.set(s, release.saturating_add(self.slack_advance), self.next_seq);
         }
     }
 
-    /// The budget is used up.
-    fn exhaust(&mut self, now: u64, s: u32) {
-        if matches!(self.sample(), Some(Sample::State | Sample::Switch)) {
-            self.servers[s as usize].sample();
+    /// Recharges or expires a server whose budget is exhausted.
+    fn on_budget_exhausted(&mut self, now: u64, s: u32) {
+        if matches!(self.sampling(), Some(Sample::State | Sample::Switch)) {
+            self.servers[s as usize].record_sample();
         }
-        let Server { end, deadline, .. } = self.servers[s as usize];
+        let Server { period_end: end, deadline, .. } = self.servers[s as usize];
         if !(self.is_suspending(s) || self.is_too_far_ahead(now, end)) || end <= now {
-            // A period that is over already, after an early release, is followed by the one that
-            // starts at its end, not now: the server had idle time, its share is not more. Dated
-            // back like that, a release must not be due before the one that it follows: the two
-            // together fit their share from the first release on, and only there.
+            // A period that has already ended, after an early release, is followed by one that
+            // starts at its end, not now: idle time does not increase the share. A backdated
+            // release must not be due before the one it follows: only from the first release on
+            // do the two together fit the share.
             let release = self.next_release(s, end, now);
-            self.renew(s, release, release);
+            self.replenish(s, release, release);
             let server = &mut self.servers[s as usize];
             server.deadline = server.deadline.max(deadline);
             self.enter_ready(now, s);
@@ -269,210 +270,210 @@ impl Servers {
         }
     }
 
-    /// A server has something to run again.
+    /// A member of a blocked server becomes runnable.
     fn activate(&mut self, now: u64, s: u32) {
         if self.servers[s as usize].kind == Kind::Shared
-            && self.servers[s as usize].counted < self.servers[s as usize].weight
+            && self.servers[s as usize].active_weight < self.servers[s as usize].weight
         {
-            self.count(now, s);
+            self.activate_weight(now, s);
         }
         if self.rules.load == Load::Unblocked {
-            self.returns.remove(s);
+            self.reclaim_queue.remove(s);
         }
         let server = &mut self.servers[s as usize];
-        if self.rules.sizing.sample() != Some(Sample::Switch) {
+        if self.rules.sizing.sampling() != Some(Sample::Switch) {
             server.execution = 0;
         }
-        if server.starts_afresh(now) {
-            self.renew(s, now, now);
+        if server.needs_new_release(now) {
+            self.replenish(s, now, now);
             self.enter_ready(now, s);
-        } else if server.left == 0 || server.is_constrained() {
-            let end = server.end;
+        } else if server.remaining_budget == 0 || server.is_constrained() {
+            let end = server.period_end;
             if self.is_suspending(s) || self.is_too_far_ahead(now, end) {
                 self.enter_expired(s, end);
             } else {
-                // It went to sleep just as its budget was used up. It is recharged as if it had not
-                // slept, or it would wait for a period's end beside idle time.
-                self.renew(s, end, end);
+                // It blocked at the instant at which its budget was exhausted. It is recharged as if
+                // it had not blocked, or it would wait for the period's end while the CPU idles.
+                self.replenish(s, end, end);
                 self.enter_ready(now, s);
             }
         } else {
             self.enter_ready(now, s);
         }
         let server = &self.servers[s as usize];
-        // Its weight was lowered, and it slept before that one was all that counts.
+        // Its weight was lowered, and it blocked before the lower weight became the active one.
         if self.rules.load == Load::Unblocked
             && server.kind == Kind::Shared
-            && server.counted > server.weight
+            && server.active_weight > server.weight
         {
-            self.uncount(now, now, s);
+            self.deactivate_weight(now, now, s);
         }
     }
 
-    /// Nothing of a server is runnable any more.
+    /// The last runnable member of a server blocks or leaves.
     fn deactivate(&mut self, now: u64, s: u32) {
-        let sampled = self.sample().is_some();
+        let sampled = self.sampling().is_some();
         let server = &mut self.servers[s as usize];
         if server.state == State::Ready && sampled {
-            server.sample();
+            server.record_sample();
         }
         server.state = State::Blocked;
         self.ready.leave(s);
         self.expired.remove(s);
         self.suspended.remove(s);
         if self.rules.load == Load::Unblocked && self.servers[s as usize].kind == Kind::Shared {
-            self.uncount(now, now.saturating_add(self.rules.lapse.0), s);
+            self.deactivate_weight(now, now.saturating_add(self.rules.lapse.0), s);
         }
     }
 
-    /// The release after one that would have been at `at`. A reservation that has lost a whole period since, as
-    /// the CPU was elsewhere, begins anew: were it to make up for all of them, it would go before everybody for as
-    /// long, and others would lose what they are promised from then on.
+    /// The actual release for one that was due at `at`. A reservation that has lost a whole period since, because
+    /// the CPU was taken away, is released at `now`: making up for all lost periods would give it the CPU for as
+    /// long, and other servers would miss their guarantees from then on.
     ///
-    /// A share that rose since counts from then on: a period is sized with the share of now, and must not have it
-    /// for time in which it was smaller. What was not used of that is given up.
+    /// A release is not backdated beyond the last rise of its share: a period is sized with the present share, which
+    /// must not apply to time in which the share was smaller. The unused bandwidth of that time is lost.
     fn next_release(&self, s: u32, at: u64, now: u64) -> u64 {
         let server = &self.servers[s as usize];
         match server.kind {
             Kind::Hard if now.saturating_sub(at) >= server.period => now,
-            Kind::Shared => at.max(self.risen).max(server.risen).min(now.max(at)),
+            Kind::Shared => at.max(self.last_rise).max(server.last_rise).min(now.max(at)),
             _ => at,
         }
     }
 
-    /// Releases what is due.
+    /// Performs all releases that are due.
     fn release_due(&mut self, now: u64) {
         while let Some((at, s)) = self.suspended.first().filter(|(at, _)| *at <= now) {
             self.suspended.remove(s);
             let release = self.next_release(s, at, now);
-            self.renew(s, release, release);
+            self.replenish(s, release, release);
             self.enter_ready(release, s);
         }
-        let advanced = self.advanced;
-        while let Some((at, s)) = self.expired.first().filter(|(at, _)| at - advanced <= now) {
+        let slack_advance = self.slack_advance;
+        while let Some((at, s)) = self.expired.first().filter(|(at, _)| at - slack_advance <= now) {
             self.expired.remove(s);
-            let original = self.servers[s as usize].original;
-            let release = self.next_release(s, at - advanced, now);
-            self.renew(s, release, original);
+            let nominal_release = self.servers[s as usize].nominal_release;
+            let release = self.next_release(s, at - slack_advance, now);
+            self.replenish(s, release, nominal_release);
             self.enter_ready(release, s);
         }
     }
 
-    /// Would idle at `now`: every waiting best-effort release moves earlier by as much as brings
-    /// the first one to now.
+    /// Uses slack when the CPU would idle at `now`: advances all pending best-effort releases by
+    /// the same amount, so that the first one is now.
     fn use_slack(&mut self, now: u64) {
         if self.rules.slack == Slack::Unused {
             return;
         }
         if let Some((at, _)) = self.expired.first() {
-            self.advanced += (at - self.advanced).saturating_sub(now);
+            self.slack_advance += (at - self.slack_advance).saturating_sub(now);
             self.promises_advance(now);
             self.release_due(now);
         }
     }
 
-    /// A server's budget was used.
-    fn account(&mut self, s: u32, ran: u64) {
+    /// Charges execution to a server's budget.
+    fn charge(&mut self, s: u32, ran: u64) {
         let server = &mut self.servers[s as usize];
-        self.promises.executed(s, ran, server.left);
-        server.left = server.left.saturating_sub(ran);
-        self.note_execution(s, ran);
+        self.promises.executed(s, ran, server.remaining_budget);
+        server.remaining_budget = server.remaining_budget.saturating_sub(ran);
+        self.sample_execution(s, ran);
     }
 
-    /// Execution that becomes part of a sample.
-    fn note_execution(&mut self, s: u32, ran: u64) {
+    /// Adds execution to the current sample.
+    fn sample_execution(&mut self, s: u32, ran: u64) {
         let most = match &self.rules.sizing {
-            Sizing::Adaptive(how) if how.sample == Sample::Job => how.most.0.max(1),
+            Sizing::Adaptive(how) if how.sample == Sample::Job => how.max_budget.0.max(1),
             _ => u64::MAX,
         };
         let server = &mut self.servers[s as usize];
         server.execution = server.execution.saturating_add(ran);
         if server.execution >= most {
-            // As often as it was used up, however execution is cut into reports; after so many
-            // equal samples the average is theirs.
+            // One sample for each full budget, however execution is split into reports. After 64
+            // equal samples the average has converged to them.
             let (times, rest) = (server.execution / most, server.execution % most);
             for _ in 0..times.min(64) {
                 server.execution = most;
-                server.sample();
+                server.record_sample();
             }
             server.execution = rest;
         }
     }
 
-    fn sample(&self) -> Option<Sample> {
-        self.rules.sizing.sample()
+    fn sampling(&self) -> Option<Sample> {
+        self.rules.sizing.sampling()
     }
 
-    fn catch_up(&mut self, now: u64) {
-        while let Some((_, s)) = self.returns.first().filter(|(at, _)| *at <= now) {
+    fn reclaim_due(&mut self, now: u64) {
+        while let Some((_, s)) = self.reclaim_queue.first().filter(|(at, _)| *at <= now) {
             let shared = self.servers[s as usize].kind == Kind::Shared;
             let one = self.cpus == 1;
             if one && !shared && self.ledger.is_constrained() && !self.is_clean(now) {
-                // Shares that come back later stand behind it; they are free a little later.
+                // Later entries wait behind this one and are reclaimed a little late.
                 break;
             }
-            self.settle(now, s);
+            self.reclaim(now, s);
         }
     }
 
-    /// Whether nothing that is pending asks for more than a fresh start at `now` would: no hard
-    /// job is, and no server has more to do than its share until its deadline. Whatever happened
-    /// before such an instant cannot make anyone late after it.
+    /// Whether pending work demands no more than servers released at `now` would: no hard job is
+    /// pending, and no server has more remaining budget than its share until its deadline. Nothing
+    /// that happened before such an instant can cause a deadline miss after it.
     ///
-    /// Reservations with deadlines shorter than periods are given back at such instants only: a
-    /// job of theirs counts in full in intervals that a larger best-effort share may then fill.
+    /// Reservations with deadlines shorter than periods are reclaimed at such instants only: their
+    /// jobs count in full in intervals that a larger best-effort share may then fill.
     fn is_clean(&self, now: u64) -> bool {
         self.servers.iter().filter(|s| s.state == State::Ready).all(|s| {
             let until = u128::from(s.deadline.saturating_sub(now));
-            let work = u128::from(s.left) * u128::from(s.period);
+            let work = u128::from(s.remaining_budget) * u128::from(s.period);
             s.kind != Kind::Hard && work <= until * u128::from(s.budget)
         })
     }
 
-    /// The share that best effort divides at present; more than one CPU on several.
+    /// The share that best-effort servers divide at present; it may exceed one on several CPUs.
     pub fn best_effort(&self) -> Share {
         if self.cpus == 1 {
-            return Share::ONE.minus(self.ledger.need());
+            return Share::ONE.minus(self.ledger.reserved_bw());
         }
         let heaviest = self.weights.iter().rposition(|count| *count > 0).unwrap_or(0);
-        let load = self.bandwidth.load();
+        let load = self.bandwidth.total_weight();
         self.ledger.reserved().best_effort(self.cpus, load, heaviest as u32)
     }
 
-    /// Another load, of which a server has more or less.
-    fn set_counted(&mut self, now: u64, s: u32, counted: u32) {
+    /// Changes the active weight of a server, and with it the total.
+    fn set_active_weight(&mut self, now: u64, s: u32, active_weight: u32) {
         let server = &mut self.servers[s as usize];
-        let before = core::mem::replace(&mut server.counted, counted);
+        let before = core::mem::replace(&mut server.active_weight, active_weight);
         if before > 0 {
-            self.weights[(before as usize).min(HEAVIEST)] -= 1;
+            self.weights[(before as usize).min(MAX_WEIGHT)] -= 1;
         }
-        if counted > 0 {
-            self.weights[(counted as usize).min(HEAVIEST)] += 1;
+        if active_weight > 0 {
+            self.weights[(active_weight as usize).min(MAX_WEIGHT)] += 1;
         }
-        let load = self.bandwidth.load() - u64::from(before) + u64::from(counted);
+        let load = self.bandwidth.total_weight() - u64::from(before) + u64::from(active_weight);
         let old = self.bandwidth;
-        self.bandwidth.set_load(load);
+        self.bandwidth.set_total_weight(load);
         if self.cpus > 1 {
             self.bandwidth.set_best_effort(self.best_effort());
         }
-        self.note_rise(now, &old);
+        self.record_rise(now, &old);
     }
 
-    fn divide(&mut self, now: u64) {
+    fn update_best_effort_bw(&mut self, now: u64) {
         let old = self.bandwidth;
         self.bandwidth.set_best_effort(self.best_effort());
-        self.note_rise(now, &old);
+        self.record_rise(now, &old);
     }
 
-    fn note_rise(&mut self, now: u64, old: &Bandwidth) {
+    fn record_rise(&mut self, now: u64, old: &Bandwidth) {
         if self.bandwidth.rises_from(old) {
-            self.risen = now;
+            self.last_rise = now;
         }
     }
 }
 
 impl Sizing {
-    fn sample(&self) -> Option<Sample> {
+    fn sampling(&self) -> Option<Sample> {
         match self {
             Sizing::Adaptive(how) => Some(how.sample),
             Sizing::Equal(_) => None,
@@ -481,16 +482,16 @@ impl Sizing {
 }
 
 impl Adaptation {
-    /// The next budget, and the execution that its period is computed from.
+    /// The next budget, and the execution from which its period is computed.
     fn budget(&self, server: &mut Server) -> (u64, u64) {
-        let used = server.average_used;
+        let used = server.applied_average;
         let drift = u128::from(server.average.abs_diff(used)) * 1000;
-        if used == 0 || drift > u128::from(used) * u128::from(self.lazy) {
-            server.average_used = server.average;
+        if used == 0 || drift > u128::from(used) * u128::from(self.hysteresis) {
+            server.applied_average = server.average;
         }
-        let average = server.average_used;
+        let average = server.applied_average;
         let margin = (u128::from(average) * u128::from(self.margin) / 1000) as u64;
-        let bounds = (self.least.0.max(1), self.most.0.max(self.least.0).max(1));
+        let bounds = (self.min_budget.0.max(1), self.max_budget.0.max(self.min_budget.0).max(1));
         let clamp = |work: u64| work.clamp(bounds.0, bounds.1);
         let budget = clamp(average.saturating_add(margin));
         match self.basis {

@@ -1,22 +1,22 @@
-//! A limit to how far deadlines run ahead of time.
+//! The limit to how far deadlines run ahead of time.
 
 use super::Servers;
 use super::server::{Kind, State};
 
 impl Servers {
-    /// Before a server becomes ready at `now`: where all that is pending ran ahead of its share by
-    /// more than the limit, all deadlines move back by the excess of the one least ahead.
+    /// Called before a server becomes ready at `now`: if every pending server is ahead of its share
+    /// by more than the limit, moves all deadlines back by the excess of the server least ahead.
     ///
-    /// Safe when no hard job is pending. Let `z` be a server's zero-lag time: what is left of its
-    /// budget is its share from `z` to its deadline. With `z >= now` after the move, every server
-    /// demands no more from `now` on than a fresh one, and no hard job that comes later looks back
-    /// beyond `now`, as none is pending. One amount for all keeps their order, and with it who is
-    /// owed what.
+    /// Safe while no hard job is pending. Let `z` be a server's zero-lag time: its remaining budget
+    /// is its share from `z` to its deadline. With `z >= now` after the move, no server demands more
+    /// from `now` on than one released at `now`, and the busy interval of a later hard job starts no
+    /// earlier than `now`, as none is pending. Moving all by the same amount preserves their order
+    /// and relative lag.
     pub(super) fn limit_ahead(&mut self, now: u64) {
         let Some(limit) = self.rules.ahead else { return };
-        // Looking at all servers is dear; that it is not done more often lets deadlines run a
-        // little beyond the limit.
-        if now < self.looked.saturating_add(limit.0 / 16) {
+        // Checking all servers is expensive, so it is done at most 16 times within the limit;
+        // deadlines may exceed the limit by a sixteenth meanwhile.
+        if now < self.ahead_checked_at.saturating_add(limit.0 / 16) {
             return;
         }
         let latest = now.saturating_add(limit.0);
@@ -24,7 +24,7 @@ impl Servers {
         if !self.ready.first().is_some_and(is_ahead) {
             return;
         }
-        self.looked = now;
+        self.ahead_checked_at = now;
         let mut excess = u64::MAX;
         for server in self.servers.iter().filter(|s| s.state == State::Ready) {
             if server.kind == Kind::Hard {
@@ -35,19 +35,19 @@ impl Servers {
         if excess == 0 {
             return;
         }
-        let advanced = self.advanced;
+        let slack_advance = self.slack_advance;
         for (s, server) in self.servers.iter_mut().enumerate() {
             if server.kind == Kind::Hard || server.state == State::Vacant {
                 continue;
             }
-            server.end = server.end.saturating_sub(excess);
+            server.period_end = server.period_end.saturating_sub(excess);
             server.deadline = server.deadline.saturating_sub(excess);
             self.ready.rekey(s as u32, server.deadline);
             if server.state == State::Expired {
-                // Its next release moves with the end of its period, or the share would be used twice.
-                server.end = server.end.max(now);
-                server.original = server.end;
-                self.expired.rekey(s as u32, server.end.saturating_add(advanced));
+                // Its next release moves with its period's end, or the share would be used twice.
+                server.period_end = server.period_end.max(now);
+                server.nominal_release = server.period_end;
+                self.expired.rekey(s as u32, server.period_end.saturating_add(slack_advance));
             }
         }
         self.promises_move_back(now, excess);

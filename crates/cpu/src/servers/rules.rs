@@ -4,7 +4,7 @@ use laxity_core::Span;
 
 use crate::Share;
 
-/// What becomes of a best-effort server whose budget is used up. Hard ones are always suspended.
+/// What happens to a best-effort server whose budget is exhausted. Hard ones are always suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exhaustion {
     /// It waits for its next release (BEBS, IRIS).
@@ -13,18 +13,18 @@ pub enum Exhaustion {
     Recharge,
 }
 
-/// Which deadline a release gets that idle time has advanced (BEBS section 4.2).
+/// The deadline of a release that idle time has advanced (BEBS section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slack {
     /// No release is advanced.
     Unused,
-    /// The deadline that it would have got on time (BEBS).
+    /// The deadline of the nominal release (BEBS).
     OriginalDeadline,
     /// One period after the early release (IRIS).
     NewDeadline,
 }
 
-/// How budget and period of a best-effort server follow from its share.
+/// How the budget and period of a best-effort server follow from its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sizing {
     /// From past execution (BEBS section 4.3).
@@ -36,45 +36,45 @@ pub enum Sizing {
 /// How budgets follow past execution (BEBS section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Adaptation {
-    /// What counts as one execution.
+    /// What one sample of execution is.
     pub sample: Sample,
-    /// The average before anything was sampled.
-    pub first: Span,
+    /// The average before the first sample.
+    pub initial_average: Span,
     /// Budget beyond the average, in thousandths of the average; the paper's `C` is a half.
     pub margin: u32,
     /// The least budget.
-    pub least: Span,
+    pub min_budget: Span,
     /// The greatest budget, the paper's `e_max`.
-    pub most: Span,
+    pub max_budget: Span,
     /// What the period is computed from.
     pub basis: Basis,
-    /// The average in use is kept while the current one is within so many thousandths of it.
-    pub lazy: u32,
+    /// A budget is recomputed only when the average has moved by more than this many thousandths.
+    pub hysteresis: u32,
 }
 
 impl Adaptation {
-    /// As the paper gives it; what it leaves open as in the reference simulation.
+    /// The values of the paper; where it gives none, those of the reference simulation.
     pub const PAPER: Adaptation = Adaptation {
         sample: Sample::State,
-        first: Span::from_millis(10),
+        initial_average: Span::from_millis(10),
         margin: 500,
-        least: Span(10_000),
-        most: Span::from_millis(200),
+        min_budget: Span(10_000),
+        max_budget: Span::from_millis(200),
         basis: Basis::Budget,
-        lazy: 0,
+        hysteresis: 0,
     };
 }
 
 /// When execution is sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sample {
-    /// When the server leaves the state of executing, blocked or expired: as written.
+    /// When the server leaves the executing state, blocked or expired: as the paper says.
     #[default]
     State,
-    /// At every context switch: what reproduces the paper's figure 7(a).
+    /// At every context switch, which reproduces the paper's figure 7(a).
     Switch,
-    /// From wake-up to sleep, and each time the greatest budget was used without sleep. As
-    /// written a frame longer than its budget is cut into two samples, so averages settle below
+    /// From wake-up to sleep, and each time the greatest budget was used without sleep. With
+    /// `State`, a frame longer than its budget is cut into two samples, so averages settle below
     /// the frame.
     Job,
 }
@@ -82,39 +82,39 @@ pub enum Sample {
 /// What the period is computed from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Basis {
-    /// `p = b / u`, as the algorithm has it.
+    /// `p = b / u`, as in the paper's algorithm.
     #[default]
     Budget,
-    /// `p = e_avg / u`, as the text below it has it. Reserves more than the share: unsafe.
+    /// `p = e_avg / u`, as in the paper's text. Reserves more than the share: unsafe.
     Average,
 }
 
 /// Which best-effort tasks divide the bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Load {
-    /// All that are there.
+    /// All that have joined.
     #[default]
     Live,
-    /// Those that do not sleep.
+    /// Those that are not blocked.
     Unblocked,
 }
 
-/// What happens when servers must give bandwidth to a newcomer, a reservation or another weight.
+/// How servers give up bandwidth for a new server, a reservation or a changed weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transition {
-    /// Each server shrinks as soon as it has not used more than its old share: at its zero-lag
-    /// time. The newcomer has what is free by then, and its whole share when all have shrunk; a
-    /// leaver's share comes back at its zero-lag time. Safe; see [`crate::servers`].
+    /// Each server shrinks at its zero-lag time, when it has used no more than its old share. The
+    /// new server has the bandwidth that is free by then, and its whole share when all have shrunk;
+    /// a departed server's share is reclaimed at its zero-lag time. Safe; see [`crate::servers`].
     #[default]
     ZeroLag,
-    /// Current periods of unblocked servers are stretched and the newcomer starts at once. Unsafe:
-    /// what a server has used ahead of its share does not come back by a later deadline.
+    /// Current periods of unblocked servers are stretched and the new server starts at once. Unsafe:
+    /// a later deadline does not return what a server has used ahead of its share.
     Stretch,
-    /// The newcomer waits until every unblocked server that must shrink has ended its period.
+    /// The new server waits until every unblocked server that must shrink has ended its period.
     Wait,
-    /// Both of the last two.
+    /// [`Stretch`](Transition::Stretch) and [`Wait`](Transition::Wait).
     StretchAndWait,
-    /// The newcomer starts at once and nobody shrinks before its next period. Unsafe.
+    /// The new server starts at once and no server shrinks before its next period. Unsafe.
     Neither,
 }
 
@@ -131,28 +131,29 @@ impl Transition {
 /// All rules of one policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// At the end of a budget.
+    /// When a budget is exhausted.
     pub exhaustion: Exhaustion,
     /// When the CPU would idle.
     pub slack: Slack,
-    /// Budgets and periods of servers that nobody declared.
+    /// Budgets and periods of servers without a declaration.
     pub sizing: Sizing,
-    /// Whether [`Service::Soft`](crate::Service::Soft) gets the budget and period it declares; if
-    /// not, it is best effort like any other.
+    /// Whether [`Service::Soft`](crate::Service::Soft) gets the budget and period it declares;
+    /// otherwise it is plain best effort.
     pub declared: bool,
-    /// How far deadlines may run ahead of shares while there is nothing else to do; `None` without
-    /// limit. Matters where exhausted servers are recharged.
+    /// How far deadlines may run ahead of shares in idle time; `None` without limit. Matters where
+    /// exhausted servers are recharged.
     pub ahead: Option<Span>,
-    /// Who divides the bandwidth.
+    /// Which servers divide the bandwidth.
     pub load: Load,
-    /// For how long one that sleeps still does under [`Load::Unblocked`]. Whoever wakes within it
-    /// has its share at once; otherwise it waits for what others took over meanwhile and used ahead.
+    /// How long a blocked server keeps its weight under [`Load::Unblocked`]. A task that wakes
+    /// within this time has its share at once; later it waits until other servers have given up
+    /// the bandwidth that they took over and used ahead.
     pub lapse: Span,
-    /// No adaptive period is longer: budgets are cut where the share would ask for that. Not of a
-    /// paper; Linux takes a scheduler away that lets a task wait for too long.
-    pub longest: Option<Span>,
-    /// How bandwidth changes hands.
+    /// The longest adaptive period: budgets are cut where the share would need a longer one. Not
+    /// from a paper; Linux ejects a scheduler that leaves a task waiting for too long.
+    pub max_period: Option<Span>,
+    /// How bandwidth is redistributed.
     pub transition: Transition,
     /// The share that hard reservations must leave, the paper's `U_BE,min`.
-    pub least_best_effort: Share,
+    pub best_effort_bw_min: Share,
 }

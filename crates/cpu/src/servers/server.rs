@@ -1,73 +1,72 @@
-//! One server: budget, period, and where it stands in its current period.
+//! One server: budget, period, and its state within the current period.
 
 use crate::{GroupId, Reservation, Share};
 
-/// No task: the end of a list of members.
-pub(crate) const NOBODY: u32 = u32::MAX;
+/// No task; ends the list of members.
+pub(crate) const NO_TASK: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// No member is runnable.
     Blocked,
-    /// Competes with its deadline: the paper's *executing*.
+    /// In the ready queue: the paper's *executing*.
     Ready,
     /// Runnable members wait for the next release.
     Expired,
-    /// All members left; its share is not free before its zero-lag time.
+    /// All members have left; its bandwidth is reclaimed at its zero-lag time.
     Leaving,
-    /// The place may be given away.
+    /// The slot is free.
     Vacant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// Guaranteed; suspended when its budget is used up, and never given slack.
+    /// Guaranteed; suspended when its budget is exhausted, and never released early.
     Hard,
-    /// Of declared budget and period.
+    /// With declared budget and period.
     Soft,
-    /// Of a share of what best effort has.
+    /// With a share of the best-effort bandwidth.
     Shared,
 }
 
-/// Times are instants or lengths in ns.
+/// Instants and durations are in ns.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Server {
     pub state: State,
     pub kind: Kind,
     pub budget: u64,
     pub period: u64,
-    /// Budget left.
-    pub left: u64,
+    pub remaining_budget: u64,
     /// Current release plus period. The release itself may lie before time zero once a period
-    /// was stretched, so the end is kept in its place.
-    pub end: u64,
+    /// was stretched, so the end is stored instead.
+    pub period_end: u64,
     pub deadline: u64,
-    /// The next release before any idle time advanced it.
-    pub original: u64,
-    /// Execution since the last sample began.
+    /// The next release without slack.
+    pub nominal_release: u64,
+    /// Execution in the current sample.
     pub execution: u64,
     pub average: u64,
-    /// The average that the current budget was computed from.
-    pub average_used: u64,
+    /// The average from which the current budget was computed.
+    pub applied_average: u64,
     pub weight: u32,
-    /// What of the weight is in the load.
-    pub counted: u32,
-    /// First and last runnable member.
+    /// The part of the weight that is in the total weight.
+    pub active_weight: u32,
+    /// The first and last runnable members.
     pub head: u32,
     pub tail: u32,
     pub members: u32,
     pub group: Option<GroupId>,
-    /// Before `limited_until` the share is `limited_rate`, or for reservations `held`.
+    /// Before `limited_until` the share is `limited_rate`, and for reservations that of `previous`.
     pub limited_until: u64,
     pub limited_rate: Share,
-    pub held: Reservation,
+    pub previous: Reservation,
     pub declared: Reservation,
-    /// Reservations: the ledger's row, which is the greatest share promised from now on, and from
-    /// when on others have left all of it free.
-    pub row: Reservation,
-    pub row_from: u64,
-    /// When its own share last rose: no release is dated back beyond it.
-    pub risen: u64,
+    /// For reservations, the ledger's row, which is the greatest share promised from now on, and
+    /// the time from which the other servers leave all of it free.
+    pub ledger_row: Reservation,
+    pub ledger_row_from: u64,
+    /// When its own share last rose: no release is backdated beyond it.
+    pub last_rise: u64,
 }
 
 impl Server {
@@ -77,54 +76,54 @@ impl Server {
             kind,
             budget: 0,
             period: 0,
-            left: 0,
-            end: 0,
+            remaining_budget: 0,
+            period_end: 0,
             deadline: 0,
-            original: 0,
+            nominal_release: 0,
             execution: 0,
             average: 0,
-            average_used: 0,
+            applied_average: 0,
             weight,
-            counted: 0,
-            head: NOBODY,
-            tail: NOBODY,
+            active_weight: 0,
+            head: NO_TASK,
+            tail: NO_TASK,
             members: 0,
             group: None,
             limited_until: 0,
             limited_rate: Share::ZERO,
-            held: declared,
+            previous: declared,
             declared,
-            row: declared,
-            row_from: 0,
-            risen: 0,
+            ledger_row: declared,
+            ledger_row_from: 0,
+            last_rise: 0,
         }
     }
 
-    /// The reservation that a release at `now` gets.
+    /// The reservation that applies to a release at `now`.
     pub(crate) fn in_force(&self, now: u64) -> Reservation {
-        if now < self.limited_until { self.held } else { self.declared }
+        if now < self.limited_until { self.previous } else { self.declared }
     }
 
-    /// The weight that its share is of: what of a raised weight counts already, and of a lowered one no
-    /// more than that.
-    pub(crate) fn dividing(&self) -> u32 {
-        self.weight.min(self.counted)
+    /// The weight that determines its share: of a raised weight the active part, and the whole of a
+    /// lowered one.
+    pub(crate) fn share_weight(&self) -> u32 {
+        self.weight.min(self.active_weight)
     }
 
-    /// Whether the current release is void at a wake-up: the period is over, or no more was used
-    /// than the share since the release (BEBS section 4.1, rule 4). The release is the actual one,
-    /// also when idle time had advanced it: nothing was pending then, so the share counts from
-    /// there.
+    /// Whether a wake-up at `now` starts a new release: the period is over, or the server has used
+    /// no more than its share since the release (BEBS section 4.1, rule 4). The release is the
+    /// actual one, also when idle time advanced it: nothing was pending then, so the share counts
+    /// from there.
     ///
-    /// A server whose deadline is shorter than its period has one release in a period: its
-    /// guarantee rests on their distance.
-    pub(crate) fn starts_afresh(&self, now: u64) -> bool {
-        if now >= self.end {
+    /// A server whose deadline is shorter than its period has one release a period, since its
+    /// guarantee depends on their distance.
+    pub(crate) fn needs_new_release(&self, now: u64) -> bool {
+        if now >= self.period_end {
             return true;
         }
-        let since_release = now.saturating_add(self.period).checked_sub(self.end);
+        let since_release = now.saturating_add(self.period).checked_sub(self.period_end);
         let Some(since) = since_release.filter(|_| !self.is_constrained()) else { return false };
-        let used = u128::from(self.budget - self.left);
+        let used = u128::from(self.budget - self.remaining_budget);
         used * u128::from(self.period) <= u128::from(since) * u128::from(self.budget)
     }
 
@@ -132,14 +131,14 @@ impl Server {
         self.kind == Kind::Hard && self.declared.is_constrained()
     }
 
-    /// When the share since the release comes to what was used, or `now` if it has.
+    /// The time at which the share since the release equals the used budget, at least `now`.
     pub(crate) fn zero_lag(&self, now: u64) -> u64 {
         if self.is_constrained() {
-            return self.end.max(now);
+            return self.period_end.max(now);
         }
-        let unused = u128::from(self.left) * u128::from(self.period);
+        let unused = u128::from(self.remaining_budget) * u128::from(self.period);
         let unused = unused / u128::from(self.budget.max(1));
-        (self.end - (unused as u64).min(self.end)).max(now)
+        (self.period_end - (unused as u64).min(self.period_end)).max(now)
     }
 
     /// The share of the current period, rounded down.
@@ -147,8 +146,8 @@ impl Server {
         Share::down(laxity_core::Span(self.budget), laxity_core::Span(self.period))
     }
 
-    /// A sample of execution enters the average, which weighs three times as much.
-    pub(crate) fn sample(&mut self) {
+    /// Adds the current sample to the average, which weighs three times as much.
+    pub(crate) fn record_sample(&mut self) {
         self.average = self.average.saturating_mul(3).saturating_add(self.execution) / 4;
         self.execution = 0;
     }

@@ -1,9 +1,9 @@
-//! A hash of whole states. They have hundreds of numbers each, and there are millions of them: the
-//! standard library's hash, which withstands chosen input, takes most of a search.
+//! A hash of whole states. There are millions of states with hundreds of numbers each, and most of the
+//! search time would be spent in the standard library's hash, which resists chosen input.
 
 use std::hash::Hasher;
 
-/// Folds products of 64 bits: two states of ten million have the same hash once in 300,000 searches.
+/// Folds 64-bit products: with ten million states, one in 300,000 searches has a collision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fold(u64);
 

@@ -1,4 +1,4 @@
-//! A small system in whole ticks, and all that can happen to it.
+//! A small system in whole ticks, and all its possible events.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,31 +14,31 @@ use super::fold::Fold;
 /// A tick in ns.
 pub const TICK: u64 = 1_000_000;
 
-/// What may happen to a task.
+/// The possible behaviour of a task.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What it may ask for; the first it has in the beginning.
+    /// Its possible attributes; the first are the initial ones.
     choices: Vec<Attributes>,
-    /// Whether it has jobs of its whole budget that must be in time.
-    judged: bool,
-    /// Whether it is there, and computes, from the beginning.
-    here: bool,
+    /// Whether it has jobs of its whole budget, whose deadlines are checked.
+    checked: bool,
+    /// Whether it has joined, and is awake, from the beginning.
+    joined: bool,
     awake: bool,
-    /// Whether it sleeps and wakes, and whether it leaves and comes.
+    /// Whether it sleeps and wakes, and whether it leaves and joins.
     sleeps: bool,
     leaves: bool,
 }
 
 impl Task {
-    /// Is promised its reservation, and has jobs that take all of it.
+    /// Has a hard reservation, and jobs that use all of it.
     pub fn hard(reservation: Attributes) -> Task {
         let all = Task::changing(vec![reservation]);
-        Task { judged: true, leaves: false, ..all }
+        Task { checked: true, leaves: false, ..all }
     }
 
-    /// Computes whenever it is awake, sleeps, leaves, comes, and changes to whatever it may ask for.
+    /// Computes whenever it is awake; sleeps, leaves, joins, and changes its attributes.
     pub fn changing(choices: Vec<Attributes>) -> Task {
-        Task { choices, judged: false, here: true, awake: false, sleeps: true, leaves: true }
+        Task { choices, checked: false, joined: true, awake: false, sleeps: true, leaves: true }
     }
 
     /// Always computes.
@@ -46,17 +46,17 @@ impl Task {
         Task { awake: true, sleeps: false, leaves: false, ..Task::changing(choices) }
     }
 
-    /// Is not there yet.
+    /// Joins during the search.
     pub fn joining(choices: Vec<Attributes>) -> Task {
-        Task { here: false, ..Task::changing(choices) }
+        Task { joined: false, ..Task::changing(choices) }
     }
 
-    /// Is not there yet, and comes to stay, asleep.
+    /// Joins during the search and stays, asleep.
     pub fn arriving(attributes: Attributes) -> Task {
-        Task { here: false, ..Task::asleep(attributes) }
+        Task { joined: false, ..Task::asleep(attributes) }
     }
 
-    /// Is there, and nothing more.
+    /// Has joined and stays asleep.
     pub fn asleep(attributes: Attributes) -> Task {
         Task { sleeps: false, leaves: false, ..Task::changing(vec![attributes]) }
     }
@@ -67,7 +67,7 @@ impl Task {
     }
 }
 
-/// What happens to a task at a tick.
+/// An event of a task at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Wake,
@@ -78,20 +78,20 @@ enum Event {
     Change(usize),
 }
 
-/// Of a task at an instant.
+/// The state of a task.
 #[derive(Clone, Debug, Hash)]
-struct Now {
+struct TaskState {
     choice: usize,
-    here: bool,
+    joined: bool,
     awake: bool,
-    /// Of a job: what is left, and when it is due. Another one may begin then.
+    /// The remaining work of the job, and its deadline, from which the next job may be released.
     left: u64,
     due: u64,
 }
 
-/// What a search saw.
+/// The counts of a search.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub struct Counts {
     pub states: u64,
     pub jobs: u64,
     pub refused: u64,
@@ -103,24 +103,24 @@ pub struct World<'a, P> {
     policy: P,
     cpus: u32,
     tasks: &'a [Task],
-    rows: Vec<Now>,
+    rows: Vec<TaskState>,
     now: u64,
-    /// By CPU: who runs, until when at most.
+    /// By CPU: the running task, and the latest time of the next pick.
     running: Vec<Option<(usize, u64)>>,
-    trail: Trail,
+    history: History,
 }
 
-/// What happened, the last first: when, to whom, what. Printed when an assertion of the policy fails.
+/// The history of events, the last first: time, task and event. Printed when an assertion fails.
 #[derive(Clone, Default)]
-struct Trail(Option<Rc<(Trail, u64, usize, Event)>>);
+struct History(Option<Rc<(History, u64, usize, Event)>>);
 
-impl Trail {
+impl History {
     fn push(&mut self, now: u64, task: usize, event: Event) {
-        *self = Trail(Some(Rc::new((self.clone(), now, task, event))));
+        *self = History(Some(Rc::new((self.clone(), now, task, event))));
     }
 }
 
-impl fmt::Debug for Trail {
+impl fmt::Debug for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((before, now, task, event)) = self.0.as_deref() else { return Ok(()) };
         before.fmt(f)?;
@@ -132,41 +132,47 @@ impl<P> Drop for World<'_, P> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             FAILED.store(true, Ordering::Relaxed);
-            println!("{:?}", core::mem::take(&mut self.trail));
+            println!("{:?}", core::mem::take(&mut self.history));
         }
     }
 }
 
-/// Whether a search has failed. Others end then: `scripts/faults.sh` need not wait for them.
+/// Whether a search has failed. The others then end early, for `scripts/faults.sh`.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
 pub fn has_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Hashes of states that were seen.
+/// Hashes of visited states.
 type States = HashSet<u64, BuildHasherDefault<Fold>>;
 
 impl<'a, P: Policy + Clone + Hash> World<'a, P> {
-    /// All tasks are there, asleep.
+    /// The initial state of all tasks.
     pub fn new(mut policy: P, cpus: u32, tasks: &'a [Task]) -> World<'a, P> {
         let mut rows = Vec::new();
         for (i, task) in tasks.iter().enumerate() {
-            if task.here {
+            if task.joined {
                 policy.join(Time(TICK), TaskId(i as u32), &task.choices[0]).expect("they fit");
             }
-            rows.push(Now { choice: 0, here: task.here, awake: task.awake, left: 0, due: 0 });
+            rows.push(TaskState {
+                choice: 0,
+                joined: task.joined,
+                awake: task.awake,
+                left: 0,
+                due: 0,
+            });
         }
         for (i, _) in tasks.iter().enumerate().filter(|(_, task)| task.awake) {
             policy.wake(Time(TICK), TaskId(i as u32));
         }
         let running = vec![None; cpus as usize];
-        World { policy, cpus, tasks, rows, now: TICK, running, trail: Trail::default() }
+        World { policy, cpus, tasks, rows, now: TICK, running, history: History::default() }
     }
 
-    /// All that can happen within so many ticks and events.
-    pub fn explore(self, events: u32, ticks: u64) -> Seen {
-        let (mut seen, mut states) = (Seen::default(), States::default());
+    /// Explores all sequences of at most `events` events within `ticks` ticks.
+    pub fn explore(self, events: u32, ticks: u64) -> Counts {
+        let (mut seen, mut states) = (Counts::default(), States::default());
         let end = self.now + ticks * TICK;
         self.step(events, end, &mut states, &mut seen);
         seen.states = states.len() as u64;
@@ -179,41 +185,41 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
         hasher.finish()
     }
 
-    /// At a tick, with all that was executed reported: something happens, or time goes on.
-    fn step(&self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
+    /// Explores from a tick, with all execution reported: an event occurs, or time advances.
+    fn step(&self, events: u32, end: u64, states: &mut States, seen: &mut Counts) {
         if has_failed() || !states.insert(self.key(events, true)) {
             return;
         }
         if events > 0 && self.now < end {
             for i in 0..self.tasks.len() {
-                for event in self.possible(i) {
+                for event in self.possible_events(i) {
                     let mut next = self.clone();
-                    next.trail.push(self.now, i, event);
-                    next.happen(i, event, seen);
+                    next.history.push(self.now, i, event);
+                    next.apply(i, event, seen);
                     next.step(events - 1, end, states, seen);
                 }
             }
         }
         if self.now < end {
             let mut next = self.clone();
-            next.decide();
-            next.pass(events, end, states, seen);
+            next.pick_all();
+            next.advance(events, end, states, seen);
         }
     }
 
-    fn possible(&self, i: usize) -> Vec<Event> {
+    fn possible_events(&self, i: usize) -> Vec<Event> {
         let (task, row) = (&self.tasks[i], &self.rows[i]);
-        if !row.here {
+        if !row.joined {
             return vec![Event::Join];
         }
         let mut all = Vec::new();
-        match (row.awake, task.judged) {
+        match (row.awake, task.checked) {
             (false, true) if self.now >= row.due => all.push(Event::Wake),
             (false, false) if task.sleeps => all.push(Event::Wake),
             (true, false) if task.sleeps => all.push(Event::Block),
             _ => {}
         }
-        if !task.judged {
+        if !task.checked {
             if task.leaves {
                 all.push(Event::Leave);
             }
@@ -223,14 +229,14 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
         all
     }
 
-    fn happen(&mut self, i: usize, event: Event, seen: &mut Seen) {
+    fn apply(&mut self, i: usize, event: Event, seen: &mut Counts) {
         let (now, id) = (Time(self.now), TaskId(i as u32));
         let (task, row) = (&self.tasks[i], &mut self.rows[i]);
         match event {
             Event::Wake => {
                 self.policy.wake(now, id);
                 row.awake = true;
-                if let (true, Service::Hard(r)) = (task.judged, task.choices[0].service) {
+                if let (true, Service::Hard(r)) = (task.checked, task.choices[0].service) {
                     (row.left, row.due) = (r.budget.0, self.now + r.period.0);
                     seen.jobs += 1;
                 }
@@ -241,12 +247,12 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
                 self.stop(i);
             }
             Event::Join => match self.policy.join(now, id, &task.choices[row.choice]) {
-                Ok(_) => row.here = true,
+                Ok(_) => row.joined = true,
                 Err(_) => seen.refused += 1,
             },
             Event::Leave => {
                 self.policy.leave(now, id, Span::ZERO);
-                (row.here, row.awake) = (false, false);
+                (row.joined, row.awake) = (false, false);
                 self.stop(i);
             }
             Event::Change(choice) => match self.policy.change(now, id, &task.choices[choice]) {
@@ -262,7 +268,7 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
         }
     }
 
-    fn decide(&mut self) {
+    fn pick_all(&mut self) {
         let now = Time(self.now);
         if self.policy.next_event().is_some_and(|due| due <= now) {
             self.policy.timer(now);
@@ -274,20 +280,24 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
         if self.cpus == 1 && self.running[0].is_none() {
             for (row, task) in self.rows.iter().zip(self.tasks) {
                 let hard = matches!(task.choices[row.choice].service, Service::Hard(_));
-                assert!(!row.awake || hard, "somebody waits beside idle time: \n{:?}", self.trail);
+                assert!(
+                    !row.awake || hard,
+                    "a task waits while the CPU is idle: \n{:?}",
+                    self.history
+                );
             }
         }
     }
 
-    /// Time goes on to the next instant at which something is decided, a tick at most. A task whose
-    /// budget ends there may go to sleep exactly then.
-    fn pass(mut self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
+    /// Advances time to the next decision, at most a tick. A task whose budget ends there may block at
+    /// exactly that instant.
+    fn advance(mut self, events: u32, end: u64, states: &mut States, seen: &mut Counts) {
         if !states.insert(self.key(events, false)) {
             return;
         }
         let tick = (self.now / TICK + 1) * TICK;
         let due = self.policy.next_event().map_or(u64::MAX, |t| t.0);
-        let ends = self.running.iter().flatten().map(|(i, until)| match self.tasks[*i].judged {
+        let ends = self.running.iter().flatten().map(|(i, until)| match self.tasks[*i].checked {
             true => (*until).min(self.now + self.rows[*i].left),
             false => *until,
         });
@@ -298,7 +308,7 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
         for (i, until) in self.running.clone().into_iter().flatten() {
             let (id, now) = (TaskId(i as u32), Time(then));
             let row = &mut self.rows[i];
-            if self.tasks[i].judged {
+            if self.tasks[i].checked {
                 row.left -= ran;
                 if row.left == 0 {
                     self.policy.block(now, id, Span(ran));
@@ -313,27 +323,27 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
             self.policy.ran(now, id, Span(ran));
         }
         for (row, task) in self.rows.iter().zip(self.tasks) {
-            let late = task.judged && row.left > 0 && then >= row.due;
-            assert!(!late, "a hard job is late at {then}: \n{:?}", self.trail);
+            let late = task.checked && row.left > 0 && then >= row.due;
+            assert!(!late, "a hard job is late at {then}: \n{:?}", self.history);
         }
-        let Some(i) = exhausted else { return self.went_on(events, end, states, seen) };
+        let Some(i) = exhausted else { return self.resume(events, end, states, seen) };
         let (id, now) = (TaskId(i as u32), Time(then));
         let mut sleeps = self.clone();
-        sleeps.trail.push(then, i, Event::SleepAtEndOfBudget);
+        sleeps.history.push(then, i, Event::SleepAtEndOfBudget);
         sleeps.policy.block(now, id, Span(ran));
         sleeps.rows[i].awake = false;
         sleeps.stop(i);
-        sleeps.went_on(events - 1, end, states, seen);
+        sleeps.resume(events - 1, end, states, seen);
         self.policy.ran(now, id, Span(ran));
-        self.went_on(events, end, states, seen);
+        self.resume(events, end, states, seen);
     }
 
-    fn went_on(mut self, events: u32, end: u64, states: &mut States, seen: &mut Seen) {
+    fn resume(mut self, events: u32, end: u64, states: &mut States, seen: &mut Counts) {
         if self.now % TICK == 0 {
             self.step(events, end, states, seen);
         } else {
-            self.decide();
-            self.pass(events, end, states, seen);
+            self.pick_all();
+            self.advance(events, end, states, seen);
         }
     }
 }

@@ -31,11 +31,11 @@ fn deadlines(mut policy: Servers, after: Span) -> Result<[f64; 3], ExperimentErr
 }
 
 fn servers(policy: Contender) -> Servers {
-    let least_best_effort = Share::ZERO;
+    let best_effort_bw_min = Share::ZERO;
     if policy.name == BEBS_FIXED.name {
-        bebs::new(&bebs::Options { least_best_effort, ..Default::default() })
+        bebs::new(&bebs::Options { best_effort_bw_min, ..Default::default() })
     } else {
-        iris::new(&cbs::Options { least_best_effort, ..Default::default() })
+        iris::new(&cbs::Options { best_effort_bw_min, ..Default::default() })
     }
 }
 

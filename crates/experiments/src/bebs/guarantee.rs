@@ -35,8 +35,8 @@ fn furthest(servers: impl Fn() -> Servers, length: u64) -> Result<f64, Experimen
 /// How far deadlines lie ahead of time.
 pub fn bounds(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let bebs =
-        || bebs::new(&bebs::Options { least_best_effort: Share::ZERO, ..Default::default() });
-    let whole = || cbs::Options { least_best_effort: Share::ZERO, ..Default::default() };
+        || bebs::new(&bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() });
+    let whole = || cbs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() };
     let (iris, cbs) = (|| iris::new(&whole()), || cbs::new(&whole()));
     let row = |label: &str, value| Measured::new(label, "ms", vec![value]);
     let over = |label: &str, value| Measured::new(label, "times", vec![value]);

@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use laxity_bench::baselines::channels::{Heads, Ring, SystemV};
 use laxity_bench::cpu_time;
 use laxity_bench::ring::cost_per_packet;
-use laxity_bench::rivals::channels::{Heads, Ring, SystemV};
 use laxity_core::Time;
 use laxity_report::Figure;
 use laxity_report::plot::Unit;

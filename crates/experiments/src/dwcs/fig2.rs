@@ -290,7 +290,7 @@ mod tests {
 
     // Fails when a crossing is sought from the left; tried.
     #[test]
-    fn small_sums() {
+    fn crossings_and_deviations_of_small_series() {
         assert_eq!(off_proportion(&[2.0, 1.0], &[20.0, 10.0]), 0.0);
         assert_eq!(off_proportion(&[3.0, 1.0], &[1.0, 1.0]), 50.0);
         assert_eq!(off_proportion(&[0.0, 0.0], &[1.0, 1.0]), 0.0);

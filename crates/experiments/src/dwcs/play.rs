@@ -2,7 +2,7 @@
 
 use laxity_core::{Span, Time};
 use laxity_sim::Control;
-use laxity_stream::rivals::{self, Rival, Visitor};
+use laxity_stream::baselines::{self, Baseline, Visitor};
 use laxity_stream::structure::{Heaps, Precedence, Structure, Wheel};
 use laxity_stream::{
     Attributes, Decision, Ledger, Measures, Meter, Misses, Options, Order, Scheduler, Service,
@@ -153,9 +153,9 @@ pub fn play(setting: &Setting, control: &Control) -> Option<Played> {
                 Order::ToleranceFirst => scheduled::<Heaps>(setting, &options, control),
             }
         }
-        Kind::Rival(name, options) => {
+        Kind::Baseline(name, options) => {
             let options = variants::check(options(), setting.every);
-            rivals::visit(name, Scheduled { setting, options, control })?
+            baselines::visit(name, Scheduled { setting, options, control })?
         }
     }
 }
@@ -170,7 +170,7 @@ impl Visitor for Scheduled<'_> {
     type Output = Option<Played>;
 
     fn visit<P: Precedence + Send + 'static>(self) -> Option<Played> {
-        scheduled::<Rival<P>>(self.setting, &self.options, self.control)
+        scheduled::<Baseline<P>>(self.setting, &self.options, self.control)
     }
 }
 
@@ -356,7 +356,7 @@ mod tests {
     /// Fails when the short way differs from the policy `fifo` in any count: tried with `<=` for
     /// late, and without the looks at the end.
     #[test]
-    fn fifo_is_the_policy_fifo() {
+    fn the_fifo_baseline_matches_the_policy() {
         for variant in FIFOS {
             let Kind::Fifo(bursts) = variant.kind else { panic!("{}", variant.name) };
             for (n, packets) in [(80, 12_000), (560, 40_000)] {
@@ -371,9 +371,11 @@ mod tests {
                 }
                 let attributes = streams(n, 500, Late::Send);
                 let options = Options::paper();
-                let mut scheduler =
-                    Scheduler::<Rival<rivals::Fifo>, _>::with_meter(&options, Watch::default())
-                        .unwrap();
+                let mut scheduler = Scheduler::<Baseline<baselines::Fifo>, _>::with_meter(
+                    &options,
+                    Watch::default(),
+                )
+                .unwrap();
                 for (slot, attributes) in attributes.iter().enumerate() {
                     let id = scheduler.join(Time::ZERO, attributes).unwrap();
                     scheduler.arrive(queues.0[slot][0], id).unwrap();
@@ -399,7 +401,7 @@ mod tests {
 
     /// Fails when a variant names a policy that is not there; tried. The structures decide alike.
     #[test]
-    fn every_variant_plays() {
+    fn every_variant_runs() {
         let all = [variants::PAPER, variants::DEFAULT, variants::TOLERANCE_FIRST];
         let all = all.into_iter().chain([variants::ROLLING, variants::SETTLED]);
         let all = all.chain(FIFOS).chain(variants::RIVALS).chain(variants::PACED);

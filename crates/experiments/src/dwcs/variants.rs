@@ -32,7 +32,7 @@ pub enum Kind {
     /// DWCS.
     Dwcs(fn() -> Options),
     /// The policy of this name.
-    Rival(&'static str, fn() -> Options),
+    Baseline(&'static str, fn() -> Options),
     /// Order of arrival.
     Fifo(Bursts),
 }
@@ -90,18 +90,23 @@ pub const FIFOS: [Variant; 5] = [
 
 /// Other policies in the setting of the paper.
 pub const RIVALS: [Variant; 4] = [
-    variant("edf", "EDF", Kind::Rival("edf", printed), Late::Send),
-    variant("static-priority", "priority", Kind::Rival("static-priority", printed), Late::Send),
-    variant("wfq", "WFQ", Kind::Rival("wfq", printed), Late::Send),
-    variant("dbp", "DBP", Kind::Rival("dbp", printed), Late::Send),
+    variant("edf", "EDF", Kind::Baseline("edf", printed), Late::Send),
+    variant("static-priority", "priority", Kind::Baseline("static-priority", printed), Late::Send),
+    variant("wfq", "WFQ", Kind::Baseline("wfq", printed), Late::Send),
+    variant("dbp", "DBP", Kind::Baseline("dbp", printed), Late::Send),
 ];
 
 /// The same as the default runs: paced, late packets dropped.
 pub const PACED: [Variant; 4] = [
-    variant("edf-paced", "EDF", Kind::Rival("edf", paced), Late::Drop),
-    variant("static-priority-paced", "priority", Kind::Rival("static-priority", paced), Late::Drop),
-    variant("wfq-paced", "WFQ", Kind::Rival("wfq", paced), Late::Drop),
-    variant("dbp-paced", "DBP", Kind::Rival("dbp", paced), Late::Drop),
+    variant("edf-paced", "EDF", Kind::Baseline("edf", paced), Late::Drop),
+    variant(
+        "static-priority-paced",
+        "priority",
+        Kind::Baseline("static-priority", paced),
+        Late::Drop,
+    ),
+    variant("wfq-paced", "WFQ", Kind::Baseline("wfq", paced), Late::Drop),
+    variant("dbp-paced", "DBP", Kind::Baseline("dbp", paced), Late::Drop),
 ];
 
 /// Deadlines are looked at after every so many services.

@@ -38,12 +38,12 @@ fn adapted(adaptation: Adaptation) -> Boxed {
 /// BEBS whose servers' changes of share happen as a reading says.
 pub fn changing(transition: Transition) -> Boxed {
     // The system that tells them apart needs a first budget of 7.5 ms.
-    let adaptation = Adaptation { first: Span::from_millis(5), ..Adaptation::PAPER };
+    let adaptation = Adaptation { initial_average: Span::from_millis(5), ..Adaptation::PAPER };
     let options = bebs_policy::Options { transition, adaptation, ..Default::default() };
     Box::new(bebs_policy::new(&options))
 }
 
-const MOST_100: Adaptation = Adaptation { most: Span::from_millis(100), ..Adaptation::PAPER };
+const MOST_100: Adaptation = Adaptation { max_budget: Span::from_millis(100), ..Adaptation::PAPER };
 
 fn naive(period: u64) -> Boxed {
     let period = Span::from_millis(period);
@@ -97,20 +97,20 @@ pub const BEBS_CREDIT: Contender = contender("bebs-credit", "BEBS with credit", 
 
 /// BEBS where declared servers have the whole CPU (figures 1 to 4).
 pub const BEBS_FIXED: Contender = contender("bebs", "BEBS", || {
-    let least_best_effort = Share::ZERO;
-    Box::new(bebs_policy::new(&bebs_policy::Options { least_best_effort, ..Default::default() }))
+    let best_effort_bw_min = Share::ZERO;
+    Box::new(bebs_policy::new(&bebs_policy::Options { best_effort_bw_min, ..Default::default() }))
 });
 
 /// CBS where declared servers have the whole CPU.
 pub const CBS_FIXED: Contender = contender("cbs", "CBS", || {
-    let least_best_effort = Share::ZERO;
-    Box::new(cbs_policy::new(&cbs_policy::Options { least_best_effort, ..Default::default() }))
+    let best_effort_bw_min = Share::ZERO;
+    Box::new(cbs_policy::new(&cbs_policy::Options { best_effort_bw_min, ..Default::default() }))
 });
 
 /// IRIS where declared servers have the whole CPU.
 pub const IRIS_FIXED: Contender = contender("iris", "IRIS", || {
-    let least_best_effort = Share::ZERO;
-    Box::new(iris_policy::new(&cbs_policy::Options { least_best_effort, ..Default::default() }))
+    let best_effort_bw_min = Share::ZERO;
+    Box::new(iris_policy::new(&cbs_policy::Options { best_effort_bw_min, ..Default::default() }))
 });
 
 /// CBS with equal periods of 40 ms.

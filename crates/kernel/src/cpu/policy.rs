@@ -28,7 +28,7 @@ const FIRST: Span = Span::from_millis(1);
 const LAPSE: Span = Span::from_millis(1_000);
 /// Of BeRate. A task that had a CPU to itself is half a second ahead at most, as under `bebs-credit`,
 /// and waits for about as long when others come.
-const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), longest: LONGEST };
+const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), max_period: LONGEST };
 
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl Policy {
             "bebs" | "berate" => *bebs::new(&bebs::Options::default()).rules(),
             _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
         };
-        (rules.load, rules.lapse, rules.longest) = (Load::Unblocked, LAPSE, Some(LONGEST));
+        (rules.load, rules.lapse, rules.max_period) = (Load::Unblocked, LAPSE, Some(LONGEST));
         if let Sizing::Adaptive(how) = &mut rules.sizing {
-            (how.least, how.most) = (LEAST, MOST);
+            (how.min_budget, how.max_budget) = (LEAST, MOST);
             if rules.exhaustion == Exhaustion::Recharge {
-                (how.first, how.margin) = (FIRST, 0);
+                (how.initial_average, how.margin) = (FIRST, 0);
             }
         }
         let berate = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };

@@ -43,7 +43,7 @@ impl Again {
             What::Joined { weight, learnt } => {
                 self.join(event, of(), &weighing(weight));
                 if learnt > Span::ZERO {
-                    self.policy.recall(of(), learnt);
+                    self.policy.set_execution_estimate(of(), learnt);
                 }
             }
             What::Reserved { number, reservation } => {

@@ -117,12 +117,12 @@ impl Policy for BelowReservations {
         self.above.pick(now, cpu).or_else(|| self.below.pick(now, cpu))
     }
 
-    fn learnt(&self, task: TaskId) -> Option<Span> {
-        self.below.learnt(task)
+    fn execution_estimate(&self, task: TaskId) -> Option<Span> {
+        self.below.execution_estimate(task)
     }
 
-    fn recall(&mut self, task: TaskId, learnt: Span) {
-        self.below.recall(task, learnt);
+    fn set_execution_estimate(&mut self, task: TaskId, learnt: Span) {
+        self.below.set_execution_estimate(task, learnt);
     }
 }
 

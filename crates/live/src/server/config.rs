@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use laxity_core::{Rate, Span};
-use laxity_stream::{Attributes, JoinError, Options, rivals};
+use laxity_stream::{Attributes, JoinError, Options, baselines};
 
 use crate::media::{Codec, FrameRate, Media};
 use crate::rtp;
@@ -49,7 +49,7 @@ pub struct Config {
 pub enum Policy {
     /// A reading of DWCS.
     Dwcs(Options),
-    /// Another order, by its name in [`rivals::POLICIES`], for comparison. Deadlines, drops,
+    /// Another order, by its name in [`baselines::POLICIES`], for comparison. Deadlines, drops,
     /// counters and the pace of a packet each gap at most stay as they are. `static-priority` takes
     /// tolerances for priorities: the stream that tolerates least goes first, always.
     Rival(&'static str),
@@ -58,7 +58,7 @@ pub enum Policy {
 impl Policy {
     /// The rival of that name.
     pub fn rival(name: &str) -> Option<Policy> {
-        let found = rivals::POLICIES.iter().find(|p| p.name == name)?;
+        let found = baselines::POLICIES.iter().find(|p| p.name == name)?;
         Some(Policy::Rival(found.name))
     }
 
@@ -312,7 +312,7 @@ impl fmt::Display for ServerError {
             ),
             ServerError::Stopped => write!(f, "the server has stopped"),
             ServerError::NoPolicy(name) => {
-                let names: Vec<&str> = rivals::POLICIES.iter().map(|p| p.name).collect();
+                let names: Vec<&str> = baselines::POLICIES.iter().map(|p| p.name).collect();
                 write!(f, "no policy {name:?} besides DWCS; there are {}", names.join(", "))
             }
             ServerError::Options(unsupported) => unsupported.fmt(f),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use laxity_core::{Rate, Span, Time};
-use laxity_stream::rivals::{self, Edf, Fifo, Rival, StaticPriority};
+use laxity_stream::baselines::{self, Baseline, Edf, Fifo, StaticPriority};
 use laxity_stream::structure::{Precedence, Structure, Wheel};
 use laxity_stream::{Attributes, Late, Options, StreamId, Tolerance};
 use rtp_types::RtpPacket;
@@ -248,7 +248,7 @@ fn overload_costs_those_that_tolerate_it() {
 /// The slots that are served under a rival, a packet a millisecond, and until when it waits then.
 fn order<P: Precedence>() -> (Vec<u8>, Turn) {
     let options = Policy::rival(P::NAME).unwrap().options();
-    let mut bench: Bench<Rival<P>> = Bench::under(&options, Some(Rate(8_000_000)));
+    let mut bench: Bench<Baseline<P>> = Bench::under(&options, Some(Rate(8_000_000)));
     for (x, gap, arrival) in [(5, 5, 2), (2, 9, 1), (1, 9, 3)] {
         let id = bench.join(0, attributes(x, 10, gap * MS, Late::Drop), false);
         (0..4).for_each(|frame| bench.push(id, arrival, frame, 1000));
@@ -272,7 +272,7 @@ fn rivals_differ_in_order_alone() {
 #[test]
 fn every_policy_serves() {
     let (socket, to) = receiver();
-    for policy in rivals::POLICIES {
+    for policy in baselines::POLICIES {
         let policy = Policy::rival(policy.name).unwrap();
         let streams = vec![constant("a", to, 1)];
         let server = Server::start(Config { policy, streams, ..Config::default() }).unwrap();

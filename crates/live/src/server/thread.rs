@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use laxity_core::{Rate, Span, Time};
-use laxity_stream::rivals::{self, Rival};
+use laxity_stream::baselines::{self, Baseline};
 use laxity_stream::structure::{Fastest, Precedence, Structure};
 use laxity_stream::{Attributes, JoinError, StreamId, UnknownStream};
 
@@ -142,7 +142,7 @@ pub fn run(
     let begin = Begin { plan, pools, parts, ready };
     match plan.policy {
         Policy::Dwcs(_) => begin.run::<Fastest>(),
-        Policy::Rival(name) => rivals::visit(name, begin).unwrap_or_else(|| {
+        Policy::Rival(name) => baselines::visit(name, begin).unwrap_or_else(|| {
             let _ = ready.send(Err(ServerError::NoPolicy(name)));
             Finished::default()
         }),
@@ -171,11 +171,11 @@ impl Begin<'_> {
     }
 }
 
-impl rivals::Visitor for Begin<'_> {
+impl baselines::Visitor for Begin<'_> {
     type Output = Finished;
 
     fn visit<P: Precedence + Send + 'static>(self) -> Finished {
-        self.run::<Rival<P>>()
+        self.run::<Baseline<P>>()
     }
 }
 

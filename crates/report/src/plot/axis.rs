@@ -129,7 +129,7 @@ mod tests {
 
     // Fails when a range is taken as it comes: every place on the axis would be no number.
     #[test]
-    fn any_range_is_made_usable() {
+    fn degenerate_axis_ranges_are_widened() {
         let odd = [0.0, -3.0, 5.0, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         for (min, max) in odd.iter().flat_map(|a| odd.iter().map(move |b| (*a, *b))) {
             for axis in

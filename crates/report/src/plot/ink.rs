@@ -277,7 +277,7 @@ mod tests {
 
     // Fails when a colour is made paler on light or darker on dark than readers can tell.
     #[test]
-    fn colours_stand_out_from_their_ground() {
+    fn colours_have_enough_contrast() {
         let (_, light, dark) = PALETTE[11];
         for (name, l, d) in PALETTE {
             let least = match name {

@@ -131,7 +131,7 @@ mod tests {
     proptest! {
         // Fails when `thin` drops the least or greatest of a column, or its bound is lifted.
         #[test]
-        fn thin_keeps_extremes_and_is_bounded(
+        fn reduction_preserves_extremes_and_is_bounded(
             ys in proptest::collection::vec(-1e6f64..1e6, 1..2000)
         ) {
             let points: Vec<Point> =

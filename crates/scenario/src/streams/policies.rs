@@ -2,7 +2,7 @@
 
 use laxity_core::{OptionInfo, OptionKind, PolicyInfo};
 use laxity_stream::structure::{Buckets, Fastest, Heaps, List, Structure, Unsupported, Wheel};
-use laxity_stream::{Options, Rank, rivals};
+use laxity_stream::{Options, Rank, baselines};
 
 use crate::keys::Names;
 
@@ -139,7 +139,7 @@ pub const DWCS: [Variant; 3] = [
 ];
 
 /// How many there are in all.
-const COUNT: usize = DWCS.len() + rivals::POLICIES.len();
+const COUNT: usize = DWCS.len() + baselines::POLICIES.len();
 
 /// Every policy, rivals last. All of them drop or keep late packets as the streams say, so they
 /// differ in order alone.
@@ -147,7 +147,7 @@ pub const POLICIES: &[PolicyInfo] = &{
     let mut all = [DWCS[0].info; COUNT];
     let mut i = 0;
     while i < COUNT {
-        all[i] = if i < DWCS.len() { DWCS[i].info } else { rivals::POLICIES[i - DWCS.len()] };
+        all[i] = if i < DWCS.len() { DWCS[i].info } else { baselines::POLICIES[i - DWCS.len()] };
         i += 1;
     }
     all

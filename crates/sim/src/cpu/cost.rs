@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_have_the_moments_that_they_name() {
+    fn cost_distributions_have_their_nominal_moments() {
         let mean = Span::from_millis(10);
         let close = |found: f64, want: f64| assert!((found - want).abs() < 0.03, "{found} {want}");
         let (m, d, _) = moments(Cost::Gauss { mean, cv: 0.2 });

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn voice_is_more_urgent_than_video_and_bulk_is_neither() {
+    fn voice_is_more_urgent_than_video_and_bulk_is_best_effort() {
         let ms = |dscp| match class_of(dscp) {
             Class::Realtime { deadline, .. } => Some(deadline.0 / 1_000_000),
             Class::BestEffort { .. } => None,

@@ -1,7 +1,7 @@
 //! Schedulers for streams by their policy's one name.
 
 use laxity_scenario::streams::model::StreamPolicyChoice;
-use laxity_stream::rivals::{self, Rival};
+use laxity_stream::baselines::{self, Baseline};
 use laxity_stream::structure::{
     Buckets, Fastest, Heaps, List, Precedence, Structure, Unsupported, Wheel,
 };
@@ -20,9 +20,9 @@ pub fn options(choice: &StreamPolicyChoice, policy: &str) -> Option<Options> {
     if let Some(options) = choice.options(policy) {
         return Some(*options);
     }
-    let rival = rivals::POLICIES.iter().any(|p| p.name == policy);
+    let baseline = baselines::POLICIES.iter().any(|p| p.name == policy);
     // As their authors describe them: a free server never waits.
-    rival.then(|| Options { ahead: None, ..Options::default() })
+    baseline.then(|| Options { ahead: None, ..Options::default() })
 }
 
 /// The paper's, in the order of DWCS.
@@ -49,7 +49,7 @@ pub fn visit<M: Meter, V: Visitor<M>>(
             _ => of.visit::<Fastest>(),
         });
     }
-    rivals::visit(policy, OfStructure { options, meter, visitor })
+    baselines::visit(policy, OfStructure { options, meter, visitor })
 }
 
 struct OfStructure<M, V> {
@@ -65,10 +65,10 @@ impl<M: Meter, V: Visitor<M>> OfStructure<M, V> {
     }
 }
 
-impl<M: Meter, V: Visitor<M>> rivals::Visitor for OfStructure<M, V> {
+impl<M: Meter, V: Visitor<M>> baselines::Visitor for OfStructure<M, V> {
     type Output = Result<V::Output, Unsupported>;
 
     fn visit<P: Precedence + Send + 'static>(self) -> Self::Output {
-        OfStructure::visit::<Rival<P>>(self)
+        OfStructure::visit::<Baseline<P>>(self)
     }
 }

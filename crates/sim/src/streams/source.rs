@@ -169,7 +169,7 @@ mod tests {
 
     // Fails when a stream's draws depend on how many others drew before.
     #[test]
-    fn streams_are_their_own_and_repeat() {
+    fn random_streams_are_independent_and_repeatable() {
         let pattern = Pattern::Periodic { period: 100, jitter: 30, phase: None };
         assert_eq!(times(pattern, 7, 1, 50), times(pattern, 7, 1, 50));
         assert_ne!(times(pattern, 7, 1, 50), times(pattern, 8, 1, 50));

@@ -31,7 +31,7 @@ fn the_papers_workload_fits_up_to_504() {
 }
 
 #[test]
-fn full_is_not_too_full() {
+fn a_utilisation_of_one_is_admitted() {
     let thirds = [demand(2, 3, 7, 7, 1), demand(1, 3, 7, 7, 1)];
     assert_eq!(Utilisation::of(&thirds).fraction(), (1, 1));
     assert!(admit(&Options::tolerance_first(), Phases::Any, &thirds).promised());
@@ -42,7 +42,7 @@ fn full_is_not_too_full() {
 
 /// Fails when an option or a property of the set loses its obstacle.
 #[test]
-fn each_obstacle_is_seen() {
+fn every_obstacle_is_reported() {
     let one = demand(1, 2, 10, 1, 2);
     let check =
         |options: Options, phases, demands: &[Demand]| admit(&options, phases, demands).obstacles;
@@ -73,9 +73,9 @@ fn each_obstacle_is_seen() {
 
 proptest! {
     /// Fails when the rounded sum is far above the exact one; for below see
-    /// [`what_is_rounded_is_rounded_up`].
+    /// [`media_windows_are_rounded_up`].
     #[test]
-    fn rounding_errs_to_the_safe_side(
+    fn rounding_is_conservative(
         kinds in prop::collection::vec((0..90u64, 0..90u64, 1..1000u64, 0..50u64, 0..9u32), 1..8),
     ) {
         let demands: vec::Vec<_> = kinds
@@ -113,7 +113,7 @@ proptest! {
 
 /// Fails when shares are rounded down or to the nearest; tried without `u128::from(rest > 0)`.
 #[test]
-fn what_is_rounded_is_rounded_up() {
+fn media_windows_are_rounded_up() {
     let thirds = [demand(2, 3, 7, 7, 1); 3];
     assert!(Utilisation::exactly(&thirds).is_some_and(|sum| sum.fits()));
     let rounded = Utilisation::rounded_up(&thirds);
@@ -122,7 +122,7 @@ fn what_is_rounded_is_rounded_up() {
 }
 
 #[test]
-fn nothing_overflows() {
+fn extreme_values_do_not_overflow() {
     let huge = demand(0, 65535, 1, u64::MAX, u32::MAX);
     let odd = demand(1, 65521, (1 << 61) - 1, 1 << 60, 7);
     let odder = demand(1, 65519, u64::MAX - 58, 1 << 60, 7);

@@ -28,7 +28,7 @@ proptest! {
     /// Fails when any of the counts differs from its definition: tried with `after >= x` in
     /// `tumble`, without `self.full` in `History::missed`, and with `rest` always added there.
     #[test]
-    fn counts_are_as_defined(
+    fn window_counts_match_their_definition(
         (x, y) in (0..9u64).prop_flat_map(|y| (0..=y, Just(y))),
         events in prop::collection::vec((0..4u64, 0..20u64), 1..20),
     ) {
@@ -52,14 +52,14 @@ proptest! {
 
 /// Fails when what is stated in the docs of [`Ledger`] is exceeded.
 #[test]
-fn memory_is_as_stated() {
+fn memory_use_matches_the_documentation() {
     assert!(size_of::<Row>() <= 128);
     assert!(size_of::<History>() <= 48);
 }
 
 /// Fails when a stream inherits from the one that held its place, or loses its counts in a change.
 #[test]
-fn places_start_afresh_and_changes_keep_counts() {
+fn reused_slots_start_at_zero_and_changes_preserve_counts() {
     let tolerance = Tolerance::new(1, 3).expect("a tolerance");
     let mut ledger = Ledger::new().with_classes(1);
     ledger.join(2, tolerance, true);

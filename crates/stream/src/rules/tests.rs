@@ -28,7 +28,7 @@ proptest! {
     /// when the limit comes a round late: tried with `period - 2` in `longest`, with `period` of
     /// `fresh.x` and of `2 * fresh.x - 1`, and with one turn of `spend` in place of two.
     #[test]
-    fn many_misses_at_once_are_as_many_single_ones(
+    fn batched_misses_equal_single_misses(
         rules in rules(),
         (x, y) in tolerances(),
         events in prop::collection::vec((0..40u64, 0..12u64, any::<bool>()), 1..12),
@@ -53,7 +53,7 @@ proptest! {
 
 /// Fails when widening gives back more or less than `3x` in `3y`.
 #[test]
-fn widening_is_exact() {
+fn widened_periods_are_exact() {
     let rules = Rules { a: RuleA::Printed, c: RuleC::Widen };
     for (x, y) in [(1, 3), (2, 5), (3, 80), (1, 1000)] {
         for met_before in 0..y - x {
@@ -102,7 +102,7 @@ fn service_counts_windows_down() {
 
 /// Fails when a window of the whole range overflows; also without any option of the default.
 #[test]
-fn the_longest_windows_stay_in_range() {
+fn the_longest_windows_do_not_overflow() {
     for c in [RuleC::Tag, RuleC::Reset] {
         let rules = Rules { c, ..Options::default().rules() };
         for (x, y) in [(0, 65535), (65535, 65535), (1, 65535), (65534, 65535)] {

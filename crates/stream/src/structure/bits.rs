@@ -110,7 +110,7 @@ mod tests {
     /// Fails when a level forgets or invents members: tried without clearing `middle`, with
     /// `above` for `above + 1`, and with `skip(top)`.
     #[test]
-    fn agrees_with_a_tree() {
+    fn heap_agrees_with_a_tree() {
         let size = 3 * WORD.pow(3) + 5;
         let (mut bits, mut tree) = (Bits::new(size), BTreeSet::new());
         let mut state = 1u64;

@@ -10,7 +10,7 @@ use crate::{Rank, Record};
 
 /// Who goes first of two streams that wait and may go out.
 ///
-/// DWCS looks at records alone, as [`Rank`] says. Other policies ([`rivals`](crate::rivals)) may
+/// DWCS looks at records alone, as [`Rank`] says. Other policies ([`baselines`](crate::baselines)) may
 /// keep what they need beside them.
 pub trait Precedence: Sized {
     /// The one name of the structure or policy.

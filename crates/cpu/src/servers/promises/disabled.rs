@@ -1,4 +1,4 @@
-//! Release builds keep no promises beside the servers.
+//! Release builds do not track promises.
 
 use super::super::Servers;
 
@@ -16,13 +16,13 @@ impl Promises {
 
 impl Servers {
     #[inline]
-    pub(in super::super) fn promises_begin_anew(&mut self, _: u64) {}
+    pub(in super::super) fn promises_reset_lag(&mut self, _: u64) {}
     #[inline]
     pub(in super::super) fn promises_move_back(&mut self, _: u64, _: u64) {}
     #[inline]
     pub(in super::super) fn promises_advance(&mut self, _: u64) {}
     #[inline]
-    pub(in super::super) fn expect_driver(&mut self, _: u64) {}
+    pub(in super::super) fn check_driver(&mut self, _: u64) {}
     #[inline]
-    pub(in super::super) fn keep_promises(&mut self, _: u64) {}
+    pub(in super::super) fn check_promises(&mut self, _: u64) {}
 }

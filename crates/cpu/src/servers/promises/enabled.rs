@@ -1,4 +1,4 @@
-//! Promises beside the servers, and the assertions.
+//! The promises of all servers, and the assertions about them.
 
 mod sum;
 
@@ -7,36 +7,36 @@ use alloc::vec::Vec;
 use super::super::bandwidth::Bandwidth;
 use super::super::server::{Kind, Server, State};
 use super::super::{Basis, Servers, Sizing, Transition};
-use super::promise::{Fine, Promise, Tail};
+use super::promise::{FineShare, Promise, Tail};
 use crate::{Policy, Reservation, Share};
 
-/// What rounding moves instants by, in ns: budgets and periods are whole. A deadline that moved later by
-/// this much moves the zero-lag time that is computed from it.
-const ROUNDING: u64 = 8;
-/// What rounding may make a server late by: shares in the ledger and ends of periods.
-const LATE: u64 = 100;
-/// Work in ns by which budgets and promises may differ: each change of a share rounds once, and several may
-/// come within one period.
-const ROUNDED: u64 = 8;
-/// Steps of one promise from which on nothing is asserted: on several CPUs a server may run thousands of
-/// periods ahead, and each leaves a step.
-const MOST_STEPS: usize = 128;
+/// The rounding error of instants in ns, as budgets and periods are whole. A deadline that moves later by
+/// this much moves the zero-lag time computed from it.
+const TIME_TOLERANCE: u64 = 8;
+/// The lateness in ns that rounding may cause, of shares in the ledger and of period ends.
+const LATENESS_TOLERANCE: u64 = 100;
+/// Work in ns by which budgets and promises may differ: each change of a share rounds once, and one period may
+/// have several.
+const WORK_TOLERANCE: u64 = 8;
+/// The number of steps of one promise beyond which checking stops: on several CPUs a server may run thousands
+/// of periods ahead, and each adds a step.
+const MAX_STEPS: usize = 128;
 
 #[derive(Clone, Debug, Default, Hash)]
 pub(in super::super) struct Promises {
-    /// By server; `None` for vacant places.
+    /// By server; `None` for free slots.
     rows: Vec<Option<Row>>,
-    /// From when on promises have changed since the sum was checked, if any.
+    /// The first instant at which promises have changed since the sum was checked, if any.
     changed: Option<u64>,
-    /// Whether the driver has broken its part: nothing is asserted from then on.
-    void: bool,
-    /// The last event, and the execution that was not reported then, on all CPUs.
+    /// Whether the driver has violated the contract of [`Policy`]: nothing is asserted from then on.
+    disabled: bool,
+    /// The time of the last event, and the execution not yet reported then, on all CPUs.
     last: u64,
     unreported: u64,
-    /// Whether a server has been ready since the last event, and whether nobody executed meanwhile: then
+    /// Whether a server has been ready since the last event, and whether the CPU was taken away meanwhile: then
     /// servers may be late, until none is ready.
     busy: bool,
-    lost: bool,
+    lost_time: bool,
 }
 
 #[derive(Clone, Debug, Hash)]
@@ -44,7 +44,7 @@ struct Row {
     promise: Promise,
     /// The deadline while ready.
     deadline: Option<u64>,
-    /// The step at which the sum is looked at; 0 in between.
+    /// The current step during a check of the sum; otherwise 0.
     cursor: usize,
 }
 
@@ -53,12 +53,12 @@ impl Promises {
         self.rows.get_mut(s as usize).and_then(Option::as_mut)
     }
 
-    /// A promise has another share at `at` or later.
+    /// Records that a promise has changed at `at` or later.
     fn changes(&mut self, at: u64) {
         self.changed = earlier(self.changed, Some(at));
     }
 
-    /// A server begins at this place; of the one before nothing is left.
+    /// A server is created in this slot; the promise of its predecessor is discarded.
     pub(in super::super) fn begins(&mut self, s: u32) {
         if let Some(row) = self.rows.get_mut(s as usize) {
             *row = None;
@@ -66,9 +66,9 @@ impl Promises {
         }
     }
 
-    /// A server ran, with so much left of its budget before.
+    /// A server executed; `left` was its remaining budget before.
     pub(in super::super) fn executed(&mut self, s: u32, ran: u64, left: u64) {
-        self.void |= ran > left || ran > self.unreported;
+        self.disabled |= ran > left || ran > self.unreported;
         self.unreported = self.unreported.saturating_sub(ran);
         if let Some(row) = self.row(s) {
             row.promise.executed(ran.min(left));
@@ -78,7 +78,7 @@ impl Promises {
     /// A server that was not ready becomes ready at `at`.
     pub(in super::super) fn enters_ready(&mut self, s: u32, at: u64) {
         if let Some(row) = self.row(s) {
-            row.promise.waited(at);
+            row.promise.advance_zero_lag(at);
             row.deadline = None;
         }
     }
@@ -88,7 +88,7 @@ fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.into_iter().chain(b).min()
 }
 
-fn reserved(r: Reservation) -> Fine {
+fn reserved(r: Reservation) -> FineShare {
     (u128::from(r.budget.0) << 56).div_ceil(u128::from(r.deadline.0.max(1)))
 }
 
@@ -101,25 +101,28 @@ impl Servers {
         paper && self.rules.transition == Transition::ZeroLag
     }
 
-    /// The promise of a server as its state has it, and from when on: the share of its period to its end,
-    /// then what it is limited to, then its present share.
+    /// The promise that follows from a server's state, and the instant from which it does: the share of its
+    /// period until its end, then its limited rate, then its present share.
     fn tail(&self, now: u64, s: u32) -> (u64, Tail) {
         let server = &self.servers[s as usize];
         let row = self.promises.rows.get(s as usize).and_then(Option::as_ref);
         if server.state == State::Leaving {
             let used = row.map_or(now, |row| row.promise.zero_lag());
-            return (self.returns.key(s).unwrap_or(now).min(used).max(now), Tail::default());
+            return (self.reclaim_queue.key(s).unwrap_or(now).min(used).max(now), Tail::default());
         }
         if server.kind != Kind::Shared {
             let rest = reserved(server.declared);
-            let held = (server.limited_until, reserved(server.held));
+            let previous = (server.limited_until, reserved(server.previous));
             if server.period == 0 {
-                return (server.end.max(now), Tail { steps: [(0, 0), (0, 0), held], rest });
+                return (
+                    server.period_end.max(now),
+                    Tail { steps: [(0, 0), (0, 0), previous], rest },
+                );
             }
             let rate = (u128::from(server.budget) << 56).div_ceil(server.period.into());
             let constrained = reserved(server.declared);
             let rate = if server.is_constrained() { constrained } else { rate };
-            let tail = Tail { steps: [(0, 0), (server.end, rate), held], rest };
+            let tail = Tail { steps: [(0, 0), (server.period_end, rate), previous], rest };
             return (server.zero_lag(now), tail);
         }
         let uses_from = match server.state {
@@ -127,53 +130,55 @@ impl Servers {
             _ if server.period == 0 => now,
             _ => server.zero_lag(now),
         };
-        // One that does not compete executes nothing before that, and needs nothing.
+        // A server that is not ready executes nothing before that, and needs no share.
         let from = match row {
             Some(row) if server.state != State::Ready => {
                 uses_from.min(row.promise.zero_lag().max(now))
             }
             _ => uses_from,
         };
-        if server.counted == 0 {
+        if server.active_weight == 0 {
             return (from, Tail::default());
         }
         let rate = (u128::from(server.budget) << 56) / u128::from(server.period.max(1));
         let period = match server.state {
             State::Expired => (0, 0),
-            _ => (server.end, rate),
+            _ => (server.period_end, rate),
         };
-        // Asleep under `Load::Unblocked` it has what it counts with until it wakes.
-        let weight = u128::from(server.dividing());
+        // Blocked under `Load::Unblocked`, it has the share of its active weight until it wakes.
+        let weight = u128::from(server.share_weight());
         let share = (u128::from(self.divided().0) << 16) * weight
-            / u128::from(self.bandwidth.load().max(1));
+            / u128::from(self.bandwidth.total_weight().max(1));
         let limit = u128::from(server.limited_rate.0) << 16;
         let limited = (server.limited_until, share.min(limit));
         let tail = Tail { steps: [(uses_from, 0), period, limited], rest: share };
         (from, tail)
     }
 
-    /// What shared servers divide: where reservations leave nothing, the little that periods are made for.
+    /// The bandwidth that shared servers divide, at least the minimum for which periods are computed.
     fn divided(&self) -> Share {
-        self.best_effort().max(Bandwidth::LEAST)
+        self.best_effort().max(Bandwidth::MIN)
     }
 
-    /// When an expired server is released.
+    /// The release of an expired server.
     fn release_of(&self, s: u32) -> Option<u64> {
-        let expired = self.expired.key(s).map(|at| at - self.advanced);
+        let expired = self.expired.key(s).map(|at| at - self.slack_advance);
         expired.or_else(|| self.suspended.key(s))
     }
 
-    /// After `begin_anew`: shared servers have their shares from `now` on.
-    pub(in super::super) fn promises_begin_anew(&mut self, now: u64) {
-        self.set_anew(now, |server| server.counted > 0 && server.state != State::Leaving);
+    /// Called after `reset_lag`: shared servers have their shares from `now` on.
+    pub(in super::super) fn promises_reset_lag(&mut self, now: u64) {
+        self.reset_promises(now, |server| {
+            server.active_weight > 0 && server.state != State::Leaving
+        });
     }
 
-    /// After idle time was given to expired servers.
+    /// Called after idle time has advanced the releases of expired servers.
     pub(in super::super) fn promises_advance(&mut self, now: u64) {
-        self.set_anew(now, |server| server.state == State::Expired);
+        self.reset_promises(now, |server| server.state == State::Expired);
     }
 
-    fn set_anew(&mut self, now: u64, which: impl Fn(&Server) -> bool) {
+    fn reset_promises(&mut self, now: u64, which: impl Fn(&Server) -> bool) {
         self.assert_clean(now, Kind::Hard);
         for s in 0..self.servers.len() as u32 {
             let server = &self.servers[s as usize];
@@ -196,7 +201,7 @@ impl Servers {
         self.promises.changes(0);
     }
 
-    /// After all but hard servers moved back by `excess`.
+    /// Called after the deadlines of all but hard servers have moved back by `excess`.
     pub(in super::super) fn promises_move_back(&mut self, now: u64, excess: u64) {
         self.assert_clean(now, Kind::Hard);
         for s in 0..self.servers.len() as u32 {
@@ -206,14 +211,14 @@ impl Servers {
             }
             let (state, deadline) = (server.state, server.deadline);
             let release = self.release_of(s);
-            let void = self.promises.void;
+            let disabled = self.promises.disabled;
             let Some(row) = self.promises.row(s) else { continue };
             row.promise.move_back(excess);
-            if void {
+            if disabled {
                 continue;
             }
             if state == State::Ready {
-                row.promise.waited(now);
+                row.promise.advance_zero_lag(now);
                 row.deadline = Some(deadline);
             }
             if let Some(release) = release {
@@ -226,36 +231,36 @@ impl Servers {
     fn assert_clean(&self, now: u64, kind: Kind) {
         let pending = |s: &Server| s.state == State::Ready && s.kind == kind;
         assert!(
-            self.promises.void || !self.is_checked() || !self.servers.iter().any(pending),
+            self.promises.disabled || !self.is_checked() || !self.servers.iter().any(pending),
             "promises are set anew at {now} while a hard job is pending"
         );
     }
 
-    /// Before an event. The rule is the servers' as long as the driver keeps to its own ([`Policy`]): time
-    /// does not go back, timers are not late, nobody runs who was not chosen or for longer than allowed.
-    pub(in super::super) fn expect_driver(&mut self, now: u64) {
+    /// Called before an event: checks the contract of the driver ([`Policy`]), on which the rule depends. Time
+    /// does not go back, timers are not late, and only picked tasks execute, no longer than allowed.
+    pub(in super::super) fn check_driver(&mut self, now: u64) {
         let passed = now.saturating_sub(self.promises.last);
         if passed > 0 {
-            let lost = self.promises.unreported > 0 && self.promises.busy;
-            self.promises.lost = self.promises.busy && (self.promises.lost || lost);
+            let lost_time = self.promises.unreported > 0 && self.promises.busy;
+            self.promises.lost_time = self.promises.busy && (self.promises.lost_time || lost_time);
             self.promises.busy = !self.ready.is_empty();
             self.promises.unreported = passed.saturating_mul(self.cpus.into());
         }
         let late = self.next_event().is_some_and(|due| due.0 < now);
         // Beyond that periods saturate.
-        self.promises.void |= self.bandwidth.load() >= 1 << 20;
-        self.promises.void |= now < self.promises.last || now > 1 << 62 || late;
+        self.promises.disabled |= self.bandwidth.total_weight() >= 1 << 20;
+        self.promises.disabled |= now < self.promises.last || now > 1 << 62 || late;
         self.promises.last = now;
     }
 
-    /// Follows what an event has changed, and asserts the rule.
-    pub(in super::super) fn keep_promises(&mut self, now: u64) {
-        if self.promises.void || !self.is_checked() {
+    /// Called after an event: updates the promises and asserts the rule.
+    pub(in super::super) fn check_promises(&mut self, now: u64) {
+        if self.promises.disabled || !self.is_checked() {
             return;
         }
         self.promises.rows.resize(self.servers.len(), None);
         for s in 0..self.servers.len() as u32 {
-            self.keep_promise(now, s);
+            self.check_promise(now, s);
         }
         let changed = self.promises.changed.take().filter(|_| !self.ledger.is_constrained());
         if let Some(from) = changed {
@@ -263,7 +268,7 @@ impl Servers {
         }
     }
 
-    fn keep_promise(&mut self, now: u64, s: u32) {
+    fn check_promise(&mut self, now: u64, s: u32) {
         let server = &self.servers[s as usize];
         let (state, kind) = (server.state, server.kind);
         if state == State::Vacant {
@@ -272,27 +277,28 @@ impl Servers {
             }
             return;
         }
-        let (left, deadline) = (server.left, server.deadline);
+        let (left, deadline) = (server.remaining_budget, server.deadline);
         let (from, tail) = self.tail(now, s);
         let constrained = self.servers[s as usize].is_constrained();
         let release = self.release_of(s);
-        let lost = self.promises.lost || self.promises.unreported > 0 && self.promises.busy;
-        let may_be_late = lost || self.ledger.is_constrained();
+        let lost_time =
+            self.promises.lost_time || self.promises.unreported > 0 && self.promises.busy;
+        let may_be_late = lost_time || self.ledger.is_constrained();
         let row = &mut self.promises.rows[s as usize];
         let row = row.get_or_insert_with(|| {
             let promise = Promise::starting(now, from);
             Row { promise, deadline: None, cursor: 0 }
         });
-        row.promise.forget(now.min(row.promise.zero_lag()));
-        row.promise.round_to(from, ROUNDED);
+        row.promise.drop_history(now.min(row.promise.zero_lag()));
+        row.promise.absorb_rounding(from, WORK_TOLERANCE);
         let owes = matches!(state, State::Ready | State::Expired);
-        let tolerance = ROUNDING + row.promise.time_of(ROUNDED);
+        let tolerance = TIME_TOLERANCE + row.promise.time_of(WORK_TOLERANCE);
         let changed = row.promise.change(from, &tail);
-        self.promises.void |= self.cpus > 1 && row.promise.breakpoints().len() > MOST_STEPS;
+        self.promises.disabled |= self.cpus > 1 && row.promise.breakpoints().len() > MAX_STEPS;
         self.promises.changed = earlier(self.promises.changed, changed);
         if let Some(at) = changed {
             let zero_lag = row.promise.zero_lag();
-            // 1. Only later. One that sleeps or has left has used nothing ahead beyond its zero-lag time.
+            // 1. Only later. A blocked or departed server has used nothing ahead beyond its zero-lag time.
             assert!(
                 at + tolerance >= zero_lag.min(if owes { u64::MAX } else { now.max(zero_lag) }),
                 "the promise of server {s} changes at {at}, before its zero-lag time {zero_lag}, now {now}"
@@ -301,17 +307,18 @@ impl Servers {
         // 3. Keys.
         match state {
             State::Ready => {
-                // Of a period that others' limits follow, rounding may leave the last bit for after them.
-                let gives = row.promise.gives(left.saturating_sub(ROUNDED));
-                let tolerance = ROUNDING + (gives.saturating_sub(row.promise.zero_lag()) >> 28);
+                // Where limits follow the period, rounding may defer the last nanoseconds until after them.
+                let finish_time = row.promise.finish_time(left.saturating_sub(WORK_TOLERANCE));
+                let tolerance =
+                    TIME_TOLERANCE + (finish_time.saturating_sub(row.promise.zero_lag()) >> 28);
                 assert!(
-                    constrained || deadline.saturating_add(tolerance) >= gives,
-                    "server {s} ({kind:?}) is due at {deadline}, before its promise gives {left}: {gives}; \
+                    constrained || deadline.saturating_add(tolerance) >= finish_time,
+                    "server {s} ({kind:?}) is due at {deadline}, before its promise gives {left}: {finish_time}; \
                      now {now}, {:?}",
                     row.promise
                 );
                 assert!(
-                    left == 0 || may_be_late || deadline + LATE >= now,
+                    left == 0 || may_be_late || deadline + LATENESS_TOLERANCE >= now,
                     "server {s} ({kind:?}) was due at {deadline} with {left} left, now {now}"
                 );
                 assert!(
@@ -324,11 +331,11 @@ impl Servers {
             State::Expired => {
                 row.deadline = None;
                 let (release, zero_lag) = (release.unwrap_or(u64::MAX), row.promise.zero_lag());
-                // Executed ahead of the release; while its share is limited to nothing it may be released before
-                // its zero-lag time, with a deadline after that.
-                let ahead = row.promise.given(release, zero_lag);
+                // Work executed ahead of the release. While its share is limited to zero, a server may be released
+                // before its zero-lag time, with a deadline after it.
+                let ahead = row.promise.work_between(release, zero_lag);
                 assert!(
-                    ahead <= ROUNDED,
+                    ahead <= WORK_TOLERANCE,
                     "server {s} ({kind:?}) is released at {release}, {ahead} ns of work before its zero-lag time \
                      {zero_lag}, now {now}, {:?}",
                     row.promise

@@ -74,7 +74,7 @@ mod tests {
     /// Fails when a change does not reach the top: tried with `<=` against the old winner's key
     /// alone in place of `==`.
     #[test]
-    fn the_least_wins() {
+    fn the_tournament_finds_the_least() {
         for count in [1, 2, 5, 64, 300] {
             let mut tournament = Tournament::new(count);
             let mut keys: Vec<u64> = vec![NEVER; count];

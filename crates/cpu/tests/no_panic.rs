@@ -1,4 +1,4 @@
-//! No report, in whatever order and at whatever time, makes a policy panic.
+//! No sequence of reports, in any order and at any time, makes a policy panic.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES, build};
@@ -18,7 +18,7 @@ enum Report {
     Displace,
 }
 
-/// Zero, small, plain, long, and as great as there are.
+/// Zero, small, typical, long, and extreme times.
 fn time() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0),
@@ -70,7 +70,7 @@ proptest! {
 
     // Fails when a sum of times may overflow: this is compiled with overflow checks.
     #[test]
-    fn nothing_panics(
+    fn no_sequence_of_reports_panics(
         reports in proptest::collection::vec((time(), any::<bool>(), report()), 1..60),
     ) {
         for p in POLICIES {

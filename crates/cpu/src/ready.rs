@@ -1,4 +1,4 @@
-//! Who goes first on several CPUs that share one queue, and on which of them.
+//! The ready queue of one CPU, or of several that share it under global EDF.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,45 +7,45 @@ use crate::order::Order;
 use crate::queue::Queue;
 use crate::{CpuId, CpuSet};
 
-const NOBODY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
-/// The earliest deadlines, as many as there are CPUs. Among equals those running stay, others go
-/// in the order in which they were activated; whoever must make room has the latest deadline.
-/// Nobody changes CPUs while running.
+/// Global EDF: as many competitors run as there are CPUs, those with the earliest deadlines. On ties
+/// running competitors stay, others run in order of activation; the one with the latest deadline
+/// is preempted. A running competitor does not migrate.
 #[derive(Clone, Debug, Hash)]
-pub(crate) struct Several {
+pub(crate) struct GlobalEdfQueue {
     waiting: Queue,
-    /// Those that run, the latest deadline first.
+    /// Running competitors, the latest deadline first.
     running: Queue,
-    turns: u64,
-    /// CPUs without anybody.
+    next_seq: u64,
+    /// Idle CPUs.
     free: CpuSet,
-    /// By CPU: who runs, and who was last picked there.
-    on: Vec<u32>,
-    picked: Vec<u32>,
-    /// By competitor: its CPU, or the last one that it had.
-    place: Vec<u32>,
+    /// By CPU: the running competitor, and the one picked last.
+    running_on: Vec<u32>,
+    last_picked: Vec<u32>,
+    /// By competitor: its CPU, or the last one it ran on.
+    last_cpu: Vec<u32>,
 }
 
-impl Several {
-    pub(crate) fn new(cpus: u32) -> Several {
+impl GlobalEdfQueue {
+    pub(crate) fn new(cpus: u32) -> GlobalEdfQueue {
         let cpus = cpus.clamp(1, CpuSet::MOST);
-        Several {
+        GlobalEdfQueue {
             waiting: Queue::default(),
             running: Queue::default(),
-            turns: 0,
+            next_seq: 0,
             free: CpuSet::range(0, cpus),
-            on: alloc::vec![NOBODY; cpus as usize],
-            picked: alloc::vec![NOBODY; cpus as usize],
-            place: Vec::new(),
+            running_on: alloc::vec![NONE; cpus as usize],
+            last_picked: alloc::vec![NONE; cpus as usize],
+            last_cpu: Vec::new(),
         }
     }
 
     fn reserve(&mut self, competitors: usize) {
         self.waiting.reserve(competitors);
         self.running.reserve(competitors);
-        if self.place.len() < competitors {
-            self.place.resize(competitors, NOBODY);
+        if self.last_cpu.len() < competitors {
+            self.last_cpu.resize(competitors, NONE);
         }
     }
 
@@ -53,8 +53,8 @@ impl Several {
         if self.running.key(competitor).is_some() || self.waiting.key(competitor).is_some() {
             self.rekey(competitor, deadline);
         } else {
-            self.turns += 1;
-            self.waiting.set(competitor, deadline, self.turns);
+            self.next_seq += 1;
+            self.waiting.set(competitor, deadline, self.next_seq);
         }
     }
 
@@ -69,55 +69,55 @@ impl Several {
             self.running.remove(competitor);
             self.vacate(competitor);
         }
-        for picked in self.picked.iter_mut().filter(|p| **p == competitor) {
-            *picked = NOBODY;
+        for last_picked in self.last_picked.iter_mut().filter(|p| **p == competitor) {
+            *last_picked = NONE;
         }
     }
 
     fn vacate(&mut self, competitor: u32) -> u32 {
-        let cpu = self.place[competitor as usize];
-        self.on[cpu as usize] = NOBODY;
+        let cpu = self.last_cpu[competitor as usize];
+        self.running_on[cpu as usize] = NONE;
         self.free = self.free.or(CpuSet::one(CpuId(cpu)));
         cpu
     }
 
-    /// Moves the first that waits to a CPU.
+    /// Moves a waiting competitor to a CPU.
     fn start(&mut self, competitor: u32, deadline: u64, cpu: u32) {
-        let turn = self.waiting.turn(competitor);
+        let seq = self.waiting.seq(competitor);
         self.waiting.remove(competitor);
-        // Of equal deadlines the one activated last makes room first.
-        self.running.set(competitor, u64::MAX - deadline, u64::MAX - turn);
-        self.place[competitor as usize] = cpu;
-        self.on[cpu as usize] = competitor;
+        // Of equal deadlines the one activated last is preempted first.
+        self.running.set(competitor, u64::MAX - deadline, u64::MAX - seq);
+        self.last_cpu[competitor as usize] = cpu;
+        self.running_on[cpu as usize] = competitor;
         self.free = self.free.without(CpuSet::one(CpuId(cpu)));
     }
 
     fn choose(&mut self) {
         while let Some((deadline, first)) = self.waiting.first() {
-            let before = CpuId(self.place[first as usize]);
-            let home = Some(before).filter(|cpu| self.free.contains(*cpu));
+            let previous = CpuId(self.last_cpu[first as usize]);
+            let home = Some(previous).filter(|cpu| self.free.contains(*cpu));
             if let Some(cpu) = home.or(self.free.first()) {
                 self.start(first, deadline, cpu.0);
                 continue;
             }
-            let Some((key, last)) = self.running.first() else { break };
+            let Some((key, latest)) = self.running.first() else { break };
             if u64::MAX - key <= deadline {
                 break;
             }
-            let turn = u64::MAX - self.running.turn(last);
-            self.running.remove(last);
-            let cpu = self.vacate(last);
+            let seq = u64::MAX - self.running.seq(latest);
+            self.running.remove(latest);
+            let cpu = self.vacate(latest);
             self.start(first, deadline, cpu);
-            self.waiting.set(last, u64::MAX - key, turn);
+            self.waiting.set(latest, u64::MAX - key, seq);
         }
     }
 }
 
-/// Competitors for one CPU or for several.
+/// The ready queue of one CPU, or of several.
 #[derive(Clone, Debug, Hash)]
 pub(crate) enum Ready {
     One(Order),
-    Several(Box<Several>),
+    GlobalEdfQueue(Box<GlobalEdfQueue>),
 }
 
 impl Default for Ready {
@@ -130,41 +130,41 @@ impl Ready {
     pub(crate) fn new(cpus: u32) -> Ready {
         match cpus {
             0 | 1 => Ready::default(),
-            _ => Ready::Several(Box::new(Several::new(cpus))),
+            _ => Ready::GlobalEdfQueue(Box::new(GlobalEdfQueue::new(cpus))),
         }
     }
 
     pub(crate) fn reserve(&mut self, competitors: usize) {
         match self {
             Ready::One(order) => order.reserve(competitors),
-            Ready::Several(several) => several.reserve(competitors),
+            Ready::GlobalEdfQueue(several) => several.reserve(competitors),
         }
     }
 
-    /// One starts competing, or goes on with another deadline.
+    /// Adds a competitor, or changes its deadline.
     #[inline]
     pub(crate) fn enter(&mut self, competitor: u32, deadline: u64) {
         match self {
             Ready::One(order) => order.enter(competitor, deadline),
-            Ready::Several(several) => several.enter(competitor, deadline),
+            Ready::GlobalEdfQueue(several) => several.enter(competitor, deadline),
         }
     }
 
-    /// Another deadline for one that competes; nothing for others.
+    /// Changes the deadline of a queued competitor.
     #[inline]
     pub(crate) fn rekey(&mut self, competitor: u32, deadline: u64) {
         match self {
             Ready::One(order) => order.rekey(competitor, deadline),
-            Ready::Several(several) => several.rekey(competitor, deadline),
+            Ready::GlobalEdfQueue(several) => several.rekey(competitor, deadline),
         }
     }
 
-    /// One stops competing, and has no claim to go first among equals later.
+    /// Removes a competitor, which loses its precedence on ties.
     #[inline]
     pub(crate) fn leave(&mut self, competitor: u32) {
         match self {
             Ready::One(order) => order.leave(competitor),
-            Ready::Several(several) => several.leave(competitor),
+            Ready::GlobalEdfQueue(several) => several.leave(competitor),
         }
     }
 
@@ -172,33 +172,35 @@ impl Ready {
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Ready::One(order) => order.is_empty(),
-            Ready::Several(several) => {
+            Ready::GlobalEdfQueue(several) => {
                 several.waiting.first().is_none() && several.running.first().is_none()
             }
         }
     }
 
-    /// One of those with early deadlines: the earliest where there is one CPU.
+    /// The competitor with the earliest deadline on one CPU; on several, a running one if any runs.
     pub(crate) fn first(&self) -> Option<u32> {
         match self {
             Ready::One(order) => order.first(),
-            Ready::Several(several) => {
+            Ready::GlobalEdfQueue(several) => {
                 several.running.first().or(several.waiting.first()).map(|(_, first)| first)
             }
         }
     }
 
-    /// Who was picked last for this CPU, if it still competes, and who is now.
+    /// The competitor picked last for this CPU, if still queued, and the one picked now.
     #[inline]
     pub(crate) fn pick(&mut self, cpu: CpuId) -> (Option<u32>, Option<u32>) {
         match self {
             Ready::One(order) => (order.running(), order.choose()),
-            Ready::Several(several) => {
+            Ready::GlobalEdfQueue(several) => {
                 several.choose();
-                let Some(now) = several.on.get(cpu.index()).copied() else { return (None, None) };
-                let before = core::mem::replace(&mut several.picked[cpu.index()], now);
-                let somebody = |who: u32| (who != NOBODY).then_some(who);
-                (somebody(before), somebody(now))
+                let Some(now) = several.running_on.get(cpu.index()).copied() else {
+                    return (None, None);
+                };
+                let previous = core::mem::replace(&mut several.last_picked[cpu.index()], now);
+                let some = |who: u32| (who != NONE).then_some(who);
+                (some(previous), some(now))
             }
         }
     }
@@ -210,8 +212,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        // Fails when a later deadline of one that runs is not looked at, and when those that run
-        // make room for equal deadlines: tried with `<` in `choose`.
+        // Fails when a later deadline of a running competitor is ignored, and when running
+        // competitors are preempted on equal deadlines: tried with `<` in `choose`.
         #[test]
         fn the_earliest_deadlines_run(
             moves in proptest::collection::vec((0..12u32, 0..6u64), 1..200),
@@ -220,7 +222,7 @@ mod tests {
             let mut several = Ready::new(cpus);
             several.reserve(12);
             let mut deadlines: [Option<u64>; 12] = [None; 12];
-            let mut before: Vec<Option<u32>> = alloc::vec![None; cpus as usize];
+            let mut previous: Vec<Option<u32>> = alloc::vec![None; cpus as usize];
             for (who, deadline) in moves {
                 if deadline == 5 {
                     several.leave(who);
@@ -229,26 +231,27 @@ mod tests {
                     several.enter(who, deadline);
                     deadlines[who as usize] = Some(deadline);
                 }
-                let on: Vec<Option<u32>> = (0..cpus).map(|c| several.pick(CpuId(c)).1).collect();
+                let running_on: Vec<Option<u32>> = (0..cpus).map(|c| several.pick(CpuId(c)).1).collect();
                 let mut sorted: Vec<u64> = deadlines.iter().flatten().copied().collect();
                 sorted.sort_unstable();
                 sorted.truncate(cpus as usize);
                 let mut found: Vec<u64> =
-                    on.iter().flatten().map(|w| deadlines[*w as usize].expect("it competes")).collect();
+                    running_on.iter().flatten().map(|w| deadlines[*w as usize].expect("it competes")).collect();
                 found.sort_unstable();
                 prop_assert_eq!(&sorted, &found);
-                for (cpu, last) in before.iter().enumerate() {
-                    let Some(last) = *last else { continue };
-                    // Who runs on does so where it was, and only a strictly earlier one displaces.
-                    let still = on.iter().position(|w| *w == Some(last));
+                for (cpu, latest) in previous.iter().enumerate() {
+                    let Some(latest) = *latest else { continue };
+                    // A competitor that keeps running does not migrate, and only a strictly
+                    // earlier deadline preempts.
+                    let still = running_on.iter().position(|w| *w == Some(latest));
                     prop_assert!(still.is_none_or(|c| c == cpu));
-                    if let (None, Some(deadline)) = (still, deadlines[last as usize]) {
+                    if let (None, Some(deadline)) = (still, deadlines[latest as usize]) {
                         prop_assert!(found.iter().all(|d| *d <= deadline));
                         let equal = deadlines.iter().flatten().filter(|d| **d <= deadline).count();
                         prop_assert!(equal > cpus as usize);
                     }
                 }
-                before = on;
+                previous = running_on;
             }
         }
     }

@@ -288,9 +288,9 @@ mod tests {
 
     /// All that is compared does the same.
     ///
-    /// Fails when a rival is not bounded, or the semaphores' queues are one.
+    /// Fails when a baseline is not bounded, or the semaphores' queues are one.
     #[test]
-    fn rivals_are_bounded_fifos() {
+    fn baselines_are_bounded_fifos() {
         behaves::<Ring>();
         behaves::<Rtrb>();
         behaves::<Crossbeam>();

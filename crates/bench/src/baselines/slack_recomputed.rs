@@ -9,7 +9,7 @@ use laxity_link::slack::{self, FlowDemand, Slack};
 /// Recomputes the slack from its definition. It needs milliseconds for a decision with ten thousand
 /// packets, so the queue is first filled with the decisions of [`Slack`].
 #[derive(Clone, Debug)]
-pub struct SlackAnew {
+pub struct SlackRecomputed {
     filling: Slack,
     /// Decisions left to take that way.
     lent: u64,
@@ -19,11 +19,11 @@ pub struct SlackAnew {
     due: Vec<(Time, u32)>,
 }
 
-impl SlackAnew {
+impl SlackRecomputed {
     /// For a link's flows, all buckets full; the first `lent` decisions are lent.
-    pub fn new(setup: &Setup, lent: u64) -> SlackAnew {
+    pub fn new(setup: &Setup, lent: u64) -> SlackRecomputed {
         let demand = |f| FlowDemand::new(f, setup.wire, slack::exact_steps(setup));
-        SlackAnew {
+        SlackRecomputed {
             filling: Slack::new(setup),
             lent,
             flows: setup.realtime.iter().map(demand).collect(),
@@ -38,7 +38,7 @@ impl SlackAnew {
     }
 }
 
-impl Discipline for SlackAnew {
+impl Discipline for SlackRecomputed {
     fn assign(&mut self, _: Time, _: u32) -> Time {
         Time::MAX
     }

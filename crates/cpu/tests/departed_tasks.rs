@@ -1,4 +1,4 @@
-//! Best effort after many tasks that came and went.
+//! Best effort after many tasks have joined and left.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, build};
@@ -6,10 +6,10 @@ use laxity_cpu::{Attributes, CpuId, TaskId};
 
 const MS: u64 = 1_000_000;
 
-/// Of so many tasks one after the other wakes, computes for 5 ms and goes; then nobody is there for a
-/// millisecond. By how many ms a task that comes then, and has 2 ms to do in each 20, answers too late at most in
-/// 5 s, beside two that compute.
-fn late_after(name: &str, many: u32) -> u64 {
+/// The maximum lateness, in ms within 5 s, of a task with jobs of 2 ms in each 20 ms beside two CPU-bound tasks.
+/// Before it joins, `many` tasks one after the other wake, compute for 5 ms and leave, and the CPU is idle for a
+/// millisecond.
+fn max_lateness_after(name: &str, many: u32) -> u64 {
     let mut policy = build(name, &Options::default()).expect("a name of the registry");
     let best_effort = Attributes::default();
     for task in (0..many).map(TaskId) {
@@ -61,15 +61,15 @@ fn late_after(name: &str, many: u32) -> u64 {
     late.max(job.map_or(0, |release| (idle + 5000).saturating_sub(release + 20)))
 }
 
-/// Once nobody had anything to do, those that have gone are forgotten.
+/// When the CPU has been idle, departed tasks hold no bandwidth.
 ///
-/// Fails where their shares come back at their zero-lag times only.
+/// Fails when their shares are reclaimed at their zero-lag times only.
 #[test]
-fn who_has_gone_is_forgotten() {
+fn departed_tasks_hold_no_bandwidth() {
     for name in ["bebs", "bebs-credit", "cbs", "iris"] {
-        let late = late_after(name, 1);
+        let late = max_lateness_after(name, 1);
         for many in [30, 1000] {
-            assert_eq!(late_after(name, many), late, "{name}: after {many} tasks");
+            assert_eq!(max_lateness_after(name, many), late, "{name}: after {many} tasks");
         }
     }
 }

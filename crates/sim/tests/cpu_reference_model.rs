@@ -1,4 +1,4 @@
-//! The machine of servers against a slow twin that follows the rules as they are written: tables
+//! The machine of servers against a slow reference model that follows the rules as they are written: tables
 //! that are searched from end to end, times as signed numbers, no queues, no shortcuts.
 
 mod cpu_common;
@@ -46,16 +46,16 @@ struct Row {
 }
 
 /// For tasks that all join before any wakes, either all best effort or all with reservations.
-struct Twin {
+struct Reference {
     style: Style,
     rows: Vec<Row>,
     turns: u64,
     running: Option<usize>,
 }
 
-impl Twin {
-    fn new(style: Style) -> Twin {
-        Twin { style, rows: Vec::new(), turns: 0, running: None }
+impl Reference {
+    fn new(style: Style) -> Reference {
+        Reference { style, rows: Vec::new(), turns: 0, running: None }
     }
 
     fn turn(&mut self) -> u64 {
@@ -143,7 +143,7 @@ impl Twin {
     }
 }
 
-impl Policy for Twin {
+impl Policy for Reference {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         assert_eq!(task.index(), self.rows.len());
         self.rows.push(Row {
@@ -283,9 +283,9 @@ fn schedule(policy: &mut impl Policy, seed: u64) -> Recording {
 /// the release that follows one dated back, with slack for the first server alone, and with samples
 /// that begin at the wake-up alone.
 #[test]
-fn servers_do_what_the_rules_say() {
-    let equal = cbs::Options { least_best_effort: Share::ZERO, ..Default::default() };
-    let plain = bebs::Options { least_best_effort: Share::ZERO, ..Default::default() };
+fn servers_agree_with_the_reference_model() {
+    let equal = cbs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() };
+    let plain = bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() };
     let mut slices = 0;
     for seed in 0..1500 {
         let pairs: [(Style, Servers); 3] = [
@@ -299,7 +299,7 @@ fn servers_do_what_the_rules_say() {
                 continue;
             }
             let (fast, slow) =
-                (schedule(&mut servers, seed), schedule(&mut Twin::new(style), seed));
+                (schedule(&mut servers, seed), schedule(&mut Reference::new(style), seed));
             slices += fast.slices.len();
             assert!(fast == slow, "system {seed}: {:?}", system(seed));
         }

@@ -1,4 +1,4 @@
-//! Reservations after the CPU was elsewhere, as the kernel's real-time classes take it.
+//! Reservations after the CPU was taken away, as by the kernel's real-time classes.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, build};
@@ -8,9 +8,9 @@ const MS: u64 = 1_000_000;
 const GREEDY: TaskId = TaskId(1);
 const PERIODIC: TaskId = TaskId(2);
 
-/// Jobs of 1 ms in each 10 ms, reserved, beside a task that would use more than the 8 ms in 10 that it has; for
-/// `away` ms the CPU is with neither. By how many ms jobs are late at most that come after that.
-fn late_afterwards(name: &str, away: u64) -> u64 {
+/// The maximum lateness, in ms, of reserved jobs of 1 ms in each 10 ms that are released after the CPU was taken
+/// away for `away` ms, beside a task that overruns its reservation of 8 ms in 10.
+fn max_lateness_after_outage(name: &str, away: u64) -> u64 {
     let mut policy = build(name, &Options::default()).expect("a name of the registry");
     let reserved = |budget| Attributes::hard(Reservation::new(Span(budget * MS), Span(10 * MS)));
     policy.join(Time::ZERO, GREEDY, &reserved(8)).expect("80 % fit");
@@ -43,14 +43,14 @@ fn late_afterwards(name: &str, away: u64) -> u64 {
     late
 }
 
-/// What was lost of a period is made up for, since the next one comes at its time.
+/// A partly lost period is made up for, since the next release stays at its time.
 ///
-/// Fails when a reservation makes up for all periods that it lost, one after the other: 1.6 s.
+/// Fails when a reservation makes up for all lost periods, one after the other: 1.6 s.
 #[test]
-fn nobody_makes_up_for_lost_periods_at_the_expense_of_others() {
+fn lost_periods_are_not_recovered_at_the_expense_of_others() {
     for name in ["edf", "bebs", "bebs-credit", "cbs"] {
         for away in [0, 5, 15, 2000] {
-            let late = late_afterwards(name, away);
+            let late = max_lateness_after_outage(name, away);
             assert!(late < 10, "{name}, away for {away} ms: late by {late} ms");
         }
     }

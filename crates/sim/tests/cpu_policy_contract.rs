@@ -40,7 +40,7 @@ impl Observer for Idle {
 
 /// Fails when slack is left unused: tried with `Slack::Unused` for `bebs`.
 #[test]
-fn no_policy_idles_beside_best_effort_work() {
+fn no_policy_idles_while_best_effort_waits() {
     for p in POLICIES {
         let mut decisions = 0;
         for seed in 0..300 {
@@ -122,7 +122,7 @@ fn a_group_has_one_share() {
 
 /// Reports about tasks that are not there, twice, or in any order, do not panic and change nothing.
 #[test]
-fn nonsense_is_survived() {
+fn invalid_reports_do_not_panic() {
     for p in POLICIES {
         let mut policy = build(p.name, &Options::default()).expect("of the registry");
         let (a, b, now) = (TaskId(0), TaskId(9), Time(5));
@@ -246,7 +246,7 @@ fn deadlines_reach_as_far_as_the_paper_says() {
         (0..500).map(excess).max().expect("500 systems")
     };
     let bebs =
-        || bebs::new(&bebs::Options { least_best_effort: Share::ZERO, ..Default::default() });
+        || bebs::new(&bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() });
     assert_eq!(furthest(bebs, |b, p| 2 * p - b), 0);
     assert_eq!(furthest(|| iris::new(&cbs::Options::default()), |_, p| p), 0);
     assert!(furthest(|| cbs::new(&cbs::Options::default()), |_, p| 50 * p) > 0);

@@ -23,8 +23,8 @@ use laxity_core::PolicyInfo;
 
 use crate::structure::{Heaps, Precedence};
 
-/// The structure of a rival: `Scheduler<Rival<Edf>>` is a scheduler by deadline alone.
-pub type Rival<P> = Heaps<P>;
+/// The structure of a baseline: `Scheduler<Baseline<Edf>>` is a scheduler by deadline alone.
+pub type Baseline<P> = Heaps<P>;
 
 /// All of them. A new one is a file, a line here and one in [`visit`].
 pub const POLICIES: &[PolicyInfo] =
@@ -38,7 +38,7 @@ pub trait Visitor {
     fn visit<P: Precedence + Send + 'static>(self) -> Self::Output;
 }
 
-/// Hands the policy of a name to `visitor`; `None` when no rival has this name.
+/// Hands the policy of a name to `visitor`; `None` when no baseline has this name.
 pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     match name {
         "fifo" => Some(visitor.visit::<Fifo>()),

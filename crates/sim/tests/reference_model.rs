@@ -99,7 +99,7 @@ fn conformance(case: &Case) -> Vec<u64> {
 }
 
 /// (number, end of transmission) in order of departure.
-fn twin(case: &Case, best_effort_first: bool) -> Vec<(u64, u64)> {
+fn reference(case: &Case, best_effort_first: bool) -> Vec<(u64, u64)> {
     let ready = conformance(case);
     let deadline = |i: usize| case.flows.get(case.packets[i].flow.index()).map(|f| f.deadline);
     let mut waiting: Vec<usize> = (0..case.packets.len()).collect();
@@ -133,12 +133,12 @@ proptest! {
     /// remainder, when a decision comes before the arrivals of its instant, or when a shaped
     /// packet is woken late.
     #[test]
-    fn engine_and_twin_agree(case in case()) {
+    fn engine_agrees_with_the_reference_model(case in case()) {
         let scenario = scenario(&case.toml());
         for (policy, first) in [("background", false), ("best-effort-first", true)] {
             let (run, log) = replay(&scenario, policy, case.packets.clone());
             let got: Vec<_> = log.sent.iter().map(|(d, end)| (d.packet.seq, end.0)).collect();
-            prop_assert_eq!(&got, &twin(&case, first), "{}", policy);
+            prop_assert_eq!(&got, &reference(&case, first), "{}", policy);
             prop_assert!(log.dropped.is_empty());
             let ready = conformance(&case);
             for (d, end) in &log.sent {

@@ -33,7 +33,8 @@ fn attributes(tolerance: &str, gap: u64) -> Attributes {
 /// Everything waits at time 0 with the arrivals given; which slots are served, one a unit of time.
 fn order<P: Precedence>(streams: &[(Attributes, &[u64])], decisions: u64) -> Vec<usize> {
     let options = Options { ahead: None, ..Options::default() };
-    let mut scheduler = Scheduler::<Rival<P>, Ledger>::with_meter(&options, Ledger::new()).unwrap();
+    let mut scheduler =
+        Scheduler::<Baseline<P>, Ledger>::with_meter(&options, Ledger::new()).unwrap();
     let mut queues = Fifos::default();
     for (attributes, arrivals) in streams {
         let id = scheduler.join(Time::ZERO, attributes).unwrap();
@@ -50,7 +51,7 @@ fn order<P: Precedence>(streams: &[(Attributes, &[u64])], decisions: u64) -> Vec
 /// Fails when a policy does not follow its own rule: tried with another's for each, with windows
 /// instead of tolerances for priorities, and without weights.
 #[test]
-fn each_follows_its_rule() {
+fn baselines_follow_their_rules() {
     let streams: [(Attributes, &[u64]); 3] = [
         (attributes("1/10", 50), &[2, 2, 2]),
         (attributes("1/2", 20), &[0, 3, 5]),
@@ -89,7 +90,7 @@ fn a_sleeper_gets_no_credit() {
 /// Distance to failure by its definition: how many misses until the last y slots hold too many.
 /// Fails when a slot that leaves the window is not considered; tried.
 #[test]
-fn distances_are_those_of_the_definition() {
+fn dbp_distances_match_the_definition() {
     let mut seed = 1u64;
     let mut random = |limit: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -139,7 +140,7 @@ fn every_name_leads_to_its_policy() {
 /// A server that is not overloaded: the stream that is nearest to failure goes first. Fails when misses do
 /// not raise the priority, or when service does not lower it.
 #[test]
-fn misses_bring_a_stream_nearer() {
+fn misses_lower_the_distance() {
     let mut dbp = Dbp::new(Options::default().rank());
     let record = crate::Record::new(&attributes("1/4", 10), Time::ZERO, 0);
     let _: [(); 2] = [0, 1].map(|slot| dbp.joined(slot, &record));

@@ -46,7 +46,7 @@ fn attributes(r: &mut Random) -> Attributes {
 /// Fails when a move forgets that a task had a CPU (tried without `take_away` in `relocate`), and when a
 /// changed affinity does not end background work outside of it.
 #[test]
-fn nothing_panics_on_several_cpus() {
+fn no_sequence_of_reports_panics_on_several_cpus() {
     let options = Options { balance: Span::from_millis(5), quantum: Span(1), ..Options::default() };
     let mut picks = 0;
     for (name, size) in ["bebs", "bebs-credit", "cbs", "iris", "edf", "berate"]

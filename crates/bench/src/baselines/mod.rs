@@ -4,5 +4,5 @@ pub mod channels;
 pub mod deadline_queues;
 pub mod heap_edf;
 pub mod quadratic;
-pub mod slack_anew;
+pub mod slack_recomputed;
 pub mod wfq_btree;

@@ -1,4 +1,4 @@
-//! Clusters against a slow twin that follows the rules as they are written: one table of all tasks,
+//! Clusters against a slow reference model that follows the rules as they are written: one table of all tasks,
 //! searched from end to end at every instant, no queues, nothing told late, no memory of what changed.
 
 mod cpu_common;
@@ -57,7 +57,7 @@ impl Row {
 }
 
 /// BEBS in clusters. All tasks join before any wakes, and stay as they are.
-struct Twin {
+struct Reference {
     clusters: Vec<CpuSet>,
     quantum: i128,
     rows: Vec<Row>,
@@ -66,9 +66,9 @@ struct Twin {
     stale: bool,
 }
 
-impl Twin {
-    fn new(layout: &Layout, options: Options) -> Twin {
-        Twin {
+impl Reference {
+    fn new(layout: &Layout, options: Options) -> Reference {
+        Reference {
             clusters: layout.clusters().to_vec(),
             quantum: options.quantum.0.into(),
             rows: Vec::new(),
@@ -273,7 +273,7 @@ impl Twin {
     }
 }
 
-impl Policy for Twin {
+impl Policy for Reference {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         assert_eq!(task.index(), self.rows.len());
         let weight = i128::from(a.nice.scale());
@@ -432,7 +432,7 @@ fn system(seed: u64) -> (Layout, Vec<Task>) {
 /// heaviest weight in what best effort divides, with slack advanced when one of several CPUs idles, with
 /// stolen work charged at home, with others' work before the cluster's own.
 #[test]
-fn clusters_do_what_the_rules_say() {
+fn clusters_agree_with_the_reference_model() {
     let options = Options { balance: Span::ZERO, ..Options::default() };
     let mut slices = 0;
     for seed in 0..1000 {
@@ -441,8 +441,8 @@ fn clusters_do_what_the_rules_say() {
         let (mut fast, mut slow) = (Recording::new(), Recording::new());
         let mut policy = build("bebs", &layout, options);
         run(&mut policy, &tasks, machine, &mut fast, &Control::default()).expect("a run");
-        let mut twin = Twin::new(&layout, options);
-        run(&mut twin, &tasks, machine, &mut slow, &Control::default()).expect("a run");
+        let mut reference = Reference::new(&layout, options);
+        run(&mut reference, &tasks, machine, &mut slow, &Control::default()).expect("a run");
         slices += fast.slices.len();
         let same = fast.slices.iter().zip(&slow.slices).take_while(|(a, b)| a == b).count();
         let (a, b) = (fast.slices.get(same), slow.slices.get(same));

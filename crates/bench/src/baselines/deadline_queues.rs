@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_sort() {
+    fn every_queue_sorts() {
         sorts::<Binary>();
         sorts::<Tree>();
         sorts::<Radix>();
