@@ -3,7 +3,7 @@
 use laxity_core::{Span, Time};
 use laxity_cpu::{
     Attributes, GroupId, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId,
-    needed,
+    reserved_bandwidth,
 };
 use laxity_results::{CpuRequest, TaskKind};
 use laxity_scenario::cpus::CpuScenario;

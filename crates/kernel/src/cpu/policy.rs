@@ -86,7 +86,7 @@ impl Policy {
 
     /// The share of each CPU that reservations leave.
     pub fn best_effort_min(&self) -> Share {
-        self.rules.least_best_effort
+        self.rules.best_effort_bw_min
     }
 
     /// How best effort is served where that is BeRate, below the servers of reservations.

@@ -82,7 +82,7 @@ impl CpuRules {
             How::Servers(rules) => rules,
             How::BeRate(options) => {
                 let limits = options.limits;
-                long(params::MAX_PERIOD, unlimited(limits.map(|l| l.longest)));
+                long(params::MAX_PERIOD, unlimited(limits.map(|l| l.max_period)));
                 long(params::MAX_AHEAD, unlimited(limits.map(|l| l.ahead)));
                 long(params::QUANTUM, QUANTUM.0);
                 if options.load == LoadOf::Live {
@@ -92,13 +92,13 @@ impl CpuRules {
             }
         };
         let Sizing::Adaptive(how) = &rules.sizing else { return Vec::new() };
-        let least = how.least.0.max(1);
-        long(params::INITIAL_BUDGET, how.first.0);
+        let least = how.min_budget.0.max(1);
+        long(params::INITIAL_BUDGET, how.initial_average.0);
         long(params::MIN_BUDGET, least);
-        long(params::MAX_BUDGET, how.most.0.max(least));
+        long(params::MAX_BUDGET, how.max_budget.0.max(least));
         long(params::MARGIN_PERMILLE, how.margin.into());
-        long(params::DRIFT_PERMILLE, how.lazy.into());
-        long(params::MAX_PERIOD, unlimited(rules.longest));
+        long(params::DRIFT_PERMILLE, how.hysteresis.into());
+        long(params::MAX_PERIOD, unlimited(rules.max_period));
         long(params::MAX_AHEAD, unlimited(rules.ahead));
         long(params::INACTIVE_AFTER, rules.lapse.0);
         for (field, is) in [
