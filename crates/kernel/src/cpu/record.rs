@@ -179,7 +179,7 @@ mod live {
     use libbpf_rs::{MapCore as _, MapFlags, MapHandle, RingBufferBuilder};
 
     use super::Event;
-    use crate::cpu::load::refused;
+    use crate::cpu::load::kernel_error;
     use crate::cpu::{CpuError, live, system};
     use crate::image::Image;
 
@@ -192,12 +192,15 @@ mod live {
 
     impl Recording {
         pub(in crate::cpu) fn open() -> Result<Recording, CpuError> {
-            MapHandle::from_pinned_path(system::pin("recording")).map(Recording).map_err(refused)
+            MapHandle::from_pinned_path(system::pin("recording"))
+                .map(Recording)
+                .map_err(kernel_error)
         }
 
         /// Until when, and how many events were lost so far.
         fn look(&self) -> Result<(u64, u64), CpuError> {
-            let value = self.0.lookup(&KEY, MapFlags::ANY).map_err(refused)?.unwrap_or_default();
+            let value =
+                self.0.lookup(&KEY, MapFlags::ANY).map_err(kernel_error)?.unwrap_or_default();
             let long = |at: usize| {
                 let bytes = value.get(at..at + 8).and_then(|b| b.try_into().ok());
                 bytes.map_or(0, u64::from_ne_bytes)
@@ -208,7 +211,7 @@ mod live {
         pub(in crate::cpu) fn until(&self, until: u64) -> Result<(), CpuError> {
             let mut image = Image::default();
             image.u64(until).u64(self.look()?.1);
-            self.0.update(&KEY, &image.into_bytes(), MapFlags::ANY).map_err(refused)
+            self.0.update(&KEY, &image.into_bytes(), MapFlags::ANY).map_err(kernel_error)
         }
     }
 
@@ -228,10 +231,11 @@ mod live {
         /// When none is, it cannot be asked, or somebody else records.
         pub fn open() -> Result<Recorder, CpuError> {
             // Says what is wrong where it is not up.
-            live::attend(&[])?;
+            live::open_control_programs(&[])?;
             let scheduler = system::identity();
             let lock = system::lock_recording()?;
-            let events = MapHandle::from_pinned_path(system::pin("events")).map_err(refused)?;
+            let events =
+                MapHandle::from_pinned_path(system::pin("events")).map_err(kernel_error)?;
             Ok(Recorder { recording: Recording::open()?, events, scheduler, _lock: lock })
         }
 
@@ -257,20 +261,20 @@ mod live {
                 0
             };
             let mut ring = RingBufferBuilder::new();
-            ring.add(&self.events, &mut take).map_err(refused)?;
-            let ring = ring.build().map_err(refused)?;
+            ring.add(&self.events, &mut take).map_err(kernel_error)?;
+            let ring = ring.build().map_err(kernel_error)?;
             if let Some(length) = length {
                 until = system::after(length);
                 self.recording.until(until)?;
             }
             while system::now() < until && go_on() && self.is_there() {
                 std::thread::sleep(STEP);
-                ring.consume().map_err(refused)?;
+                ring.consume().map_err(kernel_error)?;
             }
             if system::now() < until {
                 self.recording.until(0)?;
             }
-            ring.consume().map_err(refused)?;
+            ring.consume().map_err(kernel_error)?;
             Ok(self.recording.look()?.1 - before)
         }
 
@@ -286,7 +290,7 @@ mod live {
             if self.is_there() {
                 return Ok(());
             }
-            live::attend(&[])?;
+            live::open_control_programs(&[])?;
             Err(CpuError::State("the scheduler was started again meanwhile; record again"))
         }
     }

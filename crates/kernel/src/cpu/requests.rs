@@ -6,8 +6,10 @@ use laxity_core::Span;
 use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 
-use super::load::{attend, refused, run};
-use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
+use super::load::{kernel_error, load_control_programs, run};
+use super::{
+    CpuError, CpuStatus, Inferred, POLICIES, PlacedReservation, Policy, ReservationRequest, system,
+};
 use crate::image::Image;
 
 /// The programs.
@@ -23,8 +25,8 @@ const POLICY_AT: usize = 104;
 /// Reservations there may be.
 const RESERVATIONS: u32 = 256;
 
-/// The programs that answer.
-pub(super) struct Attendant {
+/// Control programs, loaded over the maps of the running scheduler.
+pub(super) struct ControlPrograms {
     object: Object,
 }
 
@@ -33,7 +35,7 @@ pub(super) struct Attendant {
 pub(super) struct Entry {
     /// Counted from one.
     pub number: u32,
-    pub held: Held,
+    pub placed: PlacedReservation,
     pub inherited: bool,
     /// The user to whose share it counts.
     pub owner: u32,
@@ -48,18 +50,18 @@ pub(super) struct Report {
     pub pid: Option<u32>,
 }
 
-/// What was asked for a task.
+/// A request about a task.
 pub(super) struct Request {
-    pub wish: Wish,
+    pub reserve: ReservationRequest,
     pub cpu: u32,
-    /// If it cannot begin at once, it shall begin later.
-    pub patient: bool,
+    /// Whether it may start later if it cannot start immediately.
+    pub deferrable: bool,
 }
 
 impl Request {
-    /// That only names a task.
+    /// A request that only names a task.
     fn about(pid: u32) -> Request {
-        Request { wish: Wish::nothing(pid), cpu: 0, patient: false }
+        Request { reserve: ReservationRequest::empty(pid), cpu: 0, deferrable: false }
     }
 }
 
@@ -81,19 +83,19 @@ pub(super) enum Answer {
     TooMany,
 }
 
-impl Attendant {
-    /// For requests of these kinds.
-    pub(super) fn new(programs: &[&str]) -> Result<Attendant, CpuError> {
-        Ok(Attendant { object: attend(programs)? })
+impl ControlPrograms {
+    /// Loads these control programs.
+    pub(super) fn new(programs: &[&str]) -> Result<ControlPrograms, CpuError> {
+        Ok(ControlPrograms { object: load_control_programs(programs)? })
     }
 
-    /// All of them, of the scheduler that was just started.
-    pub(super) fn of(object: Object) -> Attendant {
-        Attendant { object }
+    /// All control programs, of a scheduler that was just started.
+    pub(super) fn of(object: Object) -> ControlPrograms {
+        ControlPrograms { object }
     }
 
-    /// What was worst on each CPU is counted from now on.
-    pub(super) fn count_anew(&self) -> Result<(), CpuError> {
+    /// Resets the greatest overrun and release lateness of each CPU.
+    pub(super) fn reset_maxima(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
             self.report_and(cpu, 0, true)?;
         }
@@ -105,11 +107,12 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, patient } = request;
+        let Request { reserve, cpu, deferrable } = request;
+        let ReservationRequest { pid, reservation, inherit, owner } = reserve;
         let mut image = Image::default();
         image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
         image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
-        image.u32(0).u32(u32::MAX).u32((*patient).into()).u32(0);
+        image.u32(0).u32(u32::MAX).u32((*deferrable).into()).u32(0);
         let mut context = image.into_bytes();
         self.call(name, &mut context)?;
         match word(&context, 44) {
@@ -152,31 +155,31 @@ impl Attendant {
         self.report_and(cpu, reservation, false)
     }
 
-    /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
-    fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
+    /// The same; with `reset` the maxima of the CPU are reset.
+    fn report_and(&self, cpu: u32, reservation: u32, reset: bool) -> Result<Report, CpuError> {
         let mut image = Image::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
         });
-        image.u64(anew.into()).u64(0);
+        image.u64(reset.into()).u64(0);
         let mut context = image.into_bytes();
         self.call(REPORT, &mut context)?;
         let at = |i: usize| long(&context, 8 + 8 * i);
         if at(10) != 0 {
-            return Err(CpuError::State("the scheduler cannot start its counts again"));
+            return Err(CpuError::State("the scheduler cannot reset its maxima"));
         }
         Ok(Report {
             cpu: CpuStatus {
                 cpu,
                 reserved: Share(at(0)),
-                load: at(1),
+                total_weight: at(1),
                 servers: at(2),
                 switches: at(3),
-                taken: at(4),
-                overrun: at(5),
-                late_release: at(6),
-                late: if reservation == 0 { at(8) } else { 0 },
-                latest: if reservation == 0 { at(9) } else { 0 },
+                steals: at(4),
+                max_overrun_ns: at(5),
+                max_release_lateness_ns: at(6),
+                deadline_misses: if reservation == 0 { at(8) } else { 0 },
+                max_lateness_ns: if reservation == 0 { at(9) } else { 0 },
             },
             members: at(7),
             late: at(8),
@@ -188,7 +191,7 @@ impl Attendant {
     fn value(&self, map: &str, key: u32) -> Result<Vec<u8>, CpuError> {
         let map = self.object.maps().find(|m| m.name() == map);
         let map = map.ok_or(CpuError::State("the object lacks a map"))?;
-        let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+        let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).map_err(kernel_error)?;
         Ok(value.unwrap_or_default())
     }
 
@@ -203,7 +206,7 @@ impl Attendant {
             let reservation = Reservation::new(Span(long(&value, 0)), Span(long(&value, 8)));
             entries.push(Entry {
                 number: at + 1,
-                held: Held { cpu: word(&value, 16), reservation },
+                placed: PlacedReservation { cpu: word(&value, 16), reservation },
                 inherited: word(&value, 28) != 0,
                 owner: word(&value, 36),
             });
@@ -262,7 +265,7 @@ impl Attendant {
     }
 
     /// Why the kernel ended the scheduler.
-    pub(super) fn ended(&self) -> Result<String, CpuError> {
+    pub(super) fn exit_reason(&self) -> Result<String, CpuError> {
         let value = self.value(".data.ended", 0)?;
         let text = |range: std::ops::Range<usize>| {
             let bytes = value.get(range).unwrap_or_default();
