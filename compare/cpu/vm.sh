@@ -108,14 +108,14 @@ for job in "$@"; do
     name=${job%%:*}
     # Until what ran before is forgotten.
     sleep 4
-    case $scheduler in laxity-*) kernel-cpu count-anew || true ;; esac
+    case $scheduler in laxity-*) kernel-cpu reset-maxima || true ;; esac
     sleep 2
     before=$(switches) began=$(now)
     # shellcheck disable=SC2046 # arguments
     "test_$name" $(echo "$job" | cut -s -d : -f 2- | tr : ' ')
     after=$(switches) ended=$(now)
     case $scheduler in
-        laxity-*) kernel-cpu status 2>&1 | sed -n 's/.* overrun_ns/timing overrun_ns/p' ;;
+        laxity-*) kernel-cpu status 2>&1 | sed -n 's/.* max_overrun_ns/timing max_overrun_ns/p' ;;
     esac
     echo "machine switches $((after - before)) ms $((ended - began))"
     # Thrown out by the kernel, or ended by itself: the rest would be the kernel's own.

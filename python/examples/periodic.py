@@ -1,4 +1,4 @@
-"""A periodic task that reserves for itself: 6 ms of work every 20 ms.
+"""A periodic task that reserves CPU time for itself: 6 ms of work every 20 ms.
 
     PYTHONPATH=python python3 python/examples/periodic.py [JOBS]
 """
@@ -15,7 +15,7 @@ WORK = Fraction(6, 1000)
 
 def main() -> None:
     jobs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    # A little more than the work: interrupts count, too.
+    # A margin for interrupts, which count as well.
     runtime = WORK + Fraction(5, 10000)
     while True:
         try:
@@ -23,20 +23,20 @@ def main() -> None:
             break
         except reserve.Refused as why:
             print(why, file=sys.stderr)
-            if not why.fits or why.fits >= runtime:
+            if not why.max_runtime or why.max_runtime >= runtime:
                 sys.exit(1)
-            runtime = why.fits
+            runtime = why.max_runtime
     print(f"reserved {float(runtime * 1000):g} ms every {float(PERIOD * 1000):g} ms")
 
-    release, late = time.monotonic() + float(PERIOD), 0
+    release, deadline_misses = time.monotonic() + float(PERIOD), 0
     for _ in range(jobs):
         time.sleep(max(0.0, release - time.monotonic()))
-        until = time.thread_time() + float(WORK)
-        while time.thread_time() < until:
+        end = time.thread_time() + float(WORK)
+        while time.thread_time() < end:
             pass
         release += float(PERIOD)
-        late += time.monotonic() > release
-    print(f"jobs {jobs} late {late}")
+        deadline_misses += time.monotonic() > release
+    print(f"jobs {jobs} deadline_misses {deadline_misses}")
     reserve.release()
 
 

@@ -1,15 +1,15 @@
-"""Programs reserve CPU time for themselves: so much in every period, kept whatever else computes.
+"""Client of `laxity cpu serve`, by which programs reserve CPU time: a runtime in every period.
 
-`laxity cpu serve` decides; this asks it. Times are seconds, as a float or exact as a Fraction.
+Times are seconds, as a float or, exactly, as a Fraction.
 
     from laxity import reserve
     try:
         reserve.reserve(runtime=0.004, period=0.010)
     except reserve.Refused as why:
-        print(why, why.code, why.fits)
+        print(why, why.code, why.max_runtime)
 
-Each call makes a connection of its own, so calls may be made by any thread and by children. What goes
-over the socket is described in docs/how-to/cpu-programs.md. Only the standard library is used.
+Each call uses a connection of its own, so any thread and any child may call. docs/cpu-programs.md
+describes the protocol. The module uses the standard library only.
 """
 
 import json
@@ -20,152 +20,157 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Optional, Union
 
-__all__ = ["Error", "Refused", "Unreachable", "Reserved", "Held", "Share", "State",
+__all__ = ["Error", "Refused", "Unreachable", "Grant", "ReservationStatus", "Share", "State",
            "reserve", "query", "release"]
 
-VERSION = 1
-SOCKET = "/run/laxity/cpu.sock"
-LONGEST = 4096
-# Reservations are answered when they are in force, which may take seconds.
-PATIENCE = 60.0
+VERSION = 2
+SOCKET_PATH = "/run/laxity/cpu.sock"
+MAX_LINE_BYTES = 4096
+# A reservation is answered once it is in force, which may take seconds.
+TIMEOUT = 60.0
 
 Seconds = Union[int, float, Fraction]
 
 
 class Error(Exception):
-    """A request was not granted."""
+    """A request failed."""
 
 
 class Unreachable(Error):
-    """There is no server, or it may not be asked; or no answer came, and `query` tells what is."""
+    """No server listens, or the caller may not connect; or no answer arrived, and `query` tells the state."""
 
 
 class Refused(Error):
-    """The server refused.
+    """The server refused the request, or speaks another version of the protocol.
 
-    `code` says why, for programs: "no-room", "share", "has-one", ...
-    `fits` is the largest runtime in seconds that would be granted with the same period, a Fraction;
-    None where that is not the question, zero when none would.
+    `code` is the reason: "no-room", "share", "already-reserved", ...
+    `max_runtime` is the largest runtime in seconds that would be granted with the same period, a
+    Fraction; zero if none would, None for refusals that do not depend on it.
     """
 
-    def __init__(self, text: str, code: str, fits: Optional[Fraction]):
+    def __init__(self, text: str, code: str, max_runtime: Optional[Fraction]):
         super().__init__(text)
         self.code = code
-        self.fits = fits
+        self.max_runtime = max_runtime
 
 
 @dataclass(frozen=True)
-class Reserved:
-    """A reservation in force, and the CPU that keeps it."""
+class Grant:
+    """A granted reservation, and the CPU that serves it."""
     cpu: int
     runtime_ns: int
     period_ns: int
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a task has: shared by `tasks`, late in `late` periods, by `latest_ns` at most."""
+class ReservationStatus:
+    """A reservation, the number of tasks that share it, and its deadline statistics."""
     cpu: int
     runtime_ns: int
     period_ns: int
     inherit: bool
     tasks: int
-    late: int
-    latest_ns: int
+    deadline_misses: int
+    max_lateness_ns: int
 
 
 @dataclass(frozen=True)
 class Share:
-    """What the user holds and may hold, in millionths of one CPU."""
-    held_ppm: int
-    most_ppm: int
+    """The user's reservations and their limit, in millionths of one CPU."""
+    reserved_ppm: int
+    limit_ppm: int
 
 
 @dataclass(frozen=True)
 class State:
-    """What a task has, and its user's share; None for root, who has no limit."""
-    reservation: Optional[Held]
+    """The reservation of a task, and the share of its user; None for root, which has no limit."""
+    reservation: Optional[ReservationStatus]
     share: Optional[Share]
 
 
 def reserve(runtime: Seconds, period: Seconds, task: Optional[int] = None,
-            inherit: bool = False) -> Reserved:
-    """Reserves for a thread, by its native id; for the calling one when not given.
+            inherit: bool = False) -> Grant:
+    """Reserves for a thread, given by its native id; by default the calling thread.
 
-    Comes back when the reservation is in force. With `inherit` threads and processes that the task
-    starts from then on share it. It ends with the last of its tasks, or by `release`.
+    Returns once the reservation is in force. With `inherit`, threads and processes that the task starts
+    later share it. The reservation ends with the last of its tasks, or by `release`.
     """
-    asked = {"task": _task(task), "runtime_ns": _ns(runtime), "period_ns": _ns(period),
-             "inherit": bool(inherit)}
-    return _made(Reserved, _ask("reserve", asked, "reserved"))
+    request = {"task": _tid(task), "runtime_ns": _ns(runtime), "period_ns": _ns(period),
+               "inherit": bool(inherit)}
+    return _parse(Grant, _call("reserve", request, "reserved"))
 
 
 def query(task: Optional[int] = None) -> State:
-    """What a thread has, the calling one when not given, and what its user may still have."""
-    state = _ask("query", {"task": _task(task)}, "state")
-    held, share = state.get("reservation"), state.get("share")
-    return State(held and _made(Held, held), share and _made(Share, share))
+    """The reservation of a thread, by default the calling thread, and the share of its user."""
+    state = _call("query", {"task": _tid(task)}, "state")
+    status, share = state.get("reservation"), state.get("share")
+    return State(status and _parse(ReservationStatus, status), share and _parse(Share, share))
 
 
 def release(task: Optional[int] = None) -> None:
-    """Ends the reservation of a thread, the calling one when not given."""
-    _ask("release", {"task": _task(task)}, "released")
+    """Ends the reservation of a thread, by default the calling thread."""
+    _call("release", {"task": _tid(task)}, "released")
 
 
-def _task(task: Optional[int]) -> int:
+def _tid(task: Optional[int]) -> int:
     return threading.get_native_id() if task is None else int(task)
 
 
 def _ns(seconds: Seconds) -> int:
     ns = round(Fraction(seconds) * 1_000_000_000)
     if not 0 <= ns < 1 << 64:
-        raise ValueError(f"{seconds} s is no time that can be reserved")
+        raise ValueError(f"{seconds} s is out of range")
     return ns
 
 
-def _made(kind, fields):
-    # Answers may have grown since.
+def _parse(kind, fields):
+    # Ignores keys that were added later.
     try:
         return kind(**{name: fields[name] for name in kind.__dataclass_fields__})
     except (KeyError, TypeError) as error:
-        raise Error(f"this is no answer: {fields}") from error
+        raise Error(f"invalid answer: {fields}") from error
 
 
-def _ask(name: str, request: dict, wanted: str) -> dict:
-    path = os.environ.get("LAXITY_CPU_SOCKET") or SOCKET
-    call = json.dumps({"version": VERSION, "request": {name: request}}).encode() + b"\n"
+def _call(name: str, request: dict, expected: str) -> dict:
+    path = os.environ.get("LAXITY_CPU_SOCKET") or SOCKET_PATH
+    message = json.dumps({"version": VERSION, "request": {name: request}}).encode() + b"\n"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
-        server.settimeout(PATIENCE)
+        server.settimeout(TIMEOUT)
         try:
             server.connect(path)
         except PermissionError as error:
-            raise Unreachable(f"{path}: {error}; the socket's group may use it, "
+            raise Unreachable(f"{path}: {error}; members of the socket's group may connect, "
                               "see `laxity cpu serve --group`") from error
         except OSError as error:
             raise Unreachable(f"{path}: {error}; is `laxity cpu serve` running?") from error
         line = b""
         try:
             try:
-                server.sendall(call)
+                server.sendall(message)
             except BrokenPipeError:
-                pass  # It may have said why before it hung up.
-            while not line.endswith(b"\n") and len(line) < LONGEST:
-                received = server.recv(LONGEST)
+                pass  # It may have answered before it closed the connection.
+            while not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
+                received = server.recv(MAX_LINE_BYTES)
                 if not received:
                     break
                 line += received
         except OSError as error:
-            raise Unreachable(f"{path}: no answer came ({error})") from error
+            raise Unreachable(f"{path}: no answer arrived ({error})") from error
     if not line.endswith(b"\n"):
-        raise Unreachable(f"{path}: no answer came")
+        raise Unreachable(f"{path}: no answer arrived")
     try:
-        answer = json.loads(line)["answer"]
+        reply = json.loads(line)
+        answer, version = reply["answer"], reply["version"]
+        # A refusal has the same form in every version.
         if "refused" in answer:
             why = answer["refused"]
-            fits = why.get("fits_ns")
-            fits = None if fits is None else Fraction(fits, 1_000_000_000)
-            raise Refused(why["text"], why["code"], fits)
-        return answer[wanted]
-    # An answer may be nested as deeply as its length allows.
+            ns = why.get("max_runtime_ns")
+            max_runtime = None if ns is None else Fraction(ns, 1_000_000_000)
+            raise Refused(why["text"], why["code"], max_runtime)
+        if version != VERSION:
+            raise Refused(f"the server speaks version {version} of the protocol, this client version "
+                          f"{VERSION}", "version", None)
+        return answer[expected]
+    # A deeply nested answer exceeds the recursion limit.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Error(f"this is no answer: {line[:200]!r}") from error
+        raise Error(f"invalid answer: {line[:200]!r}") from error

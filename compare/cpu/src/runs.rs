@@ -108,8 +108,10 @@ impl Run {
                 return;
             }
             "timing" => {
-                self.late_periods = line.get("late").unwrap_or(0.0) as u64;
-                for (key, name) in ["overrun_ns", "late_release_ns"].into_iter().zip(WORST) {
+                self.late_periods = line.get("deadline_misses").unwrap_or(0.0) as u64;
+                for (key, name) in
+                    ["max_overrun_ns", "max_release_lateness_ns"].into_iter().zip(WORST)
+                {
                     if let Some(ns) = line.get(key) {
                         self.add(name, "us", ns / 1000.0);
                     }
@@ -202,7 +204,8 @@ mod tests {
 
     const TEXT: &str = "== fig9\nsoft jobs 240 missed 12 mean_us 7 p99_us 9 max_us 9\n\
         hard jobs 100 missed 1 mean_us 1 p99_us 1 max_us 1\nhard jobs 300 missed 1 mean_us 1\n\
-        hogs got_ms 100 50\ntiming overrun_ns 5100 late_release_ns 0 late 3 latest_ns 70\nmachine switches 500 ms 2000\n== pass:10\n\
+        hogs got_ms 100 50\ntiming max_overrun_ns 5100 max_release_lateness_ns 0 \
+        deadline_misses 3 max_lateness_ns 70\nmachine switches 500 ms 2000\n== pass:10\n\
         pass rounds 10 round_ns 8000\nmachine switches 20 ms 10\n== cost:10\n\
         pass rounds 10 round_ns 8000 instruction_ns 1\nkernel content\n";
 

@@ -1,4 +1,4 @@
-//! One request of one peer.
+//! Handling of one request of one peer.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -8,25 +8,28 @@ use std::time::Duration;
 
 use laxity_core::Span;
 use laxity_cpu::Reservation;
-use laxity_kernel::cpu::{Attempt, CpuError, Keeper, SETTLING, Wish, settle};
+use laxity_kernel::cpu::{
+    CpuError, MAX_ATTEMPTS, ReservationBackend, ReservationRequest, ReserveOutcome,
+    reserve_with_retry,
+};
 use laxity_reserve::protocol::{
-    About, Answer, Code, Held, Refusal, Released, Request, Reserve, Reserved, State,
+    Answer, Code, Grant, Refusal, Released, Request, ReservationStatus, Reserve, State, Target,
 };
 use nix::sys::socket::{getsockopt, sockopt};
 
-use crate::counts::Counts;
-use crate::share::Rules;
+use crate::request_counters::RequestCounters;
+use crate::share::UserLimits;
 use crate::task::{Task, no_task};
 
-/// How long it is waited for what the scheduler does a little later.
-const STEP: Duration = Duration::from_millis(50);
+/// Interval between attempts to release a reservation that is not in force yet.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Who asks: what the kernel noted when the connection was made.
+/// The client of a connection, by the credentials that the kernel recorded at `connect(2)`.
 #[derive(Debug)]
 pub struct Peer {
     /// The user.
     pub user: u32,
-    /// The process, where it is one that this server sees.
+    /// The process; `None` if the PID namespace of this server does not contain it.
     process: Option<Task>,
 }
 
@@ -34,143 +37,148 @@ impl Peer {
     /// The peer of a connection.
     ///
     /// # Errors
-    /// The kernel does not say.
-    pub fn of(stream: &UnixStream) -> io::Result<Peer> {
+    /// The kernel returns no credentials.
+    pub fn from_stream(stream: &UnixStream) -> io::Result<Peer> {
         let credentials = getsockopt(stream, sockopt::PeerCredentials)?;
         let user = credentials.uid();
-        // Zero for those in namespaces that are not below ours. The process that connected may have ended and
-        // its number have gone to another: one of the same user may as well ask itself.
+        // The PID is zero for peers outside of our namespace. The process may have ended and its PID have
+        // been reused: a process of the same user gains nothing, since it may send requests itself.
         let pid = u32::try_from(credentials.pid()).ok().filter(|pid| *pid > 0);
-        let process = pid.and_then(|pid| Task::open(pid).ok()).filter(|task| task.is_of(user));
-        Ok(Peer { user, process })
+        let process = pid.and_then(|pid| Task::open(pid).ok());
+        Ok(Peer { user, process: process.filter(|task| task.is_owned_by(user)) })
     }
 
-    /// The task that is meant, if the peer may decide about it.
-    fn task(&self, number: Option<u32>) -> Result<Task, Refusal> {
-        let unseen = || Refusal::new(Code::NoTask, "your process is not seen from here");
-        let process = self.process.as_ref().ok_or_else(unseen)?;
-        let number_of_own = process.pid;
-        let task = match number {
-            Some(number) => process.named_by(number),
-            None => Task::open(number_of_own).ok(),
+    /// The task of a request, if the peer has authority over it.
+    fn task(&self, tid: Option<u32>) -> Result<Task, Refusal> {
+        let outside =
+            || Refusal::new(Code::NoTask, "your process is outside of the server's PID namespace");
+        let process = self.process.as_ref().ok_or_else(outside)?;
+        let task = match tid {
+            Some(tid) => process.resolve(tid),
+            None => Task::open(process.pid).ok(),
         };
-        let number = number.unwrap_or(number_of_own);
-        task.filter(|task| task.is_of(self.user)).ok_or_else(|| no_task(number))
+        let tid = tid.unwrap_or(process.pid);
+        task.filter(|task| task.is_owned_by(self.user)).ok_or_else(|| no_task(tid))
     }
 }
 
-/// Decides about requests, one at a time.
+/// Handles requests, one decision at a time.
 pub struct Broker {
-    rules: Rules,
-    keeper: Mutex<Box<dyn Keeper>>,
-    /// What was asked.
-    pub counts: Counts,
+    limits: UserLimits,
+    backend: Mutex<Box<dyn ReservationBackend>>,
+    /// Counters of requests and connections.
+    pub counters: RequestCounters,
 }
 
 impl Broker {
-    /// For a scheduler.
-    pub fn new(rules: Rules, keeper: Box<dyn Keeper>) -> Broker {
-        Broker { rules, keeper: Mutex::new(keeper), counts: Counts::default() }
+    /// A broker for a scheduler.
+    pub fn new(limits: UserLimits, backend: Box<dyn ReservationBackend>) -> Broker {
+        Broker { limits, backend: Mutex::new(backend), counters: RequestCounters::default() }
     }
 
-    /// Performs a request. May take seconds: reservations are answered when they are in force.
-    pub fn perform(&self, peer: &Peer, request: &Request) -> Answer {
+    /// Handles a request. May block for seconds, since a reservation is answered once it is in force.
+    pub fn handle(&self, peer: &Peer, request: &Request) -> Answer {
         let answer = match request {
-            Request::Reserve(asked) => self.reserve(peer, asked),
-            Request::Query(about) => self.query(peer, about),
-            Request::Release(about) => self.release(peer, about),
+            Request::Reserve(reserve) => self.reserve(peer, reserve),
+            Request::Query(target) => self.query(peer, target),
+            Request::Release(target) => self.release(peer, target),
         };
         answer.unwrap_or_else(Answer::Refused)
     }
 
-    fn keeper(&self) -> MutexGuard<'_, Box<dyn Keeper>> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    fn backend(&self) -> MutexGuard<'_, Box<dyn ReservationBackend>> {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reserve(&self, peer: &Peer, asked: &Reserve) -> Result<Answer, Refusal> {
-        let task = peer.task(asked.task)?;
-        let reservation = Reservation::new(Span(asked.runtime_ns), Span(asked.period_ns));
-        let wish = Wish { pid: task.pid, reservation, inherit: asked.inherit, owner: peer.user };
-        // Others are served while this one waits.
-        let cpu = settle(|patient| self.attempt(peer, &task, &wish, patient))?
-            .ok_or_else(|| self.rules.explain(&CpuError::Settling, peer.user))?;
-        Ok(Answer::Reserved(Reserved {
+    fn reserve(&self, peer: &Peer, reserve: &Reserve) -> Result<Answer, Refusal> {
+        let task = peer.task(reserve.task)?;
+        let request = ReservationRequest {
+            pid: task.pid,
+            reservation: Reservation::new(Span(reserve.runtime_ns), Span(reserve.period_ns)),
+            inherit: reserve.inherit,
+            owner: peer.user,
+        };
+        // The lock is not held between attempts, so that other peers are served.
+        let cpu =
+            reserve_with_retry(|deferrable| self.try_reserve(peer, &task, &request, deferrable))?
+                .ok_or_else(|| self.limits.refusal(&CpuError::Draining, peer.user))?;
+        Ok(Answer::Reserved(Grant {
             cpu,
-            runtime_ns: asked.runtime_ns,
-            period_ns: asked.period_ns,
+            runtime_ns: reserve.runtime_ns,
+            period_ns: reserve.period_ns,
         }))
     }
 
-    fn attempt(
+    fn try_reserve(
         &self,
         peer: &Peer,
         task: &Task,
-        wish: &Wish,
-        patient: bool,
-    ) -> Result<Attempt, Refusal> {
-        let explain = |error: CpuError| self.rules.explain(&error, peer.user);
-        let mut keeper = self.keeper();
-        let table = keeper.table().map_err(explain)?;
-        let allowed = keeper.allowed(wish.pid).map_err(|_| no_task(wish.pid))?;
-        // Said first, or a client that asks twice would hear of shares.
-        if keeper.find(wish.pid).map_err(explain)?.is_some() {
-            return Err(explain(CpuError::HasOne));
+        request: &ReservationRequest,
+        deferrable: bool,
+    ) -> Result<ReserveOutcome, Refusal> {
+        let refuse = |error: CpuError| self.limits.refusal(&error, peer.user);
+        let mut backend = self.backend();
+        let table = backend.reservations().map_err(refuse)?;
+        let allowed = backend.allowed_cpus(request.pid).map_err(|_| no_task(request.pid))?;
+        // Checked before the share: a second request for the same task is refused for this reason.
+        if backend.find(request.pid).map_err(refuse)?.is_some() {
+            return Err(refuse(CpuError::AlreadyReserved));
         }
-        self.rules.decide(&table, peer.user, wish.reservation, &allowed)?;
-        // Since it was looked at, much time may have passed.
-        if !task.is_of(peer.user) {
-            return Err(no_task(wish.pid));
+        self.limits.admit(&table, peer.user, request.reservation, &allowed)?;
+        // The owner may have changed since the task was opened.
+        if !task.is_owned_by(peer.user) {
+            return Err(no_task(request.pid));
         }
-        let attempt = keeper.attempt(wish, patient).map_err(explain)?;
-        // Others are served while this one waits.
-        drop(keeper);
-        // Its number may have become another task's meanwhile.
-        if !task.is_of(peer.user) {
-            let _ = patiently(|| self.keeper().release(wish.pid));
-            return Err(no_task(wish.pid));
+        let outcome = backend.try_reserve(request, deferrable).map_err(refuse)?;
+        // Release the lock before the retries of a release below.
+        drop(backend);
+        // The PID may have been reused in the meantime.
+        if !task.is_owned_by(peer.user) {
+            let _ = release_with_retry(|| self.backend().release(request.pid));
+            return Err(no_task(request.pid));
         }
-        Ok(attempt)
+        Ok(outcome)
     }
 
-    fn query(&self, peer: &Peer, about: &About) -> Result<Answer, Refusal> {
-        let explain = |error: CpuError| self.rules.explain(&error, peer.user);
-        let task = peer.task(about.task)?;
-        let mut keeper = self.keeper();
-        let table = keeper.table().map_err(explain)?;
-        let found = keeper.find(task.pid).map_err(explain)?;
-        let reservation = found.map(|found| Held {
-            cpu: found.held.cpu,
-            runtime_ns: found.held.reservation.budget.0,
-            period_ns: found.held.reservation.period.0,
-            inherit: found.inherited,
-            tasks: found.tasks,
-            late: found.deadline_misses,
-            latest_ns: found.max_lateness_ns,
+    fn query(&self, peer: &Peer, target: &Target) -> Result<Answer, Refusal> {
+        let refuse = |error: CpuError| self.limits.refusal(&error, peer.user);
+        let task = peer.task(target.task)?;
+        let mut backend = self.backend();
+        let table = backend.reservations().map_err(refuse)?;
+        let found = backend.find(task.pid).map_err(refuse)?;
+        let reservation = found.map(|status| ReservationStatus {
+            cpu: status.placed.cpu,
+            runtime_ns: status.placed.reservation.budget.0,
+            period_ns: status.placed.reservation.period.0,
+            inherit: status.inherited,
+            tasks: status.tasks,
+            deadline_misses: status.deadline_misses,
+            max_lateness_ns: status.max_lateness_ns,
         });
-        Ok(Answer::State(State { reservation, share: self.rules.of(&table, peer.user) }))
+        Ok(Answer::State(State { reservation, share: self.limits.usage(&table, peer.user) }))
     }
 
-    fn release(&self, peer: &Peer, about: &About) -> Result<Answer, Refusal> {
-        let task = peer.task(about.task)?;
-        // Others are served while this one waits.
-        let ended = patiently(|| {
-            let mut keeper = self.keeper();
-            if !task.is_of(peer.user) {
+    fn release(&self, peer: &Peer, target: &Target) -> Result<Answer, Refusal> {
+        let task = peer.task(target.task)?;
+        // The lock is not held between attempts, so that other peers are served.
+        let released = release_with_retry(|| {
+            let mut backend = self.backend();
+            if !task.is_owned_by(peer.user) {
                 return Err(CpuError::NoTask { pid: task.pid });
             }
-            keeper.release(task.pid)
+            backend.release(task.pid)
         });
-        ended.map_err(|error| self.rules.explain(&error, peer.user))?;
+        released.map_err(|error| self.limits.refusal(&error, peer.user))?;
         Ok(Answer::Released(Released {}))
     }
 }
 
-/// Tries to release again and again what is not in force yet.
-fn patiently(mut release: impl FnMut() -> Result<(), CpuError>) -> Result<(), CpuError> {
-    for _ in 1..SETTLING {
+/// Retries a release while the reservation is not in force yet.
+fn release_with_retry(mut release: impl FnMut() -> Result<(), CpuError>) -> Result<(), CpuError> {
+    for _ in 1..MAX_ATTEMPTS {
         match release() {
-            Err(CpuError::Pending) => sleep(STEP),
-            ended => return ended,
+            Err(CpuError::Pending) => sleep(RETRY_INTERVAL),
+            result => return result,
         }
     }
     release()

@@ -1,7 +1,7 @@
-//! Groups by name.
+//! Lookup of groups.
 
-/// The number of a group, by its name or number.
-pub fn group(name: &str) -> Option<u32> {
-    let known = || nix::unistd::Group::from_name(name).ok().flatten();
-    name.parse().ok().or_else(|| known().map(|group| group.gid.as_raw()))
+/// The id of a group, given by name or number.
+pub fn group_id(name: &str) -> Option<u32> {
+    let lookup = || nix::unistd::Group::from_name(name).ok().flatten();
+    name.parse().ok().or_else(|| lookup().map(|group| group.gid.as_raw()))
 }

@@ -1,23 +1,23 @@
-//! Who may reserve how much CPU time: the server behind `laxity cpu serve`.
+//! Admission of CPU reservations by user: the server behind `laxity cpu serve`.
 //!
-//! Programs ask over a Unix socket ([`laxity_reserve::protocol`]). Who they are the kernel says: a
-//! [`Peer`] by the credentials of its connection, a [`Task`] by its place in `/proc`, held open so
-//! that it cannot become another one. [`share`] decides whether a user may have more; the scheduler
-//! then admits or refuses, and it is the scheduler that remembers who holds what, so a server that
-//! ends takes nothing with it. A [`Broker`] does this for one request, a [`Server`] for all.
+//! Programs send requests over a Unix socket ([`laxity_reserve::protocol`]). The kernel identifies them:
+//! a [`Peer`] by the credentials of its connection, a [`Task`] by its directory in `/proc`, which is held
+//! open so that a reused PID is noticed. [`share`] limits the bandwidth of each user; the scheduler then
+//! admits or refuses. The scheduler also stores who owns which reservation, so reservations outlive the
+//! server. A [`Broker`] handles one request, a [`Server`] all connections.
 #![forbid(unsafe_code)]
 
 mod activation;
 mod broker;
-mod counts;
 mod group;
+mod request_counters;
 mod server;
 pub mod share;
 mod task;
 
-pub use activation::activated;
+pub use activation::activation_socket;
 pub use broker::{Broker, Peer};
-pub use counts::{Count, Counts};
-pub use group::group;
-pub use server::{Limits, Server};
+pub use group::group_id;
+pub use request_counters::{RequestCount, RequestCounters};
+pub use server::{ConnectionLimits, Server};
 pub use task::Task;

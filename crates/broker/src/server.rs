@@ -1,4 +1,4 @@
-//! All connections: how many there may be, how long they may take.
+//! The server: accepts connections and limits their number and duration.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -8,32 +8,34 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use laxity_reserve::protocol::{Answer, Code, LONGEST, Refusal, Reply, line, read};
+use laxity_reserve::protocol::{
+    Answer, Code, MAX_LINE_BYTES, Refusal, Reply, encode_line, parse_request,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::broker::{Broker, Peer};
 
-/// How often a thread that waits looks whether it shall stop.
-const LOOK: Duration = Duration::from_millis(200);
+/// Interval at which a blocked thread checks whether the server stops.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What connections may take.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Connections at a time, of all users but root; root has as many again.
-    pub connections: usize,
-    /// Of these, of one user.
-    pub of_user: usize,
-    /// How long a request may take to arrive, and an answer to be taken.
-    pub patience: Duration,
+pub struct ConnectionLimits {
+    /// Concurrent connections of all users except root; root has as many again.
+    pub total: usize,
+    /// Concurrent connections of one user.
+    pub per_user: usize,
+    /// Time for a request to arrive, and for the peer to read an answer.
+    pub timeout: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { connections: 64, of_user: 8, patience: Duration::from_secs(10) }
+impl Default for ConnectionLimits {
+    fn default() -> ConnectionLimits {
+        ConnectionLimits { total: 64, per_user: 8, timeout: Duration::from_secs(10) }
     }
 }
 
-/// Serves a socket. Dropping it ends that; reservations stay.
+/// A running server. Dropping it stops the server; reservations remain.
 #[derive(Debug)]
 pub struct Server {
     stop: Arc<AtomicBool>,
@@ -44,17 +46,18 @@ impl Server {
     /// Serves a socket.
     ///
     /// # Errors
-    /// The socket cannot be used, or no thread be had.
+    /// The socket cannot be configured, or no thread can be created.
     pub fn start(
         listener: UnixListener,
         broker: Arc<Broker>,
-        limits: Limits,
+        limits: ConnectionLimits,
     ) -> io::Result<Server> {
         listener.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("broker".to_owned()).spawn(move || {
-            accept(&listener, &Shared { broker, limits, stop: stopped, open: Open::default() });
+            let connections = OpenConnections::default();
+            accept_loop(&listener, &Shared { broker, limits, stop: stopped, connections });
         })?;
         Ok(Server { stop, thread: Some(thread) })
     }
@@ -72,94 +75,94 @@ impl Drop for Server {
 #[derive(Clone)]
 struct Shared {
     broker: Arc<Broker>,
-    limits: Limits,
+    limits: ConnectionLimits,
     stop: Arc<AtomicBool>,
-    open: Open,
+    connections: OpenConnections,
 }
 
-/// Connections by user.
+/// The number of open connections by user.
 #[derive(Clone, Default)]
-struct Open(Arc<(Mutex<BTreeMap<u32, usize>>, Condvar)>);
+struct OpenConnections(Arc<(Mutex<BTreeMap<u32, usize>>, Condvar)>);
 
-/// A connection while it lasts.
-struct Connection {
-    open: Open,
+/// A counted connection, until it is dropped.
+struct ConnectionGuard {
+    connections: OpenConnections,
     user: u32,
 }
 
-impl Open {
-    fn enter(&self, user: u32, limits: &Limits) -> Result<Connection, &'static str> {
+impl OpenConnections {
+    fn open(&self, user: u32, limits: &ConnectionLimits) -> Result<ConnectionGuard, &'static str> {
         let mut users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_user = users.get(&user).copied().unwrap_or_default();
+        let own = users.get(&user).copied().unwrap_or_default();
         if user == 0 {
-            if of_user >= limits.connections {
+            if own >= limits.total {
                 return Err("root has too many connections; close one");
             }
-        } else if of_user >= limits.of_user {
+        } else if own >= limits.per_user {
             return Err("your user has too many connections; close one");
         } else if users.iter().filter(|(u, _)| **u != 0).map(|(_, n)| n).sum::<usize>()
-            >= limits.connections
+            >= limits.total
         {
             return Err("there are too many connections; try again");
         }
         *users.entry(user).or_default() += 1;
-        Ok(Connection { open: self.clone(), user })
+        Ok(ConnectionGuard { connections: self.clone(), user })
     }
 
-    /// Waits until all are closed, but not for long.
+    /// Waits until all are closed, for a limited time.
     fn drain(&self) {
         let users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.0.1.wait_timeout_while(users, 5 * LOOK, |users| !users.is_empty());
+        let _ = self.0.1.wait_timeout_while(users, 5 * POLL_INTERVAL, |users| !users.is_empty());
     }
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut users = self.open.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.connections.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = users.get_mut(&self.user) {
             *count -= 1;
             if *count == 0 {
                 users.remove(&self.user);
             }
         }
-        self.open.0.1.notify_all();
+        self.connections.0.1.notify_all();
     }
 }
 
-fn accept(listener: &UnixListener, shared: &Shared) {
-    let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+fn accept_loop(listener: &UnixListener, shared: &Shared) {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: POLL_INTERVAL.subsec_nanos().into() };
     while !shared.stop.load(Ordering::Relaxed) {
-        let mut waiting = [PollFd::new(listener, PollFlags::IN)];
-        if !poll(&mut waiting, Some(&look)).is_ok_and(|ready| ready > 0) {
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        if !poll(&mut fds, Some(&timeout)).is_ok_and(|ready| ready > 0) {
             continue;
         }
         match listener.accept() {
-            Ok((stream, _)) => begin(stream, shared),
+            Ok((stream, _)) => start_connection(stream, shared),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // Descriptors may have run out; they come back when connections end.
-            Err(_) => std::thread::sleep(LOOK),
+            // Out of descriptors: some become free when connections end.
+            Err(_) => std::thread::sleep(POLL_INTERVAL),
         }
     }
-    shared.open.drain();
+    shared.connections.drain();
 }
 
-fn begin(mut stream: UnixStream, shared: &Shared) {
-    let Ok(peer) = Peer::of(&stream) else { return };
-    let entered = match shared.open.enter(peer.user, &shared.limits) {
-        Ok(connection) => connection,
+fn start_connection(mut stream: UnixStream, shared: &Shared) {
+    let Ok(peer) = Peer::from_stream(&stream) else { return };
+    let guard = match shared.connections.open(peer.user, &shared.limits) {
+        Ok(guard) => guard,
         Err(why) => {
-            shared.broker.counts.turn_away();
-            // It fits into an empty buffer, or nobody waits for it.
+            shared.broker.counters.record_rejected_connection();
+            // The answer fits into the empty socket buffer.
             let _ = stream.set_nonblocking(true);
-            let _ = stream.write_all(&line(&refused(Code::Busy, why)));
+            let _ = stream.write_all(&encode_line(&refused(Code::Busy, why)));
             return;
         }
     };
     let shared = shared.clone();
-    // Without a thread it is closed.
+    // If no thread can be created, the connection is closed.
     let _ = std::thread::Builder::new().name("broker-peer".to_owned()).spawn(move || {
-        let _entered = entered;
-        // A client that hangs up has what it wanted.
+        let _guard = guard;
+        // A client that disconnects is no error.
         let _ = serve(stream, &peer, &shared);
     });
 }
@@ -170,52 +173,51 @@ fn refused(code: Code, text: impl Into<String>) -> Reply {
 
 fn serve(mut stream: UnixStream, peer: &Peer, shared: &Shared) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(shared.limits.patience))?;
-    let counts = &shared.broker.counts;
+    stream.set_write_timeout(Some(shared.limits.timeout))?;
     let mut received = Vec::new();
-    while let Some(text) = next_line(&mut stream, &mut received, shared)? {
+    while let Some(text) = read_line(&mut stream, &mut received, shared)? {
         let (request, answer) = match text {
-            Ok(text) => match read(&text) {
-                Ok(request) => (Some(request), shared.broker.perform(peer, &request)),
+            Ok(text) => match parse_request(&text) {
+                Ok(request) => (Some(request), shared.broker.handle(peer, &request)),
                 Err(refusal) => (None, Answer::Refused(refusal)),
             },
             Err(why) => (None, Answer::Refused(Refusal::new(Code::Malformed, why))),
         };
-        counts.answered(request.as_ref(), &answer);
-        let understood = request.is_some();
-        stream.write_all(&line(&Reply::new(answer)))?;
-        // What comes after something strange may be anything.
-        if !understood {
+        shared.broker.counters.record(request.as_ref(), &answer);
+        let is_valid = request.is_some();
+        stream.write_all(&encode_line(&Reply::new(answer)))?;
+        // After an invalid line the start of the next one is unknown.
+        if !is_valid {
             break;
         }
     }
     Ok(())
 }
 
-/// The next line; `None` at the end, when it takes too long, and when the server stops. `received`
-/// keeps what came with it.
-fn next_line(
+/// Reads the next line; `None` at the end of the stream, on a timeout, and when the server stops.
+/// `received` keeps the bytes after the line.
+fn read_line(
     stream: &mut UnixStream,
     received: &mut Vec<u8>,
     shared: &Shared,
 ) -> io::Result<Option<Result<Vec<u8>, String>>> {
-    let until = Instant::now() + shared.limits.patience;
-    let mut buffer = [0; LONGEST];
+    let deadline = Instant::now() + shared.limits.timeout;
+    let mut buffer = [0; MAX_LINE_BYTES];
     loop {
         if let Some(end) = received.iter().position(|byte| *byte == b'\n') {
             let rest = received.split_off(end + 1);
             return Ok(Some(Ok(std::mem::replace(received, rest))));
         }
-        if received.len() >= LONGEST {
-            return Ok(Some(Err(format!("a line of more than {LONGEST} bytes"))));
+        if received.len() >= MAX_LINE_BYTES {
+            return Ok(Some(Err(format!("a line of more than {MAX_LINE_BYTES} bytes"))));
         }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || shared.stop.load(Ordering::Relaxed) {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() || shared.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        stream.set_read_timeout(Some(left.min(LOOK)))?;
-        let room = LONGEST - received.len();
-        match stream.read(&mut buffer[..room]) {
+        stream.set_read_timeout(Some(remaining.min(POLL_INTERVAL)))?;
+        let free = MAX_LINE_BYTES - received.len();
+        match stream.read(&mut buffer[..free]) {
             Ok(0) => return Ok(None),
             Ok(bytes) => received.extend_from_slice(&buffer[..bytes]),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}

@@ -1,7 +1,7 @@
 //! A program that runs for long gives back the privileges that it was set up with.
 
 pub use laxity_daemon::privileges::{Bpf, Capabilities};
-use laxity_daemon::privileges::{keep, refuse_system_calls};
+use laxity_daemon::privileges::{deny_system_calls, retain};
 
 use crate::warning;
 
@@ -13,10 +13,10 @@ pub const OF_KERNEL: Capabilities =
 /// kernel refuse to all threads what no such program does. Where the kernel has no such filters it
 /// runs without and says so.
 pub fn confine(kept: Capabilities, bpf: Bpf) {
-    if let Err(error) = keep(kept) {
-        warning::say(format!("note: privileges cannot be dropped: {error}"));
+    if let Err(error) = retain(kept) {
+        warning::say(format!("note: privileges cannot be given back here: {error}"));
     }
-    if let Err(error) = refuse_system_calls(bpf) {
-        warning::say(format!("note: system calls cannot be filtered: {error}"));
+    if let Err(error) = deny_system_calls(bpf) {
+        warning::say(format!("note: system calls cannot be filtered here: {error}"));
     }
 }

@@ -1,7 +1,7 @@
 //! Links and media servers that run in processes of their own: how they say what they do, and who of
 //! them there is.
 
-use laxity_daemon::announce::{self, Announcement, Running, announce};
+use laxity_daemon::announce::{Announcement, RunningProgram, announce, running_programs};
 
 use crate::link::record::{Link, Links, MediaServer, Process};
 use crate::warning;
@@ -25,13 +25,13 @@ pub fn myself(program: &str) -> Process {
 pub fn look(device: Option<&str>) -> Links {
     let mut found = Links::default();
     // Where the kernel does not list sockets there is nothing to be found.
-    for running in announce::running().unwrap_or_default() {
-        match read(&running) {
+    for program in running_programs().unwrap_or_default() {
+        match read(&program) {
             Some(links) => {
                 found.links.extend(links.links);
                 found.servers.extend(links.servers);
             }
-            None => found.silent.push(running.process),
+            None => found.silent.push(program.pid),
         }
     }
     if let Some(device) = device {
@@ -41,10 +41,10 @@ pub fn look(device: Option<&str>) -> Links {
     found
 }
 
-fn read(running: &Running) -> Option<Links> {
-    let mut links: Links = serde_json::from_str(running.said.as_deref()?).ok()?;
+fn read(program: &RunningProgram) -> Option<Links> {
+    let mut links: Links = serde_json::from_str(program.status.as_deref()?).ok()?;
     let is = |process: &mut Process| {
-        (process.id, process.user) = (running.process, running.user);
+        (process.id, process.user) = (program.pid, program.user);
     };
     links.links.iter_mut().filter_map(|link| link.process.as_mut()).for_each(is);
     links.servers.iter_mut().map(|server| &mut server.process).for_each(is);

@@ -42,7 +42,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let interval = link::duration("--interval", &args.interval)?;
     let terminal = std::io::stdout().is_terminal();
     let mut before: Option<Look> = None;
-    let mut cpus = cpu::Watch::default();
+    let mut cpus = cpu::StatusMonitor::default();
     link::watch::repeat(interval, args.count, || {
         let now = look(args.dev.as_deref(), &mut cpus)?;
         let text = screen(&now, before.as_ref());
@@ -57,7 +57,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-fn look(device: Option<&str>, cpus: &mut cpu::Watch) -> Result<Look, Failure> {
+fn look(device: Option<&str>, cpus: &mut cpu::StatusMonitor) -> Result<Look, Failure> {
     let links = link::now(device);
     let at = Instant::now();
     if device.is_some() {

@@ -300,11 +300,11 @@ mod live {
         for language in ["c", "rust"] {
             let kept = part(&text, language);
             says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
-            assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
+            assert_eq!(number(kept, "jobs 50", "deadline_misses"), 0, "{kept}");
         }
         let kept = part(&text, "python");
         says(kept, &["reserved 6.5 ms every 20 ms\n", "ended with 0"]);
-        assert_eq!(number(kept, "jobs 50", "late"), 0, "{kept}");
+        assert_eq!(number(kept, "jobs 50", "deadline_misses"), 0, "{kept}");
         let reserve = part(&text, "reserve");
         let [own, inherited] = [
             "runtime 2000000 tasks 1 inherit 0\nended with 0\nruntime 0 tasks 0 inherit 0\n",
@@ -313,7 +313,13 @@ mod live {
         says(reserve, &["has 2 ms in every 20 ms on CPU 0\n", own, inherited]);
         assert_eq!(reserve.matches("is best effort\nended with 0\n").count(), 2, "{reserve}");
         let top = part(&text, "top");
-        says(top, &["\nCPUs: bebs-credit\n", "3 ms       10 ms    0      1     0     0 us\n"]);
+        says(
+            top,
+            &[
+                "\nCPUs: bebs-credit\n",
+                "3 ms       10 ms    0      1                0          0 us\n",
+            ],
+        );
         // Those who compute are among what is inferred.
         let inferred = top.rsplit("inferred of").next().unwrap_or_default();
         assert!(inferred.lines().filter(|l| l.ends_with(" tasks")).count() >= 3, "{top}");

@@ -241,7 +241,7 @@ fn trace_events_are_what_viewers_read() {
                 assert_eq!(event["s"], "t");
                 releases += u64::from(name == "release");
                 missed += u64::from(name == "deadline missed");
-                assert_eq!(name == "deadline missed", event["args"]["late_us"].is_number());
+                assert_eq!(name == "deadline missed", event["args"]["lateness_us"].is_number());
             }
             "M" => {
                 if name == "thread_name" {

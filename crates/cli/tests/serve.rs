@@ -307,7 +307,7 @@ fn what_cannot_be_served_is_refused() {
     laxity(&["stream", "control", &none, r#"{"nope": {}}"#]).fails(2, &["nope", "--help"]);
     let plain = folder.write("plain", String::new());
     laxity(&["stream", "serve", &fine, "--control", &plain])
-        .fails(2, &[&plain, "no socket", "choose another"]);
+        .fails(2, &[&plain, "not a socket", "choose another"]);
     laxity(&["stream", "receive", &taken, "--clock", "0"]).fails(2, &["--clock", "0"]);
     let last = laxity(&["stream", "receive", "127.0.0.1:65535", "--duration", "1ms"]);
     assert!(last.code == Some(2) || last.err.contains("a port below 65535"), "{last:?}");

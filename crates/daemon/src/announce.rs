@@ -1,9 +1,9 @@
-//! Programs that run, found by others on this machine.
+//! Discovery of running programs on this machine.
 //!
-//! Each listens at an abstract socket, `laxity/PROCESS`, and answers those who may ask with what it says
-//! of itself. The kernel removes such a socket with its process, however that ends, so nothing is left
-//! of one that was killed. `/proc/net/unix` lists those of the same network namespace, in which names
-//! of interfaces and addresses mean the same.
+//! Each program listens on an abstract socket, `laxity/PID`, and sends its status to authorized peers. The
+//! kernel removes an abstract socket with its process, so a killed program leaves none behind.
+//! `/proc/net/unix` lists the sockets of the same network namespace, in which interface names and addresses
+//! have the same meaning.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -22,14 +22,14 @@ use crate::privileges;
 
 const PREFIX: &str = "laxity/";
 
-/// How long is waited for one that does not answer, and for all of them.
-const PATIENCE: Duration = Duration::from_millis(500);
-const PATIENCE_IN_ALL: Duration = Duration::from_secs(2);
+/// Timeouts of one program, and of all together.
+const TIMEOUT: Duration = Duration::from_millis(500);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Bytes of the longest answer.
-const LONGEST: usize = 16 << 20;
+/// The longest status, in bytes.
+const MAX_STATUS_BYTES: usize = 16 << 20;
 
-/// What a running program says of itself to those who ask, until this is dropped.
+/// The announcement of this program, until it is dropped.
 #[derive(Debug)]
 pub struct Announcement {
     address: SocketAddr,
@@ -37,11 +37,12 @@ pub struct Announcement {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Has `say` answer root and this user, from a thread of its own; `None` while there is nothing to say.
+/// Announces this program. A thread sends the result of `status` to root and to the same user; `None` while
+/// there is no status.
 ///
 /// # Errors
-/// The system has no sockets or threads left.
-pub fn announce(say: impl Fn() -> Option<String> + Send + 'static) -> io::Result<Announcement> {
+/// No socket or thread can be created.
+pub fn announce(status: impl Fn() -> Option<String> + Send + 'static) -> io::Result<Announcement> {
     let (listener, address) = listen(std::process::id())?;
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
@@ -51,8 +52,8 @@ pub fn announce(say: impl Fn() -> Option<String> + Send + 'static) -> io::Result
             if stopped.load(Ordering::Relaxed) {
                 break;
             }
-            // A client that goes away is no matter of ours.
-            let _ = stream.and_then(|stream| answer(&stream, &say));
+            // A peer that disconnects is no error.
+            let _ = stream.and_then(|stream| send_status(&stream, &status));
         }
     })?;
     Ok(Announcement { address, stop, thread: Some(thread) })
@@ -61,7 +62,7 @@ pub fn announce(say: impl Fn() -> Option<String> + Send + 'static) -> io::Result
 impl Drop for Announcement {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The thread waits for somebody to connect.
+        // A connection wakes the thread from accept(2).
         let woken = UnixStream::connect_addr(&self.address).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
@@ -69,11 +70,11 @@ impl Drop for Announcement {
     }
 }
 
-/// Processes of another name space may have the same number.
-fn listen(process: u32) -> io::Result<(UnixListener, SocketAddr)> {
+/// Listens on the first free name: processes of other PID namespaces may have the same PID.
+fn listen(pid: u32) -> io::Result<(UnixListener, SocketAddr)> {
     let mut number = 0;
     loop {
-        let address = SocketAddr::from_abstract_name(format!("{PREFIX}{process}/{number}"))?;
+        let address = SocketAddr::from_abstract_name(format!("{PREFIX}{pid}/{number}"))?;
         match UnixListener::bind_addr(&address) {
             Err(e) if e.kind() == io::ErrorKind::AddrInUse && number < 64 => number += 1,
             listener => return Ok((listener?, address)),
@@ -81,53 +82,52 @@ fn listen(process: u32) -> io::Result<(UnixListener, SocketAddr)> {
     }
 }
 
-fn answer(mut stream: &UnixStream, say: impl Fn() -> Option<String>) -> io::Result<()> {
+fn send_status(mut stream: &UnixStream, status: impl Fn() -> Option<String>) -> io::Result<()> {
     let peer = Uid::from_raw(getsockopt(stream, PeerCredentials)?.uid());
     if !peer.is_root() && peer != geteuid() {
         return Ok(());
     }
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(say().unwrap_or_default().as_bytes())
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    stream.write_all(status().unwrap_or_default().as_bytes())
 }
 
-/// A program that has announced itself.
+/// A program that announces itself.
 #[derive(Clone, Debug)]
-pub struct Running {
-    /// Its process and user, as the kernel says; 0 for a process of a name space that is not seen
-    /// from here.
-    pub process: u32,
-    /// See [`process`](Self::process).
+pub struct RunningProgram {
+    /// Its PID according to the kernel; 0 for a process outside of the PID namespace of the caller.
+    pub pid: u32,
+    /// Its user according to the kernel.
     pub user: u32,
-    /// What it says; `None` where it does not answer.
-    pub said: Option<String>,
+    /// Its status; `None` if it does not answer.
+    pub status: Option<String>,
 }
 
-/// The programs of this network namespace that root or this user runs, by process; for root those of
-/// all users.
+/// The programs of root and of this user in this network namespace, sorted by PID; for root those of all
+/// users.
 ///
 /// # Errors
-/// The kernel does not list sockets.
-pub fn running() -> io::Result<Vec<Running>> {
+/// `/proc/net/unix` cannot be read.
+pub fn running_programs() -> io::Result<Vec<RunningProgram>> {
     let table = fs::read("/proc/thread-self/net/unix")?;
-    let end = Instant::now() + PATIENCE_IN_ALL;
+    let end = Instant::now() + TOTAL_TIMEOUT;
     let listeners = table.split(|byte| *byte == b'\n').filter_map(listener);
-    let mut running: Vec<_> = listeners.filter_map(|name| ask(name, end)).collect();
-    running.sort_by_key(|program| program.process);
-    Ok(running)
+    let mut programs: Vec<_> = listeners.filter_map(|name| read_program(name, end)).collect();
+    programs.sort_by_key(|program| program.pid);
+    Ok(programs)
 }
 
-/// The abstract name of a socket of ours that listens. Columns are number, references, protocol,
-/// flags, type, state, inode and name; connections that were accepted have the name, too.
+/// The name of a listening socket of this project, from a line of `/proc/net/unix`. The columns are number,
+/// references, protocol, flags, type, state, inode and name. Accepted connections have the same name.
 fn listener(line: &[u8]) -> Option<&[u8]> {
-    const LISTENS: &[u8] = b"00010000";
+    const LISTENING: &[u8] = b"00010000";
     let mut columns = line.split(|byte| *byte == b' ').filter(|column| !column.is_empty());
-    columns.nth(3).filter(|flags| *flags == LISTENS)?;
+    columns.nth(3).filter(|flags| *flags == LISTENING)?;
     columns.nth(3)?.strip_prefix(b"@").filter(|name| name.starts_with(PREFIX.as_bytes()))
 }
 
-/// `None` for one that has ended meanwhile, or whose user is not to be believed.
-fn ask(name: &[u8], end: Instant) -> Option<Running> {
-    // Where too many wait to be accepted a blocking socket would wait, too.
+/// Reads the status of a program; `None` if it has ended, or if its user is not trusted.
+fn read_program(name: &[u8], end: Instant) -> Option<RunningProgram> {
+    // A blocking connect(2) would block while the backlog is full.
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
     connect(&socket, &SocketAddrUnix::new_abstract_name(name).ok()?).ok()?;
@@ -137,22 +137,22 @@ fn ask(name: &[u8], end: Instant) -> Option<Running> {
         return None;
     }
     let stream = UnixStream::from(socket);
-    let end = end.min(Instant::now() + PATIENCE);
-    let said = stream.set_nonblocking(false).and_then(|()| read(&stream, end));
-    let said = said.ok().filter(|said| !said.is_empty());
-    let process = u32::try_from(peer.pid()).unwrap_or_default();
-    Some(Running { process, user: user.as_raw(), said })
+    let end = end.min(Instant::now() + TIMEOUT);
+    let status = stream.set_nonblocking(false).and_then(|()| read_status(&stream, end));
+    let status = status.ok().filter(|status| !status.is_empty());
+    let pid = u32::try_from(peer.pid()).unwrap_or_default();
+    Some(RunningProgram { pid, user: user.as_raw(), status })
 }
 
-fn read(mut stream: &UnixStream, end: Instant) -> io::Result<String> {
-    let (mut said, mut bytes) = (Vec::new(), [0; 1 << 14]);
-    while said.len() < LONGEST {
-        let left = end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(left))?;
+fn read_status(mut stream: &UnixStream, end: Instant) -> io::Result<String> {
+    let (mut status, mut bytes) = (Vec::new(), [0; 1 << 14]);
+    while status.len() < MAX_STATUS_BYTES {
+        let remaining = end.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(remaining.max(Duration::from_millis(1))))?;
         match stream.read(&mut bytes)? {
-            0 => return String::from_utf8(said).map_err(io::Error::other),
-            read => said.extend_from_slice(&bytes[..read]),
+            0 => return String::from_utf8(status).map_err(io::Error::other),
+            read => status.extend_from_slice(&bytes[..read]),
         }
     }
-    Err(io::Error::other("an answer without end"))
+    Err(io::Error::other("the status is too long"))
 }

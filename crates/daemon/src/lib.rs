@@ -1,10 +1,10 @@
-//! What programs that run for long share: their sockets in the file system, how others find them, the
-//! privileges that they keep, and the priority of the thread that must be on time.
+//! Shared code of long-running programs: sockets in the file system, discovery of running programs,
+//! privileges, and the priority of time-critical threads.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
 pub mod announce;
-pub mod folder;
+pub mod directory;
 pub mod priority;
 pub mod privileges;
 pub mod socket;

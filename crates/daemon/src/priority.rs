@@ -1,10 +1,10 @@
-//! The priority of a thread that must be on time.
+//! The priority of a time-critical thread.
 
-/// The nice value of a thread that goes before the others.
-const FIRST: i32 = -20;
+/// The nice value of the highest priority.
+const HIGHEST: i32 = -20;
 
-/// Lets this thread go before others that are ready. Without the privilege it stays as it was, and
-/// is later beside a busy CPU.
+/// Raises the priority of this thread. Without the privilege the priority stays, and the thread is delayed
+/// on a busy CPU.
 pub fn raise() {
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), FIRST);
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), HIGHEST);
 }

@@ -1,4 +1,4 @@
-//! Privileges that are given back once a program is set up.
+//! Privileges that a program drops once it is set up.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,64 +11,64 @@ use seccompiler::{SeccompAction, SeccompFilter};
 
 pub use rustix::thread::CapabilitySet as Capabilities;
 
-/// Gives back all capabilities of this thread but some, for itself and for threads that it starts
-/// from now on, and the way to new ones. Threads that run already keep theirs.
+/// Drops all capabilities of this thread but some, for itself and for threads that it starts later, and sets
+/// `no_new_privs`. Other existing threads keep theirs.
 ///
 /// # Errors
-/// The system refuses, which it has no reason to.
-pub fn keep(kept: Capabilities) -> io::Result<()> {
+/// A system call fails, for which there is no known reason.
+pub fn retain(retained: Capabilities) -> io::Result<()> {
     set_no_new_privs(true)?;
     let now = capabilities(None)?;
     if now.effective.contains(Capabilities::SETPCAP) {
-        for capability in Capabilities::all().difference(kept).iter() {
-            // One that this kernel does not know, nobody has.
+        for capability in Capabilities::all().difference(retained).iter() {
+            // Capabilities that this kernel does not know cannot be held.
             let _ = remove_capability_from_bounding_set(capability);
         }
     }
     let _ = clear_ambient_capability_set();
     let sets = CapabilitySets {
-        effective: now.effective & kept,
-        permitted: now.permitted & kept,
+        effective: now.effective & retained,
+        permitted: now.permitted & retained,
         inheritable: Capabilities::empty(),
     };
     Ok(set_capabilities(None, sets)?)
 }
 
-/// Gives back all capabilities of this thread.
+/// Drops all capabilities of this thread.
 ///
 /// # Errors
-/// As [`keep`].
+/// As [`retain`].
 pub fn drop_all() -> io::Result<()> {
-    keep(Capabilities::empty())
+    retain(Capabilities::empty())
 }
 
-/// Whether a program uses BPF while it runs.
+/// Whether bpf(2) is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bpf {
-    /// It does.
-    Used,
-    /// It does not.
-    Refused,
+    /// The program uses BPF while it runs.
+    Allowed,
+    /// The program does not use BPF.
+    Denied,
 }
 
-/// Refuses, for all threads of this process, system calls that no program of Laxity makes once it
-/// runs: starting other programs, looking into other processes, mounting, loading modules,
-/// changing users, clocks and name spaces. They fail with `EPERM`.
+/// Denies system calls that no program of Laxity makes once it runs, for all threads of this process, by a
+/// seccomp filter: executing programs, inspecting other processes, mounting, loading modules, changing users,
+/// clocks and namespaces. They fail with `EPERM`.
 ///
 /// # Errors
-/// The kernel has no such filters, or the machine is of a kind for which none can be written.
-pub fn refuse_system_calls(bpf: Bpf) -> io::Result<()> {
+/// The kernel does not support seccomp filters, or the architecture is not supported.
+pub fn deny_system_calls(bpf: Bpf) -> io::Result<()> {
     let architecture = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
-    let calls = CALLS.iter().chain(ON_X86).copied();
-    let calls = calls.chain((bpf == Bpf::Refused).then_some(libc::SYS_bpf));
+    let calls = DENIED_CALLS.iter().chain(DENIED_CALLS_OF_X86).copied();
+    let calls = calls.chain((bpf == Bpf::Denied).then_some(libc::SYS_bpf));
     let rules: BTreeMap<i64, Vec<_>> = calls.map(|call| (call, Vec::new())).collect();
-    let refused = SeccompAction::Errno(libc::EPERM as u32);
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture);
+    let denied = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, architecture);
     let program = filter.and_then(seccompiler::BpfProgram::try_from).map_err(io::Error::other)?;
     seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
 }
 
-const CALLS: &[i64] = &[
+const DENIED_CALLS: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_adjtimex,
@@ -128,9 +128,9 @@ const CALLS: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Where there are such.
+/// System calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
-const ON_X86: &[i64] = &[
+const DENIED_CALLS_OF_X86: &[i64] = &[
     libc::SYS_ioperm,
     libc::SYS_iopl,
     libc::SYS_kexec_file_load,
@@ -138,4 +138,4 @@ const ON_X86: &[i64] = &[
     libc::SYS_modify_ldt,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const ON_X86: &[i64] = &[];
+const DENIED_CALLS_OF_X86: &[i64] = &[];

@@ -1,4 +1,4 @@
-//! The socket in the file system: who may connect.
+//! Listening sockets in the file system, with their permissions.
 
 use std::fs;
 use std::io;
@@ -9,18 +9,19 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::folder;
+use crate::directory;
 
-/// The file of a socket. Dropping it removes the file, unless somebody has put another in its place.
+/// The file of a socket. Dropping it removes the file, unless another file has replaced it.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketFile {
     path: PathBuf,
-    file: (u64, u64),
+    /// Device and inode.
+    identity: (u64, u64),
 }
 
-impl Drop for Place {
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
+        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -31,52 +32,56 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((data.dev(), data.ino()))
 }
 
-/// Listens at a path, which must be free or a socket at which nobody listens any more. Makes its
-/// folder where there is none.
+/// Listens at a path. Replaces a stale socket, and creates the directory if it does not exist.
 ///
 /// # Errors
-/// The path is taken or cannot be made, or the group cannot be given to it.
-pub fn listen(path: &Path, mode: u32, group: Option<u32>) -> io::Result<(UnixListener, Place)> {
-    // Where it is made its path may be shorter than where clients look for it.
+/// The path is in use or cannot be created, or its group cannot be changed.
+pub fn listen(
+    path: &Path,
+    mode: u32,
+    group: Option<u32>,
+) -> io::Result<(UnixListener, SocketFile)> {
+    // Checks the length of the path: the temporary path below may be shorter.
     SocketAddr::from_pathname(path)?;
-    let parent = folder_of(path);
-    if parent == Path::new(folder::RUN) {
-        folder::open_to_all(parent)?;
+    let parent = directory_of(path);
+    if parent == Path::new(directory::RUN_DIRECTORY) {
+        directory::create_accessible(parent)?;
     } else {
-        folder::make(parent)?;
+        directory::create(parent)?;
     }
-    is_free(path)?;
-    // Nobody reaches it before it has its group and mode.
-    let hidden = hidden(parent)?;
-    let made = make(&hidden.join("s"), mode, group).and_then(|listener| {
-        fs::rename(hidden.join("s"), path)?;
-        let place = Place { path: path.to_owned(), file: identity(path)? };
-        Ok((listener, place))
+    check_unused(path)?;
+    // The socket is not reachable before it has its group and mode.
+    let private = create_private(parent)?;
+    let result = bind(&private.join("s"), mode, group).and_then(|listener| {
+        fs::rename(private.join("s"), path)?;
+        let file = SocketFile { path: path.to_owned(), identity: identity(path)? };
+        Ok((listener, file))
     });
-    let _ = fs::remove_dir_all(&hidden);
-    made
+    let _ = fs::remove_dir_all(&private);
+    result
 }
 
-/// The folder that a socket is in.
-pub fn folder_of(path: &Path) -> &Path {
+/// The directory of a socket.
+pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A new folder that nobody else may enter. Its name is short: paths of sockets are.
-fn hidden(parent: &Path) -> io::Result<PathBuf> {
-    static MADE: AtomicU32 = AtomicU32::new(0);
+/// Creates a directory that only this user may enter. Its name is short, since the length of a socket's
+/// path is limited.
+fn create_private(parent: &Path) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     loop {
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let hidden = parent.join(format!(".lx{}-{number}", std::process::id()));
-        match fs::DirBuilder::new().mode(0o700).create(&hidden) {
-            // Left by another process of this number, which was killed.
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!(".lx{}-{number}", std::process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            // Left by a killed process with the same PID.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| hidden),
+            created => return created.map(|()| path),
         }
     }
 }
 
-fn make(path: &Path, mode: u32, group: Option<u32>) -> io::Result<UnixListener> {
+fn bind(path: &Path, mode: u32, group: Option<u32>) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(path)?;
     if group.is_some() {
         chown(path, None, group)?;
@@ -85,10 +90,10 @@ fn make(path: &Path, mode: u32, group: Option<u32>) -> io::Result<UnixListener> 
     Ok(listener)
 }
 
-fn is_free(path: &Path) -> io::Result<()> {
+fn check_unused(path: &Path) -> io::Result<()> {
     let Ok(data) = fs::symlink_metadata(path) else { return Ok(()) };
     if !data.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file is not a socket"));
     }
     match UnixStream::connect(path) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => Ok(()),

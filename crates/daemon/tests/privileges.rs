@@ -1,13 +1,13 @@
-//! What is left of privileges. Filters of system calls are for the whole process: one test alone.
+//! Dropping privileges. Seccomp filters apply to the process, so there is one test.
 
 use std::io;
 use std::process::Command;
 
-use laxity_daemon::privileges::{Bpf, Capabilities, drop_all, keep, refuse_system_calls};
+use laxity_daemon::privileges::{Bpf, Capabilities, deny_system_calls, drop_all, retain};
 use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::thread::{capabilities, no_new_privs};
 
-fn have() -> Capabilities {
+fn held_capabilities() -> Capabilities {
     let sets = capabilities(None).expect("this thread's");
     sets.effective | sets.permitted | sets.inheritable
 }
@@ -16,28 +16,30 @@ fn raw_socket() -> io::Result<()> {
     Ok(socket(AddressFamily::INET, SocketType::RAW, Some(rustix::net::ipproto::UDP)).map(drop)?)
 }
 
-/// Fails when capabilities stay or come back, in the thread or one that it starts, when others are
-/// given back than asked, or when another program can still be started.
+/// Fails when capabilities remain or return, in the thread or one that it starts, when others than those
+/// requested are dropped, or when another program can be executed.
 #[test]
-fn privileges_are_given_back() {
-    let root = have().contains(Capabilities::NET_RAW | Capabilities::NET_ADMIN);
+fn privileges_are_dropped() {
+    let root = held_capabilities().contains(Capabilities::NET_RAW | Capabilities::NET_ADMIN);
     if !root {
         let why = "only a privileged process can drop privileges; run as root";
         assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
         eprintln!("skipped in part: {why}");
     }
     std::thread::spawn(move || {
-        keep(Capabilities::NET_RAW).expect("less");
+        retain(Capabilities::NET_RAW).expect("less");
         if root {
-            assert_eq!(have(), Capabilities::NET_RAW);
-            raw_socket().expect("it was kept");
+            assert_eq!(held_capabilities(), Capabilities::NET_RAW);
+            raw_socket().expect("it was retained");
         }
         drop_all().expect("less");
-        assert_eq!(have(), Capabilities::empty());
+        assert_eq!(held_capabilities(), Capabilities::empty());
         assert!(no_new_privs().expect("a state"));
-        assert_eq!(raw_socket().expect_err("given back").kind(), io::ErrorKind::PermissionDenied);
-        std::thread::spawn(|| assert_eq!(have(), Capabilities::empty())).join().expect("none");
-        // A program that root starts gets no more than it has itself.
+        assert_eq!(raw_socket().expect_err("dropped").kind(), io::ErrorKind::PermissionDenied);
+        std::thread::spawn(|| assert_eq!(held_capabilities(), Capabilities::empty()))
+            .join()
+            .expect("none");
+        // A program that root executes gets no more capabilities.
         let status = Command::new("cat").arg("/proc/self/status").output().expect("cat");
         let status = String::from_utf8(status.stdout).expect("text");
         assert!(status.contains("CapEff:\t0000000000000000\n"), "{status}");
@@ -45,15 +47,15 @@ fn privileges_are_given_back() {
     .join()
     .expect("a thread");
 
-    // Another thread has them still, and goes on while it is sealed from this one.
+    // Another thread still has capabilities, and the filter applies to it as well.
     let (go, wait) = std::sync::mpsc::channel();
     let other = std::thread::spawn(move || {
-        wait.recv().expect("a word");
+        wait.recv().expect("a message");
         Command::new("true").status().expect_err("no other program").kind()
     });
-    match refuse_system_calls(Bpf::Refused) {
+    match deny_system_calls(Bpf::Denied) {
         Ok(()) => {}
-        // A sandbox may have no filters of its own to give.
+        // A sandbox may not support seccomp filters.
         Err(error) => {
             assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{error}");
             eprintln!("skipped in part: {error}");
@@ -61,10 +63,10 @@ fn privileges_are_given_back() {
         }
     }
     go.send(()).expect("a thread");
-    let refused = io::ErrorKind::PermissionDenied;
-    assert_eq!(other.join().expect("a thread"), refused);
-    assert_eq!(Command::new("true").status().expect_err("no other program").kind(), refused);
-    // What programs do goes on.
+    let denied = io::ErrorKind::PermissionDenied;
+    assert_eq!(other.join().expect("a thread"), denied);
+    assert_eq!(Command::new("true").status().expect_err("no other program").kind(), denied);
+    // Allowed calls still work.
     std::thread::spawn(|| drop_all().expect("less")).join().expect("a thread");
     assert!(std::fs::read_to_string("/proc/self/status").is_ok());
 }

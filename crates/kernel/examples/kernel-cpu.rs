@@ -1,10 +1,9 @@
-//! Gives the CPUs to a policy, shows what it does, takes them back: what the tests of the
-//! scheduler run in the virtual machine.
+//! Starts the scheduler of CPUs, prints its status and stops it, for the tests in the virtual machine.
 //!
 //! ```text
 //! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
 //!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-//!            | recorded FILE | lose PID | count-anew | steady
+//!            | recorded FILE | lose PID | reset-maxima | steady
 //! ```
 
 mod command;
@@ -46,16 +45,19 @@ fn lose(pid: u32) -> Result<(), command::Failure> {
     Err("there is no such task".into())
 }
 
-/// By how much budgets were overrun and releases late at most, from a line of standard input to the next.
+/// Prints the greatest overrun and release lateness between two lines of standard input.
 fn steady() -> Result<(), command::Failure> {
-    let mut watch = cpu::Watch::default();
-    watch.status()?;
+    let mut monitor = cpu::StatusMonitor::default();
+    monitor.status()?;
     let mut lines = std::io::stdin().lines();
     lines.next();
-    watch.reset_worst_cases()?;
+    monitor.reset_maxima()?;
     lines.next();
-    for cpu in watch.status()?.cpus {
-        println!("steady overrun_ns {} late_release_ns {}", cpu.overrun, cpu.late_release);
+    for cpu in monitor.status()?.cpus {
+        println!(
+            "steady max_overrun_ns {} max_release_lateness_ns {}",
+            cpu.max_overrun_ns, cpu.max_release_lateness_ns
+        );
     }
     Ok(())
 }
@@ -76,7 +78,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
         ["up-recorded", policy, ms] => {
             cpu::up_recorded(policy, Duration::from_millis(ms.parse()?))?;
         }
-        // What is recorded since then, to a file, a line each.
+        // Writes what was recorded since then to a file, an event a line.
         ["recorded", file] => {
             let mut text = String::new();
             let lost = cpu::record::Recorder::open()?.record(
@@ -102,26 +104,27 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             );
             for c in &status.cpus {
                 println!(
-                    "cpu {} reserved {} load {} servers {} switches {} taken {} overrun_ns {} \
-                     late_release_ns {} late {} latest_ns {}",
+                    "cpu {} reserved {} total_weight {} servers {} switches {} steals {} \
+                     max_overrun_ns {} max_release_lateness_ns {} deadline_misses {} \
+                     max_lateness_ns {}",
                     c.cpu,
                     c.reserved,
-                    c.load,
+                    c.total_weight,
                     c.servers,
                     c.switches,
                     c.steals,
-                    c.overrun,
-                    c.late_release,
+                    c.max_overrun_ns,
+                    c.max_release_lateness_ns,
                     c.deadline_misses,
                     c.max_lateness_ns
                 );
             }
             for r in &status.reservations {
                 println!(
-                    "reservation pid {} cpu {} {} tasks {} late {} latest_ns {}",
+                    "reservation pid {} cpu {} {} tasks {} deadline_misses {} max_lateness_ns {}",
                     r.pid.unwrap_or(0),
-                    r.held.cpu,
-                    r.held.reservation,
+                    r.placed.cpu,
+                    r.placed.reservation,
                     r.tasks,
                     r.deadline_misses,
                     r.max_lateness_ns
@@ -137,7 +140,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 );
             }
         }
-        ["count-anew"] => cpu::Watch::default().reset_worst_cases()?,
+        ["reset-maxima"] => cpu::StatusMonitor::default().reset_maxima()?,
         ["steady"] => steady()?,
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {

@@ -129,7 +129,7 @@ impl Server {
         let builder = std::thread::Builder::new().name("metrics".to_owned());
         let service = Service { listener, ended, pages, limits, connections: Vec::new() };
         let thread = builder.spawn(move || {
-            let _ = privileges::keep(kept);
+            let _ = privileges::retain(kept);
             service.run();
         })?;
         Ok(Server { address, alive: Some(alive), thread: Some(thread) })

@@ -1,7 +1,7 @@
-//! `include/laxity_reserve.h`: what the crate `laxity-reserve` does, for programs in C.
+//! The C interface of the crate `laxity-reserve`: `include/laxity_reserve.h`.
 //!
-//! Pointers of callers are written through and nothing is kept: functions that take some are unsafe to
-//! call, and all that writes is `Place::put`. Numbers and structures are those of the header, which a test compiles and compares.
+//! Functions with pointer arguments are unsafe to call. Only `OutPointer::write` writes through a pointer,
+//! and no pointer is stored. Codes and structures match the header, which a test compiles and compares.
 #![deny(unsafe_code)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use laxity_reserve::{Client, Code, Error, Request, State};
 
-/// No server is there, or it may not be asked.
+/// No server listens, or the caller may not connect.
 const UNREACHABLE: c_int = 15;
-/// No answer came.
+/// No answer arrived.
 const INTERRUPTED: c_int = 16;
 const INHERIT: u32 = 1;
 
@@ -24,10 +24,10 @@ pub struct Reservation {
     runtime_ns: u64,
     period_ns: u64,
     tasks: u64,
-    late: u64,
-    latest_ns: u64,
-    held_ppm: u64,
-    most_ppm: u64,
+    deadline_misses: u64,
+    max_lateness_ns: u64,
+    reserved_ppm: u64,
+    limit_ppm: u64,
     cpu: u32,
     inherit: u32,
 }
@@ -35,48 +35,48 @@ pub struct Reservation {
 /// `struct laxity_error`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Failure {
-    fits_ns: u64,
+pub struct ErrorInfo {
+    max_runtime_ns: u64,
     text: [u8; 504],
 }
 
-/// Where a caller wants to have something; nowhere for a null pointer.
-struct Place<T>(*mut T);
+/// An output parameter of a caller; may be null.
+struct OutPointer<T>(*mut T);
 
-impl<T: Copy> Place<T> {
+impl<T: Copy> OutPointer<T> {
     /// # Safety
-    /// A pointer that is not null is to a structure that may be written as long as this lives. It
-    /// may be uninitialised, and need not be aligned.
+    /// The pointer is null or valid for writes as long as this lives. The target may be uninitialised and
+    /// unaligned.
     #[allow(unsafe_code)]
-    unsafe fn new(to: *mut T) -> Place<T> {
-        Place(to)
+    unsafe fn new(target: *mut T) -> OutPointer<T> {
+        OutPointer(target)
     }
 
     #[allow(unsafe_code)]
-    fn put(self, value: T) {
+    fn write(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the caller of the unsafe constructor promised that it may be written; it is not read.
+            // SAFETY: the caller of the constructor guarantees that it is valid for writes; it is not read.
             unsafe { self.0.write_unaligned(value) };
         }
     }
 }
 
-/// A call to the server; its code, with why it failed where the caller wants to know.
+/// Calls the server and returns the code; writes the cause of a failure to `error`.
 fn call<T>(
-    error: Place<Failure>,
-    ask: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe,
-    done: impl FnOnce(T),
+    error: OutPointer<ErrorInfo>,
+    request: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe,
+    on_success: impl FnOnce(T),
 ) -> c_int {
-    // A panic must not go through frames of C.
-    match catch_unwind(ask) {
+    // A panic must not unwind into C.
+    match catch_unwind(request) {
         Ok(Ok(answer)) => {
-            done(answer);
+            on_success(answer);
             0
         }
         Ok(Err(why)) => {
-            let fits = why.fits().unwrap_or_default();
-            error
-                .put(failure(u64::try_from(fits.as_nanos()).unwrap_or(u64::MAX), &why.to_string()));
+            let max_runtime = why.max_runtime().unwrap_or_default();
+            let max_runtime_ns = u64::try_from(max_runtime.as_nanos()).unwrap_or(u64::MAX);
+            error.write(error_info(max_runtime_ns, &why.to_string()));
             match why {
                 Error::Refused(refusal) => refusal.code.number(),
                 Error::Unreachable { .. } => UNREACHABLE,
@@ -85,64 +85,63 @@ fn call<T>(
             }
         }
         Err(_) => {
-            error.put(failure(0, "something inside the library"));
+            error.write(error_info(0, "an internal error of the library"));
             Code::Internal.number()
         }
     }
 }
 
-/// With as much of the text as there is room for, up to a zero.
-fn failure(fits_ns: u64, text: &str) -> Failure {
-    let mut failure = Failure { fits_ns, text: [0; 504] };
-    let room = failure.text.len() - 1;
-    let end = (0..=text.len().min(room)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-    for (to, from) in failure.text.iter_mut().zip(&text.as_bytes()[..end]) {
+/// The error with its text truncated to the buffer and terminated by a zero byte.
+fn error_info(max_runtime_ns: u64, text: &str) -> ErrorInfo {
+    let mut info = ErrorInfo { max_runtime_ns, text: [0; 504] };
+    let max = info.text.len() - 1;
+    let end = (0..=text.len().min(max)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    for (to, from) in info.text.iter_mut().zip(&text.as_bytes()[..end]) {
         *to = *from;
     }
-    failure
+    info
 }
 
-/// Zero is the calling thread.
-fn task(number: u32) -> Option<u32> {
-    (number != 0).then_some(number)
+/// A task; zero is the calling thread.
+fn task(tid: u32) -> Option<u32> {
+    (tid != 0).then_some(tid)
 }
 
 /// See the header.
 ///
 /// # Safety
-/// Each pointer is null or to a structure of its type that may be written.
+/// Each pointer is null or valid for writes of its type.
 #[allow(unsafe_code)]
-// SAFETY: the name is the library's own prefix.
+// SAFETY: the name has the prefix of this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn laxity_reserve(
-    number: u32,
+    tid: u32,
     runtime_ns: u64,
     period_ns: u64,
     flags: u32,
-    reserved: *mut Reservation,
-    error: *mut Failure,
+    grant: *mut Reservation,
+    error: *mut ErrorInfo,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    let (reserved, error) = unsafe { (Place::new(reserved), Place::new(error)) };
-    let ask = move || {
+    // SAFETY: guaranteed by the caller.
+    let (grant, error) = unsafe { (OutPointer::new(grant), OutPointer::new(error)) };
+    let send = move || {
         let mut request =
             Request::new(Duration::from_nanos(runtime_ns), Duration::from_nanos(period_ns));
-        if let Some(number) = task(number) {
-            request = request.for_task(number);
+        if let Some(tid) = task(tid) {
+            request = request.for_task(tid);
         }
         if flags & INHERIT != 0 {
             request = request.inherited();
         }
         if flags & !INHERIT != 0 {
-            let text = format!("flags {flags:#x}: there is none but LAXITY_INHERIT");
-            let refusal = laxity_reserve::protocol::Refusal::new(Code::Unusable, text);
+            let text = format!("flags {flags:#x}: LAXITY_INHERIT is the only flag");
+            let refusal = laxity_reserve::protocol::Refusal::new(Code::Invalid, text);
             return Err(Error::Refused(refusal));
         }
-        Client::later().reserve(&request)
+        Client::unconnected().reserve(&request)
     };
-    call(error, ask, |answer| {
-        let laxity_reserve::Reserved { cpu, runtime_ns, period_ns } = answer;
-        reserved.put(Reservation { runtime_ns, period_ns, cpu, ..Reservation::default() });
+    call(error, send, |laxity_reserve::Grant { cpu, runtime_ns, period_ns }| {
+        grant.write(Reservation { runtime_ns, period_ns, cpu, ..Reservation::default() });
     })
 }
 
@@ -151,34 +150,34 @@ pub unsafe extern "C" fn laxity_reserve(
 /// # Safety
 /// As [`laxity_reserve()`].
 #[allow(unsafe_code)]
-// SAFETY: the name is the library's own prefix.
+// SAFETY: the name has the prefix of this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn laxity_query(
-    number: u32,
+    tid: u32,
     state: *mut Reservation,
-    error: *mut Failure,
+    error: *mut ErrorInfo,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    let (state, error) = unsafe { (Place::new(state), Place::new(error)) };
-    let ask = move || Client::later().query(task(number));
-    call(error, ask, |State { reservation, share }| {
+    // SAFETY: guaranteed by the caller.
+    let (state, error) = unsafe { (OutPointer::new(state), OutPointer::new(error)) };
+    let send = move || Client::unconnected().query(task(tid));
+    call(error, send, |State { reservation, share }| {
         let mut out = Reservation::default();
-        if let Some(held) = reservation {
+        if let Some(status) = reservation {
             out = Reservation {
-                runtime_ns: held.runtime_ns,
-                period_ns: held.period_ns,
-                tasks: held.tasks,
-                late: held.late,
-                latest_ns: held.latest_ns,
-                cpu: held.cpu,
-                inherit: held.inherit.into(),
+                runtime_ns: status.runtime_ns,
+                period_ns: status.period_ns,
+                tasks: status.tasks,
+                deadline_misses: status.deadline_misses,
+                max_lateness_ns: status.max_lateness_ns,
+                cpu: status.cpu,
+                inherit: status.inherit.into(),
                 ..out
             };
         }
         if let Some(share) = share {
-            (out.held_ppm, out.most_ppm) = (share.held_ppm, share.most_ppm);
+            (out.reserved_ppm, out.limit_ppm) = (share.reserved_ppm, share.limit_ppm);
         }
-        state.put(out);
+        state.write(out);
     })
 }
 
@@ -187,17 +186,17 @@ pub unsafe extern "C" fn laxity_query(
 /// # Safety
 /// As [`laxity_reserve()`].
 #[allow(unsafe_code)]
-// SAFETY: the name is the library's own prefix.
+// SAFETY: the name has the prefix of this library.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn laxity_release(number: u32, error: *mut Failure) -> c_int {
-    // SAFETY: the caller's promise.
-    let error = unsafe { Place::new(error) };
-    call(error, move || Client::later().release(task(number)), |()| ())
+pub unsafe extern "C" fn laxity_release(tid: u32, error: *mut ErrorInfo) -> c_int {
+    // SAFETY: guaranteed by the caller.
+    let error = unsafe { OutPointer::new(error) };
+    call(error, move || Client::unconnected().release(task(tid)), |()| ())
 }
 
 /// See the header.
 #[allow(unsafe_code)]
-// SAFETY: the name is the library's own prefix.
+// SAFETY: the name has the prefix of this library.
 #[unsafe(no_mangle)]
 pub extern "C" fn laxity_code_name(code: c_int) -> *const c_char {
     name(code).as_ptr()
@@ -209,12 +208,12 @@ fn name(code: c_int) -> &'static CStr {
         1 => c"no-room",
         2 => c"share",
         3 => c"too-many",
-        4 => c"has-one",
-        5 => c"has-none",
+        4 => c"already-reserved",
+        5 => c"not-reserved",
         6 => c"no-task",
-        7 => c"unusable",
+        7 => c"invalid",
         8 => c"affinity",
-        9 => c"down",
+        9 => c"no-scheduler",
         10 => c"busy",
         11 => c"malformed",
         12 => c"version",
@@ -231,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails when a code of the protocol has no name here, or another one.
+    /// Fails when the name of a code differs from that of the protocol.
     #[test]
     fn codes_have_the_names_of_the_protocol() {
         for code in Code::ALL {
@@ -241,31 +240,31 @@ mod tests {
         assert_eq!(name(99), c"unknown");
     }
 
-    /// Fails when a text is cut in the middle of a character, or its end is missing.
+    /// Fails when a text is truncated within a character, or its zero byte is missing.
     #[test]
-    fn texts_end() {
-        let text = |failure: Failure| {
-            let text = CStr::from_bytes_until_nul(&failure.text).expect("an end");
+    fn texts_are_terminated() {
+        let text = |info: ErrorInfo| {
+            let text = CStr::from_bytes_until_nul(&info.text).expect("a zero byte");
             text.to_str().expect("UTF-8").to_owned()
         };
-        assert_eq!(text(failure(7, "short")), "short");
-        let cut = text(failure(7, &"\u{20ac}".repeat(400)));
-        assert_eq!(cut.len(), 501);
-        assert_eq!(text(failure(0, &"x".repeat(504))).len(), 503);
+        assert_eq!(text(error_info(7, "short")), "short");
+        let truncated = text(error_info(7, &"\u{20ac}".repeat(400)));
+        assert_eq!(truncated.len(), 501);
+        assert_eq!(text(error_info(0, &"x".repeat(504))).len(), 503);
     }
 
     /// Fails when a null pointer is written through.
     #[test]
     #[allow(unsafe_code)]
-    fn null_pointers_and_strange_flags_do_no_harm() {
-        // No server is needed to refuse flags.
-        let mut error = failure(1, "");
-        // SAFETY: null, and a structure of ours.
+    fn null_pointers_are_allowed_and_unknown_flags_refused() {
+        // The library refuses flags without a server.
+        let mut error = error_info(1, "");
+        // SAFETY: null, and a valid structure.
         let refused = unsafe { laxity_reserve(0, 1, 2, 6, null_mut(), &mut error) };
-        assert_eq!(refused, Code::Unusable.number());
+        assert_eq!(refused, Code::Invalid.number());
         assert!(error.text.starts_with(b"flags 0x6"));
         // SAFETY: null.
         let refused = unsafe { laxity_reserve(0, 1, 2, 6, null_mut(), null_mut()) };
-        assert_eq!(refused, Code::Unusable.number());
+        assert_eq!(refused, Code::Invalid.number());
     }
 }

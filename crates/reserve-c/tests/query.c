@@ -1,4 +1,4 @@
-/* Says what a task has. */
+/* Prints the reservation of a task. */
 #include <laxity_reserve.h>
 #include <stdio.h>
 #include <stdlib.h>

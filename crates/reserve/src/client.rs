@@ -1,4 +1,4 @@
-//! One request, one connection, one answer.
+//! The client: one connection for each request.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::net::UnixStream;
@@ -7,20 +7,19 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use serde_json::from_slice;
 
 use crate::error::Error;
 use crate::protocol::{
-    About, Answer, Call, LONGEST, Reply, Reserve, Reserved, SOCKET, SOCKET_VARIABLE, State,
-    VERSION, line,
+    Answer, Call, Code, Grant, MAX_LINE_BYTES, Reserve, SOCKET_PATH, SOCKET_VARIABLE, State,
+    Target, VERSION, encode_line, parse_reply,
 };
-use crate::{protocol, this_thread};
+use crate::{current_tid, protocol};
 
-/// How long an answer may take. Reservations are answered when they are in force, for which best
-/// effort may have to give back seconds that it used ahead.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of an answer. A reservation is answered once it is in force, which may take until best effort
+/// has given back seconds that it used ahead.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// CPU time that is asked for.
+/// A request for CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     task: Option<u32>,
@@ -30,52 +29,51 @@ pub struct Request {
 }
 
 impl Request {
-    /// So much CPU time in every period, for the calling thread.
+    /// A runtime in every period, for the calling thread.
     pub fn new(runtime: Duration, period: Duration) -> Request {
         Request { task: None, runtime, period, inherit: false }
     }
 
-    /// For another thread, by its number: that of [`this_thread`] there, or that of a process for
-    /// its first thread.
+    /// For another thread, by its thread id ([`current_tid`]); that of a process is its first thread.
     #[must_use]
-    pub fn for_task(self, task: u32) -> Request {
-        Request { task: Some(task), ..self }
+    pub fn for_task(self, tid: u32) -> Request {
+        Request { task: Some(tid), ..self }
     }
 
-    /// Threads and processes that the task starts from then on share the reservation.
+    /// Threads and processes that the task starts later share the reservation.
     #[must_use]
     pub fn inherited(self) -> Request {
         Request { inherit: true, ..self }
     }
 }
 
-/// Asks the server of this machine.
+/// A client of the server of this machine.
 #[derive(Clone, Debug)]
 pub struct Client {
     path: PathBuf,
 }
 
 impl Client {
-    /// At the socket that `LAXITY_CPU_SOCKET` names, or else [`SOCKET`].
+    /// Connects to the socket that `LAXITY_CPU_SOCKET` names, by default [`SOCKET_PATH`].
     ///
     /// # Errors
-    /// Nobody listens there, or the caller may not ask.
+    /// No server listens, or the caller may not connect.
     pub fn connect() -> Result<Client, Error> {
-        Client::at(Client::later().path)
+        Client::connect_to(Client::unconnected().path)
     }
 
-    /// The same without a connection: the first request finds out whether anybody listens. For who
-    /// asks once and goes, since each connection counts.
-    pub fn later() -> Client {
-        let named = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
-        Client { path: named.map_or_else(|| PathBuf::from(SOCKET), PathBuf::from) }
+    /// A client that does not connect before its first request. Saves a connection for callers with a
+    /// single request.
+    pub fn unconnected() -> Client {
+        let path = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
+        Client { path: path.map_or_else(|| PathBuf::from(SOCKET_PATH), PathBuf::from) }
     }
 
-    /// At a socket.
+    /// Connects to a socket.
     ///
     /// # Errors
-    /// Nobody listens there, or the caller may not ask.
-    pub fn at(path: impl Into<PathBuf>) -> Result<Client, Error> {
+    /// No server listens, or the caller may not connect.
+    pub fn connect_to(path: impl Into<PathBuf>) -> Result<Client, Error> {
         let client = Client { path: path.into() };
         client.stream().map(|_| client)
     }
@@ -85,45 +83,45 @@ impl Client {
         &self.path
     }
 
-    /// Reserves, and comes back when the reservation is in force. It ends with the last of its
+    /// Reserves, and returns once the reservation is in force. The reservation ends with the last of its
     /// tasks, or by [`release`](Client::release).
     ///
     /// # Errors
-    /// It is refused, with what would fit; or the server cannot be asked.
-    pub fn reserve(&self, asked: &Request) -> Result<Reserved, Error> {
-        // What does not fit into the number does not fit into a CPU either, and the server says so.
+    /// The server refuses the reservation, or cannot be reached.
+    pub fn reserve(&self, request: &Request) -> Result<Grant, Error> {
+        // The server refuses a time that saturates.
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let request = protocol::Request::Reserve(Reserve {
-            task: Some(asked.task.unwrap_or_else(this_thread)),
-            runtime_ns: ns(asked.runtime),
-            period_ns: ns(asked.period),
-            inherit: asked.inherit,
-        });
-        match self.ask(request)? {
-            Answer::Reserved(reserved) => Ok(reserved),
+        let reserve = Reserve {
+            task: Some(request.task.unwrap_or_else(current_tid)),
+            runtime_ns: ns(request.runtime),
+            period_ns: ns(request.period),
+            inherit: request.inherit,
+        };
+        match self.call(protocol::Request::Reserve(reserve))? {
+            Answer::Reserved(grant) => Ok(grant),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// What a task has, the calling thread for `None`, and what its user may still have.
+    /// The reservation of a task, by default the calling thread, and the share of its user.
     ///
     /// # Errors
-    /// There is no such task of the caller's, or the server cannot be asked.
+    /// The caller owns no such task, or the server cannot be reached.
     pub fn query(&self, task: Option<u32>) -> Result<State, Error> {
-        let task = Some(task.unwrap_or_else(this_thread));
-        match self.ask(protocol::Request::Query(About { task }))? {
+        let task = Some(task.unwrap_or_else(current_tid));
+        match self.call(protocol::Request::Query(Target { task }))? {
             Answer::State(state) => Ok(state),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Ends the reservation of a task, the calling thread for `None`: it goes on as best effort.
+    /// Ends the reservation of a task, by default the calling thread; it continues as best effort.
     ///
     /// # Errors
-    /// It has none, there is no such task of the caller's, or the server cannot be asked.
+    /// The task is not reserved, the caller owns no such task, or the server cannot be reached.
     pub fn release(&self, task: Option<u32>) -> Result<(), Error> {
-        let task = Some(task.unwrap_or_else(this_thread));
-        match self.ask(protocol::Request::Release(About { task }))? {
+        let task = Some(task.unwrap_or_else(current_tid));
+        match self.call(protocol::Request::Release(Target { task }))? {
             Answer::Released(_) => Ok(()),
             other => Err(unexpected(&other)),
         }
@@ -132,37 +130,36 @@ impl Client {
     fn stream(&self) -> Result<UnixStream, Error> {
         let unreachable = |error| Error::Unreachable { path: self.path.clone(), error };
         let stream = UnixStream::connect(&self.path).map_err(unreachable)?;
-        let times = stream
-            .set_read_timeout(Some(PATIENCE))
-            .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-        times.map(|()| stream).map_err(unreachable)
+        let timeouts = stream
+            .set_read_timeout(Some(TIMEOUT))
+            .and_then(|()| stream.set_write_timeout(Some(TIMEOUT)));
+        timeouts.map(|()| stream).map_err(unreachable)
     }
 
-    /// The answer, refusals being errors.
-    fn ask(&self, request: protocol::Request) -> Result<Answer, Error> {
+    /// Sends a request and returns the answer; a refusal is an error.
+    fn call(&self, request: protocol::Request) -> Result<Answer, Error> {
         let stream = self.stream()?;
         let interrupted = |error| Error::Interrupted { path: self.path.clone(), error };
-        // A server that has no time for this user says so without reading: its answer counts even
-        // where writing failed.
-        let written = send(&stream, &line(&Call { version: VERSION, request }));
-        let mut answer = Vec::new();
-        let read = BufReader::new(stream).take(LONGEST as u64).read_until(b'\n', &mut answer);
-        if answer.last() != Some(&b'\n') {
-            let cut = || io::Error::from(io::ErrorKind::UnexpectedEof);
-            return Err(interrupted(read.err().or(written.err()).unwrap_or_else(cut)));
+        // A server that rejects the connection answers without reading the request, so an answer is valid
+        // even if sending failed.
+        let sent = send(&stream, &encode_line(&Call { version: VERSION, request }));
+        let mut line = Vec::new();
+        let read = BufReader::new(stream).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line);
+        if line.last() != Some(&b'\n') {
+            let eof = || io::Error::from(io::ErrorKind::UnexpectedEof);
+            return Err(interrupted(read.err().or(sent.err()).unwrap_or_else(eof)));
         }
-        match from_slice::<Reply>(&answer) {
-            Ok(Reply { answer: Answer::Refused(refusal), .. }) => Err(Error::Refused(refusal)),
-            Ok(reply) => Ok(reply.answer),
-            Err(error) => {
-                Err(Error::Answer(format!("{}: {error}", String::from_utf8_lossy(&answer).trim())))
-            }
+        match parse_reply(&line) {
+            Ok(Answer::Refused(refusal)) => Err(Error::Refused(refusal)),
+            Ok(answer) => Ok(answer),
+            Err(error) if error.code == Code::Version => Err(Error::Refused(error)),
+            Err(error) => Err(Error::Answer(error.text)),
         }
     }
 }
 
-/// Writes all of it. A program in C would be ended by a signal if the server hung up; Rust's own library
-/// prevents that in later versions only.
+/// Sends all bytes. `MSG_NOSIGNAL` prevents SIGPIPE, which would end a C program when the server has
+/// closed the connection.
 fn send(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::net::send(stream, bytes, SendFlags::NOSIGNAL) {
@@ -184,9 +181,8 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
-    use crate::protocol::Code;
 
-    /// A server that answers each connection with one of some texts, and then is gone.
+    /// A server that answers each connection with the next text, then ends.
     fn server(
         name: &str,
         answers: &'static [&'static str],
@@ -195,58 +191,63 @@ mod tests {
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).expect("a socket");
         let thread = std::thread::spawn(move || {
-            let mut asked = Vec::new();
+            let mut requests = Vec::new();
             for answer in answers {
                 let (mut stream, _) = listener.accept().expect("a client");
                 let mut line = String::new();
                 BufReader::new(&stream).read_line(&mut line).expect("a line");
-                asked.push(line);
+                requests.push(line);
                 stream.write_all(answer.as_bytes()).expect("a reader");
             }
-            asked
+            requests
         });
         (path, thread)
     }
 
-    /// Fails when the caller's thread is not named, a refusal is taken for an answer, or an answer
-    /// that is cut, strange or to another question is believed.
+    /// Fails when the request does not name the calling thread, a refusal is no error, or an answer that is
+    /// truncated, malformed, of another version or to another request is accepted.
     #[test]
-    fn answers_are_taken_for_what_they_are() {
+    fn answers_are_validated() {
         let (path, thread) = server(
             "client",
             &[
                 "",
-                "{\"version\":1,\"answer\":{\"reserved\":{\"cpu\":3,\"runtime_ns\":4,\"period_ns\":9,\"more\":1}}}\n",
-                "{\"version\":1,\"answer\":{\"refused\":{\"code\":\"no-room\",\"text\":\"full\",\"fits_ns\":7}}}\n",
-                "{\"version\":1,\"answer\":{\"refused\":{\"code\":\"newer\",\"text\":\"new\"}}}\n",
-                "{\"version\":1,\"answer\":{\"released\":{}}}\n",
-                "{\"version\":1,\"answer\":{\"relea",
+                "{\"version\":2,\"answer\":{\"reserved\":{\"cpu\":3,\"runtime_ns\":4,\"period_ns\":9,\"more\":1}}}\n",
+                "{\"version\":2,\"answer\":{\"refused\":{\"code\":\"no-room\",\"text\":\"full\",\"max_runtime_ns\":7}}}\n",
+                "{\"version\":2,\"answer\":{\"refused\":{\"code\":\"newer\",\"text\":\"new\"}}}\n",
+                "{\"version\":2,\"answer\":{\"released\":{}}}\n",
+                "{\"version\":2,\"answer\":{\"relea",
                 "nonsense\n",
+                "{\"version\":3,\"answer\":{\"released\":{\"more\":1}}}\n",
             ],
         );
-        let client = Client::at(&path).expect("a server");
-        let asked = Request::new(Duration::from_nanos(4), Duration::MAX).inherited();
-        assert_eq!(client.reserve(&asked).expect("granted").cpu, 3);
-        let refused = client.reserve(&asked.for_task(5)).expect_err("refused");
+        let client = Client::connect_to(&path).expect("a server");
+        let request = Request::new(Duration::from_nanos(4), Duration::MAX).inherited();
+        assert_eq!(client.reserve(&request).expect("granted").cpu, 3);
+        let refused = client.reserve(&request.for_task(5)).expect_err("refused");
         assert_eq!(refused.code(), Some(Code::NoRoom));
-        assert_eq!(refused.fits(), Some(Duration::from_nanos(7)));
+        assert_eq!(refused.max_runtime(), Some(Duration::from_nanos(7)));
         assert_eq!(refused.to_string(), "full");
         assert_eq!(client.release(None).expect_err("refused").code(), Some(Code::Unknown));
         assert!(matches!(client.query(None), Err(Error::Answer(_))));
         assert!(matches!(client.query(None), Err(Error::Interrupted { .. })));
         assert!(matches!(client.query(None), Err(Error::Answer(_))));
-        let asked = thread.join().expect("a server");
-        let me = this_thread();
-        let most = u64::MAX;
+        let version = client.release(None).expect_err("another version");
+        assert_eq!(version.code(), Some(Code::Version));
+        let text = "the server speaks version 3 of the protocol, this client version 2";
+        assert_eq!(version.to_string(), text);
+        let requests = thread.join().expect("a server");
+        let tid = current_tid();
+        let max = u64::MAX;
         let expected = format!(
-            "{{\"version\":1,\"request\":{{\"reserve\":{{\"task\":{me},\"runtime_ns\":4,\
-             \"period_ns\":{most},\"inherit\":true}}}}}}\n"
+            "{{\"version\":2,\"request\":{{\"reserve\":{{\"task\":{tid},\"runtime_ns\":4,\
+             \"period_ns\":{max},\"inherit\":true}}}}}}\n"
         );
-        assert_eq!(asked[1], expected);
-        assert!(asked[2].contains("\"task\":5"), "{}", asked[2]);
+        assert_eq!(requests[1], expected);
+        assert!(requests[2].contains("\"task\":5"), "{}", requests[2]);
 
-        let gone = client.query(None).expect_err("nobody");
-        assert!(gone.to_string().contains("laxity cpu serve"), "{gone}");
+        let error = client.query(None).expect_err("no server");
+        assert!(error.to_string().contains("laxity cpu serve"), "{error}");
         let _ = std::fs::remove_file(&path);
     }
 }

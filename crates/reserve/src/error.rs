@@ -1,4 +1,4 @@
-//! Why a request was not granted.
+//! Errors of the client.
 
 use std::fmt;
 use std::io;
@@ -7,33 +7,32 @@ use std::time::Duration;
 
 use crate::protocol::{Code, Refusal};
 
-/// What went wrong.
+/// An error of a request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused.
+    /// The server refused the request, or speaks another version of the protocol.
     Refused(Refusal),
-    /// There is no server, or it may not be asked.
+    /// No server listens, or the caller may not connect.
     Unreachable {
-        /// Its socket.
+        /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// The server was asked and no answer came: whether the request was performed is not known, a
-    /// query tells.
+    /// The request was sent and no answer arrived. The server may have executed it; a query tells.
     Interrupted {
-        /// Its socket.
+        /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// What came is no answer to this.
+    /// The answer is malformed or belongs to another request.
     Answer(String),
 }
 
 impl Error {
-    /// Why, for programs, where the server refused.
+    /// The code of a refusal.
     pub fn code(&self) -> Option<Code> {
         match self {
             Error::Refused(refusal) => Some(refusal.code),
@@ -41,10 +40,10 @@ impl Error {
         }
     }
 
-    /// The largest runtime that would be granted with the same period, where that is the question.
-    pub fn fits(&self) -> Option<Duration> {
+    /// The largest runtime that would be granted with the same period, for refusals that depend on it.
+    pub fn max_runtime(&self) -> Option<Duration> {
         match self {
-            Error::Refused(refusal) => refusal.fits_ns.map(Duration::from_nanos),
+            Error::Refused(refusal) => refusal.max_runtime_ns.map(Duration::from_nanos),
             _ => None,
         }
     }
@@ -58,15 +57,19 @@ impl fmt::Display for Error {
                 write!(f, "{}: {error}; ", path.display())?;
                 f.write_str(match error.kind() {
                     io::ErrorKind::PermissionDenied => {
-                        "the socket's group may use it, see `laxity cpu serve --group`"
+                        "members of the socket's group may connect, see `laxity cpu serve --group`"
                     }
                     _ => "is `laxity cpu serve` running?",
                 })
             }
             Error::Interrupted { path, error } => {
-                write!(f, "{}: no answer came ({error}); a query tells what is", path.display())
+                write!(
+                    f,
+                    "{}: no answer arrived ({error}); a query tells the state",
+                    path.display()
+                )
             }
-            Error::Answer(text) => write!(f, "this is no answer: {text}"),
+            Error::Answer(text) => write!(f, "invalid answer: {text}"),
         }
     }
 }

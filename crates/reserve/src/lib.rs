@@ -1,5 +1,5 @@
-//! Programs reserve CPU time for themselves, without root: so much in every period, kept whatever
-//! else computes. `laxity cpu serve` decides; this asks it.
+//! Client of `laxity cpu serve`, by which programs reserve CPU time for themselves without root: a
+//! runtime in every period, guaranteed whatever the other load.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -7,17 +7,17 @@
 //!
 //! # fn main() -> Result<(), laxity_reserve::Error> {
 //! let client = Client::connect()?;
-//! let asked = Request::new(Duration::from_millis(4), Duration::from_millis(10));
-//! match client.reserve(&asked) {
-//!     Ok(reserved) => println!("on CPU {}", reserved.cpu),
-//!     Err(error) => println!("{error}; {:?} would fit", error.fits()),
+//! let request = Request::new(Duration::from_millis(4), Duration::from_millis(10));
+//! match client.reserve(&request) {
+//!     Ok(grant) => println!("on CPU {}", grant.cpu),
+//!     Err(error) => println!("{error}; {:?} would fit", error.max_runtime()),
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Each request has a connection of its own, so a client may be shared by threads and inherited by
-//! children, and it does not matter whether the server was restarted in between.
+//! Each request uses a connection of its own, so threads may share a client, children may inherit it,
+//! and it survives a restart of the server.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -26,9 +26,9 @@ pub mod protocol;
 
 pub use client::{Client, Request};
 pub use error::Error;
-pub use protocol::{Code, Held, Reserved, Share, State};
+pub use protocol::{Code, Grant, ReservationStatus, Share, State};
 
-/// The number by which the calling thread is reserved for.
-pub fn this_thread() -> u32 {
+/// The thread id of the calling thread.
+pub fn current_tid() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }

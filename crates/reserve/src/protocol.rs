@@ -1,63 +1,64 @@
-//! What goes over the socket: a line of JSON each way. `docs/how-to/cpu-programs.md` describes it.
+//! The protocol of the socket: one line of JSON for each request and each answer, described in
+//! `docs/cpu-programs.md`.
 //!
-//! Times are whole nanoseconds. Servers refuse keys that they do not know, so that nothing is
-//! misspelt in silence; clients ignore them, so that answers can grow.
+//! Times are integers in nanoseconds. A server refuses unknown keys, so that a misspelt key is noticed; a
+//! client ignores them, so that answers can be extended. Both sides check the version.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The version that is spoken here.
-pub const VERSION: u32 = 1;
-/// Where servers listen when nothing else is said.
-pub const SOCKET: &str = "/run/laxity/cpu.sock";
-/// The environment variable that says something else.
+/// The version of the protocol.
+pub const VERSION: u32 = 2;
+/// The default path of the socket.
+pub const SOCKET_PATH: &str = "/run/laxity/cpu.sock";
+/// The environment variable that names another path.
 pub const SOCKET_VARIABLE: &str = "LAXITY_CPU_SOCKET";
-/// The longest line of either side, in bytes, with its end.
-pub const LONGEST: usize = 4096;
+/// The longest line of either side, in bytes, including the newline.
+pub const MAX_LINE_BYTES: usize = 4096;
 
-/// A line to the server.
+/// A line from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// [`VERSION`].
+    /// [`VERSION`] of the client.
     pub version: u32,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// CPU time for a task.
+    /// Reserves CPU time for a task.
     Reserve(Reserve),
-    /// What a task has, and what its user may still have.
-    Query(About),
-    /// An end to the reservation of a task.
-    Release(About),
+    /// Reads the reservation of a task, and the share of its user.
+    Query(Target),
+    /// Ends the reservation of a task.
+    Release(Target),
 }
 
-/// CPU time for a task.
+/// A reservation for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reserve {
-    /// A thread, by the number that it has for the caller; the caller's first one when not given.
+    /// The thread id in the PID namespace of the caller; by default the caller's first thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
     /// CPU time in each period.
     pub runtime_ns: u64,
-    /// The period, within which the CPU time is given.
+    /// The period, which is also the relative deadline.
     pub period_ns: u64,
-    /// Threads and processes that the task starts from then on share the reservation.
+    /// Whether threads and processes that the task starts later share the reservation.
     #[serde(default)]
     pub inherit: bool,
 }
 
-/// Which task.
+/// The task of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct About {
+pub struct Target {
     /// As in [`Reserve`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
@@ -66,14 +67,14 @@ pub struct About {
 /// A line from the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The version that the server speaks.
+    /// [`VERSION`] of the server.
     pub version: u32,
     /// The answer.
     pub answer: Answer,
 }
 
 impl Reply {
-    /// In the version that is spoken here.
+    /// An answer in this version.
     pub fn new(answer: Answer) -> Reply {
         Reply { version: VERSION, answer }
     }
@@ -83,20 +84,20 @@ impl Reply {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is in force.
-    Reserved(Reserved),
-    /// What was asked about.
+    /// The reservation is in force.
+    Reserved(Grant),
+    /// The answer to a query.
     State(State),
-    /// The task is best effort.
+    /// The reservation has ended.
     Released(Released),
-    /// No.
+    /// The request is refused.
     Refused(Refusal),
 }
 
-/// A reservation in force.
+/// A granted reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reserved {
-    /// The CPU that keeps it.
+pub struct Grant {
+    /// The CPU that serves it.
     pub cpu: u32,
     /// CPU time in each period.
     pub runtime_ns: u64,
@@ -104,23 +105,23 @@ pub struct Reserved {
     pub period_ns: u64,
 }
 
-/// Nothing further.
+/// The empty answer to a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Released {}
 
-/// What a task has, and what its user may still have.
+/// The reservation of a task, and the share of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The reservation that the task is of.
-    pub reservation: Option<Held>,
-    /// The share of the caller's user; none is set for root.
+    /// The reservation that the task belongs to.
+    pub reservation: Option<ReservationStatus>,
+    /// The share of the caller's user; root has none.
     pub share: Option<Share>,
 }
 
-/// A reservation, and how it was kept.
+/// A reservation and its deadline statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    /// The CPU that keeps it.
+pub struct ReservationStatus {
+    /// The CPU that serves it.
     pub cpu: u32,
     /// CPU time in each period.
     pub runtime_ns: u64,
@@ -128,85 +129,85 @@ pub struct Held {
     pub period_ns: u64,
     /// Whether children share it.
     pub inherit: bool,
-    /// Tasks that share it now.
+    /// The number of tasks that share it.
     pub tasks: u64,
-    /// Periods in which work within the runtime ended after the period.
-    pub late: u64,
-    /// By how much at most.
-    pub latest_ns: u64,
+    /// The number of periods in which work within the runtime ended after the period.
+    pub deadline_misses: u64,
+    /// The greatest lateness of such work.
+    pub max_lateness_ns: u64,
 }
 
 /// A user's share, in millionths of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// What all reservations of the user come to.
-    pub held_ppm: u64,
-    /// What they may come to.
-    pub most_ppm: u64,
+    /// The sum of the user's reservations.
+    pub reserved_ppm: u64,
+    /// The limit on that sum.
+    pub limit_ppm: u64,
 }
 
-/// Why not.
+/// The reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// For programs.
+    /// The reason, for programs.
     pub code: Code,
-    /// For people.
+    /// The reason, for people.
     pub text: String,
-    /// The largest runtime that would be granted with the same period, where that is the question;
-    /// zero when none would.
+    /// The largest runtime that would be granted with the same period, for refusals that depend on it;
+    /// zero if none would.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fits_ns: Option<u64>,
+    pub max_runtime_ns: Option<u64>,
 }
 
-/// Why not, for programs. The numbers are those of the C interface and stay as they are.
+/// The code of a refusal. The numbers are those of the C interface and do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 #[repr(i32)]
 pub enum Code {
-    /// No CPU that the task may use has room for it.
+    /// No CPU in the affinity of the task has enough bandwidth left.
     NoRoom = 1,
-    /// It is more than the user's share.
+    /// The reservation exceeds the user's share.
     Share = 2,
-    /// The user, or the machine, has as many reservations as may be.
+    /// The user, or the scheduler, has reached the maximum number of reservations.
     TooMany = 3,
-    /// The task has a reservation already.
-    HasOne = 4,
-    /// The task has none.
-    HasNone = 5,
-    /// There is no such task, or it is of another user.
+    /// The task is already reserved.
+    AlreadyReserved = 4,
+    /// The task is not reserved.
+    NotReserved = 5,
+    /// The task does not exist, or another user owns it.
     NoTask = 6,
-    /// The reservation makes no sense by itself.
-    Unusable = 7,
-    /// The CPUs that the task may use rule it out.
+    /// The reservation is invalid, whatever the load.
+    Invalid = 7,
+    /// The affinity of the task rules it out.
     Affinity = 8,
-    /// No scheduler is up.
-    Down = 9,
-    /// The server is busy with others, or the user has too many connections. Later it may do.
+    /// No scheduler is running.
+    NoScheduler = 9,
+    /// Too many connections, or released bandwidth has not drained; retry later.
     Busy = 10,
-    /// The request cannot be understood.
+    /// The request is malformed.
     Malformed = 11,
-    /// The server speaks another version.
+    /// The peer speaks another version of the protocol.
     Version = 12,
-    /// Something inside.
+    /// An internal error.
     Internal = 13,
-    /// A code that came after this version.
+    /// A code that this version does not know.
     #[serde(other)]
     Unknown = 14,
 }
 
 impl Code {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Code; 14] = [
         Code::NoRoom,
         Code::Share,
         Code::TooMany,
-        Code::HasOne,
-        Code::HasNone,
+        Code::AlreadyReserved,
+        Code::NotReserved,
         Code::NoTask,
-        Code::Unusable,
+        Code::Invalid,
         Code::Affinity,
-        Code::Down,
+        Code::NoScheduler,
         Code::Busy,
         Code::Malformed,
         Code::Version,
@@ -214,18 +215,18 @@ impl Code {
         Code::Unknown,
     ];
 
-    /// As it is written.
+    /// The name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Code::NoRoom => "no-room",
             Code::Share => "share",
             Code::TooMany => "too-many",
-            Code::HasOne => "has-one",
-            Code::HasNone => "has-none",
+            Code::AlreadyReserved => "already-reserved",
+            Code::NotReserved => "not-reserved",
             Code::NoTask => "no-task",
-            Code::Unusable => "unusable",
+            Code::Invalid => "invalid",
             Code::Affinity => "affinity",
-            Code::Down => "down",
+            Code::NoScheduler => "no-scheduler",
             Code::Busy => "busy",
             Code::Malformed => "malformed",
             Code::Version => "version",
@@ -234,7 +235,7 @@ impl Code {
         }
     }
 
-    /// For the C interface.
+    /// The number of the C interface.
     pub fn number(self) -> i32 {
         self as i32
     }
@@ -247,50 +248,75 @@ impl fmt::Display for Code {
 }
 
 impl Refusal {
-    /// A refusal where no other runtime would help.
+    /// A refusal that does not depend on the runtime.
     pub fn new(code: Code, text: impl Into<String>) -> Refusal {
-        Refusal { code, text: text.into(), fits_ns: None }
+        Refusal { code, text: text.into(), max_runtime_ns: None }
     }
 }
 
-/// Reads a request.
+/// The key that lines of every version have.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// Parses the line of a client.
 ///
 /// # Errors
-/// The refusal to answer with: another version, or something that cannot be understood.
-pub fn read(line: &[u8]) -> Result<Request, Refusal> {
-    /// What every version has.
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
+/// The refusal to answer with: the client speaks another version, or the line is malformed.
+pub fn parse_request(line: &[u8]) -> Result<Request, Refusal> {
     let malformed = |error: serde_json::Error| {
         let mut text = format!("request: {error}");
-        text.truncate(text.floor_boundary(LONGEST / 4));
+        text.truncate(floor_char_boundary(&text, MAX_LINE_BYTES / 4));
         Refusal::new(Code::Malformed, text)
     };
     let Versioned { version } = serde_json::from_slice(line).map_err(malformed)?;
     if version != VERSION {
-        let text = format!("version {VERSION} is spoken here, not {version}");
+        let text = format!(
+            "the client speaks version {version} of the protocol, the server version {VERSION}"
+        );
         return Err(Refusal::new(Code::Version, text));
     }
     serde_json::from_slice::<Call>(line).map(|call| call.request).map_err(malformed)
 }
 
-/// Cutting texts between characters.
-trait Boundary {
-    /// The last boundary at or before a place.
-    fn floor_boundary(&self, at: usize) -> usize;
-}
-
-impl Boundary for String {
-    fn floor_boundary(&self, at: usize) -> usize {
-        (0..=at.min(self.len())).rev().find(|i| self.is_char_boundary(*i)).unwrap_or(0)
+/// Parses the line of a server. A refusal has the same form in every version and is returned as is.
+///
+/// # Errors
+/// The line is malformed, for which the refusal is [`Code::Malformed`], or of another version.
+pub fn parse_reply(line: &[u8]) -> Result<Answer, Refusal> {
+    let reply = serde_json::from_slice::<Reply>(line);
+    if let Ok(Reply { answer: answer @ Answer::Refused(_), .. }) = reply {
+        return Ok(answer);
+    }
+    let version = serde_json::from_slice::<Versioned>(line).map(|line| line.version);
+    match version {
+        Ok(version) if version != VERSION => Err(Refusal::new(
+            Code::Version,
+            format!(
+                "the server speaks version {version} of the protocol, this client version {VERSION}"
+            ),
+        )),
+        _ => {
+            let malformed = |error: serde_json::Error| {
+                Refusal::new(
+                    Code::Malformed,
+                    format!("{}: {error}", String::from_utf8_lossy(line).trim()),
+                )
+            };
+            reply.map(|reply| reply.answer).map_err(malformed)
+        }
     }
 }
 
-/// A message as its line.
-pub fn line(message: &impl Serialize) -> Vec<u8> {
-    // Integers, texts and options under fixed keys always have a form.
+/// The last character boundary at or before an index.
+fn floor_char_boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
+}
+
+/// Encodes a message as a line.
+pub fn encode_line(message: &impl Serialize) -> Vec<u8> {
+    // Structures of integers, strings and options always serialize.
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     line
@@ -302,61 +328,94 @@ mod tests {
 
     use super::*;
 
-    fn asked(task: Option<u32>, inherit: bool) -> Request {
+    fn reserve(task: Option<u32>, inherit: bool) -> Request {
         Request::Reserve(Reserve { task, runtime_ns: 4_000_000, period_ns: 10_000_000, inherit })
     }
 
-    /// Fails when a key is renamed: programs of others write these lines.
+    /// Fails when a key is renamed, since other programs depend on it.
     #[test]
     fn lines_are_as_documented() {
-        let request = |text: &str| read(text.as_bytes());
+        let request = |text: &str| parse_request(text.as_bytes());
         let line =
-            r#"{"version":1,"request":{"reserve":{"runtime_ns":4000000,"period_ns":10000000}}}"#;
-        assert_eq!(request(line), Ok(asked(None, false)));
-        let line = r#"{"version": 1, "request": {"reserve":
+            r#"{"version":2,"request":{"reserve":{"runtime_ns":4000000,"period_ns":10000000}}}"#;
+        assert_eq!(request(line), Ok(reserve(None, false)));
+        let line = r#"{"version": 2, "request": {"reserve":
             {"task": 7, "runtime_ns": 4000000, "period_ns": 10000000, "inherit": true}}}"#;
-        assert_eq!(request(line), Ok(asked(Some(7), true)));
-        let line = r#"{"version":1,"request":{"query":{}}}"#;
-        assert_eq!(request(line), Ok(Request::Query(About::default())));
-        let line = r#"{"version":1,"request":{"release":{"task":7}}}"#;
-        assert_eq!(request(line), Ok(Request::Release(About { task: Some(7) })));
+        assert_eq!(request(line), Ok(reserve(Some(7), true)));
+        let line = r#"{"version":2,"request":{"query":{}}}"#;
+        assert_eq!(request(line), Ok(Request::Query(Target::default())));
+        let line = r#"{"version":2,"request":{"release":{"task":7}}}"#;
+        assert_eq!(request(line), Ok(Request::Release(Target { task: Some(7) })));
 
-        let refusal = Refusal { fits_ns: Some(5), ..Refusal::new(Code::NoRoom, "no room") };
-        let written = super::line(&Reply::new(Answer::Refused(refusal)));
-        let expected =
-            r#"{"version":1,"answer":{"refused":{"code":"no-room","text":"no room","fits_ns":5}}}"#;
-        assert_eq!(String::from_utf8_lossy(&written), format!("{expected}\n"));
+        let reply = |answer| String::from_utf8(encode_line(&Reply::new(answer))).expect("UTF-8");
+        let refusal = Refusal { max_runtime_ns: Some(5), ..Refusal::new(Code::NoRoom, "no room") };
+        let expected = r#"{"version":2,"answer":{"refused":{"code":"no-room","text":"no room","max_runtime_ns":5}}}"#;
+        assert_eq!(reply(Answer::Refused(refusal)), format!("{expected}\n"));
+        let status = ReservationStatus {
+            cpu: 1,
+            runtime_ns: 4,
+            period_ns: 9,
+            inherit: false,
+            tasks: 2,
+            deadline_misses: 3,
+            max_lateness_ns: 7,
+        };
+        let share = Share { reserved_ppm: 5, limit_ppm: 6 };
+        let state = State { reservation: Some(status), share: Some(share) };
+        let expected = r#"{"version":2,"answer":{"state":{"reservation":{"cpu":1,"runtime_ns":4,"period_ns":9,"inherit":false,"tasks":2,"deadline_misses":3,"max_lateness_ns":7},"share":{"reserved_ppm":5,"limit_ppm":6}}}}"#;
+        assert_eq!(reply(Answer::State(state)), format!("{expected}\n"));
     }
 
-    /// Fails when what is wrong is taken for something else, or not named.
+    /// Fails when a faulty line gets another code, or a text that does not name the fault.
     #[test]
-    fn faults_are_told_apart() {
-        let refused = |text: &str| read(text.as_bytes()).expect_err(text);
-        let other = refused(r#"{"version":2,"request":{"reserve":{"share":"half"}}}"#);
+    fn refusals_name_the_fault() {
+        let refused = |text: &str| parse_request(text.as_bytes()).expect_err(text);
+        let other = refused(r#"{"version":1,"request":{"reserve":{"share":"half"}}}"#);
         assert_eq!(other.code, Code::Version);
-        assert!(other.text.contains("version 1") && other.text.contains("not 2"), "{other:?}");
-        for (line, named) in [
+        let text = "the client speaks version 1 of the protocol, the server version 2";
+        assert_eq!(other.text, text);
+        for (line, fault) in [
             ("", "EOF"),
             ("{}", "version"),
             (r#"{"version":-1}"#, "-1"),
-            (r#"{"version":1,"request":{"query":{"taks":1}}}"#, "taks"),
-            (r#"{"version":1,"request":{"query":{"task":-1}}}"#, "-1"),
-            (r#"{"version":1,"request":{"reserve":{"runtime_ns":1.5,"period_ns":2}}}"#, "1.5"),
-            (r#"{"version":1,"request":{"reserve":{"runtime_ns":1}}}"#, "period_ns"),
-            (r#"{"version":1,"request":{"shutdown":{}}}"#, "shutdown"),
-            (r#"{"version":1,"request":{"query":{}}} x"#, "trailing"),
+            (r#"{"version":2,"request":{"query":{"taks":1}}}"#, "taks"),
+            (r#"{"version":2,"request":{"query":{"task":-1}}}"#, "-1"),
+            (r#"{"version":2,"request":{"reserve":{"runtime_ns":1.5,"period_ns":2}}}"#, "1.5"),
+            (r#"{"version":2,"request":{"reserve":{"runtime_ns":1}}}"#, "period_ns"),
+            (r#"{"version":2,"request":{"shutdown":{}}}"#, "shutdown"),
+            (r#"{"version":2,"request":{"query":{}}} x"#, "trailing"),
         ] {
             let refusal = refused(line);
             assert_eq!(refusal.code, Code::Malformed, "{line}");
-            assert!(refusal.text.contains(named), "no {named} in {}", refusal.text);
+            assert!(refusal.text.contains(fault), "no {fault} in {}", refusal.text);
         }
     }
 
-    /// Fails when two codes share a number or a name, or a new one is not understood as unknown.
+    /// Fails when an answer of another version is accepted, or its error does not name both versions; and
+    /// when a refusal of another version is lost.
     #[test]
-    fn codes_have_a_name_and_a_number_each() {
-        for (at, code) in Code::ALL.into_iter().enumerate() {
-            assert_eq!(code.number(), at as i32 + 1, "{code}");
+    fn replies_of_other_versions_are_rejected() {
+        for line in [
+            r#"{"version":1,"answer":{"released":{}}}"#,
+            r#"{"version":1,"answer":{"state":{"reservation":{"cpu":0,"late":0},"share":null}}}"#,
+        ] {
+            let error = parse_reply(line.as_bytes()).expect_err(line);
+            assert_eq!(error.code, Code::Version, "{line}");
+            let text = "the server speaks version 1 of the protocol, this client version 2";
+            assert_eq!(error.text, text);
+        }
+        let line = r#"{"version":1,"answer":{"refused":{"code":"version","text":"not 2"}}}"#;
+        let refusal = Refusal::new(Code::Version, "not 2");
+        assert_eq!(parse_reply(line.as_bytes()), Ok(Answer::Refused(refusal)));
+        let malformed = parse_reply(b"{\"version\":2}").expect_err("no answer");
+        assert_eq!(malformed.code, Code::Malformed);
+    }
+
+    /// Fails when two codes share a number or a name, or an unknown one is an error.
+    #[test]
+    fn codes_have_unique_names_and_numbers() {
+        for (index, code) in Code::ALL.into_iter().enumerate() {
+            assert_eq!(code.number(), index as i32 + 1, "{code}");
             let name = serde_json::to_value(code).expect("a name");
             assert_eq!(name, code.name());
             assert_eq!(serde_json::from_value::<Code>(name).expect("a code"), code);
@@ -365,40 +424,40 @@ mod tests {
     }
 
     proptest! {
-        /// Requests with bytes changed, cut or doubled are understood or refused, and the refusal
-        /// fits into a line. Fails when the text of a refusal repeats a long key in full.
+        /// Requests with changed bytes or a missing end are parsed or refused, and the refusal fits into a
+        /// line. Fails when the text of a refusal repeats a long key in full.
         #[test]
-        fn no_line_is_too_strange(
-            from in 0..4usize,
+        fn refusals_of_mutated_lines_fit_into_a_line(
+            sample in 0..4usize,
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
             cut in any::<prop::sample::Index>(),
-            long in 3800..4030usize,
+            key_bytes in 3800..4030usize,
         ) {
             let texts = [
-                r#"{"version":1,"request":{"reserve":{"runtime_ns":4000000,"period_ns":10000000}}}"#.to_owned(),
-                r#"{"version":1,"request":{"query":{"task":4294967295}}}"#.to_owned(),
-                r#"{"version":1,"request":{"release":{}}}"#.to_owned(),
-                format!(r#"{{"version":1,"request":{{"{}":{{}}}}}}"#, "\u{e9}".repeat(long / 2)),
+                r#"{"version":2,"request":{"reserve":{"runtime_ns":4000000,"period_ns":10000000}}}"#.to_owned(),
+                r#"{"version":2,"request":{"query":{"task":4294967295}}}"#.to_owned(),
+                r#"{"version":2,"request":{"release":{}}}"#.to_owned(),
+                format!(r#"{{"version":2,"request":{{"{}":{{}}}}}}"#, "\u{e9}".repeat(key_bytes / 2)),
             ];
-            let mut line = texts[from].clone().into_bytes();
-            for (at, byte) in changes {
-                let at = at.index(line.len());
-                line[at] = byte;
+            let mut line = texts[sample].clone().into_bytes();
+            for (index, byte) in changes {
+                let index = index.index(line.len());
+                line[index] = byte;
             }
             if cut.index(2) == 0 {
                 line.truncate(cut.index(line.len() + 1));
             }
-            if let Err(refusal) = read(&line) {
-                let answer = super::line(&Reply::new(Answer::Refused(refusal)));
-                prop_assert!(answer.len() <= LONGEST);
+            if let Err(refusal) = parse_request(&line) {
+                let answer = encode_line(&Reply::new(Answer::Refused(refusal)));
+                prop_assert!(answer.len() <= MAX_LINE_BYTES);
             }
         }
 
-        /// Whatever comes, it is no panic.
+        /// Fails when any bytes make a parser panic.
         #[test]
-        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = read(&bytes);
-            let _ = serde_json::from_slice::<Reply>(&bytes);
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse_request(&bytes);
+            let _ = parse_reply(&bytes);
         }
     }
 }

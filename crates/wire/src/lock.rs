@@ -61,7 +61,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use laxity_daemon::folder;
+    use laxity_daemon::directory;
 
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn others_pass_through_the_folder() {
         let device = Device::find("lo").expect("every machine has one");
-        let close = || fs::set_permissions(folder::RUN, Permissions::from_mode(0o700));
+        let close = || fs::set_permissions(directory::RUN_DIRECTORY, Permissions::from_mode(0o700));
         if offload::place(&device, "test").is_none() || close().is_err() {
             let why = "there is no place for locks; root has one";
             assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
@@ -78,7 +78,7 @@ mod tests {
             return;
         }
         offload::place(&device, "test").expect("a place");
-        let mode = fs::metadata(folder::RUN).expect("a folder").mode();
+        let mode = fs::metadata(directory::RUN_DIRECTORY).expect("a folder").mode();
         assert_eq!(mode & 0o777, 0o755);
     }
 

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use laxity_daemon::folder;
+use laxity_daemon::directory;
 
 use crate::device::{Device, control};
 use crate::error::WireError;
@@ -140,8 +140,8 @@ pub fn record_of(device: &Device) -> Option<PathBuf> {
 pub(crate) fn place(device: &Device, what: &str) -> Option<PathBuf> {
     let namespace = ethtool::namespace(control().ok()?.as_fd()).ok()?;
     let name = format!("{namespace}-{}-{}.{what}", device.index(), device.name());
-    folder::open_to_all(Path::new(folder::RUN)).ok()?;
-    Some(Path::new(folder::RUN).join(name))
+    directory::create_accessible(Path::new(directory::RUN_DIRECTORY)).ok()?;
+    Some(Path::new(directory::RUN_DIRECTORY).join(name))
 }
 
 fn read(path: &Path, blocks: usize) -> Option<Vec<(u32, u32)>> {

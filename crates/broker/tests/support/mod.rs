@@ -1,4 +1,4 @@
-//! A server on a real socket before a scheduler that only keeps the books.
+//! A server on a real socket, with a fake scheduler that only stores reservations.
 #![allow(dead_code)]
 
 use std::fs;
@@ -10,84 +10,92 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use laxity_broker::share::Rules;
-use laxity_broker::{Broker, Limits, Server};
+use laxity_broker::share::UserLimits;
+use laxity_broker::{Broker, ConnectionLimits, Server};
 use laxity_cpu::{Reservation, Share};
-use laxity_daemon::socket::{Place, listen};
+use laxity_daemon::socket::{SocketFile, listen};
 use laxity_kernel::cpu::{
-    Attempt, CpuError, Held, Keeper, Policy, Reserved, Table, Wish, check, place,
+    CpuError, PlacedReservation, Policy, ReservationBackend, ReservationRequest, ReservationStatus,
+    ReservationTable, ReserveOutcome, check, place,
 };
 
-/// Nobody in particular.
-pub const SOMEBODY: u32 = 65_534;
-pub const ANOTHER: u32 = 65_533;
+/// Two users other than root.
+pub const USER: u32 = 65_534;
+pub const OTHER_USER: u32 = 65_533;
 
-/// Books as the scheduler keeps them; they outlive servers, as the scheduler does.
+/// The reservations of the fake scheduler, which outlive a server.
 #[derive(Clone, Default)]
-pub struct Books(Arc<Mutex<Vec<Wish>>>);
+pub struct FakeScheduler(Arc<Mutex<Vec<ReservationRequest>>>);
 
-impl Books {
-    fn living(&self) -> std::sync::MutexGuard<'_, Vec<Wish>> {
-        let mut wishes = self.0.lock().expect("books");
-        // Reservations die with their tasks.
-        wishes.retain(|wish| {
-            let status = fs::read_to_string(format!("/proc/{}/status", wish.pid));
+impl FakeScheduler {
+    fn live(&self) -> std::sync::MutexGuard<'_, Vec<ReservationRequest>> {
+        let mut reservations = self.0.lock().expect("reservations");
+        // A reservation ends with its task.
+        reservations.retain(|reservation| {
+            let status = fs::read_to_string(format!("/proc/{}/status", reservation.pid));
             status.is_ok_and(|text| !text.contains("State:\tZ"))
         });
-        wishes
+        reservations
     }
 
-    pub fn held(&self) -> Vec<Wish> {
-        self.living().clone()
+    pub fn reservations(&self) -> Vec<ReservationRequest> {
+        self.live().clone()
     }
 
-    /// As root would reserve without a server.
-    pub fn hold(&self, pid: u32, reservation: Reservation) {
-        self.living().push(Wish { pid, reservation, inherit: false, owner: 0 });
+    /// Reserves as root does without a server.
+    pub fn reserve_as_root(&self, pid: u32, reservation: Reservation) {
+        self.live().push(ReservationRequest { pid, reservation, inherit: false, owner: 0 });
     }
 }
 
 /// One CPU under `bebs`.
-struct Keeps(Books);
+struct FakeBackend(FakeScheduler);
 
-impl Keeper for Keeps {
-    fn table(&mut self) -> Result<Table, CpuError> {
-        let held = self.0.held().into_iter();
-        let held = held.map(|w| (Held { cpu: 0, reservation: w.reservation }, w.owner));
-        Ok(Table { policy: Policy::named("bebs")?, cpus: 1, held: held.collect() })
+impl ReservationBackend for FakeBackend {
+    fn reservations(&mut self) -> Result<ReservationTable, CpuError> {
+        let placed = self.0.reservations().into_iter();
+        let placed = placed
+            .map(|r| (PlacedReservation { cpu: 0, reservation: r.reservation }, r.owner))
+            .collect();
+        Ok(ReservationTable { policy: Policy::named("bebs")?, cpus: 1, placed })
     }
 
-    fn allowed(&self, _: u32) -> Result<Vec<u32>, CpuError> {
+    fn allowed_cpus(&self, _: u32) -> Result<Vec<u32>, CpuError> {
         Ok(vec![0])
     }
 
-    fn attempt(&mut self, wish: &Wish, _: bool) -> Result<Attempt, CpuError> {
-        check(wish.reservation)?;
-        let table = self.table()?;
-        let held: Vec<Held> = table.held.iter().map(|(held, _)| *held).collect();
-        let mut wishes = self.0.living();
-        if wishes.iter().any(|w| w.pid == wish.pid) {
-            return Err(CpuError::HasOne);
+    fn try_reserve(
+        &mut self,
+        request: &ReservationRequest,
+        _: bool,
+    ) -> Result<ReserveOutcome, CpuError> {
+        check(request.reservation)?;
+        let table = self.reservations()?;
+        let placed: Vec<PlacedReservation> =
+            table.placed.iter().map(|(placed, _)| *placed).collect();
+        let mut reservations = self.0.live();
+        if reservations.iter().any(|r| r.pid == request.pid) {
+            return Err(CpuError::AlreadyReserved);
         }
-        let cpu = place(&table.policy, &held, wish.reservation, &[0])?;
-        wishes.push(*wish);
-        Ok(Attempt::Placed { cpu, after: Duration::ZERO })
+        let cpu = place(&table.policy, &placed, request.reservation, &[0])?;
+        reservations.push(*request);
+        Ok(ReserveOutcome::Placed { cpu, in_force_after: Duration::ZERO })
     }
 
     fn release(&mut self, pid: u32) -> Result<(), CpuError> {
-        let mut wishes = self.0.living();
-        let at = wishes.iter().position(|w| w.pid == pid).ok_or(CpuError::HasNone)?;
-        wishes.remove(at);
+        let mut reservations = self.0.live();
+        let index = reservations.iter().position(|r| r.pid == pid);
+        reservations.remove(index.ok_or(CpuError::NotReserved)?);
         Ok(())
     }
 
-    fn find(&mut self, pid: u32) -> Result<Option<Reserved>, CpuError> {
-        let wishes = self.0.living();
-        Ok(wishes.iter().find(|w| w.pid == pid).map(|w| Reserved {
+    fn find(&mut self, pid: u32) -> Result<Option<ReservationStatus>, CpuError> {
+        let reservations = self.0.live();
+        Ok(reservations.iter().find(|r| r.pid == pid).map(|r| ReservationStatus {
             pid: Some(pid),
-            owner: w.owner,
-            held: Held { cpu: 0, reservation: w.reservation },
-            inherited: w.inherit,
+            owner: r.owner,
+            placed: PlacedReservation { cpu: 0, reservation: r.reservation },
+            inherited: r.inherit,
             tasks: 1,
             deadline_misses: 0,
             max_lateness_ns: 0,
@@ -95,7 +103,7 @@ impl Keeper for Keeps {
     }
 }
 
-/// A folder for a test, which everybody may enter and which is gone afterwards.
+/// A temporary folder that all users may enter, removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -117,37 +125,41 @@ impl Drop for Folder {
     }
 }
 
-/// A server that gives a quarter of its CPU to each user; everybody may connect.
-pub struct Serving {
+/// A server that grants each user a quarter of its CPU; all users may connect.
+pub struct TestServer {
     pub broker: Arc<Broker>,
     _server: Server,
-    _place: Option<Place>,
+    _file: Option<SocketFile>,
 }
 
-pub fn serve(folder: &Folder, books: &Books, limits: Limits) -> Serving {
-    let (listener, place) = listen(&folder.socket(), 0o666, None).expect("a socket");
-    Serving { _place: Some(place), ..serve_at(listener, books, limits) }
+pub fn serve(folder: &Folder, scheduler: &FakeScheduler, limits: ConnectionLimits) -> TestServer {
+    let (listener, file) = listen(&folder.socket(), 0o666, None).expect("a socket");
+    TestServer { _file: Some(file), ..serve_on(listener, scheduler, limits) }
 }
 
-pub fn serve_at(listener: UnixListener, books: &Books, limits: Limits) -> Serving {
-    let rules = Rules::new(Share::per_mille(250));
-    let broker = Arc::new(Broker::new(rules, Box::new(Keeps(books.clone()))));
+pub fn serve_on(
+    listener: UnixListener,
+    scheduler: &FakeScheduler,
+    limits: ConnectionLimits,
+) -> TestServer {
+    let share = UserLimits::new(Share::per_mille(250));
+    let broker = Arc::new(Broker::new(share, Box::new(FakeBackend(scheduler.clone()))));
     let server = Server::start(listener, Arc::clone(&broker), limits).expect("a server");
-    Serving { broker, _server: server, _place: None }
+    TestServer { broker, _server: server, _file: None }
 }
 
-/// Whether this test can become other users; where all must run it has to.
+/// Whether this test can run programs as other users; with LAXITY_REQUIRE_ALL=1 it must.
 pub fn is_root() -> bool {
     if nix::unistd::geteuid().is_root() {
         return true;
     }
     let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
     assert!(!required, "LAXITY_REQUIRE_ALL=1, and this is not root");
-    eprintln!("skipped: only root can ask as somebody else");
+    eprintln!("skipped: only root can run programs as other users");
     false
 }
 
-/// Runs a program as a user that is not root.
+/// Runs a program as another user.
 pub fn run_as(user: u32, command: &mut Command) -> Output {
     command.uid(user).gid(user).current_dir("/").output().expect("a program")
 }

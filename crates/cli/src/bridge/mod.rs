@@ -119,7 +119,7 @@ fn drive(
     // The features of interfaces are put back at the end, and the status may be anybody's file.
     let of_status =
         if args.status.is_some() { Capabilities::DAC_OVERRIDE } else { Capabilities::empty() };
-    confine(Capabilities::NET_ADMIN | of_status, Bpf::Refused);
+    confine(Capabilities::NET_ADMIN | of_status, Bpf::Denied);
     let shown = Arc::clone(&bridge);
     let shown = running::show(move || {
         let status = with(&shown, Bridge::status).flatten()?;

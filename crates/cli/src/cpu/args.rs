@@ -7,27 +7,27 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum CpuCommand {
-    /// Start the scheduler with a policy, until `down`; or change its policy under load.
+    /// Schedule the CPUs of this machine by a policy, until `down`; or change the policy, under load.
     Up(UpArgs),
-    /// Show statistics and reservations.
+    /// Print the status of the scheduler and its reservations.
     Status(StatusArgs),
     /// Run a command and its children within a reservation.
     Run(RunArgs),
-    /// Reserve CPU time for an existing task.
+    /// Reserve CPU time for a running task.
     Reserve(ReserveArgs),
-    /// End a task's reservation; the task continues as best effort.
+    /// End the reservation of a task; it continues as best effort.
     Release(ReleaseArgs),
-    /// Record a trace of the CPUs, for Perfetto and chrome://tracing.
+    /// Record scheduling events of the CPUs, for Perfetto and chrome://tracing.
     Record(RecordArgs),
-    /// Let programs reserve CPU time for themselves, over a local socket.
+    /// Serve reservation requests of programs on a local socket.
     Serve(ServeArgs),
-    /// Stop the scheduler; the kernel's own takes over.
+    /// Stop the scheduler and return the CPUs to that of the kernel.
     Down,
 }
 
 #[derive(Debug, Args)]
 pub struct UpArgs {
-    /// The policy for best effort; reservations precede it under all of them.
+    /// The policy of best effort; reservations have precedence under every policy.
     #[arg(long, value_name = "P", default_value = "bebs-credit",
           value_parser = clap::builder::PossibleValuesParser::new(laxity_kernel::cpu::POLICIES))]
     pub policy: String,
@@ -61,11 +61,11 @@ pub struct RunArgs {
 
 #[derive(Debug, Args)]
 pub struct ReserveArgs {
-    /// The task: a process id, for its first thread, or a thread id.
+    /// The thread id of the task; a process id names its first thread.
     pub pid: u32,
     #[command(flatten)]
     pub reservation: Reservation,
-    /// Children created later share the reservation.
+    /// Children that it starts later share the reservation.
     #[arg(long)]
     pub inherit: bool,
 }
@@ -81,7 +81,7 @@ pub struct RecordArgs {
     /// Output file with trace events in JSON.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Duration, at most `10min`.
+    /// The duration, at most `10min`.
     #[arg(long = "for", value_name = "TIME", default_value = "5s")]
     pub length: String,
 }
@@ -89,16 +89,16 @@ pub struct RecordArgs {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The socket, unless systemd passes one.
-    #[arg(long, value_name = "PATH", default_value = laxity_reserve::protocol::SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = laxity_reserve::protocol::SOCKET_PATH)]
     pub socket: PathBuf,
-    /// File mode of the socket, which decides who may connect.
+    /// The mode of the socket, which determines the users that may connect.
     #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
     pub mode: u32,
     /// The socket's group, by name or number.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
-    /// Share of all CPUs together that each user but root may reserve: a quarter of four CPUs is
-    /// one.
+    /// The share of all CPUs together that each user except root may reserve: a quarter of four CPUs
+    /// is one CPU.
     #[arg(long, value_name = "PERCENT", default_value = "25%", value_parser = share)]
     pub share: laxity_cpu::Share,
     /// Serve metrics for Prometheus at /metrics; loopback, such as `127.0.0.1:9402`.
@@ -111,12 +111,12 @@ fn mode(text: &str) -> Result<u32, String> {
     mode.ok_or_else(|| "give a mode in octal, such as 0660".to_owned())
 }
 
-/// Tenths of a percent are as fine as it gets.
+/// A share in percent, with at most one decimal.
 fn share(text: &str) -> Result<laxity_cpu::Share, String> {
     let number = text.strip_suffix('%').unwrap_or_default();
     let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    let number = |text: &str, longest: usize| {
-        let digits = text.len() <= longest && text.bytes().all(|b| b.is_ascii_digit());
+    let number = |text: &str, max_digits: usize| {
+        let digits = text.len() <= max_digits && text.bytes().all(|b| b.is_ascii_digit());
         text.parse::<u32>().ok().filter(|_| digits)
     };
     let per_mille = number(whole, 3).zip(number(tenth, 1)).map(|(w, t)| 10 * w + t);
@@ -132,9 +132,9 @@ mod tests {
 
     use super::*;
 
-    /// Fails when a number without its sign is taken, or more than there is.
+    /// Fails when a number without its sign, or more than 100 %, is accepted.
     #[test]
-    fn shares_and_modes_are_read() {
+    fn shares_and_modes_are_parsed() {
         assert_eq!(share("25%"), Ok(Share::per_mille(250)));
         assert_eq!(share("12.5%"), Ok(Share::per_mille(125)));
         assert_eq!((share("0%"), share("100%")), (Ok(Share::ZERO), Ok(Share::ONE)));

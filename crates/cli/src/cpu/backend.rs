@@ -1,42 +1,42 @@
-//! What the kernel is asked for; a build without the kernel's part says so.
+//! Calls into the kernel's scheduler; a build without the feature `kernel` returns an error.
 
-#[cfg(feature = "kernel")]
-pub use with::*;
 #[cfg(not(feature = "kernel"))]
-pub use without::*;
+pub use disabled::*;
+#[cfg(feature = "kernel")]
+pub use enabled::*;
 
 #[cfg(feature = "kernel")]
-mod with {
+mod enabled {
     use std::time::Duration;
 
     use laxity_cpu::{Reservation, Share};
     use laxity_kernel::cpu::record::Event;
-    use laxity_kernel::cpu::{self, CpuError, Desk, Keeper};
+    use laxity_kernel::cpu::{self, CpuError, ReservationBackend, SchedulerClient};
 
-    use crate::cpu::name_of;
-    use crate::cpu::status::{Cpu, Inferred, Reserved, Status};
+    use crate::cpu::status::{CpuStatus, Inferred, ReservationStatus, STATUS_VERSION, Status};
+    use crate::cpu::task_name;
     use crate::failure::Failure;
 
     impl From<CpuError> for Failure {
         fn from(error: CpuError) -> Failure {
             let text = error.to_string();
             match error {
-                CpuError::Policy { .. } | CpuError::NoTask { .. } | CpuError::Unusable(_) => {
+                CpuError::Policy { .. } | CpuError::NoTask { .. } | CpuError::Invalid(_) => {
                     Failure::Input(text)
                 }
                 CpuError::Refused { .. }
                 | CpuError::State(_)
                 | CpuError::Affinity(_)
-                | CpuError::HasOne
-                | CpuError::HasNone
+                | CpuError::AlreadyReserved
+                | CpuError::NotReserved
                 | CpuError::Pending
-                | CpuError::Settling
-                | CpuError::NoPlace
-                | CpuError::Occupied { .. }
-                | CpuError::Up
-                | CpuError::Down
-                | CpuError::Other
-                | CpuError::Ended { .. } => Failure::Refused(text),
+                | CpuError::Draining
+                | CpuError::TableFull
+                | CpuError::OtherScheduler { .. }
+                | CpuError::AlreadyRunning
+                | CpuError::NotRunning
+                | CpuError::OtherVersion
+                | CpuError::Ejected { .. } => Failure::Refused(text),
                 CpuError::NoKernel
                 | CpuError::NoFileSystem
                 | CpuError::Types { .. }
@@ -46,7 +46,7 @@ mod with {
         }
     }
 
-    /// Answers which policy it was before.
+    /// Returns the previous policy.
     pub fn up(policy: &str) -> Result<Option<&'static str>, Failure> {
         Ok(cpu::up(policy)?)
     }
@@ -55,27 +55,29 @@ mod with {
         Ok(cpu::down()?)
     }
 
-    /// Answers on which CPU.
-    pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, Failure> {
-        Ok(cpu::reserve(pid, asked, inherit)?)
+    /// Returns the CPU.
+    pub fn reserve(pid: u32, reservation: Reservation, inherit: bool) -> Result<u32, Failure> {
+        Ok(cpu::reserve(pid, reservation, inherit)?)
     }
 
     pub fn release(pid: u32) -> Result<(), Failure> {
         Ok(cpu::release(pid)?)
     }
 
-    /// The scheduler of this machine, and what there is to say when none is up yet.
-    pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
-        let mut desk = Desk::default();
-        let warning = match desk.table() {
+    /// The scheduler of this machine, and a warning if it is not running yet.
+    pub fn reservation_backend() -> Result<(Box<dyn ReservationBackend>, Option<String>), Failure> {
+        let mut client = SchedulerClient::default();
+        let warning = match client.reservations() {
             Ok(_) => None,
-            Err(error @ (CpuError::Down | CpuError::Ended { .. })) => Some(error.to_string()),
+            Err(error @ (CpuError::NotRunning | CpuError::Ejected { .. })) => {
+                Some(error.to_string())
+            }
             Err(error) => return Err(error.into()),
         };
-        Ok((Box::new(desk), warning))
+        Ok((Box::new(client), warning))
     }
 
-    /// Of the scheduler that is up.
+    /// Records events of the running scheduler.
     pub struct Recorder(cpu::record::Recorder);
 
     impl Recorder {
@@ -83,7 +85,7 @@ mod with {
             Ok(Recorder(cpu::record::Recorder::open()?))
         }
 
-        /// Answers how many events were lost.
+        /// Returns the number of lost events.
         pub fn record(
             &self,
             length: Duration,
@@ -93,57 +95,56 @@ mod with {
             Ok(self.0.record(Some(length), go_on, each)?)
         }
 
-        /// Whether the scheduler was there to the end.
+        /// Checks that the same scheduler still runs.
         pub fn check(&self) -> Result<(), Failure> {
             Ok(self.0.check()?)
         }
     }
 
-    /// Looks again and again.
+    /// Reads the status repeatedly.
     #[derive(Default)]
-    pub struct Watch(cpu::Watch);
+    pub struct StatusMonitor(cpu::StatusMonitor);
 
-    impl Watch {
+    impl StatusMonitor {
         pub fn status(&mut self) -> Result<Status, Failure> {
-            Ok(shown(&self.0.status()?))
+            Ok(to_status(&self.0.status()?))
         }
     }
 
-    fn shown(status: &cpu::Status) -> Status {
-        let us = |ns: u64| ns as f64 / 1e3;
-        let ms = |ns: u64| ns as f64 / 1e6;
-        let cpus = status.cpus.iter().map(|c| Cpu {
+    fn to_status(status: &cpu::Status) -> Status {
+        let cpus = status.cpus.iter().map(|c| CpuStatus {
             cpu: c.cpu,
             reserved: c.reserved.0 as f64 / Share::ONE.0 as f64,
             servers: c.servers,
             switches: c.switches,
-            taken: c.steals,
-            overrun_max_us: us(c.overrun),
-            release_late_max_us: us(c.late_release),
-            late: c.deadline_misses,
-            late_max_us: us(c.max_lateness_ns),
+            steals: c.steals,
+            max_overrun_ns: c.max_overrun_ns,
+            max_release_lateness_ns: c.max_release_lateness_ns,
+            deadline_misses: c.deadline_misses,
+            max_lateness_ns: c.max_lateness_ns,
         });
-        let reservations = status.reservations.iter().map(|r| Reserved {
+        let reservations = status.reservations.iter().map(|r| ReservationStatus {
             pid: r.pid,
             user: r.owner,
-            cpu: r.held.cpu,
-            runtime_ms: ms(r.held.reservation.budget.0),
-            period_ms: ms(r.held.reservation.period.0),
+            cpu: r.placed.cpu,
+            runtime_ns: r.placed.reservation.budget.0,
+            period_ns: r.placed.reservation.period.0,
             inherited: r.inherited,
             tasks: r.tasks,
-            late: r.deadline_misses,
-            late_max_us: us(r.max_lateness_ns),
+            deadline_misses: r.deadline_misses,
+            max_lateness_ns: r.max_lateness_ns,
         });
         let inferred = status.inferred.iter().map(|t| Inferred {
             pid: t.pid,
-            name: name_of(t.pid).unwrap_or_default(),
+            name: task_name(t.pid).unwrap_or_default(),
             cpu: t.cpu,
-            budget_ms: ms(t.budget.0),
-            period_ms: ms(t.period.0),
+            budget_ns: t.budget.0,
+            period_ns: t.period.0,
         });
         let mut inferred: Vec<Inferred> = inferred.collect();
-        inferred.sort_by(|a, b| b.budget_ms.total_cmp(&a.budget_ms).then(a.pid.cmp(&b.pid)));
+        inferred.sort_by(|a, b| b.budget_ns.cmp(&a.budget_ns).then(a.pid.cmp(&b.pid)));
         Status {
+            version: STATUS_VERSION,
             policy: status.policy.clone(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
@@ -155,11 +156,11 @@ mod with {
 }
 
 #[cfg(not(feature = "kernel"))]
-mod without {
+mod disabled {
     use std::time::Duration;
 
     use laxity_cpu::Reservation;
-    use laxity_kernel::cpu::Keeper;
+    use laxity_kernel::cpu::ReservationBackend;
     use laxity_kernel::cpu::record::Event;
 
     use crate::cpu::status::Status;
@@ -181,7 +182,7 @@ mod without {
         Failure::without_kernel_for_cpus()
     }
 
-    pub fn keeper() -> Result<(Box<dyn Keeper>, Option<String>), Failure> {
+    pub fn reservation_backend() -> Result<(Box<dyn ReservationBackend>, Option<String>), Failure> {
         Failure::without_kernel_for_cpus()
     }
 
@@ -207,9 +208,9 @@ mod without {
     }
 
     #[derive(Default)]
-    pub struct Watch {}
+    pub struct StatusMonitor {}
 
-    impl Watch {
+    impl StatusMonitor {
         pub fn status(&mut self) -> Result<Status, Failure> {
             Failure::without_kernel_for_cpus()
         }

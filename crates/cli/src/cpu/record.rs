@@ -1,8 +1,7 @@
-//! `laxity cpu record`: what happens on live CPUs, as trace events.
+//! `laxity cpu record`: scheduling events of live CPUs as trace events.
 //!
-//! Two processes: CPUs, with a slice for each time that a task ran and in it what its server had
-//! then; and tasks, which run or wait, with instants for deadlines of reservations and those that
-//! passed before the budget was used.
+//! The trace has two processes: CPUs, with a slice for each run of a task and the state of its server; and
+//! tasks, which run or wait, with instants for met and missed deadlines of reservations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
@@ -21,21 +20,21 @@ use crate::{interrupt, link, warning};
 
 const CPUS: u32 = 1;
 const TASKS: u32 = 2;
-/// Some 40,000 switches a second fill a file with 10 MB a second.
-const LONGEST: Duration = Duration::from_secs(600);
+/// The longest recording. 40,000 switches a second write 10 MB a second.
+const MAX_LENGTH: Duration = Duration::from_secs(600);
 
 /// Runs the command.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let length = link::duration("--for", &args.length)?;
-    if length > LONGEST {
+    if length > MAX_LENGTH {
         return Err(Failure::Input(format!("--for {}: give at most 10 minutes", args.length)));
     }
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
     let (file, pending) = Pending::create(&args.file)?;
-    // What is recorded has the kernel's numbers of tasks.
-    let names = if super::numbers_are_the_kernels() { super::name_of } else { |_| None };
-    let mut live = Live::new(BufWriter::new(file), names).map_err(|e| named(&e))?;
+    // The events have PIDs of the initial namespace.
+    let names = if super::in_initial_pid_namespace() { super::task_name } else { |_| None };
+    let mut trace = TraceWriter::new(BufWriter::new(file), names).map_err(|e| named(&e))?;
     let mut failed = None;
     let interrupted = interrupt::control();
     let lost = recorder.record(
@@ -43,41 +42,41 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         || !interrupted.stopped(),
         |event| {
             if failed.is_none() {
-                failed = live.tell(&event).err();
+                failed = trace.write(&event).err();
             }
         },
     )?;
     if let Some(error) = failed {
         return Err(named(&error));
     }
-    let slices = live.slices;
-    live.finish().map_err(|e| named(&e))?;
+    let slices = trace.slices;
+    trace.finish().map_err(|e| named(&e))?;
     pending.complete()?;
     if lost > 0 {
         warning::say(format!("{lost} events were lost: slices are missing or too long"));
     }
     let place = args.file.display();
     warning::say(format!("{slices} slices in {place}; ui.perfetto.dev shows them"));
-    // What there was until then is in the file.
+    // The file is complete even if the scheduler has ended.
     recorder.check()?;
     Ok(if interrupted.stopped() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
-/// What is known of a task.
+/// The state of a task.
 #[derive(Default)]
 struct Task {
     tid: u32,
     name: String,
-    /// Of its server, when it was chosen last.
-    left: Span,
+    /// Of its server, at its last dispatch.
+    remaining_budget: Span,
     deadline: Time,
-    /// Of its reservation, the deadline of the job that it executed last, and until when.
+    /// Of its reservation: the deadline of its last job, and the end of the job's last run.
     job: Option<(Time, Time)>,
-    doing: Doing,
+    state: RunState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Doing {
+enum RunState {
     #[default]
     Sleeping,
     Waiting,
@@ -86,33 +85,33 @@ enum Doing {
     },
 }
 
-impl Doing {
-    fn shown(self) -> Option<&'static str> {
+impl RunState {
+    fn label(self) -> Option<&'static str> {
         match self {
-            Doing::Sleeping => None,
-            Doing::Waiting => Some("waiting"),
-            Doing::Running { .. } => Some("running"),
+            RunState::Sleeping => None,
+            RunState::Waiting => Some("waiting"),
+            RunState::Running { .. } => Some("running"),
         }
     }
 }
 
-/// Turns events of the scheduler into events of a trace.
-struct Live<W: Write, N: Fn(u32) -> Option<String>> {
+/// Writes events of the scheduler as trace events.
+struct TraceWriter<W: Write, N: Fn(u32) -> Option<String>> {
     events: TraceEvents<W>,
     name: N,
     tasks: HashMap<u32, Task>,
-    /// Whom each CPU runs.
+    /// The running task of each CPU.
     running: BTreeMap<u32, Option<u32>>,
     last: Time,
     slices: u64,
 }
 
-impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
-    fn new(to: W, name: N) -> io::Result<Live<W, N>> {
+impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
+    fn new(to: W, name: N) -> io::Result<TraceWriter<W, N>> {
         let mut events = TraceEvents::new(to)?;
         events.process(CPUS, "CPUs")?;
         events.process(TASKS, "tasks")?;
-        Ok(Live {
+        Ok(TraceWriter {
             events,
             name,
             tasks: HashMap::new(),
@@ -122,7 +121,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         })
     }
 
-    /// The task, which has a name from when it is first heard of.
+    /// A task; its name is read at its first event.
     fn task(&mut self, pid: u32) -> &mut Task {
         let tid = self.tasks.len() as u32;
         let name = &self.name;
@@ -132,45 +131,45 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         })
     }
 
-    /// A task does something else from now on.
-    fn turn(&mut self, at: Time, pid: u32, doing: Doing) -> io::Result<()> {
+    /// Changes the state of a task.
+    fn set_state(&mut self, at: Time, pid: u32, state: RunState) -> io::Result<()> {
         let task = self.task(pid);
         let track = Track { pid: TASKS, tid: task.tid };
-        let before = std::mem::replace(&mut task.doing, doing);
-        if before == doing {
+        let before = std::mem::replace(&mut task.state, state);
+        if before == state {
             return Ok(());
         }
-        if let Some(what) = before.shown() {
-            self.events.end(what, track, at)?;
+        if let Some(label) = before.label() {
+            self.events.end(label, track, at)?;
         }
-        doing.shown().map_or(Ok(()), |what| self.events.begin(what, track, at, ""))
+        state.label().map_or(Ok(()), |label| self.events.begin(label, track, at, ""))
     }
 
-    fn tell(&mut self, event: &Event) -> io::Result<()> {
+    fn write(&mut self, event: &Event) -> io::Result<()> {
         self.last = self.last.max(event.at);
         let (at, cpu, pid) = (event.at, event.cpu, event.pid);
         if event.slot.is_none() {
             return Ok(());
         }
         match event.what {
-            What::Woke if self.task(pid).doing == Doing::Sleeping => {
-                self.turn(at, pid, Doing::Waiting)
+            What::Woke if self.task(pid).state == RunState::Sleeping => {
+                self.set_state(at, pid, RunState::Waiting)
             }
             What::Chosen { left, deadline } => {
                 let task = self.task(pid);
-                (task.left, task.deadline) = (left, deadline);
+                (task.remaining_budget, task.deadline) = (left, deadline);
                 Ok(())
             }
             What::Started { reserved, budget, period } => {
-                self.stop(at, cpu, Doing::Waiting)?;
+                self.stop(at, cpu, RunState::Waiting)?;
                 self.start(at, cpu, pid, reserved, (budget, period))
             }
             // The kernel reports that a task sleeps before it reports that it stops.
             What::Blocked if self.running.get(&cpu) == Some(&Some(pid)) => {
-                self.stop(at, cpu, Doing::Sleeping)
+                self.stop(at, cpu, RunState::Sleeping)
             }
-            What::Blocked | What::Left => self.turn(at, pid, Doing::Sleeping),
-            What::Stopped => self.stop(at, cpu, Doing::Waiting),
+            What::Blocked | What::Left => self.set_state(at, pid, RunState::Sleeping),
+            What::Stopped => self.stop(at, cpu, RunState::Waiting),
             _ => Ok(()),
         }
     }
@@ -183,15 +182,15 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         reserved: bool,
         (budget, period): (Span, Span),
     ) -> io::Result<()> {
-        self.turn(at, pid, Doing::Running { reserved })?;
+        self.set_state(at, pid, RunState::Running { reserved })?;
         let task = self.task(pid);
         let name = task.name.clone();
         let args = format!(
-            "\"pid\":{pid},\"reserved\":{reserved},\"budget_us\":{},\"period_us\":{},\"left_us\":{},\
-             \"deadline_us\":{}",
+            "\"pid\":{pid},\"reserved\":{reserved},\"budget_us\":{},\"period_us\":{},\
+             \"remaining_budget_us\":{},\"deadline_us\":{}",
             micros(budget.0),
             micros(period.0),
-            micros(task.left.0),
+            micros(task.remaining_budget.0),
             micros(task.deadline.0)
         );
         self.running.insert(cpu, Some(pid));
@@ -199,50 +198,51 @@ impl<W: Write, N: Fn(u32) -> Option<String>> Live<W, N> {
         self.events.begin(&name, Track { pid: CPUS, tid: cpu }, at, &args)
     }
 
-    /// The running task of a CPU has stopped.
-    fn stop(&mut self, at: Time, cpu: u32, doing: Doing) -> io::Result<()> {
+    /// Ends the slice of the running task of a CPU.
+    fn stop(&mut self, at: Time, cpu: u32, state: RunState) -> io::Result<()> {
         let Some(pid) = self.running.get_mut(&cpu).and_then(Option::take) else {
             return Ok(());
         };
         let task = self.task(pid);
         let (name, track) = (task.name.clone(), Track { pid: TASKS, tid: task.tid });
         let mut before = None;
-        if task.doing == (Doing::Running { reserved: true }) {
+        if task.state == (RunState::Running { reserved: true }) {
             before = task.job.replace((task.deadline, at)).filter(|job| job.0 != task.deadline);
         }
         self.events.end(&name, Track { pid: CPUS, tid: cpu }, at)?;
-        self.turn(at, pid, doing)?;
-        self.judge(track, before)
+        self.set_state(at, pid, state)?;
+        self.write_deadline(track, before)
     }
 
-    /// A job that is over: a task may execute it in parts, and the last one tells.
-    fn judge(&mut self, track: Track, job: Option<(Time, Time)>) -> io::Result<()> {
+    /// Writes the deadline of an ended job. A task may execute a job in several runs; the end of the last
+    /// one counts.
+    fn write_deadline(&mut self, track: Track, job: Option<(Time, Time)>) -> io::Result<()> {
         match job {
             Some((deadline, end)) if end > deadline => {
-                let by = format!("\"late_us\":{}", micros(end.since(deadline).0));
-                self.events.instant("deadline missed", track, deadline, &by)
+                let lateness = format!("\"lateness_us\":{}", micros(end.since(deadline).0));
+                self.events.instant("deadline missed", track, deadline, &lateness)
             }
             Some((deadline, _)) => self.events.instant("deadline", track, deadline, ""),
             None => Ok(()),
         }
     }
 
-    /// Ends what is open, names what there is.
+    /// Ends open slices and names the tracks.
     fn finish(mut self) -> io::Result<W> {
         let last = self.last;
         let cpus: Vec<u32> = self.running.keys().copied().collect();
         for cpu in cpus {
-            self.stop(last, cpu, Doing::Sleeping)?;
+            self.stop(last, cpu, RunState::Sleeping)?;
             self.events.thread(Track { pid: CPUS, tid: cpu }, &format!("CPU {cpu}"))?;
         }
         let mut tasks: Vec<u32> = self.tasks.keys().copied().collect();
         tasks.sort_unstable();
         for pid in tasks {
-            self.turn(last, pid, Doing::Sleeping)?;
+            self.set_state(last, pid, RunState::Sleeping)?;
             let task = self.task(pid);
             let (track, name) = (Track { pid: TASKS, tid: task.tid }, task.name.clone());
             let last_job = task.job;
-            self.judge(track, last_job)?;
+            self.write_deadline(track, last_job)?;
             self.events.thread(track, &format!("{name} ({pid})"))?;
         }
         self.events.finish()
@@ -255,9 +255,8 @@ mod tests {
 
     use super::*;
 
-    /// A task that computes is interrupted by a reserved one, whose second job has two parts and ends
-    /// late.
-    const TOLD: &str = "\
+    /// A CPU-bound task is preempted by a reserved one, whose second job has two runs and ends late.
+    const EVENTS: &str = "\
         0 0 0 1 10 20 0\n5 0 0 1 10 0 0\n9 0 0 1 10 5000000 50000000\n10 0 0 1 10 5000000 50000000\n\
         5 1000000 0 2 20 0 0\n9 1000000 0 2 20 2000000 5000000\n7 1000000 0 1 10 1000000 0\n\
         12 1000000 0 1 10 0 0\n11 1000000 0 2 20 2000000 4000000\n6 3000000 0 2 20 0 0\n\
@@ -269,30 +268,30 @@ mod tests {
 
     fn trace() -> Vec<Value> {
         let named = |pid| (pid == 20).then(|| "player \"one\"".to_owned());
-        let mut live = Live::new(Vec::new(), named).expect("memory");
-        for line in TOLD.lines() {
-            live.tell(&Event::parse(line).expect("an event")).expect("memory");
+        let mut trace = TraceWriter::new(Vec::new(), named).expect("memory");
+        for line in EVENTS.lines() {
+            trace.write(&Event::parse(line).expect("an event")).expect("memory");
         }
-        let json = live.finish().expect("memory");
+        let json = trace.finish().expect("memory");
         let all: Value = serde_json::from_slice(&json).expect("JSON");
         all["traceEvents"].as_array().expect("events").clone()
     }
 
-    /// Fails when a slice does not end, a task waits while it runs, a sleeping one is said to wait, or a
-    /// deadline is judged by another one's, or by the first part of its job (which it was).
+    /// Fails when a slice does not end, a running or sleeping task is shown as waiting, or a deadline is
+    /// compared with the end of another job, or of the first run of its job (as it was).
     #[test]
-    fn slices_waits_and_deadlines_are_shown() {
+    fn slices_waits_and_deadlines_are_written() {
         let events = trace();
         let of = |pid: u32, tid: u32| {
-            let mut shown = Vec::new();
+            let mut lines = Vec::new();
             for e in &events {
                 if e["pid"] == pid && e["tid"] == tid && e["ph"] != "M" {
                     let (phase, name) = (e["ph"].as_str(), e["name"].as_str());
                     let phase = phase.expect("a phase");
-                    shown.push(format!("{phase} {} {}", e["ts"], name.expect("a name")));
+                    lines.push(format!("{phase} {} {}", e["ts"], name.expect("a name")));
                 }
             }
-            shown
+            lines
         };
         assert_eq!(
             of(CPUS, 0),
@@ -344,7 +343,7 @@ mod tests {
             ]
         );
         let late = events.iter().find(|e| e["name"] == "deadline missed").expect("one");
-        assert_eq!(late["args"]["late_us"], 500);
+        assert_eq!(late["args"]["lateness_us"], 500);
         let named = events.iter().filter(|e| e["name"] == "thread_name");
         let names: Vec<_> = named.map(|e| e["args"]["name"].as_str().expect("a name")).collect();
         assert_eq!(names, ["CPU 0", "task 10 (10)", "player \"one\" (20)"]);

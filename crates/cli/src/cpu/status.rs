@@ -1,118 +1,134 @@
-//! The status, as data and as tables.
+//! The status of the scheduler, as JSON and as tables.
 
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
 use serde::Serialize;
 
-/// The scheduler as it is.
+/// The version of the JSON.
+pub const STATUS_VERSION: u32 = 1;
+
+/// The status of the scheduler.
 #[derive(Debug, Serialize)]
 pub struct Status {
+    /// [`STATUS_VERSION`].
+    pub version: u32,
     pub policy: String,
-    pub cpus: Vec<Cpu>,
-    pub reservations: Vec<Reserved>,
-    /// What was found of tasks that are not reserved and ran lately, the greatest budget first.
+    pub cpus: Vec<CpuStatus>,
+    pub reservations: Vec<ReservationStatus>,
+    /// The inferred demand of best-effort tasks that ran recently, by descending budget.
     pub inferred: Vec<Inferred>,
-    /// Tasks beyond those that it has places for, each time one was served.
+    /// The number of times that a task without a table entry was served.
     pub unaccounted: u64,
-    /// Times that a reserved task could not run where its reservation is.
+    /// The number of times that a reserved task ran on another CPU than that of its reservation.
     pub elsewhere: u64,
 }
 
 /// One CPU.
 #[derive(Debug, Serialize)]
-pub struct Cpu {
+pub struct CpuStatus {
     pub cpu: u32,
-    /// The share that is reserved.
+    /// The reserved share.
     pub reserved: f64,
     pub servers: u64,
     pub switches: u64,
-    /// Tasks that other CPUs took from it.
-    pub taken: u64,
-    /// By how much a budget was overrun at most.
-    pub overrun_max_us: f64,
-    /// By how much a reservation was released late at most.
-    pub release_late_max_us: f64,
-    /// Periods of reservations, those that have ended too, in which work within the runtime ended after the
-    /// period.
-    pub late: u64,
-    pub late_max_us: f64,
+    /// The number of tasks that other CPUs stole from this one.
+    pub steals: u64,
+    /// The greatest overrun of a budget.
+    pub max_overrun_ns: u64,
+    /// The greatest lateness of a reservation's release.
+    pub max_release_lateness_ns: u64,
+    /// The number of periods of present and past reservations in which work within the runtime ended after
+    /// the period.
+    pub deadline_misses: u64,
+    /// The greatest lateness of such work.
+    pub max_lateness_ns: u64,
 }
 
 /// One reservation.
 #[derive(Debug, Serialize)]
-pub struct Reserved {
-    /// None where the task is not seen from here.
+pub struct ReservationStatus {
+    /// `None` if the task is outside of the PID namespace of the command.
     pub pid: Option<u32>,
-    /// To whose share it counts.
+    /// The user to whose share it counts.
     pub user: u32,
     pub cpu: u32,
-    pub runtime_ms: f64,
-    pub period_ms: f64,
+    pub runtime_ns: u64,
+    pub period_ns: u64,
     pub inherited: bool,
     pub tasks: u64,
-    /// Periods in which work within the runtime ended after the period.
-    pub late: u64,
-    pub late_max_us: f64,
+    /// The number of periods in which work within the runtime ended after the period.
+    pub deadline_misses: u64,
+    /// The greatest lateness of such work.
+    pub max_lateness_ns: u64,
 }
 
-impl Reserved {
-    /// The task that it was made for, to be read.
+impl ReservationStatus {
+    /// The task that it was made for, as text.
     pub fn task(&self) -> String {
         self.pid.map_or_else(|| "unseen".to_owned(), |pid| pid.to_string())
     }
 }
 
-/// One task of best effort.
+/// The inferred demand of one best-effort task.
 #[derive(Debug, Serialize)]
 pub struct Inferred {
     pub pid: u32,
-    /// What it calls itself; empty when it ended meanwhile.
+    /// Its name; empty if it has ended.
     pub name: String,
     pub cpu: u32,
-    /// CPU time that it wants at once.
-    pub budget_ms: f64,
-    /// In which time its share comes to that.
-    pub period_ms: f64,
+    /// The CPU time that it uses at once.
+    pub budget_ns: u64,
+    /// The time in which its share amounts to that.
+    pub period_ns: u64,
 }
 
-/// What people read.
+/// A time in microseconds, for tables.
+pub fn us(ns: u64) -> String {
+    number::short(ns as f64 / 1e3)
+}
+
+/// A time in milliseconds, for tables.
+pub fn ms(ns: u64) -> String {
+    number::short(ns as f64 / 1e6)
+}
+
+/// The tables that people read.
 pub fn tables(status: &Status, style: Style) -> String {
     let columns = vec![
         Column::words("CPU"),
         Column::number("reserved (%)"),
         Column::number("servers"),
         Column::number("switches"),
-        Column::number("tasks taken by others"),
-        Column::number("longest overrun (us)"),
-        Column::number("latest release (us)"),
-        Column::number("late periods"),
+        Column::number("steals"),
+        Column::number("max overrun (us)"),
+        Column::number("max release lateness (us)"),
+        Column::number("deadline misses"),
     ];
     let count = |n: u64| Cell::new(n.to_string());
-    let real = |x: f64| Cell::new(number::short(x));
     let rows = status.cpus.iter().map(|c| {
         let cells = vec![
-            real(c.reserved * 100.0),
+            Cell::new(number::short(c.reserved * 100.0)),
             count(c.servers),
             count(c.switches),
-            count(c.taken),
-            real(c.overrun_max_us),
-            real(c.release_late_max_us),
-            count(c.late),
+            count(c.steals),
+            Cell::new(us(c.max_overrun_ns)),
+            Cell::new(us(c.max_release_lateness_ns)),
+            count(c.deadline_misses),
         ];
         (c.cpu.to_string(), cells)
     });
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     if status.unaccounted > 0 {
-        said.push(format!(
-            "Tasks beyond those it has places for: served {} times. ",
+        notes.push(format!(
+            "Tasks without a table entry were served {} times. ",
             status.unaccounted
         ));
     }
     if status.elsewhere > 0 {
-        said.push(format!("Reserved tasks ran elsewhere {} times.", status.elsewhere));
+        notes.push(format!("Reserved tasks ran elsewhere {} times.", status.elsewhere));
     }
     let caption = format!("Policy {}", status.policy);
-    let cpus = Table::new(caption, columns).group("", rows.collect()).noted(said.concat());
+    let cpus = Table::new(caption, columns).group("", rows.collect()).noted(notes.concat());
     let mut printed = text::table(&cpus, style);
     if !status.reservations.is_empty() {
         printed.push('\n');
@@ -137,12 +153,12 @@ fn inferred(status: &Status) -> Table {
         let cells = vec![
             Cell::new(t.name.clone()),
             Cell::new(t.cpu.to_string()),
-            Cell::new(number::short(t.budget_ms)),
-            Cell::new(number::short(t.period_ms)),
+            Cell::new(ms(t.budget_ns)),
+            Cell::new(ms(t.period_ns)),
         ];
         (t.pid.to_string(), cells)
     });
-    Table::new("Inferred of tasks that ran lately", columns).group("", rows.collect())
+    Table::new("Inferred of tasks that ran recently", columns).group("", rows.collect())
 }
 
 fn reservations(status: &Status) -> Table {
@@ -152,20 +168,23 @@ fn reservations(status: &Status) -> Table {
         Column::number("on CPU"),
         Column::number("runtime (ms)"),
         Column::number("period (ms)"),
-        Column::number("tasks in it"),
-        Column::number("late periods"),
-        Column::number("latest (us)"),
+        Column::number("tasks"),
+        Column::number("deadline misses"),
+        Column::number("max lateness (us)"),
     ];
     let rows = status.reservations.iter().map(|r| {
-        let late = r.late.to_string();
+        let misses = r.deadline_misses.to_string();
         let cells = vec![
             Cell::new(r.user.to_string()),
             Cell::new(r.cpu.to_string()),
-            Cell::new(number::short(r.runtime_ms)),
-            Cell::new(number::short(r.period_ms)),
+            Cell::new(ms(r.runtime_ns)),
+            Cell::new(ms(r.period_ns)),
             Cell::new(r.tasks.to_string()),
-            if r.late > 0 { Cell::toned(late, Tone::Bad) } else { Cell::new(late) },
-            Cell::new(number::short(r.late_max_us)),
+            match r.deadline_misses {
+                0 => Cell::new(misses),
+                _ => Cell::toned(misses, Tone::Bad),
+            },
+            Cell::new(us(r.max_lateness_ns)),
         ];
         (r.task(), cells)
     });
@@ -176,49 +195,51 @@ fn reservations(status: &Status) -> Table {
 pub mod tests {
     use super::*;
 
-    /// One of each.
+    /// A status with one entry of each kind.
     pub fn sample() -> Status {
         Status {
+            version: STATUS_VERSION,
             policy: "bebs".into(),
-            cpus: vec![Cpu {
+            cpus: vec![CpuStatus {
                 cpu: 1,
                 reserved: 0.45,
                 servers: 7,
                 switches: 1234,
-                taken: 3,
-                overrun_max_us: 7.25,
-                release_late_max_us: 3.5,
-                late: 2,
-                late_max_us: 15.5,
+                steals: 3,
+                max_overrun_ns: 7_250,
+                max_release_lateness_ns: 3_500,
+                deadline_misses: 2,
+                max_lateness_ns: 15_500,
             }],
-            reservations: vec![Reserved {
+            reservations: vec![ReservationStatus {
                 pid: Some(369),
                 user: 1000,
                 cpu: 1,
-                runtime_ms: 4.5,
-                period_ms: 10.0,
+                runtime_ns: 4_500_000,
+                period_ns: 10_000_000,
                 inherited: true,
                 tasks: 2,
-                late: 1,
-                late_max_us: 12.0,
+                deadline_misses: 1,
+                max_lateness_ns: 12_000,
             }],
             inferred: vec![Inferred {
                 pid: 471,
                 name: "player".into(),
                 cpu: 1,
-                budget_ms: 12.5,
-                period_ms: 90.0,
+                budget_ns: 12_500_000,
+                period_ns: 90_000_000,
             }],
             unaccounted: 0,
             elsewhere: 3,
         }
     }
 
+    /// Fails when a value is missing in the tables, or a key of the JSON is renamed.
     #[test]
-    fn tables_and_data_hold_the_same() {
+    fn tables_and_json_have_the_same_values() {
         let status = sample();
         let text = tables(&status, Style { colour: false, width: 0 });
-        for shown in [
+        for value in [
             "Policy bebs",
             "45",
             "1234",
@@ -229,11 +250,17 @@ pub mod tests {
             "12.5",
             "ran elsewhere 3 times",
         ] {
-            assert!(text.contains(shown), "no {shown} in:\n{text}");
+            assert!(text.contains(value), "no {value} in:\n{text}");
         }
         let data = serde_json::to_value(&status).expect("JSON");
-        assert_eq!(data["reservations"][0]["runtime_ms"], 4.5);
-        assert_eq!(data["inferred"][0]["period_ms"], 90.0);
+        assert_eq!(data["version"], 1);
+        assert_eq!(data["reservations"][0]["runtime_ns"], 4_500_000);
+        assert_eq!(data["inferred"][0]["period_ns"], 90_000_000);
+        for kind in ["cpus", "reservations"] {
+            for key in ["deadline_misses", "max_lateness_ns"] {
+                assert!(data[kind][0][key].is_u64(), "no {key} of {kind}");
+            }
+        }
         assert_eq!(data["cpus"][0]["reserved"], 0.45);
     }
 }

@@ -1,70 +1,73 @@
-//! CPUs on `laxity top`: what is reserved and how it is kept, and what is inferred of the rest.
+//! CPUs on `laxity top`: reservations with their deadline statistics, and inferred demands.
 
 use std::fmt::Write as _;
 
 use laxity_report::text::Style;
 use laxity_report::{escape, number};
 
-use super::status::{Cpu, Status};
+use super::status::{CpuStatus, Status, ms, us};
 use crate::top::{BOLD, RED, line};
 
-/// Tasks of best effort that are shown; those that want most come first.
-const TASKS: usize = 20;
+/// The number of best-effort tasks that are shown, by descending budget.
+const MAX_TASKS: usize = 20;
 
-/// All CPUs; rates since `before`, a look so many seconds ago.
+/// All CPUs; rates are since `before`, a status and its age in seconds.
 pub fn screen(now: &Status, before: Option<(&Status, f64)>, style: Style) -> String {
     let mut text = String::new();
     line(&mut text, &format!("CPUs: {}", now.policy), BOLD, style);
     let _ = writeln!(
         text,
-        "cpu   reserved  switches/s  servers  latest release  longest overrun   late"
+        "cpu   reserved  switches/s  servers  max release lateness    max overrun  deadline misses"
     );
     for cpu in &now.cpus {
         let _ = writeln!(
             text,
-            "{:<4} {:>8} % {:>11} {:>8} {:>12} us {:>13} us {:>6}",
+            "{:<4} {:>8} % {:>11} {:>8} {:>18} us {:>11} us {:>16}",
             cpu.cpu,
             number::short(cpu.reserved * 100.0),
             switches(cpu, before),
             cpu.servers,
-            number::short(cpu.release_late_max_us),
-            number::short(cpu.overrun_max_us),
-            cpu.late,
+            us(cpu.max_release_lateness_ns),
+            us(cpu.max_overrun_ns),
+            cpu.deadline_misses,
         );
     }
     if !now.reservations.is_empty() {
-        let _ = writeln!(text, "reserved for       runtime      period  cpu  tasks  late   latest");
+        let _ = writeln!(
+            text,
+            "reserved for       runtime      period  cpu  tasks  deadline misses  max lateness"
+        );
     }
     for r in &now.reservations {
         let row = format!(
-            "{:<14} {:>8} ms {:>8} ms {:>4} {:>6} {:>5} {:>5} us",
+            "{:<14} {:>8} ms {:>8} ms {:>4} {:>6} {:>16} {:>10} us",
             r.task(),
-            number::short(r.runtime_ms),
-            number::short(r.period_ms),
+            ms(r.runtime_ns),
+            ms(r.period_ns),
             r.cpu,
             r.tasks,
-            r.late,
-            number::short(r.late_max_us),
+            r.deadline_misses,
+            us(r.max_lateness_ns),
         );
-        line(&mut text, &row, if r.late > 0 { RED } else { "" }, style);
+        line(&mut text, &row, if r.deadline_misses > 0 { RED } else { "" }, style);
     }
     if !now.inferred.is_empty() {
         let _ = writeln!(text, "inferred of         budget      period  cpu  name");
     }
-    for t in now.inferred.iter().take(TASKS) {
-        let (budget, period) = (number::short(t.budget_ms), number::short(t.period_ms));
-        // Tasks give themselves any name.
+    for t in now.inferred.iter().take(MAX_TASKS) {
+        let (budget, period) = (ms(t.budget_ns), ms(t.period_ns));
+        // A task can set its name to any bytes.
         let name = escape::terminal(&t.name);
         let _ = writeln!(text, "{:<14} {budget:>8} ms {period:>8} ms {:>4}  {name}", t.pid, t.cpu);
     }
-    let more = now.inferred.len().saturating_sub(TASKS);
+    let more = now.inferred.len().saturating_sub(MAX_TASKS);
     if more > 0 {
-        let _ = writeln!(text, "and {more} that want less");
+        let _ = writeln!(text, "and {more} with smaller budgets");
     }
     text
 }
 
-fn switches(cpu: &Cpu, before: Option<(&Status, f64)>) -> String {
+fn switches(cpu: &CpuStatus, before: Option<(&Status, f64)>) -> String {
     let earlier = before.and_then(|(status, seconds)| {
         let same = status.cpus.iter().find(|c| c.cpu == cpu.cpu)?;
         Some((same.switches, seconds))
@@ -83,25 +86,25 @@ mod tests {
     use crate::cpu::status::Inferred;
     use crate::cpu::status::tests::sample;
 
-    fn status(switches: u64, late: u64) -> Status {
+    fn status(switches: u64, deadline_misses: u64) -> Status {
         let mut status = sample();
         status.cpus[0].switches = switches;
-        status.reservations[0].late = late;
+        status.reservations[0].deadline_misses = deadline_misses;
         let player = |i: u32| Inferred {
             pid: 400 + i,
             name: if i == 3 { "\u{1b}[2K\nroot".into() } else { format!("player-{i}") },
             cpu: 0,
-            budget_ms: 12.5,
-            period_ms: 90.0,
+            budget_ns: 12_500_000,
+            period_ns: 90_000_000,
         };
         status.inferred = (0..22).map(player).collect();
         status
     }
 
-    /// Fails when rates are not since the look before, when what is late is not red, when more
-    /// tasks are shown than fit, and when names of tasks reach the terminal as they are: tried each.
+    /// Fails when rates are not since the previous status, when deadline misses are not red, when too many
+    /// tasks are shown, and when names of tasks are not escaped: tried each.
     #[test]
-    fn rates_lateness_and_the_greatest_are_shown() {
+    fn rates_misses_and_the_greatest_budgets_are_shown() {
         let (before, now) = (status(1000, 0), status(1250, 3));
         let text = screen(&now, Some((&before, 0.5)), Style::PLAIN);
         let row = text.lines().nth(2).expect("a row");
@@ -110,11 +113,11 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("player-19") && !text.contains("player-20"), "{text}");
-        assert!(text.contains("and 2 that want less"), "{text}");
+        assert!(text.contains("and 2 with smaller budgets"), "{text}");
         assert!(!text.contains('\u{1b}') && !text.contains("\nroot"), "{text}");
         let coloured = screen(&now, None, Style { colour: true, width: 0 });
         assert!(coloured.contains("\x1b[31m369 "), "{coloured}");
-        let kept = screen(&before, None, Style { colour: true, width: 0 });
-        assert!(!kept.contains(RED), "{kept}");
+        let in_time = screen(&before, None, Style { colour: true, width: 0 });
+        assert!(!in_time.contains(RED), "{in_time}");
     }
 }

@@ -80,6 +80,6 @@ fn write_job<W: Write>(events: &mut TraceEvents<W>, track: Track, job: &Job) -> 
     if !late {
         return events.instant("deadline", track, deadline, "");
     }
-    let by = format!("\"late_us\":{}", micros(job.tardiness().0));
+    let by = format!("\"lateness_us\":{}", micros(job.tardiness().0));
     events.instant("deadline missed", track, deadline, &by)
 }

@@ -31,7 +31,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::input(format!("--listen {}: {e}; choose another", args.listen));
     let server = Server::with(args.listen, pages, http::Limits::default(), OF_KERNEL);
     let server = server.map_err(failed)?;
-    confine(OF_KERNEL, Bpf::Used);
+    confine(OF_KERNEL, Bpf::Allowed);
     let address = server.address();
     warning::say(format!("metrics at http://{address}/metrics; Ctrl-C stops it"));
     while !interrupted.stopped() {

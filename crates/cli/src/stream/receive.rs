@@ -31,7 +31,7 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
     let failed = |e: laxity_live::receiver::ReceiverError| of_system(&e, &e.source);
     let receiver = Receiver::open(config).map_err(failed)?;
     let interrupted = interrupt::control();
-    confine(Capabilities::empty(), Bpf::Refused);
+    confine(Capabilities::empty(), Bpf::Denied);
     if let Ok(address) = receiver.address() {
         warning::say(format!("receiving at {address}; Ctrl-C stops it"));
         if receiver.rtcp_address().is_none() {

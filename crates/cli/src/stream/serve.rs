@@ -77,7 +77,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         let text = handle.describe(&scenario.name, &names).map_err(of_server)?;
         output::file(path, &text)?;
     }
-    confine(Capabilities::empty(), Bpf::Refused);
+    confine(Capabilities::empty(), Bpf::Denied);
     let _shown = running::show({
         let (handle, control) = (handle.clone(), args.control.clone());
         let (scenario, policy) = (scenario.name.clone(), policy.to_owned());

@@ -1,4 +1,4 @@
-//! Why CPUs could not be taken over, looked at or given back.
+//! Errors of the scheduler of live CPUs.
 
 use std::fmt;
 use std::io;
@@ -7,87 +7,87 @@ use laxity_cpu::Refusal;
 
 use super::rules::NotInKernel;
 
-/// What went wrong, with the remedy.
+/// An error; its text names the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CpuError {
     /// The policy is unknown, or the kernel does not run it.
     Policy {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// Why not.
+        /// Why the kernel does not run it.
         why: Option<NotInKernel>,
     },
     /// A reservation was refused.
     Refused {
-        /// By whom, where there are several CPUs.
+        /// The CPU, where there are several.
         cpu: u32,
         /// Why, by how much, and what would fit.
         refusal: Refusal,
     },
-    /// The scheduler has it otherwise than was asked for.
+    /// The state of the system does not allow the operation.
     State(&'static str),
-    /// A reservation that makes no sense on live CPUs.
-    Unusable(&'static str),
-    /// The CPUs that the task may use rule it out.
+    /// The reservation is invalid on live CPUs.
+    Invalid(&'static str),
+    /// The affinity of the task rules it out.
     Affinity(&'static str),
-    /// The task has a reservation already.
-    HasOne,
-    /// The task has no reservation.
-    HasNone,
+    /// The task is already reserved.
+    AlreadyReserved,
+    /// The task is not reserved.
+    NotReserved,
     /// The task's reservation is not in force yet.
     Pending,
-    /// What was released is still in use.
-    Settling,
-    /// There are as many reservations as there can be.
-    NoPlace,
-    /// There is no such task.
+    /// Released bandwidth has not drained yet.
+    Draining,
+    /// The table of reservations is full.
+    TableFull,
+    /// The task does not exist.
     NoTask {
-        /// Its number.
+        /// Its PID.
         pid: u32,
     },
-    /// Another scheduler is loaded.
-    Occupied {
+    /// Another sched_ext scheduler is running.
+    OtherScheduler {
         /// Its name.
         name: String,
     },
-    /// The scheduler is up already.
-    Up,
-    /// The scheduler is not up.
-    Down,
-    /// It was up, and the kernel took it away.
-    Ended {
-        /// Why, in the kernel's words.
+    /// The scheduler is already running with this policy.
+    AlreadyRunning,
+    /// The scheduler is not running.
+    NotRunning,
+    /// The kernel ended the scheduler.
+    Ejected {
+        /// The reason that the kernel gives.
         why: String,
     },
     /// The kernel has no sched_ext.
     NoKernel,
-    /// There is no BPF file system in which the scheduler could be pinned, or none is seen.
+    /// The BPF file system, in which the scheduler is pinned, is not mounted.
     NoFileSystem,
-    /// It was brought up by another version of this program.
-    Other,
+    /// Another version of this program started the scheduler.
+    OtherVersion,
     /// The type information of the kernel cannot be used.
     Types {
-        /// What the kernel or libbpf said.
+        /// The message of the kernel or libbpf.
         why: String,
     },
     /// The caller may not do this.
     NotPermitted {
-        /// What it tried.
+        /// The operation.
         what: &'static str,
     },
-    /// The kernel refused.
+    /// A system call or control program failed.
     Kernel {
-        /// What.
+        /// The operation.
         what: &'static str,
-        /// Its answer, and for programs what the verifier said.
+        /// The error, for programs with the log of the verifier.
         why: String,
     },
-    /// Files of the scheduler cannot be made, read or removed.
+    /// A file of the scheduler cannot be created, read or removed.
     Io {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
 }
@@ -102,26 +102,26 @@ impl fmt::Display for CpuError {
                 super::POLICIES.join(", ")
             ),
             CpuError::Refused { cpu, refusal } => write!(f, "CPU {cpu}: {refusal}"),
-            CpuError::State(text) | CpuError::Unusable(text) | CpuError::Affinity(text) => {
+            CpuError::State(text) | CpuError::Invalid(text) | CpuError::Affinity(text) => {
                 f.write_str(text)
             }
-            CpuError::HasOne => f.write_str("the task has a reservation; release it first"),
-            CpuError::HasNone => f.write_str("the task has no reservation"),
+            CpuError::AlreadyReserved => f.write_str("the task has a reservation; release it first"),
+            CpuError::NotReserved => f.write_str("the task has no reservation"),
             CpuError::Pending => f.write_str("its reservation is not in force yet; try again"),
-            CpuError::Settling => {
-                f.write_str("what was released is still in use; try again in a second")
+            CpuError::Draining => {
+                f.write_str("released bandwidth is still in use; try again in a second")
             }
-            CpuError::NoPlace => f.write_str("there is no place for another reservation"),
+            CpuError::TableFull => f.write_str("the table of reservations is full"),
             CpuError::NoTask { pid } => write!(f, "there is no task {pid} that it schedules"),
-            CpuError::Occupied { name } => {
+            CpuError::OtherScheduler { name } => {
                 write!(f, "the sched_ext scheduler `{name}` is loaded; stop it first")
             }
-            CpuError::Up => f.write_str("the scheduler is up already, with this policy"),
-            CpuError::Down => f.write_str("the scheduler is not up; `laxity cpu up` starts it"),
-            CpuError::Ended { why } => write!(
+            CpuError::AlreadyRunning => f.write_str("the scheduler is up already, with this policy"),
+            CpuError::NotRunning => f.write_str("the scheduler is not up; `laxity cpu up` starts it"),
+            CpuError::Ejected { why } => write!(
                 f,
-                "the kernel took the scheduler away ({why}) and runs its own; `laxity cpu down` \
-                 clears it, `laxity cpu up` starts it again"
+                "the kernel ended the scheduler ({why}) and runs its own; `laxity cpu down` removes \
+                 what is left, `laxity cpu up` starts it again"
             ),
             CpuError::NoKernel => f.write_str(
                 "this kernel has no sched_ext: Linux 6.18 or later with CONFIG_SCHED_CLASS_EXT, \
@@ -130,9 +130,9 @@ impl fmt::Display for CpuError {
             CpuError::NoFileSystem => {
                 f.write_str("there is no BPF file system; mount it: mount -t bpf bpf /sys/fs/bpf")
             }
-            CpuError::Other => f.write_str(
-                "the scheduler was brought up by another version of laxity; \
-                 `laxity cpu down` and `laxity cpu up` give it this one",
+            CpuError::OtherVersion => f.write_str(
+                "another version of laxity started the scheduler; `laxity cpu down` and `laxity cpu up` \
+                 replace it by this one",
             ),
             CpuError::Types { why } => write!(
                 f,
@@ -158,7 +158,7 @@ impl From<Refusal> for CpuError {
     }
 }
 
-/// Why a file of the scheduler could not be used.
+/// The error for a file of the scheduler.
 #[cfg(feature = "kernel")]
 pub(super) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> CpuError {
     let path = path.display().to_string();

@@ -1,4 +1,4 @@
-//! The scheduler of this machine: brought up, asked, taken down.
+//! The scheduler of this machine: start, stop, status.
 
 use std::time::Duration;
 
@@ -6,167 +6,171 @@ use laxity_core::Span;
 use laxity_cpu::Share;
 
 use super::record::Recording;
-use super::requests::{Attendant, CHANGE, Entry};
-use super::{CpuError, Policy, Reserved, load, system};
+use super::requests::{CHANGE, ControlPrograms, Entry};
+use super::{CpuError, Policy, ReservationStatus, load, system};
 
-const STEP: Duration = Duration::from_millis(50);
+/// Interval at which [`down`] checks whether the kernel's scheduler is back.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What one CPU's servers did and hold. Times in ns.
+/// The state and counters of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuStatus {
     /// The CPU.
     pub cpu: u32,
-    /// What is reserved of it.
+    /// The share that is reserved.
     pub reserved: Share,
-    /// Weights that divide the rest.
-    pub load: u64,
-    /// Servers that there are.
+    /// The sum of the weights that divide the rest.
+    pub total_weight: u64,
+    /// The number of servers.
     pub servers: u64,
-    /// Tasks that began to run.
+    /// The number of times that a task started to run.
     pub switches: u64,
-    /// Tasks that other CPUs took from it.
+    /// The number of tasks that other CPUs stole from this one.
     pub steals: u64,
-    /// By how much a budget was overrun at most.
-    pub overrun: u64,
-    /// By how much a reservation's release was late at most.
-    pub late_release: u64,
-    /// Periods of its reservations, those that have ended too, in which work within the budget ended after the
-    /// period.
+    /// The greatest overrun of a budget, in ns.
+    pub max_overrun_ns: u64,
+    /// The greatest lateness of a reservation's release, in ns.
+    pub max_release_lateness_ns: u64,
+    /// The number of periods of present and past reservations in which work within the budget ended after
+    /// the period.
     pub deadline_misses: u64,
-    /// By how much at most.
+    /// The greatest lateness of such work, in ns.
     pub max_lateness_ns: u64,
 }
 
-/// What a task of best effort, one that ran lately, was found to need: so much CPU time at once, and
-/// the time in which its share comes to that.
+/// The inferred demand of a best-effort task that ran recently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inferred {
-    /// The task, by its number in the PID namespace of the process that asks.
+    /// The task, as a PID in the namespace of the caller.
     pub pid: u32,
-    /// The CPU that it is on.
+    /// Its CPU.
     pub cpu: u32,
-    /// CPU time. Under BEBS with the margin that is added.
+    /// The CPU time that it uses at once; under BEBS with the margin.
     pub budget: Span,
-    /// The time.
+    /// The time in which its share amounts to that.
     pub period: Span,
 }
 
-/// The scheduler as it is.
+/// The status of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Its policy.
     pub policy: String,
     /// By CPU.
     pub cpus: Vec<CpuStatus>,
-    /// In the order in which they were made.
-    pub reservations: Vec<Reserved>,
-    /// In no order.
+    /// In the order of their table entries.
+    pub reservations: Vec<ReservationStatus>,
+    /// Unordered.
     pub inferred: Vec<Inferred>,
-    /// Tasks beyond those it has places for, each time that one was served.
+    /// The number of times that a task without a table entry was served.
     pub unaccounted: u64,
-    /// Reserved tasks that could not run where their reservation is.
+    /// The number of times that a reserved task ran on another CPU than that of its reservation.
     pub elsewhere: u64,
-    /// Chosen tasks that were on their way elsewhere.
+    /// The number of chosen tasks that were migrating.
     pub absent: u64,
-    /// Locks that could not be got: never, or something is broken.
+    /// The number of locks that were not acquired; anything but zero is a fault.
     pub unlocked: u64,
-    /// The longest wait of one CPU for the tables of another, in ns.
+    /// The longest wait of a CPU for the lock of another, in ns.
     pub waited: u64,
 }
 
-/// Gives the machine's CPUs to a policy. It stays when the caller ends; it goes when [`down`] is
-/// called, or when the kernel finds that a task was not served for 30 s.
+/// Schedules the CPUs of this machine by a policy. The scheduler outlives the caller; it ends with
+/// [`down`], or when the kernel finds a task that was not served for 30 s.
 ///
-/// Where another policy has them, tasks and reservations go over to this one within the running
-/// scheduler, all of a CPU at once; answers which policy that was.
+/// If a scheduler with another policy is running, changes its policy, CPU by CPU, without losing tasks or
+/// reservations, and returns the previous policy.
 ///
 /// # Errors
-/// See [`CpuError`]; whatever was in charge before then still is.
+/// See [`CpuError`]; the previous scheduler then remains.
 pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     let policy = Policy::named(policy)?;
     let _lock = match system::running()? {
-        Some(name) if !system::is_ours(&name) => return Err(CpuError::Occupied { name }),
+        Some(name) if !system::is_ours(&name) => return Err(CpuError::OtherScheduler { name }),
         _ => system::lock()?,
     };
-    // Somebody else may have started it before this had the lock.
+    // Another process may have started it before this one acquired the lock.
     if system::running()?.is_some() {
-        let (before, attendant) = attend(&[CHANGE])?;
+        let (before, control) = open_control_programs(&[CHANGE])?;
         if before.name == policy.name {
-            return Err(CpuError::Up);
+            return Err(CpuError::AlreadyRunning);
         }
-        return attendant.change(&policy).map(|()| Some(before.name));
+        return control.change(&policy).map(|()| Some(before.name));
     }
-    // Of a scheduler that the kernel took away, or of a loader that was killed.
+    // Pins of a scheduler that the kernel ended, or of a loader that was killed.
     system::remove_pins()?;
     start(&policy, 0).map(|()| None)
 }
 
-/// Starts the scheduler, and counts what is late from then on: while the kernel hands its tasks over,
-/// it puts off timers.
+/// Starts the scheduler, then resets the maxima: the kernel delays timers while it hands over tasks.
 fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
-    let attendant = Attendant::of(load::start(policy, recorded_until)?);
-    attendant.reset_worst_cases().or_else(|error| system::remove_pins().and(Err(error)))
+    let control = ControlPrograms::of(load::start(policy, recorded_until)?);
+    control.reset_maxima().or_else(|error| system::remove_pins().and(Err(error)))
 }
 
-/// The same where no policy is up, with all that is decided recorded from the beginning, for so
-/// long; [`Recorder`](super::record::Recorder) gets it.
+/// As [`up`] where no scheduler is running, and records all decisions from the start, for `length`;
+/// [`Recorder`](super::record::Recorder) reads them.
 ///
 /// # Errors
-/// As [`up`]; also when a policy is up.
+/// As [`up`]; also when a scheduler is running.
 pub fn up_recorded(policy: &str, length: Duration) -> Result<(), CpuError> {
     let policy = Policy::named(policy)?;
     let _lock = system::lock()?;
     match system::running()? {
-        Some(name) if !system::is_ours(&name) => return Err(CpuError::Occupied { name }),
-        Some(_) => return Err(CpuError::Up),
+        Some(name) if !system::is_ours(&name) => return Err(CpuError::OtherScheduler { name }),
+        Some(_) => return Err(CpuError::AlreadyRunning),
         None => system::remove_pins()?,
     }
-    // The kernel takes its time to verify it.
+    // An upper bound on the time of the verifier.
     let loading = Duration::from_secs(60);
     start(&policy, system::after(loading + length))?;
     Recording::open()?.until(system::after(length))
 }
 
-/// The kernel's own scheduler takes over again.
+/// Stops the scheduler and returns the CPUs to that of the kernel.
 ///
 /// # Errors
-/// When the scheduler is not up, or its files cannot be removed.
+/// The scheduler is not running, or its files cannot be removed.
 pub fn down() -> Result<(), CpuError> {
     let _lock = system::lock()?;
     if !system::is_pinned()? {
-        return Err(CpuError::Down);
+        return Err(CpuError::NotRunning);
     }
     system::remove_pins()?;
-    // The kernel does it a little later.
+    // The kernel detaches the scheduler asynchronously.
     for _ in 0..100 {
         if system::running()?.is_none_or(|name| !system::is_ours(&name)) {
             return Ok(());
         }
-        std::thread::sleep(STEP);
+        std::thread::sleep(POLL_INTERVAL);
     }
-    Err(CpuError::State("the kernel still runs the scheduler; something else holds it"))
+    Err(CpuError::State("the kernel still runs the scheduler; another process holds it"))
 }
 
-/// The policy that is up, and who answers for it.
-pub(super) fn attend(programs: &[&str]) -> Result<(Policy, Attendant), CpuError> {
+/// The current policy, and control programs of the running scheduler.
+pub(super) fn open_control_programs(
+    programs: &[&str],
+) -> Result<(Policy, ControlPrograms), CpuError> {
     let name = system::running()?;
     if !system::is_pinned()? {
-        return Err(CpuError::Down);
+        return Err(CpuError::NotRunning);
     }
-    let attendant = Attendant::new(programs)?;
+    let control = ControlPrograms::new(programs)?;
     if name.is_some_and(|name| system::is_ours(&name)) {
-        return Ok((attendant.policy()?, attendant));
+        return Ok((control.policy()?, control));
     }
-    Err(CpuError::Ended { why: attendant.ended()? })
+    Err(CpuError::Ejected { why: control.exit_reason()? })
 }
 
-/// How a reservation was kept.
-pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved, CpuError> {
-    let report = attendant.report(entry.held.cpu, entry.number)?;
-    Ok(Reserved {
+/// The status of the reservation of a table entry.
+pub(super) fn reservation_status(
+    control: &ControlPrograms,
+    entry: &Entry,
+) -> Result<ReservationStatus, CpuError> {
+    let report = control.report(entry.placed.cpu, entry.number)?;
+    Ok(ReservationStatus {
         pid: report.pid,
         owner: entry.owner,
-        held: entry.held,
+        placed: entry.placed,
         inherited: entry.inherited,
         tasks: report.members,
         deadline_misses: report.deadline_misses,
@@ -174,11 +178,11 @@ pub(super) fn reserved(attendant: &Attendant, entry: &Entry) -> Result<Reserved,
     })
 }
 
-/// Loads the programs of a policy without starting anything, and says how many instructions the
-/// verifier processed for each.
+/// Loads the programs of a policy without attaching them, and returns the number of instructions that
+/// the verifier processed for each.
 ///
 /// # Errors
-/// When they do not load.
+/// The programs do not load.
 pub fn verify(policy: &str) -> Result<Vec<(String, u32)>, CpuError> {
     load::verify(&Policy::named(policy)?)
 }

@@ -1,10 +1,11 @@
-//! The programs: loaded with a policy and pinned, or opened over the pins to ask them something.
+//! Loads the BPF object: the scheduler, which is attached and pinned, or its control programs over the
+//! pinned maps.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
 use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
 
-use super::words::heard;
+use super::libbpf_log::with_libbpf_log;
 use super::{CpuError, Policy, system};
 use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 
@@ -14,21 +15,21 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o
 /// where it does (`bpf/scx/cpu_run.h`).
 const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_run_hooks"];
 
-/// That of this machine.
+/// The one that this machine loads.
 fn scheduler() -> &'static str {
     SCHEDULERS[usize::from(system::needs_run_hooks())]
 }
 
-/// Finds out where the kernel keeps which CPUs tasks may use.
+/// The program that locates the affinity mask in the kernel's task structure.
 const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
-const BY_CPU: [&str; 2] = ["cpus", "timers"];
-/// A map of weights, by control group, that no program needs to answer. One made for nothing is not
-/// only wasted: while the kernel frees it, a CPU that goes may wait for ever.
-const GROUPS: &str = "groups";
+const PER_CPU_MAPS: [&str; 2] = ["cpus", "alarms"];
+/// The map of weights by control group, which the control programs do not use. It is not created for
+/// them: while the kernel frees it, a CPU that goes offline may wait for ever.
+const CGROUP_MAP: &str = "groups";
 
-/// The name under which a map is pinned, which may have no dots.
-fn pinned_as(map: &str) -> Option<&str> {
+/// The name under which a map is pinned; the BPF file system allows no dots.
+fn pin_name(map: &str) -> Option<&str> {
     match map {
         "cpus" | "timers" | "tasks" | "refs" | "pool" | "reservations" | "events" => Some(map),
         ".data.setup" => Some("setup"),
@@ -42,15 +43,15 @@ fn pinned_as(map: &str) -> Option<&str> {
     }
 }
 
-/// A pin that only programs over the same tables look for: others could not tell what lies where.
-fn mark() -> String {
+/// A pin whose name identifies this object, so that a version with other layouts finds no pin of its own.
+fn object_pin() -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(OBJECT);
     format!("of-{:016x}", hasher.finish())
 }
 
-/// Where bits of the policy go before anything is loaded.
-fn prepare(
+/// Writes the policy and the number of CPUs into the object before it is loaded.
+fn configure(
     open: &mut OpenObject,
     policy: &Policy,
     cpus: u32,
@@ -65,8 +66,8 @@ fn prepare(
     lx_machine::HAS_RUN_HOOKS.set_u32(&mut machine, system::needs_run_hooks().into());
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        if BY_CPU.contains(&name.as_str()) {
-            map.set_max_entries(cpus).map_err(refused)?;
+        if PER_CPU_MAPS.contains(&name.as_str()) {
+            map.set_max_entries(cpus).map_err(kernel_error)?;
         } else if name == ".data.setup" {
             fill(map.initial_value_mut(), &setup)?;
         } else if name == ".rodata.machine" {
@@ -93,22 +94,22 @@ fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
 }
 
 fn open() -> Result<OpenObject, CpuError> {
-    heard(|| ObjectBuilder::default().open_memory(OBJECT))
+    with_libbpf_log(|| ObjectBuilder::default().open_memory(OBJECT))
 }
 
-/// Loads the scheduler, gives it the CPUs, and pins it. What it does up to a time is recorded, zero
-/// for nothing.
+/// Loads, attaches and pins the scheduler. It records its decisions until the time `recorded_until`; zero
+/// for none.
 pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<Object, CpuError> {
     let mut open = open()?;
     let scheduler = scheduler();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if SCHEDULERS.contains(&name.as_str()) && name != scheduler {
-            map.set_autocreate(false).map_err(refused)?;
+            map.set_autocreate(false).map_err(kernel_error)?;
         }
     }
-    prepare(&mut open, policy, system::cpus()?, recorded_until)?;
-    let mut object = heard(|| open.load())?;
+    configure(&mut open, policy, system::cpus()?, recorded_until)?;
+    let mut object = with_libbpf_log(|| open.load())?;
     run(&object, LOCATE, &mut [0; 8])?;
     system::make_pins()?;
     let pinned = pin(&mut object);
@@ -124,38 +125,39 @@ fn pin(object: &mut Object) -> Result<(), CpuError> {
         let name = map.name().to_string_lossy().into_owned();
         if name == self::scheduler() {
             scheduler = Some(map);
-        } else if let Some(name) = pinned_as(&name) {
-            map.pin(system::pin(name)).map_err(refused)?;
+        } else if let Some(name) = pin_name(&name) {
+            map.pin(system::pin(name)).map_err(kernel_error)?;
             if name == "setup" {
-                let mut again = MapHandle::try_from(&*map).map_err(refused)?;
-                again.pin(system::pin(&mark())).map_err(refused)?;
+                let mut handle = MapHandle::try_from(&*map).map_err(kernel_error)?;
+                handle.pin(system::pin(&object_pin())).map_err(kernel_error)?;
             }
         }
     }
     let gone = || CpuError::State("the object holds no scheduler");
-    // Last, so that a process that is interrupted before leaves the kernel's scheduler in charge.
+    // Attached last, so that an interrupted process leaves the kernel's scheduler running.
     let mut scheduler = scheduler.ok_or_else(gone)?;
-    let mut link = heard(|| scheduler.attach_struct_ops())?;
-    link.pin(system::pin("scheduler")).map_err(refused)
+    let mut link = with_libbpf_log(|| scheduler.attach_struct_ops())?;
+    link.pin(system::pin("scheduler")).map_err(kernel_error)
 }
 
-/// Programs that answer requests, over the maps of the running scheduler. Only those that are
-/// named, as the kernel verifies them again each time.
-pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
-    if !system::pin(&mark()).exists() {
-        // Somebody else may take it down at this moment.
-        return Err(if system::is_pinned()? { CpuError::Other } else { CpuError::Down });
+/// Loads the named control programs over the maps of the running scheduler. Others are not loaded, since
+/// the kernel verifies each program again.
+pub(super) fn load_control_programs(programs: &[&str]) -> Result<Object, CpuError> {
+    if !system::pin(&object_pin()).exists() {
+        // Another process may stop it concurrently.
+        let is_pinned = system::is_pinned()?;
+        return Err(if is_pinned { CpuError::OtherVersion } else { CpuError::NotRunning });
     }
     let gone = |error: libbpf_rs::Error| match error.kind() {
-        libbpf_rs::ErrorKind::NotFound => CpuError::Down,
-        _ => refused(error),
+        libbpf_rs::ErrorKind::NotFound => CpuError::NotRunning,
+        _ => kernel_error(error),
     };
     let mut open = open()?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        if SCHEDULERS.contains(&name.as_str()) || name == GROUPS {
-            map.set_autocreate(false).map_err(refused)?;
-        } else if let Some(name) = pinned_as(&name) {
+        if SCHEDULERS.contains(&name.as_str()) || name == CGROUP_MAP {
+            map.set_autocreate(false).map_err(kernel_error)?;
+        } else if let Some(name) = pin_name(&name) {
             map.reuse_pinned_map(system::pin(name)).map_err(gone)?;
         }
     }
@@ -163,45 +165,46 @@ pub(super) fn attend(programs: &[&str]) -> Result<Object, CpuError> {
         let wanted = programs.iter().any(|name| program.name() == *name);
         program.set_autoload(wanted);
     }
-    heard(|| open.load())
+    with_libbpf_log(|| open.load())
 }
 
-/// Loads the programs without starting anything, and says how many instructions the verifier
+/// Loads the programs without attaching them, and returns the number of instructions that the verifier
 /// processed for each, on a machine with several CPUs.
 pub(super) fn verify(policy: &Policy) -> Result<Vec<(String, u32)>, CpuError> {
     use std::os::fd::AsFd as _;
     let mut open = open()?;
-    prepare(&mut open, policy, 2, 0)?;
-    let object = heard(|| open.load())?;
+    configure(&mut open, policy, 2, 0)?;
+    let object = with_libbpf_log(|| open.load())?;
     let infos: Vec<_> = libbpf_rs::query::ProgInfoIter::default().collect();
     let mut costs = Vec::new();
     for program in object.progs() {
-        let id = libbpf_rs::Program::id_from_fd(program.as_fd()).map_err(refused)?;
+        let id = libbpf_rs::Program::id_from_fd(program.as_fd()).map_err(kernel_error)?;
         let cost = infos.iter().find(|i| i.id == id).map_or(0, |i| i.verified_insns);
         costs.push((program.name().to_string_lossy().into_owned(), cost));
     }
     Ok(costs)
 }
 
-/// Runs one of the programs that answer.
+/// Runs a control program.
 pub(super) fn run(object: &Object, name: &str, context: &mut [u8]) -> Result<(), CpuError> {
     let program = object.progs_mut().find(|p| p.name() == name);
     let program = program.ok_or(CpuError::State("the object lacks a program"))?;
     let input = ProgramInput { context_in: Some(context), ..ProgramInput::default() };
-    program.test_run(input).map(|_| ()).map_err(refused)
+    program.test_run(input).map(|_| ()).map_err(kernel_error)
 }
 
-pub(super) fn refused(error: libbpf_rs::Error) -> CpuError {
+/// The error for a failed call of libbpf.
+pub(super) fn kernel_error(error: libbpf_rs::Error) -> CpuError {
     let why = format!("{error:#}");
     match error.kind() {
-        // EACCES is what the verifier says of a program that it refuses, too; EPERM it does not.
+        // The verifier also returns EACCES when it rejects a program; it does not return EPERM.
         libbpf_rs::ErrorKind::PermissionDenied
             if why.contains("(os error 1)") || !rustix::process::geteuid().is_root() =>
         {
             CpuError::NotPermitted { what: "load BPF programs" }
         }
         libbpf_rs::ErrorKind::NotFound => CpuError::NoKernel,
-        _ => CpuError::Kernel { what: "take the programs", why },
+        _ => CpuError::Kernel { what: "accept the programs", why },
     }
 }
 
@@ -211,13 +214,13 @@ mod tests {
 
     use super::*;
 
-    /// Fails when root without a capability is told that the kernel does not take the programs.
+    /// Fails when root without a capability reads that the kernel rejects the programs.
     #[test]
-    fn each_refusal_has_its_remedy() {
+    fn each_error_names_its_remedy() {
         let of = |number| libbpf_rs::Error::from(io::Error::from_raw_os_error(number));
-        let said = |error| refused(error).to_string();
-        assert!(said(of(1)).contains("CAP_BPF"));
-        assert!(said(of(2)).contains("CONFIG_SCHED_CLASS_EXT"));
-        assert!(said(of(22)).starts_with("the kernel does not take the programs: "));
+        let message = |error| kernel_error(error).to_string();
+        assert!(message(of(1)).contains("CAP_BPF"));
+        assert!(message(of(2)).contains("CONFIG_SCHED_CLASS_EXT"));
+        assert!(message(of(22)).starts_with("the kernel does not accept the programs: "));
     }
 }

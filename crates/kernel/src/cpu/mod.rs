@@ -4,36 +4,39 @@
 //! happens. The scheduler is pinned in the BPF file system, so it outlives the process that loaded it and is
 //! gone when its pins are.
 
-#[cfg(feature = "kernel")]
-mod desk;
 mod error;
-mod keeper;
+#[cfg(feature = "kernel")]
+mod libbpf_log;
 #[cfg(feature = "kernel")]
 mod load;
 mod policy;
 pub mod record;
 #[cfg(feature = "kernel")]
 mod requests;
+mod reservation_backend;
 mod reservations;
 pub mod rules;
 #[cfg(feature = "kernel")]
-mod system;
+mod scheduler_client;
 #[cfg(feature = "kernel")]
-mod words;
+mod system;
 
 pub use error::CpuError;
-pub use keeper::{Attempt, Keeper, Reserved, SETTLING, Table, settle};
 pub use policy::{POLICIES, Policy};
-pub use reservations::{Held, Wish, check, place};
+pub use reservation_backend::{
+    MAX_ATTEMPTS, ReservationBackend, ReservationStatus, ReservationTable, ReserveOutcome,
+    reserve_with_retry,
+};
+pub use reservations::{PlacedReservation, ReservationRequest, check, place};
 pub use rules::CpuRules;
 
 #[cfg(feature = "kernel")]
 mod live;
 #[cfg(feature = "kernel")]
-mod watch;
-#[cfg(feature = "kernel")]
-pub use desk::{Desk, release, reserve};
+mod status_monitor;
 #[cfg(feature = "kernel")]
 pub use live::{CpuStatus, Inferred, Status, down, up, up_recorded, verify};
 #[cfg(feature = "kernel")]
-pub use watch::{Watch, status};
+pub use scheduler_client::{SchedulerClient, release, reserve};
+#[cfg(feature = "kernel")]
+pub use status_monitor::{StatusMonitor, status};

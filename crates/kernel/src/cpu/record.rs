@@ -178,7 +178,7 @@ mod live {
     use libbpf_rs::{MapCore as _, MapFlags, MapHandle, RingBufferBuilder};
 
     use super::Event;
-    use crate::cpu::load::refused;
+    use crate::cpu::load::kernel_error;
     use crate::cpu::{CpuError, live, system};
     use crate::layout::cpu::lx_recording;
 
@@ -191,12 +191,15 @@ mod live {
 
     impl Recording {
         pub(in crate::cpu) fn open() -> Result<Recording, CpuError> {
-            MapHandle::from_pinned_path(system::pin("recording")).map(Recording).map_err(refused)
+            MapHandle::from_pinned_path(system::pin("recording"))
+                .map(Recording)
+                .map_err(kernel_error)
         }
 
         /// Until when, and how many events were lost so far.
         fn look(&self) -> Result<(u64, u64), CpuError> {
-            let value = self.0.lookup(&KEY, MapFlags::ANY).map_err(refused)?.unwrap_or_default();
+            let value =
+                self.0.lookup(&KEY, MapFlags::ANY).map_err(kernel_error)?.unwrap_or_default();
             Ok((lx_recording::UNTIL.u64(&value), lx_recording::LOST.u64(&value)))
         }
 
@@ -204,7 +207,7 @@ mod live {
             let mut value = [0; lx_recording::SIZEOF];
             lx_recording::UNTIL.set_u64(&mut value, until);
             lx_recording::LOST.set_u64(&mut value, self.look()?.1);
-            self.0.update(&KEY, &value, MapFlags::ANY).map_err(refused)
+            self.0.update(&KEY, &value, MapFlags::ANY).map_err(kernel_error)
         }
     }
 
@@ -224,10 +227,11 @@ mod live {
         /// When none is, it cannot be asked, or somebody else records.
         pub fn open() -> Result<Recorder, CpuError> {
             // Says what is wrong where it is not up.
-            live::attend(&[])?;
+            live::open_control_programs(&[])?;
             let scheduler = system::identity();
             let lock = system::lock_recording()?;
-            let events = MapHandle::from_pinned_path(system::pin("events")).map_err(refused)?;
+            let events =
+                MapHandle::from_pinned_path(system::pin("events")).map_err(kernel_error)?;
             Ok(Recorder { recording: Recording::open()?, events, scheduler, _lock: lock })
         }
 
@@ -253,20 +257,20 @@ mod live {
                 0
             };
             let mut ring = RingBufferBuilder::new();
-            ring.add(&self.events, &mut take).map_err(refused)?;
-            let ring = ring.build().map_err(refused)?;
+            ring.add(&self.events, &mut take).map_err(kernel_error)?;
+            let ring = ring.build().map_err(kernel_error)?;
             if let Some(length) = length {
                 until = system::after(length);
                 self.recording.until(until)?;
             }
             while system::now() < until && go_on() && self.is_there() {
                 std::thread::sleep(STEP);
-                ring.consume().map_err(refused)?;
+                ring.consume().map_err(kernel_error)?;
             }
             if system::now() < until {
                 self.recording.until(0)?;
             }
-            ring.consume().map_err(refused)?;
+            ring.consume().map_err(kernel_error)?;
             Ok(self.recording.look()?.1 - before)
         }
 
@@ -282,7 +286,7 @@ mod live {
             if self.is_there() {
                 return Ok(());
             }
-            live::attend(&[])?;
+            live::open_control_programs(&[])?;
             Err(CpuError::State("the scheduler was started again meanwhile; record again"))
         }
     }

@@ -6,8 +6,10 @@ use laxity_core::Span;
 use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 
-use super::load::{attend, refused, run};
-use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
+use super::load::{kernel_error, load_control_programs, run};
+use super::{
+    CpuError, CpuStatus, Inferred, POLICIES, PlacedReservation, Policy, ReservationRequest, system,
+};
 use crate::layout::Field;
 use crate::layout::cpu::{
     LX_MAX_RESERVATIONS, lx_ended, lx_report, lx_request, lx_reservation, lx_setup, lx_task_report,
@@ -22,8 +24,8 @@ pub(super) const REPORT: &str = "laxity_report";
 pub(super) const TASK: &str = "laxity_task";
 pub(super) const CHANGE: &str = "laxity_change";
 
-/// The programs that answer.
-pub(super) struct Attendant {
+/// Control programs, loaded over the maps of the running scheduler.
+pub(super) struct ControlPrograms {
     object: Object,
 }
 
@@ -32,7 +34,7 @@ pub(super) struct Attendant {
 pub(super) struct Entry {
     /// Counted from one.
     pub number: u32,
-    pub held: Held,
+    pub placed: PlacedReservation,
     pub inherited: bool,
     /// The user to whose share it counts.
     pub owner: u32,
@@ -47,18 +49,18 @@ pub(super) struct Report {
     pub pid: Option<u32>,
 }
 
-/// What was asked for a task.
+/// A request about a task.
 pub(super) struct Request {
-    pub wish: Wish,
+    pub reserve: ReservationRequest,
     pub cpu: u32,
-    /// If it cannot begin at once, it shall begin later.
+    /// Whether it may start later if it cannot start immediately.
     pub deferrable: bool,
 }
 
 impl Request {
-    /// That only names a task.
+    /// A request that only names a task.
     fn about(pid: u32) -> Request {
-        Request { wish: Wish::nothing(pid), cpu: 0, deferrable: false }
+        Request { reserve: ReservationRequest::empty(pid), cpu: 0, deferrable: false }
     }
 }
 
@@ -80,19 +82,19 @@ pub(super) enum Answer {
     TooMany,
 }
 
-impl Attendant {
-    /// For requests of these kinds.
-    pub(super) fn new(programs: &[&str]) -> Result<Attendant, CpuError> {
-        Ok(Attendant { object: attend(programs)? })
+impl ControlPrograms {
+    /// Loads these control programs.
+    pub(super) fn new(programs: &[&str]) -> Result<ControlPrograms, CpuError> {
+        Ok(ControlPrograms { object: load_control_programs(programs)? })
     }
 
-    /// All of them, of the scheduler that was just started.
-    pub(super) fn of(object: Object) -> Attendant {
-        Attendant { object }
+    /// All control programs, of a scheduler that was just started.
+    pub(super) fn of(object: Object) -> ControlPrograms {
+        ControlPrograms { object }
     }
 
-    /// What was worst on each CPU is counted from now on.
-    pub(super) fn reset_worst_cases(&self) -> Result<(), CpuError> {
+    /// Resets the greatest overrun and release lateness of each CPU.
+    pub(super) fn reset_maxima(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
             self.report_and_reset(cpu, 0, true)?;
         }
@@ -104,7 +106,8 @@ impl Attendant {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, deferrable } = request;
+        let Request { reserve, cpu, deferrable } = request;
+        let ReservationRequest { pid, reservation, inherit, owner } = reserve;
         let mut context = [0; lx_request::SIZEOF];
         lx_request::BUDGET.set_u64(&mut context, reservation.budget.0);
         lx_request::PERIOD.set_u64(&mut context, reservation.period.0);
@@ -155,7 +158,7 @@ impl Attendant {
         self.report_and_reset(cpu, reservation, false)
     }
 
-    /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
+    /// The same; with `reset` the maxima of the CPU are reset.
     fn report_and_reset(
         &self,
         cpu: u32,
@@ -171,18 +174,18 @@ impl Attendant {
             [lx_report::DEADLINE_MISSES, lx_report::MAX_LATENESS_NS, lx_report::PID]
                 .map(|field| field.u64(&context));
         if lx_report::RESET.u64(&context) != 0 {
-            return Err(CpuError::State("the scheduler cannot start its counts again"));
+            return Err(CpuError::State("the scheduler cannot reset its maxima"));
         }
         Ok(Report {
             cpu: CpuStatus {
                 cpu,
                 reserved: Share(lx_report::RESERVED_BW.u64(&context)),
-                load: lx_report::TOTAL_WEIGHT.u64(&context),
+                total_weight: lx_report::TOTAL_WEIGHT.u64(&context),
                 servers: lx_report::SERVERS.u64(&context),
                 switches: lx_report::SWITCHES.u64(&context),
                 steals: lx_report::STEALS.u64(&context),
-                overrun: lx_report::OVERRUN.u64(&context),
-                late_release: lx_report::LATE_RELEASE.u64(&context),
+                max_overrun_ns: lx_report::OVERRUN.u64(&context),
+                max_release_lateness_ns: lx_report::LATE_RELEASE.u64(&context),
                 deadline_misses: if reservation == 0 { deadline_misses } else { 0 },
                 max_lateness_ns: if reservation == 0 { max_lateness_ns } else { 0 },
             },
@@ -196,7 +199,7 @@ impl Attendant {
     fn value(&self, map: &str, key: u32) -> Result<Vec<u8>, CpuError> {
         let map = self.object.maps().find(|m| m.name() == map);
         let map = map.ok_or(CpuError::State("the object lacks a map"))?;
-        let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+        let value = map.lookup(&key.to_ne_bytes(), MapFlags::ANY).map_err(kernel_error)?;
         Ok(value.unwrap_or_default())
     }
 
@@ -213,7 +216,7 @@ impl Attendant {
             let reservation = Reservation::new(budget, period);
             entries.push(Entry {
                 number: at + 1,
-                held: Held { cpu: lx_reservation::CPU.u32(&value), reservation },
+                placed: PlacedReservation { cpu: lx_reservation::CPU.u32(&value), reservation },
                 inherited: lx_reservation::INHERIT.u32(&value) != 0,
                 owner: lx_reservation::OWNER.u32(&value),
             });
@@ -283,7 +286,7 @@ impl Attendant {
     }
 
     /// Why the kernel ended the scheduler.
-    pub(super) fn ended(&self) -> Result<String, CpuError> {
+    pub(super) fn exit_reason(&self) -> Result<String, CpuError> {
         let value = self.value(".data.ended", 0)?;
         let text = |field: Field| {
             let bytes = field.of(&value);

@@ -1,90 +1,90 @@
-//! Whether a reservation fits, and on which CPU: asked of the policies themselves.
+//! Admission and placement of reservations, by the admission tests of the policies.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Nice, Policy as _, Refusal, Reservation, Share, TaskId};
 
 use super::{CpuError, Policy};
 
-/// A reservation in force.
+/// A reservation on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// Where.
+pub struct PlacedReservation {
+    /// The CPU.
     pub cpu: u32,
-    /// What.
+    /// Budget and period.
     pub reservation: Reservation,
 }
 
-/// A task that has used its budget waits for its next period, and the kernel takes the scheduler
-/// away when a task waits for 30 s.
-const LONGEST: Span = Span::from_millis(10_000);
+/// The longest period: a task that has exhausted its budget waits for its next period, and the kernel
+/// ends a scheduler under which a task waits for 30 s.
+const MAX_PERIOD: Span = Span::from_millis(10_000);
 
-/// What is asked for a task.
+/// A request for CPU time for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ReservationRequest {
     /// The task.
     pub pid: u32,
-    /// What it shall have.
+    /// Budget and period.
     pub reservation: Reservation,
-    /// Children that it will have share it.
+    /// Whether future children share it.
     pub inherit: bool,
     /// The user to whose share it counts.
     pub owner: u32,
 }
 
-impl Wish {
-    /// For requests that name a task only.
+impl ReservationRequest {
+    /// A request without a reservation, which only names a task.
     #[cfg(feature = "kernel")]
-    pub(super) fn nothing(pid: u32) -> Wish {
+    pub(super) fn empty(pid: u32) -> ReservationRequest {
         let reservation = Reservation::new(Span::ZERO, Span::ZERO);
-        Wish { pid, reservation, inherit: false, owner: 0 }
+        ReservationRequest { pid, reservation, inherit: false, owner: 0 }
     }
 }
 
-/// Whether a reservation makes sense on live CPUs.
+/// Checks whether a reservation is valid on live CPUs.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn check(asked: Reservation) -> Result<(), CpuError> {
-    asked.check().map_err(Refusal::from)?;
-    if asked.is_constrained() {
-        return Err(CpuError::Unusable("live reservations have deadlines equal to their periods"));
+/// The reason why it is not.
+pub fn check(reservation: Reservation) -> Result<(), CpuError> {
+    reservation.check().map_err(Refusal::from)?;
+    if reservation.is_constrained() {
+        return Err(CpuError::Invalid("live reservations have deadlines equal to their periods"));
     }
-    if asked.period > LONGEST {
-        return Err(CpuError::Unusable("live reservations have periods of at most 10 s"));
+    if reservation.period > MAX_PERIOD {
+        return Err(CpuError::Invalid("live reservations have periods of at most 10 s"));
     }
     Ok(())
 }
 
-/// The CPU for one more reservation: of those in `allowed` that have room, the one with the most
-/// left.
+/// The CPU for one more reservation: worst fit, the CPU of `allowed` with the most bandwidth left among
+/// those that admit it.
 ///
 /// # Errors
-/// The refusal of the CPU that comes closest.
+/// The refusal of the CPU with the most bandwidth left.
 pub fn place(
     policy: &Policy,
-    held: &[Held],
-    asked: Reservation,
+    placed: &[PlacedReservation],
+    reservation: Reservation,
     allowed: &[u32],
 ) -> Result<u32, CpuError> {
     let mut best: Option<(Share, u32)> = None;
     let mut closest: Option<(Share, u32, Refusal)> = None;
     for &cpu in allowed {
         let mut servers = policy.servers();
-        let mut others = held.iter().filter(|h| h.cpu == cpu);
+        let mut others = placed.iter().filter(|p| p.cpu == cpu);
         let now = Time(0);
         let mut next = 0..u32::MAX;
         let mut task = || TaskId(next.next().unwrap_or_default());
-        // The best effort that must be left something.
+        // Best effort, which keeps a minimum share.
         let _ = servers.join(now, task(), &Attributes::best_effort(Nice::default()));
         let joined = others
-            .try_for_each(|h| {
-                servers.join(now, task(), &Attributes::hard(h.reservation)).map(|_| ())
+            .try_for_each(|p| {
+                servers.join(now, task(), &Attributes::hard(p.reservation)).map(|_| ())
             })
-            .and_then(|()| servers.join(now, task(), &Attributes::hard(asked)).map(|_| ()));
+            .and_then(|()| servers.join(now, task(), &Attributes::hard(reservation)).map(|_| ()));
         let left = servers.best_effort();
         match joined {
             Ok(()) => best = best.max(Some((left, cpu))),
-            // It makes no sense on any CPU.
+            // It is invalid on every CPU.
             Err(refusal @ Refusal::Fault(_)) => return Err(refusal.into()),
             Err(refusal) => {
                 if closest.is_none_or(|(most, ..)| left > most) {
@@ -108,26 +108,26 @@ mod tests {
         Reservation::new(Span::from_millis(budget), Span::from_millis(period))
     }
 
-    /// Fails when the CPU with the least left is taken, or the share for best effort is forgotten.
+    /// Fails when the CPU with the least bandwidth left is chosen, or the share of best effort is ignored.
     #[test]
-    fn placement_picks_the_emptiest_cpu() {
+    fn placement_is_worst_fit() {
         let policy = Policy::named("bebs").expect("a policy");
-        let held =
-            [Held { cpu: 0, reservation: of(5, 10) }, Held { cpu: 1, reservation: of(60, 100) }];
-        assert_eq!(place(&policy, &held, of(3, 10), &[0, 1]).ok(), Some(0));
-        assert_eq!(place(&policy, &held, of(3, 10), &[0, 1, 2]).ok(), Some(2));
-        assert_eq!(place(&policy, &held, of(3, 10), &[1]).ok(), Some(1));
-        let refused = place(&policy, &held, of(46, 100), &[0, 1]).expect_err("too much");
+        let on = |cpu, reservation| PlacedReservation { cpu, reservation };
+        let placed = [on(0, of(5, 10)), on(1, of(60, 100))];
+        assert_eq!(place(&policy, &placed, of(3, 10), &[0, 1]).ok(), Some(0));
+        assert_eq!(place(&policy, &placed, of(3, 10), &[0, 1, 2]).ok(), Some(2));
+        assert_eq!(place(&policy, &placed, of(3, 10), &[1]).ok(), Some(1));
+        let refused = place(&policy, &placed, of(46, 100), &[0, 1]).expect_err("too much");
         assert_eq!(
             refused.to_string(),
             "CPU 0: 46 ms in every 100 ms needs 46.000 % of the CPU, 1.000 % more than the \
              45.000 % left; a budget of 45 ms would fit"
         );
-        assert!(place(&policy, &held, of(20, 10), &[0]).is_err());
-        assert!(place(&policy, &held, of(2, 10), &[]).is_err());
+        assert!(place(&policy, &placed, of(20, 10), &[0]).is_err());
+        assert!(place(&policy, &placed, of(2, 10), &[]).is_err());
     }
 
-    /// Fails when a task could wait so long that the kernel ends the scheduler.
+    /// Fails when a task may wait for so long that the kernel ends the scheduler.
     #[test]
     fn periods_are_short_enough_for_the_kernel() {
         assert!(check(of(1, 10_000)).is_ok());

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use laxity_daemon::socket::{self, Place};
+use laxity_daemon::socket::{self, SocketFile};
 use nix::sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt};
 use nix::unistd::{Uid, geteuid};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
@@ -35,7 +35,7 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     refused: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
-    _place: Place,
+    _place: SocketFile,
 }
 
 impl Control {
@@ -46,7 +46,7 @@ impl Control {
     pub fn listen(handle: Handle, path: &Path) -> Result<Control, ServerError> {
         let failed = || ServerError::system(format!("control socket {}", path.display()));
         // Folders are made for the system's own sockets only; here it may be a slip of the pen.
-        std::fs::metadata(socket::folder_of(path)).map_err(failed())?;
+        std::fs::metadata(socket::directory_of(path)).map_err(failed())?;
         let (listener, place) = socket::listen(path, 0o600, None).map_err(failed())?;
         listener.set_nonblocking(true).map_err(failed())?;
         let (stop, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));

@@ -260,7 +260,7 @@ fn only_dead_sockets_are_replaced() {
     drop(Control::listen(server.handle().clone(), &place.socket()).unwrap());
     fs::write(place.socket(), "precious").unwrap();
     let error = Control::listen(server.handle().clone(), &place.socket()).unwrap_err();
-    assert!(error.to_string().contains("a file that is no socket"), "{error}");
+    assert!(error.to_string().contains("the file is not a socket"), "{error}");
     assert_eq!(fs::read(place.socket()).unwrap(), b"precious");
 }
 

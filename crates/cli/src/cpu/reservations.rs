@@ -1,5 +1,4 @@
-//! What the command asks for on behalf of tasks: of the scheduler itself where it may, and else, as
-//! any program does, of the server.
+//! Reserving and releasing: directly by the scheduler with the privileges for it, else through the server.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let text = error.to_string();
         match error.code() {
-            Some(Code::NoTask | Code::Unusable) => Failure::Input(text),
+            Some(Code::NoTask | Code::Invalid) => Failure::Input(text),
             Some(Code::Malformed | Code::Version | Code::Internal) => Failure::Internal(text),
             Some(_) => Failure::Refused(text),
             None if matches!(error, Error::Unreachable { .. }) => Failure::Lacking(text),
@@ -22,30 +21,31 @@ impl From<Error> for Failure {
     }
 }
 
-/// Asks the server when the scheduler cannot be asked from here.
-fn or_server<T>(
+/// Falls back to the server when the scheduler is not accessible.
+fn with_fallback<T>(
     direct: Result<T, Failure>,
-    ask: impl FnOnce(&Client) -> Result<T, Error>,
+    request: impl FnOnce(&Client) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     match direct {
         Err(Failure::Lacking(why)) => match Client::connect() {
-            Ok(client) => Ok(ask(&client)?),
+            Ok(client) => Ok(request(&client)?),
             Err(error) => Err(Failure::Lacking(format!("{why}; or else: {error}"))),
         },
-        done => done,
+        result => result,
     }
 }
 
-/// Answers on which CPU.
-pub fn reserve(pid: u32, asked: Reservation, inherit: bool) -> Result<u32, Failure> {
-    or_server(backend::reserve(pid, asked, inherit), |client| {
-        let [runtime, period] = [asked.budget, asked.period].map(|s| Duration::from_nanos(s.0));
+/// Returns the CPU.
+pub fn reserve(pid: u32, reservation: Reservation, inherit: bool) -> Result<u32, Failure> {
+    with_fallback(backend::reserve(pid, reservation, inherit), |client| {
+        let Reservation { budget, period, .. } = reservation;
+        let [runtime, period] = [budget, period].map(|span| Duration::from_nanos(span.0));
         let request = Request::new(runtime, period).for_task(pid);
         let request = if inherit { request.inherited() } else { request };
-        client.reserve(&request).map(|reserved| reserved.cpu)
+        client.reserve(&request).map(|grant| grant.cpu)
     })
 }
 
 pub fn release(pid: u32) -> Result<(), Failure> {
-    or_server(backend::release(pid), |client| client.release(Some(pid)))
+    with_fallback(backend::release(pid), |client| client.release(Some(pid)))
 }

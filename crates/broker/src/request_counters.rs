@@ -1,4 +1,4 @@
-//! What was asked and how it went.
+//! Counters of requests by outcome, and of rejected connections.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,26 +6,26 @@ use std::sync::{Mutex, PoisonError};
 
 use laxity_reserve::protocol::{Answer, Request};
 
-/// Requests, and connections that were turned away.
+/// Counters of requests and connections, since the server started.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct RequestCounters {
     requests: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
-    turned_away: AtomicU64,
+    rejected_connections: AtomicU64,
 }
 
-/// So many requests of a kind ended so.
+/// The number of requests of a kind with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// `reserve`, `query`, `release`; `none` for what is no request.
+pub struct RequestCount {
+    /// `reserve`, `query`, `release`; `none` for a line that is no request.
     pub request: &'static str,
     /// `done`, or the code of the refusal.
     pub outcome: &'static str,
-    /// So many.
+    /// The number of requests.
     pub count: u64,
 }
 
-impl Counts {
-    pub(crate) fn answered(&self, request: Option<&Request>, answer: &Answer) {
+impl RequestCounters {
+    pub(crate) fn record(&self, request: Option<&Request>, answer: &Answer) {
         let request = match request {
             Some(Request::Reserve(_)) => "reserve",
             Some(Request::Query(_)) => "query",
@@ -40,19 +40,21 @@ impl Counts {
         *requests.entry((request, outcome)).or_default() += 1;
     }
 
-    pub(crate) fn turn_away(&self) {
-        self.turned_away.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn record_rejected_connection(&self) {
+        self.rejected_connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Requests by kind and outcome, in order.
-    pub fn requests(&self) -> Vec<Count> {
+    /// Requests by kind and outcome, sorted.
+    pub fn requests(&self) -> Vec<RequestCount> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = requests.iter();
-        counts.map(|(&(request, outcome), &count)| Count { request, outcome, count }).collect()
+        counts
+            .map(|(&(request, outcome), &count)| RequestCount { request, outcome, count })
+            .collect()
     }
 
-    /// Connections that were one too many, of their user or of all.
-    pub fn turned_away(&self) -> u64 {
-        self.turned_away.load(Ordering::Relaxed)
+    /// Connections rejected because their user, or the server, had too many.
+    pub fn rejected_connections(&self) -> u64 {
+        self.rejected_connections.load(Ordering::Relaxed)
     }
 }
