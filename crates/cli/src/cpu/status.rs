@@ -5,6 +5,7 @@ use laxity_report::{Cell, Column, Table, Tone, number};
 use serde::Serialize;
 
 /// The version of the JSON.
+#[cfg_attr(not(feature = "kernel"), allow(dead_code))] // written where a scheduler can run
 pub const STATUS_VERSION: u32 = 1;
 
 /// The status of the scheduler.
