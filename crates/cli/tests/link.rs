@@ -266,7 +266,7 @@ mod live {
     /// The promise of router.md, robot.md and studio.md of docs/how-to: every packet of every real-time
     /// flow arrives in time, beside a connection that always has something to send.
     ///
-    /// Fails when best effort goes first whatever is due, tried with `lx_serves_best_effort` always 1:
+    /// Fails when best effort goes first regardless of deadlines, tried with `lx_serves_best_effort` always 1:
     /// of 143 voice packets of the router none arrives in the time of the test.
     #[test]
     fn link_keeps_what_the_pages_promise() {
