@@ -23,7 +23,7 @@ fn scheduler() -> &'static str {
 /// The program that locates the affinity mask in the kernel's task structure.
 const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
-const PER_CPU_MAPS: [&str; 2] = ["cpus", "alarms"];
+const PER_CPU_MAPS: [&str; 2] = ["cpus", "timers"];
 /// The map of weights by control group, which the control programs do not use. It is not created for
 /// them: while the kernel frees it, a CPU that goes offline may wait for ever.
 const CGROUP_MAP: &str = "groups";
