@@ -111,7 +111,7 @@ mod live {
         let load = trace("load.csv", 9, &[VOICE, VIDEO, http, bulk]);
         let slow = [("voice", 30_000_000, 1, 200), ("bulk", 20_000_000, 1, 1400)];
         let rates = trace("rates.csv", 4, &slow);
-        let text = run("change.sh", &[calls, load, rates]);
+        let text = run_with(&["--with", "chrt"], "change.sh", &[calls, load, rates]);
 
         let changed = part(&text, "changed under load");
         says(changed, &["changed 100", "under load to the end", "set 1 ", "dropped 0"]);
@@ -151,6 +151,11 @@ mod live {
         let status = self::status(tcp);
         assert_eq!(status["changes"], 2);
         assert!(all_packets(&status) > 1500, "TCP had the rest of the link: {status}");
+        // By the qdisc's own count, to the nanosecond.
+        let flows = ["voice", "video", "control"].map(|flow| &status["flows"][flow]);
+        for flow in flows.into_iter().chain([&status["earlier"]]) {
+            assert_eq!(flow["missed"], 0, "{status}");
+        }
     }
 
     /// Whether iperf3 is there; says why not.

@@ -66,10 +66,11 @@ sleep 0.3
 tell up more.toml --dev near
 touch /tmp/ready
 sleep 1
-in_rx traffic receive 3 voice=5001:12000 video=5002:90000 >/tmp/rx &
+# Before nc and the command in the kernel's queue: the delay of a packet ends when the receiver has run.
+in_rx chrt -f 60 traffic receive 3 voice=5001:12000 video=5002:90000 >/tmp/rx &
 receiver=$!
 sleep 0.5
-in_tx traffic send calls.csv 10.9.0.2 voice=5001:46 video=5002:34 >/tmp/tx &
+in_tx chrt -f 50 traffic send calls.csv 10.9.0.2 voice=5001:46 video=5002:34 >/tmp/tx &
 sleep 1
 tell set family.toml --dev near
 tell set more.toml --dev near
