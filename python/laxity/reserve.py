@@ -8,7 +8,7 @@ Times are seconds, as a float or, exactly, as a Fraction.
     except reserve.Refused as why:
         print(why, why.code, why.max_runtime)
 
-Each call uses a connection of its own, so any thread and any child may call. docs/cpu-programs.md
+Each call uses a connection of its own, so any thread and any child may call. docs/how-to/cpu-programs.md
 describes the protocol. The module uses the standard library only.
 """
 

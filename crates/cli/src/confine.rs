@@ -14,9 +14,9 @@ pub const OF_KERNEL: Capabilities =
 /// runs without and says so.
 pub fn confine(kept: Capabilities, bpf: Bpf) {
     if let Err(error) = retain(kept) {
-        warning::say(format!("note: privileges cannot be given back here: {error}"));
+        warning::say(format!("note: privileges cannot be dropped: {error}"));
     }
     if let Err(error) = deny_system_calls(bpf) {
-        warning::say(format!("note: system calls cannot be filtered here: {error}"));
+        warning::say(format!("note: system calls cannot be filtered: {error}"));
     }
 }

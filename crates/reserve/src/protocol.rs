@@ -1,5 +1,5 @@
 //! The protocol of the socket: one line of JSON for each request and each answer, described in
-//! `docs/cpu-programs.md`.
+//! `docs/how-to/cpu-programs.md`.
 //!
 //! Times are integers in nanoseconds. A server refuses unknown keys, so that a misspelt key is noticed; a
 //! client ignores them, so that answers can be extended. Both sides check the version.

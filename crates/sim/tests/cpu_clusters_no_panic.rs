@@ -43,7 +43,7 @@ fn attributes(r: &mut Random) -> Attributes {
     Attributes { nice, service, group, affinity }
 }
 
-/// Fails when a move forgets that a task had a CPU (tried without `take_away` in `relocate`), and when a
+/// Fails when a move forgets that a task had a CPU (tried without `preempt` in `migrate`), and when a
 /// changed affinity does not end background work outside of it.
 #[test]
 fn no_sequence_of_reports_panics_on_several_cpus() {

@@ -32,7 +32,7 @@ fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
 /// Fails when budgets are not enforced, when a release dated back may be due before the one that it
 /// follows (tried: 4 late jobs in 20,000 systems), when a leaver's share comes back at once, when
 /// servers with deadlines as long as periods are admitted as whole jobs beside shorter deadlines
-/// (tried: 3 under `iris`), when `settling` is zero (tried: 6 under `bebs`), and when a reservation
+/// (tried: 3 under `iris`), when `start_delay` is zero (tried: 6 under `bebs`), and when a reservation
 /// begins at once although something promised is pending (tried: 4 systems under `bebs`) or without
 /// moving those behind their shares (130 systems).
 #[test]

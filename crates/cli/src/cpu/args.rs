@@ -7,21 +7,21 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum CpuCommand {
-    /// Schedule the CPUs of this machine by a policy, until `down`; or change the policy, under load.
+    /// Start the scheduler with a policy, until `down`; or change its policy under load.
     Up(UpArgs),
-    /// Print the status of the scheduler and its reservations.
+    /// Show statistics and reservations.
     Status(StatusArgs),
     /// Run a command and its children within a reservation.
     Run(RunArgs),
-    /// Reserve CPU time for a running task.
+    /// Reserve CPU time for an existing task.
     Reserve(ReserveArgs),
     /// End the reservation of a task; it continues as best effort.
     Release(ReleaseArgs),
-    /// Record scheduling events of the CPUs, for Perfetto and chrome://tracing.
+    /// Record a trace of the CPUs, for Perfetto and chrome://tracing.
     Record(RecordArgs),
     /// Serve reservation requests of programs on a local socket.
     Serve(ServeArgs),
-    /// Stop the scheduler and return the CPUs to that of the kernel.
+    /// Stop the scheduler; the kernel's own takes over.
     Down,
 }
 

@@ -43,8 +43,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if _file.is_some() && denies_access(directory, args.mode) {
         let directory = directory.display();
         warning::say(format!(
-            "note: not all users that the mode of {path} allows can reach it, since only its owner may \
-             enter {directory}; `chmod 755 {directory}` allows others"
+            "note: the permissions of {directory} restrict {path} to its owner; `chmod 755 \
+             {directory}` admits the others"
         ));
     }
     let broker = Arc::new(Broker::new(UserLimits::new(args.share), reservation_backend));
