@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use laxity_scenario::model::{Match, Prefix, Scenario};
 
 use super::PlanError;
-use crate::image::Image;
-use crate::layout::link;
+use crate::layout::link::{self, lxl_match_rule, lxl_match_rules};
 
 /// `LX_MAX_RULES`.
 const MOST_RULES: usize = link::LX_MAX_RULES as usize;
@@ -26,7 +25,7 @@ mod field {
 }
 
 /// `struct lxl_match_rules`.
-pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
+pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let best_effort = scenario.best_effort.iter().map(|c| &c.matches);
     let mut rules: Vec<(u32, &Match)> = Vec::new();
@@ -52,15 +51,16 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
         }
     }
     let listed = if plain { &[] } else { &rules[..] };
-    let mut image = Image::default();
-    image.array(MOST_RULES, link::lxl_match_rule::SIZEOF, listed, |i, (flow, rule)| {
-        write(i, *flow, rule)
-    });
-    by_code_point.iter().for_each(|flow| {
-        image.u16(*flow);
-    });
-    image.u32(listed.len() as u32).u32(fields).u32(other).u32(0);
-    debug_assert_eq!(image.len(), link::lxl_match_rules::SIZEOF);
+    let mut image = vec![0; lxl_match_rules::SIZEOF];
+    let places = lxl_match_rules::RULE.elements(&mut image, lxl_match_rule::SIZEOF);
+    for ((flow, rule), place) in listed.iter().zip(places) {
+        write(place, *flow, rule);
+    }
+    let by_code_point = by_code_point.map(u16::to_ne_bytes);
+    lxl_match_rules::BY_DSCP.set(&mut image, by_code_point.as_flattened());
+    lxl_match_rules::NR_RULES.set_u32(&mut image, listed.len() as u32);
+    lxl_match_rules::FIELDS.set_u32(&mut image, fields);
+    lxl_match_rules::DEFAULT_FLOW.set_u32(&mut image, other);
     Ok(image)
 }
 
@@ -78,18 +78,27 @@ fn fields(rule: &Match) -> u32 {
         | ask(six(&rule.src) || six(&rule.dst), field::IPV6)
 }
 
-/// `struct lxl_match_rule`.
-fn write(image: &mut Image, flow: u32, rule: &Match) {
-    for prefix in [&rule.src, &rule.dst] {
-        let (address, mask) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);
-        image.bytes(&address).bytes(&mask);
+/// Writes a `struct lxl_match_rule`.
+fn write(place: &mut [u8], flow: u32, rule: &Match) {
+    for (prefix, address, mask) in [
+        (&rule.src, lxl_match_rule::SOURCE, lxl_match_rule::SOURCE_MASK),
+        (&rule.dst, lxl_match_rule::DESTINATION, lxl_match_rule::DESTINATION_MASK),
+    ] {
+        let (bits, which) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);
+        address.set(place, &bits);
+        mask.set(place, &which);
     }
-    let both = |range: Option<(u16, u16)>| range.unwrap_or((0, u16::MAX));
-    let (sport, dport) = (both(rule.sport), both(rule.dport));
-    image.u32(fields(rule)).u32(flow);
-    image.u32(rule.mark.unwrap_or(0)).u32(rule.priority.unwrap_or(0));
-    image.u16(sport.0).u16(sport.1).u16(dport.0).u16(dport.1);
-    image.bytes(&[rule.dscp.unwrap_or(0), rule.protocol.unwrap_or(0), 0, 0, 0, 0, 0, 0]);
+    lxl_match_rule::FIELDS.set_u32(place, fields(rule));
+    lxl_match_rule::FLOW.set_u32(place, flow);
+    lxl_match_rule::MARK.set_u32(place, rule.mark.unwrap_or(0));
+    lxl_match_rule::PRIORITY.set_u32(place, rule.priority.unwrap_or(0));
+    for (range, ports) in [(rule.sport, lxl_match_rule::SPORT), (rule.dport, lxl_match_rule::DPORT)]
+    {
+        let (first, last) = range.unwrap_or((0, u16::MAX));
+        ports.set(place, [first, last].map(u16::to_ne_bytes).as_flattened());
+    }
+    lxl_match_rule::DSCP.set(place, &[rule.dscp.unwrap_or(0)]);
+    lxl_match_rule::PROTOCOL.set(place, &[rule.protocol.unwrap_or(0)]);
 }
 
 /// The bits of a prefix that count, and which they are, as they lie in a packet.
