@@ -42,15 +42,16 @@ pub const POLICIES: &[&str] =
 
 /// `enum lx_policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Rule {
     /// Best effort has no deadlines.
-    Background,
+    Background = link::LX_BACKGROUND as u32,
     /// Deadlines from one line.
-    Line,
+    Line = link::LX_LINE as u32,
     /// Deadlines from all pieces of a curve.
-    History,
+    History = link::LX_HISTORY as u32,
     /// No deadlines: best effort goes when no real-time deadline could suffer.
-    Slack,
+    Slack = link::LX_SLACK as u32,
 }
 
 impl Rule {
@@ -183,11 +184,11 @@ fn config(
         let class = deadlines.partition_point(|d| *d < flow.deadline.0);
         lx_flow::CLASS.set_u32(place, class as u32);
         let excess = match flow.excess {
-            Excess::Delay => 0,
-            Excess::Demote => 1,
-            Excess::Drop => 2,
+            Excess::Delay => link::LX_DELAY,
+            Excess::Demote => link::LX_DEMOTE,
+            Excess::Drop => link::LX_DROP,
         };
-        lx_flow::EXCESS.set_u32(place, excess);
+        lx_flow::EXCESS.set_u32(place, excess as u32);
     }
     slack.write(lx_config::SLACK.of_mut(config));
     lx_config::FLOWS.set_u32(config, setup.realtime.len() as u32);
@@ -197,16 +198,17 @@ fn config(
     lx_config::MIN_FRAME.set_u32(config, setup.wire.min_frame);
     lx_config::LARGEST_BEST_EFFORT.set_u32(config, narrow(setup.max_packet));
     let release = match setup.release {
-        Release::Arrival => 0,
-        Release::HeadOfLine => 1,
+        Release::Arrival => link::LX_ARRIVAL,
+        Release::HeadOfLine => link::LX_HEAD_OF_LINE,
     };
-    lx_config::RELEASE.set_u32(config, release);
+    lx_config::RELEASE.set_u32(config, release as u32);
     lx_config::SLOTS.set_u32(config, queues.slots);
     let restarts = match setup.options.restart {
-        Restart::Idle => 0,
-        Restart::Sooner => 1 + u32::from(service.restarts()),
+        Restart::Idle => link::LX_RESTART_ON_IDLE,
+        Restart::Sooner if service.restarts() => link::LX_RESTART_ON_CLEAR,
+        Restart::Sooner => link::LX_RESTART_ON_EMPTY,
     };
-    lx_config::RESTARTS.set_u32(config, restarts);
+    lx_config::RESTARTS.set_u32(config, restarts as u32);
     lx_config::COUNTS_IN_FLIGHT.set_u32(config, (setup.blocking == Blocking::Exact).into());
     Ok(bytes)
 }

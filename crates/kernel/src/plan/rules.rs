@@ -11,19 +11,6 @@ use crate::layout::link::{self, lxl_match_rule, lxl_match_rules};
 const MOST_RULES: usize = link::LX_MAX_RULES as usize;
 const CODE_POINTS: usize = 64;
 
-/// `enum lx_field`.
-mod field {
-    pub(super) const DSCP: u32 = 1;
-    pub(super) const PROTOCOL: u32 = 1 << 1;
-    pub(super) const SOURCE: u32 = 1 << 2;
-    pub(super) const DESTINATION: u32 = 1 << 3;
-    pub(super) const SPORT: u32 = 1 << 4;
-    pub(super) const DPORT: u32 = 1 << 5;
-    pub(super) const MARK: u32 = 1 << 6;
-    pub(super) const PRIORITY: u32 = 1 << 7;
-    pub(super) const IPV6: u32 = 1 << 8;
-}
-
 /// `struct lxl_match_rules`.
 pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
@@ -42,7 +29,7 @@ pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
     let other = scenario.other().0;
     let mut by_code_point = [other as u16; CODE_POINTS];
     // One look at a table where code points are all that is asked for.
-    let plain = rules.iter().all(|(_, rule)| self::fields(rule) == field::DSCP);
+    let plain = rules.iter().all(|(_, rule)| self::fields(rule) == link::LX_DSCP as u32);
     if plain {
         for (flow, rule) in rules.iter().rev() {
             if let Some(place) = rule.dscp.and_then(|d| by_code_point.get_mut(usize::from(d))) {
@@ -65,17 +52,17 @@ pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
 }
 
 fn fields(rule: &Match) -> u32 {
-    let ask = |asked: bool, field: u32| if asked { field } else { 0 };
+    let ask = |asked: bool, field: u64| if asked { field as u32 } else { 0 };
     let six = |p: &Option<Prefix>| p.is_some_and(|p| p.address.is_ipv6());
-    ask(rule.dscp.is_some(), field::DSCP)
-        | ask(rule.protocol.is_some(), field::PROTOCOL)
-        | ask(rule.src.is_some(), field::SOURCE)
-        | ask(rule.dst.is_some(), field::DESTINATION)
-        | ask(rule.sport.is_some(), field::SPORT)
-        | ask(rule.dport.is_some(), field::DPORT)
-        | ask(rule.mark.is_some(), field::MARK)
-        | ask(rule.priority.is_some(), field::PRIORITY)
-        | ask(six(&rule.src) || six(&rule.dst), field::IPV6)
+    ask(rule.dscp.is_some(), link::LX_DSCP)
+        | ask(rule.protocol.is_some(), link::LX_PROTOCOL)
+        | ask(rule.src.is_some(), link::LX_SOURCE)
+        | ask(rule.dst.is_some(), link::LX_DESTINATION)
+        | ask(rule.sport.is_some(), link::LX_SPORT)
+        | ask(rule.dport.is_some(), link::LX_DPORT)
+        | ask(rule.mark.is_some(), link::LX_MARK)
+        | ask(rule.priority.is_some(), link::LX_PRIORITY)
+        | ask(six(&rule.src) || six(&rule.dst), link::LX_IPV6)
 }
 
 /// Writes a `struct lxl_match_rule`.

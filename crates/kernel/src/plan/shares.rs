@@ -5,7 +5,7 @@ use laxity_link::setup::{FairQueue, Setup};
 
 use super::Notice;
 use super::queues::Queues;
-use crate::layout::link::{lx_limit, lx_share, lx_shares};
+use crate::layout::link::{LX_SCFQ, LX_WF2Q_PLUS, lx_limit, lx_share, lx_shares};
 
 /// Costs stay below this, so that tags of some hundred packets stay below 2^62.
 const LARGEST_SCALE: u64 = 1 << 40;
@@ -37,9 +37,9 @@ impl Shares {
         if setup.fair_queue == FairQueue::Wfq && weights.len() > 1 {
             notices.push(Notice::Wf2qPlusForWfq);
         }
-        let kind = if setup.fair_queue == FairQueue::Scfq { 0 } else { 1 };
+        let kind = if setup.fair_queue == FairQueue::Scfq { LX_SCFQ } else { LX_WF2Q_PLUS };
         let classes = weights.iter().map(|w| (scale / w, *w)).collect();
-        Shares { classes, common: scale / sum, kind }
+        Shares { classes, common: scale / sum, kind: kind as u32 }
     }
 
     /// Writes a `struct lx_shares`.
