@@ -133,8 +133,8 @@ struct lx_report {
 	u64 servers;
 	u64 switches;
 	u64 steals;
-	u64 overrun;
-	u64 late_release;
+	u64 max_overrun_ns;
+	u64 max_release_lateness_ns;
 	/* Results for the reservation. The last two describe all past and present reservations of
 	 * the CPU if none is given. */
 	u64 members;
@@ -246,8 +246,8 @@ LX_FIELD(lx_report, total_weight, 16, 8);
 LX_FIELD(lx_report, servers, 24, 8);
 LX_FIELD(lx_report, switches, 32, 8);
 LX_FIELD(lx_report, steals, 40, 8);
-LX_FIELD(lx_report, overrun, 48, 8);
-LX_FIELD(lx_report, late_release, 56, 8);
+LX_FIELD(lx_report, max_overrun_ns, 48, 8);
+LX_FIELD(lx_report, max_release_lateness_ns, 56, 8);
 LX_FIELD(lx_report, members, 64, 8);
 LX_FIELD(lx_report, deadline_misses, 72, 8);
 LX_FIELD(lx_report, max_lateness_ns, 80, 8);

@@ -60,8 +60,8 @@ struct lx_cpu {
 	/* Statistics: counts, and maxima in ns. */
 	u64 switches;
 	u64 steals;
-	u64 overrun;
-	u64 late_release;
+	u64 max_overrun_ns;
+	u64 max_release_lateness_ns;
 	struct lx_servers servers;
 };
 
