@@ -13,13 +13,14 @@ const SOURCES: [(&str, &str); 3] = [
 ];
 
 /// The lists of structures and constants, and the modules that are made of them.
-const INTERFACES: [(&str, &str); 2] = [("bpf/qdisc/intf.h", "link"), ("bpf/scx/intf.h", "cpu")];
+const INTERFACES: [(&[&str], &str); 2] =
+    [(&["bpf/qdisc/intf.h"], "link"), (&["bpf/scx/intf.h", "bpf/scx/state.h"], "cpu")];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
     println!("cargo::rerun-if-env-changed=LAXITY_CLANG");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    let layout = INTERFACES.iter().map(|(source, module)| layout(source, module));
+    let layout = INTERFACES.iter().map(|(sources, module)| layout(sources, module));
     let written = layout
         .collect::<Result<String, String>>()
         .and_then(|text| std::fs::write(out.join("layout.rs"), text).map_err(|e| e.to_string()));
@@ -38,9 +39,12 @@ fn main() {
     }
 }
 
-/// A module with the numbers of a list, which the compiler of the programs checks there.
-fn layout(source: &str, module: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(source).map_err(|e| format!("{source}: {e}"))?;
+/// A module with the numbers of some lists, which the compiler of the programs checks there.
+fn layout(sources: &[&str], module: &str) -> Result<String, String> {
+    let mut text = String::new();
+    for source in sources {
+        text += &std::fs::read_to_string(source).map_err(|e| format!("{source}: {e}"))?;
+    }
     let mut lines = format!("pub(crate) mod {module} {{\n    use super::Field;\n");
     let mut structs: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -59,7 +63,7 @@ fn layout(source: &str, module: &str) -> Result<String, String> {
                 let _ = writeln!(lines, "    pub(crate) const {name}: u64 = {value};");
                 continue;
             }
-            ("LX_FIELD" | "LX_SIZE" | "LX_VALUE", _) => return Err(format!("{source}: {line}")),
+            ("LX_FIELD" | "LX_SIZE" | "LX_VALUE", _) => return Err(format!("{module}: {line}")),
             _ => continue,
         };
         match structs.last_mut().filter(|(last, _)| *last == name) {

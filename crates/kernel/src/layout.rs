@@ -1,5 +1,5 @@
-//! Where fields of C structures are: `bpf/qdisc/intf.h` and `bpf/scx/intf.h`, which the C compiler checks
-//! and of which `build.rs` makes these modules.
+//! Where fields of C structures are: the lists of `bpf/qdisc/intf.h`, `bpf/scx/intf.h` and
+//! `bpf/scx/state.h`, which the C compiler checks and of which `build.rs` makes these modules.
 
 use std::slice::ChunksExactMut;
 
