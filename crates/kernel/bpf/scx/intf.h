@@ -140,8 +140,8 @@ struct lx_report {
 	u64 members;
 	u64 deadline_misses;
 	u64 max_lateness_ns;
-	/* Argument, set to 0 when done: resets the maxima. Takes no lock, so events at the same
-	 * time may be lost. */
+	/* Argument, set to 0 when done: resets the deadline misses and the maxima of the CPU. Takes
+	 * no lock, so events at the same time may be lost. */
 	u64 reset;
 	/* Result for the reservation: its first task, in the caller's PID namespace. */
 	u64 pid;

@@ -93,7 +93,7 @@ impl ControlPrograms {
         ControlPrograms { object }
     }
 
-    /// Resets the greatest overrun and release lateness of each CPU.
+    /// Resets the deadline misses and the maxima of each CPU.
     pub(super) fn reset_maxima(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
             self.report_and_reset(cpu, 0, true)?;
@@ -158,7 +158,7 @@ impl ControlPrograms {
         self.report_and_reset(cpu, reservation, false)
     }
 
-    /// The same; with `reset` the maxima of the CPU are reset.
+    /// The same; with `reset` the deadline misses and the maxima of the CPU are reset.
     fn report_and_reset(
         &self,
         cpu: u32,
