@@ -1,6 +1,9 @@
 //! Compiles the BPF programs for the feature `kernel`, and writes down the layout of the structures that
 //! they share with the loader.
 
+#[path = "build/clang.rs"]
+mod clang;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
@@ -81,7 +84,7 @@ fn layout(sources: &[&str], module: &str) -> Result<String, String> {
 }
 
 fn compile(source: &str, out: &Path) -> Result<(), String> {
-    let (clang, version) = clang()?;
+    let (clang, version) = clang::find()?;
     // The verifier's cost depends on it.
     println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
     let status = Command::new(&clang)
@@ -94,23 +97,4 @@ fn compile(source: &str, out: &Path) -> Result<(), String> {
         return Err(format!("{clang} ended with {status}"));
     }
     Ok(())
-}
-
-/// The first clang that knows types of kernel pointers: 16 or newer.
-fn clang() -> Result<(String, String), String> {
-    let named = std::env::var("LAXITY_CLANG").ok();
-    let usual = ["clang-19", "clang", "clang-18", "clang-17", "clang-16"].map(String::from);
-    let candidates: Vec<String> = named.map_or(usual.to_vec(), |clang| vec![clang]);
-    for clang in &candidates {
-        let Ok(output) = Command::new(clang).arg("-dumpversion").output() else { continue };
-        let version = String::from_utf8_lossy(&output.stdout);
-        let major = version.split('.').next().and_then(|m| m.trim().parse::<u32>().ok());
-        if output.status.success() && major.is_some_and(|m| m >= 16) {
-            return Ok((clang.clone(), version.trim().into()));
-        }
-    }
-    Err(format!(
-        "there is no clang 16 or newer among {}; install clang-19, or name one in LAXITY_CLANG",
-        candidates.join(", ")
-    ))
 }
