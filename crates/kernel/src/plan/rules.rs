@@ -7,7 +7,6 @@ use laxity_scenario::model::{Match, Prefix, Scenario};
 use super::PlanError;
 use crate::layout::link::{self, lxl_match_rule, lxl_match_rules};
 
-/// `LX_MAX_RULES`.
 const MOST_RULES: usize = link::LX_MAX_RULES as usize;
 const CODE_POINTS: usize = 64;
 

@@ -6,12 +6,7 @@ use laxity_link::assign::{Assigner, Exact};
 use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::layout::link::{self, lx_piece, lx_service};
 
-/// `LX_MAX_PIECES`.
 const MOST_PIECES: usize = link::LX_MAX_PIECES as usize;
-/// `LX_HISTORY_PACKETS`.
-pub const REMEMBERED: usize = link::LX_HISTORY_PACKETS as usize;
-/// `LX_RANGE`.
-const RANGE: u64 = link::LX_RANGE;
 
 /// Pieces of the curve, within the range of the programs.
 #[derive(Clone, Debug)]
@@ -86,10 +81,10 @@ impl Service {
             lx_piece::ABOVE.set_u64(place, piece.above);
             lx_piece::SLOPE.set_u64(place, piece.slope);
             lx_piece::INTERCEPT.set(place, &intercept.to_ne_bytes());
-            lx_piece::HORIZON.set_u64(place, RANGE / piece.slope.max(1));
+            lx_piece::HORIZON.set_u64(place, link::LX_RANGE / piece.slope.max(1));
         }
         lx_service::MAX_WORK.set_u64(place, self.saturated);
         lx_service::NR_PIECES.set_u32(place, self.pieces.len() as u32);
-        lx_service::MASK.set_u32(place, REMEMBERED as u32 - 1);
+        lx_service::MASK.set_u32(place, link::LX_HISTORY_PACKETS as u32 - 1);
     }
 }

@@ -5,10 +5,9 @@ use laxity_curve::Envelope;
 use laxity_link::setup::{RealtimeFlow, Setup};
 
 use super::{PlanError, TERM, write_bucket};
-use crate::layout::link::{self, lx_bucket, lx_slack_class, lx_slack_config, lx_slack_flow};
-
-/// `LX_SLACK_BUCKETS`.
-const DUE: u64 = link::LX_SLACK_BUCKETS;
+use crate::layout::link::{
+    LX_SLACK_BUCKETS, lx_bucket, lx_slack_class, lx_slack_config, lx_slack_flow,
+};
 
 /// `struct lx_slack_flow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl Slack {
             ));
         }
         let mut shift = 0;
-        while (longest >> shift) + 2 > DUE {
+        while (longest >> shift) + 2 > LX_SLACK_BUCKETS {
             shift += 1;
         }
         let below = setup.below.0.saturating_mul(NANOBITS_PER_BYTE as u64);
