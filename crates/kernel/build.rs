@@ -1,6 +1,9 @@
 //! Compiles the BPF programs for the feature `kernel`, and writes down the layout of the structures that
 //! they share with the loader.
 
+#[path = "build/clang.rs"]
+mod clang;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
@@ -13,13 +16,14 @@ const SOURCES: [(&str, &str); 3] = [
 ];
 
 /// The lists of structures and constants, and the modules that are made of them.
-const INTERFACES: [(&str, &str); 2] = [("bpf/qdisc/intf.h", "link"), ("bpf/scx/intf.h", "cpu")];
+const INTERFACES: [(&[&str], &str); 2] =
+    [(&["bpf/qdisc/intf.h"], "link"), (&["bpf/scx/intf.h", "bpf/scx/state.h"], "cpu")];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
     println!("cargo::rerun-if-env-changed=LAXITY_CLANG");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    let layout = INTERFACES.iter().map(|(source, module)| layout(source, module));
+    let layout = INTERFACES.iter().map(|(sources, module)| layout(sources, module));
     let written = layout
         .collect::<Result<String, String>>()
         .and_then(|text| std::fs::write(out.join("layout.rs"), text).map_err(|e| e.to_string()));
@@ -38,9 +42,12 @@ fn main() {
     }
 }
 
-/// A module with the numbers of a list, which the compiler of the programs checks there.
-fn layout(source: &str, module: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(source).map_err(|e| format!("{source}: {e}"))?;
+/// A module with the numbers of some lists, which the compiler of the programs checks there.
+fn layout(sources: &[&str], module: &str) -> Result<String, String> {
+    let mut text = String::new();
+    for source in sources {
+        text += &std::fs::read_to_string(source).map_err(|e| format!("{source}: {e}"))?;
+    }
     let mut lines = format!("pub(crate) mod {module} {{\n    use super::Field;\n");
     let mut structs: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -59,7 +66,7 @@ fn layout(source: &str, module: &str) -> Result<String, String> {
                 let _ = writeln!(lines, "    pub(crate) const {name}: u64 = {value};");
                 continue;
             }
-            ("LX_FIELD" | "LX_SIZE" | "LX_VALUE", _) => return Err(format!("{source}: {line}")),
+            ("LX_FIELD" | "LX_SIZE" | "LX_VALUE", _) => return Err(format!("{module}: {line}")),
             _ => continue,
         };
         match structs.last_mut().filter(|(last, _)| *last == name) {
@@ -77,7 +84,7 @@ fn layout(source: &str, module: &str) -> Result<String, String> {
 }
 
 fn compile(source: &str, out: &Path) -> Result<(), String> {
-    let (clang, version) = clang()?;
+    let (clang, version) = clang::find()?;
     // The verifier's cost depends on it.
     println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
     let status = Command::new(&clang)
@@ -90,23 +97,4 @@ fn compile(source: &str, out: &Path) -> Result<(), String> {
         return Err(format!("{clang} ended with {status}"));
     }
     Ok(())
-}
-
-/// The first clang that knows types of kernel pointers: 16 or newer.
-fn clang() -> Result<(String, String), String> {
-    let named = std::env::var("LAXITY_CLANG").ok();
-    let usual = ["clang-19", "clang", "clang-18", "clang-17", "clang-16"].map(String::from);
-    let candidates: Vec<String> = named.map_or(usual.to_vec(), |clang| vec![clang]);
-    for clang in &candidates {
-        let Ok(output) = Command::new(clang).arg("-dumpversion").output() else { continue };
-        let version = String::from_utf8_lossy(&output.stdout);
-        let major = version.split('.').next().and_then(|m| m.trim().parse::<u32>().ok());
-        if output.status.success() && major.is_some_and(|m| m >= 16) {
-            return Ok((clang.clone(), version.trim().into()));
-        }
-    }
-    Err(format!(
-        "there is no clang 16 or newer among {}; install clang-19, or name one in LAXITY_CLANG",
-        candidates.join(", ")
-    ))
 }

@@ -1,12 +1,9 @@
 //! Starts the scheduler of CPUs, prints its status and stops it, for the tests in the virtual machine.
-//!
-//! ```text
-//! kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
-//!            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-//!            | recorded FILE | lose PID | reset-maxima | steady
-//! ```
 
 mod command;
+#[path = "../src/layout.rs"]
+#[allow(dead_code, unused_imports, reason = "one structure of many is written here")]
+mod layout;
 
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -15,7 +12,13 @@ use std::time::Duration;
 use laxity_core::Span;
 use laxity_cpu::Reservation;
 use laxity_kernel::cpu;
+use layout::cpu::lx_task;
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
+
+const USAGE: &str = "\
+kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
+           | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
+           | recorded FILE | lose PID | reset-maxima | steady";
 
 fn main() {
     command::main(run);
@@ -27,18 +30,16 @@ fn reservation(budget: &str, period: &str) -> Result<Reservation, std::num::Pars
 }
 
 /// Makes the scheduler forget that a task waits, as only a fault of its own could: in the map of tasks
-/// (`struct lx_task` of `bpf/scx/state.h`) it waits no more.
+/// it waits no more.
 fn lose(pid: u32) -> Result<(), command::Failure> {
-    const QUEUED: std::ops::Range<usize> = 20..24;
-    const PID: std::ops::Range<usize> = 44..48;
     let tasks = MapHandle::from_pinned_path("/sys/fs/bpf/laxity_cpu/tasks")?;
     for key in tasks.keys() {
         let Some(mut task) = tasks.lookup(&key, MapFlags::ANY)? else { continue };
-        if task[PID] == pid.to_ne_bytes() {
-            if task[QUEUED] != 1u32.to_ne_bytes() {
+        if lx_task::PID.u32(&task) == pid {
+            if lx_task::QUEUED.u32(&task) != 1 {
                 return Err("it does not wait".into());
             }
-            task[QUEUED].fill(0);
+            lx_task::QUEUED.set_u32(&mut task, 0);
             return Ok(tasks.update(&key, &task, MapFlags::ANY)?);
         }
     }
@@ -152,7 +153,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             cpu::reserve(std::process::id(), reservation(budget, period)?, true)?;
             return Err(std::process::Command::new(command).args(rest).exec().into());
         }
-        _ => return Err("kernel-cpu verify|up|status|down|reserve|release|run ...".into()),
+        _ => return Err(USAGE.into()),
     }
     Ok(())
 }

@@ -9,8 +9,6 @@ const SHIFT: u32 = LX_DELAY_SHIFT as u32;
 /// Reasons of [`DropReason`], and `flushed`.
 const REASONS: usize = DropReason::ALL.len() + 1;
 const _: () = assert!(REASONS as u64 == LX_REASONS);
-/// Bytes of `struct lx_counts`.
-pub const SIZE: usize = lx_counts::SIZEOF;
 
 /// Counts of one flow or class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +41,7 @@ pub struct Counts {
 impl Counts {
     /// Reads `struct lx_counts`; `None` when the bytes are too few.
     pub fn read(bytes: &[u8]) -> Option<Counts> {
-        let bytes = bytes.get(..SIZE)?;
+        let bytes = bytes.get(..lx_counts::SIZEOF)?;
         let words = |field: Field| {
             let words = field.of(bytes).chunks_exact(8);
             words.map(|w| w.try_into().map_or(0, u64::from_ne_bytes)).collect::<Vec<u64>>()
@@ -108,7 +106,7 @@ mod tests {
             assert!(bound > below && (bucket < 4 || (bound - below) * 4 <= below.max(1)));
             below = bound;
         }
-        assert!(Counts::read(&[0; SIZE - 1]).is_none());
-        assert_eq!(Counts::read(&[0; SIZE]).and_then(|c| c.quantile(500)), None);
+        assert!(Counts::read(&[0; lx_counts::SIZEOF - 1]).is_none());
+        assert_eq!(Counts::read(&[0; lx_counts::SIZEOF]).and_then(|c| c.quantile(500)), None);
     }
 }

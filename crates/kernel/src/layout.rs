@@ -1,5 +1,7 @@
-//! Where fields of C structures are: `bpf/qdisc/intf.h` and `bpf/scx/intf.h`, which the C compiler checks
-//! and of which `build.rs` makes these modules.
+//! Where fields of C structures are: the lists of `bpf/qdisc/intf.h`, `bpf/scx/intf.h` and
+//! `bpf/scx/state.h`, which the C compiler checks and of which `build.rs` makes these modules.
+
+use std::slice::ChunksExactMut;
 
 /// A field of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,18 @@ impl Field {
 
     /// Writes the bytes of a field into a structure.
     pub(crate) fn set(self, value: &mut [u8], x: &[u8]) {
-        value[self.at..self.at + self.bytes].copy_from_slice(x);
+        self.of_mut(value).copy_from_slice(x);
+    }
+
+    /// The bytes of a field that is a structure itself.
+    pub(crate) fn of_mut(self, value: &mut [u8]) -> &mut [u8] {
+        &mut value[self.at..self.at + self.bytes]
+    }
+
+    /// The structures of a field that is an array of them, each of so many bytes.
+    pub(crate) fn elements(self, value: &mut [u8], size: usize) -> ChunksExactMut<'_, u8> {
+        debug_assert_eq!(self.bytes % size, 0);
+        self.of_mut(value).chunks_exact_mut(size)
     }
 }
 

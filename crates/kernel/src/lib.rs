@@ -13,7 +13,6 @@ pub mod counts;
 pub mod cpu;
 #[cfg(feature = "kernel")]
 mod file_system;
-mod image;
 mod layout;
 pub mod plan;
 #[cfg(feature = "kernel")]

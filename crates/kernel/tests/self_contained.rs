@@ -1,8 +1,15 @@
 //! Each C header compiles alone, as the first thing of a translation unit.
 
+#[path = "../build/clang.rs"]
+mod clang;
+#[path = "support/lacking.rs"]
+mod lacking;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use lacking::lacking;
 
 /// Functions that the algorithm headers declare and the program defines.
 const PROVIDED: &str = "
@@ -59,31 +66,13 @@ fn compile_alone(compiler: &str, options: &[&str], kind: &str, headers: &[String
     assert!(faults.is_empty(), "{faults}");
 }
 
-fn lacking(what: &str) {
-    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
-    assert!(!required, "LAXITY_REQUIRE_ALL=1, and there is no {what}");
-    eprintln!("skipped: there is no {what}");
-}
-
-/// A clang that knows types of kernel pointers: 16 or newer.
-fn clang() -> Option<String> {
-    let usual = ["clang-19", "clang", "clang-18", "clang-17", "clang-16"].map(String::from);
-    let named = std::env::var("LAXITY_CLANG").map(|clang| vec![clang]);
-    named.unwrap_or(usual.to_vec()).into_iter().find(|clang| {
-        let output = Command::new(clang).arg("-dumpversion").output().ok();
-        let version = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
-        let major =
-            version.as_deref().and_then(|v| v.split('.').next()?.trim().parse::<u32>().ok());
-        major.is_some_and(|major| major >= 16)
-    })
-}
-
 /// Fails when a header needs another one before it: tried without the includes of `release.h`.
 #[test]
 fn algorithm_headers_compile_alone_on_the_host() {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
-        return lacking("C compiler");
+        lacking("there is no C compiler");
+        return;
     }
     // `bpf.h` declares what only BPF has.
     let own = |h: &String| h.starts_with("include/") && h != "include/laxity/bpf.h";
@@ -94,7 +83,13 @@ fn algorithm_headers_compile_alone_on_the_host() {
 /// Fails when a header needs another one before it: tried without the includes of `scx/decide.h`.
 #[test]
 fn headers_compile_alone_for_bpf() {
-    let Some(clang) = clang() else { return lacking("clang 16 or newer") };
+    let (clang, _) = match clang::find() {
+        Ok(clang) => clang,
+        Err(why) => {
+            lacking(&why);
+            return;
+        }
+    };
     // A callback that only a program uses.
     let options = ["-O2", "-target", "bpf", "-mcpu=v3", "-Wno-unused-function"];
     compile_alone(&clang, &options, "bpf", &headers());

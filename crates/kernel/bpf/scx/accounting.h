@@ -49,7 +49,7 @@ LX_INLINE void lx_charge_task(struct lx_cpu *c, u32 slot, u64 now, u64 ran)
 
 		ran = lx_charge_budgets(c, slot, now, ran);
 		left = lx_server(&c->servers, server)->remaining_budget;
-		c->overrun = lx_max(c->overrun, lx_min(ran - lx_min(left, ran), late));
+		c->max_overrun_ns = lx_max(c->max_overrun_ns, lx_min(ran - lx_min(left, ran), late));
 	}
 	c->current_since = now;
 	lx_record(LX_RAN, c, now, slot, ran, 0);
@@ -111,7 +111,7 @@ LX_INLINE int lx_process_due(struct lx_cpu *c, u64 now)
 		return 0;
 	at = lx_heap_min_key(&c->servers.suspended);
 	if (at < now)
-		c->late_release = lx_max(c->late_release, now - at);
+		c->max_release_lateness_ns = lx_max(c->max_release_lateness_ns, now - at);
 	lx_record(LX_TIMER, c, now, LX_NONE, 0, 0);
 	lx_on_timer(&c->servers, now);
 	return 1;

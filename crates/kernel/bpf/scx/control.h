@@ -267,15 +267,15 @@ int laxity_report(struct lx_report *q)
 	q->servers = c->servers.nr_servers;
 	q->switches = c->switches;
 	q->steals = c->steals;
-	q->overrun = c->overrun;
-	q->late_release = c->late_release;
+	q->max_overrun_ns = c->max_overrun_ns;
+	q->max_release_lateness_ns = c->max_release_lateness_ns;
 	q->deadline_misses = c->servers.deadline_misses;
 	q->max_lateness_ns = c->servers.max_lateness_ns;
 	if (q->reset) {
 		c->servers.deadline_misses = 0;
 		c->servers.max_lateness_ns = 0;
-		c->overrun = 0;
-		c->late_release = 0;
+		c->max_overrun_ns = 0;
+		c->max_release_lateness_ns = 0;
 		q->reset = 0;
 	}
 	if (r) {

@@ -133,15 +133,15 @@ struct lx_report {
 	u64 servers;
 	u64 switches;
 	u64 steals;
-	u64 overrun;
-	u64 late_release;
+	u64 max_overrun_ns;
+	u64 max_release_lateness_ns;
 	/* Results for the reservation. The last two describe all past and present reservations of
 	 * the CPU if none is given. */
 	u64 members;
 	u64 deadline_misses;
 	u64 max_lateness_ns;
-	/* Argument, set to 0 when done: resets the maxima. Takes no lock, so events at the same
-	 * time may be lost. */
+	/* Argument, set to 0 when done: resets the deadline misses and the maxima of the CPU. Takes
+	 * no lock, so events at the same time may be lost. */
 	u64 reset;
 	/* Result for the reservation: its first task, in the caller's PID namespace. */
 	u64 pid;
@@ -246,8 +246,8 @@ LX_FIELD(lx_report, total_weight, 16, 8);
 LX_FIELD(lx_report, servers, 24, 8);
 LX_FIELD(lx_report, switches, 32, 8);
 LX_FIELD(lx_report, steals, 40, 8);
-LX_FIELD(lx_report, overrun, 48, 8);
-LX_FIELD(lx_report, late_release, 56, 8);
+LX_FIELD(lx_report, max_overrun_ns, 48, 8);
+LX_FIELD(lx_report, max_release_lateness_ns, 56, 8);
 LX_FIELD(lx_report, members, 64, 8);
 LX_FIELD(lx_report, deadline_misses, 72, 8);
 LX_FIELD(lx_report, max_lateness_ns, 80, 8);

@@ -5,6 +5,7 @@
 #ifndef LAXITY_SCX_STATE_H
 #define LAXITY_SCX_STATE_H
 
+#include <laxity/layout.h>
 #include <laxity/servers.h>
 #include "intf.h"
 #include "limits.h"
@@ -60,8 +61,8 @@ struct lx_cpu {
 	/* Statistics: counts, and maxima in ns. */
 	u64 switches;
 	u64 steals;
-	u64 overrun;
-	u64 late_release;
+	u64 max_overrun_ns;
+	u64 max_release_lateness_ns;
 	struct lx_servers servers;
 };
 
@@ -99,6 +100,10 @@ struct lx_task {
 	u64 task_addr;
 	u64 charged_runtime;
 };
+
+/* For the tests in the virtual machine. */
+LX_FIELD(lx_task, queued, 20, 4);
+LX_FIELD(lx_task, pid, 44, 4);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

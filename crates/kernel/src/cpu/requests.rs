@@ -93,7 +93,7 @@ impl ControlPrograms {
         ControlPrograms { object }
     }
 
-    /// Resets the greatest overrun and release lateness of each CPU.
+    /// Resets the deadline misses and the maxima of each CPU.
     pub(super) fn reset_maxima(&self) -> Result<(), CpuError> {
         for cpu in 0..system::cpus()? {
             self.report_and_reset(cpu, 0, true)?;
@@ -158,7 +158,7 @@ impl ControlPrograms {
         self.report_and_reset(cpu, reservation, false)
     }
 
-    /// The same; with `reset` the maxima of the CPU are reset.
+    /// The same; with `reset` the deadline misses and the maxima of the CPU are reset.
     fn report_and_reset(
         &self,
         cpu: u32,
@@ -184,8 +184,8 @@ impl ControlPrograms {
                 servers: lx_report::SERVERS.u64(&context),
                 switches: lx_report::SWITCHES.u64(&context),
                 steals: lx_report::STEALS.u64(&context),
-                max_overrun_ns: lx_report::OVERRUN.u64(&context),
-                max_release_lateness_ns: lx_report::LATE_RELEASE.u64(&context),
+                max_overrun_ns: lx_report::MAX_OVERRUN_NS.u64(&context),
+                max_release_lateness_ns: lx_report::MAX_RELEASE_LATENESS_NS.u64(&context),
                 deadline_misses: if reservation == 0 { deadline_misses } else { 0 },
                 max_lateness_ns: if reservation == 0 { max_lateness_ns } else { 0 },
             },

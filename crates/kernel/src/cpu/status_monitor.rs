@@ -45,7 +45,7 @@ impl StatusMonitor {
         })
     }
 
-    /// Resets the greatest overrun and release lateness of each CPU.
+    /// Resets the deadline misses and the maxima of each CPU.
     ///
     /// # Errors
     /// As [`StatusMonitor::status`].

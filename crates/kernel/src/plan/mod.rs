@@ -18,8 +18,7 @@ use laxity_link::registry;
 use laxity_link::setup::{Excess, Release, Restart, Setup};
 use laxity_scenario::model::Scenario;
 
-use crate::image::Image;
-use crate::layout::link;
+use crate::layout::link::{self, lx_bucket, lx_config, lx_envelope, lx_flow};
 use queues::Queues;
 use service::Service;
 use shares::Shares;
@@ -43,15 +42,16 @@ pub const POLICIES: &[&str] =
 
 /// `enum lx_policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Rule {
     /// Best effort has no deadlines.
-    Background,
+    Background = link::LX_BACKGROUND as u32,
     /// Deadlines from one line.
-    Line,
+    Line = link::LX_LINE as u32,
     /// Deadlines from all pieces of a curve.
-    History,
+    History = link::LX_HISTORY as u32,
     /// No deadlines: best effort goes when no real-time deadline could suffer.
-    Slack,
+    Slack = link::LX_SLACK as u32,
 }
 
 impl Rule {
@@ -95,7 +95,7 @@ impl Plan {
         let setup = scenario.setup();
         let names: Vec<&str> = scenario.flow_names().collect();
         let mut plan = Plan::of_setup(&setup, policy, &names, scenario.link.credit.0)?;
-        plan.rules = rules::image(scenario)?.into_bytes();
+        plan.rules = rules::image(scenario)?;
         Ok(plan)
     }
 
@@ -138,7 +138,7 @@ impl Plan {
         let config = config(setup, names, credit, &deadlines, &parts)?;
         Ok(Plan {
             rule: service.rule(),
-            config: config.into_bytes(),
+            config,
             rules: Vec::new(),
             slots: queues.slots,
             realtime_slots: queues.realtime_slots as u32,
@@ -167,98 +167,93 @@ fn config(
     credit: u64,
     deadlines: &[u64],
     Parts { service, shares, queues, slack }: &Parts<'_>,
-) -> Result<Image, PlanError> {
-    let mut image = Image::default();
-    image.u64(setup.rate.0).u64(credit);
-    queues.write_limits(&mut image);
-    service.write(&mut image);
-    shares.write(&mut image, queues);
-    let mut wrong = None;
-    debug_assert_eq!(image.len(), link::lx_config::FLOW.at);
-    image.array(
-        MOST_FLOWS,
-        link::lx_flow::SIZEOF,
-        setup.realtime.iter().enumerate(),
-        |i, (k, flow)| {
-            let name = names.get(k).copied().unwrap_or_default();
-            if let Err(error) = envelope(i, &flow.envelope, name) {
-                wrong.get_or_insert(error);
-            }
-            queues.realtime[k].write(i);
-            i.u64(flow.deadline.0);
-            let class = deadlines.partition_point(|d| *d < flow.deadline.0);
-            let excess = match flow.excess {
-                Excess::Delay => 0,
-                Excess::Demote => 1,
-                Excess::Drop => 2,
-            };
-            i.u32(class as u32).u32(excess);
-        },
-    );
-    if let Some(error) = wrong {
-        return Err(error);
+) -> Result<Vec<u8>, PlanError> {
+    let mut bytes = vec![0; lx_config::SIZEOF];
+    let config = &mut bytes[..];
+    lx_config::RATE.set_u64(config, setup.rate.0);
+    lx_config::CREDIT.set_u64(config, credit);
+    queues.write_limits(lx_config::LIMITS.of_mut(config));
+    service.write(lx_config::SERVICE.of_mut(config));
+    shares.write(lx_config::SHARES.of_mut(config), queues);
+    let places = lx_config::FLOW.elements(config, lx_flow::SIZEOF);
+    for (k, (flow, place)) in setup.realtime.iter().zip(places).enumerate() {
+        let name = names.get(k).copied().unwrap_or_default();
+        write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, name)?;
+        queues.realtime[k].write(lx_flow::LIMIT.of_mut(place));
+        lx_flow::DEADLINE.set_u64(place, flow.deadline.0);
+        let class = deadlines.partition_point(|d| *d < flow.deadline.0);
+        lx_flow::CLASS.set_u32(place, class as u32);
+        let excess = match flow.excess {
+            Excess::Delay => link::LX_DELAY,
+            Excess::Demote => link::LX_DEMOTE,
+            Excess::Drop => link::LX_DROP,
+        };
+        lx_flow::EXCESS.set_u32(place, excess as u32);
     }
-    debug_assert_eq!(image.len(), link::lx_config::SLACK.at);
-    slack.write(&mut image);
-    debug_assert_eq!(image.len(), link::lx_config::FLOWS.at);
-    let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
-    image
-        .u32(setup.realtime.len() as u32)
-        .u32(setup.realtime.len().next_power_of_two() as u32)
-        .u32(deadlines.len().next_power_of_two() as u32)
-        .u32(setup.wire.overhead)
-        .u32(setup.wire.min_frame)
-        .u32(narrow(setup.max_packet))
-        .u32(match setup.release {
-            Release::Arrival => 0,
-            Release::HeadOfLine => 1,
-        })
-        .u32(queues.slots)
-        .u32(match setup.options.restart {
-            Restart::Idle => 0,
-            Restart::Sooner => 1 + u32::from(service.restarts()),
-        })
-        .u32(u32::from(setup.blocking == Blocking::Exact));
-    debug_assert_eq!(image.len(), link::lx_config::SIZEOF);
-    Ok(image)
+    slack.write(lx_config::SLACK.of_mut(config));
+    lx_config::FLOWS.set_u32(config, setup.realtime.len() as u32);
+    lx_config::FLOWS_SIZE.set_u32(config, setup.realtime.len().next_power_of_two() as u32);
+    lx_config::CLASSES_SIZE.set_u32(config, deadlines.len().next_power_of_two() as u32);
+    lx_config::OVERHEAD.set_u32(config, setup.wire.overhead);
+    lx_config::MIN_FRAME.set_u32(config, setup.wire.min_frame);
+    lx_config::LARGEST_BEST_EFFORT.set_u32(config, narrow(setup.max_packet));
+    let release = match setup.release {
+        Release::Arrival => link::LX_ARRIVAL,
+        Release::HeadOfLine => link::LX_HEAD_OF_LINE,
+    };
+    lx_config::RELEASE.set_u32(config, release as u32);
+    lx_config::SLOTS.set_u32(config, queues.slots);
+    let restarts = match setup.options.restart {
+        Restart::Idle => link::LX_RESTART_ON_IDLE,
+        Restart::Sooner if service.restarts() => link::LX_RESTART_ON_CLEAR,
+        Restart::Sooner => link::LX_RESTART_ON_EMPTY,
+    };
+    lx_config::RESTARTS.set_u32(config, restarts as u32);
+    lx_config::COUNTS_IN_FLIGHT.set_u32(config, (setup.blocking == Blocking::Exact).into());
+    Ok(bytes)
 }
 
-/// `struct lx_envelope`.
-fn envelope(image: &mut Image, envelope: &Envelope, flow: &str) -> Result<(), PlanError> {
+fn narrow(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.0).unwrap_or(u32::MAX)
+}
+
+/// Writes a `struct lx_envelope`.
+fn write_envelope(place: &mut [u8], envelope: &Envelope, flow: &str) -> Result<(), PlanError> {
     let nanobits = |b: Bytes| u64::try_from(i128::from(b.0) * laxity_core::NANOBITS_PER_BYTE);
-    let empty = (0u64, 0u64, 0u64);
-    let mut buckets = [empty; MOST_BUCKETS];
-    let (mut period, mut jitter, mut count) = (0, 0, 0);
     let smallest = match envelope {
-        Envelope::Buckets { buckets: given, min_packet, .. } => {
-            if given.len() > MOST_BUCKETS {
-                let (found, most) = (given.len(), MOST_BUCKETS);
+        Envelope::Buckets { buckets, min_packet, .. } => {
+            if buckets.len() > MOST_BUCKETS {
+                let (found, most) = (buckets.len(), MOST_BUCKETS);
                 let of = Some(flow.to_string());
                 return Err(PlanError::TooMany { what: "token buckets", of, found, most });
             }
-            for (state, bucket) in buckets.iter_mut().zip(given) {
+            let places = lx_envelope::BUCKET.elements(place, lx_bucket::SIZEOF);
+            for (bucket, place) in buckets.iter().zip(places) {
                 let burst = nanobits(bucket.burst).ok().filter(|b| i128::from(*b) < TERM);
                 let burst = burst.ok_or_else(|| PlanError::OutOfRange {
                     what: format!("the burst of {flow}"),
                     remedy: "lower it below 144 MB".into(),
                 })?;
-                let fill =
-                    if bucket.rate.0 == 0 { u64::MAX } else { burst.div_ceil(bucket.rate.0) };
-                *state = (burst, bucket.rate.0, fill);
+                write_bucket(place, burst, bucket.rate.0);
             }
-            count = given.len();
+            lx_envelope::NR_BUCKETS.set_u32(place, buckets.len() as u32);
             *min_packet
         }
-        Envelope::Periodic { period: p, jitter: j, size, .. } => {
-            (period, jitter) = (p.0, j.0);
+        Envelope::Periodic { period, jitter, size, .. } => {
+            lx_envelope::PERIOD.set_u64(place, period.0);
+            lx_envelope::JITTER.set_u64(place, jitter.0);
             *size
         }
     };
-    let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
-    for (burst, rate, fill) in buckets {
-        image.u64(burst).u64(rate).u64(fill);
-    }
-    image.u64(period).u64(jitter);
-    image.u32(count as u32).u32(narrow(envelope.max_packet())).u32(narrow(smallest)).u32(0);
+    lx_envelope::MAX_PACKET.set_u32(place, narrow(envelope.max_packet()));
+    lx_envelope::MIN_PACKET.set_u32(place, narrow(smallest));
     Ok(())
+}
+
+/// Writes a `struct lx_bucket`, whose burst is in nanobits and whose rate is in bit/s.
+fn write_bucket(place: &mut [u8], burst: u64, rate: u64) {
+    let fill = if rate == 0 { u64::MAX } else { burst.div_ceil(rate) };
+    lx_bucket::BURST.set_u64(place, burst);
+    lx_bucket::RATE.set_u64(place, rate);
+    lx_bucket::FILL.set_u64(place, fill);
 }

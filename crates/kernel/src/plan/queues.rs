@@ -5,7 +5,7 @@ use laxity_link::setup::Setup;
 
 use super::shares::Limit;
 use super::{Notice, PlanError};
-use crate::image::Image;
+use crate::layout::link::lx_limits;
 
 /// Best-effort packets that wait in the kernel at most: 0.6 MB of slots.
 pub const MOST_BEST_EFFORT_SLOTS: u64 = 16_384;
@@ -67,10 +67,13 @@ impl Queues {
         })
     }
 
-    /// `struct lx_limits`.
-    pub(super) fn write_limits(&self, image: &mut Image) {
-        image.u64(self.total).u64(self.best_effort_bytes);
-        image.u64(self.realtime_slots).u64(self.best_effort_slots);
-        image.u64(self.committed).u64(self.committed_packets);
+    /// Writes a `struct lx_limits`.
+    pub(super) fn write_limits(&self, place: &mut [u8]) {
+        lx_limits::TOTAL.set_u64(place, self.total);
+        lx_limits::BEST_EFFORT.set_u64(place, self.best_effort_bytes);
+        lx_limits::REALTIME_SLOTS.set_u64(place, self.realtime_slots);
+        lx_limits::BEST_EFFORT_SLOTS.set_u64(place, self.best_effort_slots);
+        lx_limits::COMMITTED.set_u64(place, self.committed);
+        lx_limits::COMMITTED_PACKETS.set_u64(place, self.committed_packets);
     }
 }

@@ -5,28 +5,13 @@ use std::net::IpAddr;
 use laxity_scenario::model::{Match, Prefix, Scenario};
 
 use super::PlanError;
-use crate::image::Image;
-use crate::layout::link;
+use crate::layout::link::{self, lxl_match_rule, lxl_match_rules};
 
-/// `LX_MAX_RULES`.
 const MOST_RULES: usize = link::LX_MAX_RULES as usize;
 const CODE_POINTS: usize = 64;
 
-/// `enum lx_field`.
-mod field {
-    pub(super) const DSCP: u32 = 1;
-    pub(super) const PROTOCOL: u32 = 1 << 1;
-    pub(super) const SOURCE: u32 = 1 << 2;
-    pub(super) const DESTINATION: u32 = 1 << 3;
-    pub(super) const SPORT: u32 = 1 << 4;
-    pub(super) const DPORT: u32 = 1 << 5;
-    pub(super) const MARK: u32 = 1 << 6;
-    pub(super) const PRIORITY: u32 = 1 << 7;
-    pub(super) const IPV6: u32 = 1 << 8;
-}
-
 /// `struct lxl_match_rules`.
-pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
+pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let best_effort = scenario.best_effort.iter().map(|c| &c.matches);
     let mut rules: Vec<(u32, &Match)> = Vec::new();
@@ -43,7 +28,7 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
     let other = scenario.other().0;
     let mut by_code_point = [other as u16; CODE_POINTS];
     // One look at a table where code points are all that is asked for.
-    let plain = rules.iter().all(|(_, rule)| self::fields(rule) == field::DSCP);
+    let plain = rules.iter().all(|(_, rule)| self::fields(rule) == link::LX_DSCP as u32);
     if plain {
         for (flow, rule) in rules.iter().rev() {
             if let Some(place) = rule.dscp.and_then(|d| by_code_point.get_mut(usize::from(d))) {
@@ -52,44 +37,54 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
         }
     }
     let listed = if plain { &[] } else { &rules[..] };
-    let mut image = Image::default();
-    image.array(MOST_RULES, link::lxl_match_rule::SIZEOF, listed, |i, (flow, rule)| {
-        write(i, *flow, rule)
-    });
-    by_code_point.iter().for_each(|flow| {
-        image.u16(*flow);
-    });
-    image.u32(listed.len() as u32).u32(fields).u32(other).u32(0);
-    debug_assert_eq!(image.len(), link::lxl_match_rules::SIZEOF);
+    let mut image = vec![0; lxl_match_rules::SIZEOF];
+    let places = lxl_match_rules::RULE.elements(&mut image, lxl_match_rule::SIZEOF);
+    for ((flow, rule), place) in listed.iter().zip(places) {
+        write(place, *flow, rule);
+    }
+    let by_code_point = by_code_point.map(u16::to_ne_bytes);
+    lxl_match_rules::BY_DSCP.set(&mut image, by_code_point.as_flattened());
+    lxl_match_rules::NR_RULES.set_u32(&mut image, listed.len() as u32);
+    lxl_match_rules::FIELDS.set_u32(&mut image, fields);
+    lxl_match_rules::DEFAULT_FLOW.set_u32(&mut image, other);
     Ok(image)
 }
 
 fn fields(rule: &Match) -> u32 {
-    let ask = |asked: bool, field: u32| if asked { field } else { 0 };
+    let ask = |asked: bool, field: u64| if asked { field as u32 } else { 0 };
     let six = |p: &Option<Prefix>| p.is_some_and(|p| p.address.is_ipv6());
-    ask(rule.dscp.is_some(), field::DSCP)
-        | ask(rule.protocol.is_some(), field::PROTOCOL)
-        | ask(rule.src.is_some(), field::SOURCE)
-        | ask(rule.dst.is_some(), field::DESTINATION)
-        | ask(rule.sport.is_some(), field::SPORT)
-        | ask(rule.dport.is_some(), field::DPORT)
-        | ask(rule.mark.is_some(), field::MARK)
-        | ask(rule.priority.is_some(), field::PRIORITY)
-        | ask(six(&rule.src) || six(&rule.dst), field::IPV6)
+    ask(rule.dscp.is_some(), link::LX_DSCP)
+        | ask(rule.protocol.is_some(), link::LX_PROTOCOL)
+        | ask(rule.src.is_some(), link::LX_SOURCE)
+        | ask(rule.dst.is_some(), link::LX_DESTINATION)
+        | ask(rule.sport.is_some(), link::LX_SPORT)
+        | ask(rule.dport.is_some(), link::LX_DPORT)
+        | ask(rule.mark.is_some(), link::LX_MARK)
+        | ask(rule.priority.is_some(), link::LX_PRIORITY)
+        | ask(six(&rule.src) || six(&rule.dst), link::LX_IPV6)
 }
 
-/// `struct lxl_match_rule`.
-fn write(image: &mut Image, flow: u32, rule: &Match) {
-    for prefix in [&rule.src, &rule.dst] {
-        let (address, mask) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);
-        image.bytes(&address).bytes(&mask);
+/// Writes a `struct lxl_match_rule`.
+fn write(place: &mut [u8], flow: u32, rule: &Match) {
+    for (prefix, address, mask) in [
+        (&rule.src, lxl_match_rule::SOURCE, lxl_match_rule::SOURCE_MASK),
+        (&rule.dst, lxl_match_rule::DESTINATION, lxl_match_rule::DESTINATION_MASK),
+    ] {
+        let (bits, which) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);
+        address.set(place, &bits);
+        mask.set(place, &which);
     }
-    let both = |range: Option<(u16, u16)>| range.unwrap_or((0, u16::MAX));
-    let (sport, dport) = (both(rule.sport), both(rule.dport));
-    image.u32(fields(rule)).u32(flow);
-    image.u32(rule.mark.unwrap_or(0)).u32(rule.priority.unwrap_or(0));
-    image.u16(sport.0).u16(sport.1).u16(dport.0).u16(dport.1);
-    image.bytes(&[rule.dscp.unwrap_or(0), rule.protocol.unwrap_or(0), 0, 0, 0, 0, 0, 0]);
+    lxl_match_rule::FIELDS.set_u32(place, fields(rule));
+    lxl_match_rule::FLOW.set_u32(place, flow);
+    lxl_match_rule::MARK.set_u32(place, rule.mark.unwrap_or(0));
+    lxl_match_rule::PRIORITY.set_u32(place, rule.priority.unwrap_or(0));
+    for (range, ports) in [(rule.sport, lxl_match_rule::SPORT), (rule.dport, lxl_match_rule::DPORT)]
+    {
+        let (first, last) = range.unwrap_or((0, u16::MAX));
+        ports.set(place, [first, last].map(u16::to_ne_bytes).as_flattened());
+    }
+    lxl_match_rule::DSCP.set(place, &[rule.dscp.unwrap_or(0)]);
+    lxl_match_rule::PROTOCOL.set(place, &[rule.protocol.unwrap_or(0)]);
 }
 
 /// The bits of a prefix that count, and which they are, as they lie in a packet.

@@ -4,15 +4,9 @@ use laxity_curve::{InverseCurve, InversePiece};
 use laxity_link::assign::{Assigner, Exact};
 
 use super::{Notice, PlanError, Rule, TERM, corners};
-use crate::image::Image;
-use crate::layout::link;
+use crate::layout::link::{self, lx_piece, lx_service};
 
-/// `LX_MAX_PIECES`.
 const MOST_PIECES: usize = link::LX_MAX_PIECES as usize;
-/// `LX_HISTORY_PACKETS`.
-pub const REMEMBERED: usize = link::LX_HISTORY_PACKETS as usize;
-/// `LX_RANGE`.
-const RANGE: u64 = link::LX_RANGE;
 
 /// Pieces of the curve, within the range of the programs.
 #[derive(Clone, Debug)]
@@ -80,11 +74,17 @@ impl Service {
         self.rule
     }
 
-    /// `struct lx_service`.
-    pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_PIECES, link::lx_piece::SIZEOF, &self.pieces, |i, (piece, intercept)| {
-            i.u64(piece.above).u64(piece.slope).i64(*intercept).u64(RANGE / piece.slope.max(1));
-        });
-        image.u64(self.saturated).u32(self.pieces.len() as u32).u32(REMEMBERED as u32 - 1);
+    /// Writes a `struct lx_service`.
+    pub(super) fn write(&self, place: &mut [u8]) {
+        let places = lx_service::PIECE.elements(place, lx_piece::SIZEOF);
+        for ((piece, intercept), place) in self.pieces.iter().zip(places) {
+            lx_piece::ABOVE.set_u64(place, piece.above);
+            lx_piece::SLOPE.set_u64(place, piece.slope);
+            lx_piece::INTERCEPT.set(place, &intercept.to_ne_bytes());
+            lx_piece::HORIZON.set_u64(place, link::LX_RANGE / piece.slope.max(1));
+        }
+        lx_service::MAX_WORK.set_u64(place, self.saturated);
+        lx_service::NR_PIECES.set_u32(place, self.pieces.len() as u32);
+        lx_service::MASK.set_u32(place, link::LX_HISTORY_PACKETS as u32 - 1);
     }
 }

@@ -3,10 +3,9 @@
 use laxity_link::buffer::FlowLimit;
 use laxity_link::setup::{FairQueue, Setup};
 
+use super::Notice;
 use super::queues::Queues;
-use super::{MOST_BEST_EFFORT, Notice};
-use crate::image::Image;
-use crate::layout::link;
+use crate::layout::link::{LX_SCFQ, LX_WF2Q_PLUS, lx_limit, lx_share, lx_shares};
 
 /// Costs stay below this, so that tags of some hundred packets stay below 2^62.
 const LARGEST_SCALE: u64 = 1 << 40;
@@ -38,25 +37,24 @@ impl Shares {
         if setup.fair_queue == FairQueue::Wfq && weights.len() > 1 {
             notices.push(Notice::Wf2qPlusForWfq);
         }
-        let kind = if setup.fair_queue == FairQueue::Scfq { 0 } else { 1 };
+        let kind = if setup.fair_queue == FairQueue::Scfq { LX_SCFQ } else { LX_WF2Q_PLUS };
         let classes = weights.iter().map(|w| (scale / w, *w)).collect();
-        Shares { classes, common: scale / sum, kind }
+        Shares { classes, common: scale / sum, kind: kind as u32 }
     }
 
-    /// `struct lx_shares`.
-    pub(super) fn write(&self, image: &mut Image, queues: &Queues) {
-        image.array(
-            MOST_BEST_EFFORT,
-            link::lx_share::SIZEOF,
-            self.classes.iter().enumerate(),
-            |i, (k, class)| {
-                queues.best_effort[k].write(i);
-                i.u64(class.0).u64(class.1);
-            },
-        );
+    /// Writes a `struct lx_shares`.
+    pub(super) fn write(&self, place: &mut [u8], queues: &Queues) {
+        let places = lx_shares::CLASS.elements(place, lx_share::SIZEOF);
+        for (k, ((cost, weight), place)) in self.classes.iter().zip(places).enumerate() {
+            queues.best_effort[k].write(lx_share::LIMIT.of_mut(place));
+            lx_share::COST.set_u64(place, *cost);
+            lx_share::WEIGHT.set_u64(place, *weight);
+        }
         let classes = self.classes.len();
-        image.u64(self.common).u32(self.kind);
-        image.u32(classes as u32).u32(classes.next_power_of_two() as u32).u32(0);
+        lx_shares::COMMON.set_u64(place, self.common);
+        lx_shares::KIND.set_u32(place, self.kind);
+        lx_shares::NR_CLASSES.set_u32(place, classes as u32);
+        lx_shares::SIZE.set_u32(place, classes.next_power_of_two() as u32);
     }
 }
 
@@ -76,8 +74,10 @@ impl Limit {
         self.0.reserved.0 / self.0.smallest.0.max(1)
     }
 
-    pub(super) fn write(&self, image: &mut Image) {
-        image.u64(self.0.limit.map_or(u64::MAX, |b| b.0)).u64(self.0.reserved.0);
-        image.u64(self.reserved_packets()).u64(self.0.smallest.0.max(1));
+    pub(super) fn write(&self, place: &mut [u8]) {
+        lx_limit::LIMIT.set_u64(place, self.0.limit.map_or(u64::MAX, |b| b.0));
+        lx_limit::RESERVED.set_u64(place, self.0.reserved.0);
+        lx_limit::RESERVED_PACKETS.set_u64(place, self.reserved_packets());
+        lx_limit::SMALLEST.set_u64(place, self.0.smallest.0.max(1));
     }
 }

@@ -4,12 +4,10 @@ use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::Envelope;
 use laxity_link::setup::{RealtimeFlow, Setup};
 
-use super::{MOST_CLASSES, MOST_FLOWS, PlanError, TERM};
-use crate::image::Image;
-use crate::layout::link;
-
-/// `LX_SLACK_BUCKETS`.
-const DUE: u64 = link::LX_SLACK_BUCKETS;
+use super::{PlanError, TERM, write_bucket};
+use crate::layout::link::{
+    LX_SLACK_BUCKETS, lx_bucket, lx_slack_class, lx_slack_config, lx_slack_flow,
+};
 
 /// `struct lx_slack_flow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,33 +72,40 @@ impl Slack {
             ));
         }
         let mut shift = 0;
-        while (longest >> shift) + 2 > DUE {
+        while (longest >> shift) + 2 > LX_SLACK_BUCKETS {
             shift += 1;
         }
         let below = setup.below.0.saturating_mul(NANOBITS_PER_BYTE as u64);
         Ok(Slack { flows, classes, horizon: holds - longest, below, shift })
     }
 
-    pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_FLOWS, link::lx_slack_flow::SIZEOF, &self.flows, |i, flow| {
-            for (burst, rate) in flow.lines {
-                let fill = if rate == 0 { u64::MAX } else { burst.div_ceil(rate) };
-                i.u64(burst).u64(rate).u64(fill);
+    pub(super) fn write(&self, place: &mut [u8]) {
+        let places = lx_slack_config::FLOW.elements(place, lx_slack_flow::SIZEOF);
+        for (flow, place) in self.flows.iter().zip(places) {
+            let places = lx_slack_flow::LINE.elements(place, lx_bucket::SIZEOF);
+            for ((burst, rate), place) in flow.lines.into_iter().zip(places) {
+                write_bucket(place, burst, rate);
             }
-            i.u64(flow.wire.0).u64(flow.wire.1).u64(flow.period).u64(flow.jitter);
-            i.u32(flow.smallest).u32(flow.class);
-        });
-        image.array(
-            MOST_CLASSES,
-            link::lx_slack_class::SIZEOF,
-            &self.classes,
-            |i, (deadline, rates)| {
-                i.u64(*deadline).u64(rates[0]).u64(rates[1]);
-            },
-        );
+            lx_slack_flow::WIRE.set_u64(place, flow.wire.0);
+            lx_slack_flow::COUNTED.set_u64(place, flow.wire.1);
+            lx_slack_flow::PERIOD.set_u64(place, flow.period);
+            lx_slack_flow::JITTER.set_u64(place, flow.jitter);
+            lx_slack_flow::SMALLEST.set_u32(place, flow.smallest);
+            lx_slack_flow::CLASS.set_u32(place, flow.class);
+        }
+        let places = lx_slack_config::CLASS.elements(place, lx_slack_class::SIZEOF);
+        for ((deadline, rates), place) in self.classes.iter().zip(places) {
+            lx_slack_class::DEADLINE.set_u64(place, *deadline);
+            lx_slack_class::RATE.set(place, rates.map(u64::to_ne_bytes).as_flattened());
+        }
+        let first = self.classes.first().map_or(u64::MAX, |c| c.0);
         let fastest: u64 = self.classes.iter().map(|c| c.1[0]).sum();
-        image.u64(self.classes.first().map_or(u64::MAX, |c| c.0)).u64(self.horizon);
-        image.u64(fastest.max(1)).u64(self.below).u32(self.shift).u32(self.classes.len() as u32);
+        lx_slack_config::MIN_DEADLINE.set_u64(place, first);
+        lx_slack_config::HORIZON.set_u64(place, self.horizon);
+        lx_slack_config::MAX_RATE.set_u64(place, fastest.max(1));
+        lx_slack_config::DOWNSTREAM_BACKLOG.set_u64(place, self.below);
+        lx_slack_config::SHIFT.set_u32(place, self.shift);
+        lx_slack_config::CLASSES.set_u32(place, self.classes.len() as u32);
     }
 }
 

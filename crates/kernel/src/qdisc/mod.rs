@@ -25,8 +25,8 @@ pub use lifecycle::{down, up};
 pub use load::{Programs, profile, verify};
 pub use netlink::Queue;
 
-use crate::counts::{self, Counts};
-use crate::layout::link::{lx_link_state, lx_stalls};
+use crate::counts::Counts;
+use crate::layout::link::{lx_counts, lx_link_state, lx_stalls};
 use crate::plan::Plan;
 use error::kernel;
 use load::CHANGES;
@@ -204,7 +204,7 @@ pub fn status(device: &str) -> Result<Status, LinkError> {
         changes: state.applied,
         pending: wanted(&pins)? != state.applied,
         replaced: record.replaced.map(|found| found.kind),
-        counts: bytes.chunks_exact(counts::SIZE).filter_map(Counts::read).collect(),
+        counts: bytes.chunks_exact(lx_counts::SIZEOF).filter_map(Counts::read).collect(),
         earlier: Counts::read(&earlier).unwrap_or_default(),
         stalls: Stalls::read(&pins)?,
         queue: queue.unwrap_or_default(),

@@ -1,12 +1,18 @@
 //! Running scripts in the virtual machine and reading what they print.
 #![allow(dead_code)]
 
+#[path = "../support/lacking.rs"]
+mod lacking;
+
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+#[allow(unused_imports, reason = "not every test asks for it")]
+pub use lacking::lacking;
 
 /// Exit status of `vm/fetch`: this machine lacks something.
 const LACKS: i32 = 3;
@@ -51,14 +57,6 @@ pub fn available() -> bool {
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(LACKS), "vm/fetch: {why}");
     lacking(&format!("there is no virtual machine: {why}"))
-}
-
-/// Something that a test needs is not there: says so, or fails where all must run. Never true.
-pub fn lacking(why: &str) -> bool {
-    let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");
-    assert!(!required, "LAXITY_REQUIRE_ALL=1, and {why}");
-    eprintln!("skipped: {why}");
-    false
 }
 
 /// Examples lie beside the folder of test programs.

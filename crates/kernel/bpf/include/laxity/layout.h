@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Checks of the layout of structures and of constants that the loader shares. The lists are in the
- * intf.h of each program; build.rs reads them there, so that each number is written once.
+ * intf.h of each program, and in scx/state.h for the tests; build.rs reads them there, so that each
+ * number is written once.
  */
 #ifndef LAXITY_LAYOUT_H
 #define LAXITY_LAYOUT_H
