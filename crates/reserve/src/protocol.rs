@@ -328,6 +328,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fuzz;
 
     fn reserve(task: Option<u32>, inherit: bool) -> Request {
         Request::Reserve(Reserve { task, runtime_ns: 4_000_000, period_ns: 10_000_000, inherit })
@@ -449,17 +450,13 @@ mod tests {
             if cut.index(2) == 0 {
                 line.truncate(cut.index(line.len() + 1));
             }
-            if let Err(refusal) = parse_request(&line) {
-                let answer = encode_line(&Reply::new(Answer::Refused(refusal)));
-                prop_assert!(answer.len() <= MAX_LINE_BYTES);
-            }
+            fuzz::line(&line);
         }
 
-        /// Fails when any bytes make a parser panic.
+        /// Fails when any bytes make a parser panic, or a message is not read as it is written.
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse_request(&bytes);
-            let _ = parse_reply(&bytes);
+            fuzz::line(&bytes);
         }
     }
 }
