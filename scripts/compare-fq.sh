@@ -12,7 +12,7 @@ rust cargo
 virtual_machine need
 get_needs
 fetch_machine packets || exit "$lacks"
-cargo build --release --locked -p laxity-live --example fq_rival
+cargo build --release --locked -p laxity-live --example fq_baseline
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/rows.sh" <<'EOF'
@@ -24,9 +24,9 @@ ping -c 1 10.0.0.2 >/dev/null
 # What the kernel does after its start is over by then.
 sleep 8
 row() {
-    ip netns exec peer chrt -i 0 fq_rival receive 10.0.0.2:5004 "$2" "$3" $(($4 + 2)) >/tmp/received &
+    ip netns exec peer chrt -i 0 fq_baseline receive 10.0.0.2:5004 "$2" "$3" $(($4 + 2)) >/tmp/received &
     sleep 0.5
-    fq_rival "$1" 10.0.0.2:5004 "$2" "$3" "$4" >/tmp/sent
+    fq_baseline "$1" 10.0.0.2:5004 "$2" "$3" "$4" >/tmp/sent
     wait $!
     echo "$1 $2 $3 $(cat /tmp/sent) $(cat /tmp/received)"
 }
@@ -43,4 +43,4 @@ done
 EOF
 [ $# -gt 0 ] || set -- 20 10000 5 100 10000 3 200 10000 3
 vm/run --deterministic --for packets --timeout 900 --file "$work/rows.sh" \
-    --with chrt --with "${CARGO_TARGET_DIR:-target}/release/examples/fq_rival" -- sh rows.sh "$@"
+    --with chrt --with "${CARGO_TARGET_DIR:-target}/release/examples/fq_baseline" -- sh rows.sh "$@"

@@ -1,7 +1,7 @@
 //! Verdicts about scenarios before anything runs: what `laxity check` prints.
 //!
 //! Each kind of scenario has a module with the function `analyse`, which judges a scenario under a
-//! policy. [`analyse`] of this crate takes a scenario of any kind.
+//! policy; that of streams cannot fail. [`analyse`] of this crate takes a scenario of any kind.
 //!
 //! ```
 //! use laxity_scenario::Document;
@@ -39,7 +39,7 @@ pub use error::AnalysisError;
 pub fn analyse(document: &Document) -> Result<Verdict, AnalysisError> {
     match document {
         Document::Link(s) => link::analyse(s, &s.policy.use_).map(Verdict::Link),
-        Document::Streams(s) => stream::analyse(s, &s.policy.use_).map(Verdict::Stream),
+        Document::Streams(s) => Ok(Verdict::Stream(stream::analyse(s, &s.policy.use_))),
         Document::Cpus(s) => cpu::analyse(s, &s.policy.use_).map(Verdict::Cpu),
     }
 }

@@ -204,7 +204,7 @@ mod tests {
         let group = || {
             Group(vec![
                 Contender::new("a/ours", slow(20_000)),
-                Contender::new("a/rival", slow(60_000)),
+                Contender::new("a/baseline", slow(60_000)),
                 Contender::new("a/other", slow(10_000)),
             ])
         };
@@ -212,7 +212,7 @@ mod tests {
         let rows =
             measure(group(), &|name| name == "a/ours", &mut |name| seen.push(name.to_string()));
         assert_eq!(seen, ["a/ours"]);
-        assert_eq!((rows.len(), rows[0].baseline.as_deref()), (1, Some("a/rival")));
+        assert_eq!((rows.len(), rows[0].baseline.as_deref()), (1, Some("a/baseline")));
         let ratio = rows[0].ratio.unwrap();
         assert!((2.0..4.5).contains(&ratio), "{ratio}");
         let rows = measure(group(), &|name| name == "a/other", &mut |_| {});

@@ -31,7 +31,7 @@ const FILLING: u64 = 200_000;
 pub(crate) fn groups() -> Vec<Group> {
     vec![Group(vec![
         Contender::new("slack/64-flows/10k", || decisions(Slack::new)),
-        Contender::new("slack/64-flows/10k/searched-anew", || {
+        Contender::new("slack/64-flows/10k/recomputed", || {
             decisions(|s| SlackRecomputed::new(s, FILLING))
         }),
         Contender::new("slack/64-flows/10k/background", || decisions(|_| ByDeadline(Background))),

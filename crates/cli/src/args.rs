@@ -52,7 +52,7 @@ pub enum Command {
     /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
-    /// Benchmark the hot paths beside alternatives.
+    /// Benchmark the hot paths beside their baselines.
     Bench(BenchArgs),
     /// List the policies with their options.
     Policies(PoliciesArgs),

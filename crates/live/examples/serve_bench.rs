@@ -139,7 +139,7 @@ fn serve(streams: usize, receivers: usize, gap: Span, seconds: f64) -> Measured 
     }
 }
 
-fn rival(streams: usize, gap: Span, seconds: f64) -> Measured {
+fn baseline(streams: usize, gap: Span, seconds: f64) -> Measured {
     let sink = Sink::open(TOGETHER);
     let sockets: Vec<UdpSocket> =
         (0..4).map(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a socket")).collect();
@@ -224,7 +224,7 @@ fn main() {
     kernel(APART, seconds).show("sending alone, apart");
     let few = streams.min(1000);
     let gap = gap(few, 50_000);
-    let plain = rival(few, gap, seconds);
+    let plain = baseline(few, gap, seconds);
     plain.show(&format!("{few} threads, 50000 a second"));
     let same = serve(few, TOGETHER, gap, seconds);
     same.show("server, the same streams");

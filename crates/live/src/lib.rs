@@ -12,6 +12,8 @@
 
 pub mod control;
 pub mod exposition;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod http;
 pub mod media;
 pub mod metrics;

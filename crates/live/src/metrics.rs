@@ -46,7 +46,7 @@ pub fn page(snapshot: &Snapshot) -> String {
     let help = "Packets that wait.";
     each(&mut text, streams, "waiting_packets", "gauge", help, |s| s.row.waiting as u64);
     let help = "Deadlines missed.";
-    each(&mut text, streams, "missed_deadlines_total", "counter", help, |s| s.row.measures.missed);
+    each(&mut text, streams, "deadline_misses_total", "counter", help, |s| s.row.measures.missed);
     let help = "Back-to-back windows with more misses than tolerated.";
     each(&mut text, streams, "violated_windows_total", "counter", help, |s| {
         s.row.measures.tumbling

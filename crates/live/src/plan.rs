@@ -122,7 +122,7 @@ fn of_name(
     notes: &mut Vec<String>,
 ) -> Result<Policy, PlanError> {
     let Some(tuning) = choice.tuning(name) else {
-        return Policy::rival(name).ok_or_else(|| PlanError::Policy(name.to_owned()));
+        return Policy::baseline(name).ok_or_else(|| PlanError::Policy(name.to_owned()));
     };
     let mut options = tuning.options;
     if options.ahead.is_none() {

@@ -1,4 +1,4 @@
-//! The rival: a plain server with a thread for each stream that sleeps, sends, and sleeps again.
+//! The baseline: a plain server with a thread for each stream that sleeps, sends, and sleeps again.
 //!
 //! It is what one writes first, and what the [server](crate::server) is measured against. It drops
 //! nothing and knows no tolerance; under overload all streams fall behind alike.

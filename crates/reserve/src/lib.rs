@@ -22,6 +22,8 @@
 
 mod client;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod protocol;
 
 pub use client::{Client, Request};

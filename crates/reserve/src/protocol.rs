@@ -267,7 +267,8 @@ struct Versioned {
 pub fn parse_request(line: &[u8]) -> Result<Request, Refusal> {
     let malformed = |error: serde_json::Error| {
         let mut text = format!("request: {error}");
-        text.truncate(floor_char_boundary(&text, MAX_LINE_BYTES / 4));
+        // In JSON a character of one byte takes up to six, as `\u0001`.
+        text.truncate(floor_char_boundary(&text, MAX_LINE_BYTES / 8));
         Refusal::new(Code::Malformed, text)
     };
     let Versioned { version } = serde_json::from_slice(line).map_err(malformed)?;
@@ -327,6 +328,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fuzz;
 
     fn reserve(task: Option<u32>, inherit: bool) -> Request {
         Request::Reserve(Reserve { task, runtime_ns: 4_000_000, period_ns: 10_000_000, inherit })
@@ -428,7 +430,7 @@ mod tests {
         /// line. Fails when the text of a refusal repeats a long key in full.
         #[test]
         fn refusals_of_mutated_lines_fit_into_a_line(
-            sample in 0..4usize,
+            sample in 0..5usize,
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
             cut in any::<prop::sample::Index>(),
             key_bytes in 3800..4030usize,
@@ -438,6 +440,7 @@ mod tests {
                 r#"{"version":2,"request":{"query":{"task":4294967295}}}"#.to_owned(),
                 r#"{"version":2,"request":{"release":{}}}"#.to_owned(),
                 format!(r#"{{"version":2,"request":{{"{}":{{}}}}}}"#, "\u{e9}".repeat(key_bytes / 2)),
+                format!(r#"{{"version":2,"{}":{{}}}}"#, r"\u0001".repeat(key_bytes / 6)),
             ];
             let mut line = texts[sample].clone().into_bytes();
             for (index, byte) in changes {
@@ -447,17 +450,13 @@ mod tests {
             if cut.index(2) == 0 {
                 line.truncate(cut.index(line.len() + 1));
             }
-            if let Err(refusal) = parse_request(&line) {
-                let answer = encode_line(&Reply::new(Answer::Refused(refusal)));
-                prop_assert!(answer.len() <= MAX_LINE_BYTES);
-            }
+            fuzz::line(&line);
         }
 
-        /// Fails when any bytes make a parser panic.
+        /// Fails when any bytes make a parser panic, or a message is not read as it is written.
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse_request(&bytes);
-            let _ = parse_reply(&bytes);
+            fuzz::line(&bytes);
         }
     }
 }

@@ -18,8 +18,8 @@ pub struct BenchRow {
     pub unit: String,
     /// Median of five runs.
     pub value: f64,
-    /// Name of the rival it is compared with, if any.
+    /// Name of the baseline it is compared with, if any.
     pub baseline: Option<String>,
-    /// Rival's value over ours (above one: ours is faster), measured in alternation.
+    /// The baseline's value over ours (above one: ours is faster), measured in alternation.
     pub ratio: Option<f64>,
 }

@@ -1,6 +1,6 @@
 //! A run of a live link beside a simulation of the arrivals of that run.
 
-use laxity_core::Time;
+use laxity_core::{Histogram, Time};
 use laxity_scenario::model::Scenario;
 use laxity_traffic::Arrival;
 
@@ -10,14 +10,18 @@ use crate::{Control, SimulationError, Traffic, simulate};
 /// What a live link counted of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
-    /// Frames sent, demoted ones included.
-    pub sent: u64,
-    /// Mean delay in ns of those that were not demoted; `None` where none was sent.
-    pub mean: Option<f64>,
-    /// Their longest delay in ns.
-    pub longest: Option<u64>,
-    /// Late frames.
-    pub late: u64,
+    sent: u64,
+    mean: Option<f64>,
+    longest: Option<u64>,
+    late: u64,
+}
+
+impl Live {
+    /// Of frames sent, demoted ones included, the delays in ns of those that were not demoted, and late
+    /// frames.
+    pub fn new(sent: u64, delay: &Histogram, late: u64) -> Live {
+        Live { sent, mean: delay.mean(), longest: delay.max(), late }
+    }
 }
 
 /// One class, as it was and as it is simulated.

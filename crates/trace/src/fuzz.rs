@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use crate::rt_app::{self, MAX_STEPS};
+use crate::sched::Recorded;
 use crate::{Capture, CsvTrace, Fragment, Headers, LinkType, Stop, decode};
 
 /// A reader that gives a few bytes at a time, to reach the seams of buffers.
@@ -80,4 +82,43 @@ fn read_csv(reader: impl Read) -> Result<u64, String> {
         rows += 1;
     }
     Ok(rows)
+}
+
+/// Reads `data` as a recorded schedule, and as a workload of rt-app.
+pub fn recording(data: &[u8]) {
+    schedule(data);
+    workload(data);
+}
+
+/// Reads `data` as a recorded schedule; whether it is one.
+pub fn schedule(data: &[u8]) -> bool {
+    match Recorded::read(data) {
+        Ok(recorded) => {
+            assert!(recorded.threads.iter().all(|t| !t.bursts.is_empty()));
+            true
+        }
+        Err(error) => {
+            assert!(error.line <= newlines(data) + 2, "{error}");
+            false
+        }
+    }
+}
+
+/// Reads `data` as a workload of rt-app; whether it is one.
+pub fn workload(data: &[u8]) -> bool {
+    match rt_app::read(&String::from_utf8_lossy(data)) {
+        Ok(app) => {
+            assert!(!app.threads.is_empty());
+            assert!(app.threads.iter().all(|t| t.steps.len() <= MAX_STEPS));
+            true
+        }
+        Err(error) => {
+            assert!(error.line >= 1 && error.line <= newlines(data) + 1, "{error}");
+            false
+        }
+    }
+}
+
+fn newlines(data: &[u8]) -> u64 {
+    data.iter().filter(|byte| **byte == b'\n').count() as u64
 }

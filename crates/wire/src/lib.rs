@@ -14,6 +14,8 @@ pub mod device;
 pub mod direction;
 mod error;
 pub mod forwarder;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod lock;
 pub mod offload;
 pub mod packet;

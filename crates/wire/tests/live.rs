@@ -84,12 +84,7 @@ impl Passed {
         let live: Vec<Live> = counts
             .classes
             .iter()
-            .map(|class| Live {
-                sent: class.sent(),
-                mean: class.delay.mean(),
-                longest: class.delay.max(),
-                late: class.late,
-            })
+            .map(|class| Live::new(class.sent(), &class.delay, class.late))
             .collect();
         let rows = compare(&scenario, &policy, arrivals.clone(), &live).expect(&name);
         Some(Passed { name, outcome, counts, scenario, arrivals, rows })

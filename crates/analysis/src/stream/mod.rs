@@ -6,21 +6,9 @@ use laxity_scenario::streams::StreamScenario;
 use laxity_scenario::streams::model::{StreamClass, StreamSource};
 use laxity_stream::admission::{Demand, Phases, Utilisation, admit, suggest};
 
-use crate::AnalysisError;
-
-/// The admission test of a scenario under a policy, with suggestions.
-///
-/// # Errors
-/// None so far; see [`verdict`].
-pub fn analyse(
-    scenario: &StreamScenario,
-    policy: &str,
-) -> Result<StreamCheckResult, AnalysisError> {
-    Ok(verdict(scenario, policy))
-}
-
-/// The same: a stream scenario that was read can be judged.
-pub fn verdict(scenario: &StreamScenario, policy: &str) -> StreamCheckResult {
+/// The admission test of a scenario under a policy, with suggestions. It cannot fail: a stream scenario
+/// has no curves, and names no files.
+pub fn analyse(scenario: &StreamScenario, policy: &str) -> StreamCheckResult {
     let demands: Vec<Demand> = scenario.streams.iter().map(|c| demand(scenario, c)).collect();
     let utilisation = Utilisation::of(&demands);
     let obstacles: Vec<String> = match scenario.policy.options(policy) {

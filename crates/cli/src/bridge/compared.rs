@@ -35,12 +35,7 @@ pub fn compared(
     let live: Vec<Live> = counts
         .classes
         .iter()
-        .map(|class| Live {
-            sent: class.sent(),
-            mean: class.delay.mean(),
-            longest: class.delay.max(),
-            late: class.late,
-        })
+        .map(|class| Live::new(class.sent(), &class.delay, class.late))
         .collect();
     let rows = compare(&schedule.scenario, &schedule.policy, arrivals, &live);
     let rows = rows.map_err(Failure::input)?;

@@ -92,7 +92,7 @@ pub fn page(links: &Links) -> String {
         });
     };
     counter("sent_bytes_total", "Bytes of packets sent.", &|f| f.bytes);
-    counter("missed_deadlines_total", "Real-time packets sent late.", &|f| f.missed);
+    counter("deadline_misses_total", "Real-time packets sent late.", &|f| f.missed);
     let help = "Real-time packets beyond their envelope that travelled as best effort.";
     counter("demoted_packets_total", help, &|f| f.demoted);
     let name = "laxity_link_delay_seconds";

@@ -129,7 +129,7 @@ fn in_file(scenario: &StreamScenario, what: &str) -> Failure {
 /// A server is not refused because its streams ask for more than the link has: tolerances say who
 /// loses then. But its owner should know.
 fn say_what_is_promised(scenario: &StreamScenario, policy: &str) {
-    let verdict = stream::verdict(scenario, policy);
+    let verdict = stream::analyse(scenario, policy);
     if !verdict.admitted {
         warning::say(format!(
             "the streams need {:.1}% of the link after all tolerated losses; windows will be \

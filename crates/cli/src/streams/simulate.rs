@@ -101,7 +101,7 @@ fn warn(scenario: &StreamScenario) {
             names.join(", ")
         ));
     }
-    let check = stream::verdict(scenario, &scenario.policy.use_);
+    let check = stream::analyse(scenario, &scenario.policy.use_);
     if !check.admitted {
         warning::say(format_args!(
             "warning: the streams need {:.1} % of the server, so some lose more than they \
@@ -144,7 +144,7 @@ fn exit_code(scenario: &StreamScenario, runs: &[StreamRun], control: &Control) -
         return ExitCode::from(INTERRUPTED);
     }
     let broken = runs.iter().any(|run| {
-        let check = stream::verdict(scenario, &run.policy);
+        let check = stream::analyse(scenario, &run.policy);
         let violated = run.classes.iter().any(|c| c.measures.tumbling > 0);
         check.promised && check.pausing.is_empty() && violated
     });
@@ -167,7 +167,7 @@ fn report(
     let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
     let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
     let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
-    let check = stream::verdict(scenario, &scenario.policy.use_);
+    let check = stream::analyse(scenario, &scenario.policy.use_);
     let page = stream_simulation_page(outcome, &details(scenario, runs), Some(&check), &meta);
     page::write(path, args.svg.as_deref(), &page)
 }

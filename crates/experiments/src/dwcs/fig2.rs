@@ -7,7 +7,7 @@ use laxity_report::plot::Unit;
 
 use super::play::{Counts, Played, Setting};
 use super::runs::{GAP, Runs, Scale};
-use super::variants::{DEFAULT, FIFOS, PACED, PAPER, RIVALS, TOLERANCE_FIRST, Variant};
+use super::variants::{BASELINES, DEFAULT, FIFOS, PACED, PAPER, TOLERANCE_FIRST, Variant};
 use super::workload::{CLASSES, class_name, window};
 use crate::Measured;
 use crate::draw::{Line, Panel, figure};
@@ -32,13 +32,13 @@ pub fn settings(scale: &Scale) -> Vec<Setting> {
     let mut all = scale.grid(&[PAPER, DEFAULT], &COUNTS);
     all.extend(scale.grid(&FIFOS, &COUNTS));
     all.extend(scale.grid(&[TOLERANCE_FIRST], &SPARSE));
-    all.extend(scale.grid(&RIVALS, &SPARSE));
+    all.extend(scale.grid(&BASELINES, &SPARSE));
     all.extend(scale.grid(&PACED, &SPARSE));
     all
 }
 
 fn variants() -> impl Iterator<Item = Variant> {
-    [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(RIVALS).chain(PACED)
+    [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(BASELINES).chain(PACED)
 }
 
 /// What is counted in one of the two parts.

@@ -5,7 +5,7 @@ use laxity_report::{Figure, Key};
 
 use super::play::{Played, Setting};
 use super::runs::{Runs, Scale};
-use super::variants::{DEFAULT, FIFOS, PACED, PAPER, RIVALS, TOLERANCE_FIRST, Variant};
+use super::variants::{BASELINES, DEFAULT, FIFOS, PACED, PAPER, TOLERANCE_FIRST, Variant};
 use super::workload::window;
 use crate::Measured;
 
@@ -18,7 +18,7 @@ const WINDOWS: u64 = 5;
 const DRAWN: usize = 560;
 
 fn variants() -> impl Iterator<Item = Variant> {
-    [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(RIVALS).chain(PACED)
+    [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(BASELINES).chain(PACED)
 }
 
 /// What is run.

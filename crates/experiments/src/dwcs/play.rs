@@ -404,7 +404,7 @@ mod tests {
     fn every_variant_runs() {
         let all = [variants::PAPER, variants::DEFAULT, variants::TOLERANCE_FIRST];
         let all = all.into_iter().chain([variants::ROLLING, variants::SETTLED]);
-        let all = all.chain(FIFOS).chain(variants::RIVALS).chain(variants::PACED);
+        let all = all.chain(FIFOS).chain(variants::BASELINES).chain(variants::PACED);
         for variant in all {
             let setting =
                 Setting { variant, streams: 560, gap: 500, every: 1, seed: 1, packets: 20_000 };

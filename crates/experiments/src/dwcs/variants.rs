@@ -89,7 +89,7 @@ pub const FIFOS: [Variant; 5] = [
 ];
 
 /// Other policies in the setting of the paper.
-pub const RIVALS: [Variant; 4] = [
+pub const BASELINES: [Variant; 4] = [
     variant("edf", "EDF", Kind::Baseline("edf", printed), Late::Send),
     variant("static-priority", "priority", Kind::Baseline("static-priority", printed), Late::Send),
     variant("wfq", "WFQ", Kind::Baseline("wfq", printed), Late::Send),

@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use laxity_core::Rate;
 use laxity_ring::shared;
 use nix::unistd::{Uid, geteuid};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::listen::{accept, welcome};
 use super::*;
+use crate::fuzz;
 use crate::server::{Config, Server, Stop};
 
 /// A directory for a test, gone afterwards.
@@ -360,4 +362,40 @@ fn processes_fill_rings_in_shared_memory() {
     }
     healthy.push(0, b"still here").unwrap();
     assert_eq!(receive(), b"still here");
+}
+
+/// Requests of each kind, with all of their keys.
+const REQUESTS: [&str; 8] = [
+    r#"{"add":{"name":"a","destination":"127.0.0.1:9","ssrc":1,"payload_type":96,"tolerance":"1/10",
+        "gap_ns":20000000,"send_late":true,"source":{"constant":{"bytes":200}},"largest":1200,
+        "ring":8,"whole_frames":true,"rtcp":"[::1]:9"}}"#,
+    r#"{"add":{"name":"b","destination":"[::1]:9","ssrc":2,"tolerance":"2/7","gap_ns":null,
+        "source":{"frames":{"sizes":[3000,200],"frame_rate":[25,1]}}}}"#,
+    r#"{"add":{"name":"c","destination":"127.0.0.1:9","ssrc":3,"tolerance":"0/1","gap_ns":1,
+        "source":{"media":{"path":"no/such.ogg","repeat":true,"frame_rate":[15,1]}}}}"#,
+    r#"{"add":{"name":"d","destination":"127.0.0.1:9","ssrc":4,"tolerance":"0/1","source":"shared"}}"#,
+    r#"{"change":{"name":"a","tolerance":"2/7","gap_ns":10000000,"send_late":true}}"#,
+    r#"{"describe":{"names":["a","b"]}}"#,
+    r#"{"attach":{"name":"d"}}"#,
+    r#"{"stats":{}}"#,
+];
+
+proptest! {
+    /// Fails when some bytes make reading panic, or a request cannot be read as it is written.
+    #[test]
+    fn no_request_panics(
+        request in proptest::option::of(0..REQUESTS.len()),
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        marks in proptest::collection::vec(
+            (any::<prop::sample::Index>(), prop::sample::select(&br#"019-./:,"{}[]\ ax"#[..])),
+            0..4,
+        ),
+    ) {
+        let mut bytes = request.map_or(bytes, |request| REQUESTS[request].into());
+        for (at, value) in marks.into_iter().filter(|_| request.is_some()) {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        fuzz::control(&bytes);
+    }
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fuzz;
 
 const OPUS: &[u8] = include_bytes!("../../tests/media/tone.ogg");
 const H264: &[u8] = include_bytes!("../../tests/media/picture.h264");
@@ -153,13 +154,6 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        if let Ok(media) = read(&bytes) {
-            for pair in media.units().windows(2) {
-                prop_assert!(pair[0].at < pair[1].at);
-            }
-            for unit in media.units() {
-                prop_assert!(media.parts(unit).all(|part| !part.is_empty()));
-            }
-        }
+        fuzz::media(&bytes);
     }
 }

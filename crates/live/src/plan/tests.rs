@@ -81,7 +81,7 @@ fn what_cannot_be_had_is_refused() {
 }
 
 /// Fails when a name leads to another policy, or a reading of DWCS is changed in silence: tried
-/// with the first rival for each, and without the notes.
+/// with the first baseline for each, and without the notes.
 #[test]
 fn every_policy_of_a_scenario_can_be_served() {
     let mut scenario = scenario(
@@ -96,7 +96,7 @@ fn every_policy_of_a_scenario_can_be_served() {
     for policy in POLICIES {
         let (served, notes) = of(&scenario, policy.name);
         match served {
-            Policy::Rival(name) => assert_eq!((name, notes.as_str()), (policy.name, "")),
+            Policy::Baseline(name) => assert_eq!((name, notes.as_str()), (policy.name, "")),
             Policy::Dwcs(options) => {
                 let own = scenario.policy.options(policy.name).expect("a reading of DWCS");
                 let ahead = own.ahead.or(NonZeroU32::new(1));
@@ -107,7 +107,7 @@ fn every_policy_of_a_scenario_can_be_served() {
         }
     }
     scenario.policy.use_ = "edf".into();
-    assert_eq!(of(&scenario, &scenario.policy.use_).0, Policy::Rival("edf"));
+    assert_eq!(of(&scenario, &scenario.policy.use_).0, Policy::Baseline("edf"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rtcp_types::{Compound, Packet};
 
 use super::read::Known;
 use super::*;
+use crate::fuzz;
 use crate::server::{Config, Handle, Server, Snapshot, Source, Stop, StreamConfig};
 
 fn reception(about: u32, highest: u32) -> Reception {
@@ -84,7 +85,7 @@ proptest! {
             let at = mark.index(bytes.len());
             bytes[at] = value;
         }
-        let _ = claims(&bytes);
+        fuzz::rtcp(&bytes);
     }
 }
 

@@ -52,22 +52,22 @@ pub enum Policy {
     /// Another order, by its name in [`baselines::POLICIES`], for comparison. Deadlines, drops,
     /// counters and the pace of a packet each gap at most stay as they are. `static-priority` takes
     /// tolerances for priorities: the stream that tolerates least goes first, always.
-    Rival(&'static str),
+    Baseline(&'static str),
 }
 
 impl Policy {
-    /// The rival of that name.
-    pub fn rival(name: &str) -> Option<Policy> {
+    /// The baseline of that name.
+    pub fn baseline(name: &str) -> Option<Policy> {
         let found = baselines::POLICIES.iter().find(|p| p.name == name)?;
-        Some(Policy::Rival(found.name))
+        Some(Policy::Baseline(found.name))
     }
 
     pub(super) fn options(&self) -> Options {
         match self {
             Policy::Dwcs(options) => *options,
-            // Media have no pace but the server's, so under rivals too a stream goes no faster than
-            // its gaps. Order and ties are the rival's own.
-            Policy::Rival(_) => Options::default(),
+            // Media have no pace but the server's, so under baselines too a stream goes no faster than
+            // its gaps. Order and ties are the baseline's own.
+            Policy::Baseline(_) => Options::default(),
         }
     }
 }
@@ -276,7 +276,7 @@ pub enum ServerError {
     },
     /// The server stops or has stopped.
     Stopped,
-    /// There is no rival of this name.
+    /// There is no baseline of this name.
     NoPolicy(&'static str),
     /// The structure of the scheduler cannot keep the order asked for.
     Options(laxity_stream::structure::Unsupported),

@@ -245,9 +245,9 @@ fn overload_costs_those_that_tolerate_it() {
     }
 }
 
-/// The slots that are served under a rival, a packet a millisecond, and until when it waits then.
+/// The slots that are served under a baseline, a packet a millisecond, and until when it waits then.
 fn order<P: Precedence>() -> (Vec<u8>, Turn) {
-    let options = Policy::rival(P::NAME).unwrap().options();
+    let options = Policy::baseline(P::NAME).unwrap().options();
     let mut bench: Bench<Baseline<P>> = Bench::under(&options, Some(Rate(8_000_000)));
     for (x, gap, arrival) in [(5, 5, 2), (2, 9, 1), (1, 9, 3)] {
         let id = bench.join(0, attributes(x, 10, gap * MS, Late::Drop), false);
@@ -257,10 +257,10 @@ fn order<P: Precedence>() -> (Vec<u8>, Turn) {
     (turns.iter().flat_map(|t| t.0.clone()).collect(), turns[3].1)
 }
 
-/// Fails when a rival does not follow its own order, or sends a packet before its time: tried with
+/// Fails when a baseline does not follow its own order, or sends a packet before its time: tried with
 /// DWCS in place of each, and with `ahead: None`.
 #[test]
-fn rivals_differ_in_order_alone() {
+fn baselines_differ_in_order_alone() {
     // All three have sent one; the next may go a gap of 5 ms after the first.
     let rest = Turn::Wait(Time(5 * MS + 2));
     assert_eq!(order::<Fifo>(), (vec![1, 0, 2], rest));
@@ -273,17 +273,17 @@ fn rivals_differ_in_order_alone() {
 fn every_policy_serves() {
     let (socket, to) = receiver();
     for policy in baselines::POLICIES {
-        let policy = Policy::rival(policy.name).unwrap();
+        let policy = Policy::baseline(policy.name).unwrap();
         let streams = vec![constant("a", to, 1)];
         let server = Server::start(Config { policy, streams, ..Config::default() }).unwrap();
         until(server.handle(), "packets", |s| s.total().sent > 2);
         balanced(&server.stop(Stop::Drop));
         assert!(!received(&socket).is_empty(), "{policy:?}");
     }
-    let none = Config { policy: Policy::Rival("none"), ..Config::default() };
+    let none = Config { policy: Policy::Baseline("none"), ..Config::default() };
     let error = Server::start(none).unwrap_err().to_string();
     assert!(error.contains("\"none\"") && error.contains("fifo"), "{error}");
-    assert_eq!(Policy::rival("none"), None);
+    assert_eq!(Policy::baseline("none"), None);
 }
 
 /// Fails when a stream that leaves takes packets of others with it, or its own are lost uncounted.

@@ -142,7 +142,7 @@ pub fn run(
     let begin = Begin { plan, pools, parts, ready };
     match plan.policy {
         Policy::Dwcs(_) => begin.run::<Fastest>(),
-        Policy::Rival(name) => baselines::visit(name, begin).unwrap_or_else(|| {
+        Policy::Baseline(name) => baselines::visit(name, begin).unwrap_or_else(|| {
             let _ = ready.send(Err(ServerError::NoPolicy(name)));
             Finished::default()
         }),

@@ -43,16 +43,16 @@ const PORT: u16 = 5004;
 struct Setup {
     title: &'static str,
     /// Instead of DWCS.
-    rival: Option<&'static str>,
+    baseline: Option<&'static str>,
     /// Whether the server keeps to the rate of the link.
     limited: bool,
 }
 
-const DWCS: Setup = Setup { title: "DWCS", rival: None, limited: true };
-const FIFO: Setup = Setup { title: "FIFO", rival: Some("fifo"), limited: true };
+const DWCS: Setup = Setup { title: "DWCS", baseline: None, limited: true };
+const FIFO: Setup = Setup { title: "FIFO", baseline: Some("fifo"), limited: true };
 const PRIORITY: Setup =
-    Setup { title: "strict priority", rival: Some("static-priority"), limited: true };
-const LINK: Setup = Setup { title: "the link drops", rival: None, limited: false };
+    Setup { title: "strict priority", baseline: Some("static-priority"), limited: true };
+const LINK: Setup = Setup { title: "the link drops", baseline: None, limited: false };
 
 struct Outcome {
     verdicts: Vec<Verdict>,
@@ -76,11 +76,11 @@ fn config(media: &[Prepared], setup: &Setup) -> Config {
         let source = Source::Media { media: Arc::clone(&m.media), repeat: false };
         StreamConfig::new(m.item.name, attributes, to, number.into(), source)
     };
-    let rival = |name| Policy::rival(name).expect("a policy");
+    let baseline = |name| Policy::baseline(name).expect("a policy");
     let own = Config::default();
     Config {
         streams: (0..).zip(media).map(stream).collect(),
-        policy: setup.rival.map_or(own.policy, rival),
+        policy: setup.baseline.map_or(own.policy, baseline),
         rate: setup.limited.then(|| Rate(rate(media))),
         // Counted from the UDP payload, which has the header of RTP.
         overhead: OVERHEAD - HEADER as u64,
@@ -259,7 +259,7 @@ fn keeps_windows(outcome: &Outcome) {
 }
 
 /// Fails when the server keeps windows on paper only: packets that it counts as sent do not arrive,
-/// cannot be decoded, or come out in another order; when overload reaches sound; when a rival is not
+/// cannot be decoded, or come out in another order; when overload reaches sound; when a baseline is not
 /// what it says it is: tried with FIFO in place of DWCS, and with one packet of sixteen
 /// counted as sent and thrown away.
 #[test]

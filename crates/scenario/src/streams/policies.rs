@@ -141,7 +141,7 @@ pub const DWCS: [Variant; 3] = [
 /// How many there are in all.
 const COUNT: usize = DWCS.len() + baselines::POLICIES.len();
 
-/// Every policy, rivals last. All of them drop or keep late packets as the streams say, so they
+/// Every policy, baselines last. All of them drop or keep late packets as the streams say, so they
 /// differ in order alone.
 pub const POLICIES: &[PolicyInfo] = &{
     let mut all = [DWCS[0].info; COUNT];

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fuzz;
 
 /// A TCP or UDP packet over IPv4 or IPv6, with a payload of counting bytes.
 fn packet(tcp: bool, v4: bool, payload: usize) -> Vec<u8> {
@@ -26,6 +27,21 @@ fn packet(tcp: bool, v4: bool, payload: usize) -> Vec<u8> {
     }
     frame.extend((0..payload).map(|i| i as u8));
     frame
+}
+
+/// Writes the sum of the pseudo header where the checksum belongs, and says where TCP or UDP starts.
+fn begin_checksum(frame: &mut [u8]) -> usize {
+    let headers = decode(LinkType::ETHERNET, frame);
+    let start = headers.transport_offset.unwrap() as usize;
+    let network = headers.network_offset.unwrap() as usize;
+    let v4 = headers.ip_version == Some(4);
+    let addresses = if v4 { network + 12..network + 20 } else { network + 8..network + 40 };
+    let protocol = headers.protocol.unwrap();
+    let at = start + if protocol == 6 { 16 } else { 6 };
+    let length = (frame.len() - start) as u64;
+    let pseudo = sum(&frame[addresses], u64::from(protocol) + length);
+    frame[at..at + 2].copy_from_slice(&fold(pseudo).to_be_bytes());
+    start
 }
 
 /// Checks checksums by their definition: the sum over all that they cover is all ones.
@@ -95,12 +111,7 @@ fn checksums_are_completed() {
     for v4 in [true, false] {
         for payload in [1, 2, 999] {
             let mut frame = packet(false, v4, payload);
-            let headers = decode(LinkType::ETHERNET, &frame);
-            let start = headers.transport_offset.unwrap() as usize;
-            let network = headers.network_offset.unwrap() as usize;
-            let addresses = if v4 { network + 12..network + 20 } else { network + 8..network + 40 };
-            let pseudo = sum(&frame[addresses], 17 + (8 + payload as u64));
-            frame[start + 6..start + 8].copy_from_slice(&fold(pseudo).to_be_bytes());
+            let start = begin_checksum(&mut frame);
             complete(&mut frame, (start, 6)).expect("inside");
             is_complete(&frame);
             assert_eq!(complete(&mut frame, (start, payload + 8)), Err(Malformed));
@@ -119,14 +130,25 @@ fn no_bytes_make_it_panic() {
     let mut buffer = [0; 1500];
     for _ in 0..200_000 {
         let mut frame = packet(draw() % 2 == 0, draw() % 2 == 0, draw() % 3000);
+        if draw() % 2 == 0 {
+            begin_checksum(&mut frame);
+        }
         for _ in 0..draw() % 8 {
             let at = draw() % frame.len().min(80);
             frame[at] = draw() as u8;
         }
-        frame.truncate(1 + draw() % frame.len());
+        if draw() % 4 > 0 {
+            frame.truncate(1 + draw() % frame.len());
+        }
         let mut prefix = [0; 10];
         prefix.fill_with(|| draw() as u8);
+        if draw() % 2 == 0 {
+            // A checksum that belongs into most frames.
+            prefix[6..8].copy_from_slice(&(draw() as u16 % 100).to_ne_bytes());
+            prefix[8..].copy_from_slice(&(draw() as u16 % 40).to_ne_bytes());
+        }
         prefix[1] = [0, 1, 4, 5, 0x81, 3][draw() % 6];
+        fuzz::segments(&[&prefix, &frame[..]].concat());
         if let Ok(Todo { checksum, cut }) = Todo::read(&prefix) {
             if let Some((start, offset)) = checksum {
                 let _ = complete(&mut frame, (start % 100, offset % 40));

@@ -3,8 +3,8 @@
 //! `fq` and whose time counts instructions.
 //!
 //! ```text
-//! fq_rival laxity|precise|fq|nothing TO STREAMS GAP_US SECONDS   sends, and prints what it took
-//! fq_rival receive AT STREAMS GAP_US SECONDS             prints how evenly packets came
+//! fq_baseline laxity|precise|fq|nothing TO STREAMS GAP_US SECONDS   sends, and prints what it took
+//! fq_baseline receive AT STREAMS GAP_US SECONDS             prints how evenly packets came
 //! ```
 //!
 //! Busy: the time in which the processor did not idle, which includes the interrupts in which `fq`

@@ -1,0 +1,51 @@
+//! What a fuzzer drives: plain functions that panic only when something is wrong.
+
+use crate::control::{Request, SourceRequest};
+use crate::media::{FrameRate, Media};
+use crate::rtcp::claims;
+
+/// Any bytes are a request to the control socket or an error; a request is written and reads back
+/// equal, and a stream whose packets come from no file becomes a configuration or an error.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn control(data: &[u8]) {
+    let Ok(request) = serde_json::from_slice::<Request>(data) else { return };
+    let written = serde_json::to_value(&request).expect("requests have a form");
+    let again: Request = serde_json::from_value(written.clone()).expect("what is written is read");
+    assert_eq!(serde_json::to_value(&again).expect("requests have a form"), written);
+    match request {
+        // A media file would be opened.
+        Request::Add(add) if !matches!(add.source, SourceRequest::Media(_)) => {
+            let _ = add.config();
+        }
+        _ => {}
+    }
+}
+
+/// Any bytes are a datagram of a receiver or no RTCP; each report block has bytes of its own, and its
+/// loss fits into 24 bits.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn rtcp(data: &[u8]) {
+    if let Ok((claims, _)) = claims(data) {
+        // A report block has 24 bytes.
+        assert!(claims.len() * 24 <= data.len());
+        assert!(claims.iter().all(|c| (-(1 << 23)..1 << 23).contains(&c.lost)));
+    }
+}
+
+/// Any bytes are a media file or an error; times of units rise, and their parts are not empty and lie
+/// in the file.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn media(data: &[u8]) {
+    let Ok(media) = Media::read(data.to_vec(), FrameRate::default()) else { return };
+    assert!(media.units().windows(2).all(|pair| pair[0].at < pair[1].at));
+    let longest = media.longest();
+    for unit in media.units() {
+        assert!(media.parts(unit).all(|part| !part.is_empty() && part.len() <= longest));
+    }
+}
