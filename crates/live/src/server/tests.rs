@@ -184,7 +184,7 @@ fn the_wall_clock_decides_nothing() {
 
 /// Fails when fragments of a frame are sent that lost another one: tried with `lost_frame` unset.
 #[test]
-fn what_is_left_of_a_lost_frame_is_abandoned() {
+fn the_rest_of_a_lost_frame_is_abandoned() {
     let mut bench = Bench::new(None);
     let id = bench.join(0, attributes(1, 10, 10 * MS, Late::Drop), true);
     for frame in [1, 1, 1, 1, 2, 2] {
@@ -260,7 +260,7 @@ fn order<P: Precedence>() -> (Vec<u8>, Turn) {
 /// Fails when a rival does not follow its own order, or sends a packet before its time: tried with
 /// DWCS in place of each, and with `ahead: None`.
 #[test]
-fn rivals_differ_in_order_alone() {
+fn baselines_differ_in_order_alone() {
     // All three have sent one; the next may go a gap of 5 ms after the first.
     let rest = Turn::Wait(Time(5 * MS + 2));
     assert_eq!(order::<Fifo>(), (vec![1, 0, 2], rest));
@@ -417,7 +417,7 @@ fn producers_harm_only_themselves() {
 
 /// Fails when nobody is told that a receiver is gone, or it costs another a packet.
 #[test]
-fn a_vanished_receiver_costs_nobody_else() {
+fn a_vanished_receiver_does_not_affect_others() {
     let (socket, to) = receiver();
     let gone = receiver().1;
     let streams = vec![constant("gone", gone, 1), constant("there", to, 2)];
@@ -440,7 +440,7 @@ fn a_vanished_receiver_costs_nobody_else() {
 
 /// Fails when streams cannot come, change and go while others run, or two share a name or SSRC.
 #[test]
-fn streams_come_change_and_go() {
+fn streams_are_added_changed_and_removed() {
     let (_socket, to) = receiver();
     let server = Server::start(Config::default()).unwrap();
     let handle = server.handle();
