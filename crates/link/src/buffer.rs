@@ -17,19 +17,19 @@ use core::fmt;
 use laxity_core::{Bytes, NANOBITS_PER_BYTE};
 use laxity_curve::{CurveError, DEFAULT_MIN_PACKET, Envelope};
 
-use crate::setup::{Setup, SetupError};
+use crate::config::{LinkConfig, LinkConfigError};
 
-/// Room for packets beyond the reserved bytes, and the limit for best effort, where the setup
+/// Room for packets beyond the reserved bytes, and the limit for best effort, where the config
 /// names none.
-pub const DEFAULT_ROOM: Bytes = Bytes(8 << 20);
+pub const DEFAULT_SHARED_BUFFER: Bytes = Bytes(8 << 20);
 
 /// Packets of best effort, and real-time packets beyond the reserved ones, are never given more
 /// slots than this, whatever the limits in bytes (a slot takes about 100 B of memory).
-pub const MOST_SLOTS: usize = 1 << 20;
+pub const MAX_SLOTS: usize = 1 << 20;
 
 /// Conforming real-time packets that may have to wait at once are at most so many: queues for them
 /// then take less than 2 GiB even when all of them do.
-pub const MOST_RESERVED: u64 = 1 << 24;
+pub const MAX_RESERVED_PACKETS: u64 = 1 << 24;
 
 /// Slots come in multiples of this.
 const SLOT_GRAIN: u64 = 64;
@@ -144,14 +144,14 @@ pub struct BufferLimits {
 }
 
 impl BufferLimits {
-    /// The limits of a setup, with the rest derived from its envelopes and deadlines.
+    /// The limits of a config, with the rest derived from its envelopes and deadlines.
     ///
     /// # Errors
     /// When an envelope cannot be evaluated.
-    pub fn of(setup: &Setup) -> Result<BufferLimits, CurveError> {
-        let mut per_flow = Vec::with_capacity(setup.realtime.len() + setup.best_effort.len());
+    pub fn of(config: &LinkConfig) -> Result<BufferLimits, CurveError> {
+        let mut per_flow = Vec::with_capacity(config.realtime.len() + config.best_effort.len());
         let mut needed = 0u64;
-        for f in &setup.realtime {
+        for f in &config.realtime {
             let nanobits = f.envelope.value(f.deadline.0.into())?.ceil();
             let bytes = nanobits.unsigned_abs().div_ceil(NANOBITS_PER_BYTE.unsigned_abs());
             let reserved = Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
@@ -163,12 +163,14 @@ impl BufferLimits {
             };
             per_flow.push(FlowLimit { limit: f.buffer, reserved, smallest });
         }
-        per_flow.extend(setup.best_effort.iter().map(|c| FlowLimit::best_effort(c.buffer)));
-        let (total, best_effort) = match setup.buffer {
+        per_flow.extend(config.best_effort.iter().map(|c| FlowLimit::best_effort(c.buffer)));
+        let (total, best_effort) = match config.buffer {
             Some(buffer) => (buffer.total, buffer.best_effort),
-            None => (Bytes(needed.saturating_add(2 * DEFAULT_ROOM.0)), DEFAULT_ROOM),
+            None => {
+                (Bytes(needed.saturating_add(2 * DEFAULT_SHARED_BUFFER.0)), DEFAULT_SHARED_BUFFER)
+            }
         };
-        Ok(BufferLimits { total, best_effort, per_flow, realtime: setup.realtime.len() })
+        Ok(BufferLimits { total, best_effort, per_flow, realtime: config.realtime.len() })
     }
 }
 
@@ -204,20 +206,20 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Empty buffers with the limits of a setup.
+    /// Empty buffers with the limits of a config.
     ///
     /// # Errors
     /// When real time does not fit; see [`with_limits`](Self::with_limits).
-    pub fn new(setup: &Setup) -> Result<Buffers, SetupError> {
-        Buffers::with_limits(&BufferLimits::of(setup)?)
+    pub fn new(config: &LinkConfig) -> Result<Buffers, LinkConfigError> {
+        Buffers::with_limits(&BufferLimits::of(config)?)
     }
 
     /// Empty buffers.
     ///
     /// # Errors
     /// When a flow's limit, or the total, is less than what is reserved, or when more than
-    /// [`MOST_RESERVED`] packets may have to wait.
-    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, SetupError> {
+    /// [`MAX_RESERVED_PACKETS`] packets may have to wait.
+    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, LinkConfigError> {
         let realtime = limits.realtime.min(limits.per_flow.len());
         let mut accounts = Vec::with_capacity(limits.per_flow.len());
         let (mut committed, mut committed_packets, mut smallest) = (0u64, 0u64, u64::MAX);
@@ -233,7 +235,7 @@ impl Buffers {
             if flow < realtime {
                 if account.limit < account.reserved {
                     let (needed, limit) = (f.reserved, Bytes(account.limit));
-                    return Err(SetupError::FlowBufferTooSmall { flow, limit, needed });
+                    return Err(LinkConfigError::FlowBufferTooSmall { flow, limit, needed });
                 }
                 committed = committed.saturating_add(account.reserved);
                 committed_packets = committed_packets.saturating_add(account.reserved_packets);
@@ -241,18 +243,18 @@ impl Buffers {
             }
             accounts.push(account);
         }
-        if committed_packets > MOST_RESERVED {
+        if committed_packets > MAX_RESERVED_PACKETS {
             let of = |flow: &usize| accounts[*flow].reserved_packets;
             let flow = (0..realtime).max_by_key(of).unwrap_or(0);
             let (packets, needed) = (of(&flow), committed_packets);
-            return Err(SetupError::TooManyWaiting { flow, packets, needed });
+            return Err(LinkConfigError::TooManyWaiting { flow, packets, needed });
         }
         if committed > limits.total.0 {
             let (total, needed) = (limits.total, Bytes(committed));
-            return Err(SetupError::BufferTooSmall { total, needed });
+            return Err(LinkConfigError::BufferTooSmall { total, needed });
         }
         let slots = |bytes: u64, smallest: u64| {
-            let slots = bytes.div_ceil(smallest).min(MOST_SLOTS as u64);
+            let slots = bytes.div_ceil(smallest).min(MAX_SLOTS as u64);
             slots.next_multiple_of(SLOT_GRAIN)
         };
         let shared = if realtime == 0 { 0 } else { slots(limits.total.0 - committed, smallest) };

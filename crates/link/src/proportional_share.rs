@@ -12,11 +12,11 @@ use laxity_core::{Bytes, PolicyInfo, Rate, Span, Time, Weight};
 use laxity_curve::check_gps;
 
 use crate::buffer::DropReason;
+use crate::config::{LinkConfig, LinkConfigError};
 use crate::edf::fifos::Fifos;
 use crate::fair::{FairQueue as _, Wfq};
 use crate::ingress::{Ingress, PushOut, Route};
-use crate::setup::{Setup, SetupError};
-use crate::{Departure, Drops, LinkPolicy, Packet};
+use crate::{Departure, DropSink, LinkPolicy, Packet};
 
 /// Name, summary and options.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -28,7 +28,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 };
 
 /// The link's rate in units of weight: rates are shares of it, the flows' rounded up.
-const WHOLE: u64 = 1 << 31;
+const LINK_WEIGHT: u64 = 1 << 31;
 
 /// PGPS over all flows: real-time flows weighted by the smallest rate that keeps their deadline,
 /// best-effort classes by their share of the remainder.
@@ -40,7 +40,7 @@ pub struct ProportionalShare {
     /// When each waiting real-time packet conformed, by flow.
     conformed: Fifos<Time>,
     /// Best effort yields to real time since a stall.
-    yields: bool,
+    yields_to_realtime: bool,
 }
 
 /// Real-time flows are the first classes of the fair queue.
@@ -69,20 +69,20 @@ impl ProportionalShare {
     ///
     /// # Errors
     /// When the link cannot give every flow its sufficient rate and best effort something.
-    pub fn new(setup: &Setup) -> Result<ProportionalShare, SetupError> {
-        let ingress = Ingress::new(setup)?;
-        let weights = weights(setup)?;
+    pub fn new(config: &LinkConfig) -> Result<ProportionalShare, LinkConfigError> {
+        let ingress = Ingress::new(config)?;
+        let weights = weights(config)?;
         let (realtime, best_effort) = (ingress.realtime_slots(), ingress.best_effort_slots());
         Ok(ProportionalShare {
             queues: Queues {
                 fair: Wfq::new(&weights, realtime + best_effort),
-                realtime: setup.realtime.len(),
+                realtime: config.realtime.len(),
                 weights: weights.into_boxed_slice(),
             },
             ingress,
-            deadlines: setup.realtime.iter().map(|f| f.deadline).collect(),
-            conformed: Fifos::new(setup.realtime.len().max(1), realtime, Time::ZERO),
-            yields: false,
+            deadlines: config.realtime.iter().map(|f| f.deadline).collect(),
+            conformed: Fifos::new(config.realtime.len().max(1), realtime, Time::ZERO),
+            yields_to_realtime: false,
         })
     }
 
@@ -101,32 +101,33 @@ impl ProportionalShare {
     }
 }
 
-fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
-    let flows = setup.flow_specs()?;
-    let mut link = setup.link_spec();
+fn weights(config: &LinkConfig) -> Result<Vec<Weight>, LinkConfigError> {
+    let flows = config.flow_specs()?;
+    let mut link = config.link_spec();
     // The reference server's clock moves by whole packets (see `fair`), so a packet may see its
     // start one packet later than in GPS; it counts like work below the scheduler.
     let packets = flows.iter().map(|f| f.envelope.max_packet());
     let largest = packets.fold(link.best_effort_packet, Bytes::max);
-    link.below = Bytes(link.below.0.saturating_add(largest.0));
+    link.downstream_backlog = Bytes(link.downstream_backlog.0.saturating_add(largest.0));
     let verdict = check_gps(&link, &flows)?;
-    let mut weights = Vec::with_capacity(flows.len() + setup.best_effort.len());
+    let mut weights = Vec::with_capacity(flows.len() + config.best_effort.len());
     let mut sum = 0u64;
     for (flow, rate) in verdict.rates.iter().enumerate() {
-        let rate = rate.ok_or(SetupError::NoSufficientRate { flow })?;
-        let share = (u128::from(rate.0) * u128::from(WHOLE)).div_ceil(u128::from(setup.rate.0));
-        let share = u32::try_from(share).map_err(|_| SetupError::NoSufficientRate { flow })?;
+        let rate = rate.ok_or(LinkConfigError::NoSufficientRate { flow })?;
+        let share =
+            (u128::from(rate.0) * u128::from(LINK_WEIGHT)).div_ceil(u128::from(config.rate.0));
+        let share = u32::try_from(share).map_err(|_| LinkConfigError::NoSufficientRate { flow })?;
         sum += u64::from(share);
         weights.push(Weight(share.max(1)));
     }
-    let classes = setup.best_effort.len() as u64;
-    let Some(rest) = WHOLE.checked_sub(sum + classes) else {
+    let classes = config.best_effort.len() as u64;
+    let Some(rest) = LINK_WEIGHT.checked_sub(sum + classes) else {
         let rates = verdict.rates.iter().flatten().map(|r| r.0);
         let sum = Rate(rates.fold(0, u64::saturating_add));
-        return Err(SetupError::RatesExceedLink { sum, link: setup.rate });
+        return Err(LinkConfigError::RatesExceedLink { sum, link: config.rate });
     };
-    let all: u64 = setup.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
-    for class in &setup.best_effort {
+    let all: u64 = config.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
+    for class in &config.best_effort {
         let share = u128::from(rest) * u128::from(class.weight.0) / u128::from(all.max(1));
         weights.push(Weight(1 + u32::try_from(share).unwrap_or(u32::MAX - 1)));
     }
@@ -134,35 +135,35 @@ fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
 }
 
 impl LinkPolicy for ProportionalShare {
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink) {
         self.release_shaped(now);
         match self.ingress.route(now, Time::ZERO, packet, &mut self.queues, drops) {
             Route::Realtime(packet) => self.insert(now, packet),
             Route::BestEffort(class, packet) => {
                 let class = self.queues.realtime + class;
                 if self.queues.fair.enqueue(now, class, packet).is_err() {
-                    self.ingress.left(&packet, false);
+                    self.ingress.release(&packet, false);
                     drops.dropped(now, &packet, DropReason::BufferSlots);
                 }
             }
-            Route::Held(..) | Route::Done => {}
+            Route::Shaped(..) | Route::Dropped => {}
         }
     }
 
     fn handle_stall(&mut self) {
-        self.yields = true;
+        self.yields_to_realtime = true;
     }
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {
         self.release_shaped(now);
-        self.yields &= self.conformed.len() > 0;
-        let next = match self.yields {
-            true => self.queues.fair.dequeue_aside(self.queues.realtime),
+        self.yields_to_realtime &= self.conformed.len() > 0;
+        let next = match self.yields_to_realtime {
+            true => self.queues.fair.dequeue_without_service(self.queues.realtime),
             false => self.queues.fair.dequeue(now),
         };
         let (class, packet) = next?;
         let realtime = class < self.queues.realtime;
-        self.ingress.left(&packet, realtime);
+        self.ingress.release(&packet, realtime);
         if !realtime {
             return Some(Departure { packet, deadline: Time::MAX, realtime });
         }

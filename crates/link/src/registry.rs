@@ -15,9 +15,9 @@ use crate::assign::{
     Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
     Shifted, TotalBandwidthServer, TwoSegments,
 };
+use crate::config::{LinkConfig, LinkConfigError};
 use crate::pipeline::{ByDeadline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
-use crate::setup::{Setup, SetupError};
 use crate::slack::{self, Slack};
 
 /// All policies, bounds last.
@@ -47,7 +47,7 @@ pub enum BuildError {
     /// No policy has this name.
     Unknown(String),
     /// The flows and the link do not fit together.
-    Setup(SetupError),
+    LinkConfig(LinkConfigError),
     /// The residual capacity could not be computed.
     Curve(CurveError),
     /// No line is safe, or the one given is not.
@@ -69,7 +69,7 @@ impl fmt::Display for BuildError {
                 }
                 Ok(())
             }
-            BuildError::Setup(e) => e.fmt(f),
+            BuildError::LinkConfig(e) => e.fmt(f),
             BuildError::Curve(e) => e.fmt(f),
             BuildError::Fit { policy, error } => write!(f, "{policy}: {error}"),
         }
@@ -78,9 +78,9 @@ impl fmt::Display for BuildError {
 
 impl core::error::Error for BuildError {}
 
-impl From<SetupError> for BuildError {
-    fn from(e: SetupError) -> Self {
-        BuildError::Setup(e)
+impl From<LinkConfigError> for BuildError {
+    fn from(e: LinkConfigError) -> Self {
+        BuildError::LinkConfig(e)
     }
 }
 
@@ -111,16 +111,20 @@ impl Visitor for Boxed {
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
-    visit(name, setup, Boxed)
+pub fn build(name: &str, config: &LinkConfig) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
+    visit(name, config, Boxed)
 }
 
 /// Builds a policy by name and hands it to `visitor`.
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Output, BuildError> {
-    let parts = Parts { setup };
+pub fn visit<V: Visitor>(
+    name: &str,
+    config: &LinkConfig,
+    visitor: V,
+) -> Result<V::Output, BuildError> {
+    let parts = Parts { config };
     match name {
         "background" => parts.by_deadline(Background, visitor),
         "tbs" => parts.by_deadline(parts.tbs()?, visitor),
@@ -140,9 +144,9 @@ pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Out
         "exact" => parts.by_deadline(parts.exact()?, visitor),
         "slack" => {
             parts.residual()?;
-            Ok(visitor.visit(Pipeline::new(setup, Slack::new(setup))?))
+            Ok(visitor.visit(Pipeline::new(config, Slack::new(config))?))
         }
-        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(setup)?)),
+        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(config)?)),
         "fifo" => parts.by_deadline(Fifo, visitor),
         "best-effort-first" => parts.by_deadline(BestEffortFirst, visitor),
         _ => Err(BuildError::Unknown(name.to_string())),
@@ -154,8 +158,8 @@ pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Out
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn curve(name: &str, setup: &Setup) -> Result<Option<InverseCurve>, BuildError> {
-    let parts = Parts { setup };
+pub fn curve(name: &str, config: &LinkConfig) -> Result<Option<InverseCurve>, BuildError> {
+    let parts = Parts { config };
     let line = |line| InverseCurve::from_shifted_line(&line);
     Ok(match name {
         "tbs" => Some(line(ShiftedLine { slope: parts.tbs_slope()?, shift: Span(0) })?),
@@ -169,7 +173,7 @@ pub fn curve(name: &str, setup: &Setup) -> Result<Option<InverseCurve>, BuildErr
 }
 
 struct Parts<'a> {
-    setup: &'a Setup,
+    config: &'a LinkConfig,
 }
 
 impl Parts<'_> {
@@ -178,15 +182,15 @@ impl Parts<'_> {
         A: Assigner + Send + 'static,
         V: Visitor,
     {
-        Ok(visitor.visit(Pipeline::new(self.setup, ByDeadline(assigner))?))
+        Ok(visitor.visit(Pipeline::new(self.config, ByDeadline(assigner))?))
     }
 
     fn residual(&self) -> Result<Residual, BuildError> {
-        Ok(self.setup.residual()?)
+        Ok(self.config.residual()?)
     }
 
     fn service(&self) -> Result<InverseCurve, BuildError> {
-        Ok(self.residual()?.service(self.setup.guarantee)?)
+        Ok(self.residual()?.service(self.config.guarantee)?)
     }
 
     fn exact(&self) -> Result<Exact, BuildError> {
@@ -198,9 +202,9 @@ impl Parts<'_> {
     }
 
     fn tbs_slope(&self) -> Result<Rate, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
         let failed = |error| BuildError::Fit { policy: TotalBandwidthServer::INFO.name, error };
-        let slope = match self.setup.options.tbs {
+        let slope = match self.config.options.tbs {
             Some(slope) => check_line(&residual, guarantee, slope).map(|()| slope),
             None => fit_line(&residual, guarantee),
         };
@@ -212,9 +216,9 @@ impl Parts<'_> {
     }
 
     fn shifted_line(&self) -> Result<ShiftedLine, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
         let failed = |error| BuildError::Fit { policy: Shifted::INFO.name, error };
-        let line = match self.setup.options.shifted_line {
+        let line = match self.config.options.shifted_line {
             Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
             None => fit_shifted_line(&residual, guarantee),
         };
@@ -222,8 +226,8 @@ impl Parts<'_> {
     }
 
     fn two_segment(&self, policy: &'static str) -> Result<TwoSegment, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
-        let line = match self.setup.options.two_segment {
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
+        let line = match self.config.options.two_segment {
             Some(line) => check_two_segment(&residual, guarantee, &line).map(|()| line),
             None => fit_two_segment(&residual, guarantee),
         };

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use laxity_core::{FlowId, Span, Time};
 use laxity_curve::Envelope;
 use laxity_link::LinkPolicy;
+use laxity_link::config::{LinkConfig, LinkConfigError};
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
-use laxity_link::setup::{Setup, SetupError};
 use laxity_scenario::model::{Scenario, Source};
 use laxity_scenario::result::{PolicyResult, SimulationResult};
 
@@ -59,7 +59,7 @@ pub enum SimulationError {
         /// The flow's name.
         flow: String,
         /// What is wrong with it.
-        error: SetupError,
+        error: LinkConfigError,
     },
 }
 
@@ -235,7 +235,7 @@ pub fn simulate<O: Observer>(
 
 /// The error with the name of the flow that it is about.
 fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
-    if let BuildError::Setup(error) = &error {
+    if let BuildError::LinkConfig(error) = &error {
         if let Some(flow) = error.flow().and_then(|flow| scenario.realtime.get(flow)) {
             return SimulationError::Flow { flow: flow.name.clone(), error: error.clone() };
         }
@@ -245,7 +245,7 @@ fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
 
 struct Drive<'a, O> {
     scenario: &'a Scenario,
-    setup: &'a Setup,
+    setup: &'a LinkConfig,
     seed: u64,
     traffic: &'a Traffic,
     observer: O,

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use laxity_curve::{CurveError, Verdict};
+use laxity_link::config::LinkConfigError;
 use laxity_link::registry::BuildError;
-use laxity_link::setup::SetupError;
 
 /// Why a scenario cannot run in the kernel as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +84,8 @@ impl From<CurveError> for PlanError {
     }
 }
 
-impl From<SetupError> for PlanError {
-    fn from(error: SetupError) -> Self {
+impl From<LinkConfigError> for PlanError {
+    fn from(error: LinkConfigError) -> Self {
         PlanError::Build(error.into())
     }
 }

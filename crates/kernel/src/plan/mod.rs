@@ -14,8 +14,8 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, Envelope, check};
+use laxity_link::config::{Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
-use laxity_link::setup::{Excess, Release, Restart, Setup};
 use laxity_scenario::model::Scenario;
 
 use crate::image::Image;
@@ -91,19 +91,19 @@ impl Plan {
     /// # Errors
     /// See [`PlanError`].
     pub fn with_policy(scenario: &Scenario, policy: &str) -> Result<Plan, PlanError> {
-        let setup = scenario.setup();
+        let link = scenario.setup();
         let names: Vec<&str> = scenario.flow_names().collect();
-        let mut plan = Plan::of_setup(&setup, policy, &names, scenario.link.credit.0)?;
+        let mut plan = Plan::of_link(&link, policy, &names, scenario.link.credit.0)?;
         plan.rules = rules::image(scenario)?.into_bytes();
         Ok(plan)
     }
 
-    /// The plan of a setup, without rules for packets: what a test drives by hand.
+    /// The plan of a link, without rules for packets: what a test drives by hand.
     ///
     /// # Errors
     /// See [`PlanError`].
-    pub fn of_setup(
-        setup: &Setup,
+    pub fn of_link(
+        link: &LinkConfig,
         policy: &str,
         names: &[&str],
         credit: u64,
@@ -112,29 +112,29 @@ impl Plan {
             .iter()
             .find(|name| **name == policy)
             .ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
-        limit("real-time flows", setup.realtime.len(), MOST_FLOWS)?;
-        limit("best-effort classes", setup.best_effort.len(), MOST_BEST_EFFORT)?;
-        let mut deadlines: Vec<u64> = setup.realtime.iter().map(|f| f.deadline.0).collect();
+        limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
+        limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
+        let mut deadlines: Vec<u64> = link.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
         limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
 
-        let flows = setup.flow_specs()?;
-        let verdict = check(&setup.link_spec(), &flows)?;
+        let flows = link.flow_specs()?;
+        let verdict = check(&link.link_spec(), &flows)?;
         if !verdict.admitted {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
-        let curve = registry::curve(policy, setup)?;
+        let curve = registry::curve(policy, link)?;
         let mut notices = Vec::new();
         let service = Service::new(policy, curve.as_ref(), &mut notices)?;
-        let shares = Shares::new(setup, &mut notices);
-        let queues = Queues::new(setup, &mut notices)?;
+        let shares = Shares::new(link, &mut notices);
+        let queues = Queues::new(link, &mut notices)?;
         let slack = match service.rule() {
-            Rule::Slack => Slack::new(setup, &deadlines)?,
+            Rule::Slack => Slack::new(link, &deadlines)?,
             _ => Slack::default(),
         };
         let parts = Parts { service: &service, shares: &shares, queues: &queues, slack: &slack };
-        let config = config(setup, names, credit, &deadlines, &parts)?;
+        let config = config(link, names, credit, &deadlines, &parts)?;
         Ok(Plan {
             rule: service.rule(),
             config: config.into_bytes(),
@@ -161,20 +161,20 @@ struct Parts<'a> {
 }
 
 fn config(
-    setup: &Setup,
+    link: &LinkConfig,
     names: &[&str],
     credit: u64,
     deadlines: &[u64],
     Parts { service, shares, queues, slack }: &Parts<'_>,
 ) -> Result<Image, PlanError> {
     let mut image = Image::default();
-    image.u64(setup.rate.0).u64(credit);
+    image.u64(link.rate.0).u64(credit);
     queues.write_limits(&mut image);
     service.write(&mut image);
     shares.write(&mut image, queues);
     let mut wrong = None;
     let size = MOST_BUCKETS * 24 + 32 + 32 + 8 + 8;
-    image.array(MOST_FLOWS, size, setup.realtime.iter().enumerate(), |i, (k, flow)| {
+    image.array(MOST_FLOWS, size, link.realtime.iter().enumerate(), |i, (k, flow)| {
         let name = names.get(k).copied().unwrap_or_default();
         if let Err(error) = envelope(i, &flow.envelope, name) {
             wrong.get_or_insert(error);
@@ -195,22 +195,22 @@ fn config(
     slack.write(&mut image);
     let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
     image
-        .u32(setup.realtime.len() as u32)
-        .u32(setup.realtime.len().next_power_of_two() as u32)
+        .u32(link.realtime.len() as u32)
+        .u32(link.realtime.len().next_power_of_two() as u32)
         .u32(deadlines.len().next_power_of_two() as u32)
-        .u32(setup.wire.overhead)
-        .u32(setup.wire.min_frame)
-        .u32(narrow(setup.max_packet))
-        .u32(match setup.release {
+        .u32(link.wire.overhead)
+        .u32(link.wire.min_frame)
+        .u32(narrow(link.max_packet))
+        .u32(match link.release {
             Release::Arrival => 0,
             Release::HeadOfLine => 1,
         })
         .u32(queues.slots)
-        .u32(match setup.options.restart {
+        .u32(match link.options.restart {
             Restart::Idle => 0,
             Restart::Sooner => 1 + u32::from(service.restarts()),
         })
-        .u32(u32::from(setup.blocking == Blocking::Exact));
+        .u32(u32::from(link.blocking == Blocking::Exact));
     Ok(image)
 }
 

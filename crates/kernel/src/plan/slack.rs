@@ -2,7 +2,7 @@
 
 use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::Envelope;
-use laxity_link::setup::{RealtimeFlow, Setup};
+use laxity_link::config::{LinkConfig, RealtimeFlow};
 
 use super::{MOST_CLASSES, MOST_FLOWS, PlanError, TERM};
 use crate::image::Image;
@@ -30,28 +30,28 @@ pub(super) struct Slack {
     /// Deadline and rates of each class.
     classes: Vec<(u64, [u64; 2])>,
     horizon: u64,
-    below: u64,
+    downstream_backlog: u64,
     shift: u32,
 }
 
 impl Slack {
-    pub(super) fn new(setup: &Setup, deadlines: &[u64]) -> Result<Slack, PlanError> {
+    pub(super) fn new(link: &LinkConfig, deadlines: &[u64]) -> Result<Slack, PlanError> {
         let out_of_range = |what: &str, remedy: &str| PlanError::OutOfRange {
             what: what.into(),
             remedy: remedy.into(),
         };
-        if setup.options.always_check || setup.options.pass_refused {
+        if link.options.always_check || link.options.pass_refused {
             return Err(out_of_range(
                 "`slack` with `always-check` or `pass-refused`",
                 "leave both out; the kernel decides by the head alone",
             ));
         }
-        let mut flows = Vec::with_capacity(setup.realtime.len());
+        let mut flows = Vec::with_capacity(link.realtime.len());
         let mut classes: Vec<(u64, [u64; 2])> = deadlines.iter().map(|d| (*d, [0; 2])).collect();
         let mut bursts = 0i128;
-        for flow in &setup.realtime {
+        for flow in &link.realtime {
             let class = deadlines.partition_point(|d| *d < flow.deadline.0);
-            let flow = Flow::new(flow, setup, class as u32);
+            let flow = Flow::new(flow, link, class as u32);
             let on_wire = |x: u64| {
                 (i128::from(x) * i128::from(flow.wire.0) + i128::from(flow.wire.1) - 1)
                     / i128::from(flow.wire.1)
@@ -64,7 +64,7 @@ impl Slack {
             flows.push(flow);
         }
         let longest = deadlines.last().copied().unwrap_or(0);
-        let holds = (1u64 << 61) / setup.rate.0.max(1);
+        let holds = (1u64 << 61) / link.rate.0.max(1);
         let fastest = classes.iter().fold(0u64, |sum, c| sum.saturating_add(c.1[0]));
         if bursts >= TERM || longest >= holds || fastest >= 1 << 50 {
             return Err(out_of_range(
@@ -76,8 +76,8 @@ impl Slack {
         while (longest >> shift) + 2 > DUE {
             shift += 1;
         }
-        let below = setup.below.0.saturating_mul(NANOBITS_PER_BYTE as u64);
-        Ok(Slack { flows, classes, horizon: holds - longest, below, shift })
+        let downstream_backlog = link.downstream_backlog.0.saturating_mul(NANOBITS_PER_BYTE as u64);
+        Ok(Slack { flows, classes, horizon: holds - longest, downstream_backlog, shift })
     }
 
     pub(super) fn write(&self, image: &mut Image) {
@@ -94,15 +94,19 @@ impl Slack {
         });
         let fastest: u64 = self.classes.iter().map(|c| c.1[0]).sum();
         image.u64(self.classes.first().map_or(u64::MAX, |c| c.0)).u64(self.horizon);
-        image.u64(fastest.max(1)).u64(self.below).u32(self.shift).u32(self.classes.len() as u32);
+        image
+            .u64(fastest.max(1))
+            .u64(self.downstream_backlog)
+            .u32(self.shift)
+            .u32(self.classes.len() as u32);
     }
 }
 
 impl Flow {
-    fn new(flow: &RealtimeFlow, setup: &Setup, class: u32) -> Flow {
+    fn new(flow: &RealtimeFlow, link: &LinkConfig, class: u32) -> Flow {
         let nanobits = |bytes: u64| bytes.saturating_mul(NANOBITS_PER_BYTE as u64);
         let counted = flow.smallest_counted();
-        let wire = (setup.wire.of_bytes(counted).0.max(1), counted.0.max(1));
+        let wire = (link.wire.of_bytes(counted).0.max(1), counted.0.max(1));
         let smallest = u32::try_from(counted.0).unwrap_or(u32::MAX);
         match &flow.envelope {
             Envelope::Buckets { buckets, .. } => {

@@ -36,11 +36,11 @@ pub struct History {
     /// Deadline of the newest packet.
     newest: Time,
     /// A packet that may be remembered instead of all so far, if the next one gains by it.
-    instead: Option<(Time, u32)>,
+    restart_candidate: Option<(Time, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Remembered {
+struct PastPacket {
     release: u64,
     /// `P_i`.
     before: u64,
@@ -53,7 +53,7 @@ struct Remembered {
     piece: u32,
 }
 
-type Ring = Box<[Remembered]>;
+type Ring = Box<[PastPacket]>;
 
 /// No place, or no piece.
 const NONE: u32 = u32::MAX;
@@ -77,7 +77,7 @@ struct Window {
     best: Option<i128>,
 }
 
-impl Remembered {
+impl PastPacket {
     #[inline]
     fn key(self, slope: Divisor) -> i128 {
         // Fits: releases stay below 2^63 ns (292 years), slopes below 2^64, 8e9 * P_i below 2^97.
@@ -104,13 +104,13 @@ impl History {
         History {
             pieces: pieces.into_boxed_slice(),
             saturated: service.saturated_above(),
-            ring: vec![Remembered::default(); capacity].into_boxed_slice(),
+            ring: vec![PastPacket::default(); capacity].into_boxed_slice(),
             mask: capacity as u64 - 1,
             next: 0,
             work: 0,
             latest: 0,
             newest: Time::ZERO,
-            instead: None,
+            restart_candidate: None,
         }
     }
 
@@ -124,13 +124,13 @@ impl History {
         self.work = 0;
         self.latest = 0;
         self.newest = Time::ZERO;
-        self.instead = None;
+        self.restart_candidate = None;
     }
 
     /// Takes the next packet and returns its deadline, [`Time::MAX`] when there is none.
     #[inline]
     pub fn push(&mut self, release: Time, wire: u32) -> Time {
-        if let Some((at, in_flight)) = self.instead.take() {
+        if let Some((at, in_flight)) = self.restart_candidate.take() {
             let both = in_flight.saturating_add(wire);
             // Deadlines of one history do not fall, so the newest one is enough to compare with.
             if self.alone(at, both).max(self.alone(release, wire)) < self.newest {
@@ -148,7 +148,7 @@ impl History {
         if in_flight == 0 {
             self.reset();
         } else {
-            self.instead = Some((at, in_flight));
+            self.restart_candidate = Some((at, in_flight));
         }
     }
 
@@ -195,7 +195,7 @@ impl History {
     fn remember(&mut self, release: u64) {
         self.latest = self.latest.max(release);
         let (index, before) = (self.next, self.work);
-        let entry = Remembered { release, before, index, older: NONE, newer: NONE, piece: NONE };
+        let entry = PastPacket { release, before, index, older: NONE, newer: NONE, piece: NONE };
         // Packets on the last piece are already part of its maximum.
         let oldest = self.pieces.last().map_or(self.next, |p| p.newer);
         if self.next - oldest <= self.mask {
@@ -275,7 +275,7 @@ impl History {
     /// Takes a packet out of the window that it is in.
     #[inline]
     fn unlink(&mut self, place: u32) {
-        let Remembered { older, newer, piece, .. } = self.ring[place as usize];
+        let PastPacket { older, newer, piece, .. } = self.ring[place as usize];
         let Some(Piece { window, .. }) = self.pieces.get_mut(piece as usize) else { return };
         self.ring[place as usize].piece = NONE;
         match self.ring.get_mut(older as usize) {
@@ -326,7 +326,7 @@ impl Window {
     }
 
     #[inline]
-    fn max(&self, slope: Divisor, ring: &[Remembered]) -> Option<i128> {
+    fn max(&self, slope: Divisor, ring: &[PastPacket]) -> Option<i128> {
         ring.get(self.front as usize).map(|front| front.key(slope)).or(self.best)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) const CHUNK: usize = 32;
 const NONE: u32 = u32::MAX;
 
 /// More items than this are never pooled; chunk numbers and lengths stay well inside `u32`.
-const MOST_SLOTS: usize = 1 << 30;
+const MAX_SLOTS: usize = 1 << 30;
 
 /// All slots of a queue hold a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) struct Fifos<T> {
     free: u32,
     len: usize,
     slots: usize,
-    most_chunks: usize,
+    max_chunks: usize,
     filler: T,
 }
 
@@ -78,7 +78,7 @@ impl<T: Copy> Fifos<T> {
     /// `count` empty FIFOs for `slots` items together (at most 2^30). `filler` occupies unused
     /// slots and is never returned.
     pub(crate) fn new(count: usize, slots: usize, filler: T) -> Fifos<T> {
-        let slots = slots.min(MOST_SLOTS);
+        let slots = slots.min(MAX_SLOTS);
         let chunks = slots.div_ceil(CHUNK) + 2 * count.min(slots);
         Fifos {
             chunks: reserved(chunks),
@@ -87,7 +87,7 @@ impl<T: Copy> Fifos<T> {
             free: NONE,
             len: 0,
             slots,
-            most_chunks: chunks,
+            max_chunks: chunks,
             filler,
         }
     }
@@ -104,7 +104,7 @@ impl<T: Copy> Fifos<T> {
     #[cold]
     fn new_chunk(&mut self) -> Option<u32> {
         let chunk = self.chunks.len();
-        if chunk >= self.most_chunks {
+        if chunk >= self.max_chunks {
             return None;
         }
         self.chunks.push([self.filler; CHUNK]);
@@ -132,8 +132,8 @@ impl<T: Copy> Fifos<T> {
 
     /// How many chunks there are at most; their numbers are below this.
     #[inline]
-    pub(crate) fn most_chunks(&self) -> usize {
-        self.most_chunks
+    pub(crate) fn max_chunks(&self) -> usize {
+        self.max_chunks
     }
 
     /// Items in one FIFO.
@@ -371,7 +371,7 @@ mod tests {
     proptest! {
         // Fails when a freed chunk is not returned: the pool then runs dry before `slots`.
         #[test]
-        fn equals_one_deque_each(steps in steps(), slots in 0..200usize) {
+        fn matches_a_deque_per_fifo(steps in steps(), slots in 0..200usize) {
             let mut fast = Fifos::new(5, slots, 0u32);
             let mut slow: Vec<VecDeque<u32>> = vec![VecDeque::new(); 5];
             for (n, step) in steps.into_iter().enumerate() {

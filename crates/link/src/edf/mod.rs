@@ -25,7 +25,7 @@ use work::WorkIndex;
 
 /// How many places behind the head of a class the cache is asked for; the head itself and the one
 /// behind it are there by then.
-const AHEAD: usize = 2;
+const PREFETCH_DISTANCE: usize = 2;
 
 /// What stands in unused slots.
 pub(crate) const FILLER: Packet =
@@ -68,7 +68,7 @@ impl EdfQueue {
     pub fn new(classes: usize, slots: usize) -> EdfQueue {
         let fifos = Fifos::new(classes, slots, Entry { deadline: Time::ZERO, packet: FILLER });
         EdfQueue {
-            work: WorkIndex::new(classes, fifos.most_chunks()),
+            work: WorkIndex::new(classes, fifos.max_chunks()),
             fifos,
             heads: Tournament::new(classes),
             queued: 0,
@@ -135,7 +135,7 @@ impl EdfQueue {
             Some(next) => Packed::new(next.deadline.0, class),
             None => <Packed as tournament::Match>::NOBODY,
         };
-        self.fifos.prefetch(class, AHEAD);
+        self.fifos.prefetch(class, PREFETCH_DISTANCE);
         self.heads.set(class, head);
         self.work.popped(class, entry.packet.wire);
         self.queued -= u64::from(entry.packet.wire);

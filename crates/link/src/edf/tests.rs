@@ -68,7 +68,7 @@ proptest! {
     // reused, when `until` takes `<` for `<=`, and when popped work is not counted. Following a
     // skip link to a freed chunk makes it loop forever.
     #[test]
-    fn equals_the_slow_twin(runs in runs(), slots in 1..400usize, top in any::<bool>()) {
+    fn matches_the_reference_model(runs in runs(), slots in 1..400usize, top in any::<bool>()) {
         let mut fast = EdfQueue::new(CLASSES, slots);
         let mut slow = Slow { classes: vec![VecDeque::new(); CLASSES], slots };
         // Also deadlines up to the greatest time there is.

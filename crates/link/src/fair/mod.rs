@@ -29,7 +29,7 @@
 
 use laxity_core::{Time, Weight};
 
-use crate::{Packet, setup};
+use crate::{Packet, config};
 
 mod longest;
 mod scfq;
@@ -95,11 +95,11 @@ pub enum Fair {
 impl Fair {
     /// A fair queue with one class for each weight and room for `slots` packets in all. All memory
     /// is allocated here.
-    pub fn new(kind: setup::FairQueue, weights: &[Weight], slots: usize) -> Fair {
+    pub fn new(kind: config::FairQueue, weights: &[Weight], slots: usize) -> Fair {
         match kind {
-            setup::FairQueue::Wfq => Fair::Wfq(Wfq::new(weights, slots)),
-            setup::FairQueue::Scfq => Fair::Scfq(Scfq::new(weights, slots)),
-            setup::FairQueue::Wf2qPlus => Fair::Wf2qPlus(Wf2qPlus::new(weights, slots)),
+            config::FairQueue::Wfq => Fair::Wfq(Wfq::new(weights, slots)),
+            config::FairQueue::Scfq => Fair::Scfq(Scfq::new(weights, slots)),
+            config::FairQueue::Wf2qPlus => Fair::Wf2qPlus(Wf2qPlus::new(weights, slots)),
         }
     }
 }

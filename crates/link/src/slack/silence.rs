@@ -17,20 +17,20 @@ use alloc::boxed::Box;
 use laxity_core::{Divisor, Span, Time};
 use laxity_curve::Envelope;
 
-use crate::setup::{RealtimeFlow, Setup};
+use crate::config::{LinkConfig, RealtimeFlow};
 
 /// Which flows are silent.
 #[derive(Clone, Debug)]
-pub(super) struct Idle {
+pub(super) struct SilentFlows {
     /// Empty when nothing is released.
-    flows: Box<[Silence]>,
+    flows: Box<[FlowSilence]>,
     rate: Option<Divisor>,
     /// The end of the packet for which flows that were silent lent their places.
     until: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Silence {
+struct FlowSilence {
     /// How long the flow must send nothing.
     after: u64,
     /// From when on it is silent.
@@ -39,16 +39,16 @@ struct Silence {
     lends: bool,
 }
 
-impl Idle {
-    pub(super) fn new(setup: &Setup) -> Idle {
-        let options = &setup.options;
+impl SilentFlows {
+    pub(super) fn new(config: &LinkConfig) -> SilentFlows {
+        let options = &config.options;
         let releases = options.always_check && options.release_idle > Span::ZERO;
         let silence = |f: &RealtimeFlow| {
-            let after = options.release_idle.0.max(refill(&f.envelope));
-            Silence { after, from: after, lends: false }
+            let after = options.release_idle.0.max(refill_time(&f.envelope));
+            FlowSilence { after, from: after, lends: false }
         };
-        let flows = setup.realtime.iter().filter(|_| releases).map(silence).collect();
-        Idle { flows, rate: Divisor::new(setup.rate.0), until: Time::ZERO }
+        let flows = config.realtime.iter().filter(|_| releases).map(silence).collect();
+        SilentFlows { flows, rate: Divisor::new(config.rate.0), until: Time::ZERO }
     }
 
     /// A packet of a flow conforms at an instant, perhaps a later one.
@@ -60,7 +60,7 @@ impl Idle {
     }
 
     /// Notes which flows are silent at `now`; returns whether any is.
-    pub(super) fn look(&mut self, now: Time) -> bool {
+    pub(super) fn update(&mut self, now: Time) -> bool {
         for silence in &mut self.flows {
             silence.lends = silence.from <= now.0;
         }
@@ -68,7 +68,7 @@ impl Idle {
     }
 
     /// The time in which the link sends some nanobits, in ns.
-    pub(super) fn occupies(&self, work: i128) -> u64 {
+    pub(super) fn transmission_time(&self, work: i128) -> u64 {
         let work = u128::try_from(work).unwrap_or(0);
         self.rate.map_or(u64::MAX, |rate| rate.div_ceil(work))
     }
@@ -79,25 +79,25 @@ impl Idle {
     }
 
     /// Flows that lend their places do so until then.
-    pub(super) fn lent_until(&mut self, until: Time) {
+    pub(super) fn lend_until(&mut self, until: Time) {
         self.until = until;
     }
 
     /// The earliest instant at which packets of a flow conform.
     #[inline]
-    pub(super) fn not_before(&self, flow: usize) -> Time {
+    pub(super) fn earliest_conformance(&self, flow: usize) -> Time {
         if self.lends(flow) { self.until } else { Time::ZERO }
     }
 
     /// When the next flow becomes silent.
-    pub(super) fn next(&self, now: Time) -> Option<Time> {
+    pub(super) fn next_silence(&self, now: Time) -> Option<Time> {
         let later = self.flows.iter().map(|silence| silence.from).filter(|from| *from > now.0);
         later.min().filter(|from| *from < u64::MAX).map(Time)
     }
 }
 
 /// The time after a packet from which on a flow has all its chances again, in ns.
-fn refill(envelope: &Envelope) -> u64 {
+fn refill_time(envelope: &Envelope) -> u64 {
     match envelope {
         Envelope::Periodic { period, jitter, .. } => period.0.saturating_add(jitter.0),
         Envelope::Buckets { buckets, .. } => {
