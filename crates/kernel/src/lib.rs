@@ -12,9 +12,9 @@ pub mod counts;
 pub mod cpu;
 #[cfg(feature = "kernel")]
 mod file_system;
-mod image;
 pub mod plan;
 #[cfg(feature = "kernel")]
 pub mod qdisc;
+mod struct_writer;
 
 pub use plan::{Notice, Plan, PlanError};

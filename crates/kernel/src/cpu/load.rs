@@ -6,7 +6,7 @@ use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, Prog
 
 use super::words::heard;
 use super::{CpuError, Policy, system};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
@@ -56,10 +56,10 @@ fn prepare(
     cpus: u32,
     recorded_until: u64,
 ) -> Result<(), CpuError> {
-    let mut setup = Image::default();
+    let mut setup = StructWriter::default();
     setup.bytes(&policy.rules()?.image()).u64(policy.kept().0).u64(0).u32(policy.number()).u32(0);
     let setup = setup.into_bytes();
-    let mut machine = Image::default();
+    let mut machine = StructWriter::default();
     machine.u32(cpus).u32(system::tells().into());
     let machine = machine.into_bytes();
     for mut map in open.maps_mut() {
@@ -71,7 +71,7 @@ fn prepare(
         } else if name == ".rodata.machine" {
             fill(map.initial_value_mut(), &machine)?;
         } else if name == ".data.recording" {
-            let mut recording = Image::default();
+            let mut recording = StructWriter::default();
             recording.u64(recorded_until).u64(0);
             fill(map.initial_value_mut(), &recording.into_bytes())?;
         }

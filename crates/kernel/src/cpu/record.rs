@@ -181,7 +181,7 @@ mod live {
     use super::Event;
     use crate::cpu::load::refused;
     use crate::cpu::{CpuError, live, system};
-    use crate::image::Image;
+    use crate::struct_writer::StructWriter;
 
     /// So often events are fetched: the place for them holds some 80,000.
     const STEP: Duration = Duration::from_millis(20);
@@ -206,7 +206,7 @@ mod live {
         }
 
         pub(in crate::cpu) fn until(&self, until: u64) -> Result<(), CpuError> {
-            let mut image = Image::default();
+            let mut image = StructWriter::default();
             image.u64(until).u64(self.look()?.1);
             self.0.update(&KEY, &image.into_bytes(), MapFlags::ANY).map_err(refused)
         }

@@ -8,7 +8,7 @@ use libbpf_rs::{MapCore as _, MapFlags, Object};
 
 use super::load::{attend, refused, run};
 use super::{CpuError, CpuStatus, Held, Inferred, POLICIES, Policy, Wish, system};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// The programs.
 pub(super) const RESERVE: &str = "laxity_reserve";
@@ -106,7 +106,7 @@ impl Attendant {
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
         let Request { wish: Wish { pid, reservation, inherit, owner }, cpu, patient } = request;
-        let mut image = Image::default();
+        let mut image = StructWriter::default();
         image.u64(reservation.budget.0).u64(reservation.period.0).u64(0);
         image.u32(*pid).u32(*cpu).u32((*inherit).into()).u32(*owner);
         image.u32(0).u32(u32::MAX).u32((*patient).into()).u32(0);
@@ -154,7 +154,7 @@ impl Attendant {
 
     /// The same, and if asked for the counts of what was worst on the CPU start at zero again.
     fn report_and(&self, cpu: u32, reservation: u32, anew: bool) -> Result<Report, CpuError> {
-        let mut image = Image::default();
+        let mut image = StructWriter::default();
         image.u32(cpu).u32(reservation).array(10, 8, [0u64; 10], |i, x| {
             i.u64(x);
         });
@@ -216,7 +216,7 @@ impl Attendant {
         let mut tasks = Vec::new();
         let (mut slot, mut slots) = (0, 1);
         while slot < slots {
-            let mut image = Image::default();
+            let mut image = StructWriter::default();
             image.u32(slot).u32(0).u32(0).u32(0).u64(0).u64(0);
             let mut context = image.into_bytes();
             self.call(TASK, &mut context)?;
@@ -240,7 +240,7 @@ impl Attendant {
 
     /// Another policy for all tasks.
     pub(super) fn change(&self, policy: &Policy) -> Result<(), CpuError> {
-        let mut image = Image::default();
+        let mut image = StructWriter::default();
         image.bytes(&policy.rules()?.image()).u64(policy.kept().0).u32(policy.number()).u32(0);
         let mut context = image.into_bytes();
         self.call(CHANGE, &mut context)?;

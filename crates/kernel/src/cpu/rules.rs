@@ -7,7 +7,7 @@ use laxity_cpu::berate::{self, Base, LoadOf};
 use laxity_cpu::quantum::Clock;
 use laxity_cpu::servers::{Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
 
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// Rules that the kernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl CpuRules {
     /// As the header has them.
     pub fn image(&self) -> Vec<u8> {
         let unlimited = |span: Option<Span>| span.map_or(u64::MAX, |s| s.0);
-        let mut image = Image::default();
+        let mut image = StructWriter::default();
         let rules = match &self.0 {
             How::Servers(rules) => rules,
             How::BeRate(options) => {

@@ -1,5 +1,5 @@
-//! From a scenario to the parameters of one interface: admission, then everything the programs
-//! read, in their own layout.
+//! From a scenario to the parameters of one interface: the admission test, then the configuration
+//! of the BPF programs in their layout.
 
 mod corners;
 mod error;
@@ -18,7 +18,7 @@ use laxity_link::config::{Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::model::Scenario;
 
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 use queues::Queues;
 use service::Service;
 use shares::Shares;
@@ -49,7 +49,7 @@ pub enum Rule {
     Line,
     /// Deadlines from all pieces of a curve.
     History,
-    /// No deadlines: best effort goes when no real-time deadline could suffer.
+    /// No deadlines: best effort is served when no real-time deadline can be missed because of it.
     Slack,
 }
 
@@ -60,20 +60,20 @@ impl Rule {
     }
 }
 
-/// What the programs of one interface are loaded with.
+/// Parameters with which the programs of one interface are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How best-effort packets get deadlines.
+    /// Rule by which best-effort packets get deadlines.
     pub rule: Rule,
     /// `struct lx_config`.
     pub config: Vec<u8>,
     /// `struct lx_rules`.
     pub rules: Vec<u8>,
-    /// Packets that can wait.
+    /// Capacity in packets.
     pub slots: u32,
-    /// Real-time packets among them.
+    /// Capacity in real-time packets.
     pub realtime_slots: u32,
-    /// What the kernel does other than the scenario says.
+    /// Deviations of the kernel from the scenario.
     pub notices: Vec<Notice>,
 }
 
@@ -94,11 +94,11 @@ impl Plan {
         let link = scenario.setup();
         let names: Vec<&str> = scenario.flow_names().collect();
         let mut plan = Plan::of_link(&link, policy, &names, scenario.link.credit.0)?;
-        plan.rules = rules::image(scenario)?.into_bytes();
+        plan.rules = rules::encode(scenario)?.into_bytes();
         Ok(plan)
     }
 
-    /// The plan of a link, without rules for packets: what a test drives by hand.
+    /// The plan of a link without classification rules, for tests that call the programs directly.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -166,15 +166,15 @@ fn config(
     credit: u64,
     deadlines: &[u64],
     Parts { service, shares, queues, slack }: &Parts<'_>,
-) -> Result<Image, PlanError> {
-    let mut image = Image::default();
-    image.u64(link.rate.0).u64(credit);
-    queues.write_limits(&mut image);
-    service.write(&mut image);
-    shares.write(&mut image, queues);
+) -> Result<StructWriter, PlanError> {
+    let mut writer = StructWriter::default();
+    writer.u64(link.rate.0).u64(credit);
+    queues.write_limits(&mut writer);
+    service.write(&mut writer);
+    shares.write(&mut writer, queues);
     let mut wrong = None;
     let size = MOST_BUCKETS * 24 + 32 + 32 + 8 + 8;
-    image.array(MOST_FLOWS, size, link.realtime.iter().enumerate(), |i, (k, flow)| {
+    writer.array(MOST_FLOWS, size, link.realtime.iter().enumerate(), |i, (k, flow)| {
         let name = names.get(k).copied().unwrap_or_default();
         if let Err(error) = envelope(i, &flow.envelope, name) {
             wrong.get_or_insert(error);
@@ -192,9 +192,9 @@ fn config(
     if let Some(error) = wrong {
         return Err(error);
     }
-    slack.write(&mut image);
+    slack.write(&mut writer);
     let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
-    image
+    writer
         .u32(link.realtime.len() as u32)
         .u32(link.realtime.len().next_power_of_two() as u32)
         .u32(deadlines.len().next_power_of_two() as u32)
@@ -211,11 +211,11 @@ fn config(
             Restart::Sooner => 1 + u32::from(service.restarts()),
         })
         .u32(u32::from(link.blocking == Blocking::Exact));
-    Ok(image)
+    Ok(writer)
 }
 
 /// `struct lx_envelope`.
-fn envelope(image: &mut Image, envelope: &Envelope, flow: &str) -> Result<(), PlanError> {
+fn envelope(writer: &mut StructWriter, envelope: &Envelope, flow: &str) -> Result<(), PlanError> {
     let nanobits = |b: Bytes| u64::try_from(i128::from(b.0) * laxity_core::NANOBITS_PER_BYTE);
     let empty = (0u64, 0u64, 0u64);
     let mut buckets = [empty; MOST_BUCKETS];
@@ -247,9 +247,9 @@ fn envelope(image: &mut Image, envelope: &Envelope, flow: &str) -> Result<(), Pl
     };
     let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
     for (burst, rate, fill) in buckets {
-        image.u64(burst).u64(rate).u64(fill);
+        writer.u64(burst).u64(rate).u64(fill);
     }
-    image.u64(period).u64(jitter);
-    image.u32(count as u32).u32(narrow(envelope.max_packet())).u32(narrow(smallest)).u32(0);
+    writer.u64(period).u64(jitter);
+    writer.u32(count as u32).u32(narrow(envelope.max_packet())).u32(narrow(smallest)).u32(0);
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! Limits on what waits.
+//! Queue limits.
 
 use laxity_link::buffer::{BufferLimits, Buffers};
 use laxity_link::config::LinkConfig;
 
 use super::shares::Limit;
 use super::{Notice, PlanError};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
-/// Best-effort packets that wait in the kernel at most: 0.6 MB of slots.
+/// Maximum number of best-effort packets queued in the kernel: 0.6 MB of slots.
 pub const MOST_BEST_EFFORT_SLOTS: u64 = 16_384;
-/// Real-time packets that wait there at most beyond those that conform.
+/// Maximum number of queued real-time packets beyond conforming ones.
 pub const MOST_SHAPED_SLOTS: u64 = 4_096;
-/// Packets that wait altogether.
+/// Maximum number of queued packets in all.
 const MAX_SLOTS: u64 = 1 << 22;
 
 /// All limits.
@@ -68,9 +68,9 @@ impl Queues {
     }
 
     /// `struct lx_limits`.
-    pub(super) fn write_limits(&self, image: &mut Image) {
-        image.u64(self.total).u64(self.best_effort_bytes);
-        image.u64(self.realtime_slots).u64(self.best_effort_slots);
-        image.u64(self.committed).u64(self.committed_packets);
+    pub(super) fn write_limits(&self, writer: &mut StructWriter) {
+        writer.u64(self.total).u64(self.best_effort_bytes);
+        writer.u64(self.realtime_slots).u64(self.best_effort_slots);
+        writer.u64(self.committed).u64(self.committed_packets);
     }
 }

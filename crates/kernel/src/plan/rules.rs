@@ -1,11 +1,11 @@
-//! Which packets belong to which flow.
+//! Classification rules.
 
 use std::net::IpAddr;
 
 use laxity_scenario::model::{Match, Prefix, Scenario};
 
 use super::PlanError;
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// `LX_RULES`.
 const MOST_RULES: usize = 128;
@@ -25,7 +25,7 @@ mod field {
 }
 
 /// `struct lx_rules`.
-pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
+pub(super) fn encode(scenario: &Scenario) -> Result<StructWriter, PlanError> {
     let realtime = scenario.realtime.iter().map(|f| &f.matches);
     let best_effort = scenario.best_effort.iter().map(|c| &c.matches);
     let mut rules: Vec<(u32, &Match)> = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
     let fields: u32 = rules.iter().fold(0, |all, (_, rule)| all | fields(rule));
     let other = scenario.other().0;
     let mut by_code_point = [other as u16; CODE_POINTS];
-    // One look at a table where code points are all that is asked for.
+    // A table lookup, if the rules match on code points alone.
     let plain = rules.iter().all(|(_, rule)| self::fields(rule) == field::DSCP);
     if plain {
         for (flow, rule) in rules.iter().rev() {
@@ -51,13 +51,13 @@ pub(super) fn image(scenario: &Scenario) -> Result<Image, PlanError> {
         }
     }
     let listed = if plain { &[] } else { &rules[..] };
-    let mut image = Image::default();
-    image.array(MOST_RULES, 96, listed, |i, (flow, rule)| write(i, *flow, rule));
+    let mut writer = StructWriter::default();
+    writer.array(MOST_RULES, 96, listed, |i, (flow, rule)| write(i, *flow, rule));
     by_code_point.iter().for_each(|flow| {
-        image.u16(*flow);
+        writer.u16(*flow);
     });
-    image.u32(listed.len() as u32).u32(fields).u32(other).u32(0);
-    Ok(image)
+    writer.u32(listed.len() as u32).u32(fields).u32(other).u32(0);
+    Ok(writer)
 }
 
 fn fields(rule: &Match) -> u32 {
@@ -75,17 +75,17 @@ fn fields(rule: &Match) -> u32 {
 }
 
 /// `struct lx_rule`.
-fn write(image: &mut Image, flow: u32, rule: &Match) {
+fn write(writer: &mut StructWriter, flow: u32, rule: &Match) {
     for prefix in [&rule.src, &rule.dst] {
         let (address, mask) = prefix.as_ref().map_or(([0; 16], [0; 16]), masked);
-        image.bytes(&address).bytes(&mask);
+        writer.bytes(&address).bytes(&mask);
     }
     let both = |range: Option<(u16, u16)>| range.unwrap_or((0, u16::MAX));
     let (sport, dport) = (both(rule.sport), both(rule.dport));
-    image.u32(fields(rule)).u32(flow);
-    image.u32(rule.mark.unwrap_or(0)).u32(rule.priority.unwrap_or(0));
-    image.u16(sport.0).u16(sport.1).u16(dport.0).u16(dport.1);
-    image.bytes(&[rule.dscp.unwrap_or(0), rule.protocol.unwrap_or(0), 0, 0, 0, 0, 0, 0]);
+    writer.u32(fields(rule)).u32(flow);
+    writer.u32(rule.mark.unwrap_or(0)).u32(rule.priority.unwrap_or(0));
+    writer.u16(sport.0).u16(sport.1).u16(dport.0).u16(dport.1);
+    writer.bytes(&[rule.dscp.unwrap_or(0), rule.protocol.unwrap_or(0), 0, 0, 0, 0, 0, 0]);
 }
 
 /// The bits of a prefix that count, and which they are, as they lie in a packet.

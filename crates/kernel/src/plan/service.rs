@@ -4,7 +4,7 @@ use laxity_curve::{InverseCurve, InversePiece};
 use laxity_link::assign::{Assigner, Exact};
 
 use super::{Notice, PlanError, Rule, TERM, corners};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// `LX_PIECES`.
 const MOST_PIECES: usize = 16;
@@ -80,10 +80,10 @@ impl Service {
     }
 
     /// `struct lx_service`.
-    pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_PIECES, 32, &self.pieces, |i, (piece, intercept)| {
+    pub(super) fn write(&self, writer: &mut StructWriter) {
+        writer.array(MOST_PIECES, 32, &self.pieces, |i, (piece, intercept)| {
             i.u64(piece.above).u64(piece.slope).i64(*intercept).u64(RANGE / piece.slope.max(1));
         });
-        image.u64(self.saturated).u32(self.pieces.len() as u32).u32(REMEMBERED as u32 - 1);
+        writer.u64(self.saturated).u32(self.pieces.len() as u32).u32(REMEMBERED as u32 - 1);
     }
 }

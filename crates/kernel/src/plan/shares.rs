@@ -1,11 +1,11 @@
-//! What a byte costs each best-effort class.
+//! Cost of a byte for each best-effort class.
 
 use laxity_link::buffer::FlowLimit;
 use laxity_link::config::{FairQueue, LinkConfig};
 
 use super::queues::Queues;
 use super::{MOST_BEST_EFFORT, Notice};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// Costs stay below this, so that tags of some hundred packets stay below 2^62.
 const LARGEST_SCALE: u64 = 1 << 40;
@@ -42,15 +42,15 @@ impl Shares {
     }
 
     /// `struct lx_shares`.
-    pub(super) fn write(&self, image: &mut Image, queues: &Queues) {
+    pub(super) fn write(&self, writer: &mut StructWriter, queues: &Queues) {
         let size = 32 + 8 + 8;
-        image.array(MOST_BEST_EFFORT, size, self.classes.iter().enumerate(), |i, (k, class)| {
+        writer.array(MOST_BEST_EFFORT, size, self.classes.iter().enumerate(), |i, (k, class)| {
             queues.best_effort[k].write(i);
             i.u64(class.0).u64(class.1);
         });
         let classes = self.classes.len();
-        image.u64(self.common).u32(self.kind);
-        image.u32(classes as u32).u32(classes.next_power_of_two() as u32).u32(0);
+        writer.u64(self.common).u32(self.kind);
+        writer.u32(classes as u32).u32(classes.next_power_of_two() as u32).u32(0);
     }
 }
 
@@ -70,8 +70,8 @@ impl Limit {
         self.0.reserved.0 / self.0.smallest.0.max(1)
     }
 
-    pub(super) fn write(&self, image: &mut Image) {
-        image.u64(self.0.limit.map_or(u64::MAX, |b| b.0)).u64(self.0.reserved.0);
-        image.u64(self.reserved_packets()).u64(self.0.smallest.0.max(1));
+    pub(super) fn write(&self, writer: &mut StructWriter) {
+        writer.u64(self.0.limit.map_or(u64::MAX, |b| b.0)).u64(self.0.reserved.0);
+        writer.u64(self.reserved_packets()).u64(self.0.smallest.0.max(1));
     }
 }

@@ -1,11 +1,11 @@
-//! What `slack` needs to know of the flows.
+//! Parameters of the flows for `slack`.
 
 use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::Envelope;
 use laxity_link::config::{LinkConfig, RealtimeFlow};
 
 use super::{MOST_CLASSES, MOST_FLOWS, PlanError, TERM};
-use crate::image::Image;
+use crate::struct_writer::StructWriter;
 
 /// `LX_DUE`.
 const DUE: u64 = 64;
@@ -80,8 +80,8 @@ impl Slack {
         Ok(Slack { flows, classes, horizon: holds - longest, downstream_backlog, shift })
     }
 
-    pub(super) fn write(&self, image: &mut Image) {
-        image.array(MOST_FLOWS, 88, &self.flows, |i, flow| {
+    pub(super) fn write(&self, writer: &mut StructWriter) {
+        writer.array(MOST_FLOWS, 88, &self.flows, |i, flow| {
             for (burst, rate) in flow.lines {
                 let fill = if rate == 0 { u64::MAX } else { burst.div_ceil(rate) };
                 i.u64(burst).u64(rate).u64(fill);
@@ -89,12 +89,12 @@ impl Slack {
             i.u64(flow.wire.0).u64(flow.wire.1).u64(flow.period).u64(flow.jitter);
             i.u32(flow.smallest).u32(flow.class);
         });
-        image.array(MOST_CLASSES, 24, &self.classes, |i, (deadline, rates)| {
+        writer.array(MOST_CLASSES, 24, &self.classes, |i, (deadline, rates)| {
             i.u64(*deadline).u64(rates[0]).u64(rates[1]);
         });
         let fastest: u64 = self.classes.iter().map(|c| c.1[0]).sum();
-        image.u64(self.classes.first().map_or(u64::MAX, |c| c.0)).u64(self.horizon);
-        image
+        writer.u64(self.classes.first().map_or(u64::MAX, |c| c.0)).u64(self.horizon);
+        writer
             .u64(fastest.max(1))
             .u64(self.downstream_backlog)
             .u32(self.shift)
