@@ -94,8 +94,9 @@ pub(crate) fn steps(flows: &[FlowSpec], until: i128) -> i128 {
 }
 
 /// How far to follow periodic envelopes: up to the instant from which affine upper bounds prove
-/// that the residual stays above its value at the least deadline, or one common multiple of all periods after the last corner,
-/// whichever is earlier; `stretch` times that, if the number of steps permits.
+/// that the residual stays above its value at the least deadline, or one common multiple of all
+/// periods after the last corner, whichever is earlier; `stretch` times that, if the number of
+/// steps permits.
 pub(crate) fn horizon(
     link: &LinkSpec,
     flows: &[FlowSpec],

@@ -1,11 +1,11 @@
-//! How much may wait: limits in bytes, and who yields when they are reached.
+//! Buffer management: limits in bytes, and push-out when they are reached.
 //!
 //! - Real time never loses a packet to best effort: when the whole buffer is full, best-effort
 //!   packets are pushed out for it.
 //! - A real-time flow never loses a conforming packet to another flow. While deadlines are kept,
 //!   the conforming packets of flow `k` that wait arrived within its deadline `d_k`, so they are
-//!   at most `A_k(d_k)` bytes. That much is reserved for each flow; only what is left of the total
-//!   is shared by packets that wait for their conformance (`excess = "delay"`).
+//!   at most `A_k(d_k)` bytes. That much is reserved for each flow; only the rest of the
+//!   total is shared by packets in the shaper (`excess = "delay"`).
 //! - Best effort has its own limit, and each class may have one.
 //!
 //! A packet counts with its length, but at least with the smallest packet of its flow. Thus a
@@ -34,23 +34,23 @@ pub const MAX_RESERVED_PACKETS: u64 = 1 << 24;
 /// Slots come in multiples of this.
 const SLOT_GRAIN: u64 = 64;
 
-/// Why a packet was not sent.
+/// Reason for which a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// All bytes of the buffer are taken or reserved.
+    /// All bytes of the buffer are used or reserved.
     BufferTotal,
     /// Best effort has reached its limit.
     BufferBestEffort,
     /// The flow or class has reached its own limit.
     BufferFlow,
-    /// All packet slots are taken: many packets, each small.
+    /// All packet slots are used: many small packets.
     BufferSlots,
     /// The packet is larger than its flow's largest, or than the largest best-effort packet.
     Oversize,
     /// The packet is beyond its flow's envelope, which says to drop such packets.
     Excess,
-    /// A best-effort packet that gave its place to a packet that arrived later.
+    /// A best-effort packet pushed out by a later arrival.
     PushedOut,
 }
 
@@ -79,7 +79,7 @@ impl DropReason {
         }
     }
 
-    /// Its place in [`ALL`](Self::ALL), for counters.
+    /// Its index in [`ALL`](Self::ALL), for counters.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -99,27 +99,27 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// What a packet may do.
+/// Answer to a request for buffer space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has its place and is counted.
+    /// The packet is accepted and charged.
     Accept,
-    /// There is no room for it.
+    /// There is no space for it.
     Reject(DropReason),
-    /// There will be room when a best-effort packet has been pushed out and
-    /// [released](Buffers::release); ask again then. Only real-time packets get this answer, and
-    /// only while best effort waits.
+    /// There is space once a best-effort packet has been pushed out and
+    /// [released](Buffers::release); the caller then asks again. Only real-time packets get this
+    /// answer, and only while best effort is queued.
     PushOut,
 }
 
 /// Limits of one flow or class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimit {
-    /// Most bytes that may wait, if limited.
+    /// Limit on queued bytes, if any.
     pub limit: Option<Bytes>,
-    /// Bytes that nobody else can take: zero for best effort.
+    /// Bytes reserved for this flow: zero for best effort.
     pub reserved: Bytes,
-    /// What the smallest packets count as; at least 1.
+    /// Length at which the smallest packets count; at least 1.
     pub smallest: Bytes,
 }
 
@@ -130,7 +130,7 @@ impl FlowLimit {
     }
 }
 
-/// All limits on waiting bytes.
+/// All limits on queued bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferLimits {
     /// Over all packets.
@@ -186,16 +186,16 @@ struct Account {
     reserved_packets: u64,
 }
 
-/// Counts what waits against the limits.
+/// Accounts of queued bytes and packets against the limits.
 #[derive(Clone, Debug)]
 pub struct Buffers {
     accounts: Box<[Account]>,
     realtime: usize,
     total: u64,
     best_effort: u64,
-    /// Bytes of real-time packets that wait.
+    /// Bytes of queued real-time packets.
     realtime_used: u64,
-    /// Bytes taken by or reserved for real time: the sum of `max(used, reserved)`.
+    /// Bytes used by or reserved for real time: the sum of `max(used, reserved)`.
     committed: u64,
     /// The same in packets.
     committed_packets: u64,
@@ -274,27 +274,27 @@ impl Buffers {
         })
     }
 
-    /// Real-time packets that can wait at most.
+    /// Maximum number of queued real-time packets.
     pub fn realtime_slots(&self) -> usize {
         usize::try_from(self.realtime_slots).unwrap_or(usize::MAX)
     }
 
-    /// Best-effort packets that can wait at most.
+    /// Maximum number of queued best-effort packets.
     pub fn best_effort_slots(&self) -> usize {
         usize::try_from(self.best_effort_slots).unwrap_or(usize::MAX)
     }
 
-    /// Bytes that wait: of real-time packets and of best-effort packets.
+    /// Queued bytes of real-time packets and of best-effort packets.
     pub fn used(&self) -> (Bytes, Bytes) {
         (Bytes(self.realtime_used), Bytes(self.best_effort_used))
     }
 
-    /// Bytes of one flow or class that wait.
+    /// Queued bytes of one flow or class.
     pub fn flow_used(&self, flow: usize) -> Bytes {
         Bytes(self.accounts.get(flow).map_or(0, |a| a.used))
     }
 
-    /// Asks for a place for a packet of real-time flow `flow`, `bytes` long.
+    /// Requests space for a packet of `bytes` bytes of real-time flow `flow`.
     #[inline]
     pub fn realtime(&mut self, flow: usize, bytes: u32) -> Verdict {
         let Some(account) = self.accounts[..self.realtime].get_mut(flow) else {
@@ -305,7 +305,7 @@ impl Buffers {
         if used > account.limit {
             return Verdict::Reject(DropReason::BufferFlow);
         }
-        // Only what exceeds the flow's reservation needs more of the whole.
+        // Only bytes beyond the flow's reservation are charged to the shared total.
         let committed =
             self.committed + (used.max(account.reserved) - account.used.max(account.reserved));
         if committed > self.total {
@@ -327,8 +327,8 @@ impl Buffers {
         Verdict::Accept
     }
 
-    /// Asks for a place for a packet of flow or class `flow`, `bytes` long, that travels as best
-    /// effort. A demoted packet, whose flow is a real-time flow, counts with the last class.
+    /// Requests space for a packet of `bytes` bytes that is sent as best effort. `flow` is its flow
+    /// or class; a demoted packet, whose flow is a real-time flow, counts with the last class.
     #[inline]
     pub fn best_effort(&mut self, flow: usize, bytes: u32) -> Verdict {
         let Some(class) = self.best_effort_account(flow) else {
@@ -357,8 +357,8 @@ impl Buffers {
         Verdict::Accept
     }
 
-    /// Gives back the place of an accepted packet: it was sent or dropped. `realtime` says as what
-    /// it was accepted.
+    /// Releases the space of an accepted packet that was sent or dropped. `realtime` tells whether
+    /// it was accepted as real time.
     #[inline]
     pub fn release(&mut self, flow: usize, bytes: u32, realtime: bool) {
         let at = if realtime { Some(flow) } else { self.best_effort_account(flow) };

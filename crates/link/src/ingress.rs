@@ -53,8 +53,8 @@ struct Flow {
     policer: Policer,
     excess: Excess,
     largest: u32,
-    /// The longest time for which the link held back its packets. Packets may then follow each other
-    /// that much faster than the envelope allows without being excess.
+    /// The longest time for which the link held back its packets. Packets may then follow each
+    /// other that much faster than the envelope allows without being excess.
     grace: Span,
 }
 

@@ -1,9 +1,9 @@
-//! `proportional-share`: the alternative that the paper argues against.
+//! `proportional-share`: PGPS, the alternative that the paper argues against.
 //!
 //! After lost time a flow whose rate is just sufficient would never catch up. So until no real-time
-//! packet waits, real time goes first, in the order of the fluid server's tags, and the fluid server
-//! stands still. Then it goes on with all real-time flows idle, which is where the bound of PGPS
-//! begins: what arrives later ends at most a packet's time after the fluid server has it.
+//! packet waits, real time goes first, in the order of the fluid server's tags, and the fluid
+//! server stands still. Then it goes on with all real-time flows idle, which is where the bound of
+//! PGPS begins: what arrives later ends at most a packet's time after the fluid server has it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[],
 };
 
-/// The link's rate in units of weight: rates are shares of it, the flows' rounded up.
+/// Weight of the whole link: rates are shares of it, those of flows rounded up.
 const LINK_WEIGHT: u64 = 1 << 31;
 
 /// PGPS over all flows: real-time flows weighted by the smallest rate that keeps their deadline,
@@ -37,9 +37,9 @@ pub struct ProportionalShare {
     ingress: Ingress,
     queues: Queues,
     deadlines: Box<[Span]>,
-    /// When each waiting real-time packet conformed, by flow.
+    /// Conformance time of each queued real-time packet, by flow.
     conformed: Fifos<Time>,
-    /// Best effort yields to real time since a stall.
+    /// Best effort yields to real time after a stall.
     yields_to_realtime: bool,
 }
 
@@ -52,7 +52,8 @@ struct Queues {
 }
 
 impl PushOut for Queues {
-    /// From the best-effort class with the most waiting for its weight; real time stays.
+    /// Pushes out of the best-effort class with the longest queue relative to its weight, never out
+    /// of real time.
     fn push_out(&mut self) -> Option<Packet> {
         let load = |class: usize| {
             let work = u128::from(self.fair.class_bytes(class)) << 32;
@@ -68,7 +69,7 @@ impl ProportionalShare {
     /// A scheduler with empty queues.
     ///
     /// # Errors
-    /// When the link cannot give every flow its sufficient rate and best effort something.
+    /// When the link cannot give every flow a sufficient rate and leave best effort any.
     pub fn new(config: &LinkConfig) -> Result<ProportionalShare, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let weights = weights(config)?;
@@ -94,7 +95,7 @@ impl ProportionalShare {
 
     fn insert(&mut self, conformance: Time, packet: Packet) {
         let flow = packet.flow.index();
-        // The ingress has counted both places.
+        // The ingress accounts for both slots.
         let kept = self.conformed.push(flow, conformance).is_ok();
         let queued = self.queues.fair.enqueue(conformance, flow, packet).is_ok();
         debug_assert!(kept && queued);
@@ -105,7 +106,7 @@ fn weights(config: &LinkConfig) -> Result<Vec<Weight>, LinkConfigError> {
     let flows = config.flow_specs()?;
     let mut link = config.link_spec();
     // The reference server's clock moves by whole packets (see `fair`), so a packet may see its
-    // start one packet later than in GPS; it counts like work below the scheduler.
+    // start one packet later than in GPS; it counts as downstream backlog.
     let packets = flows.iter().map(|f| f.envelope.max_packet());
     let largest = packets.fold(link.best_effort_packet, Bytes::max);
     link.downstream_backlog = Bytes(link.downstream_backlog.0.saturating_add(largest.0));

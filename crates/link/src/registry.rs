@@ -1,4 +1,4 @@
-//! Every link policy by its one name. A new policy is a file and a line here.
+//! Registry of link policies by name.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -20,7 +20,7 @@ use crate::pipeline::{ByDeadline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
 
-/// All policies, bounds last.
+/// All policies; those that only serve as bounds come last.
 pub const POLICIES: &[PolicyInfo] = &[
     Background::INFO,
     TotalBandwidthServer::INFO,
@@ -35,7 +35,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     BestEffortFirst::INFO,
 ];
 
-/// The policy of a name.
+/// Finds a policy by name.
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|p| p.name == name)
 }
@@ -46,15 +46,15 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
 pub enum BuildError {
     /// No policy has this name.
     Unknown(String),
-    /// The flows and the link do not fit together.
+    /// The configuration of the link is invalid.
     LinkConfig(LinkConfigError),
     /// The residual capacity could not be computed.
     Curve(CurveError),
-    /// No line is safe, or the one given is not.
+    /// No line is safe, or the configured one is not.
     Fit {
         /// The policy.
         policy: &'static str,
-        /// What is wrong with it.
+        /// The error of the fit or check.
         error: FitError,
     },
 }
@@ -90,11 +90,11 @@ impl From<CurveError> for BuildError {
     }
 }
 
-/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+/// Receives a policy as its concrete type, so that a simulation of it is monomorphic.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the visit.
     type Output;
-    /// Takes the policy.
+    /// Visits the policy.
     fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) -> Self::Output;
 }
 

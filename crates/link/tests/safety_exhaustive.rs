@@ -39,8 +39,8 @@ fn explore(scope: &Scope, config: &LinkConfig, name: &str) -> usize {
 
 /// Fails when `exact`, `two-segment` or a line gives deadlines a few ns shorter, when the residual
 /// leaves out blocking, when a tie or an overdue best-effort packet goes before an earlier
-/// real-time deadline, when `background` ignores that real time waits; when deadlines restart while a
-/// real-time packet waits, or without the packet in flight where blocking is counted exactly.
+/// real-time deadline, when `background` ignores that real time waits; when deadlines restart while
+/// a real-time packet waits, or without the packet in flight where blocking is counted exactly.
 fn every_policy(blocking: Blocking, guarantee: Guarantee, release: Release) {
     let mut count = 0;
     for scope in scopes() {

@@ -2,7 +2,8 @@
 //! on the wire. Best effort may have a packet of any size at every decision, or none; flows send
 //! whatever conforms; time goes on until nothing new turns up.
 //!
-//! The condition is the one by definition; `slack_reference_model.rs` shows that the policy decides alike.
+//! The condition is the one by definition; `slack_reference_model.rs` shows that the policy decides
+//! alike.
 
 mod common;
 
@@ -186,8 +187,8 @@ fn no_reachable_state_has_a_late_packet() {
     }
 }
 
-/// The admission test by itself, and that it is needed. Fails when admission leaves out blocking, or
-/// when it is too strict by twenty bytes.
+/// The admission test by itself, and that it is needed. Fails when admission leaves out blocking,
+/// or when it is too strict by twenty bytes.
 #[test]
 fn background_is_safe_exactly_when_admitted() {
     let mut unsafe_sets = 0;

@@ -169,9 +169,9 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee) {
 
 /// Every stall on tiny links, under every policy that promises to keep deadlines.
 ///
-/// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding ends
-/// while real-time packets wait; when the head keeps its deadline at the end of it, or what waits
-/// its release; when `slack` keeps its lower bound.
+/// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding
+/// ends while real-time packets wait; when the head keeps its deadline at the end of it, or what
+/// waits its release; when `slack` keeps its lower bound.
 #[test]
 fn stalls_on_tiny_links_with_paper_blocking() {
     every_policy(Blocking::Paper, Guarantee::Realtime);

@@ -11,10 +11,10 @@ use laxity_curve::InverseCurve;
 /// the work up to and with packet `n`, `P_i` the work before packet `i` and `r_i` its release.
 ///
 /// On one linear piece of `Einv`, with slope `1/s` and the intercept `-c/s`, the maximum over the
-/// packets whose `W_n - P_i` lies on that piece is
-/// `[ W_n - c + max_i (r_i s - P_i) ] / s`: one number that does not depend on `n`, over a window of
-/// `i` that only moves forward. A monotone queue a piece keeps it; for the last piece, which no
-/// packet ever leaves, a single number does. So each packet enters and leaves each piece once.
+/// packets whose `W_n - P_i` lies on that piece is `[ W_n - c + max_i (r_i s - P_i) ] / s`: one
+/// number that does not depend on `n`, over a window of `i` that only moves forward. A monotone
+/// queue a piece keeps it; for the last piece, which no packet ever leaves, a single number does.
+/// So each packet enters and leaves each piece once.
 ///
 /// Memory is fixed: `capacity` packets inside the last corner. Each is on one piece at a time, so
 /// the queues of all pieces are lists through the packets themselves, however many pieces the
@@ -35,7 +35,7 @@ pub struct History {
     latest: u64,
     /// Deadline of the newest packet.
     newest: Time,
-    /// A packet that may be remembered instead of all so far, if the next one gains by it.
+    /// A packet from which the history may restart, if that gives the next one an earlier deadline.
     restart_candidate: Option<(Time, u32)>,
 }
 
@@ -46,16 +46,16 @@ struct PastPacket {
     before: u64,
     /// Absolute index of the packet.
     index: u64,
-    /// Places of its neighbours in the window of `piece`.
+    /// Indices of its neighbours in the window of `piece`.
     older: u32,
     newer: u32,
-    /// The piece in whose window it is; [`NONE`] when in none.
+    /// The piece whose window holds it, or [`NONE`].
     piece: u32,
 }
 
 type Ring = Box<[PastPacket]>;
 
-/// No place, or no piece.
+/// No index, or no piece.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ struct Piece {
     above: u64,
     slope: Divisor,
     intercept: i128,
-    /// First packet that is still too new for this piece.
+    /// First packet that is too new for this piece.
     newer: u64,
     window: Window,
 }
@@ -87,7 +87,7 @@ impl PastPacket {
 }
 
 impl History {
-    /// Packets remembered unless told otherwise.
+    /// Default number of packets remembered.
     pub const CAPACITY: usize = 4096;
 
     /// An empty history over `service`, remembering `capacity` packets (rounded up to a power of
@@ -141,8 +141,8 @@ impl History {
         self.take(release, wire)
     }
 
-    /// From the next packet on remembers `in_flight` bytes released at `at` instead of all packets
-    /// so far, nothing if there are 0, if the next packet surely gains by it.
+    /// Restarts the history with `in_flight` bytes released at `at` (with nothing if that is 0)
+    /// once the next packet arrives, if that is certain to give it an earlier deadline.
     #[inline]
     pub fn restart(&mut self, at: Time, in_flight: u32) {
         if in_flight == 0 {
@@ -171,7 +171,7 @@ impl History {
         Some(self.take(at, both))
     }
 
-    /// The deadline of a packet that nothing is remembered before.
+    /// The deadline of a packet with an empty history.
     #[inline]
     fn alone(&self, release: Time, wire: u32) -> Time {
         let wire = u64::from(wire);
@@ -243,7 +243,7 @@ impl History {
         }
     }
 
-    /// A packet is now on piece `k` alone: those there whose keys are no larger no longer matter.
+    /// Moves a packet to piece `k` and removes packets there whose keys are no larger.
     #[inline]
     fn enter(&mut self, index: u64, k: usize) {
         let place = (index & self.mask) as u32;
@@ -272,7 +272,7 @@ impl History {
         (entry.older, entry.newer, entry.piece) = (older, NONE, k as u32);
     }
 
-    /// Takes a packet out of the window that it is in.
+    /// Removes a packet from its window.
     #[inline]
     fn unlink(&mut self, place: u32) {
         let PastPacket { older, newer, piece, .. } = self.ring[place as usize];

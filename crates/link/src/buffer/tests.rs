@@ -111,8 +111,8 @@ fn names_and_numbers_of_reasons_are_distinct() {
 proptest! {
     // Whatever happens: no limit is exceeded, each flow can still get all that is reserved for it,
     // and after everything is released nothing is counted. Fails when `release` forgets
-    // `committed`, when the reserved packets are counted off by one, and when only what is used, not
-    // what is reserved, is held against the total.
+    // `committed`, when the reserved packets are counted off by one, and when only what is used,
+    // not what is reserved, is held against the total.
     #[test]
     fn limits_and_reservations_hold(
         total in 500..1500u64,

@@ -442,8 +442,8 @@ fn worst_case_fairness(queue: &mut dyn FairQueue, of: &[u32]) -> Vec<(f64, f64)>
 }
 
 // Bennett and Zhang's bound. Fails when heads that have not started are served, and when virtual
-// time is not raised to the least start tag. WFQ in its place breaks the bound many times over, as the second
-// half shows: a heavy class that was served ahead waits for all the others.
+// time is not raised to the least start tag. WFQ in its place breaks the bound many times over, as
+// the second half shows: a heavy class that was served ahead waits for all the others.
 #[test]
 fn wf2q_plus_has_the_smallest_worst_case_fair_index() {
     let of: Vec<u32> = core::iter::once(20).chain([1; 20]).collect();

@@ -26,8 +26,8 @@ use crate::edf::tournament::{Tournament, Wide};
 /// taken from the queue, and rounding does not accumulate; a start tag is low by less than one
 /// unit, which is less than `weight * 2^-59` bytes.
 ///
-/// A packet that is removed unserved is taken back from the fluid server as far as that has not
-/// begun it. What it has begun is lost to its class: at most one packet.
+/// A packet that is removed unserved is also removed from the fluid server, except for the part
+/// that the fluid server has begun. That part is lost to its class: at most one packet.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     shares: Shares,
@@ -97,7 +97,7 @@ impl Wfq {
         };
     }
 
-    /// Lets the fluid server do the work of one packet.
+    /// Advances the fluid server by the work of one packet.
     #[inline]
     fn serve(&mut self, wire: u32) {
         self.work += u128::from(wire) * u128::from(self.shares.scale());
@@ -134,8 +134,8 @@ impl Wfq {
         }
     }
 
-    /// Removes the packet with the least tag among the first `classes` classes without letting the
-    /// fluid server move. Once one of these classes is empty it is idle there too, whatever the
+    /// Removes the packet with the least tag among the first `classes` classes without advancing
+    /// the fluid server. Once one of these classes is empty it is idle there too, whatever the
     /// fluid server had left to do for it, so the tags of all others keep their meaning.
     pub(crate) fn dequeue_without_service(&mut self, classes: usize) -> Option<(usize, Packet)> {
         let heads = (0..classes).filter_map(|class| self.heads.entered(class).get());

@@ -1,4 +1,4 @@
-//! Queued real-time work by deadline: what the search for slack looks at instead of packets.
+//! Queued real-time work by deadline, which the search for slack reads instead of packets.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -6,25 +6,25 @@ use alloc::vec::Vec;
 
 use laxity_core::{NANOBITS_PER_BYTE, Rate, Span, Time};
 
-/// Entries of one level that make one of the next.
+/// Number of entries of one level in an entry of the next.
 pub(super) const FAN: u64 = 32;
-/// Buckets at least and at most.
+/// Minimum and maximum number of buckets.
 const MIN_BUCKETS: u64 = 1 << 10;
 const MAX_BUCKETS: u64 = 1 << 16;
-/// Bytes that the link sends in one bucket's time, as long as the number of buckets permits:
-/// below a usual packet, so that a bucket rarely has to be looked into.
+/// Bytes that the link sends during one bucket, where the number of buckets permits: below a usual
+/// packet, so that a bucket rarely has to be searched.
 const BUCKET_BYTES: u128 = 256;
 
 /// Wire bytes due in each bucket of absolute time, and sums over 32, 1024, ... buckets. Each level
-/// is a ring; deadlines that are not past have places of their own.
+/// is a ring; deadlines that are not past have distinct entries.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// A bucket is `1 << shift` nanoseconds.
     shift: u32,
     /// Buckets first.
     levels: Vec<Box<[u64]>>,
-    /// How many packets are due in a bucket, and their deadlines under exclusive or: the deadline
-    /// itself where there is only one.
+    /// Number of packets due in a bucket, and the exclusive or of their deadlines: the deadline
+    /// itself if there is only one packet.
     single: Box<[(u32, u64)]>,
 }
 
@@ -55,7 +55,7 @@ impl Calendar {
         self.levels.len() - 1
     }
 
-    /// How many times, as a power of two, an entry of `level` is as wide as a bucket.
+    /// Binary logarithm of the width of an entry of `level`, in buckets.
     fn width_log2(&self, level: usize) -> u32 {
         level as u32 * FAN.trailing_zeros()
     }
@@ -79,7 +79,7 @@ impl Calendar {
         ring[entry as usize & (ring.len() - 1)]
     }
 
-    /// The deadline due in a bucket, if it is only one packet's.
+    /// The deadline of the packet due in a bucket, if there is only one.
     #[inline]
     pub(super) fn single_deadline(&self, bucket: u64) -> Option<Time> {
         let (count, deadline) = self.single[bucket as usize & (self.single.len() - 1)];

@@ -1,4 +1,4 @@
-//! What one flow can still send, counted on the wire, from the present state of its policer.
+//! Future demand of one flow on the wire, from the present state of its policer.
 
 use laxity_core::{Divisor, Time};
 
@@ -16,7 +16,7 @@ use crate::police::{Policer, Remaining};
 #[derive(Clone, Debug)]
 pub struct FlowDemand {
     deadline: u64,
-    /// By how much later its next packets are due.
+    /// Amount by which its next packets are due later.
     deferred: u64,
     /// Wire bytes for each counted byte are at most `wire.0 / wire.1`: the ratio falls with the
     /// packet's size, so the smallest packet decides.
@@ -24,13 +24,13 @@ pub struct FlowDemand {
     policer: Policer,
     /// Smallest packet on the wire, in nanobits.
     quantum: u64,
-    /// Packets that are counted whole.
+    /// Number of packets that are counted whole.
     steps: u64,
     lines: [Line; Remaining::LINES],
     count: usize,
     /// The fastest of the lines.
     fastest: u64,
-    /// The instant of the lines' levels.
+    /// Time at which the lines had their levels.
     at: Time,
     /// `crossings[i][j]` divides by the rate of line `i` less that of line `j`.
     crossings: [[Option<Divisor>; Remaining::LINES]; Remaining::LINES],
@@ -101,12 +101,12 @@ impl FlowDemand {
         self.deadline.saturating_add(self.deferred)
     }
 
-    /// What the flow can still send is due later by `by` ns than by its deadline.
+    /// Defers the deadline of the flow's future packets by `by` ns.
     pub(super) fn defer(&mut self, by: u64) {
         self.deferred = by;
     }
 
-    /// How many changes [`changes`](Self::changes) may yield.
+    /// Maximum number of changes that [`changes`](Self::changes) yields.
     pub(super) fn max_changes(&self) -> usize {
         self.steps as usize + self.count
     }
@@ -130,7 +130,7 @@ impl FlowDemand {
         self.refresh(at);
     }
 
-    /// Sets the levels anew from the exact state, so that rounding never accumulates.
+    /// Recomputes the levels from the exact state, so that rounding never accumulates.
     #[inline]
     fn refresh(&mut self, at: Time) {
         let rest = self.policer.remaining(at);
@@ -185,7 +185,7 @@ impl FlowDemand {
         self.round_to_packets(bound) as i128
     }
 
-    /// What the lines allow, in whole packets where those are counted.
+    /// Rounds the bound of the lines down to whole packets where those are counted.
     #[inline]
     fn round_to_packets(&self, bound: u128) -> u128 {
         let quantum = u128::from(self.quantum);
@@ -217,8 +217,8 @@ impl FlowDemand {
         (fastest, still.map_or(y, |still| still.min(y)))
     }
 
-    /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;
-    /// `out` has [`max_changes`](Self::max_changes) places.
+    /// Writes the changes of the flow's demand line, at intervals of its deadline and more; `out`
+    /// has [`max_changes`](Self::max_changes) entries.
     #[inline]
     pub(super) fn changes(&self, now: Time, out: &mut [Change]) {
         out.fill(Change::NEVER);

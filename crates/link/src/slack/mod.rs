@@ -1,11 +1,11 @@
-//! `slack`: best effort goes whenever no real-time deadline could suffer, now.
+//! `slack`: serve best effort whenever no real-time deadline can be missed because of it.
 //!
 //! No deadline is assigned. When the link is free at `t` and a best-effort packet of `w` bytes is
 //! at the head, it is sent iff `w <= min over x of [ C x - B(x) - F(x) ]`, where `B(x)` is the
-//! queued real-time work due by `t + x` and `F(x)` the most that the flows can still send that is
-//! due by then, from the present state of their policers. That state is what the deadlines of
-//! [`exact`](crate::assign::Exact) cannot know: a flow that has just spent its burst cannot spend
-//! it again, and best effort need not wait as if it could.
+//! queued real-time work due by `t + x` and `F(x)` a bound on the future work of the flows due by
+//! then, from the present state of their policers. The deadlines of
+//! [`exact`](crate::assign::Exact) do not use that state: a flow that has just spent its burst
+//! cannot spend it again, and best effort need not wait as if it could.
 //!
 //! **Why no deadline is missed.** Let a real-time packet with deadline `T` be late, and look at
 //! the last start before it of a best-effort packet or of a packet due after `T`, or the end of
@@ -24,11 +24,11 @@
 //! both decide alike, and after it nothing is late. While a packet is overdue the answer is no.
 //!
 //! **Bounds.** What a flow may still send is bounded from above in two places. Of flows whose packets
-//! count as one size the next 32 (fewer from nine such flows on) are counted whole, later ones by the
-//! line through their steps, which is above them by less than a packet a flow; on 150 random links
-//! with two to six periodic flows that line alone costs at most 0.07 % of best effort's mean delay
-//! (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a flow are
-//! left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
+//! count as one size the next 32 (fewer from nine such flows on) are counted whole, later ones by
+//! the line through their steps, which is above them by less than a packet a flow; on 150 random
+//! links with two to six periodic flows that line alone costs at most 0.07 % of best effort's mean
+//! delay (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a
+//! flow are left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
 //!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
@@ -57,28 +57,28 @@ pub use search::exact_steps;
 pub struct Slack {
     search: Search,
     least_deadline: Span,
-    /// Work below the scheduler, in nanobits.
+    /// Downstream backlog, in nanobits.
     downstream_backlog: i128,
     always_check: bool,
     pass_refused: bool,
-    /// Slack in nanobits is at least this; `None` when nothing is known.
+    /// Lower bound on the slack, in nanobits; `None` when unknown.
     lower_bound: Option<i128>,
     refusal: Option<Refusal>,
     searches: u64,
     silence: SilentFlows,
-    /// When the packet that was refused may go although nothing arrives.
+    /// Time at which the refused packet may be served without a further arrival.
     retry: Option<Time>,
 }
 
-/// The interval that refused the last packet. It mostly refuses the next one too, and asking it
+/// The interval that refused the last packet. It usually refuses the next one too, and checking it
 /// costs far less than a search.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
-    /// Its end.
+    /// End of the interval.
     until: Time,
-    /// Bytes queued for it.
+    /// Queued bytes due in it.
     due: u64,
-    /// The need that it could not meet, in nanobits, and by how much.
+    /// The demand that it could not meet, in nanobits, and the deficit.
     need: i128,
     deficit: Deficit,
 }
@@ -131,7 +131,7 @@ impl Slack {
         }
     }
 
-    /// How often the slack itself was searched for.
+    /// Number of full searches for the slack.
     pub fn searches(&self) -> u64 {
         self.searches
     }
@@ -160,7 +160,7 @@ impl Slack {
         }
     }
 
-    /// Whether a refused packet may go in places that silent flows lend.
+    /// Whether a refused packet fits in the capacity that silent flows lend.
     fn fits_in_lent_capacity(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
         self.retry = None;
         if self.silence.update(now) {
@@ -181,7 +181,7 @@ impl Slack {
 
     fn still_refuses(&mut self, now: Time, need: i128) -> bool {
         let Some(refusal) = &mut self.refusal else { return false };
-        // An interval shorter than every deadline means something only by what is queued.
+        // An interval shorter than every deadline counts only if work is queued for it.
         let meant = refusal.due > 0 || refusal.until >= now + self.least_deadline;
         if refusal.until < now || !meant {
             return false;
@@ -215,12 +215,12 @@ impl Discipline for Slack {
     }
 
     fn on_idle(&mut self) {
-        // Capacity passes unused, whoever waits.
+        // Capacity passes unused, so the bound no longer holds.
         self.lower_bound = None;
     }
 
     fn on_stall(&mut self) -> bool {
-        // A refusal stands: what was lost only makes the interval leave less.
+        // A refusal stands: lost time only lowers the slack of its interval.
         self.on_idle();
         false
     }
@@ -258,9 +258,9 @@ impl Discipline for Slack {
         let Some(refusal) = self.refusal.as_mut().filter(|r| entry.deadline <= r.until) else {
             return self.search.queued(at, entry);
         };
-        // The packet moves from what its flow can still send to what waits. Where the flow loses
-        // more by it, because short packets count for more or the rest is less than a packet, the
-        // interval leaves more than before.
+        // The packet moves from its flow's future demand to the queue. The future demand may drop
+        // by more than the packet, because short packets count for more or the rest is less than a
+        // packet; the interval's slack then grows.
         let packet = &entry.packet;
         let before = self.search.future_demand(packet, at, refusal.until);
         self.search.queued(at, entry);

@@ -1,4 +1,4 @@
-//! The search for an interval that lacks capacity.
+//! The search for an interval with too little capacity.
 //!
 //! Capacity less the flows' demand is a broken line in `x`; queued work only lowers it. Over a
 //! range of `x` it is at least the line's least value less all work due by the range's end: where
@@ -18,19 +18,19 @@ use crate::Packet;
 use crate::config::{LinkConfig, RealtimeFlow};
 use crate::edf::{EdfQueue, Entry};
 
-/// What the search finds.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchResult {
-    /// Every interval leaves at least this many nanobits, and enough.
+    /// Every interval has enough slack, at least this many nanobits.
     Sufficient(i128),
-    /// The interval from now to `until` leaves too little; `due` bytes are queued for it.
+    /// The interval from now to `until` has too little slack; `due` bytes are queued for it.
     Insufficient { until: Time, due: u64 },
 }
 
-/// By how much an interval leaves too little, and how long that is certain.
+/// The deficit of an interval, and how long it is certain to persist.
 ///
-/// What it leaves grows only as flows let their chances pass: at most as fast as they can send,
-/// and at once when the interval gets shorter than a deadline.
+/// The slack of the interval grows only as flows leave their envelopes unused: at most at the rate
+/// at which they can send, and in a step when the interval gets shorter than a deadline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deficit {
     /// In nanobits, at `now`.
@@ -38,12 +38,12 @@ pub(super) struct Deficit {
     now: Time,
     /// In bit/s.
     max_growth_rate: i128,
-    /// Until when it grows without jumps.
+    /// Time until which it grows without steps.
     continuous_until: Time,
 }
 
 impl Deficit {
-    /// Whether the interval still leaves too little, without another look at the flows.
+    /// Whether the deficit is certain to persist at `now`, without reading the flows again.
     #[inline]
     pub(super) fn holds_at(&self, now: Time) -> bool {
         now <= self.continuous_until
@@ -51,34 +51,34 @@ impl Deficit {
     }
 }
 
-/// Flows and queue as the search needs them.
+/// Demand of the flows and queued work, prepared for searching.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     flows: Box<[FlowDemand]>,
     calendar: Calendar,
     rate: i128,
     longest: Span,
-    /// Each flow's changes at fixed places, and the places in order of `x`: nearly the same order
-    /// from search to search, so sorting by insertion is nearly free.
+    /// Each flow's changes at fixed indices, and the indices in order of `x`: nearly the same order
+    /// from search to search, so insertion sort is nearly free.
     changes: Vec<Change>,
     order: Vec<u32>,
 }
 
-/// The most steps of staircases that a search walks along.
+/// Maximum number of staircase steps that a search visits.
 const MAX_STEPS: usize = 256;
 
-/// How many packets ahead flows with packets of one size are followed one by one: with up to eight
-/// such flows 32, with more of them fewer, so that a search stays short.
+/// Number of future packets that are counted one by one for flows with packets of one size: 32 with
+/// up to eight such flows, fewer with more of them, so that a search stays short.
 pub fn exact_steps(config: &LinkConfig) -> usize {
     let one_size = |f: &&RealtimeFlow| f.smallest_counted() == f.envelope.max_packet();
     let flows = config.realtime.iter().filter(one_size).count();
     (MAX_STEPS / flows.max(8)).max(1)
 }
 
-/// Where a walk along the line is.
+/// Position of a walk along the line.
 #[derive(Clone, Copy)]
 struct Walk {
-    /// Next in `order`.
+    /// Next index in `order`.
     next: usize,
     intercept: i128,
     slope: i128,
@@ -119,7 +119,7 @@ impl Search {
         }
     }
 
-    /// A real-time packet conformed at `at` and waits.
+    /// A real-time packet conformed at `at` and was queued.
     #[inline]
     pub(super) fn queued(&mut self, at: Time, entry: &Entry) {
         let packet = &entry.packet;
@@ -133,8 +133,8 @@ impl Search {
         self.calendar.remove(entry.deadline, entry.packet.wire);
     }
 
-    /// How much less than `need` nanobits the interval from `now` to `until` leaves, with `due`
-    /// bytes queued for it; `None` when it leaves enough.
+    /// Deficit of the interval from `now` to `until` against `need` nanobits, with `due` bytes
+    /// queued for it; `None` when its slack is sufficient.
     pub(super) fn deficit(&self, now: Time, until: Time, due: u64, need: i128) -> Option<Deficit> {
         let x = until.since(now).0;
         let mut deficit = Deficit { work: 0, now, max_growth_rate: 0, continuous_until: Time::MAX };
@@ -153,17 +153,17 @@ impl Search {
         (deficit.work > 0).then(|| Deficit { work: deficit.work - self.rate, ..deficit })
     }
 
-    /// What the flow of a packet can still send that is due by `until`, in nanobits.
+    /// Future demand due by `until` of the flow of a packet, in nanobits.
     pub(super) fn future_demand(&self, packet: &Packet, at: Time, until: Time) -> i128 {
         let flow = &self.flows[packet.flow.index()];
         let y = until.since(at).0.checked_sub(flow.deadline());
         y.map_or(0, |y| flow.within(at, y))
     }
 
-    /// Looks for an interval that leaves less than `need` nanobits.
+    /// Searches for an interval with less than `need` nanobits of slack.
     pub(super) fn run(&mut self, now: Time, need: i128, realtime: &EdfQueue) -> SearchResult {
         if let Some(first) = realtime.peek().filter(|e| e.deadline < now) {
-            // Something is late already: nothing may come before it.
+            // A packet is already late: nothing may be served before it.
             let due = u64::from(first.packet.wire);
             return SearchResult::Insufficient { until: now, due };
         }
@@ -214,11 +214,11 @@ fn bytes(work: u64) -> i128 {
     i128::from(work) * NANOBITS_PER_BYTE
 }
 
-/// One search under way. Its steps return lower bounds on what is left.
+/// A search in progress. Its steps return lower bounds on the slack.
 struct Open<'a> {
     search: &'a Search,
     now: Time,
-    /// What every interval must leave.
+    /// Slack that every interval must have.
     need: i128,
     realtime: &'a EdfQueue,
     found: Option<SearchResult>,
@@ -240,7 +240,7 @@ impl Open<'_> {
         self.evaluate(&mut walk, &range).map_or(least, |bound| least.min(bound))
     }
 
-    /// Looks at entries of one level of the calendar, from `first` up to `end`.
+    /// Searches entries of one level of the calendar, from `first` up to `end`.
     fn search_entries(
         &mut self,
         level: usize,
@@ -278,7 +278,7 @@ impl Open<'_> {
         least
     }
 
-    /// Looks into a bucket; `single_deadline` is the deadline in it when there is just one.
+    /// Searches a bucket; `single_deadline` is the deadline in it if there is only one.
     fn search_bucket(&mut self, start: Walk, range: &Range, single_deadline: Option<Time>) -> i128 {
         let Some(single_deadline) = single_deadline else { return self.bisect(start, range) };
         let x = single_deadline.since(self.now).0;
@@ -314,8 +314,8 @@ impl Open<'_> {
         least
     }
 
-    /// Walks a range and notes where it leaves too little. `None` says that it may do so somewhere
-    /// inside, and must be cut.
+    /// Walks a range and records a deficit. `None` means that there may be one inside the range,
+    /// which must be split.
     #[inline]
     fn evaluate(&mut self, walk: &mut Walk, range: &Range) -> Option<i128> {
         // Without demand yet and without work of its own a range holds nothing to be late.
@@ -371,8 +371,8 @@ impl Open<'_> {
         Some(bound)
     }
 
-    /// Notes an instant by which all work of the range is due and the line leaves too little. The
-    /// latest refuses for the longest: until its work has been sent.
+    /// Records a deficit at an instant by which all work of the range is due. The latest such
+    /// instant refuses for the longest time, until its work has been sent.
     #[inline]
     fn record_deficit(&mut self, (line, x): (i128, u64), range: &Range) {
         if line - bytes(range.due) < self.need {

@@ -1,4 +1,4 @@
-//! What `always-check` releases of the reservations of flows that are silent.
+//! Capacity that silent flows lend to best effort under `always-check`.
 //!
 //! With `always-check` admission has no room for a best-effort packet that blocks. A packet that
 //! does not fit beside what the flows may send then waits while they send nothing, for ever if they
@@ -19,23 +19,23 @@ use laxity_curve::Envelope;
 
 use crate::config::{LinkConfig, RealtimeFlow};
 
-/// Which flows are silent.
+/// The silence of each flow, and the capacity that silent flows lend.
 #[derive(Clone, Debug)]
 pub(super) struct SilentFlows {
-    /// Empty when nothing is released.
+    /// Empty when flows lend nothing.
     flows: Box<[FlowSilence]>,
     rate: Option<Divisor>,
-    /// The end of the packet for which flows that were silent lent their places.
+    /// End of the packet for which silent flows lent their capacity.
     until: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct FlowSilence {
-    /// How long the flow must send nothing.
+    /// Silence after which the flow lends its capacity, in ns.
     after: u64,
-    /// From when on it is silent.
+    /// Time from which it counts as silent.
     from: u64,
-    /// It lends its place until the end of the packet.
+    /// Whether it lends its capacity until the end of the packet.
     lends: bool,
 }
 
@@ -51,7 +51,7 @@ impl SilentFlows {
         SilentFlows { flows, rate: Divisor::new(config.rate.0), until: Time::ZERO }
     }
 
-    /// A packet of a flow conforms at an instant, perhaps a later one.
+    /// A packet of a flow conforms at `at`, which may lie in the future.
     #[inline]
     pub(super) fn conforms(&mut self, flow: usize, at: Time) {
         if let Some(silence) = self.flows.get_mut(flow) {
@@ -59,7 +59,7 @@ impl SilentFlows {
         }
     }
 
-    /// Notes which flows are silent at `now`; returns whether any is.
+    /// Updates which flows are silent at `now`; returns whether any is.
     pub(super) fn update(&mut self, now: Time) -> bool {
         for silence in &mut self.flows {
             silence.lends = silence.from <= now.0;
@@ -67,36 +67,36 @@ impl SilentFlows {
         self.flows.iter().any(|silence| silence.lends)
     }
 
-    /// The time in which the link sends some nanobits, in ns.
+    /// Transmission time of `work` nanobits, in ns.
     pub(super) fn transmission_time(&self, work: i128) -> u64 {
         let work = u128::try_from(work).unwrap_or(0);
         self.rate.map_or(u64::MAX, |rate| rate.div_ceil(work))
     }
 
-    /// Whether a flow lends its place, by the last look.
+    /// Whether a flow lends its capacity, as of the last update.
     pub(super) fn lends(&self, flow: usize) -> bool {
         self.flows.get(flow).is_some_and(|silence| silence.lends)
     }
 
-    /// Flows that lend their places do so until then.
+    /// Sets the end of the present loan.
     pub(super) fn lend_until(&mut self, until: Time) {
         self.until = until;
     }
 
-    /// The earliest instant at which packets of a flow conform.
+    /// The earliest time at which packets of a flow conform.
     #[inline]
     pub(super) fn earliest_conformance(&self, flow: usize) -> Time {
         if self.lends(flow) { self.until } else { Time::ZERO }
     }
 
-    /// When the next flow becomes silent.
+    /// Time at which the next flow becomes silent.
     pub(super) fn next_silence(&self, now: Time) -> Option<Time> {
         let later = self.flows.iter().map(|silence| silence.from).filter(|from| *from > now.0);
         later.min().filter(|from| *from < u64::MAX).map(Time)
     }
 }
 
-/// The time after a packet from which on a flow has all its chances again, in ns.
+/// Time after a packet until all of a flow's buckets are full again, in ns.
 fn refill_time(envelope: &Envelope) -> u64 {
     match envelope {
         Envelope::Periodic { period, jitter, .. } => period.0.saturating_add(jitter.0),
