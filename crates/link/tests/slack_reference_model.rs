@@ -189,7 +189,7 @@ fn random_trace(rng: &mut Rng, config: &LinkConfig) -> Vec<Arrival> {
     trace
 }
 
-/// Fails when the overhead is left out of what flows can still send, when `below` is ignored, when
+/// Fails when the overhead is left out of what flows can still send, when `downstream_backlog` is ignored, when
 /// the bound ignores real-time packets due late, when a range that begins at a change is judged by
 /// the line before it.
 #[test]
@@ -250,7 +250,7 @@ fn every_decision_with_many_buckets() {
 /// while it is sent a packet of the second flow arrives, and four more best-effort packets. On a
 /// bound that counts only best effort all four would pass, and the second flow would be late.
 ///
-/// Fails when `realtime_starts` is ignored.
+/// Fails when `on_realtime_start` is ignored.
 #[test]
 fn the_bound_counts_real_time_packets_that_are_due_late() {
     let (rate, third) = (3 * BYTE_PER_NS, BYTE_PER_NS);
