@@ -49,7 +49,7 @@ pub fn set() -> (LinkSpec, Vec<FlowSpec>) {
     let link = LinkSpec {
         rate: Rate(10_000_000_000),
         best_effort_packet: Bytes(1536),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         blocking: Blocking::Exact,
     };
     (link, (0..1000).map(flow).collect())

@@ -7,8 +7,8 @@ use std::hint::black_box;
 
 use laxity_core::{FlowId, Time, Weight};
 use laxity_link::Packet;
+use laxity_link::config::FairQueue as Kind;
 use laxity_link::fair::{Fair, FairQueue as _};
-use laxity_link::setup::FairQueue as Kind;
 
 use crate::baselines::wfq_btree::WfqBtree;
 use crate::{Contender, Group, Random};

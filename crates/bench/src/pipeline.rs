@@ -5,8 +5,8 @@ use std::hint::black_box;
 use laxity_core::{Span, Time};
 use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
+use laxity_link::config::LinkConfig;
 use laxity_link::registry::{self, Visitor};
-use laxity_link::setup::Setup;
 use laxity_scenario::model::Scenario;
 use laxity_sim::{Control, Measure, Traffic, run};
 use laxity_traffic::Arrival;
@@ -34,7 +34,7 @@ pub(crate) fn groups() -> Vec<Group> {
 
 /// One operation is one packet of the access link.
 fn packets(policy: &'static str) -> Operation {
-    struct Drive(Setup, Vec<(Arrival, Key)>, Classifier);
+    struct Drive(LinkConfig, Vec<(Arrival, Key)>, Classifier);
     impl Visitor for Drive {
         type Output = Operation;
         fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) -> Operation {

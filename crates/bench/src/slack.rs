@@ -10,10 +10,10 @@ use std::hint::black_box;
 use laxity_core::{Bytes, FlowId, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Envelope, Guarantee};
 use laxity_link::assign::Background;
-use laxity_link::pipeline::{ByDeadline, Discipline, Pipeline};
-use laxity_link::setup::{
-    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
+use laxity_link::config::{
+    BestEffortClass, Buffer, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
 };
+use laxity_link::pipeline::{ByDeadline, Discipline, Pipeline};
 use laxity_link::slack::Slack;
 use laxity_link::{Packet, Wire};
 
@@ -39,7 +39,7 @@ pub(crate) fn groups() -> Vec<Group> {
 }
 
 /// 64 flows of 1.76 MB/s on a link of 125 MB/s, with deadlines from 2 to 34 ms.
-pub fn setup() -> Setup {
+pub fn setup() -> LinkConfig {
     let flow = |k: u64| RealtimeFlow {
         envelope: Envelope::tspec(
             Bytes(u64::from(PACKET)),
@@ -52,11 +52,11 @@ pub fn setup() -> Setup {
         excess: Excess::Delay,
         buffer: None,
     };
-    Setup {
+    LinkConfig {
         rate: Rate(1_000_000_000),
         max_packet: Bytes(1500),
         wire: Wire::default(),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime: (0..FLOWS).map(flow).collect(),
         best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
         buffer: Some(Buffer { total: Bytes(64_000_000), best_effort: Bytes(8_000_000) }),
@@ -78,7 +78,7 @@ fn steady(k: u64) -> impl Iterator<Item = Arrival> {
     })
 }
 
-fn decisions<D: Discipline + 'static>(build: fn(&Setup) -> D) -> impl FnMut(u64) {
+fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut(u64) {
     let setup = setup();
     let pipeline = Pipeline::new(&setup, build(&setup)).expect("the set fits its buffers");
     let mut link = Link::new(&setup, pipeline);

@@ -4,10 +4,10 @@
 use laxity_core::{Bytes, LinkClock, Span, Time};
 use laxity_link::assign::{Assigner, Background};
 use laxity_link::buffer::DropReason;
+use laxity_link::config::LinkConfig;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{ByDeadline, Discipline, Head, Pipeline};
-use laxity_link::setup::Setup;
-use laxity_link::{Departure, Drops, LinkPolicy, Packet};
+use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
 use laxity_scenario::model::Scenario;
 use laxity_sim::Traffic;
 use laxity_traffic::Arrival;
@@ -40,7 +40,7 @@ pub fn arrivals(scenario: &Scenario, seconds: u64) -> Vec<Arrival> {
 /// Ignores what is dropped.
 pub struct Forget;
 
-impl Drops for Forget {
+impl DropSink for Forget {
     fn dropped(&mut self, _: Time, _: &Packet, _: DropReason) {}
 }
 
@@ -49,14 +49,14 @@ pub struct Link<P> {
     /// The policy.
     pub policy: P,
     clock: LinkClock,
-    setup: Setup,
+    setup: LinkConfig,
     seq: u64,
     idle: bool,
 }
 
 impl<P: LinkPolicy> Link<P> {
     /// An idle link.
-    pub fn new(setup: &Setup, policy: P) -> Link<P> {
+    pub fn new(setup: &LinkConfig, policy: P) -> Link<P> {
         let clock = LinkClock::new(setup.rate).expect("a link has a rate");
         Link { policy, clock, setup: setup.clone(), seq: 0, idle: true }
     }
@@ -124,11 +124,11 @@ pub fn calls(scenario: &Scenario, seconds: u64) -> Vec<Call> {
                 self.calls.push(Call::Reset);
             }
         }
-        fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
-            self.inner.best_effort_goes(now, head, realtime)
+        fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+            self.inner.serves_best_effort(now, head, realtime)
         }
-        fn released(&mut self, _: Time, _: &Entry) {}
-        fn realtime_starts(&mut self, _: Time, _: &Entry) {}
+        fn on_realtime_release(&mut self, _: Time, _: &Entry) {}
+        fn on_realtime_start(&mut self, _: Time, _: &Entry) {}
     }
     let setup = scenario.setup();
     let recorder = Recorder { inner: ByDeadline(Background), calls: Vec::new() };

@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 use laxity_bench::Random;
 use laxity_bench::workload::{Link, access_link, arrivals};
 use laxity_core::{Bytes, FlowId, Time, Weight};
+use laxity_link::config::{Buffer, FairQueue as Kind, LinkConfig};
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::fair::{Fair, FairQueue as _};
 use laxity_link::registry::{self, POLICIES, Visitor};
-use laxity_link::setup::{Buffer, FairQueue as Kind, Setup};
 use laxity_link::{LinkPolicy, Packet};
 use laxity_traffic::Arrival;
 
@@ -73,7 +73,7 @@ fn fair(kind: Kind) {
 
 /// The whole way of a packet under every policy, floods and refusals included.
 fn pipelines() {
-    struct Play(Setup, Vec<Arrival>);
+    struct Play(LinkConfig, Vec<Arrival>);
     impl Visitor for Play {
         type Output = ();
         fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) {

@@ -53,7 +53,7 @@ fn the_table_is_sorted_and_says_nothing_twice() {
     }
 }
 
-// Fails when a public item or field is renamed or removed: tried with `Setup::below` under another
+// Fails when a public item or field is renamed or removed: tried with `LinkConfig::downstream_backlog` under another
 // name, and with a type, a variant and a function that do not exist.
 #[test]
 fn every_name_is_in_the_code() {

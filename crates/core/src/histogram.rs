@@ -161,7 +161,7 @@ mod tests {
 
     /// Fails when a grown histogram loses counts, or when empty buckets make two unequal.
     #[test]
-    fn a_histogram_on_demand_counts_the_same() {
+    fn an_on_demand_histogram_counts_the_same() {
         let (mut all, mut some) = (Histogram::new(), Histogram::on_demand());
         assert_eq!(all, some);
         assert_eq!((some.quantile(500), some.iter().count()), (None, 0));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_and_moments() {
+    fn percentiles_and_moments_are_correct() {
         let mut h = Histogram::new();
         assert_eq!((h.mean(), h.quantile(500)), (None, None));
         for v in 1..=100 {

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn never_stays_later_than_everything() {
+    fn time_max_stays_later_than_every_instant() {
         assert_eq!(Time::MAX + Span(1), Time::MAX);
         assert_eq!(Time(3).since(Time(5)), Span::ZERO);
     }

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let link = LinkSpec {
                 rate: Rate(rate),
                 best_effort_packet: Bytes(1536),
-                below: Bytes(0),
+                downstream_backlog: Bytes(0),
                 blocking,
             };
             let begin = Instant::now();

@@ -113,7 +113,8 @@ pub(crate) fn check_within(
 fn blocked(link: &LinkSpec, flows: &[FlowSpec], at: Rational) -> Bytes {
     let (first, changes) = sweep::blocking(link, flows, Which::Admission);
     let now = changes.iter().take_while(|(d, _)| Rational::from(d.0) <= at).last();
-    let work = now.map_or(first, |(_, next)| *next) + i128::from(link.below.0) * NANOBITS_PER_BYTE;
+    let work = now.map_or(first, |(_, next)| *next)
+        + i128::from(link.downstream_backlog.0) * NANOBITS_PER_BYTE;
     Bytes(u64::try_from(bytes_floor(work)).unwrap_or(u64::MAX))
 }
 

@@ -138,7 +138,7 @@ impl Search<'_> {
         let witness = || -> Result<Witness, CurveError> {
             let (num, den) = (at.numerator(), at.denominator());
             let mut room = mul(self.link.rate.0.into(), num)?;
-            room = add(room, -mul(nanobits(self.link.below), den)?)?;
+            room = add(room, -mul(nanobits(self.link.downstream_backlog), den)?)?;
             let mut blocking = nanobits(self.link.best_effort_packet);
             for flow in &self.others {
                 room = add(room, -demand(&flow.envelope, flow.deadline, at)?)?;

@@ -63,7 +63,7 @@ pub fn smallest_rate(
 pub fn check_gps(link: &LinkSpec, flows: &[FlowSpec]) -> Result<GpsVerdict, CurveError> {
     let packets = flows.iter().map(|f| f.envelope.max_packet());
     let largest = packets.fold(link.best_effort_packet, Bytes::max);
-    let largest = Bytes(largest.0.saturating_add(link.below.0));
+    let largest = Bytes(largest.0.saturating_add(link.downstream_backlog.0));
     let mut rates = Vec::with_capacity(flows.len());
     let mut total = Some(0u64);
     for flow in flows {

@@ -62,7 +62,7 @@ pub struct LinkSpec {
     /// The largest best-effort packet, counted on the wire.
     pub best_effort_packet: Bytes,
     /// What may be below the scheduler: shaping credit and bytes in flight.
-    pub below: Bytes,
+    pub downstream_backlog: Bytes,
     /// How blocking is counted.
     pub blocking: Blocking,
 }

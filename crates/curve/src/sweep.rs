@@ -94,8 +94,9 @@ pub(crate) fn steps(flows: &[FlowSpec], until: i128) -> i128 {
 }
 
 /// How far to follow periodic envelopes: up to the instant from which affine upper bounds prove
-/// that the residual stays above its value at the least deadline, or one common multiple of all periods after the last corner,
-/// whichever is earlier; `stretch` times that, if the number of steps permits.
+/// that the residual stays above its value at the least deadline, or one common multiple of all
+/// periods after the last corner, whichever is earlier; `stretch` times that, if the number of
+/// steps permits.
 pub(crate) fn horizon(
     link: &LinkSpec,
     flows: &[FlowSpec],
@@ -116,7 +117,7 @@ pub(crate) fn horizon_within(
         return Ok(Horizon { until: 0, complete: true, periodic: false });
     }
     let mut last: i128 = 0;
-    let mut need = nanobits(link.best_effort_packet) + nanobits(link.below);
+    let mut need = nanobits(link.best_effort_packet) + nanobits(link.downstream_backlog);
     let least = flows.iter().map(|f| i128::from(f.deadline.0)).min().unwrap_or(0);
     let at_least = i128::from(link.rate.0).checked_mul(least).ok_or(overflow(OP))?;
     need = need.checked_add(at_least).ok_or(overflow(OP))?;
@@ -229,7 +230,7 @@ pub(crate) fn lines(
         }
     }
     let (mut blocked, changes) = blocking(link, flows, which);
-    let intercept = -blocked - nanobits(link.below);
+    let intercept = -blocked - nanobits(link.downstream_backlog);
     for (at, next) in changes {
         events.push(Event { at: at.0.into(), slope: 0, intercept: blocked - next });
         blocked = next;

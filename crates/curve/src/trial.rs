@@ -97,7 +97,7 @@ pub(crate) fn overloaded(link: &LinkSpec, flows: &[FlowSpec]) -> bool {
 fn moderate(link: &LinkSpec, flows: &[FlowSpec], horizon: Horizon) -> bool {
     let bits = |x: i128| i128::BITS - x.max(0).leading_zeros();
     let mut rates = i128::from(link.rate.0);
-    let mut work = nanobits(link.best_effort_packet) + nanobits(link.below);
+    let mut work = nanobits(link.best_effort_packet) + nanobits(link.downstream_backlog);
     let mut knees: i128 = 0;
     let mut spread: i128 = 1;
     for flow in flows {

@@ -108,11 +108,11 @@ fn periodic_flows_that_fill_the_link() {
 
 /// Credit below the scheduler blocks like a packet.
 #[test]
-fn what_is_below_the_scheduler_counts() {
+fn downstream_backlog_counts_as_blocking() {
     let mut spec = ten_megabit(Blocking::Paper);
-    spec.below = Bytes(4614);
+    spec.downstream_backlog = Bytes(4614);
     assert!(check(&spec, &table3()).unwrap().admitted);
-    spec.below = Bytes(4615);
+    spec.downstream_backlog = Bytes(4615);
     let verdict = check(&spec, &table3()).unwrap();
     assert_eq!((verdict.admitted, verdict.slack_bytes), (false, -1));
 }
@@ -136,7 +136,7 @@ fn extreme_numbers_are_errors_not_panics() {
         },
     ];
     let mut link = link(Rate(big), big, Blocking::Exact);
-    link.below = Bytes(big);
+    link.downstream_backlog = Bytes(big);
     for set in [&flows[..], &flows[..1], &flows[1..2], &flows[1..]] {
         for rate in [Rate(1), Rate(big)] {
             link.rate = rate;

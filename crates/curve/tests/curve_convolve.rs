@@ -20,7 +20,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn of_concave_curves(f in bent_curve(false), g in bent_curve(false)) {
+    fn convolution_of_concave_curves_matches_the_definition(f in bent_curve(false), g in bent_curve(false)) {
         let found = f.curve().convolved_concave(&g.curve()).unwrap();
         for t in (0..END * GRID).step_by(7) {
             prop_assert_eq!(found.value(curves::grid(t)).unwrap(),
@@ -30,7 +30,7 @@ proptest! {
 
     /// Fails when the lines are not sorted, or one after an infinite line is kept.
     #[test]
-    fn of_convex_curves(f in bent_curve(true), g in bent_curve(true)) {
+    fn convolution_of_convex_curves_matches_the_definition(f in bent_curve(true), g in bent_curve(true)) {
         let found = f.curve().convolved_convex(&g.curve()).unwrap();
         let whole = |t: i128| convolved(&f, &g, t, false);
         for t in (0..END * GRID).step_by(5) {

@@ -14,7 +14,7 @@ proptest! {
 
     /// Fails when limits from the left are left out, or what follows a period is not.
     #[test]
-    fn infimum_of_all_that_follows(a in any_curve()) {
+    fn infimum_of_all_later_values(a in any_curve()) {
         let curve = a.curve();
         let found = curve.infimum_from();
         if curve.long_term_slope().unwrap().signum() < 0 {
@@ -35,7 +35,7 @@ proptest! {
 
     /// Fails when a later period is thought to overtake what came before too early.
     #[test]
-    fn maximum_of_all_so_far(a in any_curve()) {
+    fn maximum_of_all_earlier_values(a in any_curve()) {
         let found = a.curve().maximum_so_far().unwrap();
         let mut most = Vec::new();
         let mut high = i128::MIN;

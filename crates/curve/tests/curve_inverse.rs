@@ -14,7 +14,7 @@ proptest! {
 
     /// Fails when a jump or a flat is taken on its wrong side, or a period too many is skipped.
     #[test]
-    fn both_inverses(a in rising_curve()) {
+    fn both_pseudo_inverses_match_the_definition(a in rising_curve()) {
         let curve = a.curve();
         for work in 0..30i128 {
             // The first point of the grid is the right one up to the width of the grid.
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn falling_curves_are_told(a in any_curve()) {
+    fn decreasing_curves_are_detected(a in any_curve()) {
         let points = |t: i128| [a.at(t, false), a.at(t + 1, true), a.at(t + 1, false)];
         let rising = (0..END * GRID).all(|t| points(t).is_sorted());
         prop_assert_eq!(a.curve().is_non_decreasing().unwrap(), rising);

@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn each_mistake_has_its_error() {
+fn each_invalid_envelope_has_its_error() {
     let (b, r) = (Bytes, Rate);
     let error = |x: Result<Envelope, CurveError>| x.unwrap_err();
     assert_eq!(

@@ -69,7 +69,7 @@ proptest! {
 /// Table 3. Transactions are bound by their knee, 67150 B after 443 ms, over 443 ms and the
 /// deadline less a packet of 1.2288 ms; the others by their long-term rates.
 #[test]
-fn rates_of_the_papers_set() {
+fn gps_rates_of_the_paper_are_reproduced() {
     let gps = check_gps(&ten_megabit(Blocking::Paper), &table3()).unwrap();
     let rates: Vec<u64> = gps.rates.iter().map(|r| r.unwrap().0 / 8).collect();
     assert_eq!(rates, [145_418, 600_000, 150_000]);

@@ -81,7 +81,7 @@ proptest! {
     /// Fails when a cut rounds the wrong way, a block is passed over that holds a violation, the
     /// knee of the flow's own envelope is forgotten, or its packet blocks after its deadline.
     #[test]
-    fn each_is_the_last_that_is_admitted(world in world(false, 4)) {
+    fn each_suggestion_is_the_last_value_admitted(world in world(false, 4)) {
         exact(&world.link(), &world.specs())?;
     }
 }
@@ -92,7 +92,7 @@ proptest! {
     /// Fails when an interval that failed is judged with the packet of a flow whose deadline it
     /// reaches as one that blocks, or when steps are followed only half as far as needed.
     #[test]
-    fn with_periodic_flows_too(world in world(true, 3)) {
+    fn suggestions_are_tight_with_periodic_flows(world in world(true, 3)) {
         exact(&world.link(), &world.specs())?;
     }
 
@@ -143,7 +143,7 @@ fn table3_by_name() {
 
 /// A flow that cannot be helped by its own parameters gets none.
 #[test]
-fn nothing_helps_against_another_flow() {
+fn no_suggestion_when_another_flow_misses() {
     let mut flows = table3();
     flows[2].deadline = Span(1_000_000);
     let found = suggest(&ten_megabit(Blocking::Paper), &flows).unwrap();

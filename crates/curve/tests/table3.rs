@@ -59,7 +59,7 @@ fn the_set_is_admitted_and_bound_by_voice() {
 
 /// Both parameter sets of Figure 8 are safe; each fails when one parameter is pushed.
 #[test]
-fn the_papers_own_lines_are_accepted() {
+fn the_lines_of_the_paper_are_accepted() {
     let residual = residual(Blocking::Paper);
     let rate = Rate::bytes_per_second;
     let line = ShiftedLine { slope: rate(370_530), shift: Span::from_millis(15) };
@@ -92,7 +92,7 @@ fn the_papers_own_lines_are_accepted() {
 
 /// The line through the origin is bound by the corner at 463 ms, and so is every better one.
 #[test]
-fn what_the_fits_find() {
+fn fits_of_table_3_are_reproduced() {
     use Guarantee::{All, Realtime};
     let residual = residual(Blocking::Paper);
     assert_eq!(fit_line(&residual, Realtime), Ok(Rate(2_872_812)));

@@ -137,7 +137,7 @@ fn a_periodic_flow() {
 }
 
 #[test]
-fn what_is_no_trace() {
+fn invalid_traces_are_errors() {
     let packet = |t, n| (Time(t), Bytes(n));
     assert_eq!(staircase(&[]), Err(CurveError::EmptyTrace));
     let unsorted = [packet(5, 1), packet(4, 1)];

@@ -32,7 +32,11 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             for notice in &plan.notices {
                 eprintln!("note: {notice}");
             }
-            qdisc::up(&qdisc::Wish { plan: &plan, policy, scenario: &scenario }, device, false)?;
+            qdisc::up(
+                &qdisc::LinkRequest { plan: &plan, policy, scenario: &scenario },
+                device,
+                false,
+            )?;
         }
         ["status", device] => {
             let status = qdisc::status(device)?;

@@ -7,9 +7,9 @@
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_curve::Envelope;
+use laxity_link::config::LinkConfig;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{Discipline, Head};
-use laxity_link::setup::Setup;
 
 const DUE: usize = 64;
 
@@ -60,7 +60,7 @@ impl Flow {
 #[derive(Debug)]
 pub struct BoundedSlack {
     rate: i128,
-    below: i128,
+    downstream_backlog: i128,
     flows: Vec<Flow>,
     /// Deadline and rates of each class.
     classes: Vec<(u64, [u64; 2])>,
@@ -77,7 +77,7 @@ impl BoundedSlack {
     ///
     /// # Panics
     /// When the longest deadline is `u64::MAX` ns.
-    pub fn new(setup: &Setup) -> BoundedSlack {
+    pub fn new(setup: &LinkConfig) -> BoundedSlack {
         let mut deadlines: Vec<u64> = setup.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
@@ -110,7 +110,7 @@ impl BoundedSlack {
         let longest = deadlines.last().copied().unwrap_or(0);
         BoundedSlack {
             rate: setup.rate.0.into(),
-            below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
+            downstream_backlog: i128::from(setup.downstream_backlog.0) * NANOBITS_PER_BYTE,
             flows,
             classes,
             shift: (0..64).find(|s| (longest >> s) + 2 <= DUE as u64).expect("a width"),
@@ -182,13 +182,13 @@ impl BoundedSlack {
         if self.lower.is_some_and(|lower| work <= lower) {
             return true;
         }
-        let need = work + self.below;
+        let need = work + self.downstream_backlog;
         if self.refused.is_some_and(|(until, refused)| now < until && need >= refused) {
             return false;
         }
         let (least, x) = self.search(now);
         if least >= need {
-            self.lower = Some(least - self.below);
+            self.lower = Some(least - self.downstream_backlog);
             self.refused = None;
             return true;
         }
@@ -212,21 +212,21 @@ impl Discipline for BoundedSlack {
     }
 
     fn reset(&mut self) {
-        self.idles();
+        self.on_idle();
     }
 
-    fn idles(&mut self) {
+    fn on_idle(&mut self) {
         self.lower = None;
         self.refused = None;
     }
 
-    fn stalled(&mut self) -> bool {
+    fn on_stall(&mut self) -> bool {
         self.lower = None;
         self.refused = None;
         false
     }
 
-    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+    fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         let wire = head.packet.wire;
         let work = i128::from(wire) * NANOBITS_PER_BYTE;
         let goes = realtime.is_empty() || self.allows(now.0, work);
@@ -236,7 +236,7 @@ impl Discipline for BoundedSlack {
         goes
     }
 
-    fn released(&mut self, at: Time, entry: &Entry) {
+    fn on_realtime_release(&mut self, at: Time, entry: &Entry) {
         let flow = &mut self.flows[entry.packet.flow.index()];
         if let Some((period, _)) = flow.periodic {
             flow.lines[0].level = flow.lines[0].level.max(at.0) + period;
@@ -252,7 +252,7 @@ impl Discipline for BoundedSlack {
         bucket.1 += u64::from(entry.packet.wire);
     }
 
-    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
+    fn on_realtime_start(&mut self, now: Time, entry: &Entry) {
         self.bucket(entry.deadline).1 -= u64::from(entry.packet.wire);
         let least = self.classes.first().map_or(u64::MAX, |c| c.0);
         if entry.deadline.0 > now.0.saturating_add(least) {

@@ -1,4 +1,4 @@
-//! What the programs count for each flow and class.
+//! Counters of the BPF programs for each flow and class.
 
 use laxity_link::buffer::DropReason;
 
@@ -13,13 +13,13 @@ const _: () = assert!(REASONS as u64 == LX_REASONS);
 /// Counts of one flow or class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sent.
+    /// Packets sent.
     pub packets: u64,
-    /// Sent, in bytes of length.
+    /// Bytes sent, in packet lengths.
     pub bytes: u64,
     /// Real-time packets whose transmission ended after their deadline.
     pub deadline_misses: u64,
-    /// Of the packets sent, real-time ones beyond their envelope that travelled as best effort.
+    /// Packets sent after demotion: real-time packets beyond their envelope, sent as best effort.
     pub demoted: u64,
     /// Sum of the delays of all but these, from arrival to the end of transmission, in ns.
     pub delay_sum: u64,
@@ -29,12 +29,11 @@ pub struct Counts {
     pub demoted_sum: u64,
     /// The longest of them, in ns.
     pub demoted_max: u64,
-    /// Dropped for each reason of [`DropReason::ALL`].
+    /// Packets dropped for each reason of [`DropReason::ALL`].
     pub dropped: [u64; REASONS - 1],
-    /// Dropped because the queue was emptied: the interface went down, or the discipline was taken
-    /// away.
+    /// Packets flushed: the interface went down, or the discipline was removed.
     pub flushed: u64,
-    /// How many delays of packets that were not demoted fell into each bucket.
+    /// Histogram of the delays of packets that were not demoted.
     delays: Vec<u64>,
 }
 
@@ -62,12 +61,12 @@ impl Counts {
         })
     }
 
-    /// Dropped, for whatever reason.
+    /// Packets dropped for any reason.
     pub fn all_dropped(&self) -> u64 {
         self.dropped.iter().sum::<u64>() + self.flushed
     }
 
-    /// Delays, as upper ends of buckets in ns, each with how many there are in it.
+    /// The delay histogram, as pairs of a bucket's upper end in ns and its count.
     pub fn delays(&self) -> impl Iterator<Item = (u64, u64)> {
         self.delays.iter().enumerate().map(|(i, n)| (upper(i), *n)).filter(|(_, n)| *n > 0)
     }

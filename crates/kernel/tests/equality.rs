@@ -9,11 +9,11 @@ use laxity_curve::{Blocking, Bucket, Envelope, Guarantee};
 use laxity_kernel::{Notice, Plan, PlanError};
 use laxity_link::assign::{Assigner, Exact};
 use laxity_link::buffer::DropReason;
+use laxity_link::config::{
+    BestEffortClass, Buffer, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release, Restart,
+};
 use laxity_link::pipeline::{ByDeadline, Pipeline};
 use laxity_link::registry;
-use laxity_link::setup::{
-    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Restart, Setup,
-};
 use laxity_link::{LinkPolicy, Packet, Wire};
 use random::Random;
 use support::Step;
@@ -26,7 +26,7 @@ fn bucket(burst: u64, rate: u64) -> Bucket {
 }
 
 /// A link with up to five flows of a few deadlines and up to four best-effort classes.
-fn setup(random: &mut Random) -> Setup {
+fn setup(random: &mut Random) -> LinkConfig {
     let rate = random.of(&[1_000_000u64, 10_000_000, 100_000_000, 1_000_000_000, 7_654_321]);
     let per_ms = rate / 8 / 1000;
     let flows = random.below(6);
@@ -65,11 +65,11 @@ fn setup(random: &mut Random) -> Setup {
             buffer: random.of(&[None, None, Some(Bytes(3_000))]),
         })
         .collect();
-    Setup {
+    LinkConfig {
         rate: Rate(rate),
         max_packet: Bytes(1200),
         wire: random.of(&[Wire::default(), Wire { overhead: 24, min_frame: 84 }]),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime,
         best_effort,
         // Best effort is often short of room, real time sometimes.
@@ -108,7 +108,7 @@ impl Assigner for Segments {
     }
 }
 
-fn policy(name: &str, setup: &Setup) -> Box<dyn LinkPolicy> {
+fn policy(name: &str, setup: &LinkConfig) -> Box<dyn LinkPolicy> {
     // The kernel remembers fewer packets than the default.
     if name == "slack" {
         let slack = laxity_kernel::bounded_slack::BoundedSlack::new(setup);
@@ -139,7 +139,7 @@ enum Traffic {
 const UNIT: u64 = 1000;
 
 /// Two flows and best effort of whole units, nearly as much as the link can be asked for.
-fn small_link(random: &mut Random) -> Setup {
+fn small_link(random: &mut Random) -> LinkConfig {
     let rate = |per_mille: u64| UNIT * per_mille;
     let flow = |envelope: Result<Envelope, _>, deadline: u64| RealtimeFlow {
         envelope: envelope.expect("an envelope"),
@@ -150,11 +150,11 @@ fn small_link(random: &mut Random) -> Setup {
     let burst = random.of(&[1, 2, 3, 5]) * UNIT;
     let slow = random.of(&[1, 2, 3, 4, 6]) * UNIT;
     let second = [bucket(UNIT, rate(1000)), bucket(slow, rate(333))];
-    Setup {
+    LinkConfig {
         rate: Rate::bytes_per_second(rate(1000)),
         max_packet: Bytes(UNIT),
         wire: Wire::default(),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime: vec![
             flow(
                 Envelope::leaky_bucket(Bytes(burst), Rate(rate(333) * 8)),
@@ -175,7 +175,7 @@ fn small_link(random: &mut Random) -> Setup {
 /// Drives the Rust policy as a link would, which stalls now and then if `stalls`, and notes its answers as the driver prints them.
 fn drive(
     random: &mut Random,
-    setup: &Setup,
+    setup: &LinkConfig,
     policy: &mut dyn LinkPolicy,
     traffic: Traffic,
     stalls: bool,
@@ -297,7 +297,7 @@ fn decide_alike(stalls: bool) {
         let mut random = Random(seed);
         let setup = setup(&mut random);
         for name in laxity_kernel::plan::POLICIES {
-            let plan = match Plan::of_setup(&setup, name, &[], 0) {
+            let plan = match Plan::of_link(&setup, name, &[], 0) {
                 Ok(plan) => plan,
                 // The latter: real time alone may need more than the buffer.
                 Err(PlanError::NotAdmitted(_) | PlanError::Build(_)) => continue,
@@ -350,7 +350,7 @@ fn slack_keeps_deadlines_on_small_links() {
     for seed in 0..300 {
         let mut random = Random(seed);
         let setup = small_link(&mut random);
-        let plan = match Plan::of_setup(&setup, "slack", &[], 0) {
+        let plan = match Plan::of_link(&setup, "slack", &[], 0) {
             Ok(plan) => plan,
             Err(PlanError::NotAdmitted(_)) => continue,
             Err(error) => panic!("seed {seed}: {error}"),
@@ -373,8 +373,8 @@ fn slack_keeps_deadlines_on_small_links() {
 #[test]
 fn time_beyond_the_credit_is_lost() {
     let mut random = Random(7);
-    let setup = Setup { realtime: Vec::new(), ..small_link(&mut random) };
-    let plan = Plan::of_setup(&setup, "background", &[], 2_000_000).expect("a plan");
+    let setup = LinkConfig { realtime: Vec::new(), ..small_link(&mut random) };
+    let plan = Plan::of_link(&setup, "background", &[], 2_000_000).expect("a plan");
     // When a packet waits, when one is taken; then its start, all that was lost so far, its end.
     let cases = [
         ((100, 100), (100, 0, 101)), // nothing to catch up after an idle link

@@ -11,17 +11,17 @@ use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Envelope, Guarantee};
 use laxity_link::assign::{Exact, History};
 use laxity_link::buffer::DropReason;
-use laxity_link::pipeline::{ByDeadline, Pipeline};
-use laxity_link::setup::{
-    BestEffortClass, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
+use laxity_link::config::{
+    BestEffortClass, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
 };
+use laxity_link::pipeline::{ByDeadline, Pipeline};
 use laxity_link::{Departure, LinkPolicy, Packet, Wire};
 
 /// Flows are numbered: real-time flows first, then best-effort classes.
 const VOICE: FlowId = FlowId(0);
 const BULK: FlowId = FlowId(1);
 
-fn setup() -> Result<Setup, Box<dyn Error>> {
+fn config() -> Result<LinkConfig, Box<dyn Error>> {
     let voice = RealtimeFlow {
         // Packets of 100 B, at most 300 B at once and 150 kB/s in the long run.
         envelope: Envelope::tspec(
@@ -34,11 +34,11 @@ fn setup() -> Result<Setup, Box<dyn Error>> {
         excess: Excess::Delay,
         buffer: None,
     };
-    Ok(Setup {
+    Ok(LinkConfig {
         rate: Rate(10_000_000),
         max_packet: Bytes(1536),
         wire: Wire::default(),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime: vec![voice],
         best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
         buffer: None,
@@ -51,17 +51,17 @@ fn setup() -> Result<Setup, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let setup = setup()?;
+    let config = config()?;
 
     // May these flows be promised their deadlines at all?
-    let verdict = laxity_curve::check(&setup.link_spec(), &setup.flow_specs()?)?;
+    let verdict = laxity_curve::check(&config.link_spec(), &config.flow_specs()?)?;
     assert!(verdict.admitted);
 
     // What they leave of the link decides how soon best effort may go. A policy can also be built
-    // by name, as a trait object: `laxity_link::registry::build("exact", &setup)`.
-    let service = setup.residual()?.service(setup.guarantee)?;
+    // by name, as a trait object: `laxity_link::registry::build("exact", &config)`.
+    let service = config.residual()?.service(config.guarantee)?;
     let exact = Exact::new(&service, History::CAPACITY);
-    let mut pipeline = Pipeline::new(&setup, ByDeadline(exact))?;
+    let mut pipeline = Pipeline::new(&config, ByDeadline(exact))?;
 
     // At 1 ms four bulk packets and a voice packet arrive, in this order.
     let arrivals = [(BULK, 1500), (BULK, 1500), (BULK, 1500), (BULK, 1500), (VOICE, 100)];
@@ -70,13 +70,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut now = Time(1_000_000);
     for (seq, (flow, bytes)) in (0..).zip(arrivals) {
-        let wire = setup.wire.of(bytes);
+        let wire = config.wire.of(bytes);
         let packet = Packet { seq, arrival: now, flow, bytes, wire, demoted: false };
         pipeline.enqueue(now, packet, &mut dropped);
     }
 
     // Whenever the link is free, send what the pipeline says.
-    let mut link = LinkClock::new(setup.rate).ok_or("the link has no rate")?;
+    let mut link = LinkClock::new(config.rate).ok_or("the link has no rate")?;
     loop {
         let Some(Departure { packet, deadline, realtime }) = pipeline.dequeue(now) else {
             // A shaped packet may conform later without a further arrival.

@@ -1,11 +1,11 @@
-//! How much may wait: limits in bytes, and who yields when they are reached.
+//! Buffer management: limits in bytes, and push-out when they are reached.
 //!
 //! - Real time never loses a packet to best effort: when the whole buffer is full, best-effort
 //!   packets are pushed out for it.
 //! - A real-time flow never loses a conforming packet to another flow. While deadlines are kept,
 //!   the conforming packets of flow `k` that wait arrived within its deadline `d_k`, so they are
-//!   at most `A_k(d_k)` bytes. That much is reserved for each flow; only what is left of the total
-//!   is shared by packets that wait for their conformance (`excess = "delay"`).
+//!   at most `A_k(d_k)` bytes. That much is reserved for each flow; only the rest of the
+//!   total is shared by packets in the shaper (`excess = "delay"`).
 //! - Best effort has its own limit, and each class may have one.
 //!
 //! A packet counts with its length, but at least with the smallest packet of its flow. Thus a
@@ -17,40 +17,40 @@ use core::fmt;
 use laxity_core::{Bytes, NANOBITS_PER_BYTE};
 use laxity_curve::{CurveError, DEFAULT_MIN_PACKET, Envelope};
 
-use crate::setup::{Setup, SetupError};
+use crate::config::{LinkConfig, LinkConfigError};
 
-/// Room for packets beyond the reserved bytes, and the limit for best effort, where the setup
+/// Room for packets beyond the reserved bytes, and the limit for best effort, where the config
 /// names none.
-pub const DEFAULT_ROOM: Bytes = Bytes(8 << 20);
+pub const DEFAULT_SHARED_BUFFER: Bytes = Bytes(8 << 20);
 
 /// Packets of best effort, and real-time packets beyond the reserved ones, are never given more
 /// slots than this, whatever the limits in bytes (a slot takes about 100 B of memory).
-pub const MOST_SLOTS: usize = 1 << 20;
+pub const MAX_SLOTS: usize = 1 << 20;
 
 /// Conforming real-time packets that may have to wait at once are at most so many: queues for them
 /// then take less than 2 GiB even when all of them do.
-pub const MOST_RESERVED: u64 = 1 << 24;
+pub const MAX_RESERVED_PACKETS: u64 = 1 << 24;
 
 /// Slots come in multiples of this.
 const SLOT_GRAIN: u64 = 64;
 
-/// Why a packet was not sent.
+/// Reason for which a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// All bytes of the buffer are taken or reserved.
+    /// All bytes of the buffer are used or reserved.
     BufferTotal,
     /// Best effort has reached its limit.
     BufferBestEffort,
     /// The flow or class has reached its own limit.
     BufferFlow,
-    /// All packet slots are taken: many packets, each small.
+    /// All packet slots are used: many small packets.
     BufferSlots,
     /// The packet is larger than its flow's largest, or than the largest best-effort packet.
     Oversize,
     /// The packet is beyond its flow's envelope, which says to drop such packets.
     Excess,
-    /// A best-effort packet that gave its place to a packet that arrived later.
+    /// A best-effort packet pushed out by a later arrival.
     PushedOut,
 }
 
@@ -79,7 +79,7 @@ impl DropReason {
         }
     }
 
-    /// Its place in [`ALL`](Self::ALL), for counters.
+    /// Its index in [`ALL`](Self::ALL), for counters.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -99,27 +99,27 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// What a packet may do.
+/// Answer to a request for buffer space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has its place and is counted.
+    /// The packet is accepted and charged.
     Accept,
-    /// There is no room for it.
+    /// There is no space for it.
     Reject(DropReason),
-    /// There will be room when a best-effort packet has been pushed out and
-    /// [released](Buffers::release); ask again then. Only real-time packets get this answer, and
-    /// only while best effort waits.
+    /// There is space once a best-effort packet has been pushed out and
+    /// [released](Buffers::release); the caller then asks again. Only real-time packets get this
+    /// answer, and only while best effort is queued.
     PushOut,
 }
 
 /// Limits of one flow or class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimit {
-    /// Most bytes that may wait, if limited.
+    /// Limit on queued bytes, if any.
     pub limit: Option<Bytes>,
-    /// Bytes that nobody else can take: zero for best effort.
+    /// Bytes reserved for this flow: zero for best effort.
     pub reserved: Bytes,
-    /// What the smallest packets count as; at least 1.
+    /// Length at which the smallest packets count; at least 1.
     pub smallest: Bytes,
 }
 
@@ -130,7 +130,7 @@ impl FlowLimit {
     }
 }
 
-/// All limits on waiting bytes.
+/// All limits on queued bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferLimits {
     /// Over all packets.
@@ -144,14 +144,14 @@ pub struct BufferLimits {
 }
 
 impl BufferLimits {
-    /// The limits of a setup, with the rest derived from its envelopes and deadlines.
+    /// The limits of a config, with the rest derived from its envelopes and deadlines.
     ///
     /// # Errors
     /// When an envelope cannot be evaluated.
-    pub fn of(setup: &Setup) -> Result<BufferLimits, CurveError> {
-        let mut per_flow = Vec::with_capacity(setup.realtime.len() + setup.best_effort.len());
+    pub fn of(config: &LinkConfig) -> Result<BufferLimits, CurveError> {
+        let mut per_flow = Vec::with_capacity(config.realtime.len() + config.best_effort.len());
         let mut needed = 0u64;
-        for f in &setup.realtime {
+        for f in &config.realtime {
             let nanobits = f.envelope.value(f.deadline.0.into())?.ceil();
             let bytes = nanobits.unsigned_abs().div_ceil(NANOBITS_PER_BYTE.unsigned_abs());
             let reserved = Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
@@ -163,12 +163,14 @@ impl BufferLimits {
             };
             per_flow.push(FlowLimit { limit: f.buffer, reserved, smallest });
         }
-        per_flow.extend(setup.best_effort.iter().map(|c| FlowLimit::best_effort(c.buffer)));
-        let (total, best_effort) = match setup.buffer {
+        per_flow.extend(config.best_effort.iter().map(|c| FlowLimit::best_effort(c.buffer)));
+        let (total, best_effort) = match config.buffer {
             Some(buffer) => (buffer.total, buffer.best_effort),
-            None => (Bytes(needed.saturating_add(2 * DEFAULT_ROOM.0)), DEFAULT_ROOM),
+            None => {
+                (Bytes(needed.saturating_add(2 * DEFAULT_SHARED_BUFFER.0)), DEFAULT_SHARED_BUFFER)
+            }
         };
-        Ok(BufferLimits { total, best_effort, per_flow, realtime: setup.realtime.len() })
+        Ok(BufferLimits { total, best_effort, per_flow, realtime: config.realtime.len() })
     }
 }
 
@@ -184,16 +186,16 @@ struct Account {
     reserved_packets: u64,
 }
 
-/// Counts what waits against the limits.
+/// Accounts of queued bytes and packets against the limits.
 #[derive(Clone, Debug)]
 pub struct Buffers {
     accounts: Box<[Account]>,
     realtime: usize,
     total: u64,
     best_effort: u64,
-    /// Bytes of real-time packets that wait.
+    /// Bytes of queued real-time packets.
     realtime_used: u64,
-    /// Bytes taken by or reserved for real time: the sum of `max(used, reserved)`.
+    /// Bytes used by or reserved for real time: the sum of `max(used, reserved)`.
     committed: u64,
     /// The same in packets.
     committed_packets: u64,
@@ -204,20 +206,20 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Empty buffers with the limits of a setup.
+    /// Empty buffers with the limits of a config.
     ///
     /// # Errors
     /// When real time does not fit; see [`with_limits`](Self::with_limits).
-    pub fn new(setup: &Setup) -> Result<Buffers, SetupError> {
-        Buffers::with_limits(&BufferLimits::of(setup)?)
+    pub fn new(config: &LinkConfig) -> Result<Buffers, LinkConfigError> {
+        Buffers::with_limits(&BufferLimits::of(config)?)
     }
 
     /// Empty buffers.
     ///
     /// # Errors
     /// When a flow's limit, or the total, is less than what is reserved, or when more than
-    /// [`MOST_RESERVED`] packets may have to wait.
-    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, SetupError> {
+    /// [`MAX_RESERVED_PACKETS`] packets may have to wait.
+    pub fn with_limits(limits: &BufferLimits) -> Result<Buffers, LinkConfigError> {
         let realtime = limits.realtime.min(limits.per_flow.len());
         let mut accounts = Vec::with_capacity(limits.per_flow.len());
         let (mut committed, mut committed_packets, mut smallest) = (0u64, 0u64, u64::MAX);
@@ -233,7 +235,7 @@ impl Buffers {
             if flow < realtime {
                 if account.limit < account.reserved {
                     let (needed, limit) = (f.reserved, Bytes(account.limit));
-                    return Err(SetupError::FlowBufferTooSmall { flow, limit, needed });
+                    return Err(LinkConfigError::FlowBufferTooSmall { flow, limit, needed });
                 }
                 committed = committed.saturating_add(account.reserved);
                 committed_packets = committed_packets.saturating_add(account.reserved_packets);
@@ -241,18 +243,18 @@ impl Buffers {
             }
             accounts.push(account);
         }
-        if committed_packets > MOST_RESERVED {
+        if committed_packets > MAX_RESERVED_PACKETS {
             let of = |flow: &usize| accounts[*flow].reserved_packets;
             let flow = (0..realtime).max_by_key(of).unwrap_or(0);
             let (packets, needed) = (of(&flow), committed_packets);
-            return Err(SetupError::TooManyWaiting { flow, packets, needed });
+            return Err(LinkConfigError::TooManyWaiting { flow, packets, needed });
         }
         if committed > limits.total.0 {
             let (total, needed) = (limits.total, Bytes(committed));
-            return Err(SetupError::BufferTooSmall { total, needed });
+            return Err(LinkConfigError::BufferTooSmall { total, needed });
         }
         let slots = |bytes: u64, smallest: u64| {
-            let slots = bytes.div_ceil(smallest).min(MOST_SLOTS as u64);
+            let slots = bytes.div_ceil(smallest).min(MAX_SLOTS as u64);
             slots.next_multiple_of(SLOT_GRAIN)
         };
         let shared = if realtime == 0 { 0 } else { slots(limits.total.0 - committed, smallest) };
@@ -272,27 +274,27 @@ impl Buffers {
         })
     }
 
-    /// Real-time packets that can wait at most.
+    /// Maximum number of queued real-time packets.
     pub fn realtime_slots(&self) -> usize {
         usize::try_from(self.realtime_slots).unwrap_or(usize::MAX)
     }
 
-    /// Best-effort packets that can wait at most.
+    /// Maximum number of queued best-effort packets.
     pub fn best_effort_slots(&self) -> usize {
         usize::try_from(self.best_effort_slots).unwrap_or(usize::MAX)
     }
 
-    /// Bytes that wait: of real-time packets and of best-effort packets.
+    /// Queued bytes of real-time packets and of best-effort packets.
     pub fn used(&self) -> (Bytes, Bytes) {
         (Bytes(self.realtime_used), Bytes(self.best_effort_used))
     }
 
-    /// Bytes of one flow or class that wait.
+    /// Queued bytes of one flow or class.
     pub fn flow_used(&self, flow: usize) -> Bytes {
         Bytes(self.accounts.get(flow).map_or(0, |a| a.used))
     }
 
-    /// Asks for a place for a packet of real-time flow `flow`, `bytes` long.
+    /// Requests space for a packet of `bytes` bytes of real-time flow `flow`.
     #[inline]
     pub fn realtime(&mut self, flow: usize, bytes: u32) -> Verdict {
         let Some(account) = self.accounts[..self.realtime].get_mut(flow) else {
@@ -303,7 +305,7 @@ impl Buffers {
         if used > account.limit {
             return Verdict::Reject(DropReason::BufferFlow);
         }
-        // Only what exceeds the flow's reservation needs more of the whole.
+        // Only bytes beyond the flow's reservation are charged to the shared total.
         let committed =
             self.committed + (used.max(account.reserved) - account.used.max(account.reserved));
         if committed > self.total {
@@ -325,8 +327,8 @@ impl Buffers {
         Verdict::Accept
     }
 
-    /// Asks for a place for a packet of flow or class `flow`, `bytes` long, that travels as best
-    /// effort. A demoted packet, whose flow is a real-time flow, counts with the last class.
+    /// Requests space for a packet of `bytes` bytes that is sent as best effort. `flow` is its flow
+    /// or class; a demoted packet, whose flow is a real-time flow, counts with the last class.
     #[inline]
     pub fn best_effort(&mut self, flow: usize, bytes: u32) -> Verdict {
         let Some(class) = self.best_effort_account(flow) else {
@@ -355,8 +357,8 @@ impl Buffers {
         Verdict::Accept
     }
 
-    /// Gives back the place of an accepted packet: it was sent or dropped. `realtime` says as what
-    /// it was accepted.
+    /// Releases the space of an accepted packet that was sent or dropped. `realtime` tells whether
+    /// it was accepted as real time.
     #[inline]
     pub fn release(&mut self, flow: usize, bytes: u32, realtime: bool) {
         let at = if realtime { Some(flow) } else { self.best_effort_account(flow) };

@@ -1,4 +1,4 @@
-//! Which flow a packet belongs to: the first rule that agrees, in file order.
+//! Classification: a packet belongs to the flow of the first matching rule, in file order.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use core::net::IpAddr;
 
 use laxity_core::FlowId;
 
-/// What is known of a packet; what its headers do not say is `None`.
+/// Fields of a packet by which rules match; fields absent from its headers are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Differentiated services code point.
@@ -27,7 +27,7 @@ pub struct Key {
     pub priority: Option<u32>,
 }
 
-/// Conditions that all must hold; an absent one always does.
+/// Conditions that must all hold; an absent condition always holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// Code point.
@@ -49,8 +49,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether a packet agrees. A condition on what the packet's headers do not say fails.
-    pub fn agrees(&self, key: &Key) -> bool {
+    /// Whether a packet matches. A condition on a field that the packet lacks fails.
+    pub fn matches(&self, key: &Key) -> bool {
         fn same<T: PartialEq>(want: Option<T>, have: Option<T>) -> bool {
             want.is_none() || want == have
         }
@@ -58,7 +58,7 @@ impl Rule {
             want.is_none_or(|(a, b)| have.is_some_and(|p| (a..=b).contains(&p)))
         };
         let address = |want: Option<(IpAddr, u8)>, have: Option<IpAddr>| {
-            want.is_none_or(|(prefix, bits)| have.is_some_and(|a| within(a, prefix, bits)))
+            want.is_none_or(|(prefix, bits)| have.is_some_and(|a| in_prefix(a, prefix, bits)))
         };
         same(self.dscp, key.dscp)
             && same(self.protocol, key.protocol)
@@ -71,8 +71,8 @@ impl Rule {
     }
 }
 
-/// Whether the leading `bits` of two addresses of one family agree.
-fn within(address: IpAddr, prefix: IpAddr, bits: u8) -> bool {
+/// Whether an address lies in a prefix of its family.
+fn in_prefix(address: IpAddr, prefix: IpAddr, bits: u8) -> bool {
     let leading = |a: u128, b: u128, width: u32| {
         let bits = u32::from(bits).min(width);
         (a ^ b).checked_shr(width - bits).unwrap_or(0) == 0
@@ -86,7 +86,7 @@ fn within(address: IpAddr, prefix: IpAddr, bits: u8) -> bool {
     }
 }
 
-/// Rules of all flows in file order, and the flow of what matches none.
+/// Rules of all flows in file order, and the default flow.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     rules: Box<[(Rule, FlowId)]>,
@@ -94,14 +94,14 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// A classifier; flows without a rule take nothing.
+    /// A classifier; `other` takes packets that match no rule, flows without a rule take none.
     pub fn new(rules: Vec<(Rule, FlowId)>, other: FlowId) -> Classifier {
         Classifier { rules: rules.into_boxed_slice(), other }
     }
 
     /// The flow of a packet.
     pub fn classify(&self, key: &Key) -> FlowId {
-        let first = self.rules.iter().find(|(rule, _)| rule.agrees(key));
+        let first = self.rules.iter().find(|(rule, _)| rule.matches(key));
         first.map_or(self.other, |(_, flow)| *flow)
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_rule_that_agrees_wins() {
+    fn the_first_matching_rule_wins() {
         let voice = Rule { dscp: Some(46), ..Rule::default() };
         let web = Rule { protocol: Some(6), dport: Some((80, 443)), ..Rule::default() };
         let c = Classifier::new(alloc::vec![(voice, FlowId(0)), (web, FlowId(1))], FlowId(2));
@@ -125,11 +125,11 @@ mod tests {
     #[test]
     fn prefixes_of_both_families() {
         let ip = |s: &str| s.parse::<IpAddr>().unwrap();
-        assert!(within(ip("10.1.2.3"), ip("10.1.0.0"), 16));
-        assert!(!within(ip("10.2.2.3"), ip("10.1.0.0"), 16));
-        assert!(within(ip("10.2.2.3"), ip("0.0.0.0"), 0));
-        assert!(within(ip("fd00::1"), ip("fd00::"), 64));
-        assert!(!within(ip("fd00::1"), ip("fd00::2"), 128));
-        assert!(!within(ip("10.0.0.1"), ip("::"), 0));
+        assert!(in_prefix(ip("10.1.2.3"), ip("10.1.0.0"), 16));
+        assert!(!in_prefix(ip("10.2.2.3"), ip("10.1.0.0"), 16));
+        assert!(in_prefix(ip("10.2.2.3"), ip("0.0.0.0"), 0));
+        assert!(in_prefix(ip("fd00::1"), ip("fd00::"), 64));
+        assert!(!in_prefix(ip("fd00::1"), ip("fd00::2"), 128));
+        assert!(!in_prefix(ip("10.0.0.1"), ip("::"), 0));
     }
 }

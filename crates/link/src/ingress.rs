@@ -1,30 +1,30 @@
-//! The way in: every packet is policed, counted against the buffers, and sent on its way.
+//! Ingress: polices every packet, charges it to the buffers and routes it to its queue.
 
 use alloc::boxed::Box;
 
 use laxity_core::{Span, Time};
 
 use crate::buffer::{Buffers, DropReason, Verdict};
+use crate::config::{Excess, LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Entry};
 use crate::fair::{Fair, FairQueue};
 use crate::police::Policer;
-use crate::setup::{Excess, Setup, SetupError};
-use crate::{Drops, Packet};
+use crate::{DropSink, Packet};
 
-/// Where an arriving packet goes.
+/// Destination of an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Route {
-    /// It conforms now.
+    /// The EDF queue: it conforms now.
     Realtime(Packet),
-    /// Into the fair queue, in this class.
+    /// The fair queue, in this class.
     BestEffort(usize, Packet),
-    /// A packet of this flow is held back in the shaper until then.
-    Held(usize, Time),
-    /// Dropped.
-    Done,
+    /// The shaper: a packet of this flow that conforms at this time.
+    Shaped(usize, Time),
+    /// None: dropped.
+    Dropped,
 }
 
-/// Who can give up a place.
+/// Queues from which best-effort packets can be pushed out.
 pub(crate) trait PushOut {
     /// Removes the newest packet of the best-effort class that is furthest above its share.
     fn push_out(&mut self) -> Option<Packet>;
@@ -40,8 +40,8 @@ impl PushOut for Fair {
 #[derive(Debug)]
 pub(crate) struct Ingress {
     flows: Box<[Flow]>,
-    /// Packets that do not conform yet, by the instant from which they do: one class a flow, since
-    /// conformance never falls within a flow.
+    /// Packets that do not conform yet, by the time at which they do: one class per flow, since
+    /// conformance times never decrease within a flow.
     shaper: EdfQueue,
     buffers: Buffers,
     classes: usize,
@@ -53,30 +53,30 @@ struct Flow {
     policer: Policer,
     excess: Excess,
     largest: u32,
-    /// The longest time for which its packets were held back for the link's sake. They may come
-    /// after each other faster than the envelope allows by as much, which is no excess.
+    /// The longest time for which the link held back its packets. Packets may then follow each
+    /// other that much faster than the envelope allows without being excess.
     grace: Span,
 }
 
 impl Ingress {
-    pub(crate) fn new(setup: &Setup) -> Result<Ingress, SetupError> {
-        if setup.best_effort.is_empty() {
-            return Err(SetupError::NoBestEffortClass);
+    pub(crate) fn new(config: &LinkConfig) -> Result<Ingress, LinkConfigError> {
+        if config.best_effort.is_empty() {
+            return Err(LinkConfigError::NoBestEffortClass);
         }
-        let buffers = Buffers::new(setup)?;
-        let flow = |f: &crate::setup::RealtimeFlow| Flow {
+        let buffers = Buffers::new(config)?;
+        let flow = |f: &crate::config::RealtimeFlow| Flow {
             policer: Policer::new(&f.envelope),
             excess: f.excess,
             grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),
         };
-        let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
+        let flows: Box<[_]> = config.realtime.iter().map(flow).collect();
         Ok(Ingress {
             shaper: EdfQueue::new(flows.len().max(1), buffers.realtime_slots()),
             flows,
             buffers,
-            classes: setup.best_effort.len(),
-            largest_best_effort: u32::try_from(setup.max_packet.0).unwrap_or(u32::MAX),
+            classes: config.best_effort.len(),
+            largest_best_effort: u32::try_from(config.max_packet.0).unwrap_or(u32::MAX),
         })
     }
 
@@ -106,40 +106,41 @@ impl Ingress {
         self.shaper.pop()
     }
 
-    /// A packet left the queues.
+    /// Releases the buffer space of a packet that left the queues.
     #[inline]
-    pub(crate) fn left(&mut self, packet: &Packet, realtime: bool) {
+    pub(crate) fn release(&mut self, packet: &Packet, realtime: bool) {
         self.buffers.release(packet.flow.index(), packet.bytes, realtime);
     }
 
-    /// The class in which a best-effort or demoted packet waits.
+    /// The class of a best-effort or demoted packet.
     #[inline]
     pub(crate) fn class_of(&self, packet: &Packet) -> usize {
         let last = self.classes - 1;
         packet.flow.index().checked_sub(self.flows.len()).map_or(last, |class| class.min(last))
     }
 
-    /// Sends a packet on its way; one of a real-time flow conforms at `not_before` at the earliest.
+    /// Polices, charges and routes a packet; a packet of a real-time flow conforms no earlier than
+    /// `earliest_conformance`.
     #[inline]
     pub(crate) fn route(
         &mut self,
         now: Time,
-        not_before: Time,
+        earliest_conformance: Time,
         packet: Packet,
         queues: &mut impl PushOut,
-        drops: &mut dyn Drops,
+        drops: &mut dyn DropSink,
     ) -> Route {
         let Some(flow) = self.flows.get_mut(packet.flow.index()) else {
             return self.best_effort(now, packet, queues, drops);
         };
-        if not_before > now {
-            flow.grace = flow.grace.max(not_before.since(now));
+        if earliest_conformance > now {
+            flow.grace = flow.grace.max(earliest_conformance.since(now));
         }
-        let conforms = match flow.policer.conforms_at(now.max(not_before), packet.bytes) {
+        let conforms = match flow.policer.conforms_at(now.max(earliest_conformance), packet.bytes) {
             Some(at) if packet.bytes <= flow.largest => at,
             _ => {
                 drops.dropped(now, &packet, DropReason::Oversize);
-                return Route::Done;
+                return Route::Dropped;
             }
         };
         if conforms > now + flow.grace && flow.excess != Excess::Delay {
@@ -148,11 +149,11 @@ impl Ingress {
                 return self.best_effort(now, packet, queues, drops);
             }
             drops.dropped(now, &packet, DropReason::Excess);
-            return Route::Done;
+            return Route::Dropped;
         }
         if let Err(reason) = self.make_room(now, true, &packet, queues, drops) {
             drops.dropped(now, &packet, reason);
-            return Route::Done;
+            return Route::Dropped;
         }
         self.flows[packet.flow.index()].policer.take(conforms, packet.bytes);
         if conforms <= now {
@@ -161,11 +162,11 @@ impl Ingress {
         let class = packet.flow.index();
         let held = self.shaper.push(class, Entry { deadline: conforms, packet });
         debug_assert!(held.is_ok(), "the buffers count slots too");
-        Route::Held(class, conforms)
+        Route::Shaped(class, conforms)
     }
 
-    /// Counts a packet in. What is short of room is taken from the best-effort class that is
-    /// furthest above its share, so a flood pays for itself.
+    /// Charges a packet to the buffers. If space is short, packets are pushed out of the
+    /// best-effort class that is furthest above its share, so a flood displaces itself.
     #[inline]
     fn make_room(
         &mut self,
@@ -173,7 +174,7 @@ impl Ingress {
         realtime: bool,
         packet: &Packet,
         queues: &mut impl PushOut,
-        drops: &mut dyn Drops,
+        drops: &mut dyn DropSink,
     ) -> Result<(), DropReason> {
         let flow = packet.flow.index();
         loop {
@@ -188,7 +189,7 @@ impl Ingress {
                 Verdict::PushOut => DropReason::BufferTotal,
             };
             let Some(victim) = queues.push_out() else { return Err(refusal) };
-            self.left(&victim, false);
+            self.release(&victim, false);
             drops.dropped(now, &victim, DropReason::PushedOut);
         }
     }
@@ -198,9 +199,9 @@ impl Ingress {
         now: Time,
         packet: Packet,
         queues: &mut impl PushOut,
-        drops: &mut dyn Drops,
+        drops: &mut dyn DropSink,
     ) -> Route {
-        // A larger one would block longer than admission counted with.
+        // A larger packet would block for longer than admission assumes.
         let verdict = if packet.bytes > self.largest_best_effort {
             Err(DropReason::Oversize)
         } else {
@@ -210,7 +211,7 @@ impl Ingress {
             Ok(()) => Route::BestEffort(self.class_of(&packet), packet),
             Err(reason) => {
                 drops.dropped(now, &packet, reason);
-                Route::Done
+                Route::Dropped
             }
         }
     }

@@ -2,7 +2,7 @@
 //! deadlines, serve by earliest deadline.
 //!
 //! Source: Chakraborty, Gries, Thiele, "Supporting a Low Delay Best-Effort Class in the Presence
-//! of Real-Time Traffic", RTAS 2002, and what goes beyond it ([`slack`]).
+//! of Real-Time Traffic", RTAS 2002. [`slack`] goes beyond the paper.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod assign;
 pub mod buffer;
 pub mod classify;
+pub mod config;
 pub mod edf;
 pub mod fair;
 mod ingress;
@@ -19,7 +20,6 @@ pub mod pipeline;
 pub mod police;
 pub mod proportional_share;
 pub mod registry;
-pub mod setup;
 pub mod slack;
 
-pub use packet::{Departure, Drops, LinkPolicy, Packet, Wire};
+pub use packet::{Departure, DropSink, LinkPolicy, Packet, Wire};

@@ -1,28 +1,27 @@
-//! What every part of the pipeline handles: packets, departures, and the trait at the engine's
-//! edge.
+//! Packets, departures, and the trait between a link policy and its driver.
 
 use laxity_core::{Bytes, FlowId, Time};
 
 use crate::buffer::DropReason;
 
-/// A packet waiting for the link. Its contents stay with the caller, found again by `seq`.
+/// A queued packet. Its contents stay with the caller, which identifies it by `seq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The caller's number for it: the arrival index over all flows in a simulation.
     pub seq: u64,
-    /// When it arrived at the scheduler.
+    /// Arrival at the scheduler.
     pub arrival: Time,
-    /// Which flow it belongs to.
+    /// Its flow.
     pub flow: FlowId,
     /// Its length in bytes.
     pub bytes: u32,
-    /// What it occupies on the wire, in bytes; see [`Wire`].
+    /// Length on the wire in bytes; see [`Wire`].
     pub wire: u32,
     /// A real-time packet beyond its envelope that now travels as best effort.
     pub demoted: bool,
 }
 
-/// How many bytes a packet occupies on the wire.
+/// Framing overhead of packets on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wire {
     /// Bytes for each packet beyond its length (Ethernet: preamble, checksum, gap).
@@ -52,17 +51,17 @@ pub struct Departure {
     /// End of transmission by which it is due: from the flow's deadline for real-time packets, as
     /// assigned for best effort; [`Time::MAX`] when none was assigned.
     pub deadline: Time,
-    /// Whether the deadline is a real-time flow's, and thus a promise.
+    /// Whether the deadline belongs to a real-time flow and is therefore guaranteed.
     pub realtime: bool,
 }
 
-/// Told of every packet that will not be sent.
-pub trait Drops {
+/// Receives every packet that is dropped.
+pub trait DropSink {
     /// `packet` left the queue at `now` unsent, because of `reason`.
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
 }
 
-impl<F: FnMut(Time, &Packet, DropReason)> Drops for F {
+impl<F: FnMut(Time, &Packet, DropReason)> DropSink for F {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self(now, packet, reason);
     }
@@ -76,30 +75,30 @@ impl<F: FnMut(Time, &Packet, DropReason)> Drops for F {
 /// decision at that instant. A `None` from `dequeue` leaves the link idle.
 pub trait LinkPolicy {
     /// Takes a packet that arrives at `now`.
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops);
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink);
 
-    /// The link lost time: packets waited, and for longer than the work below the scheduler that
-    /// admission counts it did not send. Called before the [`dequeue`](Self::dequeue) that ends
-    /// such a stall, and once or more for each stall.
+    /// Reports a stall: packets were queued, and the link sent nothing for longer than the
+    /// downstream backlog that admission counts. Called before the [`dequeue`](Self::dequeue) that
+    /// ends the stall, at least once for each stall.
     ///
-    /// Until then a policy may count on every instant of the link, and deadlines that it has given
-    /// best effort do. From then on no best-effort packet makes a real-time packet late that would
-    /// not be late under `background` from the same instant on.
+    /// Until then a policy may rely on the full capacity of the link, and the best-effort deadlines
+    /// that it has assigned do. From then on no best-effort packet makes a real-time packet late
+    /// that would not be late under `background` from the same instant on.
     fn handle_stall(&mut self);
 
     /// Chooses the packet to send on the free link at `now`.
     fn dequeue(&mut self, now: Time) -> Option<Departure>;
 
-    /// When [`dequeue`](Self::dequeue) may answer differently without an arrival, after it
-    /// returned `None`.
+    /// Time at which [`dequeue`](Self::dequeue) may return a packet without a further arrival,
+    /// after it returned `None`.
     fn next_event(&self) -> Option<Time>;
 
-    /// Packets that wait, shaped ones included.
+    /// Number of queued packets, shaped ones included.
     fn waiting(&self) -> usize;
 }
 
 impl<P: LinkPolicy + ?Sized> LinkPolicy for alloc::boxed::Box<P> {
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink) {
         (**self).enqueue(now, packet, drops);
     }
 

@@ -1,10 +1,11 @@
-//! One object from arrival to departure: police, order best effort, assign, serve by deadline.
+//! The scheduler of one link: police, order best effort fairly, assign deadlines, serve by EDF.
 //!
 //! # Lost time
 //!
 //! A link loses time when packets wait and it sends nothing: its thread is not run, the queue of
-//! the device is stopped, its processor is stolen. Up to `below` of it admission has counted;
-//! [`handle_stall`](LinkPolicy::handle_stall) says that more was lost. Best-effort deadlines were
+//! the device is stopped, its processor is stolen. Admission accounts for up to
+//! `downstream_backlog` of lost time; [`handle_stall`](LinkPolicy::handle_stall) reports that more
+//! was lost. Best-effort deadlines were
 //! computed for a link that sends all the time, so after a stall they ask for capacity that is
 //! gone, and their packets would go before real-time packets until the queue drains.
 //!
@@ -40,19 +41,19 @@ use laxity_curve::Blocking;
 
 use crate::assign::Assigner;
 use crate::buffer::DropReason;
+use crate::config::{LinkConfig, LinkConfigError, Release, Restart};
 use crate::edf::{EdfQueue, Entry};
 use crate::fair::{Fair, FairQueue as _};
 use crate::ingress::{Ingress, Route};
-use crate::setup::{Release, Restart, Setup, SetupError};
-use crate::{Departure, Drops, LinkPolicy, Packet};
+use crate::{Departure, DropSink, LinkPolicy, Packet};
 
-/// How best effort and real time share the link: the part in which policies differ.
+/// The rule by which best effort and real time share the link: the part in which policies differ.
 pub trait Discipline {
     /// The deadline of the next packet of the best-effort aggregate; see
     /// [`Assigner::assign`].
     fn assign(&mut self, release: Time, wire: u32) -> Time;
 
-    /// Nothing waits and the wire is idle.
+    /// The queues are empty and the link is idle.
     fn reset(&mut self);
 
     /// A packet starts at `now` and no other real-time packet waits; see [`Assigner::restart`].
@@ -60,23 +61,23 @@ pub trait Discipline {
         None
     }
 
-    /// Whether the best-effort head goes before the real-time packets that wait. A `false` with
-    /// no real-time packet waiting leaves the link idle until the next arrival.
-    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool;
+    /// Whether the best-effort head is served before the queued real-time packets. A `false` with
+    /// an empty real-time queue leaves the link idle until the next arrival.
+    fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool;
 
-    /// A real-time packet conformed at `at` and now waits.
-    fn released(&mut self, at: Time, entry: &Entry);
+    /// A real-time packet conformed at `at` and entered the EDF queue.
+    fn on_realtime_release(&mut self, at: Time, entry: &Entry);
 
-    /// A real-time packet starts.
-    fn realtime_starts(&mut self, now: Time, entry: &Entry);
+    /// The transmission of a real-time packet starts.
+    fn on_realtime_start(&mut self, now: Time, entry: &Entry);
 
-    /// The link idles although best effort waits.
-    fn idles(&mut self) {}
+    /// The link idles with best effort queued.
+    fn on_idle(&mut self) {}
 
-    /// The link lost time; see [`LinkPolicy::handle_stall`]. Returns whether best effort yields
-    /// until no real-time packet waits and then gets new deadlines, which a discipline needs whose
-    /// decisions rest on what it decided before.
-    fn stalled(&mut self) -> bool {
+    /// The link lost time; see [`LinkPolicy::handle_stall`]. Returns whether best effort must yield
+    /// until the real-time queue is empty and then gets new deadlines. Disciplines whose decisions
+    /// depend on earlier decisions need that.
+    fn on_stall(&mut self) -> bool {
         true
     }
 
@@ -85,17 +86,17 @@ pub trait Discipline {
         false
     }
 
-    /// The earliest instant at which packets of a real-time flow conform that arrive now.
+    /// The earliest time at which a packet of a real-time flow that arrives now may conform.
     #[inline]
-    fn not_before(&self, _flow: usize) -> Time {
+    fn earliest_conformance(&self, _flow: usize) -> Time {
         Time::ZERO
     }
 
-    /// A packet of a real-time flow is held back until it conforms.
+    /// A packet of a real-time flow entered the shaper until it conforms.
     #[inline]
-    fn held(&mut self, _flow: usize, _until: Time) {}
+    fn on_shaped(&mut self, _flow: usize, _until: Time) {}
 
-    /// When a best-effort packet that was refused may go although nothing arrives.
+    /// Time at which a refused best-effort packet may be served without a further arrival.
     fn next_event(&self) -> Option<Time> {
         None
     }
@@ -124,17 +125,17 @@ impl<A: Assigner> Discipline for ByDeadline<A> {
     }
 
     #[inline]
-    fn best_effort_goes(&mut self, _now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+    fn serves_best_effort(&mut self, _now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         realtime.peek().is_none_or(|first| head.deadline <= first.deadline)
     }
 
     #[inline]
-    fn released(&mut self, _at: Time, _entry: &Entry) {}
+    fn on_realtime_release(&mut self, _at: Time, _entry: &Entry) {}
 
     #[inline]
-    fn realtime_starts(&mut self, _now: Time, _entry: &Entry) {}
+    fn on_realtime_start(&mut self, _now: Time, _entry: &Entry) {}
 
-    fn stalled(&mut self) -> bool {
+    fn on_stall(&mut self) -> bool {
         A::INFO.keeps_deadlines
     }
 
@@ -151,7 +152,7 @@ pub struct Head {
     pub packet: Packet,
 }
 
-/// Packets in fair order among which one is looked for that may pass a refused head.
+/// Number of packets in fair order that are searched for one that may pass a refused head.
 const LOOKAHEAD: usize = 64;
 
 /// The scheduler of one link.
@@ -162,19 +163,19 @@ pub struct Pipeline<D> {
     /// Relative deadline and class of each real-time flow.
     flows: Box<[(Span, usize)]>,
     fair: Fair,
-    /// The best-effort packets next in fair order: one, unless smaller ones may pass it.
+    /// The next best-effort packets in fair order: one, unless smaller ones may pass it.
     heads: VecDeque<Head>,
-    most_heads: usize,
+    max_heads: usize,
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
-    /// Deadlines restart before the link idles.
+    /// Whether deadlines may restart before the link idles.
     restarts: bool,
-    /// The residual capacity has no room for a best-effort packet that blocks, so the one in flight
-    /// counts when deadlines restart.
+    /// The residual capacity leaves no room for blocking by a best-effort packet, so the packet in
+    /// flight counts when deadlines restart.
     counts_in_flight: bool,
-    /// Best effort yields to real time since a stall.
-    yields: bool,
+    /// Best effort yields to real time after a stall.
+    yields_to_realtime: bool,
     discipline: D,
 }
 
@@ -182,45 +183,45 @@ impl<D: Discipline> Pipeline<D> {
     /// A scheduler with empty queues.
     ///
     /// # Errors
-    /// When the buffer cannot hold what the flows may send at once.
-    pub fn new(setup: &Setup, discipline: D) -> Result<Pipeline<D>, SetupError> {
-        let mut deadlines: Vec<Span> = setup.realtime.iter().map(|f| f.deadline).collect();
+    /// When the buffer is smaller than the backlog bound of the flows.
+    pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
+        let mut deadlines: Vec<Span> = config.realtime.iter().map(|f| f.deadline).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
         let class = |d: Span| deadlines.partition_point(|x| *x < d);
-        let flows = setup.realtime.iter().map(|f| (f.deadline, class(f.deadline))).collect();
-        let ingress = Ingress::new(setup)?;
-        let classes = if D::ARRIVAL_ORDER { 1 } else { setup.best_effort.len() };
-        let weights: Vec<_> = setup.best_effort.iter().map(|c| c.weight).take(classes).collect();
-        let most_heads = if discipline.may_pass() { LOOKAHEAD } else { 1 };
+        let flows = config.realtime.iter().map(|f| (f.deadline, class(f.deadline))).collect();
+        let ingress = Ingress::new(config)?;
+        let classes = if D::ARRIVAL_ORDER { 1 } else { config.best_effort.len() };
+        let weights: Vec<_> = config.best_effort.iter().map(|c| c.weight).take(classes).collect();
+        let max_heads = if discipline.may_pass() { LOOKAHEAD } else { 1 };
         Ok(Pipeline {
             realtime: EdfQueue::new(deadlines.len().max(1), ingress.realtime_slots()),
-            fair: Fair::new(setup.fair_queue, &weights, ingress.best_effort_slots()),
+            fair: Fair::new(config.fair_queue, &weights, ingress.best_effort_slots()),
             ingress,
             flows,
-            heads: VecDeque::with_capacity(most_heads),
-            most_heads,
-            release: setup.release,
+            heads: VecDeque::with_capacity(max_heads),
+            max_heads,
+            release: config.release,
             released: Time::ZERO,
-            restarts: setup.options.restart == Restart::Sooner,
-            counts_in_flight: setup.blocking == Blocking::Exact,
-            yields: false,
+            restarts: config.options.restart == Restart::Sooner,
+            counts_in_flight: config.blocking == Blocking::Exact,
+            yields_to_realtime: false,
             discipline,
         })
     }
 
-    /// The discipline, for a look at its state.
+    /// The discipline, for inspection.
     pub fn discipline(&self) -> &D {
         &self.discipline
     }
 
-    /// Real-time packets that conform now and wait.
+    /// The queue of conforming real-time packets.
     pub fn realtime(&self) -> &EdfQueue {
         &self.realtime
     }
 
-    /// Lets in what has come to conform by `now`, in order of conformance over all flows, so that
-    /// deadlines within a class never fall.
+    /// Moves packets that conform by `now` from the shaper to the EDF queue, in order of
+    /// conformance over all flows, so that deadlines within a class never decrease.
     #[inline]
     fn release_shaped(&mut self, now: Time) {
         while let Some(entry) = self.ingress.next_conforming(now) {
@@ -233,13 +234,13 @@ impl<D: Discipline> Pipeline<D> {
         let (deadline, class) = self.flows[packet.flow.index()];
         let key = if D::ARRIVAL_ORDER { conformance } else { conformance + deadline };
         let entry = Entry { deadline: key, packet };
-        self.discipline.released(conformance, &entry);
-        // The ingress has counted the slot.
+        self.discipline.on_realtime_release(conformance, &entry);
+        // The ingress accounts for the slot, so the push cannot fail.
         let pushed = self.realtime.push(class, entry);
         debug_assert!(pushed.is_ok());
     }
 
-    /// Commits the next packet in fair order.
+    /// Takes the next packet from the fair queue and assigns its deadline.
     #[inline]
     fn commit(&mut self, now: Time) -> bool {
         let Some((_, packet)) = self.fair.dequeue(now) else { return false };
@@ -252,10 +253,11 @@ impl<D: Discipline> Pipeline<D> {
         true
     }
 
-    /// Ends what a stall began: no real-time packet waits, and all deadlines are computed again.
+    /// Ends the yielding after a stall: the real-time queue is empty, and all best-effort deadlines
+    /// are assigned again.
     #[cold]
-    fn begin_anew(&mut self, now: Time) {
-        self.yields = false;
+    fn restart_after_stall(&mut self, now: Time) {
+        self.yields_to_realtime = false;
         self.discipline.reset();
         self.released = self.released.max(now);
         for head in &mut self.heads {
@@ -263,10 +265,11 @@ impl<D: Discipline> Pipeline<D> {
         }
     }
 
-    /// A packet of `wire` bytes starts; if no other real-time packet waits, deadlines may restart.
+    /// The transmission of `wire` bytes starts; deadlines may restart if the real-time queue is
+    /// empty.
     #[inline]
     fn starts(&mut self, now: Time, wire: u32) {
-        if !self.restarts || !self.realtime.is_empty() || self.yields {
+        if !self.restarts || !self.realtime.is_empty() || self.yields_to_realtime {
             return;
         }
         let in_flight = if self.counts_in_flight { wire } else { 0 };
@@ -276,31 +279,31 @@ impl<D: Discipline> Pipeline<D> {
         if let Some(head) = self.heads.front_mut() {
             head.deadline = earlier;
         }
-        // What waits behind it counts as released now as well.
+        // The packets behind it count as released now as well.
         self.released = self.released.max(now);
     }
 
-    /// The place of the best-effort packet that goes now, if one does.
+    /// Index of the best-effort packet to serve now, if any.
     #[inline]
     fn best_effort(&mut self, now: Time) -> Option<usize> {
-        if self.yields {
+        if self.yields_to_realtime {
             if !self.realtime.is_empty() {
                 return None;
             }
-            self.begin_anew(now);
+            self.restart_after_stall(now);
         }
         let head = self.heads.front()?;
-        if self.discipline.best_effort_goes(now, head, &self.realtime) {
+        if self.discipline.serves_best_effort(now, head, &self.realtime) {
             return Some(0);
         }
-        if self.most_heads > 1 { self.passing(now) } else { None }
+        if self.max_heads > 1 { self.passing_candidate(now) } else { None }
     }
 
-    /// The first packet in fair order, no larger than any that was refused and the first of its
-    /// class, that goes although the head does not.
-    fn passing(&mut self, now: Time) -> Option<usize> {
+    /// Index of the first packet in fair order that may pass the refused head: first of its class,
+    /// smaller than every packet refused before it, and accepted by the discipline.
+    fn passing_candidate(&mut self, now: Time) -> Option<usize> {
         let mut largest = self.heads.front()?.packet.wire.checked_sub(1)?;
-        for i in 1..self.most_heads {
+        for i in 1..self.max_heads {
             if i == self.heads.len() && !self.commit(now) {
                 return None;
             }
@@ -309,7 +312,7 @@ impl<D: Discipline> Pipeline<D> {
             let first = self.heads.iter().take(i).all(|h| class(&h.packet) != class(&packet));
             if first && packet.wire <= largest {
                 let head = &self.heads[i];
-                if self.discipline.best_effort_goes(now, head, &self.realtime) {
+                if self.discipline.serves_best_effort(now, head, &self.realtime) {
                     return Some(i);
                 }
                 largest = packet.wire.checked_sub(1)?;
@@ -320,27 +323,27 @@ impl<D: Discipline> Pipeline<D> {
 }
 
 impl<D: Discipline> LinkPolicy for Pipeline<D> {
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink) {
         self.release_shaped(now);
-        let not_before = self.discipline.not_before(packet.flow.index());
-        match self.ingress.route(now, not_before, packet, &mut self.fair, drops) {
+        let earliest_conformance = self.discipline.earliest_conformance(packet.flow.index());
+        match self.ingress.route(now, earliest_conformance, packet, &mut self.fair, drops) {
             Route::Realtime(packet) => self.insert(now, packet),
-            Route::Held(flow, until) => self.discipline.held(flow, until),
+            Route::Shaped(flow, until) => self.discipline.on_shaped(flow, until),
             Route::BestEffort(class, packet) => {
                 let class = if D::ARRIVAL_ORDER { 0 } else { class };
                 if self.fair.enqueue(now, class, packet).is_err() {
-                    self.ingress.left(&packet, false);
+                    self.ingress.release(&packet, false);
                     drops.dropped(now, &packet, DropReason::BufferSlots);
                 } else if self.heads.is_empty() {
                     self.commit(now);
                 }
             }
-            Route::Done => {}
+            Route::Dropped => {}
         }
     }
 
     fn handle_stall(&mut self) {
-        self.yields |= self.discipline.stalled();
+        self.yields_to_realtime |= self.discipline.on_stall();
     }
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {
@@ -352,20 +355,20 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
                 self.commit(now);
             }
             self.starts(now, packet.wire);
-            self.ingress.left(&packet, false);
+            self.ingress.release(&packet, false);
             return Some(Departure { packet, deadline, realtime: false });
         }
         let Some(entry) = self.realtime.pop() else {
             if self.heads.is_empty() {
                 self.discipline.reset();
             } else {
-                self.discipline.idles();
+                self.discipline.on_idle();
             }
             return None;
         };
-        self.discipline.realtime_starts(now, &entry);
+        self.discipline.on_realtime_start(now, &entry);
         self.starts(now, entry.packet.wire);
-        self.ingress.left(&entry.packet, true);
+        self.ingress.release(&entry.packet, true);
         let (relative, _) = self.flows[entry.packet.flow.index()];
         let key = entry.deadline;
         let deadline = if D::ARRIVAL_ORDER { key + relative } else { key };

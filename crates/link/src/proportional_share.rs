@@ -1,9 +1,9 @@
-//! `proportional-share`: the alternative that the paper argues against.
+//! `proportional-share`: PGPS, the alternative that the paper argues against.
 //!
 //! After lost time a flow whose rate is just sufficient would never catch up. So until no real-time
-//! packet waits, real time goes first, in the order of the fluid server's tags, and the fluid server
-//! stands still. Then it goes on with all real-time flows idle, which is where the bound of PGPS
-//! begins: what arrives later ends at most a packet's time after the fluid server has it.
+//! packet waits, real time goes first, in the order of the fluid server's tags, and the fluid
+//! server stands still. Then it goes on with all real-time flows idle, which is where the bound of
+//! PGPS begins: what arrives later ends at most a packet's time after the fluid server has it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,11 +12,11 @@ use laxity_core::{Bytes, PolicyInfo, Rate, Span, Time, Weight};
 use laxity_curve::check_gps;
 
 use crate::buffer::DropReason;
+use crate::config::{LinkConfig, LinkConfigError};
 use crate::edf::fifos::Fifos;
 use crate::fair::{FairQueue as _, Wfq};
 use crate::ingress::{Ingress, PushOut, Route};
-use crate::setup::{Setup, SetupError};
-use crate::{Departure, Drops, LinkPolicy, Packet};
+use crate::{Departure, DropSink, LinkPolicy, Packet};
 
 /// Name, summary and options.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -27,8 +27,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     options: &[],
 };
 
-/// The link's rate in units of weight: rates are shares of it, the flows' rounded up.
-const WHOLE: u64 = 1 << 31;
+/// Weight of the whole link: rates are shares of it, those of flows rounded up.
+const LINK_WEIGHT: u64 = 1 << 31;
 
 /// PGPS over all flows: real-time flows weighted by the smallest rate that keeps their deadline,
 /// best-effort classes by their share of the remainder.
@@ -37,10 +37,10 @@ pub struct ProportionalShare {
     ingress: Ingress,
     queues: Queues,
     deadlines: Box<[Span]>,
-    /// When each waiting real-time packet conformed, by flow.
+    /// Conformance time of each queued real-time packet, by flow.
     conformed: Fifos<Time>,
-    /// Best effort yields to real time since a stall.
-    yields: bool,
+    /// Best effort yields to real time after a stall.
+    yields_to_realtime: bool,
 }
 
 /// Real-time flows are the first classes of the fair queue.
@@ -52,7 +52,8 @@ struct Queues {
 }
 
 impl PushOut for Queues {
-    /// From the best-effort class with the most waiting for its weight; real time stays.
+    /// Pushes out of the best-effort class with the longest queue relative to its weight, never out
+    /// of real time.
     fn push_out(&mut self) -> Option<Packet> {
         let load = |class: usize| {
             let work = u128::from(self.fair.class_bytes(class)) << 32;
@@ -68,21 +69,21 @@ impl ProportionalShare {
     /// A scheduler with empty queues.
     ///
     /// # Errors
-    /// When the link cannot give every flow its sufficient rate and best effort something.
-    pub fn new(setup: &Setup) -> Result<ProportionalShare, SetupError> {
-        let ingress = Ingress::new(setup)?;
-        let weights = weights(setup)?;
+    /// When the link cannot give every flow a sufficient rate and leave best effort any.
+    pub fn new(config: &LinkConfig) -> Result<ProportionalShare, LinkConfigError> {
+        let ingress = Ingress::new(config)?;
+        let weights = weights(config)?;
         let (realtime, best_effort) = (ingress.realtime_slots(), ingress.best_effort_slots());
         Ok(ProportionalShare {
             queues: Queues {
                 fair: Wfq::new(&weights, realtime + best_effort),
-                realtime: setup.realtime.len(),
+                realtime: config.realtime.len(),
                 weights: weights.into_boxed_slice(),
             },
             ingress,
-            deadlines: setup.realtime.iter().map(|f| f.deadline).collect(),
-            conformed: Fifos::new(setup.realtime.len().max(1), realtime, Time::ZERO),
-            yields: false,
+            deadlines: config.realtime.iter().map(|f| f.deadline).collect(),
+            conformed: Fifos::new(config.realtime.len().max(1), realtime, Time::ZERO),
+            yields_to_realtime: false,
         })
     }
 
@@ -94,39 +95,40 @@ impl ProportionalShare {
 
     fn insert(&mut self, conformance: Time, packet: Packet) {
         let flow = packet.flow.index();
-        // The ingress has counted both places.
+        // The ingress accounts for both slots.
         let kept = self.conformed.push(flow, conformance).is_ok();
         let queued = self.queues.fair.enqueue(conformance, flow, packet).is_ok();
         debug_assert!(kept && queued);
     }
 }
 
-fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
-    let flows = setup.flow_specs()?;
-    let mut link = setup.link_spec();
+fn weights(config: &LinkConfig) -> Result<Vec<Weight>, LinkConfigError> {
+    let flows = config.flow_specs()?;
+    let mut link = config.link_spec();
     // The reference server's clock moves by whole packets (see `fair`), so a packet may see its
-    // start one packet later than in GPS; it counts like work below the scheduler.
+    // start one packet later than in GPS; it counts as downstream backlog.
     let packets = flows.iter().map(|f| f.envelope.max_packet());
     let largest = packets.fold(link.best_effort_packet, Bytes::max);
-    link.below = Bytes(link.below.0.saturating_add(largest.0));
+    link.downstream_backlog = Bytes(link.downstream_backlog.0.saturating_add(largest.0));
     let verdict = check_gps(&link, &flows)?;
-    let mut weights = Vec::with_capacity(flows.len() + setup.best_effort.len());
+    let mut weights = Vec::with_capacity(flows.len() + config.best_effort.len());
     let mut sum = 0u64;
     for (flow, rate) in verdict.rates.iter().enumerate() {
-        let rate = rate.ok_or(SetupError::NoSufficientRate { flow })?;
-        let share = (u128::from(rate.0) * u128::from(WHOLE)).div_ceil(u128::from(setup.rate.0));
-        let share = u32::try_from(share).map_err(|_| SetupError::NoSufficientRate { flow })?;
+        let rate = rate.ok_or(LinkConfigError::NoSufficientRate { flow })?;
+        let share =
+            (u128::from(rate.0) * u128::from(LINK_WEIGHT)).div_ceil(u128::from(config.rate.0));
+        let share = u32::try_from(share).map_err(|_| LinkConfigError::NoSufficientRate { flow })?;
         sum += u64::from(share);
         weights.push(Weight(share.max(1)));
     }
-    let classes = setup.best_effort.len() as u64;
-    let Some(rest) = WHOLE.checked_sub(sum + classes) else {
+    let classes = config.best_effort.len() as u64;
+    let Some(rest) = LINK_WEIGHT.checked_sub(sum + classes) else {
         let rates = verdict.rates.iter().flatten().map(|r| r.0);
         let sum = Rate(rates.fold(0, u64::saturating_add));
-        return Err(SetupError::RatesExceedLink { sum, link: setup.rate });
+        return Err(LinkConfigError::RatesExceedLink { sum, link: config.rate });
     };
-    let all: u64 = setup.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
-    for class in &setup.best_effort {
+    let all: u64 = config.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
+    for class in &config.best_effort {
         let share = u128::from(rest) * u128::from(class.weight.0) / u128::from(all.max(1));
         weights.push(Weight(1 + u32::try_from(share).unwrap_or(u32::MAX - 1)));
     }
@@ -134,35 +136,35 @@ fn weights(setup: &Setup) -> Result<Vec<Weight>, SetupError> {
 }
 
 impl LinkPolicy for ProportionalShare {
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn Drops) {
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink) {
         self.release_shaped(now);
         match self.ingress.route(now, Time::ZERO, packet, &mut self.queues, drops) {
             Route::Realtime(packet) => self.insert(now, packet),
             Route::BestEffort(class, packet) => {
                 let class = self.queues.realtime + class;
                 if self.queues.fair.enqueue(now, class, packet).is_err() {
-                    self.ingress.left(&packet, false);
+                    self.ingress.release(&packet, false);
                     drops.dropped(now, &packet, DropReason::BufferSlots);
                 }
             }
-            Route::Held(..) | Route::Done => {}
+            Route::Shaped(..) | Route::Dropped => {}
         }
     }
 
     fn handle_stall(&mut self) {
-        self.yields = true;
+        self.yields_to_realtime = true;
     }
 
     fn dequeue(&mut self, now: Time) -> Option<Departure> {
         self.release_shaped(now);
-        self.yields &= self.conformed.len() > 0;
-        let next = match self.yields {
-            true => self.queues.fair.dequeue_aside(self.queues.realtime),
+        self.yields_to_realtime &= self.conformed.len() > 0;
+        let next = match self.yields_to_realtime {
+            true => self.queues.fair.dequeue_without_service(self.queues.realtime),
             false => self.queues.fair.dequeue(now),
         };
         let (class, packet) = next?;
         let realtime = class < self.queues.realtime;
-        self.ingress.left(&packet, realtime);
+        self.ingress.release(&packet, realtime);
         if !realtime {
             return Some(Departure { packet, deadline: Time::MAX, realtime });
         }

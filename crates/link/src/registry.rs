@@ -1,4 +1,4 @@
-//! Every link policy by its one name. A new policy is a file and a line here.
+//! Registry of link policies by name.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -15,12 +15,12 @@ use crate::assign::{
     Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
     Shifted, TotalBandwidthServer, TwoSegments,
 };
+use crate::config::{LinkConfig, LinkConfigError};
 use crate::pipeline::{ByDeadline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
-use crate::setup::{Setup, SetupError};
 use crate::slack::{self, Slack};
 
-/// All policies, bounds last.
+/// All policies; those that only serve as bounds come last.
 pub const POLICIES: &[PolicyInfo] = &[
     Background::INFO,
     TotalBandwidthServer::INFO,
@@ -35,7 +35,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     BestEffortFirst::INFO,
 ];
 
-/// The policy of a name.
+/// Finds a policy by name.
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|p| p.name == name)
 }
@@ -46,15 +46,15 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
 pub enum BuildError {
     /// No policy has this name.
     Unknown(String),
-    /// The flows and the link do not fit together.
-    Setup(SetupError),
+    /// The configuration of the link is invalid.
+    LinkConfig(LinkConfigError),
     /// The residual capacity could not be computed.
     Curve(CurveError),
-    /// No line is safe, or the one given is not.
+    /// No line is safe, or the configured one is not.
     Fit {
         /// The policy.
         policy: &'static str,
-        /// What is wrong with it.
+        /// The error of the fit or check.
         error: FitError,
     },
 }
@@ -69,7 +69,7 @@ impl fmt::Display for BuildError {
                 }
                 Ok(())
             }
-            BuildError::Setup(e) => e.fmt(f),
+            BuildError::LinkConfig(e) => e.fmt(f),
             BuildError::Curve(e) => e.fmt(f),
             BuildError::Fit { policy, error } => write!(f, "{policy}: {error}"),
         }
@@ -78,9 +78,9 @@ impl fmt::Display for BuildError {
 
 impl core::error::Error for BuildError {}
 
-impl From<SetupError> for BuildError {
-    fn from(e: SetupError) -> Self {
-        BuildError::Setup(e)
+impl From<LinkConfigError> for BuildError {
+    fn from(e: LinkConfigError) -> Self {
+        BuildError::LinkConfig(e)
     }
 }
 
@@ -90,11 +90,11 @@ impl From<CurveError> for BuildError {
     }
 }
 
-/// Takes a policy in its own type, so that a simulation of it is monomorphic.
+/// Receives a policy as its concrete type, so that a simulation of it is monomorphic.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the visit.
     type Output;
-    /// Takes the policy.
+    /// Visits the policy.
     fn visit<P: LinkPolicy + Send + 'static>(self, policy: P) -> Self::Output;
 }
 
@@ -111,16 +111,20 @@ impl Visitor for Boxed {
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
-    visit(name, setup, Boxed)
+pub fn build(name: &str, config: &LinkConfig) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
+    visit(name, config, Boxed)
 }
 
 /// Builds a policy by name and hands it to `visitor`.
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Output, BuildError> {
-    let parts = Parts { setup };
+pub fn visit<V: Visitor>(
+    name: &str,
+    config: &LinkConfig,
+    visitor: V,
+) -> Result<V::Output, BuildError> {
+    let parts = Parts { config };
     match name {
         "background" => parts.by_deadline(Background, visitor),
         "tbs" => parts.by_deadline(parts.tbs()?, visitor),
@@ -140,9 +144,9 @@ pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Out
         "exact" => parts.by_deadline(parts.exact()?, visitor),
         "slack" => {
             parts.residual()?;
-            Ok(visitor.visit(Pipeline::new(setup, Slack::new(setup))?))
+            Ok(visitor.visit(Pipeline::new(config, Slack::new(config))?))
         }
-        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(setup)?)),
+        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(config)?)),
         "fifo" => parts.by_deadline(Fifo, visitor),
         "best-effort-first" => parts.by_deadline(BestEffortFirst, visitor),
         _ => Err(BuildError::Unknown(name.to_string())),
@@ -154,8 +158,8 @@ pub fn visit<V: Visitor>(name: &str, setup: &Setup, visitor: V) -> Result<V::Out
 ///
 /// # Errors
 /// See [`BuildError`].
-pub fn curve(name: &str, setup: &Setup) -> Result<Option<InverseCurve>, BuildError> {
-    let parts = Parts { setup };
+pub fn curve(name: &str, config: &LinkConfig) -> Result<Option<InverseCurve>, BuildError> {
+    let parts = Parts { config };
     let line = |line| InverseCurve::from_shifted_line(&line);
     Ok(match name {
         "tbs" => Some(line(ShiftedLine { slope: parts.tbs_slope()?, shift: Span(0) })?),
@@ -169,7 +173,7 @@ pub fn curve(name: &str, setup: &Setup) -> Result<Option<InverseCurve>, BuildErr
 }
 
 struct Parts<'a> {
-    setup: &'a Setup,
+    config: &'a LinkConfig,
 }
 
 impl Parts<'_> {
@@ -178,15 +182,15 @@ impl Parts<'_> {
         A: Assigner + Send + 'static,
         V: Visitor,
     {
-        Ok(visitor.visit(Pipeline::new(self.setup, ByDeadline(assigner))?))
+        Ok(visitor.visit(Pipeline::new(self.config, ByDeadline(assigner))?))
     }
 
     fn residual(&self) -> Result<Residual, BuildError> {
-        Ok(self.setup.residual()?)
+        Ok(self.config.residual()?)
     }
 
     fn service(&self) -> Result<InverseCurve, BuildError> {
-        Ok(self.residual()?.service(self.setup.guarantee)?)
+        Ok(self.residual()?.service(self.config.guarantee)?)
     }
 
     fn exact(&self) -> Result<Exact, BuildError> {
@@ -198,9 +202,9 @@ impl Parts<'_> {
     }
 
     fn tbs_slope(&self) -> Result<Rate, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
         let failed = |error| BuildError::Fit { policy: TotalBandwidthServer::INFO.name, error };
-        let slope = match self.setup.options.tbs {
+        let slope = match self.config.options.tbs {
             Some(slope) => check_line(&residual, guarantee, slope).map(|()| slope),
             None => fit_line(&residual, guarantee),
         };
@@ -212,9 +216,9 @@ impl Parts<'_> {
     }
 
     fn shifted_line(&self) -> Result<ShiftedLine, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
         let failed = |error| BuildError::Fit { policy: Shifted::INFO.name, error };
-        let line = match self.setup.options.shifted_line {
+        let line = match self.config.options.shifted_line {
             Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
             None => fit_shifted_line(&residual, guarantee),
         };
@@ -222,8 +226,8 @@ impl Parts<'_> {
     }
 
     fn two_segment(&self, policy: &'static str) -> Result<TwoSegment, BuildError> {
-        let (residual, guarantee) = (self.residual()?, self.setup.guarantee);
-        let line = match self.setup.options.two_segment {
+        let (residual, guarantee) = (self.residual()?, self.config.guarantee);
+        let line = match self.config.options.two_segment {
             Some(line) => check_two_segment(&residual, guarantee, &line).map(|()| line),
             None => fit_two_segment(&residual, guarantee),
         };

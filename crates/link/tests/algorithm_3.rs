@@ -3,7 +3,7 @@
 mod common;
 
 use common::random::Rng;
-use common::{BYTE_PER_NS, Link, admitted, arrival, flow, leaky, setup, try_build};
+use common::{BYTE_PER_NS, Link, admitted, arrival, config, flow, leaky, try_build};
 use laxity_core::{Rate, Span, Time};
 use laxity_curve::{InverseCurve, TwoSegment};
 use laxity_link::assign::{Algorithm3, Algorithm3Printed, Assigner, History};
@@ -11,7 +11,7 @@ use laxity_link::assign::{Algorithm3, Algorithm3Printed, Assigner, History};
 /// Fails when the printed form keeps the previous deadline (it would be safe then), or when the
 /// corrected form loses it.
 #[test]
-fn as_printed_it_falls_below_the_least_safe_deadlines() {
+fn printed_algorithm_3_undercuts_the_least_safe_deadlines() {
     let (mut unsafe_traces, mut corrected_below) = (0, 0);
     for seed in 0..2_000 {
         let mut rng = Rng(seed);
@@ -47,20 +47,20 @@ fn as_printed_it_falls_below_the_least_safe_deadlines() {
 ///
 /// Fails when the corrected form loses the previous deadline: the real-time packet is late then.
 #[test]
-fn as_printed_a_real_time_packet_is_late() {
-    let mut setup = setup(BYTE_PER_NS, 4, vec![flow(leaky(4, 4, BYTE_PER_NS / 8), 20)]);
-    assert!(admitted(&setup));
+fn printed_algorithm_3_makes_a_real_time_packet_late() {
+    let mut config = config(BYTE_PER_NS, 4, vec![flow(leaky(4, 4, BYTE_PER_NS / 8), 20)]);
+    assert!(admitted(&config));
     // E(20) = 20 - 4 - 4 = 12 bytes; the segments stay below E from the deadline on.
     let two = TwoSegment {
         first: Rate(BYTE_PER_NS / 5),
         second: Rate(BYTE_PER_NS * 3 / 4),
         corner: Span(12),
     };
-    setup.options.two_segment = Some(two);
+    config.options.two_segment = Some(two);
     let mut trace: Vec<_> = (0..8).map(|_| arrival(0, 1, 4)).collect();
     trace.push(arrival(0, 0, 4));
     let late = |name: &str| {
-        let mut link = Link::new(try_build(name, &setup).unwrap(), &setup);
+        let mut link = Link::new(try_build(name, &config).unwrap(), &config);
         link.run(&trace);
         assert_eq!(link.sent.len(), trace.len());
         let best = link.sent.iter().filter(|s| !s.realtime());

@@ -5,38 +5,38 @@ mod common;
 
 use common::random::{Rng, Source, best_effort, conforming_source, envelope};
 use common::{
-    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, flow, merge,
-    safe_policies, setup, tighten, try_build,
+    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, config, flow, merge,
+    safe_policies, tighten, try_build,
 };
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, check, check_gps};
-use laxity_link::setup::{Buffer, Setup};
+use laxity_link::config::{Buffer, LinkConfig};
 
-fn random_setup(rng: &mut Rng, rate: u64) -> Setup {
+fn random_config(rng: &mut Rng, rate: u64) -> LinkConfig {
     loop {
         let flows = rng.range(1, 6);
         let share = rate * rng.range(3, 9) / 10 / flows;
         let realtime: Vec<_> =
             (0..flows).map(|_| flow(envelope(rng, 90, share), rng.range(90, 4_000))).collect();
-        let mut setup = setup(rate, 90, realtime);
-        setup.buffer = Some(Buffer { total: Bytes(90_000), best_effort: Bytes(50_000) });
-        (setup.blocking, setup.guarantee, setup.release) =
+        let mut config = config(rate, 90, realtime);
+        config.buffer = Some(Buffer { total: Bytes(90_000), best_effort: Bytes(50_000) });
+        (config.blocking, config.guarantee, config.release) =
             (rng.pick(&BLOCKINGS), rng.pick(&GUARANTEES), rng.pick(&RELEASES));
-        if admitted(&setup) && (rng.chance(1, 2) || tighten(&mut setup)) {
-            return setup;
+        if admitted(&config) && (rng.chance(1, 2) || tighten(&mut config)) {
+            return config;
         }
     }
 }
 
 /// Conforming flows and best effort at `load` thirds of the link.
-fn random_trace(rng: &mut Rng, setup: &Setup, load: u64) -> Vec<Arrival> {
+fn random_trace(rng: &mut Rng, config: &LinkConfig, load: u64) -> Vec<Arrival> {
     let mut parts = vec![];
-    for (k, f) in (0..).zip(&setup.realtime) {
+    for (k, f) in (0..).zip(&config.realtime) {
         let source = rng.pick(&[Source::Greedy, Source::Bursts, Source::Random]);
         parts.push(conforming_source(rng, k, f, source, 5_000, 120));
     }
-    let class = setup.realtime.len() as u32;
-    parts.push(best_effort(rng, class, 90, setup.rate.0 / 3 * load, 5_000, 200 * load as usize));
+    let class = config.realtime.len() as u32;
+    parts.push(best_effort(rng, class, 90, config.rate.0 / 3 * load, 5_000, 200 * load as usize));
     let mut trace = vec![];
     merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
     trace
@@ -46,11 +46,11 @@ fn random_trace(rng: &mut Rng, setup: &Setup, load: u64) -> Vec<Arrival> {
 /// leave earlier, at the same instant and later.
 fn against_background(seed: u64, rate: u64, result: &mut (u64, [usize; 3])) {
     let mut rng = Rng(seed);
-    let setup = random_setup(&mut rng, rate);
-    let trace = random_trace(&mut rng, &setup, 1);
+    let config = random_config(&mut rng, rate);
+    let trace = random_trace(&mut rng, &config, 1);
     let ends = |name: &str| {
-        let policy = try_build(name, &setup)?;
-        let mut link = Link::new(policy, &setup);
+        let policy = try_build(name, &config)?;
+        let mut link = Link::new(policy, &config);
         link.run(&trace);
         assert!(link.dropped.is_empty());
         let best = link.sent.iter().filter(|s| !s.realtime());
@@ -100,9 +100,9 @@ fn within_a_nanosecond_background_may_be_ahead() {
     assert!(result.1[2] * 100 < result.1[0]);
 }
 
-/// What proportional share can carry, EDF can: its admitted region is larger. Fails when the
-/// rate of a flow is a tenth too small or leaves out the time of a packet; see also `proportional-share` among the safe
-/// policies of the other tests.
+/// What proportional share can carry, EDF can: its admitted region is larger. Fails when the rate
+/// of a flow is a tenth too small or leaves out the time of a packet; see also `proportional-share`
+/// among the safe policies of the other tests.
 #[test]
 fn edf_admits_what_fixed_shares_admit() {
     let (mut both, mut edf_only) = (0, 0);
@@ -112,14 +112,14 @@ fn edf_admits_what_fixed_shares_admit() {
         let share = BYTE_PER_NS * rng.range(2, 9) / 10 / flows;
         let realtime: Vec<_> =
             (0..flows).map(|_| flow(envelope(&mut rng, 90, share), rng.range(90, 6_000))).collect();
-        let setup = setup(BYTE_PER_NS, 90, realtime);
-        let flows = setup.flow_specs().unwrap();
-        let gps = check_gps(&setup.link_spec(), &flows).unwrap();
+        let config = config(BYTE_PER_NS, 90, realtime);
+        let flows = config.flow_specs().unwrap();
+        let gps = check_gps(&config.link_spec(), &flows).unwrap();
         for blocking in [Blocking::Paper, Blocking::Exact] {
-            let mut link = setup.link_spec();
+            let mut link = config.link_spec();
             link.blocking = blocking;
             let edf = check(&link, &flows).unwrap().admitted;
-            assert!(edf || !gps.admitted, "seed {seed}: only fixed shares admit {setup:#?}");
+            assert!(edf || !gps.admitted, "seed {seed}: only fixed shares admit {config:#?}");
             both += usize::from(gps.admitted);
             edf_only += usize::from(edf && !gps.admitted);
         }
@@ -136,26 +136,26 @@ fn fixed_shares_keep_deadlines() {
     for seed in 0..150 {
         let mut rng = Rng(2 << 32 | seed);
         let rate = BYTE_PER_NS * rng.range(1, 3);
-        let mut setup = random_setup(&mut rng, rate);
+        let mut config = random_config(&mut rng, rate);
         // As short as it can be built.
-        for k in 0..setup.realtime.len() {
-            let mut step = setup.realtime[k].deadline.0 / 2;
+        for k in 0..config.realtime.len() {
+            let mut step = config.realtime[k].deadline.0 / 2;
             while step > 0 {
-                setup.realtime[k].deadline.0 -= step;
-                if try_build("proportional-share", &setup).is_none() {
-                    setup.realtime[k].deadline.0 += step;
+                config.realtime[k].deadline.0 -= step;
+                if try_build("proportional-share", &config).is_none() {
+                    config.realtime[k].deadline.0 += step;
                 }
                 step /= 2;
             }
         }
-        let Some(policy) = try_build("proportional-share", &setup) else { continue };
+        let Some(policy) = try_build("proportional-share", &config) else { continue };
         built += 1;
-        let trace = random_trace(&mut rng, &setup, 4);
-        let mut link = Link::new(policy, &setup);
+        let trace = random_trace(&mut rng, &config, 4);
+        let mut link = Link::new(policy, &config);
         link.run(&trace);
         assert_eq!(link.sent.len(), trace.len(), "seed {seed}");
         let late = link.late_realtime();
-        assert!(late.is_none(), "seed {seed}: {late:?} {setup:#?}");
+        assert!(late.is_none(), "seed {seed}: {late:?} {config:#?}");
     }
     println!("{built} sets");
     assert!(built > 30);

@@ -9,19 +9,19 @@ use std::rc::Rc;
 
 use common::random::{Rng, Source, best_effort, conforming_source, envelope};
 use common::{
-    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Sent, admitted, flow, merge,
-    safe_policies, setup, try_build,
+    Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Sent, admitted, config, flow,
+    merge, safe_policies, try_build,
 };
 use laxity_core::{Bytes, PolicyInfo, Time, Weight};
 use laxity_curve::{Residual, fit_line, fit_shifted_line, fit_two_segment};
 use laxity_link::assign::{
     Algorithm3, Assigner, Background, Exact, Shifted, TotalBandwidthServer, TwoSegments,
 };
+use laxity_link::config::{BestEffortClass, Buffer, FairQueue, LinkConfig};
 use laxity_link::pipeline::{ByDeadline, Pipeline};
-use laxity_link::setup::{BestEffortClass, Buffer, FairQueue, Setup};
 
 /// A random admitted set of up to four flows at half to nearly all of the link.
-fn random_setup(rng: &mut Rng) -> Setup {
+fn random_config(rng: &mut Rng) -> LinkConfig {
     loop {
         let flows = rng.range(1, 4);
         let share = BYTE_PER_NS * rng.range(4, 9) / 10 / flows;
@@ -29,22 +29,22 @@ fn random_setup(rng: &mut Rng) -> Setup {
         for _ in 0..flows {
             realtime.push(flow(envelope(rng, 400, share), rng.range(1_000, 20_000)));
         }
-        let mut setup = setup(BYTE_PER_NS, 400, realtime);
-        setup.buffer = Some(Buffer { total: Bytes(200_000), best_effort: Bytes(100_000) });
-        if admitted(&setup) {
-            return setup;
+        let mut config = config(BYTE_PER_NS, 400, realtime);
+        config.buffer = Some(Buffer { total: Bytes(200_000), best_effort: Bytes(100_000) });
+        if admitted(&config) {
+            return config;
         }
     }
 }
 
-fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
-    let classes = setup.realtime.len() as u32..;
+fn random_trace(rng: &mut Rng, config: &LinkConfig) -> Vec<Arrival> {
+    let classes = config.realtime.len() as u32..;
     let mut parts = vec![];
-    for (k, f) in (0..).zip(&setup.realtime) {
+    for (k, f) in (0..).zip(&config.realtime) {
         let source = rng.pick(&[Source::Greedy, Source::Bursts, Source::Random]);
         parts.push(conforming_source(rng, k, f, source, 60_000, 150));
     }
-    for (class, _) in classes.zip(&setup.best_effort) {
+    for (class, _) in classes.zip(&config.best_effort) {
         parts.push(best_effort(rng, class, 400, BYTE_PER_NS / 2, 60_000, 80));
     }
     let mut trace = vec![];
@@ -66,16 +66,16 @@ fn the_aggregate_leaves_in_order_with_deadlines_that_never_decrease() {
     let mut finite = BTreeMap::new();
     for seed in 0..25 {
         let mut rng = Rng(seed);
-        let mut setup = random_setup(&mut rng);
+        let mut config = random_config(&mut rng);
         for blocking in BLOCKINGS {
             for guarantee in GUARANTEES {
                 for release in RELEASES {
-                    (setup.blocking, setup.guarantee, setup.release) =
+                    (config.blocking, config.guarantee, config.release) =
                         (blocking, guarantee, release);
                     for name in safe_policies() {
-                        let Some(policy) = try_build(name, &setup) else { continue };
-                        let mut link = Link::new(policy, &setup);
-                        let trace = random_trace(&mut rng, &setup);
+                        let Some(policy) = try_build(name, &config) else { continue };
+                        let mut link = Link::new(policy, &config);
+                        let trace = random_trace(&mut rng, &config);
                         link.run(&trace);
                         let (mut deadline, mut seq, mut end) = (Time::ZERO, None, Time::ZERO);
                         for (i, s) in link.sent.iter().enumerate() {
@@ -136,11 +136,11 @@ impl<A: Assigner> Assigner for Recorded<A> {
 
 /// Several classes in fair order: what leaves is the aggregate as it was committed, packet by
 /// packet.
-fn leaves_as_committed<A: Assigner>(inner: A, setup: &Setup, trace: &[Arrival]) {
+fn leaves_as_committed<A: Assigner>(inner: A, config: &LinkConfig, trace: &[Arrival]) {
     let log = Rc::new(RefCell::new(vec![]));
     let recorded = Recorded { inner, log: Rc::clone(&log), latest: (Time::ZERO, Time::ZERO) };
-    let pipeline = Pipeline::new(setup, ByDeadline(recorded)).unwrap();
-    let mut link = Link::new(pipeline, setup);
+    let pipeline = Pipeline::new(config, ByDeadline(recorded)).unwrap();
+    let mut link = Link::new(pipeline, config);
     link.run(trace);
     let log = log.borrow();
     let best = link.sent.iter().filter(|s| !s.realtime());
@@ -158,30 +158,30 @@ fn leaves_as_committed<A: Assigner>(inner: A, setup: &Setup, trace: &[Arrival]) 
 fn several_classes_leave_in_the_order_in_which_they_were_committed() {
     for seed in 0..20 {
         let mut rng = Rng(1 << 32 | seed);
-        let mut setup = random_setup(&mut rng);
+        let mut config = random_config(&mut rng);
         let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
-        setup.best_effort = vec![class(500_000), class(200_000), class(100_000)];
-        setup.fair_queue = rng.pick(&[FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus]);
+        config.best_effort = vec![class(500_000), class(200_000), class(100_000)];
+        config.fair_queue = rng.pick(&[FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus]);
         for guarantee in GUARANTEES {
             for release in RELEASES {
-                (setup.guarantee, setup.release) = (guarantee, release);
-                let trace = random_trace(&mut rng, &setup);
-                let residual: Residual = setup.residual().unwrap();
+                (config.guarantee, config.release) = (guarantee, release);
+                let trace = random_trace(&mut rng, &config);
+                let residual: Residual = config.residual().unwrap();
                 let service = residual.service(guarantee).unwrap();
-                leaves_as_committed(Exact::new(&service, 64), &setup, &trace);
-                leaves_as_committed(Background, &setup, &trace);
+                leaves_as_committed(Exact::new(&service, 64), &config, &trace);
+                leaves_as_committed(Background, &config, &trace);
                 if let Ok(line) = fit_shifted_line(&residual, guarantee) {
-                    leaves_as_committed(Shifted::new(&line), &setup, &trace);
+                    leaves_as_committed(Shifted::new(&line), &config, &trace);
                 }
                 if let Ok(slope) = fit_line(&residual, guarantee) {
-                    leaves_as_committed(TotalBandwidthServer::new(slope), &setup, &trace);
+                    leaves_as_committed(TotalBandwidthServer::new(slope), &config, &trace);
                 }
                 if let Ok(two) = fit_two_segment(&residual, guarantee) {
-                    leaves_as_committed(Algorithm3::new(&two), &setup, &trace);
-                    leaves_as_committed(TwoSegments::new(&two, 64).unwrap(), &setup, &trace);
+                    leaves_as_committed(Algorithm3::new(&two), &config, &trace);
+                    leaves_as_committed(TwoSegments::new(&two, 64).unwrap(), &config, &trace);
                 }
             }
         }
-        assert_eq!(setup.max_packet, Bytes(400));
+        assert_eq!(config.max_packet, Bytes(400));
     }
 }

@@ -3,20 +3,20 @@
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Envelope, Guarantee};
 use laxity_link::buffer::DropReason;
-use laxity_link::setup::{
-    BestEffortClass, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
+use laxity_link::config::{
+    BestEffortClass, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
 };
 use laxity_link::{LinkPolicy as _, Packet, Wire, registry};
 
 /// One byte takes one nanosecond; a flow of two packets of 100 B due within 460 ns, a class of
 /// packets up to 250 B, and one of hardly any weight.
-fn setup(pass_refused: bool) -> Setup {
+fn config(pass_refused: bool) -> LinkConfig {
     let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
-    Setup {
+    LinkConfig {
         rate: Rate(8_000_000_000),
         max_packet: Bytes(250),
         wire: Wire::default(),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime: vec![RealtimeFlow {
             envelope: Envelope::buckets(
                 &[laxity_curve::Bucket { burst: Bytes(200), rate: Rate(8_000_000) }],
@@ -39,15 +39,15 @@ fn setup(pass_refused: bool) -> Setup {
 
 /// Arrivals at time zero as (flow, bytes), in order; returns the departures and lateness.
 fn serve(pass_refused: bool, arrivals: &[(u32, u32)]) -> (Vec<(u32, u32)>, bool) {
-    let setup = setup(pass_refused);
-    let mut policy = registry::build("slack", &setup).unwrap();
+    let config = config(pass_refused);
+    let mut policy = registry::build("slack", &config).unwrap();
     let mut dropped = |_: Time, p: &Packet, r: DropReason| panic!("{p:?} dropped: {r}");
     for (seq, (flow, bytes)) in (0..).zip(arrivals) {
         let (arrival, flow, bytes) = (Time::ZERO, FlowId(*flow), *bytes);
         let packet = Packet { seq, arrival, flow, bytes, wire: bytes, demoted: false };
         policy.enqueue(Time::ZERO, packet, &mut dropped);
     }
-    let mut clock = LinkClock::new(setup.rate).unwrap();
+    let mut clock = LinkClock::new(config.rate).unwrap();
     let (mut order, mut late) = (Vec::new(), false);
     while let Some(d) = policy.dequeue(clock.free_at()) {
         let end = clock.transmit(clock.free_at(), Bytes(u64::from(d.packet.wire)));
@@ -70,7 +70,7 @@ fn a_smaller_packet_of_another_class_passes_but_not_one_of_its_own() {
 
 /// Fails when `Slack::may_pass` is always true.
 #[test]
-fn nothing_passes_unless_told() {
+fn nothing_passes_unless_configured() {
     let (order, late) = serve(false, &ARRIVALS);
     assert_eq!(order[..3], [(1, 250), (0, 100), (0, 100)]);
     assert!(!late);

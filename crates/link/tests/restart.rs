@@ -7,12 +7,12 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Arrival, BYTE_PER_NS, Link, arrival, flow, leaky, setup};
+use common::{Arrival, BYTE_PER_NS, Link, arrival, config, flow, leaky};
 use laxity_core::{PolicyInfo, Rate, Span, Time};
 use laxity_curve::{Blocking, ShiftedLine};
 use laxity_link::assign::{Assigner, Background, Shifted};
+use laxity_link::config::{Excess, LinkConfig};
 use laxity_link::pipeline::{ByDeadline, Pipeline};
-use laxity_link::setup::{Excess, Setup};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
@@ -48,19 +48,19 @@ impl Assigner for Logged {
 }
 
 /// Deadlines on a line of half a byte a nanosecond, and the restarts with nothing waiting between.
-fn events(setup: &Setup, trace: &[Arrival]) -> Vec<Event> {
+fn events(config: &LinkConfig, trace: &[Arrival]) -> Vec<Event> {
     let line = ShiftedLine { slope: Rate(BYTE_PER_NS / 2), shift: Span(0) };
     let log = Rc::new(RefCell::new(vec![]));
     let logged = Logged { inner: Shifted::new(&line), log: Rc::clone(&log) };
-    let mut link = Link::new(Pipeline::new(setup, ByDeadline(logged)).unwrap(), setup);
+    let mut link = Link::new(Pipeline::new(config, ByDeadline(logged)).unwrap(), config);
     link.run(trace);
     assert_eq!(link.sent.len(), trace.len());
     log.take()
 }
 
-fn one_flow(blocking: Blocking) -> Setup {
+fn one_flow(blocking: Blocking) -> LinkConfig {
     let flow = flow(leaky(8, 16, BYTE_PER_NS / 4), 100);
-    Setup { blocking, ..setup(BYTE_PER_NS, 8, vec![flow]) }
+    LinkConfig { blocking, ..config(BYTE_PER_NS, 8, vec![flow]) }
 }
 
 /// Fails when a packet on the wire keeps the history although `E` has room for it, or when it does
@@ -104,11 +104,11 @@ fn real_time_packets_that_wait_keep_the_history() {
 #[test]
 fn shaped_packets_do_not_keep_the_history() {
     use Event::{Assign, Restart};
-    let mut setup = one_flow(Blocking::Paper);
-    setup.realtime[0].excess = Excess::Delay;
+    let mut config = one_flow(Blocking::Paper);
+    config.realtime[0].excess = Excess::Delay;
     let mut trace: Vec<_> = (0..3).map(|_| arrival(0, 0, 8)).collect();
     trace.insert(0, arrival(0, 1, 4)); // the third real-time packet conforms at 32
     trace.push(arrival(25, 1, 4));
-    let got = events(&setup, &trace);
+    let got = events(&config, &trace);
     assert_eq!(got, [Assign(0, 8), Restart(12, 0), Assign(25, 33), Restart(25, 0), Restart(32, 0)]);
 }

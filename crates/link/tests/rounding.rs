@@ -4,33 +4,33 @@ mod common;
 
 use common::random::Rng;
 use common::{
-    Arrival, GUARANTEES, Link, arrival, flow, periodic, safe_policies, setup, tighten, try_build,
+    Arrival, GUARANTEES, Link, arrival, config, flow, periodic, safe_policies, tighten, try_build,
     tspec,
 };
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, Guarantee};
-use laxity_link::setup::{Buffer, Setup};
+use laxity_link::config::{Buffer, LinkConfig};
 
 /// 100 Gbit/s: 64 B take 5.12 ns, 1500 B take 120 ns. A TSpec whose rates are no round numbers and
 /// a periodic flow fill 9/10 of it.
-fn fast(guarantee: Guarantee) -> Setup {
+fn fast(guarantee: Guarantee) -> LinkConfig {
     let realtime = vec![
         flow(tspec(64, 66_666_666_667, 3_200, 33_333_333_333), 4_000),
         flow(periodic(25, 64, 40), 4_000),
         flow(tspec(1500, 70_000_000_001, 9_000, 34_999_999_999), 9_000),
     ];
-    let mut setup = setup(100_000_000_000, 1500, realtime);
-    setup.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(200_000) });
-    setup.guarantee = guarantee;
-    setup.blocking = Blocking::Exact;
-    assert!(tighten(&mut setup));
-    setup
+    let mut config = config(100_000_000_000, 1500, realtime);
+    config.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(200_000) });
+    config.guarantee = guarantee;
+    config.blocking = Blocking::Exact;
+    assert!(tighten(&mut config));
+    config
 }
 
-fn traffic(setup: &Setup, seed: u64, until: u64) -> Vec<Arrival> {
+fn traffic(config: &LinkConfig, seed: u64, until: u64) -> Vec<Arrival> {
     let mut rng = Rng(seed);
     let mut trace = vec![];
-    for (k, f) in (0..).zip(&setup.realtime) {
+    for (k, f) in (0..).zip(&config.realtime) {
         let largest = f.envelope.max_packet().0 as u32;
         let mut policer = laxity_link::police::Policer::new(&f.envelope);
         let mut now = laxity_core::Time(0);
@@ -57,13 +57,13 @@ fn traffic(setup: &Setup, seed: u64, until: u64) -> Vec<Arrival> {
 /// Fails when the link clock rounds every transmission up, when a policer rounds its levels up with
 /// every packet.
 #[test]
-fn a_hundred_gigabit() {
+fn no_packet_is_late_at_100_gigabit_per_second() {
     for guarantee in GUARANTEES {
-        let setup = fast(guarantee);
-        let trace = traffic(&setup, 1, 200_000);
+        let config = fast(guarantee);
+        let trace = traffic(&config, 1, 200_000);
         for name in safe_policies() {
-            let Some(policy) = try_build(name, &setup) else { continue };
-            let mut link = Link::new(policy, &setup);
+            let Some(policy) = try_build(name, &config) else { continue };
+            let mut link = Link::new(policy, &config);
             link.run(&trace);
             assert!(link.dropped.is_empty());
             let late = link.late_realtime();
@@ -82,17 +82,17 @@ fn a_hundred_gigabit() {
 /// The same trace, 146 years later. Fails when `exact` multiplies absolute times by
 /// a slope in 64 bits, when the shifted line keeps its deadline in 64 bits.
 #[test]
-fn the_hour_does_not_matter() {
-    let setup = fast(Guarantee::Realtime);
-    let trace = traffic(&setup, 2, 20_000);
+fn decisions_do_not_depend_on_absolute_time() {
+    let config = fast(Guarantee::Realtime);
+    let trace = traffic(&config, 2, 20_000);
     for name in safe_policies() {
-        let Some(policy) = try_build(name, &setup) else { continue };
-        let mut link = Link::new(policy, &setup);
+        let Some(policy) = try_build(name, &config) else { continue };
+        let mut link = Link::new(policy, &config);
         link.run(&trace);
         let early: Vec<_> =
             link.sent.iter().map(|s| (s.departure.packet.seq, s.start.0, s.end.0)).collect();
         for base in [1 << 40, (1 << 62) - 10_000, 1 << 62] {
-            let mut link = Link::new(try_build(name, &setup).unwrap(), &setup);
+            let mut link = Link::new(try_build(name, &config).unwrap(), &config);
             link.base = base;
             link.run(&trace);
             assert!(link.late_realtime().is_none(), "{name} at {base}");

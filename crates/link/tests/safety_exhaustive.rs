@@ -10,17 +10,17 @@ mod common;
 use common::scopes::{Scope, scopes};
 use common::{BLOCKINGS, Link, RELEASES, safe_policies, try_build};
 use laxity_curve::{Blocking, Guarantee};
-use laxity_link::setup::{Release, Setup};
+use laxity_link::config::{LinkConfig, Release};
 
 /// No real-time packet late, none dropped, everything sent; best effort within its own deadlines
 /// too where those are guaranteed.
-fn explore(scope: &Scope, setup: &Setup, name: &str) -> usize {
-    let Some(policy) = try_build(name, setup) else { return 0 };
-    let mut link = Link::new(policy, setup);
-    let all = setup.guarantee == Guarantee::All;
-    scope.traces(setup, &[1, 3], |trace| {
+fn explore(scope: &Scope, config: &LinkConfig, name: &str) -> usize {
+    let Some(policy) = try_build(name, config) else { return 0 };
+    let mut link = Link::new(policy, config);
+    let all = config.guarantee == Guarantee::All;
+    scope.traces(config, &[1, 3], |trace| {
         link.run(trace);
-        let what = || format!("{name} on {}: {setup:#?}\n{trace:?}\n{:?}", scope.name, link.sent);
+        let what = || format!("{name} on {}: {config:#?}\n{trace:?}\n{:?}", scope.name, link.sent);
         assert!(link.late_realtime().is_none(), "late: {}", what());
         assert!(link.dropped.is_empty(), "dropped: {}", what());
         let waiting = link.policy.waiting();
@@ -30,8 +30,8 @@ fn explore(scope: &Scope, setup: &Setup, name: &str) -> usize {
         }
         if waiting > 0 {
             // `always-check` may leave best effort waiting on an idle link.
-            assert!(setup.options.always_check, "stalled: {}", what());
-            link = Link::new(try_build(name, setup).unwrap(), setup);
+            assert!(config.options.always_check, "stalled: {}", what());
+            link = Link::new(try_build(name, config).unwrap(), config);
         }
         link.rest(64);
     })
@@ -39,16 +39,16 @@ fn explore(scope: &Scope, setup: &Setup, name: &str) -> usize {
 
 /// Fails when `exact`, `two-segment` or a line gives deadlines a few ns shorter, when the residual
 /// leaves out blocking, when a tie or an overdue best-effort packet goes before an earlier
-/// real-time deadline, when `background` ignores that real time waits; when deadlines restart while a
-/// real-time packet waits, or without the packet in flight where blocking is counted exactly.
+/// real-time deadline, when `background` ignores that real time waits; when deadlines restart while
+/// a real-time packet waits, or without the packet in flight where blocking is counted exactly.
 fn every_policy(blocking: Blocking, guarantee: Guarantee, release: Release) {
     let mut count = 0;
     for scope in scopes() {
-        let setup = scope.with(|s| {
+        let config = scope.with(|s| {
             (s.blocking, s.guarantee, s.release) = (blocking, guarantee, release);
         });
         for name in safe_policies().filter(|name| *name != "slack") {
-            count += explore(&scope, &setup, name);
+            count += explore(&scope, &config, name);
         }
     }
     println!("{blocking:?} {guarantee:?} {release:?}: {count} traces");
@@ -90,12 +90,12 @@ fn slack_keeps_every_deadline() {
     for always_check in [false, true] {
         for scope in scopes() {
             for blocking in BLOCKINGS {
-                let setup = scope.with(|s| {
+                let config = scope.with(|s| {
                     s.blocking = blocking;
                     s.options.always_check = always_check;
                     s.options.release_idle = laxity_core::Span::ZERO;
                 });
-                explore(&scope, &setup, "slack");
+                explore(&scope, &config, "slack");
             }
         }
     }
@@ -104,14 +104,14 @@ fn slack_keeps_every_deadline() {
 /// The scopes are worth exploring: without the promise, deadlines are missed. Fails when the
 /// driver, the enumeration or the lateness test see nothing.
 #[test]
-fn policies_without_the_promise_miss_deadlines_here() {
+fn unsafe_policies_miss_deadlines_in_these_scopes() {
     let mut scopes_with_misses = 0;
     for scope in scopes() {
-        let setup = scope.with(|_| {});
-        let policy = try_build("best-effort-first", &setup).unwrap();
-        let mut link = Link::new(policy, &setup);
+        let config = scope.with(|_| {});
+        let policy = try_build("best-effort-first", &config).unwrap();
+        let mut link = Link::new(policy, &config);
         let mut late = 0;
-        let all = scope.traces(&setup, &[1, 3], |trace| {
+        let all = scope.traces(&config, &[1, 3], |trace| {
             link.run(trace);
             late += usize::from(link.late_realtime().is_some());
             link.rest(64);

@@ -2,17 +2,18 @@
 //! on the wire. Best effort may have a packet of any size at every decision, or none; flows send
 //! whatever conforms; time goes on until nothing new turns up.
 //!
-//! The condition is the one by definition; `slack_twin.rs` shows that the policy decides alike.
+//! The condition is the one by definition; `slack_reference_model.rs` shows that the policy decides
+//! alike.
 
 mod common;
 
 use std::collections::HashSet;
 
-use common::twin::Twin;
-use common::{BYTE_PER_NS, admitted, flow, leaky, periodic, setup, tighten, tspec};
+use common::reference_model::ReferenceModel;
+use common::{BYTE_PER_NS, admitted, config, flow, leaky, periodic, tighten, tspec};
 use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::config::{LinkConfig, RealtimeFlow};
 use laxity_link::police::{Policer, Remaining};
-use laxity_link::setup::{RealtimeFlow, Setup};
 
 const QUARTER: u64 = BYTE_PER_NS / 4;
 
@@ -37,13 +38,20 @@ impl State {
     }
 
     /// Every state after some arrivals at `now` of the flows from `k` on.
-    fn arrivals(&self, setup: &Setup, now: u64, k: usize, largest: u32, into: &mut Vec<State>) {
-        let Some(flow) = setup.realtime.get(k) else {
+    fn arrivals(
+        &self,
+        config: &LinkConfig,
+        now: u64,
+        k: usize,
+        largest: u32,
+        into: &mut Vec<State>,
+    ) {
+        let Some(flow) = config.realtime.get(k) else {
             into.push(self.clone());
             return;
         };
         let most = flow.envelope.max_packet().0 as u32;
-        self.arrivals(setup, now, k + 1, u32::MAX, into);
+        self.arrivals(config, now, k + 1, u32::MAX, into);
         let least = if flow.envelope.lines().is_some() { 1 } else { most };
         for bytes in least..=most.min(largest) {
             if self.policers[k].conforms_at(Time(now), bytes) != Some(Time(now)) {
@@ -53,7 +61,7 @@ impl State {
             next.policers[k].take(Time(now), bytes);
             let place = next.queue.partition_point(|(d, _)| *d <= flow.deadline.0);
             next.queue.insert(place, (flow.deadline.0, bytes));
-            next.arrivals(setup, now, k, bytes, into);
+            next.arrivals(config, now, k, bytes, into);
         }
     }
 
@@ -83,11 +91,11 @@ type Rule<'a> = &'a dyn Fn(&State, u64, u32) -> bool;
 
 /// Visits every reachable state at decisions; the number of states, or how a packet comes late.
 fn explore(
-    setup: &Setup,
+    config: &LinkConfig,
     rule: Rule,
     mut refused: impl FnMut(&State, u64, u32),
 ) -> Result<usize, String> {
-    let policers = setup.realtime.iter().map(|f| Policer::new(&f.envelope)).collect();
+    let policers = config.realtime.iter().map(|f| Policer::new(&f.envelope)).collect();
     let start = State { queue: vec![], busy: 0, policers };
     let mut known = HashSet::new();
     // Far enough from zero for the past that policers may look at.
@@ -97,14 +105,14 @@ fn explore(
         let mut next: Vec<State> = vec![];
         let mut arrived = vec![];
         for state in &layer {
-            state.arrivals(setup, now, 0, u32::MAX, &mut arrived);
+            state.arrivals(config, now, 0, u32::MAX, &mut arrived);
         }
         for state in arrived {
             let mut choices = vec![];
             if state.busy > 0 {
                 choices.push(state);
             } else {
-                for bytes in 1..=setup.max_packet.0 as u32 {
+                for bytes in 1..=config.max_packet.0 as u32 {
                     if rule(&state, now, bytes) {
                         choices.push(State { busy: bytes.into(), ..state.clone() });
                     } else {
@@ -144,23 +152,23 @@ fn systems() -> Vec<(Vec<RealtimeFlow>, &'static [u64])> {
     ]
 }
 
-fn each_system(always_check: bool, mut visit: impl FnMut(&Setup, &Twin)) {
+fn each_system(always_check: bool, mut visit: impl FnMut(&LinkConfig, &ReferenceModel)) {
     for (realtime, room) in systems() {
-        let mut setup = setup(BYTE_PER_NS, 3, realtime);
-        setup.blocking = laxity_curve::Blocking::Exact;
-        setup.options.always_check = always_check;
-        assert!(tighten(&mut setup));
-        for (flow, more) in setup.realtime.iter_mut().zip(room) {
+        let mut config = config(BYTE_PER_NS, 3, realtime);
+        config.blocking = laxity_curve::Blocking::Exact;
+        config.options.always_check = always_check;
+        assert!(tighten(&mut config));
+        for (flow, more) in config.realtime.iter_mut().zip(room) {
             flow.deadline.0 += more;
         }
-        assert!(admitted(&setup));
-        let twin = Twin::new(&setup);
-        visit(&setup, &twin);
+        assert!(admitted(&config));
+        let reference_model = ReferenceModel::new(&config);
+        visit(&config, &reference_model);
     }
 }
 
-fn slack(twin: &Twin, state: &State, now: u64) -> i128 {
-    twin.slack_from(&state.remaining(now), &state.queue)
+fn slack(reference_model: &ReferenceModel, state: &State, now: u64) -> i128 {
+    reference_model.slack_from(&state.remaining(now), &state.queue)
 }
 
 /// Fails when the condition leaves out work due at the very end of an interval, half of what flows
@@ -168,26 +176,26 @@ fn slack(twin: &Twin, state: &State, now: u64) -> i128 {
 #[test]
 fn no_reachable_state_has_a_late_packet() {
     for always_check in [false, true] {
-        each_system(always_check, |setup, twin| {
+        each_system(always_check, |config, reference_model| {
             let rule = |s: &State, now: u64, bytes: u32| {
                 (s.queue.is_empty() && !always_check)
-                    || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+                    || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(reference_model, s, now)
             };
-            let states = explore(setup, &rule, |_, _, _| {}).unwrap();
+            let states = explore(config, &rule, |_, _, _| {}).unwrap();
             println!("always-check {always_check}: {states} states");
         });
     }
 }
 
-/// The admission test by itself, and that it is needed. Fails when admission leaves out blocking, or
-/// when it is too strict by twenty bytes.
+/// The admission test by itself, and that it is needed. Fails when admission leaves out blocking,
+/// or when it is too strict by twenty bytes.
 #[test]
 fn background_is_safe_exactly_when_admitted() {
     let mut unsafe_sets = 0;
-    each_system(false, |setup, _| {
+    each_system(false, |config, _| {
         let background = |s: &State, _: u64, _: u32| s.queue.is_empty();
-        explore(setup, &background, |_, _, _| {}).unwrap();
-        let mut shorter = setup.clone();
+        explore(config, &background, |_, _, _| {}).unwrap();
+        let mut shorter = config.clone();
         shorter.realtime[0].deadline.0 = 1;
         while !admitted(&shorter) {
             shorter.realtime[0].deadline.0 += 1;
@@ -206,13 +214,14 @@ fn background_is_safe_exactly_when_admitted() {
 /// A condition that is one byte more generous is unsafe. Fails when admission is too strict by
 /// twenty bytes: there is room for it then.
 #[test]
-fn a_byte_more_is_unsafe() {
+fn one_more_byte_of_slack_is_unsafe() {
     let mut broken = 0;
-    each_system(false, |setup, twin| {
+    each_system(false, |config, reference_model| {
         let generous = |s: &State, now: u64, bytes: u32| {
-            s.queue.is_empty() || i128::from(bytes - 1) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+            s.queue.is_empty()
+                || i128::from(bytes - 1) * NANOBITS_PER_BYTE <= slack(reference_model, s, now)
         };
-        broken += usize::from(explore(setup, &generous, |_, _, _| {}).is_err());
+        broken += usize::from(explore(config, &generous, |_, _, _| {}).is_err());
     });
     println!("{broken} of {} systems miss a deadline with one byte more", systems().len());
     assert!(broken >= 6);
@@ -221,10 +230,10 @@ fn a_byte_more_is_unsafe() {
 /// The claim: a head that the condition refuses could not be sent at that instant without risk.
 /// Right after the decision all flows send whatever they may, as early as they may, in whole
 /// packets; some packet is late.
-fn risky(setup: &Setup, state: &State, now: u64, bytes: u32) -> bool {
+fn risky(config: &LinkConfig, state: &State, now: u64, bytes: u32) -> bool {
     let mut state = State { busy: bytes.into(), ..state.clone() };
     for now in now..now + 200 {
-        for (k, flow) in setup.realtime.iter().enumerate() {
+        for (k, flow) in config.realtime.iter().enumerate() {
             let most = flow.envelope.max_packet().0 as u32;
             let least = if flow.envelope.lines().is_some() { 1 } else { most };
             for bytes in (least..=most).rev() {
@@ -256,24 +265,26 @@ fn risky(setup: &Setup, state: &State, now: u64, bytes: u32) -> bool {
 /// Fails when the condition refuses more than it must: with demand counted twice, or for intervals
 /// shorter than every deadline.
 #[test]
-fn what_is_refused_would_be_a_risk() {
-    each_system(false, |setup, twin| {
+fn every_refused_packet_could_cause_a_miss() {
+    each_system(false, |config, reference_model| {
         let rule = |s: &State, now: u64, bytes: u32| {
-            s.queue.is_empty() || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(twin, s, now)
+            s.queue.is_empty()
+                || i128::from(bytes) * NANOBITS_PER_BYTE <= slack(reference_model, s, now)
         };
         let part = |f: &RealtimeFlow| match f.envelope.lines() {
             Some(_) => NANOBITS_PER_BYTE,
             None => i128::from(f.envelope.max_packet().0) * NANOBITS_PER_BYTE,
         };
-        let parts: i128 = setup.realtime.iter().map(part).sum();
+        let parts: i128 = config.realtime.iter().map(part).sum();
         let (mut risks, mut careful, mut most) = (0, 0, 0);
-        explore(setup, &rule, |state, now, bytes| {
-            if risky(setup, state, now, bytes) {
+        explore(config, &rule, |state, now, bytes| {
+            if risky(config, state, now, bytes) {
                 risks += 1;
                 return;
             }
             careful += 1;
-            let missing = i128::from(bytes) * NANOBITS_PER_BYTE - slack(twin, state, now);
+            let missing =
+                i128::from(bytes) * NANOBITS_PER_BYTE - slack(reference_model, state, now);
             most = most.max(missing);
             assert!(missing < parts, "{bytes} at {:?}: {missing}", state.key(now));
         })

@@ -10,11 +10,11 @@ use common::random::{Rng, Source, best_effort, conforming_source, envelope};
 use common::scopes::{Scope, scopes};
 use common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Resumed, Sent, Stall, admitted,
-    arrival, flow, leaky, merge, safe_policies, setup, tighten, try_build,
+    arrival, config, flow, leaky, merge, safe_policies, tighten, try_build,
 };
 use laxity_core::{Bytes, LinkClock, Time};
 use laxity_curve::{Blocking, Guarantee};
-use laxity_link::setup::{Buffer, Setup};
+use laxity_link::config::{Buffer, LinkConfig};
 use laxity_link::{LinkPolicy, Packet};
 
 /// How late a packet ends.
@@ -26,7 +26,7 @@ fn lateness(end: Time, deadline: Time) -> u64 {
 /// class on equal ones, then in order of arrival; best effort where no real-time packet waits.
 /// Returns how late each real-time packet is, by its place in the trace.
 fn background_from(
-    setup: &Setup,
+    config: &LinkConfig,
     trace: &[Arrival],
     base: u64,
     before: &[Sent],
@@ -35,10 +35,10 @@ fn background_from(
     let mut gone = vec![false; trace.len()];
     before.iter().for_each(|s| gone[s.departure.packet.seq as usize] = true);
     let mut late = vec![None; trace.len()];
-    let mut clock = LinkClock::new(setup.rate).unwrap();
+    let mut clock = LinkClock::new(config.rate).unwrap();
     let mut now = from.0;
     let deadline = |a: &Arrival| {
-        let flow = setup.realtime.get(a.flow as usize)?;
+        let flow = config.realtime.get(a.flow as usize)?;
         Some((base + a.at + flow.deadline.0, flow.deadline.0))
     };
     loop {
@@ -53,7 +53,7 @@ fn background_from(
             continue;
         };
         gone[i] = true;
-        let end = clock.transmit(Time(now), Bytes(setup.wire.of(trace[i].bytes).into()));
+        let end = clock.transmit(Time(now), Bytes(config.wire.of(trace[i].bytes).into()));
         now = end.0;
         if let Some((deadline, _)) = deadline(&trace[i]) {
             late[i] = Some(lateness(end, Time(deadline)));
@@ -73,7 +73,7 @@ struct Shown {
 
 /// Holds a run of a policy against the promise.
 fn judge<P: LinkPolicy>(
-    setup: &Setup,
+    config: &LinkConfig,
     trace: &[Arrival],
     stalls: &[Stall],
     link: &Link<P>,
@@ -84,7 +84,7 @@ fn judge<P: LinkPolicy>(
     // Where real time has another order than that of deadlines, a single packet may be later than
     // under `background` at any time.
     let by_deadline = name != "proportional-share";
-    let say = || format!("{name}: {setup:#?}\n{trace:?}\n{stalls:?}\n{:?}", link.sent);
+    let say = || format!("{name}: {config:#?}\n{trace:?}\n{stalls:?}\n{:?}", link.sent);
     assert_eq!(link.sent.len(), trace.len(), "lost: {}", say());
     // Whether a real-time packet waits while another one starts.
     let waits = |s: &Sent| {
@@ -95,7 +95,7 @@ fn judge<P: LinkPolicy>(
     for (n, Resumed { at, sent, .. }) in link.resumed.iter().enumerate() {
         lost += link.resumed[n].lost;
         let next = link.resumed.get(n + 1).map_or(link.sent.len(), |r| r.sent);
-        let reference = background_from(setup, trace, base, &link.sent[..*sent], *at);
+        let reference = background_from(config, trace, base, &link.sent[..*sent], *at);
         // The first decision at which no real-time packet waits.
         let caught_up = (*sent..next).find_map(|i| {
             let s = &link.sent[i];
@@ -117,8 +117,8 @@ fn judge<P: LinkPolicy>(
         }
         for s in link.sent[*sent..next].iter().filter(|s| !s.realtime() && waits(s)) {
             // Where the slack is known, best effort need not yield beyond it.
-            let yields = name != "slack" && caught_up.is_none_or(|at| s.start < at);
-            assert!(!yields, "best effort goes ahead after a stall: {}", say());
+            let yields_to_realtime = name != "slack" && caught_up.is_none_or(|at| s.start < at);
+            assert!(!yields_to_realtime, "best effort goes ahead after a stall: {}", say());
             shown.ahead += 1;
         }
     }
@@ -130,17 +130,17 @@ fn judge<P: LinkPolicy>(
 const LENGTHS: [u64; 6] = [1, 2, 4, 7, 13, 70];
 
 /// Every trace of a scope with every stall.
-fn explore(scope: &Scope, setup: &Setup, name: &str, shown: &mut Shown) {
-    let Some(policy) = try_build(name, setup) else { return };
-    let mut link = Link::new(policy, setup);
-    scope.traces(setup, &[1, 3], |trace| {
+fn explore(scope: &Scope, config: &LinkConfig, name: &str, shown: &mut Shown) {
+    let Some(policy) = try_build(name, config) else { return };
+    let mut link = Link::new(policy, config);
+    scope.traces(config, &[1, 3], |trace| {
         let last = trace.last().map_or(0, |a| a.at);
         for at in 0..=last + 2 {
             for length in LENGTHS {
                 let stalls = [Stall { at, length }];
                 link.run_stalled(trace, 0, &stalls);
                 if !link.resumed.is_empty() {
-                    judge(setup, trace, &stalls, &link, name, shown);
+                    judge(config, trace, &stalls, &link, name, shown);
                 }
                 link.rest(128);
             }
@@ -152,12 +152,12 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee) {
     let mut shown = Shown::default();
     for mut scope in scopes() {
         // Stalls take the place of some packets.
-        let one = scope.setup.realtime.len() == 1;
+        let one = scope.config.realtime.len() == 1;
         (scope.horizon, scope.packets) = if one { (5, scope.packets.min(3)) } else { (4, 2) };
         scope.best_effort = 2;
-        let setup = scope.with(|s| (s.blocking, s.guarantee) = (blocking, guarantee));
+        let config = scope.with(|s| (s.blocking, s.guarantee) = (blocking, guarantee));
         for name in safe_policies() {
-            explore(&scope, &setup, name, &mut shown);
+            explore(&scope, &config, name, &mut shown);
         }
     }
     let Shown { runs, stalls, late, ahead } = shown;
@@ -169,28 +169,28 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee) {
 
 /// Every stall on tiny links, under every policy that promises to keep deadlines.
 ///
-/// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding ends
-/// while real-time packets wait; when the head keeps its deadline at the end of it, or what waits
-/// its release; when `slack` keeps its lower bound.
+/// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding
+/// ends while real-time packets wait; when the head keeps its deadline at the end of it, or what
+/// waits its release; when `slack` keeps its lower bound.
 #[test]
-fn stalls_in_small_with_paper_blocking() {
+fn stalls_on_tiny_links_with_paper_blocking() {
     every_policy(Blocking::Paper, Guarantee::Realtime);
 }
 
 /// The same where best effort has the most of the link.
 #[test]
-fn stalls_in_small_with_exact_blocking() {
+fn stalls_on_tiny_links_with_exact_blocking() {
     every_policy(Blocking::Exact, Guarantee::Realtime);
 }
 
 /// The same where best-effort deadlines are kept too, as long as nothing is lost.
 #[test]
-fn stalls_in_small_with_all_deadlines() {
+fn stalls_on_tiny_links_with_all_deadlines() {
     every_policy(Blocking::Exact, Guarantee::All);
 }
 
 /// A few flows at 60 to 95 % of a link, deadlines often as short as admission allows.
-fn random_setup(rng: &mut Rng) -> Setup {
+fn random_config(rng: &mut Rng) -> LinkConfig {
     loop {
         let rate = rng.pick(&[BYTE_PER_NS, 3 * BYTE_PER_NS, 777_777_777]);
         let flows = rng.range(1, 6);
@@ -199,18 +199,18 @@ fn random_setup(rng: &mut Rng) -> Setup {
         let deadline = |rng: &mut Rng| slowest * rng.range(1, 40);
         let realtime: Vec<_> =
             (0..flows).map(|_| flow(envelope(rng, 300, share), deadline(rng))).collect();
-        let mut setup = setup(rate, 300, realtime);
-        setup.buffer = Some(Buffer { total: Bytes(900_000), best_effort: Bytes(300_000) });
-        (setup.blocking, setup.guarantee, setup.release) =
+        let mut config = config(rate, 300, realtime);
+        config.buffer = Some(Buffer { total: Bytes(900_000), best_effort: Bytes(300_000) });
+        (config.blocking, config.guarantee, config.release) =
             (rng.pick(&BLOCKINGS), rng.pick(&GUARANTEES), rng.pick(&RELEASES));
-        if setup.flow_specs().is_ok() && setup.residual().is_ok() && admitted(&setup) {
+        if config.flow_specs().is_ok() && config.residual().is_ok() && admitted(&config) {
             let part = rng.range(1, 4);
-            let given: Vec<_> = setup.realtime.iter().map(|f| f.deadline.0).collect();
-            for (f, d) in setup.realtime.iter_mut().zip(given) {
+            let given: Vec<_> = config.realtime.iter().map(|f| f.deadline.0).collect();
+            for (f, d) in config.realtime.iter_mut().zip(given) {
                 f.deadline.0 = (d * part / 4).max(1);
             }
-            if admitted(&setup) {
-                return setup;
+            if admitted(&config) {
+                return config;
             }
         }
     }
@@ -220,25 +220,25 @@ fn random_setup(rng: &mut Rng) -> Setup {
 /// breaks above, and when the fluid server of `proportional-share` keeps real-time flows busy that
 /// were served aside.
 #[test]
-fn stalls_in_the_large() {
+fn stalls_on_random_links() {
     let mut shown = Shown::default();
     for seed in 0..60 {
         let mut rng = Rng(4 << 32 | seed);
-        let setup = random_setup(&mut rng);
-        let longest = setup.realtime.iter().map(|f| f.deadline.0).max().unwrap();
+        let config = random_config(&mut rng);
+        let longest = config.realtime.iter().map(|f| f.deadline.0).max().unwrap();
         let until = 12 * longest;
         let mut parts = vec![];
-        for (k, f) in (0..).zip(&setup.realtime) {
+        for (k, f) in (0..).zip(&config.realtime) {
             let source =
                 rng.pick(&[Source::Greedy, Source::Greedy, Source::Bursts, Source::Random]);
             parts.push(conforming_source(&mut rng, k, f, source, until, 120));
         }
-        let class = setup.realtime.len() as u32;
-        let load = setup.rate.0 / 4 * rng.range(1, 4);
+        let class = config.realtime.len() as u32;
+        let load = config.rate.0 / 4 * rng.range(1, 4);
         parts.push(best_effort(&mut rng, class, 300, load, until, 300));
         let mut trace = vec![];
         merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
-        let packet = 8_000_000_000 * 300 / setup.rate.0;
+        let packet = 8_000_000_000 * 300 / config.rate.0;
         let mut stalls = vec![];
         let mut at = rng.range(0, longest);
         while at < until {
@@ -248,10 +248,10 @@ fn stalls_in_the_large() {
             at += length + rng.range(1, 4 * longest);
         }
         for name in safe_policies() {
-            let Some(policy) = try_build(name, &setup) else { continue };
-            let mut link = Link::new(policy, &setup);
+            let Some(policy) = try_build(name, &config) else { continue };
+            let mut link = Link::new(policy, &config);
             link.run_stalled(&trace, 0, &stalls);
-            judge(&setup, &trace, &stalls, &link, name, &mut shown);
+            judge(&config, &trace, &stalls, &link, name, &mut shown);
         }
     }
     let Shown { runs, stalls, late, ahead } = shown;
@@ -264,12 +264,12 @@ fn stalls_in_the_large() {
 #[test]
 fn best_effort_has_no_claim_on_lost_time() {
     let realtime = vec![flow(leaky(1, 1, BYTE_PER_NS / 4), 8)];
-    let mut setup = setup(BYTE_PER_NS, 1, realtime);
-    assert!(tighten(&mut setup));
-    setup.realtime[0].deadline.0 += 1;
+    let mut config = config(BYTE_PER_NS, 1, realtime);
+    assert!(tighten(&mut config));
+    config.realtime[0].deadline.0 += 1;
     for name in safe_policies() {
-        let Some(policy) = try_build(name, &setup) else { continue };
-        let mut link = Link::new(policy, &setup);
+        let Some(policy) = try_build(name, &config) else { continue };
+        let mut link = Link::new(policy, &config);
         let mut trace = vec![arrival(0, 1, 1); 8];
         trace.extend([arrival(30, 0, 1), arrival(34, 0, 1)]);
         link.run_stalled(&trace, 0, &[Stall { at: 0, length: 30 }]);

@@ -17,13 +17,13 @@ use std::rc::Rc;
 use common::adversary::greedy;
 use common::random::Rng;
 use common::{
-    Arrival, BYTE_PER_NS, Link, admitted, arrival, conforming, flow, merge, periodic, setup,
+    Arrival, BYTE_PER_NS, Link, admitted, arrival, config, conforming, flow, merge, periodic,
 };
 use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Time};
 use laxity_curve::{Blocking, Guarantee};
 use laxity_link::assign::{Assigner, Exact, History};
+use laxity_link::config::{LinkConfig, RealtimeFlow};
 use laxity_link::pipeline::{ByDeadline, Pipeline};
-use laxity_link::setup::{RealtimeFlow, Setup};
 
 /// `exact`, but the deadline of one packet is shorter.
 struct Shortened {
@@ -53,19 +53,19 @@ impl Assigner for Shortened {
 }
 
 struct Trial {
-    setup: Setup,
+    config: LinkConfig,
     link: Link<Pipeline<ByDeadline<Shortened>>>,
     which: Rc<Cell<(i64, u64)>>,
 }
 
 impl Trial {
-    fn new(setup: Setup) -> Trial {
-        let service = setup.residual().unwrap().service(setup.guarantee).unwrap();
+    fn new(config: LinkConfig) -> Trial {
+        let service = config.residual().unwrap().service(config.guarantee).unwrap();
         let which = Rc::new(Cell::new((-1, 0)));
         let exact = Exact::new(&service, History::CAPACITY);
         let assigner = Shortened { exact, which: Rc::clone(&which) };
-        let link = Link::new(Pipeline::new(&setup, ByDeadline(assigner)).unwrap(), &setup);
-        Trial { setup, link, which }
+        let link = Link::new(Pipeline::new(&config, ByDeadline(assigner)).unwrap(), &config);
+        Trial { config, link, which }
     }
 
     /// Whether any packet is late with the deadline of best-effort packet `n` shorter by `less`.
@@ -79,7 +79,7 @@ impl Trial {
     /// Tries the patterns of the proof: from some instant on all flows send what they may, after
     /// at most one packet that blocks; started at every instant.
     fn breaks(&mut self, best: &[Arrival], n: usize, less: u64, until: u64) -> bool {
-        let flows = self.setup.realtime.clone();
+        let flows = self.config.realtime.clone();
         let mut parts = vec![];
         let mut trace = vec![];
         for start in 0..until {
@@ -106,33 +106,33 @@ impl Trial {
 /// Periodic flows at one byte a nanosecond: their envelopes are whole at whole instants, and no
 /// packet ends within a nanosecond (the next one could then start before it has arrived, see
 /// `LinkClock`).
-fn floored(rng: &mut Rng) -> Setup {
+fn floored(rng: &mut Rng) -> LinkConfig {
     loop {
         let mut realtime = vec![];
         for _ in 0..rng.range(1, 2) {
             let envelope = periodic(rng.range(2, 12), rng.range(1, 4), rng.range(0, 9));
             realtime.push(flow(envelope, rng.range(2, 24)));
         }
-        let mut setup = setup(BYTE_PER_NS, rng.range(1, 5), realtime);
-        setup.blocking = Blocking::Exact;
-        setup.guarantee = Guarantee::All;
-        if setup.residual().is_ok() && admitted(&setup) {
-            return setup;
+        let mut config = config(BYTE_PER_NS, rng.range(1, 5), realtime);
+        config.blocking = Blocking::Exact;
+        config.guarantee = Guarantee::All;
+        if config.residual().is_ok() && admitted(&config) {
+            return config;
         }
     }
 }
 
 /// The textbook deadline of the last packet, by definition at every whole instant, with packets
 /// that block for `less` bytes less than their size.
-fn by_definition(setup: &Setup, best: &[Arrival], less: i64) -> u64 {
+fn by_definition(config: &LinkConfig, best: &[Arrival], less: i64) -> u64 {
     let residual = |t: u64| {
         let demand = |f: &RealtimeFlow| match t.checked_sub(f.deadline.0) {
             Some(y) => (f.envelope.value(y.into()).unwrap().floor() / NANOBITS_PER_BYTE) as i64,
             None => 0,
         };
-        let blocks = setup.realtime.iter().filter(|f| f.deadline.0 > t);
+        let blocks = config.realtime.iter().filter(|f| f.deadline.0 > t);
         let blocked = blocks.map(|f| (f.envelope.max_packet().0 as i64).saturating_sub(less)).max();
-        let demand: i64 = setup.realtime.iter().map(demand).sum();
+        let demand: i64 = config.realtime.iter().map(demand).sum();
         t as i64 - demand - blocked.unwrap_or(0).max(0)
     };
     let values: Vec<i64> = (0..400).map(residual).collect();
@@ -160,10 +160,10 @@ fn no_deadline_can_be_shorter() {
     let (mut packets, mut unblocked, mut blocked, mut open) = (0, 0, [0; 3], 0);
     for seed in 0..400 {
         let mut rng = Rng(seed);
-        let setup = floored(&mut rng);
-        let class = setup.realtime.len() as u32;
-        let largest = setup.max_packet.0;
-        let mut trial = Trial::new(setup);
+        let config = floored(&mut rng);
+        let class = config.realtime.len() as u32;
+        let largest = config.max_packet.0;
+        let mut trial = Trial::new(config);
         let mut at = 2;
         let best: Vec<Arrival> = (0..rng.range(1, 4))
             .map(|_| {
@@ -172,18 +172,18 @@ fn no_deadline_can_be_shorter() {
             })
             .collect();
         for n in 0..best.len() {
-            let setup = trial.setup.clone();
-            let assigned = textbook(&setup, &best[..=n]);
-            let definition = |less| by_definition(&setup, &best[..=n], less);
+            let config = trial.config.clone();
+            let assigned = textbook(&config, &best[..=n]);
+            let definition = |less| by_definition(&config, &best[..=n], less);
             // Periodic flows are followed step by step up to a horizon, and bounded beyond it.
-            let horizon = setup.residual().unwrap().horizon().unwrap();
+            let horizon = config.residual().unwrap().horizon().unwrap();
             if assigned > 90 || i128::from(assigned) > horizon / 2 {
                 assert!(assigned >= definition(0));
                 continue;
             }
             packets += 1;
-            assert_eq!(assigned, definition(0), "seed {seed} {best:?} {setup:#?}");
-            let what = || format!("seed {seed} packet {n} of {best:?}, {setup:#?}");
+            assert_eq!(assigned, definition(0), "seed {seed} {best:?} {config:#?}");
+            let what = || format!("seed {seed} packet {n} of {best:?}, {config:#?}");
             assert!(!trial.breaks(&best, n, 0, 120), "unsafe: {}", what());
             let alone = definition(i64::MAX);
             let broken = trial.breaks(&best, n, assigned - alone + 1, 120);
@@ -203,8 +203,8 @@ fn no_deadline_can_be_shorter() {
 }
 
 /// The deadline of the last packet without any reset.
-fn textbook(setup: &Setup, best: &[Arrival]) -> u64 {
-    let service = setup.residual().unwrap().service(setup.guarantee).unwrap();
+fn textbook(config: &LinkConfig, best: &[Arrival]) -> u64 {
+    let service = config.residual().unwrap().service(config.guarantee).unwrap();
     let mut exact = Exact::new(&service, History::CAPACITY);
     best.iter().map(|a| exact.assign(Time(a.at), a.bytes).0).last().unwrap()
 }
@@ -212,11 +212,11 @@ fn textbook(setup: &Setup, best: &[Arrival]) -> u64 {
 /// The erratum: the flow (M, p, b, r) = (1, 1/3, 1, 1/3), which in whole bytes is one byte every
 /// 3 ns, d = 5, best-effort (release, size) (2, 2), (3, 1).
 fn erratum(blocking: Blocking) -> (Trial, Vec<Arrival>) {
-    let mut setup = setup(BYTE_PER_NS, 2, vec![flow(periodic(3, 1, 0), 5)]);
-    setup.blocking = blocking;
-    setup.guarantee = Guarantee::All;
-    assert!(admitted(&setup));
-    (Trial::new(setup), vec![arrival(2, 1, 2), arrival(3, 1, 1)])
+    let mut config = config(BYTE_PER_NS, 2, vec![flow(periodic(3, 1, 0), 5)]);
+    config.blocking = blocking;
+    config.guarantee = Guarantee::All;
+    assert!(admitted(&config));
+    (Trial::new(config), vec![arrival(2, 1, 2), arrival(3, 1, 1)])
 }
 
 /// Fails when the paper's residual leaves best effort out of `s_max`, or when some conforming
@@ -228,7 +228,7 @@ fn erratum_with_the_papers_blocking_a_deadline_is_longer_than_needed() {
     let deadlines: Vec<_> = trial.link.sent.iter().map(|s| s.departure.deadline).collect();
     assert_eq!(deadlines, [Time(6), Time(8)]);
     // Every pattern until long after both deadlines.
-    let envelope = trial.setup.realtime[0].envelope.clone();
+    let envelope = trial.config.realtime[0].envelope.clone();
     let patterns = conforming(&envelope, 16, 6, 0);
     let mut trace = vec![];
     for pattern in &patterns {

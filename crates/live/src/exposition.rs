@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nanoseconds_are_seconds() {
+    fn nanoseconds_are_exported_as_seconds() {
         assert_eq!(seconds(1_002_000_003), "1.002000003");
         assert_eq!(seconds(20_000), "0.000020000");
     }

@@ -116,7 +116,7 @@ mod tests {
 
     /// The vectors of RFC 4648, section 10.
     #[test]
-    fn base64_as_the_rfc_has_it() {
+    fn base64_matches_the_rfc() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),

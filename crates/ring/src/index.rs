@@ -23,7 +23,7 @@ mod tests {
     /// Fails when the wrap is one slot early or late, or `used` counts from the wrong end: tried
     /// with `index + 2 == slots` and with `front - back` without the ring's length.
     #[test]
-    fn going_on_by_one_uses_one_more() {
+    fn advancing_by_one_uses_one_more_slot() {
         for slots in 1..6 {
             for front in 0..slots {
                 let mut back = front;

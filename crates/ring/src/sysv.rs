@@ -143,7 +143,7 @@ mod tests {
 
     /// Fails when `lock` does not acquire.
     #[test]
-    fn one_holder_at_a_time() {
+    fn the_lock_is_exclusive() {
         let counters = Guarded::new([0u64, 0]).unwrap();
         let add = |index: usize| {
             for _ in 0..500 {
@@ -164,7 +164,7 @@ mod tests {
 
     /// Fails when the set stays in the kernel, which has few.
     #[test]
-    fn the_set_goes_with_its_owner() {
+    fn the_semaphore_set_is_removed_with_its_owner() {
         let set = Semaphores::new(1).unwrap();
         let id = set.id;
         drop(set);

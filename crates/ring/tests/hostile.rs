@@ -51,7 +51,7 @@ impl Random {
 /// Fails when full is seen late or early, a body is cut short or shifted, a peeked head is not the
 /// one that is popped, or a packet that found no room in `pop` is lost.
 #[test]
-fn packets_come_out_as_they_went_in() {
+fn packets_round_trip() {
     let (_, mut reader, mut writer) = ring(3, 20);
     let body: Vec<u8> = (0..20).collect();
     let mut place = [0; 20];
@@ -112,7 +112,7 @@ fn a_length_beyond_the_slot_breaks_the_ring() {
 
 /// Fails when `pop` reads the length again after it was checked.
 #[test]
-fn what_was_checked_is_what_is_used() {
+fn validated_values_are_not_read_again() {
     let (memory, mut reader, mut writer) = ring(3, 8);
     writer.push(5, &[1; 4]).unwrap();
     let head = reader.peek().unwrap().unwrap();
@@ -152,7 +152,7 @@ fn a_restarted_ring_serves_the_next_producer() {
 ///
 /// Fails when `Writer::new` believes the header's shape.
 #[test]
-fn a_header_is_checked() {
+fn the_header_is_validated() {
     let (memory, ..) = ring(3, 8);
     for (word, value) in [(0, 1), (1, 0), (1, 1 << 40), (2, u64::MAX)] {
         let before = memory[word].swap(value, Ordering::Relaxed);
@@ -239,7 +239,7 @@ impl Drop for Stopper<'_> {
 ///
 /// Fails when a position or a length is used unchecked.
 #[test]
-fn scribbling_meanwhile_does_no_harm() {
+fn concurrent_scribbling_does_no_harm() {
     let (memory, mut broken, writer) = ring(7, 64);
     let (_, mut honest, mut sender) = ring(7, 64);
     drop(writer);

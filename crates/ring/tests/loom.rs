@@ -80,7 +80,7 @@ fn batches_arrive_whole_and_in_order() {
 
 /// Fails when the producer may write to the slot of the head: full seen one slot late.
 #[test]
-fn a_head_that_was_seen_is_the_one_that_is_taken() {
+fn a_peeked_head_is_the_one_popped() {
     explore(|| {
         let (mut producer, mut consumer) = channel(1);
         let sender = thread::spawn(move || push(&mut producer, 3));
@@ -99,7 +99,7 @@ fn a_head_that_was_seen_is_the_one_that_is_taken() {
 /// Fails when `closed` is stored before the last value is published, or when its `Release` or
 /// the `Acquire` of `is_closed` is `Relaxed`.
 #[test]
-fn nothing_comes_after_the_end() {
+fn nothing_follows_the_close() {
     explore(|| {
         let (mut producer, mut consumer) = channel(2);
         let sender = thread::spawn(move || push(&mut producer, 2));
@@ -115,7 +115,7 @@ fn nothing_comes_after_the_end() {
 
 /// Fails when the ring drops nothing, or a value twice.
 #[test]
-fn what_remains_is_dropped_by_the_last_end() {
+fn remaining_values_are_dropped_by_the_last_end() {
     explore(|| {
         let token = Arc::new(0);
         let (mut producer, mut consumer) = channel(2);

@@ -52,7 +52,7 @@ impl Child {
     /// Starts a child that plays `part` on the ring.
     fn start(part: &str, memory: &OwnedFd) -> Child {
         let process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_child_plays_its_part", "--nocapture"])
+            .args(["--exact", "child_process_entry", "--nocapture"])
             .env(PART, part)
             .stdin(memory.try_clone().unwrap())
             .stdout(Stdio::null())
@@ -77,7 +77,7 @@ impl Drop for Child {
 
 /// No test, but what the children run; started without a part it does nothing.
 #[test]
-fn a_child_plays_its_part() {
+fn child_process_entry() {
     let Ok(part) = std::env::var(PART) else { return };
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let memory = std::io::stdin().as_fd().try_clone_to_owned().unwrap();

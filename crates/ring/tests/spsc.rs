@@ -88,7 +88,7 @@ fn a_ring_is_a_bounded_queue() {
 
 /// Fails when `pop_slice` takes a value for which there is no place, or `push_slice` skips one.
 #[test]
-fn slices_go_in_and_out_in_parts() {
+fn slices_are_pushed_and_popped_in_parts() {
     let (mut producer, mut consumer) = channel(5);
     assert_eq!(producer.push_slice(&[1, 2, 3]), 3);
     let mut two = [0; 2];
@@ -111,7 +111,7 @@ fn a_panic_of_the_iterator_loses_nothing() {
 
 /// Fails when either end's `drop` does not close the ring.
 #[test]
-fn each_end_sees_the_other_go() {
+fn each_end_sees_the_other_close() {
     let (producer, consumer) = channel::<u8>(1);
     assert!(!producer.is_closed() && !consumer.is_closed());
     drop(producer);
@@ -124,7 +124,7 @@ fn each_end_sees_the_other_go() {
 
 /// Fails when values of no size confuse the indices.
 #[test]
-fn values_without_size_are_counted() {
+fn zero_sized_values_are_counted() {
     let (mut producer, mut consumer) = channel(3);
     assert_eq!(producer.push_iter(&mut std::iter::repeat(())), 3);
     assert_eq!(consumer.drain().count(), 3);
@@ -133,7 +133,7 @@ fn values_without_size_are_counted() {
 
 /// Fails when a consumer that goes does not tell the ring what it took.
 #[test]
-fn what_a_forgotten_drain_took_is_dropped_once() {
+fn values_of_a_forgotten_drain_are_dropped_once() {
     let token = Arc::new(());
     let (mut producer, mut consumer) = channel(3);
     producer.push_iter(&mut (0..3).map(|_| Arc::clone(&token)));

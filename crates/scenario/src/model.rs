@@ -94,8 +94,8 @@ impl Default for PolicyChoice {
 }
 
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
-use laxity_link::setup::Options;
-pub use laxity_link::setup::{Buffer, Excess, FairQueue, Release, Restart};
+use laxity_link::config::Options;
+pub use laxity_link::config::{Buffer, Excess, FairQueue, Release, Restart};
 
 /// `[[realtime]]`
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_link::Wire;
-use laxity_link::setup::{BestEffortClass, Options, RealtimeFlow, Setup};
+use laxity_link::config::{BestEffortClass, LinkConfig, Options, RealtimeFlow};
 
 use crate::model::{Link, Scenario};
 
@@ -27,7 +27,7 @@ fn bytes_in(rate: Rate, time: Span) -> u64 {
 
 impl Scenario {
     /// The setup of this scenario's link.
-    pub fn setup(&self) -> Setup {
+    pub fn setup(&self) -> LinkConfig {
         let policy = &self.policy;
         let realtime = self.realtime.iter().map(|f| RealtimeFlow {
             envelope: f.envelope.clone(),
@@ -37,11 +37,11 @@ impl Scenario {
         });
         let best_effort =
             self.best_effort.iter().map(|c| BestEffortClass { weight: c.weight, buffer: c.buffer });
-        Setup {
+        LinkConfig {
             rate: self.link.rate,
             max_packet: self.link.max_packet,
             wire: self.link.wire(),
-            below: self.link.below(),
+            downstream_backlog: self.link.below(),
             realtime: realtime.collect(),
             best_effort: best_effort.collect(),
             buffer: self.link.buffer,

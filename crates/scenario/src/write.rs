@@ -4,7 +4,7 @@ pub(crate) mod printer;
 
 use laxity_core::{Bytes, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
-use laxity_link::setup::Options;
+use laxity_link::config::Options;
 
 use crate::model::{
     BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,

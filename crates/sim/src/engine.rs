@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use laxity_core::{Bytes, LinkClock, Rate, Span, Time};
 use laxity_link::buffer::DropReason;
-use laxity_link::{Departure, Drops, LinkPolicy, Packet, Wire};
+use laxity_link::{Departure, DropSink, LinkPolicy, Packet, Wire};
 use laxity_traffic::Arrival;
 
 /// Told of everything that happens to packets.
@@ -64,7 +64,7 @@ const STRIDE: u64 = 4096;
 
 struct Dropped<'a, O>(&'a mut O);
 
-impl<O: Observer> Drops for Dropped<'_, O> {
+impl<O: Observer> DropSink for Dropped<'_, O> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.0.dropped(now, packet, reason);
     }

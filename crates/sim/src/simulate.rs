@@ -7,9 +7,9 @@ use std::sync::Arc;
 use laxity_core::{FlowId, Span, Time};
 use laxity_curve::Envelope;
 use laxity_link::LinkPolicy;
+use laxity_link::config::{LinkConfig, LinkConfigError};
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
-use laxity_link::setup::{Setup, SetupError};
 use laxity_results::{PolicyResult, SimulationResult};
 use laxity_scenario::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
@@ -60,7 +60,7 @@ pub enum SimulationError {
         /// The flow's name.
         flow: String,
         /// What is wrong with it.
-        error: SetupError,
+        error: LinkConfigError,
     },
 }
 
@@ -223,7 +223,7 @@ pub fn simulate<O: Observer>(
     extra: &mut O,
     control: &Control,
 ) -> Result<PolicyRun, SimulationError> {
-    let decide = |setup: &Setup, drive: Drive<'_, Both<'_, '_, Measure, O>>| {
+    let decide = |setup: &LinkConfig, drive: Drive<'_, Both<'_, '_, Measure, O>>| {
         registry::visit(policy, setup, drive).map_err(|e| named(scenario, e))
     };
     driven(scenario, policy, seed, traffic, extra, control, decide)
@@ -251,7 +251,10 @@ fn driven<O: Observer>(
     traffic: &Traffic,
     extra: &mut O,
     control: &Control,
-    drive: impl FnOnce(&Setup, Drive<'_, Both<'_, '_, Measure, O>>) -> Result<Ending, SimulationError>,
+    drive: impl FnOnce(
+        &LinkConfig,
+        Drive<'_, Both<'_, '_, Measure, O>>,
+    ) -> Result<Ending, SimulationError>,
 ) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
     let setup = scenario.setup();
@@ -266,7 +269,7 @@ fn driven<O: Observer>(
 
 /// The error with the name of the flow that it is about.
 fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
-    if let BuildError::Setup(error) = &error {
+    if let BuildError::LinkConfig(error) = &error {
         if let Some(flow) = error.flow().and_then(|flow| scenario.realtime.get(flow)) {
             return SimulationError::Flow { flow: flow.name.clone(), error: error.clone() };
         }
@@ -276,7 +279,7 @@ fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
 
 struct Drive<'a, O> {
     scenario: &'a Scenario,
-    setup: &'a Setup,
+    setup: &'a LinkConfig,
     seed: u64,
     traffic: &'a Traffic,
     observer: O,

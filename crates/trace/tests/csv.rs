@@ -83,7 +83,7 @@ fn errors_name_line_column_and_remedy() {
 }
 
 #[test]
-fn rows_before_an_error_are_given_and_none_after() {
+fn rows_before_an_error_are_returned_and_none_after() {
     let text = b"time_ns,bytes,flow\n1,2,a\nbad,2,a\n3,2,a\n";
     let rows: Vec<_> = CsvTrace::open(&text[..]).unwrap().collect();
     assert_eq!(rows.len(), 2);

@@ -247,7 +247,7 @@ fn ipv6_extension_headers() {
 }
 
 #[test]
-fn prefixes_say_what_they_can() {
+fn truncated_frames_yield_the_fields_they_hold() {
     let frame = ethernet(&[0x8100, 0xa064, V4], &v4(17, 0, &[], &PORTS));
     // (bytes needed, whether it is told)
     type Told = fn(&Headers) -> bool;

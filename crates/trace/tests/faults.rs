@@ -85,7 +85,7 @@ fn pcap_resynchronises_in_big_endian_and_at_the_start_and_end() {
 }
 
 #[test]
-fn pcap_length_past_the_end_is_told_from_a_cut() {
+fn pcap_length_past_the_end_is_distinguished_from_truncation() {
     let mut file = pcap(6, false);
     put(&mut file, start(3) + 8, 5000);
     put(&mut file, start(3) + 12, 5000);
@@ -113,7 +113,7 @@ fn pcap_with_a_hole_of_zeros_or_noise() {
 }
 
 #[test]
-fn pcap_is_not_led_astray_by_what_looks_like_records() {
+fn pcap_resynchronisation_ignores_lookalike_records() {
     let other_day = Bytes::new(false)
         .record(1_000_000_000, 0, 60, &[1; 4])
         .record(1_000_000_000, 1, 60, &[2; 4])
@@ -276,7 +276,7 @@ fn pcapng_plausible_but_wrong_lengths() {
 }
 
 #[test]
-fn pcapng_wrong_trailer_alone_costs_nothing() {
+fn pcapng_wrong_trailer_alone_loses_no_packet() {
     for packet in 0..3 {
         let (mut file, starts) = pcapng(3, false);
         let length = (starts[1] - starts[0]) as u32;

@@ -181,7 +181,7 @@ fn long_interface_names_are_cut() {
 }
 
 #[test]
-fn another_programs_pcapng() {
+fn pcapng_of_another_program_is_read() {
     // Made with editcap from captures/cooked-sll2.pcap: options we do not write.
     let file = include_bytes!("data/editcap.pcapng");
     let (frames, report) = read(file);
@@ -230,7 +230,7 @@ fn versions() {
 }
 
 #[test]
-fn files_that_are_no_capture_say_what_they_are() {
+fn other_file_formats_are_named() {
     let message = |bytes: &[u8]| match Capture::open(bytes) {
         Ok(_) => String::new(),
         Err(e) => e.to_string(),
@@ -247,7 +247,7 @@ fn files_that_are_no_capture_say_what_they_are() {
 }
 
 #[test]
-fn a_failing_reader_ends_the_reading() {
+fn a_read_error_ends_the_capture() {
     /// Fails once, then pretends to be at its end.
     struct Fails(Vec<u8>, bool);
     impl std::io::Read for Fails {

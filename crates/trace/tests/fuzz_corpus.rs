@@ -137,7 +137,7 @@ fn csv() {
 /// The part of the corpus that is built by hand. `LAXITY_BLESS=1 cargo test -p laxity-trace --test
 /// fuzz_corpus what_is_built_by_hand` writes it. Fails when a file of it was changed or is gone.
 #[test]
-fn the_corpus_holds_what_is_built_by_hand() {
+fn the_corpus_holds_the_handmade_files() {
     let bless = std::env::var_os("LAXITY_BLESS").is_some();
     let put = |kind: &str, name: &str, bytes: &[u8]| {
         if bless {

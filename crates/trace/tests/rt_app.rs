@@ -75,7 +75,7 @@ fn a_phase_may_loop_for_ever() {
 
 /// Line, key and remedy are named.
 #[test]
-fn what_cannot_be_played_is_named() {
+fn unsupported_workloads_are_named() {
     let task = |body: &str| format!("{{\"tasks\" : {{\n\"a\" : {{\n{body}\n}} }} }}");
     for (text, says) in [
         (task(r#""run" : 1, "barrier" : "x""#), "line 3: tasks.a.barrier: barriers are not played"),
@@ -111,7 +111,7 @@ fn what_cannot_be_played_is_named() {
 }
 
 #[test]
-fn mutated_workloads_are_survived() {
+fn mutated_workloads_cause_no_panic() {
     let (mut sound, mut refused) = (0, 0);
     support::mutate(FILE.as_bytes(), 20_000, |bytes| match fuzz::workload(bytes) {
         true => sound += 1,

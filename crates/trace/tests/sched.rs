@@ -66,7 +66,7 @@ const FTRACE: &[(u32, &str, u64, usize)] = &[
 /// The same switch as perf of several versions, trace-cmd with and without its plugins, and the
 /// kernel print it.
 #[test]
-fn formats_of_several_versions_say_the_same() {
+fn formats_of_several_versions_are_equivalent() {
     let fields = "prev_comm=my task prev_pid=12 prev_prio=120 prev_state=S ==> \
                   next_comm=kworker/0:1 next_pid=7 next_prio=120";
     let lines = [
@@ -126,7 +126,7 @@ fn formats_of_several_versions_say_the_same() {
 
 /// States as kernels of all ages write them.
 #[test]
-fn states_are_told_apart() {
+fn task_states_are_distinguished() {
     let left = |state: &str| {
         let line = format!(
             "a 1 [000] 1.5: sched:sched_switch: prev_comm=a prev_pid=1 prev_prio=120 \
@@ -244,7 +244,7 @@ fn malformed_lines_are_named() {
 ///
 /// Fails when a thread's number that is used again takes its former owner's last burst away.
 #[test]
-fn mutations_are_survived() {
+fn mutated_recordings_cause_no_panic() {
     for name in ["sched-perf.txt", "sched-ftrace.txt"] {
         let text: Vec<u8> = capture(name).lines().take(120).collect::<Vec<_>>().join("\n").into();
         let (mut sound, mut refused) = (0, 0);

@@ -32,7 +32,7 @@ fn pcap_bytes() {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error() {
+fn unwritable_packets_are_errors() {
     let mut ng = PcapngWriter::new(Vec::new()).unwrap();
     assert!(matches!(ng.packet(0, 0, 1, &[0], None), Err(WriteError::UnknownInterface(0))));
     let link = LinkType(0x1_0000);
@@ -104,7 +104,7 @@ fn simulated_frames_of_odd_lengths() {
 }
 
 #[test]
-fn simulated_flows_are_told_apart_from_others() {
+fn simulated_flows_are_distinguished_from_others() {
     for flow in [0, 1, SIM_PORTS - 1, SIM_PORTS, 0xff_ffff] {
         let frame = SimPacket { flow, bytes: 100, dscp: 10, sequence: 1 }.frame().unwrap();
         let mut bytes = frame.bytes().to_vec();

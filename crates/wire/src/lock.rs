@@ -85,7 +85,7 @@ mod tests {
     /// Fails when two have an interface at once: tried without looking whether the file is still
     /// there.
     #[test]
-    fn an_interface_is_taken_once() {
+    fn an_interface_is_locked_once() {
         let device = Device::find("lo").expect("every machine has one");
         if Lock::take(&device).is_ok_and(|lock| lock.file.is_none()) {
             let why = "there is no place for locks; root has one";

@@ -47,7 +47,7 @@ fn start(io: Io) -> Option<(Network, Link)> {
 /// Fails when a checksum is left unfinished or a large frame is not cut: tried both; then not a
 /// byte arrives, or the sender learns to send small frames after long pauses.
 #[test]
-fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
+fn offloaded_checksums_and_segmentation_are_completed() {
     for io in [Io::Packet, Io::Xdp] {
         let Some((network, link)) = start(io) else { return };
         let namespace = network.name(RECEIVER).to_owned();
@@ -89,7 +89,7 @@ fn a_neighbour_may_leave_sums_and_cuts_to_the_interface() {
 /// Fails when a tag is lost, doubled or unseen by the rules, or the second of two tags is: tried
 /// without `insert_tag`, and with tags left to the interface under XDP.
 #[test]
-fn tags_go_through() {
+fn vlan_tags_are_forwarded() {
     for io in [Io::Packet, Io::Xdp] {
         let Some((network, link)) = start(io) else { return };
         network.enter(RECEIVER);
@@ -146,7 +146,7 @@ fn tags_go_through() {
 /// Fails when a frame beyond the MTU stops the others, or goes uncounted, or a new MTU is not
 /// heard of: tried with such an error taken for a lack of room, and without asking again.
 #[test]
-fn frames_that_are_too_long_are_told_apart() {
+fn oversize_frames_are_counted_separately() {
     for io in [Io::Packet, Io::Xdp] {
         let Some(network) = support::network() else { return };
         network.ip(LINK, "link set out mtu 1000").expect("it is there");
@@ -174,7 +174,7 @@ fn frames_that_are_too_long_are_told_apart() {
 /// Fails when features stay off, come back otherwise than they were, or what a killed link left is
 /// taken for how they were: tried without the record, and without its removal.
 #[test]
-fn features_come_back_as_they_were() {
+fn interface_features_are_restored() {
     let Some(network) = support::network() else { return };
     network.enter(LINK);
     let device = Device::find("in").expect("it is there");

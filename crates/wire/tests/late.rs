@@ -85,7 +85,7 @@ fn drive(policy: &str, arrivals: &[Arrival], manner: Manner, seed: u64) -> Count
 /// Fails when a frame is later than the excuse of its threads: tried with the sum of what the link
 /// stood still left out, and with the longest lag left out or halved.
 #[test]
-fn no_frame_is_later_than_its_excuse() {
+fn no_frame_is_later_than_its_lost_time() {
     let scenario = family();
     let credit = scenario.link.credit;
     let manners = [
@@ -213,7 +213,7 @@ fn after_a_stall_no_policy_is_worse_than_background() {
 
 /// Fails when a thread that is never late by more than the credit has any excuse.
 #[test]
-fn within_the_credit_there_is_no_excuse() {
+fn within_the_credit_no_time_counts_as_lost() {
     let mut counts = Counts::new(0);
     counts.lag.record(1_000_000);
     assert_eq!(counts.excuse(Span(1_000_000)), 0);

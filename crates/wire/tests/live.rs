@@ -236,7 +236,7 @@ impl Receive for Stalling {
 ///
 /// Fails when the policy is not told of lost time: 0.36 to 0.83 under lines and `exact`.
 #[test]
-fn lost_time_is_all_that_makes_frames_late() {
+fn only_lost_time_makes_frames_late() {
     for policy in ["background", "shifted-line", "exact", "slack"] {
         let arrivals = traffic::arrivals(&family(), 8, Span::from_millis(3000));
         let pass = |link: &Link, network: &_| link.pass(network, arrivals);
@@ -260,7 +260,7 @@ fn lost_time_is_all_that_makes_frames_late() {
 /// Fails when a flow beyond its envelope is let through, or harms others: tried without the
 /// policer.
 #[test]
-fn a_flow_that_lies_hurts_itself() {
+fn a_nonconforming_flow_hurts_only_itself() {
     for io in WAYS {
         for excess in ["delay", "demote", "drop"] {
             // A limit of its own, so that the room beyond what is reserved is not all the liar's.
@@ -302,7 +302,7 @@ fn a_flow_that_lies_hurts_itself() {
 
 /// Fails when best effort takes real time's place in the buffers: tried without pushing out.
 #[test]
-fn a_flood_of_best_effort_costs_real_time_nothing() {
+fn a_best_effort_flood_does_not_affect_real_time() {
     for io in WAYS {
         // Best effort alone may fill all there is.
         let tight = parsed(&family_with(
@@ -338,7 +338,7 @@ fn a_flood_of_best_effort_costs_real_time_nothing() {
 /// Fails when a frame is lost to an interface that is down, or the thread spins or ends there:
 /// tried with such frames given up, and without a pause before the next attempt.
 #[test]
-fn an_interface_may_go_down_and_come_back() {
+fn forwarding_resumes_when_an_interface_comes_back() {
     for io in WAYS {
         let Some(network) = support::network() else { return };
         let name = format!("{io:?}");

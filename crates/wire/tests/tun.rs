@@ -32,7 +32,7 @@ fn start() -> (Running, Scenario) {
 
 /// Fails when packets take another interface or are lost: tried with the sockets not bound (they come back through the tunnel).
 #[test]
-fn own_packets_are_scheduled_and_sent_on() {
+fn local_packets_are_scheduled_and_forwarded() {
     let Some(network) = support::network_with_tunnels() else { return };
     network.enter(LINK);
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");
@@ -80,7 +80,7 @@ fn own_packets_are_scheduled_and_sent_on() {
 
 /// Fails when what cannot be sent holds up what can, or is taken for sent.
 #[test]
-fn what_has_no_way_to_go_is_told_apart() {
+fn undeliverable_packets_are_counted_separately() {
     let Some(network) = support::network() else { return };
     network.enter(LINK);
     network.ip(LINK, "address add 10.9.0.1/24 dev out").expect("an address");

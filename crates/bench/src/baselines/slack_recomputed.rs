@@ -1,9 +1,9 @@
 //! `slack` without memory: every decision looks at every corner point and every queued packet.
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::config::LinkConfig;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{Discipline, Head};
-use laxity_link::setup::Setup;
 use laxity_link::slack::{self, FlowDemand, Slack};
 
 /// Recomputes the slack from its definition. It needs milliseconds for a decision with ten thousand
@@ -21,7 +21,7 @@ pub struct SlackRecomputed {
 
 impl SlackRecomputed {
     /// For a link's flows, all buckets full; the first `lent` decisions are lent.
-    pub fn new(setup: &Setup, lent: u64) -> SlackRecomputed {
+    pub fn new(setup: &LinkConfig, lent: u64) -> SlackRecomputed {
         let demand = |f| FlowDemand::new(f, setup.wire, slack::exact_steps(setup));
         SlackRecomputed {
             filling: Slack::new(setup),
@@ -47,10 +47,10 @@ impl Discipline for SlackRecomputed {
         self.filling.reset();
     }
 
-    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+    fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         if self.lent > 0 {
             self.lent -= 1;
-            return self.filling.best_effort_goes(now, head, realtime);
+            return self.filling.serves_best_effort(now, head, realtime);
         }
         if realtime.is_empty() {
             return true;
@@ -69,16 +69,16 @@ impl Discipline for SlackRecomputed {
         enough
     }
 
-    fn released(&mut self, at: Time, entry: &Entry) {
+    fn on_realtime_release(&mut self, at: Time, entry: &Entry) {
         self.flows[entry.packet.flow.index()].take(at, entry.packet.bytes);
         if self.lent > 0 {
-            self.filling.released(at, entry);
+            self.filling.on_realtime_release(at, entry);
         }
     }
 
-    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
+    fn on_realtime_start(&mut self, now: Time, entry: &Entry) {
         if self.lent > 0 {
-            self.filling.realtime_starts(now, entry);
+            self.filling.on_realtime_start(now, entry);
         }
     }
 }

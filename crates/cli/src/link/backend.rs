@@ -9,7 +9,7 @@ pub use without::*;
 mod with {
     use std::time::Duration;
 
-    use laxity_kernel::qdisc::{self, Change, LinkError, Wish};
+    use laxity_kernel::qdisc::{self, Change, LinkError, LinkRequest};
 
     use crate::failure::Failure;
     use crate::link::Admitted;
@@ -36,9 +36,9 @@ mod with {
         }
     }
 
-    fn wish(admitted: &Admitted) -> Wish<'_> {
+    fn wish(admitted: &Admitted) -> LinkRequest<'_> {
         let Admitted { scenario, policy, plan } = admitted;
-        Wish { plan, policy, scenario }
+        LinkRequest { plan, policy, scenario }
     }
 
     pub fn up(admitted: &Admitted, device: &str, replace: bool) -> Result<(), Failure> {

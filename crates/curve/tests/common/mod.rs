@@ -23,7 +23,7 @@ pub fn table3() -> Vec<FlowSpec> {
 }
 
 pub fn link(rate: Rate, packet: u64, blocking: Blocking) -> LinkSpec {
-    LinkSpec { rate, best_effort_packet: Bytes(packet), below: Bytes(0), blocking }
+    LinkSpec { rate, best_effort_packet: Bytes(packet), downstream_backlog: Bytes(0), blocking }
 }
 
 /// The paper's link: 10 Mbit/s, best-effort packets up to 1536 B.

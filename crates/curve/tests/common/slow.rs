@@ -63,7 +63,7 @@ impl Shape {
 pub struct World {
     pub rate: u64,
     pub packet: u64,
-    pub below: u64,
+    pub downstream_backlog: u64,
     pub blocking: Blocking,
     pub flows: Vec<(Shape, u64)>,
 }
@@ -73,7 +73,7 @@ impl World {
         LinkSpec {
             rate: Rate(self.rate * BYTE_PER_NS),
             best_effort_packet: Bytes(self.packet),
-            below: Bytes(self.below),
+            downstream_backlog: Bytes(self.downstream_backlog),
             blocking: self.blocking,
         }
     }
@@ -104,7 +104,7 @@ impl World {
 
     /// The residual at `t / GRID` in bytes times `GRID`.
     pub fn residual(&self, t: i128, left: bool, best_effort: bool) -> i128 {
-        let mut work = i128::from(self.rate) * t - i128::from(self.below) * GRID;
+        let mut work = i128::from(self.rate) * t - i128::from(self.downstream_backlog) * GRID;
         let mut blocked = if best_effort { i128::from(self.packet) } else { 0 };
         for (shape, deadline) in &self.flows {
             let deadline = i128::from(*deadline) * GRID;
@@ -150,10 +150,10 @@ pub fn world(periodic: bool, flows: usize) -> BoxedStrategy<World> {
     let flow = (shape(periodic), 0u64..40);
     let list = proptest::collection::vec(flow, 1..=flows);
     (1u64..8, 0u64..7, 0u64..3, any::<bool>(), list)
-        .prop_map(|(rate, packet, below, exact, flows)| World {
+        .prop_map(|(rate, packet, downstream_backlog, exact, flows)| World {
             rate,
             packet,
-            below,
+            downstream_backlog,
             blocking: if exact { Blocking::Exact } else { Blocking::Paper },
             flows,
         })

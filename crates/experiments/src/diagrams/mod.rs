@@ -48,7 +48,7 @@ fn link() -> Result<Residual, CurveError> {
     let link = LinkSpec {
         rate: Rate(8_000_000),
         best_effort_packet: Bytes(500),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         blocking: Blocking::Exact,
     };
     let per_ms = |bytes: u64| Rate(bytes * 8000);

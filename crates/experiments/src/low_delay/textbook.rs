@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use laxity_core::{FlowId, Time};
-use laxity_link::{Departure, Drops, LinkPolicy, Packet};
+use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
 use laxity_scenario::model::Scenario;
 use laxity_sim::{Control, Measure, PolicyRun, Traffic, run};
 
@@ -92,7 +92,7 @@ impl Textbook {
 }
 
 impl LinkPolicy for Textbook {
-    fn enqueue(&mut self, now: Time, packet: Packet, _: &mut dyn Drops) {
+    fn enqueue(&mut self, now: Time, packet: Packet, _: &mut dyn DropSink) {
         match self.deadline(packet.flow) {
             Some(deadline) => {
                 let due = Time(now.0.saturating_add(deadline));

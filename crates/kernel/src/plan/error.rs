@@ -1,38 +1,38 @@
-//! Why a scenario cannot run in the kernel, and what runs other than it says.
+//! Reasons for which a scenario cannot run in the kernel, and deviations from it.
 
 use std::fmt;
 
 use laxity_curve::{CurveError, Verdict};
+use laxity_link::config::LinkConfigError;
 use laxity_link::registry::BuildError;
-use laxity_link::setup::SetupError;
 
-/// Why a scenario cannot run in the kernel as it stands.
+/// Reason for which a scenario cannot run in the kernel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Some deadline could be missed.
+    /// The set is not admitted: some deadline could be missed.
     NotAdmitted(Box<Verdict>),
-    /// No such policy, or none that the programs know.
+    /// The policy does not exist or is not supported in the kernel.
     NotLive {
         /// The policy asked for.
         policy: String,
     },
-    /// More than the programs have room for.
+    /// A limit of the programs is exceeded.
     TooMany {
-        /// Of what.
+        /// The limited quantity.
         what: &'static str,
-        /// The flow whose they are.
+        /// The flow concerned.
         of: Option<String>,
-        /// How many there are.
+        /// The number found.
         found: usize,
-        /// How many there may be.
+        /// The maximum.
         most: usize,
     },
     /// A number that the programs, which count in 64 bits, cannot hold.
     OutOfRange {
-        /// Which.
+        /// The number.
         what: String,
-        /// How to come into range.
+        /// Remedy that brings it into range.
         remedy: String,
     },
     /// The policy could not be built.
@@ -84,13 +84,13 @@ impl From<CurveError> for PlanError {
     }
 }
 
-impl From<SetupError> for PlanError {
-    fn from(error: SetupError) -> Self {
+impl From<LinkConfigError> for PlanError {
+    fn from(error: LinkConfigError) -> Self {
         PlanError::Build(error.into())
     }
 }
 
-/// What the kernel does other than the scenario says; none of it touches a deadline.
+/// A deviation of the kernel from the scenario; none affects a deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -99,22 +99,22 @@ pub enum Notice {
     Wf2qPlusForWfq,
     /// Weights without a common multiple in range: shares are exact to the part that is named.
     RoundedShares {
-        /// One in so many.
+        /// Denominator of the relative error.
         parts: u64,
     },
     /// The residual capacity has more corners than the programs hold: its inverse runs a little above
     /// it between some of them, so deadlines of best effort come later there.
     FewerCorners {
-        /// How many it has.
+        /// Corners of the curve.
         found: usize,
-        /// How many are left.
+        /// Corners kept.
         kept: usize,
     },
-    /// Fewer packets may wait than the buffer's bytes would allow.
+    /// The limit in packets is lower than the buffer's limit in bytes would allow.
     FewerSlots {
         /// Best effort or real time.
         best_effort: bool,
-        /// How many may wait.
+        /// The limit in packets.
         packets: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! From a scenario to the parameters of one interface: admission, then everything the programs
-//! read, in their own layout.
+//! From a scenario to the parameters of one interface: the admission test, then the configuration
+//! of the BPF programs in their layout.
 
 mod corners;
 mod error;
@@ -14,8 +14,8 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, Envelope, check};
+use laxity_link::config::{Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
-use laxity_link::setup::{Excess, Release, Restart, Setup};
 use laxity_scenario::model::Scenario;
 
 use crate::layout::link::{self, lx_bucket, lx_config, lx_envelope, lx_flow};
@@ -50,7 +50,7 @@ pub enum Rule {
     Line = link::LX_LINE as u32,
     /// Deadlines from all pieces of a curve.
     History = link::LX_HISTORY as u32,
-    /// No deadlines: best effort goes when no real-time deadline could suffer.
+    /// No deadlines: best effort is served when no real-time deadline can be missed because of it.
     Slack = link::LX_SLACK as u32,
 }
 
@@ -61,20 +61,20 @@ impl Rule {
     }
 }
 
-/// What the programs of one interface are loaded with.
+/// Parameters with which the programs of one interface are loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How best-effort packets get deadlines.
+    /// Rule by which best-effort packets get deadlines.
     pub rule: Rule,
     /// `struct lx_config`.
     pub config: Vec<u8>,
     /// `struct lxl_match_rules`.
     pub rules: Vec<u8>,
-    /// Packets that can wait.
+    /// Capacity in packets.
     pub slots: u32,
-    /// Real-time packets among them.
+    /// Capacity in real-time packets.
     pub realtime_slots: u32,
-    /// What the kernel does other than the scenario says.
+    /// Deviations of the kernel from the scenario.
     pub notices: Vec<Notice>,
 }
 
@@ -92,19 +92,19 @@ impl Plan {
     /// # Errors
     /// See [`PlanError`].
     pub fn with_policy(scenario: &Scenario, policy: &str) -> Result<Plan, PlanError> {
-        let setup = scenario.setup();
+        let link = scenario.setup();
         let names: Vec<&str> = scenario.flow_names().collect();
-        let mut plan = Plan::of_setup(&setup, policy, &names, scenario.link.credit.0)?;
+        let mut plan = Plan::of_link(&link, policy, &names, scenario.link.credit.0)?;
         plan.rules = rules::image(scenario)?;
         Ok(plan)
     }
 
-    /// The plan of a setup, without rules for packets: what a test drives by hand.
+    /// The plan of a link without classification rules, for tests that call the programs directly.
     ///
     /// # Errors
     /// See [`PlanError`].
-    pub fn of_setup(
-        setup: &Setup,
+    pub fn of_link(
+        link: &LinkConfig,
         policy: &str,
         names: &[&str],
         credit: u64,
@@ -113,29 +113,29 @@ impl Plan {
             .iter()
             .find(|name| **name == policy)
             .ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
-        limit("real-time flows", setup.realtime.len(), MOST_FLOWS)?;
-        limit("best-effort classes", setup.best_effort.len(), MOST_BEST_EFFORT)?;
-        let mut deadlines: Vec<u64> = setup.realtime.iter().map(|f| f.deadline.0).collect();
+        limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
+        limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
+        let mut deadlines: Vec<u64> = link.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
         limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
 
-        let flows = setup.flow_specs()?;
-        let verdict = check(&setup.link_spec(), &flows)?;
+        let flows = link.flow_specs()?;
+        let verdict = check(&link.link_spec(), &flows)?;
         if !verdict.admitted {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
-        let curve = registry::curve(policy, setup)?;
+        let curve = registry::curve(policy, link)?;
         let mut notices = Vec::new();
         let service = Service::new(policy, curve.as_ref(), &mut notices)?;
-        let shares = Shares::new(setup, &mut notices);
-        let queues = Queues::new(setup, &mut notices)?;
+        let shares = Shares::new(link, &mut notices);
+        let queues = Queues::new(link, &mut notices)?;
         let slack = match service.rule() {
-            Rule::Slack => Slack::new(setup, &deadlines)?,
+            Rule::Slack => Slack::new(link, &deadlines)?,
             _ => Slack::default(),
         };
         let parts = Parts { service: &service, shares: &shares, queues: &queues, slack: &slack };
-        let config = config(setup, names, credit, &deadlines, &parts)?;
+        let config = config(link, names, credit, &deadlines, &parts)?;
         Ok(Plan {
             rule: service.rule(),
             config,
@@ -162,7 +162,7 @@ struct Parts<'a> {
 }
 
 fn config(
-    setup: &Setup,
+    link: &LinkConfig,
     names: &[&str],
     credit: u64,
     deadlines: &[u64],
@@ -170,13 +170,13 @@ fn config(
 ) -> Result<Vec<u8>, PlanError> {
     let mut bytes = vec![0; lx_config::SIZEOF];
     let config = &mut bytes[..];
-    lx_config::RATE.set_u64(config, setup.rate.0);
+    lx_config::RATE.set_u64(config, link.rate.0);
     lx_config::CREDIT.set_u64(config, credit);
     queues.write_limits(lx_config::LIMITS.of_mut(config));
     service.write(lx_config::SERVICE.of_mut(config));
     shares.write(lx_config::SHARES.of_mut(config), queues);
     let places = lx_config::FLOW.elements(config, lx_flow::SIZEOF);
-    for (k, (flow, place)) in setup.realtime.iter().zip(places).enumerate() {
+    for (k, (flow, place)) in link.realtime.iter().zip(places).enumerate() {
         let name = names.get(k).copied().unwrap_or_default();
         write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, name)?;
         queues.realtime[k].write(lx_flow::LIMIT.of_mut(place));
@@ -191,25 +191,25 @@ fn config(
         lx_flow::EXCESS.set_u32(place, excess as u32);
     }
     slack.write(lx_config::SLACK.of_mut(config));
-    lx_config::FLOWS.set_u32(config, setup.realtime.len() as u32);
-    lx_config::FLOWS_SIZE.set_u32(config, setup.realtime.len().next_power_of_two() as u32);
+    lx_config::FLOWS.set_u32(config, link.realtime.len() as u32);
+    lx_config::FLOWS_SIZE.set_u32(config, link.realtime.len().next_power_of_two() as u32);
     lx_config::CLASSES_SIZE.set_u32(config, deadlines.len().next_power_of_two() as u32);
-    lx_config::OVERHEAD.set_u32(config, setup.wire.overhead);
-    lx_config::MIN_FRAME.set_u32(config, setup.wire.min_frame);
-    lx_config::LARGEST_BEST_EFFORT.set_u32(config, narrow(setup.max_packet));
-    let release = match setup.release {
+    lx_config::OVERHEAD.set_u32(config, link.wire.overhead);
+    lx_config::MIN_FRAME.set_u32(config, link.wire.min_frame);
+    lx_config::LARGEST_BEST_EFFORT.set_u32(config, narrow(link.max_packet));
+    let release = match link.release {
         Release::Arrival => link::LX_ARRIVAL,
         Release::HeadOfLine => link::LX_HEAD_OF_LINE,
     };
     lx_config::RELEASE.set_u32(config, release as u32);
     lx_config::SLOTS.set_u32(config, queues.slots);
-    let restarts = match setup.options.restart {
+    let restarts = match link.options.restart {
         Restart::Idle => link::LX_RESTART_ON_IDLE,
         Restart::Sooner if service.restarts() => link::LX_RESTART_ON_CLEAR,
         Restart::Sooner => link::LX_RESTART_ON_EMPTY,
     };
     lx_config::RESTARTS.set_u32(config, restarts as u32);
-    lx_config::COUNTS_IN_FLIGHT.set_u32(config, (setup.blocking == Blocking::Exact).into());
+    lx_config::COUNTS_IN_FLIGHT.set_u32(config, (link.blocking == Blocking::Exact).into());
     Ok(bytes)
 }
 

@@ -1,18 +1,18 @@
-//! Limits on what waits.
+//! Queue limits.
 
 use laxity_link::buffer::{BufferLimits, Buffers};
-use laxity_link::setup::Setup;
+use laxity_link::config::LinkConfig;
 
 use super::shares::Limit;
 use super::{Notice, PlanError};
 use crate::layout::link::lx_limits;
 
-/// Best-effort packets that wait in the kernel at most: 0.6 MB of slots.
+/// Maximum number of best-effort packets queued in the kernel: 0.6 MB of slots.
 pub const MOST_BEST_EFFORT_SLOTS: u64 = 16_384;
-/// Real-time packets that wait there at most beyond those that conform.
+/// Maximum number of queued real-time packets beyond conforming ones.
 pub const MOST_SHAPED_SLOTS: u64 = 4_096;
-/// Packets that wait altogether.
-const MOST_SLOTS: u64 = 1 << 22;
+/// Maximum number of queued packets in all.
+const MAX_SLOTS: u64 = 1 << 22;
 
 /// All limits.
 #[derive(Clone, Debug)]
@@ -30,11 +30,11 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(setup: &Setup, notices: &mut Vec<Notice>) -> Result<Queues, PlanError> {
-        let limits = BufferLimits::of(setup)?;
+    pub(super) fn new(link: &LinkConfig, notices: &mut Vec<Notice>) -> Result<Queues, PlanError> {
+        let limits = BufferLimits::of(link)?;
         let buffers = Buffers::with_limits(&limits)?;
         let all: Vec<Limit> = limits.per_flow.iter().map(|l| Limit(*l)).collect();
-        let (realtime, best_effort) = all.split_at(setup.realtime.len());
+        let (realtime, best_effort) = all.split_at(link.realtime.len());
         let committed = realtime.iter().map(|l| l.0.reserved.0).sum();
         let committed_packets: u64 = realtime.iter().map(Limit::reserved_packets).sum();
         let mut fewer = |given: usize, most: u64, best_effort| {
@@ -48,7 +48,7 @@ impl Queues {
         let realtime_slots = fewer(buffers.realtime_slots(), most, false);
         let best_effort_slots = fewer(buffers.best_effort_slots(), MOST_BEST_EFFORT_SLOTS, true);
         let slots = realtime_slots + best_effort_slots;
-        if slots > MOST_SLOTS {
+        if slots > MAX_SLOTS {
             return Err(PlanError::OutOfRange {
                 what: format!("{slots} packets that may wait"),
                 remedy: "lower link.buffer or raise min_packet of the flows".into(),

@@ -1,4 +1,4 @@
-//! Which packets belong to which flow.
+//! Classification rules.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ pub(super) fn image(scenario: &Scenario) -> Result<Vec<u8>, PlanError> {
     let fields: u32 = rules.iter().fold(0, |all, (_, rule)| all | fields(rule));
     let other = scenario.other().0;
     let mut by_code_point = [other as u16; CODE_POINTS];
-    // One look at a table where code points are all that is asked for.
+    // A table lookup, if the rules match on code points alone.
     let plain = rules.iter().all(|(_, rule)| self::fields(rule) == link::LX_DSCP as u32);
     if plain {
         for (flow, rule) in rules.iter().rev() {

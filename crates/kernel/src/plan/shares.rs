@@ -1,7 +1,7 @@
-//! What a byte costs each best-effort class.
+//! Cost of a byte for each best-effort class.
 
 use laxity_link::buffer::FlowLimit;
-use laxity_link::setup::{FairQueue, Setup};
+use laxity_link::config::{FairQueue, LinkConfig};
 
 use super::Notice;
 use super::queues::Queues;
@@ -19,9 +19,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn new(setup: &Setup, notices: &mut Vec<Notice>) -> Shares {
-        let weights: Vec<u64> =
-            setup.best_effort.iter().map(|c| c.weight.0.max(1).into()).collect();
+    pub(super) fn new(link: &LinkConfig, notices: &mut Vec<Notice>) -> Shares {
+        let weights: Vec<u64> = link.best_effort.iter().map(|c| c.weight.0.max(1).into()).collect();
         let divisor = weights.iter().fold(0, |d, w| gcd(d, *w)).max(1);
         let weights: Vec<u64> = weights.iter().map(|w| w / divisor).collect();
         let sum = weights.iter().sum::<u64>().max(1);
@@ -34,10 +33,10 @@ impl Shares {
             let parts = LARGEST_SCALE / sum;
             notices.push(Notice::RoundedShares { parts });
         }
-        if setup.fair_queue == FairQueue::Wfq && weights.len() > 1 {
+        if link.fair_queue == FairQueue::Wfq && weights.len() > 1 {
             notices.push(Notice::Wf2qPlusForWfq);
         }
-        let kind = if setup.fair_queue == FairQueue::Scfq { LX_SCFQ } else { LX_WF2Q_PLUS };
+        let kind = if link.fair_queue == FairQueue::Scfq { LX_SCFQ } else { LX_WF2Q_PLUS };
         let classes = weights.iter().map(|w| (scale / w, *w)).collect();
         Shares { classes, common: scale / sum, kind: kind as u32 }
     }

@@ -1,8 +1,8 @@
-//! What `slack` needs to know of the flows.
+//! Parameters of the flows for `slack`.
 
 use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::Envelope;
-use laxity_link::setup::{RealtimeFlow, Setup};
+use laxity_link::config::{LinkConfig, RealtimeFlow};
 
 use super::{PlanError, TERM, write_bucket};
 use crate::layout::link::{
@@ -29,28 +29,28 @@ pub(super) struct Slack {
     /// Deadline and rates of each class.
     classes: Vec<(u64, [u64; 2])>,
     horizon: u64,
-    below: u64,
+    downstream_backlog: u64,
     shift: u32,
 }
 
 impl Slack {
-    pub(super) fn new(setup: &Setup, deadlines: &[u64]) -> Result<Slack, PlanError> {
+    pub(super) fn new(link: &LinkConfig, deadlines: &[u64]) -> Result<Slack, PlanError> {
         let out_of_range = |what: &str, remedy: &str| PlanError::OutOfRange {
             what: what.into(),
             remedy: remedy.into(),
         };
-        if setup.options.always_check || setup.options.pass_refused {
+        if link.options.always_check || link.options.pass_refused {
             return Err(out_of_range(
                 "`slack` with `always-check` or `pass-refused`",
                 "leave both out; the kernel decides by the head alone",
             ));
         }
-        let mut flows = Vec::with_capacity(setup.realtime.len());
+        let mut flows = Vec::with_capacity(link.realtime.len());
         let mut classes: Vec<(u64, [u64; 2])> = deadlines.iter().map(|d| (*d, [0; 2])).collect();
         let mut bursts = 0i128;
-        for flow in &setup.realtime {
+        for flow in &link.realtime {
             let class = deadlines.partition_point(|d| *d < flow.deadline.0);
-            let flow = Flow::new(flow, setup, class as u32);
+            let flow = Flow::new(flow, link, class as u32);
             let on_wire = |x: u64| {
                 (i128::from(x) * i128::from(flow.wire.0) + i128::from(flow.wire.1) - 1)
                     / i128::from(flow.wire.1)
@@ -63,7 +63,7 @@ impl Slack {
             flows.push(flow);
         }
         let longest = deadlines.last().copied().unwrap_or(0);
-        let holds = (1u64 << 61) / setup.rate.0.max(1);
+        let holds = (1u64 << 61) / link.rate.0.max(1);
         let fastest = classes.iter().fold(0u64, |sum, c| sum.saturating_add(c.1[0]));
         if bursts >= TERM || longest >= holds || fastest >= 1 << 50 {
             return Err(out_of_range(
@@ -75,8 +75,8 @@ impl Slack {
         while (longest >> shift) + 2 > LX_SLACK_BUCKETS {
             shift += 1;
         }
-        let below = setup.below.0.saturating_mul(NANOBITS_PER_BYTE as u64);
-        Ok(Slack { flows, classes, horizon: holds - longest, below, shift })
+        let downstream_backlog = link.downstream_backlog.0.saturating_mul(NANOBITS_PER_BYTE as u64);
+        Ok(Slack { flows, classes, horizon: holds - longest, downstream_backlog, shift })
     }
 
     pub(super) fn write(&self, place: &mut [u8]) {
@@ -103,17 +103,17 @@ impl Slack {
         lx_slack_config::MIN_DEADLINE.set_u64(place, first);
         lx_slack_config::HORIZON.set_u64(place, self.horizon);
         lx_slack_config::MAX_RATE.set_u64(place, fastest.max(1));
-        lx_slack_config::DOWNSTREAM_BACKLOG.set_u64(place, self.below);
+        lx_slack_config::DOWNSTREAM_BACKLOG.set_u64(place, self.downstream_backlog);
         lx_slack_config::SHIFT.set_u32(place, self.shift);
         lx_slack_config::CLASSES.set_u32(place, self.classes.len() as u32);
     }
 }
 
 impl Flow {
-    fn new(flow: &RealtimeFlow, setup: &Setup, class: u32) -> Flow {
+    fn new(flow: &RealtimeFlow, link: &LinkConfig, class: u32) -> Flow {
         let nanobits = |bytes: u64| bytes.saturating_mul(NANOBITS_PER_BYTE as u64);
         let counted = flow.smallest_counted();
-        let wire = (setup.wire.of_bytes(counted).0.max(1), counted.0.max(1));
+        let wire = (link.wire.of_bytes(counted).0.max(1), counted.0.max(1));
         let smallest = u32::try_from(counted.0).unwrap_or(u32::MAX);
         match &flow.envelope {
             Envelope::Buckets { buckets, .. } => {

@@ -1,4 +1,4 @@
-//! Another scenario takes over on an interface whose traffic goes on.
+//! Changes the scenario of an interface while traffic continues.
 
 use std::time::{Duration, Instant};
 
@@ -9,31 +9,35 @@ use super::load::{self, CHANGES, Room};
 use super::netlink::Netlink;
 use super::pins::Pins;
 use super::record::Record;
-use super::{LinkError, Place, State, Wish, record, wanted};
+use super::{LinkError, LinkRequest, Place, State, record, wanted};
 use crate::plan::{Plan, Rule};
 
 /// Longer than any run of a program.
 const RUN: Duration = Duration::from_millis(5);
 
-/// How a change came into force.
+/// How a change took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is in force.
+    /// It is in effect.
     Done,
-    /// Nothing was waiting; it is in force from the next packet on.
+    /// The queue was empty; it takes effect with the next packet.
     WithNextPacket,
 }
 
-/// Changes the scenario of a link. Packets that wait are taken along, and none is lost. It happens
-/// at an instant at which no real-time packet waits and none is on its way, within `patience`.
+/// Changes the scenario of a link. Queued packets are kept, and none is lost. The change takes place
+/// at an instant at which no real-time packet is queued or in transmission, within `timeout`.
 ///
 /// # Errors
 /// See [`LinkError`]; the link then runs on as it was.
-pub fn set(wish: &Wish<'_>, device: &str, patience: Duration) -> Result<Change, LinkError> {
+pub fn set(
+    request: &LinkRequest<'_>,
+    device: &str,
+    timeout: Duration,
+) -> Result<Change, LinkError> {
     let mut place = Place::new(device)?;
     let _lock = place.folder.lock()?;
     let pins = place.pins();
-    let applied = settle(&pins)?.ok_or_else(|| place.is_down())?;
+    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
     let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
     let rule = [Rule::Background, Rule::Line, Rule::History, Rule::Slack]
@@ -41,7 +45,7 @@ pub fn set(wish: &Wish<'_>, device: &str, patience: Duration) -> Result<Change, 
         .find(|rule| rule.number() == old.rule)
         .ok_or_else(|| does_not_fit("its programs are of another version"))?;
     let room = Room { rule, slots: old.slots };
-    if let Some(what) = room.lacks(wish.plan) {
+    if let Some(what) = room.lacks(request.plan) {
         return Err(does_not_fit(what));
     }
     let before = Scenario::parse(&old.scenario, "")
@@ -50,15 +54,15 @@ pub fn set(wish: &Wish<'_>, device: &str, patience: Duration) -> Result<Change, 
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);
     let waiting = if waits { Bytes(old.longest) } else { before.link.max_packet };
-    let mut with_waiting = wish.scenario.clone();
-    let longest = waiting.max(wish.scenario.link.max_packet);
+    let mut with_waiting = request.scenario.clone();
+    let longest = waiting.max(request.scenario.link.max_packet);
     with_waiting.link.max_packet = longest;
-    if Plan::with_policy(&with_waiting, wish.policy).is_err() {
+    if Plan::with_policy(&with_waiting, request.policy).is_err() {
         return Err(does_not_fit(
             "best-effort packets that wait may be too long for the new deadlines",
         ));
     }
-    let (policy, scenario) = (wish.policy.into(), wish.scenario.to_toml());
+    let (policy, scenario) = (request.policy.into(), request.scenario.to_toml());
     let new = Record { policy, longest: longest.0, scenario, ..old };
     let text = new.to_text();
     if !pins.holds("about", text.len())? {
@@ -67,16 +71,16 @@ pub fn set(wish: &Wish<'_>, device: &str, patience: Duration) -> Result<Change, 
 
     // A number that no program can be looking at.
     let number = wanted(&pins)?.max(applied.applied).wrapping_add(1);
-    let change = load::change(wish.plan, &numbers(&before, wish.scenario));
+    let change = load::change(request.plan, &numbers(&before, request.scenario));
     pins.write("changes", number % CHANGES, &change)?;
     pins.write("about", number % CHANGES, text.as_bytes())?;
     pins.write("wanted", 0, &number.to_ne_bytes())?;
-    await_it(&mut place.netlink, place.index, &pins, number, patience)?
+    await_change(&mut place.netlink, place.index, &pins, number, timeout)?
         .ok_or_else(|| LinkError::Busy { device: device.into() })
 }
 
 /// The state, after a change that a killed command left behind was taken back or came into force.
-fn settle(pins: &Pins) -> Result<Option<State>, LinkError> {
+fn resolve_pending_change(pins: &Pins) -> Result<Option<State>, LinkError> {
     let Some(state) = State::read(pins)? else { return Ok(None) };
     if wanted(pins)? == state.applied {
         return Ok(Some(state));
@@ -86,12 +90,12 @@ fn settle(pins: &Pins) -> Result<Option<State>, LinkError> {
     State::read(pins)
 }
 
-fn await_it(
+fn await_change(
     netlink: &mut Netlink,
     index: u32,
     pins: &Pins,
     number: u32,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<Change>, LinkError> {
     let is_applied = || Ok(State::read(pins)?.is_some_and(|state| state.applied == number));
     let began = Instant::now();
@@ -103,7 +107,7 @@ fn await_it(
         if root.is_none_or(|root| root.queue.waiting_packets == 0) && !is_applied()? {
             return Ok(Some(Change::WithNextPacket));
         }
-        if began.elapsed() >= patience {
+        if began.elapsed() >= timeout {
             break;
         }
         std::thread::sleep(RUN);
@@ -116,8 +120,7 @@ fn await_it(
     Ok(is_applied()?.then_some(Change::Done))
 }
 
-/// The new number of each old flow or class, by its name; what has none joins the packets that
-/// match nothing.
+/// Maps each old flow or class to the new number of the same name, or to the default class.
 fn numbers(old: &Scenario, new: &Scenario) -> Vec<u16> {
     let names: Vec<&str> = new.flow_names().collect();
     let other = new.other().0 as u16;

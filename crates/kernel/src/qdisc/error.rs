@@ -1,9 +1,9 @@
-//! Why a link could not be brought up, looked at, changed or taken down.
+//! Errors of setting up, querying, changing and removing a link.
 
 use std::fmt;
 use std::io;
 
-/// What went wrong, with the remedy.
+/// An error, with its remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LinkError {
@@ -12,21 +12,21 @@ pub enum LinkError {
         /// The interface.
         device: String,
     },
-    /// Somebody has configured a root qdisc.
+    /// A root qdisc is configured.
     Occupied {
         /// The interface.
         device: String,
         /// Its root qdisc.
         kind: String,
-        /// Whether it could be put back later, so that it may be replaced.
+        /// Whether it could be restored later, so that it may be replaced.
         replaceable: bool,
     },
-    /// The interface has a link of ours already.
+    /// The interface already has a link.
     Up {
         /// The interface.
         device: String,
     },
-    /// The interface has no link of ours.
+    /// The interface has no link.
     Down {
         /// The interface.
         device: String,
@@ -35,14 +35,14 @@ pub enum LinkError {
     NoKernel {
         /// Its release.
         release: String,
-        /// What it lacks.
+        /// The missing feature.
         lacks: &'static str,
     },
     /// No BPF file system is mounted where it belongs.
     NoFileSystem,
     /// The caller may not do this.
     NotPermitted {
-        /// What it tried.
+        /// The operation.
         what: &'static str,
     },
     /// The folder of pins belongs to somebody else, or others may enter it.
@@ -54,10 +54,10 @@ pub enum LinkError {
     DoesNotFit {
         /// The interface.
         device: String,
-        /// What they lack.
+        /// The insufficient resource.
         what: &'static str,
     },
-    /// Real-time packets waited all the time, so another plan could not take over.
+    /// Real-time packets were queued throughout, so the change could not take effect.
     Busy {
         /// The interface.
         device: String,

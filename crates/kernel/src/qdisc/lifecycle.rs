@@ -1,20 +1,20 @@
-//! Up and down.
+//! Sets up and removes a link.
 //!
 //! The record of how the interface was is pinned before anything is changed and unpinned after
 //! everything is restored, so a command that was killed in between can be followed by another.
 
 use super::error::kernel;
 use super::load::{Own, Programs, Room, supported};
-use super::netlink::{Found, Root};
+use super::netlink::{Root, RootQdisc};
 use super::record::Record;
-use super::{HANDLE, LinkError, Place, State, Wish, record, stale};
+use super::{HANDLE, LinkError, LinkRequest, Place, State, record, stale};
 
-/// Puts a scenario on an interface, in the place of a root qdisc that somebody configured only if
-/// `replace` says so and it can be put back.
+/// Sets up a scenario on an interface. A configured root qdisc is replaced only if `replace` is set
+/// and it can be restored.
 ///
 /// # Errors
 /// See [`LinkError`]; the interface is then as it was.
-pub fn up(wish: &Wish<'_>, device: &str, replace: bool) -> Result<(), LinkError> {
+pub fn up(request: &LinkRequest<'_>, device: &str, replace: bool) -> Result<(), LinkError> {
     let mut place = Place::new(device).map_err(|error| match error {
         // The first of two reasons.
         LinkError::NoFileSystem => supported().err().unwrap_or(error),
@@ -28,20 +28,20 @@ pub fn up(wish: &Wish<'_>, device: &str, replace: bool) -> Result<(), LinkError>
     restore(&mut place)?;
     stale::remove(&place.folder, &place.netlink, place.net)?;
 
-    let replaced = aside(&mut place, replace)?;
+    let replaced = replaced_root(&mut place, replace)?;
     let segments = place.netlink.segments(place.index).map_err(kernel("describe the interface"))?;
-    let room = Room::of(wish.plan, wish.policy);
+    let room = Room::of(request.plan, request.policy);
     let record = Record {
-        policy: wish.policy.into(),
+        policy: request.policy.into(),
         rule: room.rule.number(),
         slots: room.slots,
-        longest: wish.scenario.link.max_packet.0,
+        longest: request.scenario.link.max_packet.0,
         segments: segments.unwrap_or(0),
         replaced,
-        scenario: wish.scenario.to_toml(),
+        scenario: request.scenario.to_toml(),
     };
     let own = Own { kind: &place.kind(), net: place.net, ifindex: place.index, handle: HANDLE };
-    let mut programs = Programs::load(wish.plan, &own, room, &record)?;
+    let mut programs = Programs::load(request.plan, &own, room, &record)?;
     let done = programs.register(&place.pins()).and_then(|()| attach(&mut place, &record));
     if done.is_err() {
         restore(&mut place)?;
@@ -49,8 +49,8 @@ pub fn up(wish: &Wish<'_>, device: &str, replace: bool) -> Result<(), LinkError>
     done
 }
 
-/// The root qdisc that is to be put aside; none when the kernel's default is there.
-fn aside(place: &mut Place, replace: bool) -> Result<Option<Found>, LinkError> {
+/// The root qdisc to be replaced; `None` for the kernel's default.
+fn replaced_root(place: &mut Place, replace: bool) -> Result<Option<RootQdisc>, LinkError> {
     let Some(root) = place.root()?.filter(|root: &Root| root.found.handle != 0) else {
         return Ok(None);
     };
@@ -68,7 +68,7 @@ fn attach(place: &mut Place, record: &Record) -> Result<(), LinkError> {
     set_segments(place, 1)?;
     let kind = place.kind();
     let attached = if record.replaced.is_some() {
-        let ours = Found { kind, handle: HANDLE, options: Vec::new() };
+        let ours = RootQdisc { kind, handle: HANDLE, options: Vec::new() };
         place.netlink.set_root(place.index, &ours)
     } else {
         place.netlink.add_root(place.index, HANDLE, &kind)
@@ -86,7 +86,7 @@ fn set_segments(place: &mut Place, segments: u32) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// Takes a link away and leaves the interface as it was found.
+/// Removes a link and restores the interface.
 ///
 /// # Errors
 /// When the interface has none, or the kernel refuses.
@@ -99,7 +99,7 @@ pub fn down(device: &str) -> Result<(), LinkError> {
     if was_there { Ok(()) } else { Err(place.is_down()) }
 }
 
-/// Undoes as much of a link as was done.
+/// Undoes all completed steps of setting up a link.
 fn restore(place: &mut Place) -> Result<(), LinkError> {
     let pins = place.pins();
     let record = match State::read(&pins)? {

@@ -1,4 +1,4 @@
-//! The programs: loaded with a plan, registered under a name.
+//! Loads the BPF programs with a plan and registers the qdisc.
 
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{MapCore as _, MapFlags, Object, ObjectBuilder, OpenObject};
@@ -17,7 +17,7 @@ pub(super) const CHANGES: u32 = LX_PLANS as u32;
 /// A scenario may be so long, or twice as long as the first one.
 const TEXT: usize = 64 << 10;
 
-/// For which interface a copy is made.
+/// The interface that a copy of the programs serves.
 pub(super) struct Own<'a> {
     pub(super) kind: &'a str,
     pub(super) net: u32,
@@ -25,7 +25,7 @@ pub(super) struct Own<'a> {
     pub(super) handle: u32,
 }
 
-/// What a copy has room for, so that other plans can take over from the first one.
+/// Capacities of a copy of the programs, so that later plans fit as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) rule: Rule,
@@ -45,7 +45,7 @@ impl Room {
         Room { rule, slots }
     }
 
-    /// What it lacks for a plan.
+    /// The capacity that is insufficient for a plan, if any.
     pub(super) fn lacks(self, plan: &Plan) -> Option<&'static str> {
         match (self.rule, plan.rule) {
             (Rule::History, Rule::Line) => {}
@@ -85,7 +85,7 @@ impl Programs {
         let text = record.to_text();
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
         prepare(&mut open, own, room, text.len())?;
-        // A kernel without qdiscs in BPF says many things, and none of them is this.
+        // A kernel without BPF qdiscs fails in many ways, none of which names the reason.
         let object =
             open.load().map_err(|error| supported().err().unwrap_or_else(|| refused(error)))?;
         for map in object.maps() {
@@ -176,7 +176,7 @@ fn same_length(what: &'static str, bytes: usize, place: usize) -> Result<(), Lin
     Err(LinkError::Kernel { what: "take parameters of this length", why })
 }
 
-/// Whether the kernel has what the programs stand on.
+/// Whether the kernel has the features that the programs need.
 pub(super) fn supported() -> Result<(), LinkError> {
     const TYPES: &str = "/sys/kernel/btf/vmlinux";
     const RELEASE: &str = "/proc/sys/kernel/osrelease";

@@ -1,4 +1,4 @@
-//! The link's scheduler on an interface: brought up, looked at, changed, taken down.
+//! Management of the qdisc on an interface: set up, query, change, remove.
 //!
 //! One copy of the programs is loaded for each interface and registered as a qdisc of its own
 //! name. What keeps it alive and tells about it is pinned in a folder of the BPF file system that
@@ -37,9 +37,9 @@ use record::Record;
 /// Major number of the qdisc's handle, as `tc` shows it: `1ac5:`.
 const HANDLE: u32 = 0x1ac5_0000;
 
-/// What an interface is to do.
+/// A plan to run on an interface.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct LinkRequest<'a> {
     /// The scenario's plan under a policy.
     pub plan: &'a Plan,
     /// That policy.
@@ -48,7 +48,7 @@ pub struct Wish<'a> {
     pub scenario: &'a Scenario,
 }
 
-/// What is known of a link that is up.
+/// Status of a link that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The policy it runs.
@@ -57,11 +57,11 @@ pub struct Status {
     pub scenario: String,
     /// Whether the interface still has the qdisc: false after somebody else removed it.
     pub attached: bool,
-    /// How often another scenario has taken over.
+    /// Number of scenario changes.
     pub changes: u32,
-    /// Another scenario takes over with the next packet.
+    /// Whether a scenario change takes effect with the next packet.
     pub pending: bool,
-    /// The root qdisc that was put aside.
+    /// The root qdisc that was replaced.
     pub replaced: Option<String>,
     /// Since this scenario took over, by flow, real-time flows first.
     pub counts: Vec<Counts>,
@@ -69,18 +69,18 @@ pub struct Status {
     pub earlier: Counts,
     /// Time lost since the link came up.
     pub stalls: Stalls,
-    /// What waits now, while attached.
+    /// Queued packets now, while attached.
     pub queue: Queue,
 }
 
 /// `struct lx_stalls`: time in which packets waited and the link sent nothing, beyond the credit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How often.
+    /// Number of stalls.
     pub count: u64,
-    /// In all, in ns.
+    /// Total duration in ns.
     pub total: u64,
-    /// The longest, in ns.
+    /// Longest stall in ns.
     pub longest: u64,
 }
 
@@ -171,7 +171,7 @@ impl State {
     }
 }
 
-/// The plan that was asked for last.
+/// Number of the plan requested last.
 fn wanted(pins: &Pins) -> Result<u32, LinkError> {
     let bytes = pins.read("wanted", 0)?.unwrap_or_default();
     Ok(word(&bytes, 0))
@@ -184,7 +184,7 @@ fn record(pins: &Pins) -> Result<Option<Record>, LinkError> {
     Ok(text.as_deref().and_then(Record::read))
 }
 
-/// What a link has done so far.
+/// Status and counters of a link.
 ///
 /// # Errors
 /// When the interface has none, or it cannot be read.

@@ -38,9 +38,9 @@ const HEADER: usize = 16;
 const LINK_HEADER: usize = 16;
 const QDISC_HEADER: usize = 20;
 
-/// The root qdisc of an interface, with all that is needed to make it again.
+/// The root qdisc of an interface, with everything needed to restore it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct RootQdisc {
     pub(super) kind: String,
     /// 0 for the kernel's own default.
     pub(super) handle: u32,
@@ -56,20 +56,20 @@ const CAN_BE_MADE_AGAIN: [&str; 8] =
 /// The root qdisc of an interface as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Root {
-    pub(super) found: Found,
+    pub(super) found: RootQdisc,
     pub(super) queue: Queue,
-    /// Other qdiscs, made by somebody, hang below it.
+    /// Whether configured qdiscs are attached below it.
     children: bool,
 }
 
-/// What the kernel counts for a qdisc.
+/// The kernel's counters of a qdisc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Packets that wait.
+    /// Queued packets.
     pub waiting_packets: u32,
-    /// Bytes that wait.
+    /// Queued bytes.
     pub waiting_bytes: u32,
-    /// Packets dropped since the link came up, for whatever reason.
+    /// Packets dropped since the link came up, for any reason.
     pub dropped: u32,
 }
 
@@ -117,7 +117,7 @@ impl Netlink {
         Ok(root)
     }
 
-    /// Whether a root qdisc could be made again with all that belongs to it.
+    /// Whether a root qdisc could be restored with all that belongs to it.
     pub(super) fn replaceable(&mut self, index: u32, root: &Root) -> io::Result<bool> {
         let mut filters = false;
         let parent = root.found.handle;
@@ -128,8 +128,8 @@ impl Netlink {
         Ok(known && !root.children && !filters)
     }
 
-    /// Puts a root qdisc in the place of the one that is there.
-    pub(super) fn set_root(&mut self, index: u32, root: &Found) -> io::Result<()> {
+    /// Replaces the root qdisc.
+    pub(super) fn set_root(&mut self, index: u32, root: &RootQdisc) -> io::Result<()> {
         let mut body = qdisc(index, root.handle, ROOT);
         attribute(&mut body, KIND, &[root.kind.as_bytes(), &[0]].concat());
         if !root.options.is_empty() {

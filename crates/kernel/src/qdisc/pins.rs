@@ -1,4 +1,4 @@
-//! What an instance keeps in the BPF file system.
+//! Pinned objects of an instance in the BPF file system.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ const RECORD: &str = "about";
 #[derive(Clone, Debug)]
 pub(super) struct Folder(PathBuf);
 
-/// Keeps other commands away until it is dropped, by a kill too.
+/// Excludes other commands until it is dropped, also when the process is killed.
 #[derive(Debug)]
 pub(super) struct Lock(#[allow(dead_code)] OwnedFd);
 
@@ -31,7 +31,7 @@ impl Folder {
         Ok(Folder(mount().ok_or(LinkError::NoFileSystem)?.join(FOLDER)))
     }
 
-    /// Makes the folder, for its owner only, and keeps other commands away.
+    /// Creates the folder, for its owner only, and locks it against other commands.
     pub(super) fn lock(&self) -> Result<Lock, LinkError> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         made.map_err(io_error(&self.0))?;
@@ -83,7 +83,7 @@ impl Pins {
         self.0.try_exists().map_err(io_error(&self.0))
     }
 
-    /// The value of a map at a place; `None` without the map.
+    /// The value of a map at an index; `None` without the map.
     pub(super) fn read(&self, name: &str, at: u32) -> Result<Option<Vec<u8>>, LinkError> {
         let path = self.path(name);
         let map = match MapHandle::from_pinned_path(&path) {

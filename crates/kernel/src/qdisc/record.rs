@@ -1,22 +1,22 @@
-//! What is remembered of an instance, as text beside its maps: how it was made, how the interface
-//! was before, and the scenario in force.
+//! Record of an instance, as text beside its maps: its plan, the previous state of the interface,
+//! and the scenario in effect.
 
-use super::netlink::Found;
+use super::netlink::RootQdisc;
 
 /// Of one plan on one interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) policy: String,
-    /// How the programs choose deadlines.
+    /// Rule by which the programs assign deadlines.
     pub(super) rule: u32,
-    /// Packets that can wait under any plan.
+    /// Capacity in packets under any plan.
     pub(super) slots: u32,
     /// Bytes of the longest best-effort packet that may wait, from scenarios before too.
     pub(super) longest: u64,
     /// The most segments that the interface took as one packet.
     pub(super) segments: u32,
-    /// The root qdisc that was put aside.
-    pub(super) replaced: Option<Found>,
+    /// The root qdisc that was replaced.
+    pub(super) replaced: Option<RootQdisc>,
     pub(super) scenario: String,
 }
 
@@ -48,7 +48,7 @@ impl Record {
             Some(kind) => {
                 let handle = u32::from_str_radix(words.next()?, 16).ok()?;
                 let options = bytes_of(words.next()?.strip_prefix('0')?)?;
-                Some(Found { kind: kind.to_owned(), handle, options })
+                Some(RootQdisc { kind: kind.to_owned(), handle, options })
             }
         };
         let scenario = scenario.to_owned();
@@ -79,8 +79,12 @@ mod tests {
         };
         for replaced in [
             None,
-            Some(Found { kind: "pfifo".into(), handle: 0x70_0000, options: vec![77, 0, 0, 255] }),
-            Some(Found { kind: "fq".into(), handle: 0x10000, options: Vec::new() }),
+            Some(RootQdisc {
+                kind: "pfifo".into(),
+                handle: 0x70_0000,
+                options: vec![77, 0, 0, 255],
+            }),
+            Some(RootQdisc { kind: "fq".into(), handle: 0x10000, options: Vec::new() }),
         ] {
             record.replaced = replaced;
             let mut bytes = record.to_text().into_bytes();

@@ -9,8 +9,8 @@ use super::netlink::Netlink;
 use super::pins::Folder;
 use super::{LinkError, State, place_of};
 
-/// Removes what instances have pinned that no interface can have any more: it was deleted, or its
-/// network namespace was. Their qdiscs are gone, so nothing else keeps their programs.
+/// Removes the pins of instances whose interface or network namespace was deleted. Their qdiscs are
+/// gone, so nothing else keeps their programs loaded.
 pub(super) fn remove(folder: &Folder, netlink: &Netlink, here: u32) -> Result<(), LinkError> {
     let mut alive = None;
     for kind in folder.kinds()? {

@@ -1,4 +1,4 @@
-//! `best-effort-first`: a bound, not a policy to use.
+//! `best-effort-first`: a lower bound on best-effort delay, not a policy for use.
 
 use laxity_core::{PolicyInfo, Time};
 

@@ -12,10 +12,10 @@ use super::{Assigner, History};
 /// cheap as the approximations, so neither is needed.
 ///
 /// "Shortest" is as the curve has it: steps of periodic flows are followed up to twice the instant
-/// from which admission holds whatever comes ([`Residual::horizon`](laxity_curve::Residual::horizon)),
-/// and by the line through them beyond, which is above them by less than a packet a flow. Flows of
-/// token buckets are counted by the byte, in admission as well: whole packets of one size would give
-/// less than a packet a flow more.
+/// from which admission holds whatever comes
+/// ([`Residual::horizon`](laxity_curve::Residual::horizon)), and by the line through them beyond,
+/// which is above them by less than a packet a flow. Flows of token buckets are counted by the
+/// byte, in admission as well: whole packets of one size would give less than a packet a flow more.
 ///
 /// Beyond the paper, the history restarts whenever no real-time packet waits and the head gains by
 /// it ([why that is safe](super)). At 96 % load (`scenarios/greedy-harder.toml`, 60 s) mean

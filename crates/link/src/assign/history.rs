@@ -11,10 +11,10 @@ use laxity_curve::InverseCurve;
 /// the work up to and with packet `n`, `P_i` the work before packet `i` and `r_i` its release.
 ///
 /// On one linear piece of `Einv`, with slope `1/s` and the intercept `-c/s`, the maximum over the
-/// packets whose `W_n - P_i` lies on that piece is
-/// `[ W_n - c + max_i (r_i s - P_i) ] / s`: one number that does not depend on `n`, over a window of
-/// `i` that only moves forward. A monotone queue a piece keeps it; for the last piece, which no
-/// packet ever leaves, a single number does. So each packet enters and leaves each piece once.
+/// packets whose `W_n - P_i` lies on that piece is `[ W_n - c + max_i (r_i s - P_i) ] / s`: one
+/// number that does not depend on `n`, over a window of `i` that only moves forward. A monotone
+/// queue a piece keeps it; for the last piece, which no packet ever leaves, a single number does.
+/// So each packet enters and leaves each piece once.
 ///
 /// Memory is fixed: `capacity` packets inside the last corner. Each is on one piece at a time, so
 /// the queues of all pieces are lists through the packets themselves, however many pieces the
@@ -35,27 +35,27 @@ pub struct History {
     latest: u64,
     /// Deadline of the newest packet.
     newest: Time,
-    /// A packet that may be remembered instead of all so far, if the next one gains by it.
-    instead: Option<(Time, u32)>,
+    /// A packet from which the history may restart, if that gives the next one an earlier deadline.
+    restart_candidate: Option<(Time, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Remembered {
+struct PastPacket {
     release: u64,
     /// `P_i`.
     before: u64,
     /// Absolute index of the packet.
     index: u64,
-    /// Places of its neighbours in the window of `piece`.
+    /// Indices of its neighbours in the window of `piece`.
     older: u32,
     newer: u32,
-    /// The piece in whose window it is; [`NONE`] when in none.
+    /// The piece whose window holds it, or [`NONE`].
     piece: u32,
 }
 
-type Ring = Box<[Remembered]>;
+type Ring = Box<[PastPacket]>;
 
-/// No place, or no piece.
+/// No index, or no piece.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ struct Piece {
     above: u64,
     slope: Divisor,
     intercept: i128,
-    /// First packet that is still too new for this piece.
+    /// First packet that is too new for this piece.
     newer: u64,
     window: Window,
 }
@@ -77,7 +77,7 @@ struct Window {
     best: Option<i128>,
 }
 
-impl Remembered {
+impl PastPacket {
     #[inline]
     fn key(self, slope: Divisor) -> i128 {
         // Fits: releases stay below 2^63 ns (292 years), slopes below 2^64, 8e9 * P_i below 2^97.
@@ -87,7 +87,7 @@ impl Remembered {
 }
 
 impl History {
-    /// Packets remembered unless told otherwise.
+    /// Default number of packets remembered.
     pub const CAPACITY: usize = 4096;
 
     /// An empty history over `service`, remembering `capacity` packets (rounded up to a power of
@@ -104,13 +104,13 @@ impl History {
         History {
             pieces: pieces.into_boxed_slice(),
             saturated: service.saturated_above(),
-            ring: vec![Remembered::default(); capacity].into_boxed_slice(),
+            ring: vec![PastPacket::default(); capacity].into_boxed_slice(),
             mask: capacity as u64 - 1,
             next: 0,
             work: 0,
             latest: 0,
             newest: Time::ZERO,
-            instead: None,
+            restart_candidate: None,
         }
     }
 
@@ -124,13 +124,13 @@ impl History {
         self.work = 0;
         self.latest = 0;
         self.newest = Time::ZERO;
-        self.instead = None;
+        self.restart_candidate = None;
     }
 
     /// Takes the next packet and returns its deadline, [`Time::MAX`] when there is none.
     #[inline]
     pub fn push(&mut self, release: Time, wire: u32) -> Time {
-        if let Some((at, in_flight)) = self.instead.take() {
+        if let Some((at, in_flight)) = self.restart_candidate.take() {
             let both = in_flight.saturating_add(wire);
             // Deadlines of one history do not fall, so the newest one is enough to compare with.
             if self.alone(at, both).max(self.alone(release, wire)) < self.newest {
@@ -141,14 +141,14 @@ impl History {
         self.take(release, wire)
     }
 
-    /// From the next packet on remembers `in_flight` bytes released at `at` instead of all packets
-    /// so far, nothing if there are 0, if the next packet surely gains by it.
+    /// Restarts the history with `in_flight` bytes released at `at` (with nothing if that is 0)
+    /// once the next packet arrives, if that is certain to give it an earlier deadline.
     #[inline]
     pub fn restart(&mut self, at: Time, in_flight: u32) {
         if in_flight == 0 {
             self.reset();
         } else {
-            self.instead = Some((at, in_flight));
+            self.restart_candidate = Some((at, in_flight));
         }
     }
 
@@ -171,7 +171,7 @@ impl History {
         Some(self.take(at, both))
     }
 
-    /// The deadline of a packet that nothing is remembered before.
+    /// The deadline of a packet with an empty history.
     #[inline]
     fn alone(&self, release: Time, wire: u32) -> Time {
         let wire = u64::from(wire);
@@ -195,7 +195,7 @@ impl History {
     fn remember(&mut self, release: u64) {
         self.latest = self.latest.max(release);
         let (index, before) = (self.next, self.work);
-        let entry = Remembered { release, before, index, older: NONE, newer: NONE, piece: NONE };
+        let entry = PastPacket { release, before, index, older: NONE, newer: NONE, piece: NONE };
         // Packets on the last piece are already part of its maximum.
         let oldest = self.pieces.last().map_or(self.next, |p| p.newer);
         if self.next - oldest <= self.mask {
@@ -243,7 +243,7 @@ impl History {
         }
     }
 
-    /// A packet is now on piece `k` alone: those there whose keys are no larger no longer matter.
+    /// Moves a packet to piece `k` and removes packets there whose keys are no larger.
     #[inline]
     fn enter(&mut self, index: u64, k: usize) {
         let place = (index & self.mask) as u32;
@@ -272,10 +272,10 @@ impl History {
         (entry.older, entry.newer, entry.piece) = (older, NONE, k as u32);
     }
 
-    /// Takes a packet out of the window that it is in.
+    /// Removes a packet from its window.
     #[inline]
     fn unlink(&mut self, place: u32) {
-        let Remembered { older, newer, piece, .. } = self.ring[place as usize];
+        let PastPacket { older, newer, piece, .. } = self.ring[place as usize];
         let Some(Piece { window, .. }) = self.pieces.get_mut(piece as usize) else { return };
         self.ring[place as usize].piece = NONE;
         match self.ring.get_mut(older as usize) {
@@ -326,7 +326,7 @@ impl Window {
     }
 
     #[inline]
-    fn max(&self, slope: Divisor, ring: &[Remembered]) -> Option<i128> {
+    fn max(&self, slope: Divisor, ring: &[PastPacket]) -> Option<i128> {
         ring.get(self.front as usize).map(|front| front.key(slope)).or(self.best)
     }
 }

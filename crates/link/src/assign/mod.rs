@@ -1,23 +1,25 @@
-//! Deadlines for best-effort packets: one rule, one file.
+//! Deadline assignment for best-effort packets: one rule per file.
 //!
 //! Every safe rule keeps the work with deadlines inside any interval below the effective residual
-//! capacity `E` of that interval (Theorem 2 of the paper). They differ in how much of `E` they see
-//! and what they remember. Work is counted in bytes on the wire; deadlines are rounded up.
+//! capacity `E` of that interval (Theorem 2 of the paper). They differ in their approximation of
+//! `E` and in the history that they keep. Work is counted in bytes on the wire; deadlines are
+//! rounded up.
 //!
 //! # When earlier packets may be forgotten
 //!
-//! The paper forgets the history when nothing waits. More is safe. Let a packet `x` start at an
-//! instant `e` at which no other real-time packet waits. A history that begins at `e` then keeps
-//! every real-time deadline: best effort that waits counts as released at `e`, and `x` as its
-//! first packet, where blocking is counted exactly; with the paper's blocking `x` need not count,
-//! since `E` has room for a largest packet in every interval.
+//! The paper restarts the history when the queues are empty. Restarting more often is safe. Let a
+//! packet `x` start at an instant `e` at which no other real-time packet waits. A history that
+//! begins at `e` then keeps every real-time deadline: best effort that waits counts as released at
+//! `e`, and `x` as its first packet, where blocking is counted exactly; with the paper's blocking
+//! `x` need not count, since `E` has room for a largest packet in every interval.
 //!
 //! **Proof.** Let a real-time packet due at `T` be late after `e`, and take the last start before it
 //! of something due after `T`, or the end of the last idle time. If that is after `e`, the history
 //! since `e` is all there is to the argument of Theorem 2. If not, all that is sent in `[e, T]` but
 //! `x` is due by `T` and arrived at `e` or later, or is best effort released at `e` or later: real
 //! time sends at most the sum of `A_k(T - d_k - e)`, and best effort with `x`, by the deadline of
-//! its last packet due by `T`, at most `E(T - e)` (or `x` is the largest packet that `E` leaves out).
+//! its last packet due by `T`, at most `E(T - e)` (or `x` is the largest packet that `E` leaves
+//! out).
 //!
 //! **Choosing.** The argument asks of the last best-effort packet due by `T` that *one* history in
 //! which it stands bounds the work before it; deadlines within a history do not fall, so the
@@ -65,7 +67,7 @@ pub trait Assigner {
     /// (Theorem 1). Best-effort packets never overtake each other.
     fn assign(&mut self, release: Time, wire: u32) -> Time;
 
-    /// Forgets all earlier packets: nothing waits and the wire is idle.
+    /// Forgets all earlier packets: the queues are empty and the link is idle.
     fn reset(&mut self);
 
     /// A packet starts at `at` and no other real-time packet waits: earlier packets may be

@@ -23,12 +23,12 @@ fn limits(total: u64) -> BufferLimits {
 #[test]
 fn limits_that_cannot_keep_the_promise_are_refused() {
     let error = Buffers::with_limits(&limits(499)).unwrap_err();
-    assert_eq!(error, SetupError::BufferTooSmall { total: Bytes(499), needed: Bytes(500) });
+    assert_eq!(error, LinkConfigError::BufferTooSmall { total: Bytes(499), needed: Bytes(500) });
     let mut small = limits(1000);
     small.per_flow[1].limit = Some(Bytes(199));
     let error = Buffers::with_limits(&small).unwrap_err();
     let (limit, needed) = (Bytes(199), Bytes(200));
-    assert_eq!(error, SetupError::FlowBufferTooSmall { flow: 1, limit, needed });
+    assert_eq!(error, LinkConfigError::FlowBufferTooSmall { flow: 1, limit, needed });
 }
 
 // Fails when the reservation of flow 0 is open to flow 1, whose limit alone would let it have it.
@@ -93,8 +93,8 @@ fn tiny_packets_cannot_outnumber_the_slots() {
     let mut wide = limits(u64::MAX);
     wide.best_effort = Bytes(u64::MAX);
     let mut wide = Buffers::with_limits(&wide).unwrap();
-    assert_eq!(wide.best_effort_slots(), MOST_SLOTS);
-    for _ in 0..MOST_SLOTS {
+    assert_eq!(wide.best_effort_slots(), MAX_SLOTS);
+    for _ in 0..MAX_SLOTS {
         assert_eq!(wide.best_effort(2, 1), Verdict::Accept);
     }
     assert_eq!(wide.best_effort(2, 1), Verdict::Reject(DropReason::BufferSlots));
@@ -111,8 +111,8 @@ fn names_and_numbers_of_reasons_are_distinct() {
 proptest! {
     // Whatever happens: no limit is exceeded, each flow can still get all that is reserved for it,
     // and after everything is released nothing is counted. Fails when `release` forgets
-    // `committed`, when the reserved packets are counted off by one, and when only what is used, not
-    // what is reserved, is held against the total.
+    // `committed`, when the reserved packets are counted off by one, and when only what is used,
+    // not what is reserved, is held against the total.
     #[test]
     fn limits_and_reservations_hold(
         total in 500..1500u64,

@@ -1,4 +1,5 @@
-//! Many FIFOs in one pool: memory bounded by the items in all, not by FIFOs times items.
+//! FIFOs that share one pool of chunks: memory is bounded by the total number of items, not by
+//! FIFOs times items.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -9,10 +10,10 @@ pub(crate) const CHUNK: usize = 32;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// More items than this are never pooled; chunk numbers and lengths stay well inside `u32`.
-const MOST_SLOTS: usize = 1 << 30;
+/// Maximum number of items in a pool; chunk numbers and lengths stay well inside `u32`.
+const MAX_SLOTS: usize = 1 << 30;
 
-/// All slots of a queue hold a packet.
+/// Error: all slots of a queue are occupied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -44,7 +45,7 @@ struct Links {
 struct Fifo {
     head: u32,
     tail: u32,
-    /// Place of the oldest item in chunk `head`.
+    /// Index of the oldest item in chunk `head`.
     first: u32,
     /// One past the newest item in chunk `tail`.
     end: u32,
@@ -70,7 +71,7 @@ pub(crate) struct Fifos<T> {
     free: u32,
     len: usize,
     slots: usize,
-    most_chunks: usize,
+    max_chunks: usize,
     filler: T,
 }
 
@@ -78,7 +79,7 @@ impl<T: Copy> Fifos<T> {
     /// `count` empty FIFOs for `slots` items together (at most 2^30). `filler` occupies unused
     /// slots and is never returned.
     pub(crate) fn new(count: usize, slots: usize, filler: T) -> Fifos<T> {
-        let slots = slots.min(MOST_SLOTS);
+        let slots = slots.min(MAX_SLOTS);
         let chunks = slots.div_ceil(CHUNK) + 2 * count.min(slots);
         Fifos {
             chunks: reserved(chunks),
@@ -87,7 +88,7 @@ impl<T: Copy> Fifos<T> {
             free: NONE,
             len: 0,
             slots,
-            most_chunks: chunks,
+            max_chunks: chunks,
             filler,
         }
     }
@@ -104,7 +105,7 @@ impl<T: Copy> Fifos<T> {
     #[cold]
     fn new_chunk(&mut self) -> Option<u32> {
         let chunk = self.chunks.len();
-        if chunk >= self.most_chunks {
+        if chunk >= self.max_chunks {
             return None;
         }
         self.chunks.push([self.filler; CHUNK]);
@@ -118,22 +119,22 @@ impl<T: Copy> Fifos<T> {
         self.len
     }
 
-    /// Items that fit in all.
+    /// Capacity in items.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// How many FIFOs there are.
+    /// Number of FIFOs.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.fifos.len()
     }
 
-    /// How many chunks there are at most; their numbers are below this.
+    /// Maximum number of chunks; chunk numbers are below it.
     #[inline]
-    pub(crate) fn most_chunks(&self) -> usize {
-        self.most_chunks
+    pub(crate) fn max_chunks(&self) -> usize {
+        self.max_chunks
     }
 
     /// Items in one FIFO.
@@ -249,7 +250,7 @@ impl<T: Copy> Fifos<T> {
         self.chunks.get(ends.tail as usize).map(|chunk| &chunk[at])
     }
 
-    /// Asks the cache for the item `ahead` places (at most one chunk) behind the oldest.
+    /// Prefetches the item `ahead` positions (at most one chunk) behind the oldest.
     #[inline]
     pub(crate) fn prefetch(&self, fifo: usize, ahead: usize) {
         let ends = &self.fifos[fifo];
@@ -271,7 +272,7 @@ impl<T: Copy> Fifos<T> {
         (ends.len > 0).then_some((ends.head as usize, ends.tail as usize))
     }
 
-    /// How many chunks a FIFO holds.
+    /// Number of chunks of a FIFO.
     #[inline]
     pub(crate) fn chunks_of(&self, fifo: usize) -> usize {
         let ends = &self.fifos[fifo];
@@ -371,7 +372,7 @@ mod tests {
     proptest! {
         // Fails when a freed chunk is not returned: the pool then runs dry before `slots`.
         #[test]
-        fn equals_one_deque_each(steps in steps(), slots in 0..200usize) {
+        fn matches_a_deque_per_fifo(steps in steps(), slots in 0..200usize) {
             let mut fast = Fifos::new(5, slots, 0u32);
             let mut slow: Vec<VecDeque<u32>> = vec![VecDeque::new(); 5];
             for (n, step) in steps.into_iter().enumerate() {

@@ -23,15 +23,15 @@ use fifos::{Cursor, Fifos};
 use tournament::{Packed, Tournament};
 use work::WorkIndex;
 
-/// How many places behind the head of a class the cache is asked for; the head itself and the one
-/// behind it are there by then.
-const AHEAD: usize = 2;
+/// Distance behind the head of a class at which packets are prefetched; the head itself and its
+/// successor are cached by then.
+const PREFETCH_DISTANCE: usize = 2;
 
-/// What stands in unused slots.
+/// Content of unused slots.
 pub(crate) const FILLER: Packet =
     Packet { seq: 0, arrival: Time::ZERO, flow: FlowId(0), bytes: 0, wire: 0, demoted: false };
 
-/// A packet and when its transmission must end.
+/// A packet and its absolute deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Absolute deadline for the end of transmission.
@@ -68,7 +68,7 @@ impl EdfQueue {
     pub fn new(classes: usize, slots: usize) -> EdfQueue {
         let fifos = Fifos::new(classes, slots, Entry { deadline: Time::ZERO, packet: FILLER });
         EdfQueue {
-            work: WorkIndex::new(classes, fifos.most_chunks()),
+            work: WorkIndex::new(classes, fifos.max_chunks()),
             fifos,
             heads: Tournament::new(classes),
             queued: 0,
@@ -135,36 +135,36 @@ impl EdfQueue {
             Some(next) => Packed::new(next.deadline.0, class),
             None => <Packed as tournament::Match>::NOBODY,
         };
-        self.fifos.prefetch(class, AHEAD);
+        self.fifos.prefetch(class, PREFETCH_DISTANCE);
         self.heads.set(class, head);
         self.work.popped(class, entry.packet.wire);
         self.queued -= u64::from(entry.packet.wire);
         Some((class, entry))
     }
 
-    /// Packets that wait.
+    /// Number of queued packets.
     #[inline]
     pub fn len(&self) -> usize {
         self.fifos.len()
     }
 
-    /// Whether no packet waits.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Packets that can wait in all.
+    /// Capacity in packets.
     pub fn slots(&self) -> usize {
         self.fifos.slots()
     }
 
-    /// How many classes there are.
+    /// Number of classes.
     pub fn classes(&self) -> usize {
         self.fifos.count()
     }
 
-    /// Packets that wait in one class.
+    /// Number of queued packets of one class.
     #[inline]
     pub fn class_len(&self, class: usize) -> usize {
         self.fifos.fifo_len(class)
@@ -187,19 +187,19 @@ impl EdfQueue {
         self.fifos.iter(class)
     }
 
-    /// Work that waits in all classes, in wire bytes.
+    /// Queued work of all classes, in wire bytes.
     #[inline]
     pub fn queued_work(&self) -> u64 {
         self.queued
     }
 
-    /// Work that waits in one class, in wire bytes.
+    /// Queued work of one class, in wire bytes.
     #[inline]
     pub fn class_work(&self, class: usize) -> u64 {
         self.work.queued(class)
     }
 
-    /// Work that waits in one class and is due by `deadline`, in wire bytes. O(log n).
+    /// Queued work of one class due by `deadline`, in wire bytes. O(log n).
     #[inline]
     pub fn work_until(&self, class: usize, deadline: Time) -> u64 {
         self.work.until(class, deadline, &self.fifos).0
@@ -213,8 +213,8 @@ impl EdfQueue {
         core::iter::from_fn(move || merge.next(&self.fifos).map(|(_, entry)| entry))
     }
 
-    /// Shows `visit` all packets with their classes in the order in which [`pop`](Self::pop) would
-    /// return them, until it breaks off.
+    /// Calls `visit` for all packets with their classes in the order in which [`pop`](Self::pop)
+    /// would return them, until it breaks.
     pub fn visit_merged<B>(
         &mut self,
         mut visit: impl FnMut(usize, &Entry) -> ControlFlow<B>,
@@ -227,7 +227,7 @@ impl EdfQueue {
     }
 }
 
-/// A walk over all classes at once.
+/// A merging iteration over all classes.
 #[derive(Clone, Debug)]
 struct Merge {
     heads: Tournament<Packed>,

@@ -5,7 +5,7 @@ use super::*;
 
 const CLASSES: usize = 6;
 
-/// The slow twin: one deque per class, the earliest head found by looking at all.
+/// The reference model: one deque per class, the earliest head found by comparing all heads.
 struct Slow {
     classes: Vec<VecDeque<Entry>>,
     slots: usize,
@@ -53,7 +53,7 @@ struct Run {
     push: bool,
     class: usize,
     count: usize,
-    /// How far deadlines advance between the packets; 0 makes ties.
+    /// Advance of the deadline from packet to packet; 0 makes ties.
     step: u64,
 }
 
@@ -64,11 +64,11 @@ fn runs() -> impl Strategy<Value = Vec<Run>> {
 }
 
 proptest! {
-    // Fails when a push into an empty class does not enter the tournament, when a freed chunk is not
-    // reused, when `until` takes `<` for `<=`, and when popped work is not counted. Following a
+    // Fails when a push into an empty class does not enter the tournament, when a freed chunk is
+    // not reused, when `until` takes `<` for `<=`, and when popped work is not counted. Following a
     // skip link to a freed chunk makes it loop forever.
     #[test]
-    fn equals_the_slow_twin(runs in runs(), slots in 1..400usize, top in any::<bool>()) {
+    fn matches_the_reference_model(runs in runs(), slots in 1..400usize, top in any::<bool>()) {
         let mut fast = EdfQueue::new(CLASSES, slots);
         let mut slow = Slow { classes: vec![VecDeque::new(); CLASSES], slots };
         // Also deadlines up to the greatest time there is.

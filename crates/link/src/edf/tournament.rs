@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, vec};
 
-/// What stands at the nodes of a [`Tournament`]: a key and the player that holds it.
+/// Content of the nodes of a [`Tournament`]: a key and the player that holds it.
 pub(crate) trait Match: Copy {
     /// Loses against every player.
     const NOBODY: Self;
@@ -45,7 +45,7 @@ impl<M: Match> Tournament<M> {
         self.families[0].0[1]
     }
 
-    /// What a player has entered, or `NOBODY`.
+    /// The entry of a player, or `NOBODY`.
     #[inline]
     pub(crate) fn entered(&self, player: usize) -> M {
         let leaf = self.leaves + player;

@@ -1,4 +1,4 @@
-//! How much work of one class is due by a deadline, in O(log n).
+//! Queued work of one class due by a deadline, in O(log n).
 //!
 //! Within a class deadlines do not decrease from oldest to newest, so "due by `T`" is a prefix.
 //! Each chunk notes the deadline of its first item and all the work its class had queued before
@@ -56,8 +56,8 @@ impl WorkIndex {
         }
     }
 
-    /// Notes an entry that was just pushed, and the chunk that was begun for it, if any. (Values,
-    /// not a reference to the entry: it then need not be built in memory first.)
+    /// Records an entry that was just pushed, and the chunk begun for it, if any. (Values, not a
+    /// reference to the entry, which then need not be built in memory first.)
     #[inline]
     pub(super) fn pushed(
         &mut self,

@@ -1,4 +1,4 @@
-//! Which class has the most waiting work for its weight.
+//! The class with the longest queue relative to its weight.
 
 use alloc::{boxed::Box, vec};
 
@@ -8,11 +8,11 @@ use crate::edf::tournament::{Tournament, Wide};
 /// Above every backlog, so that the longest has the least key.
 const TOP: i128 = i128::MAX - 1;
 
-/// Waiting work by class, with the longest for its weight.
+/// Queued work by class, with the longest queue relative to weight.
 ///
-/// Only packets that wait behind a full buffer ask for the longest, so the order is kept lazily:
-/// the tournament holds upper bounds. Growth beyond its bound raises a class at once, shrinking
-/// does not touch it, and a question corrects the bounds that come first.
+/// The longest queue is needed only when the buffer is full, so the order is kept lazily: the
+/// tournament holds upper bounds. Growth beyond its bound raises a class at once, shrinking leaves
+/// the bound, and a query corrects the bounds that come first.
 #[derive(Clone, Debug)]
 pub(super) struct Longest {
     bytes: Box<[u64]>,

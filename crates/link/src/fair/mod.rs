@@ -6,10 +6,10 @@
 //!
 //! # The clock of the reference server
 //!
-//! What best effort gets of the link varies, since real-time packets go first when they must. A
-//! textbook WFQ whose fluid server runs at the link's rate then runs ahead of what really happens:
-//! its fluid queues empty while the real ones are full, and a class that becomes busy is put
-//! behind everyone by an unbounded amount (Goyal, Vin, Cheng, "Start-time Fair Queueing", 1996,
+//! The capacity left to best effort varies, since real-time packets are served first when they
+//! must. A textbook WFQ whose fluid server runs at the link's rate then runs ahead of the real
+//! service: its fluid queues empty while the real ones are full, and a class that becomes busy is
+//! put behind everyone by an unbounded amount (Goyal, Vin, Cheng, "Start-time Fair Queueing", 1996,
 //! section 1.2). So the reference server here is driven by work, not by time: it serves one byte
 //! whenever a byte of the best-effort aggregate is taken from the queue. On that axis the aggregate
 //! is a server of constant rate 1 whatever the real-time flows do, arrivals during a packet count
@@ -29,7 +29,7 @@
 
 use laxity_core::{Time, Weight};
 
-use crate::{Packet, setup};
+use crate::{Packet, config};
 
 mod longest;
 mod scfq;
@@ -55,35 +55,35 @@ pub trait FairQueue {
     /// Chooses and removes the next packet in fair order.
     fn dequeue(&mut self, now: Time) -> Option<(usize, Packet)>;
 
-    /// What [`dequeue`](Self::dequeue) would return.
+    /// The packet that [`dequeue`](Self::dequeue) would return.
     fn peek(&self, now: Time) -> Option<(usize, &Packet)>;
 
-    /// Packets that wait.
+    /// Number of queued packets.
     fn len(&self) -> usize;
 
-    /// Whether no packet waits.
+    /// Whether the queue is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Packets of one class that wait.
+    /// Number of queued packets of one class.
     fn class_len(&self, class: usize) -> usize;
 
-    /// Work of one class that waits, in wire bytes.
+    /// Queued work of one class, in wire bytes.
     fn class_bytes(&self, class: usize) -> u64;
 
     /// The oldest packet of one class.
     fn class_head(&self, class: usize) -> Option<&Packet>;
 
-    /// Removes the newest packet of the class with the most waiting work for its weight, to make
-    /// room.
+    /// Removes the newest packet of the class with the longest queue relative to its weight, to
+    /// make room.
     fn push_out(&mut self) -> Option<(usize, Packet)>;
 
     /// Removes the newest packet of one class.
     fn drop_tail(&mut self, class: usize) -> Option<Packet>;
 }
 
-/// One of the fair queues, chosen at set-up and dispatched without indirection.
+/// One of the fair queues, chosen at construction and dispatched without indirection.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Fair {
@@ -95,11 +95,11 @@ pub enum Fair {
 impl Fair {
     /// A fair queue with one class for each weight and room for `slots` packets in all. All memory
     /// is allocated here.
-    pub fn new(kind: setup::FairQueue, weights: &[Weight], slots: usize) -> Fair {
+    pub fn new(kind: config::FairQueue, weights: &[Weight], slots: usize) -> Fair {
         match kind {
-            setup::FairQueue::Wfq => Fair::Wfq(Wfq::new(weights, slots)),
-            setup::FairQueue::Scfq => Fair::Scfq(Scfq::new(weights, slots)),
-            setup::FairQueue::Wf2qPlus => Fair::Wf2qPlus(Wf2qPlus::new(weights, slots)),
+            config::FairQueue::Wfq => Fair::Wfq(Wfq::new(weights, slots)),
+            config::FairQueue::Scfq => Fair::Scfq(Scfq::new(weights, slots)),
+            config::FairQueue::Wf2qPlus => Fair::Wf2qPlus(Wf2qPlus::new(weights, slots)),
         }
     }
 }

@@ -7,7 +7,7 @@ use laxity_core::Weight;
 /// `scale` never exceeds this; see the module's notes on numbers.
 const LARGEST_SCALE: u64 = 1 << 60;
 
-/// Weights in lowest terms, and what a byte costs each class.
+/// Weights in lowest terms, and the cost of a byte for each class.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
     weights: Box<[u64]>,
@@ -79,7 +79,7 @@ impl Shares {
         (u128::from(self.common) * u128::from(wire)) as i128
     }
 
-    /// Waiting work for its weight, at most 2^124.
+    /// Queued work relative to weight, at most 2^124.
     #[inline]
     pub(super) fn normalised(&self, class: usize, bytes: u64) -> i128 {
         (u128::from(self.costs[class]) * u128::from(bytes)) as i128

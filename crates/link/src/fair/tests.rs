@@ -5,7 +5,7 @@ use num_rational::BigRational as Exact;
 use proptest::prelude::*;
 
 use super::*;
-use crate::setup::FairQueue as Kind;
+use crate::config::FairQueue as Kind;
 
 const KINDS: [Kind; 3] = [Kind::Wfq, Kind::Scfq, Kind::Wf2qPlus];
 
@@ -30,7 +30,7 @@ trait Reference {
     fn start(&mut self, class: usize);
     fn drop_newest(&mut self, class: usize);
     fn queues(&self) -> &[VecDeque<(u32, Exact)>];
-    fn settle(&mut self) {}
+    fn sync_virtual_time(&mut self) {}
 }
 
 /// Fluid server with its backlog in bytes; a packet's tag is when virtual time will have drained
@@ -116,7 +116,7 @@ impl Reference for Gps {
     }
 
     // The fluid server starts afresh with each busy period.
-    fn settle(&mut self) {
+    fn sync_virtual_time(&mut self) {
         if self.queues.iter().all(VecDeque::is_empty) {
             self.fluid.fill(exact(0));
         }
@@ -191,7 +191,7 @@ impl Reference for Tags {
         &self.queues
     }
 
-    fn settle(&mut self) {
+    fn sync_virtual_time(&mut self) {
         let waiting = (0..self.weights.len()).filter(|c| !self.queues[*c].is_empty());
         match waiting.map(|c| self.start[c].clone()).min() {
             Some(least) if self.plus && least > self.virtual_time => self.virtual_time = least,
@@ -254,13 +254,13 @@ proptest! {
     // that have not started are served, virtual time is not raised to the least start tag, or a
     // dropped head keeps its cost; (all) growth does not raise a class in the order of backlogs.
     #[test]
-    fn equals_the_exact_reference(steps in steps(true), weights in weight_sets()) {
+    fn matches_the_exact_reference_model(steps in steps(true), weights in weight_sets()) {
         for kind in KINDS {
             let mut fast = Fair::new(kind, &weights, 40);
             let mut slow = reference(kind, &weights);
             let mut model: Vec<VecDeque<Packet>> = vec![VecDeque::new(); weights.len()];
             for (n, step) in steps.iter().enumerate() {
-                slow.settle();
+                slow.sync_virtual_time();
                 match *step {
                     Step::Arrive(class, wire) => {
                         let packet = packet(n as u64, class, wire);
@@ -339,7 +339,7 @@ proptest! {
         let (mut work, mut largest) = (exact(0), 0);
         let rest = core::iter::repeat_n(Step::Serve, 200);
         for (n, step) in steps.into_iter().chain(rest).enumerate() {
-            gps.settle();
+            gps.sync_virtual_time();
             if let Step::Arrive(class, wire) = step {
                 largest = largest.max(wire);
                 fast.enqueue(Time::ZERO, class, packet(n as u64, class, wire)).unwrap();
@@ -442,8 +442,8 @@ fn worst_case_fairness(queue: &mut dyn FairQueue, of: &[u32]) -> Vec<(f64, f64)>
 }
 
 // Bennett and Zhang's bound. Fails when heads that have not started are served, and when virtual
-// time is not raised to the least start tag. WFQ in its place breaks the bound many times over, as the second
-// half shows: a heavy class that was served ahead waits for all the others.
+// time is not raised to the least start tag. WFQ in its place breaks the bound many times over, as
+// the second half shows: a heavy class that was served ahead waits for all the others.
 #[test]
 fn wf2q_plus_has_the_smallest_worst_case_fair_index() {
     let of: Vec<u32> = core::iter::once(20).chain([1; 20]).collect();
@@ -497,7 +497,7 @@ fn waiting_classes_share_by_weight() {
 // Fails when WFQ's start tags ignore the tags before them. (SCFQ has nothing to forget: only
 // differences to virtual time count in it.)
 #[test]
-fn an_empty_queue_forgets_who_was_served() {
+fn an_empty_queue_resets_all_tags() {
     for kind in KINDS {
         let mut queue = Fair::new(kind, &weights(&[1, 1]), 2000);
         for seq in 0..1000 {
@@ -533,7 +533,7 @@ fn a_long_busy_period_of_huge_packets_does_not_overflow() {
 }
 
 #[test]
-fn empty_packets_and_no_classes_do_no_harm() {
+fn empty_packets_and_zero_classes_are_handled() {
     for kind in KINDS {
         let mut none = Fair::new(kind, &[], 10);
         assert_eq!((none.dequeue(Time::ZERO), none.push_out()), (None, None));

@@ -26,8 +26,8 @@ use crate::edf::tournament::{Tournament, Wide};
 /// taken from the queue, and rounding does not accumulate; a start tag is low by less than one
 /// unit, which is less than `weight * 2^-59` bytes.
 ///
-/// A packet that is removed unserved is taken back from the fluid server as far as that has not
-/// begun it. What it has begun is lost to its class: at most one packet.
+/// A packet that is removed unserved is also removed from the fluid server, except for the part
+/// that the fluid server has begun. That part is lost to its class: at most one packet.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     shares: Shares,
@@ -97,7 +97,7 @@ impl Wfq {
         };
     }
 
-    /// Lets the fluid server do the work of one packet.
+    /// Advances the fluid server by the work of one packet.
     #[inline]
     fn serve(&mut self, wire: u32) {
         self.work += u128::from(wire) * u128::from(self.shares.scale());
@@ -126,7 +126,7 @@ impl Wfq {
 
     /// Brings virtual time up to date, rounded down.
     #[inline]
-    fn settle(&mut self) {
+    fn sync_virtual_time(&mut self) {
         let weight = u128::from(self.busy_weight);
         if self.work >= weight && weight > 0 {
             self.virtual_time += (self.work / weight) as i128;
@@ -134,10 +134,10 @@ impl Wfq {
         }
     }
 
-    /// Removes the packet with the least tag among the first `classes` classes without letting the
-    /// fluid server move. Once one of these classes is empty it is idle there too, whatever the
+    /// Removes the packet with the least tag among the first `classes` classes without advancing
+    /// the fluid server. Once one of these classes is empty it is idle there too, whatever the
     /// fluid server had left to do for it, so the tags of all others keep their meaning.
-    pub(crate) fn dequeue_aside(&mut self, classes: usize) -> Option<(usize, Packet)> {
+    pub(crate) fn dequeue_without_service(&mut self, classes: usize) -> Option<(usize, Packet)> {
         let heads = (0..classes).filter_map(|class| self.heads.entered(class).get());
         let (_, class) = heads.min()?;
         let Tagged { packet, .. } = self.packets.pop(class)?;
@@ -146,7 +146,7 @@ impl Wfq {
             Some(finish) => self.heads.set(class, Wide::new(finish, class)),
             None => {
                 self.heads.withdraw(class);
-                self.settle();
+                self.sync_virtual_time();
                 self.last[class].finish = self.virtual_time;
                 if self.is_busy(class) {
                     self.leave(class);
@@ -188,7 +188,7 @@ impl FairQueue for Wfq {
         let start = if busy {
             last.finish
         } else {
-            self.settle();
+            self.sync_virtual_time();
             // A class that was served ahead of the fluid server is still busy there, so the last
             // tag of an idle one is behind virtual time, but for rounding.
             let served = if last.period == self.period { last.finish } else { 0 };
@@ -259,7 +259,7 @@ impl FairQueue for Wfq {
             self.heads.withdraw(class);
         }
         if let Some((tag, _)) = self.busy.entered(class).get() {
-            self.settle();
+            self.sync_virtual_time();
             let start = finish - self.shares.cost(class, packet.wire);
             let last = start.max(self.virtual_time);
             self.last[class].finish = last;

@@ -1,9 +1,9 @@
-//! Policing: what keeps a real-time flow within its envelope, so that a flow that lies hurts only
+//! Policing: keeps a real-time flow within its envelope, so that a nonconforming flow hurts only
 //! itself.
 //!
 //! A policer is the exact state of the envelope that admission counted with. It answers when a
 //! packet would conform, takes the packets that were let in, and bounds what the flow can still
-//! send, which is what [`slack`](crate::slack) decides by.
+//! send, on which [`slack`](crate::slack) bases its decisions.
 
 mod buckets;
 mod periodic;
@@ -27,11 +27,11 @@ pub enum Policer {
 /// the time since `t`, and nothing while that is less than its smallest packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
-    /// What the smallest packet counts as, in nanobits.
+    /// Length at which the smallest packet counts, in nanobits.
     pub least: i128,
     /// `(nanobits at now, rate in bit/s)`; the first `count` hold.
     pub lines: [(i128, u64); Remaining::LINES],
-    /// How many lines there are.
+    /// Number of lines.
     pub count: usize,
 }
 
@@ -71,7 +71,7 @@ impl Policer {
         }
     }
 
-    /// Counts a packet of `bytes` let in at `at`, an answer of
+    /// Charges a packet of `bytes` admitted at `at`, a result of
     /// [`conforms_at`](Self::conforms_at).
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u32) {
@@ -81,7 +81,7 @@ impl Policer {
         }
     }
 
-    /// What the flow can still send from `now` on, in nanobits of counted length.
+    /// Bound on the flow's future work from `now` on, in nanobits of counted length.
     #[inline]
     pub fn remaining(&self, now: Time) -> Remaining {
         match self {

@@ -6,7 +6,7 @@ use super::Remaining;
 
 /// The generic cell rate algorithm in its virtual-scheduling form: a packet conforms from its
 /// theoretical arrival time less the jitter on, and moves that time on by one period. Whatever its
-/// length, up to `size`, it takes one place.
+/// length, up to `size`, it uses one period.
 #[derive(Clone, Debug)]
 pub struct PeriodicPolicer {
     period: u64,
@@ -48,7 +48,7 @@ impl PeriodicPolicer {
         self.last = at;
     }
 
-    /// The staircase of the places still free, bounded by the line through its steps.
+    /// The staircase of the periods still unused, bounded by the line through its steps.
     #[inline]
     pub(super) fn remaining(&self, now: Time) -> Remaining {
         let base = now.max(self.next);

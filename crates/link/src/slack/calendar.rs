@@ -1,4 +1,4 @@
-//! Queued real-time work by deadline: what the search for slack looks at instead of packets.
+//! Queued real-time work by deadline, which the search for slack reads instead of packets.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -6,42 +6,44 @@ use alloc::vec::Vec;
 
 use laxity_core::{NANOBITS_PER_BYTE, Rate, Span, Time};
 
-/// Entries of one level that make one of the next.
+/// Number of entries of one level in an entry of the next.
 pub(super) const FAN: u64 = 32;
-/// Buckets at least and at most.
-const LEAST: u64 = 1 << 10;
-const MOST: u64 = 1 << 16;
-/// Bytes that the link sends in one bucket's time, as long as the number of buckets permits:
-/// below a usual packet, so that a bucket rarely has to be looked into.
-const FINE: u128 = 256;
+/// Minimum and maximum number of buckets.
+const MIN_BUCKETS: u64 = 1 << 10;
+const MAX_BUCKETS: u64 = 1 << 16;
+/// Bytes that the link sends during one bucket, where the number of buckets permits: below a usual
+/// packet, so that a bucket rarely has to be searched.
+const BUCKET_BYTES: u128 = 256;
 
 /// Wire bytes due in each bucket of absolute time, and sums over 32, 1024, ... buckets. Each level
-/// is a ring; deadlines that are not past have places of their own.
+/// is a ring; deadlines that are not past have distinct entries.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// A bucket is `1 << shift` nanoseconds.
     shift: u32,
     /// Buckets first.
     levels: Vec<Box<[u64]>>,
-    /// How many packets are due in a bucket, and their deadlines under exclusive or: the deadline
-    /// itself where there is only one.
-    alone: Box<[(u32, u64)]>,
+    /// Number of packets due in a bucket, and the exclusive or of their deadlines: the deadline
+    /// itself if there is only one packet.
+    single: Box<[(u32, u64)]>,
 }
 
 impl Calendar {
     pub(super) fn new(longest: Span, rate: Rate) -> Calendar {
         let sent = u128::from(rate.0) * u128::from(longest.0) / NANOBITS_PER_BYTE as u128;
-        let buckets = u64::try_from(sent / FINE).unwrap_or(MOST).clamp(LEAST, MOST);
+        let buckets = u64::try_from(sent / BUCKET_BYTES)
+            .unwrap_or(MAX_BUCKETS)
+            .clamp(MIN_BUCKETS, MAX_BUCKETS);
         let mut levels = vec![vec![0; buckets.next_power_of_two() as usize].into_boxed_slice()];
         let mut top = levels[0].len();
-        let alone = vec![(0, 0); top].into_boxed_slice();
+        let single = vec![(0, 0); top].into_boxed_slice();
         while top > 64 {
             top /= FAN as usize;
             levels.push(vec![0; top].into_boxed_slice());
         }
-        let mut calendar = Calendar { shift: 0, levels, alone };
+        let mut calendar = Calendar { shift: 0, levels, single };
         // One entry of the top level to spare keeps both ends of the window apart in the ring.
-        let window = |c: &Calendar| longest.0 >> (c.shift + c.width(c.top()));
+        let window = |c: &Calendar| longest.0 >> (c.shift + c.width_log2(c.top()));
         while window(&calendar) + 2 > top as u64 {
             calendar.shift += 1;
         }
@@ -53,21 +55,21 @@ impl Calendar {
         self.levels.len() - 1
     }
 
-    /// How many times, as a power of two, an entry of `level` is as wide as a bucket.
-    fn width(&self, level: usize) -> u32 {
+    /// Binary logarithm of the width of an entry of `level`, in buckets.
+    fn width_log2(&self, level: usize) -> u32 {
         level as u32 * FAN.trailing_zeros()
     }
 
     /// Number of the entry of `level` that holds an instant.
     #[inline]
     pub(super) fn entry_of(&self, level: usize, at: Time) -> u64 {
-        at.0 >> (self.shift + self.width(level))
+        at.0 >> (self.shift + self.width_log2(level))
     }
 
     /// First instant of an entry.
     #[inline]
     pub(super) fn start(&self, level: usize, entry: u64) -> u64 {
-        entry << (self.shift + self.width(level))
+        entry << (self.shift + self.width_log2(level))
     }
 
     /// Work due in an entry, in wire bytes.
@@ -77,10 +79,10 @@ impl Calendar {
         ring[entry as usize & (ring.len() - 1)]
     }
 
-    /// The deadline due in a bucket, if it is only one packet's.
+    /// The deadline of the packet due in a bucket, if there is only one.
     #[inline]
-    pub(super) fn only(&self, bucket: u64) -> Option<Time> {
-        let (count, deadline) = self.alone[bucket as usize & (self.alone.len() - 1)];
+    pub(super) fn single_deadline(&self, bucket: u64) -> Option<Time> {
+        let (count, deadline) = self.single[bucket as usize & (self.single.len() - 1)];
         (count == 1).then_some(Time(deadline))
     }
 
@@ -97,9 +99,9 @@ impl Calendar {
     #[inline]
     fn change(&mut self, deadline: Time, due: impl Fn(&mut u64), count: impl Fn(&mut u32)) {
         let mut entry = deadline.0 >> self.shift;
-        let alone = &mut self.alone[entry as usize & (self.levels[0].len() - 1)];
-        count(&mut alone.0);
-        alone.1 ^= deadline.0;
+        let single = &mut self.single[entry as usize & (self.levels[0].len() - 1)];
+        count(&mut single.0);
+        single.1 ^= deadline.0;
         for ring in &mut self.levels {
             due(&mut ring[entry as usize & (ring.len() - 1)]);
             entry /= FAN;

@@ -1,10 +1,10 @@
-//! What one flow can still send, counted on the wire, from the present state of its policer.
+//! Future demand of one flow on the wire, from the present state of its policer.
 
 use laxity_core::{Divisor, Time};
 
 use crate::Wire;
+use crate::config::RealtimeFlow;
 use crate::police::{Policer, Remaining};
-use crate::setup::RealtimeFlow;
 
 /// An upper bound on a flow's future work in every interval that begins now.
 ///
@@ -16,7 +16,7 @@ use crate::setup::RealtimeFlow;
 #[derive(Clone, Debug)]
 pub struct FlowDemand {
     deadline: u64,
-    /// By how much later its next packets are due.
+    /// Amount by which its next packets are due later.
     deferred: u64,
     /// Wire bytes for each counted byte are at most `wire.0 / wire.1`: the ratio falls with the
     /// packet's size, so the smallest packet decides.
@@ -24,13 +24,13 @@ pub struct FlowDemand {
     policer: Policer,
     /// Smallest packet on the wire, in nanobits.
     quantum: u64,
-    /// Packets that are counted whole.
+    /// Number of packets that are counted whole.
     steps: u64,
     lines: [Line; Remaining::LINES],
     count: usize,
     /// The fastest of the lines.
     fastest: u64,
-    /// The instant of the lines' levels.
+    /// Time at which the lines had their levels.
     at: Time,
     /// `crossings[i][j]` divides by the rate of line `i` less that of line `j`.
     crossings: [[Option<Divisor>; Remaining::LINES]; Remaining::LINES],
@@ -101,13 +101,13 @@ impl FlowDemand {
         self.deadline.saturating_add(self.deferred)
     }
 
-    /// What the flow can still send is due later by `by` ns than by its deadline.
+    /// Defers the deadline of the flow's future packets by `by` ns.
     pub(super) fn defer(&mut self, by: u64) {
         self.deferred = by;
     }
 
-    /// How many changes [`changes`](Self::changes) may yield.
-    pub(super) fn most_changes(&self) -> usize {
+    /// Maximum number of changes that [`changes`](Self::changes) yields.
+    pub(super) fn max_changes(&self) -> usize {
         self.steps as usize + self.count
     }
 
@@ -130,7 +130,7 @@ impl FlowDemand {
         self.refresh(at);
     }
 
-    /// Sets the levels anew from the exact state, so that rounding never accumulates.
+    /// Recomputes the levels from the exact state, so that rounding never accumulates.
     #[inline]
     fn refresh(&mut self, at: Time) {
         let rest = self.policer.remaining(at);
@@ -182,12 +182,12 @@ impl FlowDemand {
     #[inline]
     pub fn within(&self, now: Time, y: u64) -> i128 {
         let (_, bound) = self.binding(&self.levels(now), y);
-        self.whole(bound) as i128
+        self.round_to_packets(bound) as i128
     }
 
-    /// What the lines allow, in whole packets where those are counted.
+    /// Rounds the bound of the lines down to whole packets where those are counted.
     #[inline]
-    fn whole(&self, bound: u128) -> u128 {
+    fn round_to_packets(&self, bound: u128) -> u128 {
         let quantum = u128::from(self.quantum);
         if bound < quantum {
             0
@@ -201,7 +201,7 @@ impl FlowDemand {
     /// The fastest that the bound for a fixed instant, `y` ns from `now`, can fall as time passes,
     /// in bit/s, and the ns for which that is certain.
     #[inline]
-    pub(super) fn fall(&self, now: Time, y: u64) -> (u64, u64) {
+    pub(super) fn max_decrease(&self, now: Time, y: u64) -> (u64, u64) {
         let (_, bound) = self.binding(&self.levels(now), y);
         let quantum = u128::from(self.quantum);
         let stairs = quantum * u128::from(self.steps + 1);
@@ -217,8 +217,8 @@ impl FlowDemand {
         (fastest, still.map_or(y, |still| still.min(y)))
     }
 
-    /// Writes where and how the flow's demand line changes, at intervals of its deadline and more;
-    /// `out` has [`most_changes`](Self::most_changes) places.
+    /// Writes the changes of the flow's demand line, at intervals of its deadline and more; `out`
+    /// has [`max_changes`](Self::max_changes) entries.
     #[inline]
     pub(super) fn changes(&self, now: Time, out: &mut [Change]) {
         out.fill(Change::NEVER);
@@ -267,7 +267,7 @@ mod tests {
     use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
     use laxity_curve::{Bucket, Envelope};
 
-    use crate::setup::Excess;
+    use crate::config::Excess;
 
     fn flow(envelope: Envelope) -> RealtimeFlow {
         RealtimeFlow { envelope, deadline: Span(50), excess: Excess::Delay, buffer: None }
@@ -294,11 +294,11 @@ mod tests {
 
     /// Fails when a change is at the wrong place or of the wrong size.
     #[test]
-    fn the_changes_draw_the_bound() {
+    fn changes_describe_the_demand_bound() {
         for mut demand in demands() {
             let mut now = Time(3);
             for _ in 0..12 {
-                let mut changes = vec![Change::NEVER; demand.most_changes()];
+                let mut changes = vec![Change::NEVER; demand.max_changes()];
                 demand.changes(now, &mut changes);
                 for x in 50..400 {
                     let drawn: i128 = changes
@@ -366,7 +366,7 @@ mod tests {
     fn the_bound_falls_no_faster_than_certain() {
         for demand in demands() {
             for until in 0..90 {
-                let (fastest, certain) = demand.fall(Time(0), until);
+                let (fastest, certain) = demand.max_decrease(Time(0), until);
                 let before = demand.within(Time(0), until);
                 for now in 0..=certain.min(until) {
                     let fallen = before - demand.within(Time(now), until - now);

@@ -1,11 +1,11 @@
-//! `slack`: best effort goes whenever no real-time deadline could suffer, now.
+//! `slack`: serve best effort whenever no real-time deadline can be missed because of it.
 //!
 //! No deadline is assigned. When the link is free at `t` and a best-effort packet of `w` bytes is
 //! at the head, it is sent iff `w <= min over x of [ C x - B(x) - F(x) ]`, where `B(x)` is the
-//! queued real-time work due by `t + x` and `F(x)` the most that the flows can still send that is
-//! due by then, from the present state of their policers. That state is what the deadlines of
-//! [`exact`](crate::assign::Exact) cannot know: a flow that has just spent its burst cannot spend
-//! it again, and best effort need not wait as if it could.
+//! queued real-time work due by `t + x` and `F(x)` a bound on the future work of the flows due by
+//! then, from the present state of their policers. The deadlines of
+//! [`exact`](crate::assign::Exact) do not use that state: a flow that has just spent its burst
+//! cannot spend it again, and best effort need not wait as if it could.
 //!
 //! **Why no deadline is missed.** Let a real-time packet with deadline `T` be late, and look at
 //! the last start before it of a best-effort packet or of a packet due after `T`, or the end of
@@ -24,11 +24,11 @@
 //! both decide alike, and after it nothing is late. While a packet is overdue the answer is no.
 //!
 //! **Bounds.** What a flow may still send is bounded from above in two places. Of flows whose packets
-//! count as one size the next 32 (fewer from nine such flows on) are counted whole, later ones by the
-//! line through their steps, which is above them by less than a packet a flow; on 150 random links
-//! with two to six periodic flows that line alone costs at most 0.07 % of best effort's mean delay
-//! (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a flow are
-//! left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
+//! count as one size the next 32 (fewer from nine such flows on) are counted whole, later ones by
+//! the line through their steps, which is above them by less than a packet a flow; on 150 random
+//! links with two to six periodic flows that line alone costs at most 0.07 % of best effort's mean
+//! delay (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a
+//! flow are left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
 //!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
@@ -38,16 +38,16 @@
 
 mod calendar;
 mod flow;
-mod idle;
 mod search;
+mod silence;
 
 use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
 
+use crate::config::LinkConfig;
 use crate::edf::{EdfQueue, Entry};
 use crate::pipeline::{Discipline, Head};
-use crate::setup::Setup;
-use idle::Idle;
-use search::{Found, Lacking, Search};
+use search::{Deficit, Search, SearchResult};
+use silence::SilentFlows;
 
 pub use flow::FlowDemand;
 pub use search::exact_steps;
@@ -57,30 +57,30 @@ pub use search::exact_steps;
 pub struct Slack {
     search: Search,
     least_deadline: Span,
-    /// Work below the scheduler, in nanobits.
-    below: i128,
+    /// Downstream backlog, in nanobits.
+    downstream_backlog: i128,
     always_check: bool,
     pass_refused: bool,
-    /// Slack in nanobits is at least this; `None` when nothing is known.
-    lower: Option<i128>,
-    refused: Option<Refusal>,
+    /// Lower bound on the slack, in nanobits; `None` when unknown.
+    lower_bound: Option<i128>,
+    refusal: Option<Refusal>,
     searches: u64,
-    idle: Idle,
-    /// When the packet that was refused may go although nothing arrives.
+    silence: SilentFlows,
+    /// Time at which the refused packet may be served without a further arrival.
     retry: Option<Time>,
 }
 
-/// The interval that refused the last packet. It mostly refuses the next one too, and asking it
+/// The interval that refused the last packet. It usually refuses the next one too, and checking it
 /// costs far less than a search.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
-    /// Its end.
+    /// End of the interval.
     until: Time,
-    /// Bytes queued for it.
+    /// Queued bytes due in it.
     due: u64,
-    /// The need that it could not meet, in nanobits, and by how much.
+    /// The demand that it could not meet, in nanobits, and the deficit.
     need: i128,
-    lacking: Lacking,
+    deficit: Deficit,
 }
 
 /// Name, summary and options.
@@ -115,87 +115,89 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 impl Slack {
     /// The discipline for a link's flows, all buckets full.
-    pub fn new(setup: &Setup) -> Slack {
-        let least = setup.realtime.iter().map(|f| f.deadline).min();
+    pub fn new(config: &LinkConfig) -> Slack {
+        let least = config.realtime.iter().map(|f| f.deadline).min();
         Slack {
-            search: Search::new(setup),
+            search: Search::new(config),
             least_deadline: least.unwrap_or(Span(u64::MAX)),
-            below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
-            always_check: setup.options.always_check,
-            pass_refused: setup.options.pass_refused,
-            lower: None,
-            refused: None,
+            downstream_backlog: i128::from(config.downstream_backlog.0) * NANOBITS_PER_BYTE,
+            always_check: config.options.always_check,
+            pass_refused: config.options.pass_refused,
+            lower_bound: None,
+            refusal: None,
             searches: 0,
-            idle: Idle::new(setup),
+            silence: SilentFlows::new(config),
             retry: None,
         }
     }
 
-    /// How often the slack itself was searched for.
+    /// Number of full searches for the slack.
     pub fn searches(&self) -> u64 {
         self.searches
     }
 
-    fn allows(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
-        if self.lower.is_some_and(|lower| work <= lower) {
+    fn has_slack_for(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
+        if self.lower_bound.is_some_and(|lower_bound| work <= lower_bound) {
             return true;
         }
-        let need = work + self.below;
-        if self.refuses_again(now, need) {
+        let need = work + self.downstream_backlog;
+        if self.still_refuses(now, need) {
             return false;
         }
         self.searches += 1;
         match self.search.run(now, need, realtime) {
-            Found::Enough(least) => {
-                self.lower = Some(least - self.below);
-                self.refused = None;
+            SearchResult::Sufficient(least) => {
+                self.lower_bound = Some(least - self.downstream_backlog);
+                self.refusal = None;
                 true
             }
-            Found::TooLittle { until, due } => {
-                self.lower = None;
-                let lacking = self.search.lacking(now, until, due, need);
-                self.refused = lacking.map(|lacking| Refusal { until, due, need, lacking });
+            SearchResult::Insufficient { until, due } => {
+                self.lower_bound = None;
+                let deficit = self.search.deficit(now, until, due, need);
+                self.refusal = deficit.map(|deficit| Refusal { until, due, need, deficit });
                 false
             }
         }
     }
 
-    /// Whether a refused packet may go in places that silent flows lend.
-    fn is_lent(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
+    /// Whether a refused packet fits in the capacity that silent flows lend.
+    fn fits_in_lent_capacity(&mut self, now: Time, work: i128, realtime: &EdfQueue) -> bool {
         self.retry = None;
-        if self.idle.look(now) {
-            let need = work + self.below;
-            let by = self.idle.occupies(need);
-            let lends = (by, |flow| self.idle.lends(flow));
-            if let Found::Enough(_) = self.search.run_deferred(now, need, realtime, lends) {
-                self.idle.lent_until(now + Span(by));
-                (self.lower, self.refused) = (None, None);
+        if self.silence.update(now) {
+            let need = work + self.downstream_backlog;
+            let by = self.silence.transmission_time(need);
+            let lends = (by, |flow| self.silence.lends(flow));
+            if let SearchResult::Sufficient(_) =
+                self.search.run_deferred(now, need, realtime, lends)
+            {
+                self.silence.lend_until(now + Span(by));
+                (self.lower_bound, self.refusal) = (None, None);
                 return true;
             }
         }
-        self.retry = self.idle.next(now);
+        self.retry = self.silence.next_silence(now);
         false
     }
 
-    fn refuses_again(&mut self, now: Time, need: i128) -> bool {
-        let Some(refusal) = &mut self.refused else { return false };
-        // An interval shorter than every deadline means something only by what is queued.
+    fn still_refuses(&mut self, now: Time, need: i128) -> bool {
+        let Some(refusal) = &mut self.refusal else { return false };
+        // An interval shorter than every deadline counts only if work is queued for it.
         let meant = refusal.due > 0 || refusal.until >= now + self.least_deadline;
         if refusal.until < now || !meant {
             return false;
         }
-        if need >= refusal.need && refusal.lacking.certain(now) {
+        if need >= refusal.need && refusal.deficit.holds_at(now) {
             return true;
         }
-        let Some(lacking) = self.search.lacking(now, refusal.until, refusal.due, need) else {
+        let Some(deficit) = self.search.deficit(now, refusal.until, refusal.due, need) else {
             return false;
         };
-        *refusal = Refusal { need, lacking, ..*refusal };
+        *refusal = Refusal { need, deficit, ..*refusal };
         true
     }
 
-    fn spend(&mut self, work: i128) {
-        self.lower = self.lower.map(|lower| lower - work);
+    fn consume(&mut self, work: i128) {
+        self.lower_bound = self.lower_bound.map(|lower_bound| lower_bound - work);
     }
 }
 
@@ -209,28 +211,28 @@ impl Discipline for Slack {
     }
 
     fn reset(&mut self) {
-        self.idles();
+        self.on_idle();
     }
 
-    fn idles(&mut self) {
-        // Capacity passes unused, whoever waits.
-        self.lower = None;
+    fn on_idle(&mut self) {
+        // Capacity passes unused, so the bound no longer holds.
+        self.lower_bound = None;
     }
 
-    fn stalled(&mut self) -> bool {
-        // A refusal stands: what was lost only makes the interval leave less.
-        self.idles();
+    fn on_stall(&mut self) -> bool {
+        // A refusal stands: lost time only lowers the slack of its interval.
+        self.on_idle();
         false
     }
 
-    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+    fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
         let work = nanobits(head.packet.wire);
         let unasked = realtime.is_empty() && !self.always_check;
         let goes = unasked
-            || self.allows(now, work, realtime)
-            || (self.always_check && self.is_lent(now, work, realtime));
+            || self.has_slack_for(now, work, realtime)
+            || (self.always_check && self.fits_in_lent_capacity(now, work, realtime));
         if goes {
-            self.spend(work);
+            self.consume(work);
         }
         goes
     }
@@ -239,40 +241,40 @@ impl Discipline for Slack {
         self.pass_refused
     }
 
-    fn not_before(&self, flow: usize) -> Time {
-        self.idle.not_before(flow)
+    fn earliest_conformance(&self, flow: usize) -> Time {
+        self.silence.earliest_conformance(flow)
     }
 
-    fn held(&mut self, flow: usize, until: Time) {
-        self.idle.conforms(flow, until);
+    fn on_shaped(&mut self, flow: usize, until: Time) {
+        self.silence.conforms(flow, until);
     }
 
     fn next_event(&self) -> Option<Time> {
         self.retry
     }
 
-    fn released(&mut self, at: Time, entry: &Entry) {
-        self.idle.conforms(entry.packet.flow.index(), at);
-        let Some(refusal) = self.refused.as_mut().filter(|r| entry.deadline <= r.until) else {
+    fn on_realtime_release(&mut self, at: Time, entry: &Entry) {
+        self.silence.conforms(entry.packet.flow.index(), at);
+        let Some(refusal) = self.refusal.as_mut().filter(|r| entry.deadline <= r.until) else {
             return self.search.queued(at, entry);
         };
-        // The packet moves from what its flow can still send to what waits. Where the flow loses
-        // more by it, because short packets count for more or the rest is less than a packet, the
-        // interval leaves more than before.
+        // The packet moves from its flow's future demand to the queue. The future demand may drop
+        // by more than the packet, because short packets count for more or the rest is less than a
+        // packet; the interval's slack then grows.
         let packet = &entry.packet;
-        let before = self.search.future(packet, at, refusal.until);
+        let before = self.search.future_demand(packet, at, refusal.until);
         self.search.queued(at, entry);
-        let after = self.search.future(packet, at, refusal.until);
+        let after = self.search.future_demand(packet, at, refusal.until);
         refusal.due += u64::from(packet.wire);
-        refusal.lacking.work -= before - after - nanobits(packet.wire);
+        refusal.deficit.work -= before - after - nanobits(packet.wire);
     }
 
-    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
-        self.search.left(entry);
+    fn on_realtime_start(&mut self, now: Time, entry: &Entry) {
+        self.search.dequeued(entry);
         if entry.deadline > now + self.least_deadline {
-            self.spend(nanobits(entry.packet.wire));
+            self.consume(nanobits(entry.packet.wire));
         }
-        if let Some(refusal) = self.refused.as_mut().filter(|r| entry.deadline <= r.until) {
+        if let Some(refusal) = self.refusal.as_mut().filter(|r| entry.deadline <= r.until) {
             refusal.due -= u64::from(entry.packet.wire);
         }
     }

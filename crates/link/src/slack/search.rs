@@ -1,4 +1,4 @@
-//! The search for an interval that lacks capacity.
+//! The search for an interval with too little capacity.
 //!
 //! Capacity less the flows' demand is a broken line in `x`; queued work only lowers it. Over a
 //! range of `x` it is at least the line's least value less all work due by the range's end: where
@@ -15,69 +15,70 @@ use laxity_core::{NANOBITS_PER_BYTE, Span, Time};
 use super::calendar::{Calendar, FAN};
 use super::flow::{Change, FlowDemand};
 use crate::Packet;
+use crate::config::{LinkConfig, RealtimeFlow};
 use crate::edf::{EdfQueue, Entry};
-use crate::setup::{RealtimeFlow, Setup};
 
-/// What the search finds.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Every interval leaves at least this many nanobits, and enough.
-    Enough(i128),
-    /// The interval from now to `until` leaves too little; `due` bytes are queued for it.
-    TooLittle { until: Time, due: u64 },
+pub(super) enum SearchResult {
+    /// Every interval has enough slack, at least this many nanobits.
+    Sufficient(i128),
+    /// The interval from now to `until` has too little slack; `due` bytes are queued for it.
+    Insufficient { until: Time, due: u64 },
 }
 
-/// By how much an interval leaves too little, and how long that is certain.
+/// The deficit of an interval, and how long it is certain to persist.
 ///
-/// What it leaves grows only as flows let their chances pass: at most as fast as they can send,
-/// and at once when the interval gets shorter than a deadline.
+/// The slack of the interval grows only as flows leave their envelopes unused: at most at the rate
+/// at which they can send, and in a step when the interval gets shorter than a deadline.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lacking {
+pub(super) struct Deficit {
     /// In nanobits, at `now`.
     pub(super) work: i128,
     now: Time,
     /// In bit/s.
-    fastest: i128,
-    /// Until when it grows without jumps.
-    smooth: Time,
+    max_growth_rate: i128,
+    /// Time until which it grows without steps.
+    continuous_until: Time,
 }
 
-impl Lacking {
-    /// Whether the interval still leaves too little, without another look at the flows.
+impl Deficit {
+    /// Whether the deficit is certain to persist at `now`, without reading the flows again.
     #[inline]
-    pub(super) fn certain(&self, now: Time) -> bool {
-        now <= self.smooth && self.work > self.fastest * i128::from(now.since(self.now).0)
+    pub(super) fn holds_at(&self, now: Time) -> bool {
+        now <= self.continuous_until
+            && self.work > self.max_growth_rate * i128::from(now.since(self.now).0)
     }
 }
 
-/// Flows and queue as the search needs them.
+/// Demand of the flows and queued work, prepared for searching.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     flows: Box<[FlowDemand]>,
     calendar: Calendar,
     rate: i128,
     longest: Span,
-    /// Each flow's changes at fixed places, and the places in order of `x`: nearly the same order
-    /// from search to search, so sorting by insertion is nearly free.
+    /// Each flow's changes at fixed indices, and the indices in order of `x`: nearly the same order
+    /// from search to search, so insertion sort is nearly free.
     changes: Vec<Change>,
     order: Vec<u32>,
 }
 
-/// The most steps of staircases that a search walks along.
-const MOST_STEPS: usize = 256;
+/// Maximum number of staircase steps that a search visits.
+const MAX_STEPS: usize = 256;
 
-/// How many packets ahead flows with packets of one size are followed one by one: with up to eight
-/// such flows 32, with more of them fewer, so that a search stays short.
-pub fn exact_steps(setup: &Setup) -> usize {
+/// Number of future packets that are counted one by one for flows with packets of one size: 32 with
+/// up to eight such flows, fewer with more of them, so that a search stays short.
+pub fn exact_steps(config: &LinkConfig) -> usize {
     let one_size = |f: &&RealtimeFlow| f.smallest_counted() == f.envelope.max_packet();
-    let flows = setup.realtime.iter().filter(one_size).count();
-    (MOST_STEPS / flows.max(8)).max(1)
+    let flows = config.realtime.iter().filter(one_size).count();
+    (MAX_STEPS / flows.max(8)).max(1)
 }
 
-/// Where a walk along the line is.
+/// Position of a walk along the line.
 #[derive(Clone, Copy)]
 struct Walk {
-    /// Next in `order`.
+    /// Next index in `order`.
     next: usize,
     intercept: i128,
     slope: i128,
@@ -102,23 +103,23 @@ struct Range {
 }
 
 impl Search {
-    pub(super) fn new(setup: &Setup) -> Search {
-        let steps = exact_steps(setup);
-        let flow = |f| FlowDemand::new(f, setup.wire, steps);
-        let flows: Box<[_]> = setup.realtime.iter().map(flow).collect();
-        let places: usize = flows.iter().map(FlowDemand::most_changes).sum();
-        let longest = setup.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
+    pub(super) fn new(config: &LinkConfig) -> Search {
+        let steps = exact_steps(config);
+        let flow = |f| FlowDemand::new(f, config.wire, steps);
+        let flows: Box<[_]> = config.realtime.iter().map(flow).collect();
+        let places: usize = flows.iter().map(FlowDemand::max_changes).sum();
+        let longest = config.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
         Search {
             flows,
-            calendar: Calendar::new(longest, setup.rate),
-            rate: i128::from(setup.rate.0),
+            calendar: Calendar::new(longest, config.rate),
+            rate: i128::from(config.rate.0),
             longest,
             changes: vec![Change::NEVER; places],
             order: (0..places as u32).collect(),
         }
     }
 
-    /// A real-time packet conformed at `at` and waits.
+    /// A real-time packet conformed at `at` and was queued.
     #[inline]
     pub(super) fn queued(&mut self, at: Time, entry: &Entry) {
         let packet = &entry.packet;
@@ -128,48 +129,48 @@ impl Search {
 
     /// A real-time packet left the queue.
     #[inline]
-    pub(super) fn left(&mut self, entry: &Entry) {
+    pub(super) fn dequeued(&mut self, entry: &Entry) {
         self.calendar.remove(entry.deadline, entry.packet.wire);
     }
 
-    /// How much less than `need` nanobits the interval from `now` to `until` leaves, with `due`
-    /// bytes queued for it; `None` when it leaves enough.
-    pub(super) fn lacking(&self, now: Time, until: Time, due: u64, need: i128) -> Option<Lacking> {
+    /// Deficit of the interval from `now` to `until` against `need` nanobits, with `due` bytes
+    /// queued for it; `None` when its slack is sufficient.
+    pub(super) fn deficit(&self, now: Time, until: Time, due: u64, need: i128) -> Option<Deficit> {
         let x = until.since(now).0;
-        let mut lacking = Lacking { work: 0, now, fastest: 0, smooth: Time::MAX };
-        let mut future = 0;
+        let mut deficit = Deficit { work: 0, now, max_growth_rate: 0, continuous_until: Time::MAX };
+        let mut future_demand = 0;
         for flow in &self.flows {
             if let Some(y) = x.checked_sub(flow.deadline()) {
-                future += flow.within(now, y);
-                let (fastest, certain) = flow.fall(now, y);
-                lacking.fastest += i128::from(fastest);
-                lacking.smooth = lacking.smooth.min(now + Span(certain));
+                future_demand += flow.within(now, y);
+                let (growth, certain) = flow.max_decrease(now, y);
+                deficit.max_growth_rate += i128::from(growth);
+                deficit.continuous_until = deficit.continuous_until.min(now + Span(certain));
             }
         }
-        lacking.work = need - (self.rate * i128::from(x) - bytes(due) - future);
+        deficit.work = need - (self.rate * i128::from(x) - bytes(due) - future_demand);
         // Decisions fall on whole nanoseconds, the link may be free up to one before, and what it
         // sends in that one comes on top.
-        (lacking.work > 0).then(|| Lacking { work: lacking.work - self.rate, ..lacking })
+        (deficit.work > 0).then(|| Deficit { work: deficit.work - self.rate, ..deficit })
     }
 
-    /// What the flow of a packet can still send that is due by `until`, in nanobits.
-    pub(super) fn future(&self, packet: &Packet, at: Time, until: Time) -> i128 {
+    /// Future demand due by `until` of the flow of a packet, in nanobits.
+    pub(super) fn future_demand(&self, packet: &Packet, at: Time, until: Time) -> i128 {
         let flow = &self.flows[packet.flow.index()];
         let y = until.since(at).0.checked_sub(flow.deadline());
         y.map_or(0, |y| flow.within(at, y))
     }
 
-    /// Looks for an interval that leaves less than `need` nanobits.
-    pub(super) fn run(&mut self, now: Time, need: i128, realtime: &EdfQueue) -> Found {
+    /// Searches for an interval with less than `need` nanobits of slack.
+    pub(super) fn run(&mut self, now: Time, need: i128, realtime: &EdfQueue) -> SearchResult {
         if let Some(first) = realtime.peek().filter(|e| e.deadline < now) {
-            // Something is late already: nothing may come before it.
+            // A packet is already late: nothing may be served before it.
             let due = u64::from(first.packet.wire);
-            return Found::TooLittle { until: now, due };
+            return SearchResult::Insufficient { until: now, due };
         }
         self.update(now);
         let mut open = Open { search: self, now, need, realtime, found: None };
-        let least = open.whole();
-        open.found.unwrap_or(Found::Enough(least))
+        let least = open.search_all();
+        open.found.unwrap_or(SearchResult::Sufficient(least))
     }
 
     /// The same with the next packets of some flows due later by `by` ns.
@@ -179,7 +180,7 @@ impl Search {
         need: i128,
         realtime: &EdfQueue,
         (by, deferred): (u64, impl Fn(usize) -> bool),
-    ) -> Found {
+    ) -> SearchResult {
         for (k, flow) in self.flows.iter_mut().enumerate() {
             flow.defer(if deferred(k) { by } else { 0 });
         }
@@ -191,7 +192,7 @@ impl Search {
     fn update(&mut self, now: Time) {
         let mut rest = &mut self.changes[..];
         for flow in &self.flows {
-            let (own, others) = rest.split_at_mut(flow.most_changes());
+            let (own, others) = rest.split_at_mut(flow.max_changes());
             flow.changes(now, own);
             rest = others;
         }
@@ -213,18 +214,18 @@ fn bytes(work: u64) -> i128 {
     i128::from(work) * NANOBITS_PER_BYTE
 }
 
-/// One search under way. Its steps return lower bounds on what is left.
+/// A search in progress. Its steps return lower bounds on the slack.
 struct Open<'a> {
     search: &'a Search,
     now: Time,
-    /// What every interval must leave.
+    /// Slack that every interval must have.
     need: i128,
     realtime: &'a EdfQueue,
-    found: Option<Found>,
+    found: Option<SearchResult>,
 }
 
 impl Open<'_> {
-    fn whole(&mut self) -> i128 {
+    fn search_all(&mut self) -> i128 {
         let search = self.search;
         let calendar = &search.calendar;
         let top = calendar.top();
@@ -232,15 +233,15 @@ impl Open<'_> {
         let end = calendar.entry_of(top, self.now + self.search.longest) + 1;
         let mut walk = Walk { next: 0, intercept: 0, slope: self.search.rate, begun: false };
         let mut before = 0;
-        let least = self.entries(top, first, end, &mut walk, &mut before);
+        let least = self.search_entries(top, first, end, &mut walk, &mut before);
         // Beyond the last queued deadline only the flows count.
         let from = calendar.start(top, end) - self.now.0;
         let range = Range { first: from, last: u64::MAX, before, due: before };
-        self.judge(&mut walk, &range).map_or(least, |bound| least.min(bound))
+        self.evaluate(&mut walk, &range).map_or(least, |bound| least.min(bound))
     }
 
-    /// Looks at entries of one level of the calendar, from `first` up to `end`.
-    fn entries(
+    /// Searches entries of one level of the calendar, from `first` up to `end`.
+    fn search_entries(
         &mut self,
         level: usize,
         first: u64,
@@ -261,12 +262,14 @@ impl Open<'_> {
                 due: *before + calendar.due(level, entry),
             };
             let start = *walk;
-            let bound = match self.judge(walk, &range) {
+            let bound = match self.evaluate(walk, &range) {
                 Some(bound) => bound,
-                None if level == 0 => self.bucket(start, &range, calendar.only(entry)),
+                None if level == 0 => {
+                    self.search_bucket(start, &range, calendar.single_deadline(entry))
+                }
                 None => {
                     let (first, end) = (entry * FAN, (entry + 1) * FAN);
-                    self.entries(level - 1, first, end, &mut { start }, &mut { *before })
+                    self.search_entries(level - 1, first, end, &mut { start }, &mut { *before })
                 }
             };
             least = least.min(bound);
@@ -275,23 +278,23 @@ impl Open<'_> {
         least
     }
 
-    /// Looks into a bucket; `only` is the deadline in it when there is just one.
-    fn bucket(&mut self, start: Walk, range: &Range, only: Option<Time>) -> i128 {
-        let Some(only) = only else { return self.halves(start, range) };
-        let x = only.since(self.now).0;
+    /// Searches a bucket; `single_deadline` is the deadline in it if there is only one.
+    fn search_bucket(&mut self, start: Walk, range: &Range, single_deadline: Option<Time>) -> i128 {
+        let Some(single_deadline) = single_deadline else { return self.bisect(start, range) };
+        let x = single_deadline.since(self.now).0;
         let (mut walk, mut least) = (start, i128::MAX);
         let before = Range { last: x.wrapping_sub(1), due: range.before, ..*range };
         let at = Range { first: x, last: x, ..*range };
         let after = Range { first: x + 1, before: range.due, ..*range };
         // None of the three has work before its end, so each gives an answer.
         for part in [before, at, after].iter().filter(|r| r.first <= r.last && r.last != u64::MAX) {
-            least = least.min(self.judge(&mut walk, part).unwrap_or(i128::MAX));
+            least = least.min(self.evaluate(&mut walk, part).unwrap_or(i128::MAX));
         }
         least
     }
 
     #[cold]
-    fn halves(&mut self, start: Walk, range: &Range) -> i128 {
+    fn bisect(&mut self, start: Walk, range: &Range) -> i128 {
         let middle = range.first + (range.last - range.first) / 2;
         let by = self.now + Span(middle);
         let classes = 0..self.realtime.classes();
@@ -302,19 +305,19 @@ impl Open<'_> {
         let mut least = i128::MAX;
         for half in [left, right] {
             let start = walk;
-            let bound = match self.judge(&mut walk, &half) {
+            let bound = match self.evaluate(&mut walk, &half) {
                 Some(bound) => bound,
-                None => self.halves(start, &half),
+                None => self.bisect(start, &half),
             };
             least = least.min(bound);
         }
         least
     }
 
-    /// Walks a range and notes where it leaves too little. `None` says that it may do so somewhere
-    /// inside, and must be cut.
+    /// Walks a range and records a deficit. `None` means that there may be one inside the range,
+    /// which must be split.
     #[inline]
-    fn judge(&mut self, walk: &mut Walk, range: &Range) -> Option<i128> {
+    fn evaluate(&mut self, walk: &mut Walk, range: &Range) -> Option<i128> {
         // Without demand yet and without work of its own a range holds nothing to be late.
         // Where the line changes at the first instant already, it is read after the change.
         let mut least = (i128::MAX, range.first);
@@ -349,7 +352,7 @@ impl Open<'_> {
                 least = least.min(end);
             }
             if walk.begun || range.due > 0 {
-                self.note(end, range);
+                self.record_deficit(end, range);
             }
         }
         if least.0 == i128::MAX {
@@ -364,16 +367,17 @@ impl Open<'_> {
             return self.found.map(|_| bound);
         }
         // Without work of its own, or an instant long: the bound is exact.
-        self.note(least, range);
+        self.record_deficit(least, range);
         Some(bound)
     }
 
-    /// Notes an instant by which all work of the range is due and the line leaves too little. The
-    /// latest refuses for the longest: until its work has been sent.
+    /// Records a deficit at an instant by which all work of the range is due. The latest such
+    /// instant refuses for the longest time, until its work has been sent.
     #[inline]
-    fn note(&mut self, (line, x): (i128, u64), range: &Range) {
+    fn record_deficit(&mut self, (line, x): (i128, u64), range: &Range) {
         if line - bytes(range.due) < self.need {
-            self.found = Some(Found::TooLittle { until: self.now + Span(x), due: range.due });
+            self.found =
+                Some(SearchResult::Insufficient { until: self.now + Span(x), due: range.due });
         }
     }
 }

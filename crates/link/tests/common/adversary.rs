@@ -1,8 +1,8 @@
 //! The worst that conforming flows can do from an instant on.
 
 use laxity_core::Time;
+use laxity_link::config::RealtimeFlow;
 use laxity_link::police::Policer;
-use laxity_link::setup::RealtimeFlow;
 
 use super::{Arrival, arrival};
 

@@ -3,17 +3,17 @@
 
 pub mod adversary;
 pub mod random;
+pub mod reference_model;
 pub mod scopes;
-pub mod twin;
 
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time};
 use laxity_curve::{Blocking, Envelope, Guarantee, check};
 use laxity_link::buffer::DropReason;
+use laxity_link::config::{
+    BestEffortClass, Buffer, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
+};
 use laxity_link::police::Policer;
 use laxity_link::registry::{BuildError, POLICIES, build};
-use laxity_link::setup::{
-    BestEffortClass, Buffer, Excess, FairQueue, Options, RealtimeFlow, Release, Setup,
-};
 use laxity_link::{Departure, LinkPolicy, Packet, Wire};
 
 /// One byte each nanosecond.
@@ -87,10 +87,10 @@ pub struct Link<P> {
 }
 
 impl<P: LinkPolicy> Link<P> {
-    pub fn new(policy: P, setup: &Setup) -> Link<P> {
-        let clock = LinkClock::new(setup.rate).unwrap();
+    pub fn new(policy: P, config: &LinkConfig) -> Link<P> {
+        let clock = LinkClock::new(config.rate).unwrap();
         let (sent, dropped, resumed) = (vec![], vec![], vec![]);
-        Link { policy, wire: setup.wire, clock, base: 0, sent, dropped, resumed }
+        Link { policy, wire: config.wire, clock, base: 0, sent, dropped, resumed }
     }
 
     /// Runs a trace, sorted by time, until nothing waits; answers are in `sent` and `dropped`.
@@ -206,12 +206,12 @@ pub fn periodic(period: u64, size: u64, jitter: u64) -> Envelope {
 }
 
 /// A link with one best-effort class and small buffers.
-pub fn setup(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> Setup {
-    Setup {
+pub fn config(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> LinkConfig {
+    LinkConfig {
         rate: Rate(rate),
         max_packet: Bytes(max_packet),
         wire: Wire::default(),
-        below: Bytes(0),
+        downstream_backlog: Bytes(0),
         realtime,
         best_effort: vec![BestEffortClass { weight: laxity_core::Weight::ONE, buffer: None }],
         buffer: Some(Buffer { total: Bytes(4000), best_effort: Bytes(2600) }),
@@ -225,24 +225,24 @@ pub fn setup(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> Setup {
 
 /// Whether the admission test of the policy holds: `slack` with `always-check` needs no room for
 /// blocking by best effort.
-pub fn admitted(setup: &Setup) -> bool {
-    let mut link = setup.link_spec();
-    if setup.options.always_check {
+pub fn admitted(config: &LinkConfig) -> bool {
+    let mut link = config.link_spec();
+    if config.options.always_check {
         link.best_effort_packet = Bytes(0);
     }
-    check(&link, &setup.flow_specs().unwrap()).unwrap().admitted
+    check(&link, &config.flow_specs().unwrap()).unwrap().admitted
 }
 
 /// Shortens deadlines, one flow after the other, while the set stays admitted.
-pub fn tighten(setup: &mut Setup) -> bool {
-    if !admitted(setup) {
+pub fn tighten(config: &mut LinkConfig) -> bool {
+    if !admitted(config) {
         return false;
     }
-    for k in 0..setup.realtime.len() {
-        while setup.realtime[k].deadline.0 > 1 {
-            setup.realtime[k].deadline.0 -= 1;
-            if !admitted(setup) {
-                setup.realtime[k].deadline.0 += 1;
+    for k in 0..config.realtime.len() {
+        while config.realtime[k].deadline.0 > 1 {
+            config.realtime[k].deadline.0 -= 1;
+            if !admitted(config) {
+                config.realtime[k].deadline.0 += 1;
                 break;
             }
         }
@@ -256,12 +256,12 @@ pub fn safe_policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Builds a policy; `None` when no line is safe for it or PGPS cannot carry the flows.
-pub fn try_build(name: &str, setup: &Setup) -> Option<Box<dyn LinkPolicy + Send>> {
-    use laxity_link::setup::SetupError::{NoSufficientRate, RatesExceedLink};
-    match build(name, setup) {
+pub fn try_build(name: &str, config: &LinkConfig) -> Option<Box<dyn LinkPolicy + Send>> {
+    use laxity_link::config::LinkConfigError::{NoSufficientRate, RatesExceedLink};
+    match build(name, config) {
         Ok(policy) => Some(policy),
         Err(BuildError::Fit { .. }) => None,
-        Err(BuildError::Setup(NoSufficientRate { .. } | RatesExceedLink { .. })) => None,
+        Err(BuildError::LinkConfig(NoSufficientRate { .. } | RatesExceedLink { .. })) => None,
         Err(e) => panic!("{name}: {e}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Bucket, Envelope};
-use laxity_link::setup::RealtimeFlow;
+use laxity_link::config::RealtimeFlow;
 
 use super::{Arrival, arrival};
 

@@ -1,9 +1,9 @@
 //! Tiny links with all that conforming flows can do on them.
 
-use laxity_link::setup::Setup;
+use laxity_link::config::LinkConfig;
 
 use super::{
-    Arrival, BYTE_PER_NS, admitted, backlogs, conforming, flow, leaky, merge, periodic, setup,
+    Arrival, BYTE_PER_NS, admitted, backlogs, config, conforming, flow, leaky, merge, periodic,
     tighten, tspec,
 };
 
@@ -14,7 +14,7 @@ const EIGHTH: u64 = BYTE_PER_NS / 8;
 /// A link, and what each flow and best effort may send.
 pub struct Scope {
     pub name: &'static str,
-    pub setup: Setup,
+    pub config: LinkConfig,
     /// Time added to each deadline after all have been made as short as possible.
     pub room: &'static [u64],
     pub horizon: u64,
@@ -30,8 +30,8 @@ pub fn scopes() -> Vec<Scope> {
     let large = || flow(leaky(3, 3, EIGHTH), 40);
     let scope = |name, realtime: Vec<_>, room, packets, best_effort| {
         let horizon = if realtime.len() == 1 { 8 } else { 6 };
-        let setup = setup(BYTE_PER_NS, 3, realtime);
-        Scope { name, setup, room, horizon, packets, best_effort }
+        let config = config(BYTE_PER_NS, 3, realtime);
+        Scope { name, config, room, horizon, packets, best_effort }
     };
     vec![
         scope("bucket, tight", vec![bucket()], &[0], 4, 2),
@@ -46,22 +46,27 @@ pub fn scopes() -> Vec<Scope> {
 }
 
 impl Scope {
-    /// The setup with these options and the shortest deadlines that they admit.
-    pub fn with(&self, change: impl Fn(&mut Setup)) -> Setup {
-        let mut setup = self.setup.clone();
-        change(&mut setup);
-        assert!(tighten(&mut setup), "{}: not admitted", self.name);
-        for (flow, more) in setup.realtime.iter_mut().zip(self.room) {
+    /// The config with these options and the shortest deadlines that they admit.
+    pub fn with(&self, change: impl Fn(&mut LinkConfig)) -> LinkConfig {
+        let mut config = self.config.clone();
+        change(&mut config);
+        assert!(tighten(&mut config), "{}: not admitted", self.name);
+        for (flow, more) in config.realtime.iter_mut().zip(self.room) {
             flow.deadline.0 += more;
         }
-        assert!(admitted(&setup));
-        setup
+        assert!(admitted(&config));
+        config
     }
 
     /// Shows `visit` every conforming trace; returns how many there are.
-    pub fn traces(&self, setup: &Setup, sizes: &[u32], mut visit: impl FnMut(&[Arrival])) -> usize {
+    pub fn traces(
+        &self,
+        config: &LinkConfig,
+        sizes: &[u32],
+        mut visit: impl FnMut(&[Arrival]),
+    ) -> usize {
         let flows: Vec<Vec<Vec<Arrival>>> = (0..)
-            .zip(&setup.realtime)
+            .zip(&config.realtime)
             .map(|(k, f)| conforming(&f.envelope, self.horizon, self.packets, k))
             .collect();
         let nothing = vec![vec![]];

@@ -284,7 +284,7 @@ fn another_user_is_refused() {
         fs::set_permissions(&place.0, fs::Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(place.socket(), fs::Permissions::from_mode(0o666)).unwrap();
         let output = Command::new("/proc/self/exe")
-            .args(["control::tests::ask_as_another", "--exact", "--nocapture"])
+            .args(["control::tests::request_as_another_user", "--exact", "--nocapture"])
             .env("LAXITY_TEST_ASK", place.socket())
             .uid(65_534)
             .gid(65_534)
@@ -300,7 +300,7 @@ fn another_user_is_refused() {
 
 /// The other side of `another_user_is_refused`; alone it has nothing to do.
 #[test]
-fn ask_as_another() {
+fn request_as_another_user() {
     let Some(path) = std::env::var_os("LAXITY_TEST_ASK") else { return };
     let mut answer = String::new();
     BufReader::new(UnixStream::connect(path).unwrap()).read_line(&mut answer).unwrap();

@@ -37,7 +37,7 @@ fn ask(server: &Server, request: &[u8]) -> String {
 /// Fails when clients are served one after the other: those that say nothing have reached their
 /// deadlines, and are gone, before the one that asks gets its answer.
 #[test]
-fn silent_clients_hold_nobody_up() {
+fn silent_clients_do_not_block_others() {
     let server = serve("here");
     let silent: Vec<TcpStream> = (0..10).map(|_| connect(&server)).collect();
     assert!(ask(&server, REQUEST).ends_with("\r\n\r\nhere"));
@@ -70,7 +70,7 @@ fn the_oldest_connection_makes_room() {
 /// Fails when the server waits for a client that takes its page slowly: tried with a time limit
 /// for each write. Then the reader gets all of it.
 #[test]
-fn slow_readers_do_not_hold_up_the_end() {
+fn slow_readers_do_not_delay_shutdown() {
     const BYTES: usize = 24 << 20;
     let server = serve(&"x".repeat(BYTES));
     let mut stream = connect(&server);
@@ -120,7 +120,7 @@ fn clients_have_a_deadline() {
 
 /// Fails when each request builds its page.
 #[test]
-fn a_page_is_made_once_for_all_who_ask_soon() {
+fn concurrent_requests_share_one_page() {
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);
     let page =

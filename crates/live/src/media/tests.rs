@@ -116,7 +116,7 @@ fn damaged_ivf_frames_are_named() {
 }
 
 #[test]
-fn what_cannot_be_played_is_said() {
+fn unsupported_media_is_reported() {
     let says = |bytes: &[u8], words: &str| {
         let message = read(bytes).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
@@ -143,7 +143,7 @@ proptest! {
 
     /// Fails when damage anywhere makes a reader panic, loop, or let times go back.
     #[test]
-    fn nothing_panics(
+    fn malformed_media_cause_no_panic(
         file in 0..3usize,
         cut in 0..30_000usize,
         marks in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),

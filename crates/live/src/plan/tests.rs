@@ -40,7 +40,7 @@ fn each_stream_goes_to_its_own_port() {
 }
 
 #[test]
-fn what_is_only_alike_is_said() {
+fn approximations_are_reported() {
     let plan = planned(
         "[[stream]]\nname = \"a\"\ntolerance = \"1/2\"\ngap = \"20 ms\"\n\
          packet = { uniform = [\"100 B\", \"201 B\"] }\ndestination = \"127.0.0.1:5004\"\n\
@@ -58,7 +58,7 @@ fn what_is_only_alike_is_said() {
 
 /// Fails when what cannot be served starts all the same.
 #[test]
-fn what_cannot_be_had_is_refused() {
+fn unsupported_requests_are_refused() {
     let class =
         "[[stream]]\nname = \"a\"\ntolerance = \"1/2\"\ngap = \"20 ms\"\npacket = \"100 B\"\n";
     let refused = |more: &str| planned(&format!("{class}{more}")).expect_err("refused");

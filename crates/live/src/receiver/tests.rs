@@ -149,7 +149,7 @@ fn sender_reports_tell_delay() {
 }
 
 #[test]
-fn stamps_are_read_as_written() {
+fn stamps_round_trip() {
     let stamp = Stamp { monotonic: u64::MAX - 1, wall: 3 };
     let mut packet = [0; 40];
     stamp.write(&mut packet, 12);
@@ -193,7 +193,7 @@ fn rtp(ssrc: u32, number: u16) -> Vec<u8> {
 /// A sender of one packet under each of very many names takes no memory. Fails when one packet
 /// makes a source: tried without probation.
 #[test]
-fn made_up_sources_are_not_measured() {
+fn forged_sources_are_not_measured() {
     let report = receive(config(), |to, _| {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         for ssrc in 0..1000u32 {

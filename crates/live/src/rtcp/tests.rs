@@ -18,7 +18,7 @@ fn reception(about: u32, highest: u32) -> Reception {
 /// Fails when a field is written to another place than it is read from, or a negative loss comes
 /// out as millions: tried without the sign of 24 bits.
 #[test]
-fn what_is_written_is_read() {
+fn reports_round_trip() {
     let blocks: Vec<Reception> = (0..31).map(|i| reception(i, 1000 + i)).collect();
     let bytes = receiver_report(99, "somebody", &blocks).unwrap();
     let (claims, goodbyes) = claims(&bytes).unwrap();
@@ -49,7 +49,7 @@ fn wall_clocks_survive_ntp() {
 
 /// Fails when a claim is believed that cannot be true: tried without either check.
 #[test]
-fn lies_are_not_taken() {
+fn implausible_reports_are_ignored() {
     let known = Known { first: 65_530, numbered: 10 };
     let claim = |highest: u32, lost: i32| Claim {
         about: 1,
@@ -73,7 +73,7 @@ fn lies_are_not_taken() {
 proptest! {
     /// Fails when some datagram makes reading panic.
     #[test]
-    fn no_datagram_panics(
+    fn no_datagram_causes_a_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         sound in any::<bool>(),
         mark in any::<prop::sample::Index>(),

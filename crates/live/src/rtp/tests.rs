@@ -49,7 +49,7 @@ fn assemble(payloads: &[(Vec<u8>, bool)]) -> Vec<Vec<u8>> {
 /// the last packet of a picture: tried with fragments that keep the NAL header, `most - 1` in place
 /// of `most - 2`, and the marker on every fragment.
 #[test]
-fn pictures_come_out_as_they_went_in() {
+fn pictures_round_trip() {
     for most in [16, 40, 100, 500, 1188, 60_000] {
         let media = Media::read(H264.to_vec(), FrameRate::default()).unwrap();
         for unit in media.units() {

@@ -184,7 +184,7 @@ fn the_wall_clock_decides_nothing() {
 
 /// Fails when fragments of a frame are sent that lost another one: tried with `lost_frame` unset.
 #[test]
-fn what_is_left_of_a_lost_frame_is_abandoned() {
+fn the_rest_of_a_lost_frame_is_abandoned() {
     let mut bench = Bench::new(None);
     let id = bench.join(0, attributes(1, 10, 10 * MS, Late::Drop), true);
     for frame in [1, 1, 1, 1, 2, 2] {
@@ -417,7 +417,7 @@ fn producers_harm_only_themselves() {
 
 /// Fails when nobody is told that a receiver is gone, or it costs another a packet.
 #[test]
-fn a_vanished_receiver_costs_nobody_else() {
+fn a_vanished_receiver_does_not_affect_others() {
     let (socket, to) = receiver();
     let gone = receiver().1;
     let streams = vec![constant("gone", gone, 1), constant("there", to, 2)];
@@ -440,7 +440,7 @@ fn a_vanished_receiver_costs_nobody_else() {
 
 /// Fails when streams cannot come, change and go while others run, or two share a name or SSRC.
 #[test]
-fn streams_come_change_and_go() {
+fn streams_are_added_changed_and_removed() {
     let (_socket, to) = receiver();
     let server = Server::start(Config::default()).unwrap();
     let handle = server.handle();

@@ -127,7 +127,7 @@ fn a_full_buffer_keeps_what_it_held_back() {
 }
 
 #[test]
-fn a_batch_has_an_end() {
+fn batches_are_bounded() {
     let mut channel = channel(false, &[(1, 10); BATCH]);
     assert!(channel.push(1, Datagram::default()).is_err());
     assert_eq!((channel.take().len(), channel.len()), (BATCH, 0));

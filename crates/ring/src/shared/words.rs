@@ -47,7 +47,7 @@ mod tests {
 
     /// Fails when the last, partial word is left out or its bytes end at the wrong place.
     #[test]
-    fn bytes_of_any_length_come_back() {
+    fn bytes_of_any_length_round_trip() {
         let words: Vec<AtomicU64> = (0..4).map(|_| AtomicU64::new(u64::MAX)).collect();
         for length in 0..=32u8 {
             let bytes: Vec<u8> = (1..=length).collect();

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn circles_are_found() {
+    fn cycles_are_detected() {
         let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (5, 5), (6, 0)];
         assert_eq!(groups(7, &edges.into_iter().collect()), [vec![0, 1, 2], vec![3, 4]]);
         assert!(groups(3, &[(0, 1), (1, 2)].into_iter().collect()).is_empty());

@@ -72,7 +72,7 @@ fn is_complete(frame: &[u8]) {
 /// Fails when a packet keeps the length, number or sequence of the whole, is marked as the last
 /// too early, or a sum is wrong: tried each.
 #[test]
-fn packets_are_whole_in_themselves() {
+fn segments_are_complete_packets() {
     for (tcp, v4) in [(true, true), (true, false), (false, true), (false, false)] {
         let whole = packet(tcp, v4, 3001);
         let mut packets = Packets::of(&whole, Cut { tcp, size: 1400 }).expect("well-formed");
@@ -121,7 +121,7 @@ fn checksums_are_completed() {
 
 /// Fails when any bytes make this panic: tried without the check of the header's length.
 #[test]
-fn no_bytes_make_it_panic() {
+fn arbitrary_bytes_cause_no_panic() {
     let mut state = 7u64;
     let mut draw = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -375,7 +375,7 @@ mod tests {
     /// Fails when a buffer that was given away is received into: tried with the buffers looked at
     /// from the first one up.
     #[test]
-    fn what_was_given_away_stays_as_it_is() {
+    fn frames_handed_out_are_not_overwritten() {
         let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().expect("a pair");
         let socket = PacketSocket { fd: ours.into() };
         let send = |byte: u8| theirs.send(&[byte; PREFIX + 50]).expect("there is room");

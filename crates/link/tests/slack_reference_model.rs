@@ -3,23 +3,23 @@
 mod common;
 
 use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::twin::Twin;
+use common::reference_model::ReferenceModel;
 use common::{
-    Arrival, BYTE_PER_NS, Link, admitted, arrival, backlogs, conforming, flow, leaky, merge,
-    periodic, setup, tighten, try_build, tspec,
+    Arrival, BYTE_PER_NS, Link, admitted, arrival, backlogs, config, conforming, flow, leaky,
+    merge, periodic, tighten, try_build, tspec,
 };
 use laxity_core::{Bytes, Rate, Time};
 use laxity_curve::{Bucket, Envelope};
+use laxity_link::config::{Buffer, Excess, LinkConfig, RealtimeFlow};
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{Discipline, Head, Pipeline};
-use laxity_link::setup::{Buffer, Excess, RealtimeFlow, Setup};
 use laxity_link::slack::Slack;
 use laxity_link::{LinkPolicy, Wire};
 
 /// Asks both in every decision.
 struct Both {
     fast: Slack,
-    twin: Twin,
+    reference_model: ReferenceModel,
     /// What the link sends in the part of a nanosecond by which a decision may come after the end
     /// of the packet before it: the bound counts bytes, the definition whole nanoseconds.
     tolerance: i128,
@@ -31,12 +31,12 @@ struct Both {
 }
 
 impl Both {
-    fn new(setup: &Setup) -> Both {
-        let (fast, twin) = (Slack::new(setup), Twin::new(setup));
-        let tolerance = if setup.rate.0 == BYTE_PER_NS { 0 } else { i128::from(setup.rate.0) };
-        let whole = setup.realtime.iter().all(|f| f.envelope.lines().is_some());
-        let rounding = if whole && setup.wire == Wire::default() { 0 } else { 100_000 };
-        Both { fast, twin, tolerance, rounding, decisions: 0, refusals: 0 }
+    fn new(config: &LinkConfig) -> Both {
+        let (fast, reference_model) = (Slack::new(config), ReferenceModel::new(config));
+        let tolerance = if config.rate.0 == BYTE_PER_NS { 0 } else { i128::from(config.rate.0) };
+        let whole = config.realtime.iter().all(|f| f.envelope.lines().is_some());
+        let rounding = if whole && config.wire == Wire::default() { 0 } else { 100_000 };
+        Both { fast, reference_model, tolerance, rounding, decisions: 0, refusals: 0 }
     }
 }
 
@@ -49,33 +49,33 @@ impl Discipline for Both {
         self.fast.reset();
     }
 
-    fn stalled(&mut self) -> bool {
-        self.fast.stalled()
+    fn on_stall(&mut self) -> bool {
+        self.fast.on_stall()
     }
 
-    fn best_effort_goes(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
-        let margin = self.twin.margin(now, head.packet.wire, realtime);
-        let goes = self.fast.best_effort_goes(now, head, realtime);
+    fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+        let margin = self.reference_model.margin(now, head.packet.wire, realtime);
+        let goes = self.fast.serves_best_effort(now, head, realtime);
         let right = if goes { margin >= -self.tolerance } else { margin < self.rounding };
         let queued = || realtime.iter_merged().collect::<Vec<_>>();
         assert!(
             right,
             "{goes} with {margin} at {now:?} for {head:?} with {:?} and {:#?}",
             queued(),
-            self.twin
+            self.reference_model
         );
         self.decisions += 1;
         self.refusals += u64::from(!goes);
         goes
     }
 
-    fn released(&mut self, at: Time, entry: &Entry) {
-        self.fast.released(at, entry);
-        self.twin.released(at, entry);
+    fn on_realtime_release(&mut self, at: Time, entry: &Entry) {
+        self.fast.on_realtime_release(at, entry);
+        self.reference_model.released(at, entry);
     }
 
-    fn realtime_starts(&mut self, now: Time, entry: &Entry) {
-        self.fast.realtime_starts(now, entry);
+    fn on_realtime_start(&mut self, now: Time, entry: &Entry) {
+        self.fast.on_realtime_start(now, entry);
     }
 }
 
@@ -95,21 +95,21 @@ fn every_decision_on_tiny_links() {
     let (mut decisions, mut refusals) = (0, 0);
     for (realtime, room) in systems {
         for always_check in [false, true] {
-            let mut setup = setup(BYTE_PER_NS, 3, realtime.clone());
-            setup.options.always_check = always_check;
-            assert!(tighten(&mut setup));
-            for (flow, more) in setup.realtime.iter_mut().zip(room) {
+            let mut config = config(BYTE_PER_NS, 3, realtime.clone());
+            config.options.always_check = always_check;
+            assert!(tighten(&mut config));
+            for (flow, more) in config.realtime.iter_mut().zip(room) {
                 flow.deadline.0 += more;
             }
-            let horizon = if setup.realtime.len() == 1 { 7 } else { 6 };
+            let horizon = if config.realtime.len() == 1 { 7 } else { 6 };
             let flows: Vec<_> = (0..)
-                .zip(&setup.realtime)
+                .zip(&config.realtime)
                 .map(|(k, f)| conforming(&f.envelope, horizon, 3, k))
                 .collect();
 
             let nothing = vec![vec![]];
             let best = backlogs(&[1, 3], 4, 2, flows.len() as u32);
-            let fresh = || Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+            let fresh = || Link::new(Pipeline::new(&config, Both::new(&config)).unwrap(), &config);
             let mut link = fresh();
             let mut trace = vec![];
             for a in &flows[0] {
@@ -117,7 +117,7 @@ fn every_decision_on_tiny_links() {
                     for c in &best {
                         merge(&[a, b, c], &mut trace);
                         link.run(&trace);
-                        assert!(link.late_realtime().is_none(), "{setup:?} {trace:?}");
+                        assert!(link.late_realtime().is_none(), "{config:?} {trace:?}");
                         link.rest(64);
                         if link.policy.waiting() > 0 {
                             assert!(always_check);
@@ -137,7 +137,7 @@ fn every_decision_on_tiny_links() {
 }
 
 /// Up to six flows of all kinds, overhead and smallest frames, shaped packets, at 95 % load.
-fn random_setup(rng: &mut Rng) -> Setup {
+fn random_config(rng: &mut Rng) -> LinkConfig {
     loop {
         let flows = rng.range(1, 6);
         let rate = BYTE_PER_NS * rng.range(1, 4);
@@ -148,29 +148,29 @@ fn random_setup(rng: &mut Rng) -> Setup {
             flow.excess = rng.pick(&[Excess::Delay, Excess::Drop, Excess::Demote]);
             realtime.push(flow);
         }
-        let mut setup = setup(rate, 60, realtime);
-        setup.buffer = Some(Buffer { total: Bytes(100_000), best_effort: Bytes(40_000) });
+        let mut config = config(rate, 60, realtime);
+        config.buffer = Some(Buffer { total: Bytes(100_000), best_effort: Bytes(40_000) });
         if rng.chance(1, 2) {
-            setup.wire =
+            config.wire =
                 Wire { overhead: rng.range(0, 9) as u32, min_frame: rng.range(0, 30) as u32 };
         }
         if rng.chance(1, 3) {
-            setup.below = Bytes(rng.range(0, 40));
+            config.downstream_backlog = Bytes(rng.range(0, 40));
         }
-        setup.options.always_check = rng.chance(1, 3);
-        if setup.flow_specs().is_ok() && tighten(&mut setup) {
-            for flow in &mut setup.realtime {
+        config.options.always_check = rng.chance(1, 3);
+        if config.flow_specs().is_ok() && tighten(&mut config) {
+            for flow in &mut config.realtime {
                 flow.deadline.0 += rng.pick(&[0, 0, 50, 400]);
             }
-            assert!(admitted(&setup));
-            return setup;
+            assert!(admitted(&config));
+            return config;
         }
     }
 }
 
-fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
+fn random_trace(rng: &mut Rng, config: &LinkConfig) -> Vec<Arrival> {
     let mut parts = vec![];
-    for (k, f) in (0..).zip(&setup.realtime) {
+    for (k, f) in (0..).zip(&config.realtime) {
         let source = rng.pick(&[Source::Greedy, Source::Bursts, Source::Random]);
         let mut part = conforming_source(rng, k, f, source, 4_000, 100);
         if rng.chance(1, 3) {
@@ -182,14 +182,14 @@ fn random_trace(rng: &mut Rng, setup: &Setup) -> Vec<Arrival> {
         parts.push(part);
     }
     // Now and then the queue of best effort runs dry, so that real time goes on a known bound.
-    let rate = setup.rate.0 / rng.pick(&[1, 4, 10]);
-    parts.push(best_effort(rng, setup.realtime.len() as u32, 60, rate, 4_000, 300));
+    let rate = config.rate.0 / rng.pick(&[1, 4, 10]);
+    parts.push(best_effort(rng, config.realtime.len() as u32, 60, rate, 4_000, 300));
     let mut trace = vec![];
     merge(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut trace);
     trace
 }
 
-/// Fails when the overhead is left out of what flows can still send, when `below` is ignored, when
+/// Fails when the overhead is left out of what flows can still send, when `downstream_backlog` is ignored, when
 /// the bound ignores real-time packets due late, when a range that begins at a change is judged by
 /// the line before it.
 #[test]
@@ -197,9 +197,9 @@ fn every_decision_on_random_links() {
     let (mut decisions, mut refusals, mut checks) = (0, 0, 0);
     for seed in 0..250 {
         let mut rng = Rng(seed);
-        let setup = random_setup(&mut rng);
-        let trace = random_trace(&mut rng, &setup);
-        let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+        let config = random_config(&mut rng);
+        let trace = random_trace(&mut rng, &config);
+        let mut link = Link::new(Pipeline::new(&config, Both::new(&config)).unwrap(), &config);
         link.run(&trace);
         assert!(link.late_realtime().is_none(), "seed {seed}: {:?}", link.late_realtime());
         let both = link.policy.discipline();
@@ -216,7 +216,7 @@ fn every_decision_on_random_links() {
 /// Fails when the slowest of them is left out of the demand (a real-time packet is late), when the
 /// nanosecond before a knee is overlooked, when the flattest line is taken instead of the lowest.
 #[test]
-fn flows_of_many_buckets() {
+fn every_decision_with_many_buckets() {
     let bucket = |burst, rate: u64| Bucket { burst: Bytes(burst), rate: Rate(rate) };
     let tenth = BYTE_PER_NS / 10;
     let buckets = [
@@ -231,14 +231,14 @@ fn flows_of_many_buckets() {
     let envelope = envelope.with_min_packet(Bytes(1)).unwrap();
     for seed in 0..20 {
         let mut rng = Rng(seed);
-        let mut setup = setup(BYTE_PER_NS, 10, vec![flow(envelope.clone(), 300)]);
-        assert!(tighten(&mut setup));
-        setup.realtime[0].deadline.0 += rng.range(0, 60);
+        let mut config = config(BYTE_PER_NS, 10, vec![flow(envelope.clone(), 300)]);
+        assert!(tighten(&mut config));
+        config.realtime[0].deadline.0 += rng.range(0, 60);
         let mut trace = vec![];
-        let real = conforming_source(&mut rng, 0, &setup.realtime[0], Source::Bursts, 3_000, 200);
+        let real = conforming_source(&mut rng, 0, &config.realtime[0], Source::Bursts, 3_000, 200);
         let best = best_effort(&mut rng, 1, 10, BYTE_PER_NS, 3_000, 300);
         merge(&[&real, &best], &mut trace);
-        let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+        let mut link = Link::new(Pipeline::new(&config, Both::new(&config)).unwrap(), &config);
         link.run(&trace);
         assert!(link.late_realtime().is_none(), "seed {seed}: {:?}", link.late_realtime());
     }
@@ -250,31 +250,31 @@ fn flows_of_many_buckets() {
 /// while it is sent a packet of the second flow arrives, and four more best-effort packets. On a
 /// bound that counts only best effort all four would pass, and the second flow would be late.
 ///
-/// Fails when `realtime_starts` is ignored.
+/// Fails when `on_realtime_start` is ignored.
 #[test]
 fn the_bound_counts_real_time_packets_that_are_due_late() {
     let (rate, third) = (3 * BYTE_PER_NS, BYTE_PER_NS);
     let realtime =
         vec![flow(tspec(60, third, 150, third), 110), flow(tspec(30, rate, 60, third), 60)];
-    let mut setup = setup(rate, 30, realtime);
-    setup.blocking = laxity_curve::Blocking::Exact;
-    assert!(admitted(&setup));
+    let mut config = config(rate, 30, realtime);
+    config.blocking = laxity_curve::Blocking::Exact;
+    assert!(admitted(&config));
     let mut refusals = 0;
     for always_check in [false, true] {
-        setup.options.always_check = always_check;
+        config.options.always_check = always_check;
         // Asked with nothing queued, the bound is the slack itself; asked with the packet in the
         // queue, it may be less. The first instant after the decision at 10 is the worst one.
         for (first, second) in (11..30).flat_map(|second| [(0, second), (5, second)]) {
             let mut trace = vec![arrival(0, 2, 30), arrival(first, 0, 60), arrival(second, 1, 30)];
             trace.extend((0..4).map(|_| arrival(second, 2, 30)));
-            let mut link = Link::new(Pipeline::new(&setup, Both::new(&setup)).unwrap(), &setup);
+            let mut link = Link::new(Pipeline::new(&config, Both::new(&config)).unwrap(), &config);
             link.run(&trace);
             assert!(link.late_realtime().is_none(), "{trace:?}\n{:?}", link.sent);
             let order: Vec<_> = link.sent.iter().map(|s| s.departure.packet.flow.0).collect();
             assert_eq!(order[..2], [2, 0], "best effort first, then the packet that is due late");
             refusals += link.policy.discipline().refusals;
             // And without anybody to ask: `slack` itself.
-            let mut link = Link::new(try_build("slack", &setup).unwrap(), &setup);
+            let mut link = Link::new(try_build("slack", &config).unwrap(), &config);
             link.run(&trace);
             assert!(link.late_realtime().is_none(), "{trace:?}\n{:?}", link.sent);
         }

@@ -3,18 +3,18 @@
 use core::cmp::Reverse;
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
+use laxity_link::config::LinkConfig;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::police::{Policer, Remaining};
-use laxity_link::setup::Setup;
 use laxity_link::slack::exact_steps;
 
 /// `w <= min over x in X of [ C x - B(x) - F(x) ]`, with `X` the relative deadlines of queued
 /// real-time packets and every whole `x` from the least deadline to where nothing changes any
 /// more.
 #[derive(Debug)]
-pub struct Twin {
+pub struct ReferenceModel {
     rate: i128,
-    below: i128,
+    downstream_backlog: i128,
     always_check: bool,
     flows: Vec<Flow>,
 }
@@ -40,23 +40,23 @@ fn reaches(rest: &Remaining, work: i128) -> Option<u64> {
     each.collect::<Option<Vec<_>>>()?.into_iter().max().map(|y| y as u64)
 }
 
-impl Twin {
-    pub fn new(setup: &Setup) -> Twin {
-        let flow = |f: &laxity_link::setup::RealtimeFlow| {
+impl ReferenceModel {
+    pub fn new(config: &LinkConfig) -> ReferenceModel {
+        let flow = |f: &laxity_link::config::RealtimeFlow| {
             let counted = f.smallest_counted();
             let one_size = counted == f.envelope.max_packet();
             Flow {
-                steps: if one_size { exact_steps(setup) as i128 } else { 0 },
+                steps: if one_size { exact_steps(config) as i128 } else { 0 },
                 deadline: f.deadline.0,
                 policer: Policer::new(&f.envelope),
-                wire: (setup.wire.of_bytes(counted).0.into(), counted.0.into()),
+                wire: (config.wire.of_bytes(counted).0.into(), counted.0.into()),
             }
         };
-        Twin {
-            rate: setup.rate.0.into(),
-            below: i128::from(setup.below.0) * NANOBITS_PER_BYTE,
-            always_check: setup.options.always_check,
-            flows: setup.realtime.iter().map(flow).collect(),
+        ReferenceModel {
+            rate: config.rate.0.into(),
+            downstream_backlog: i128::from(config.downstream_backlog.0) * NANOBITS_PER_BYTE,
+            always_check: config.options.always_check,
+            flows: config.realtime.iter().map(flow).collect(),
         }
     }
 
@@ -118,6 +118,6 @@ impl Twin {
             (1..=f.steps + 1).filter_map(|n| Some(f.deadline + reaches(rest, n * rest.least)?))
         });
         let least = (first..=last).chain(steps).map(value).min();
-        least.unwrap_or(i128::MAX).min(own) - self.below
+        least.unwrap_or(i128::MAX).min(own) - self.downstream_backlog
     }
 }

@@ -1,4 +1,4 @@
-//! What `always-check` releases of the reservations of flows that are silent.
+//! Capacity that silent flows lend to best effort under `always-check`.
 //!
 //! With `always-check` admission has no room for a best-effort packet that blocks. A packet that
 //! does not fit beside what the flows may send then waits while they send nothing, for ever if they
@@ -17,41 +17,41 @@ use alloc::boxed::Box;
 use laxity_core::{Divisor, Span, Time};
 use laxity_curve::Envelope;
 
-use crate::setup::{RealtimeFlow, Setup};
+use crate::config::{LinkConfig, RealtimeFlow};
 
-/// Which flows are silent.
+/// The silence of each flow, and the capacity that silent flows lend.
 #[derive(Clone, Debug)]
-pub(super) struct Idle {
-    /// Empty when nothing is released.
-    flows: Box<[Silence]>,
+pub(super) struct SilentFlows {
+    /// Empty when flows lend nothing.
+    flows: Box<[FlowSilence]>,
     rate: Option<Divisor>,
-    /// The end of the packet for which flows that were silent lent their places.
+    /// End of the packet for which silent flows lent their capacity.
     until: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Silence {
-    /// How long the flow must send nothing.
+struct FlowSilence {
+    /// Silence after which the flow lends its capacity, in ns.
     after: u64,
-    /// From when on it is silent.
+    /// Time from which it counts as silent.
     from: u64,
-    /// It lends its place until the end of the packet.
+    /// Whether it lends its capacity until the end of the packet.
     lends: bool,
 }
 
-impl Idle {
-    pub(super) fn new(setup: &Setup) -> Idle {
-        let options = &setup.options;
+impl SilentFlows {
+    pub(super) fn new(config: &LinkConfig) -> SilentFlows {
+        let options = &config.options;
         let releases = options.always_check && options.release_idle > Span::ZERO;
         let silence = |f: &RealtimeFlow| {
-            let after = options.release_idle.0.max(refill(&f.envelope));
-            Silence { after, from: after, lends: false }
+            let after = options.release_idle.0.max(refill_time(&f.envelope));
+            FlowSilence { after, from: after, lends: false }
         };
-        let flows = setup.realtime.iter().filter(|_| releases).map(silence).collect();
-        Idle { flows, rate: Divisor::new(setup.rate.0), until: Time::ZERO }
+        let flows = config.realtime.iter().filter(|_| releases).map(silence).collect();
+        SilentFlows { flows, rate: Divisor::new(config.rate.0), until: Time::ZERO }
     }
 
-    /// A packet of a flow conforms at an instant, perhaps a later one.
+    /// A packet of a flow conforms at `at`, which may lie in the future.
     #[inline]
     pub(super) fn conforms(&mut self, flow: usize, at: Time) {
         if let Some(silence) = self.flows.get_mut(flow) {
@@ -59,45 +59,45 @@ impl Idle {
         }
     }
 
-    /// Notes which flows are silent at `now`; returns whether any is.
-    pub(super) fn look(&mut self, now: Time) -> bool {
+    /// Updates which flows are silent at `now`; returns whether any is.
+    pub(super) fn update(&mut self, now: Time) -> bool {
         for silence in &mut self.flows {
             silence.lends = silence.from <= now.0;
         }
         self.flows.iter().any(|silence| silence.lends)
     }
 
-    /// The time in which the link sends some nanobits, in ns.
-    pub(super) fn occupies(&self, work: i128) -> u64 {
+    /// Transmission time of `work` nanobits, in ns.
+    pub(super) fn transmission_time(&self, work: i128) -> u64 {
         let work = u128::try_from(work).unwrap_or(0);
         self.rate.map_or(u64::MAX, |rate| rate.div_ceil(work))
     }
 
-    /// Whether a flow lends its place, by the last look.
+    /// Whether a flow lends its capacity, as of the last update.
     pub(super) fn lends(&self, flow: usize) -> bool {
         self.flows.get(flow).is_some_and(|silence| silence.lends)
     }
 
-    /// Flows that lend their places do so until then.
-    pub(super) fn lent_until(&mut self, until: Time) {
+    /// Sets the end of the present loan.
+    pub(super) fn lend_until(&mut self, until: Time) {
         self.until = until;
     }
 
-    /// The earliest instant at which packets of a flow conform.
+    /// The earliest time at which packets of a flow conform.
     #[inline]
-    pub(super) fn not_before(&self, flow: usize) -> Time {
+    pub(super) fn earliest_conformance(&self, flow: usize) -> Time {
         if self.lends(flow) { self.until } else { Time::ZERO }
     }
 
-    /// When the next flow becomes silent.
-    pub(super) fn next(&self, now: Time) -> Option<Time> {
+    /// Time at which the next flow becomes silent.
+    pub(super) fn next_silence(&self, now: Time) -> Option<Time> {
         let later = self.flows.iter().map(|silence| silence.from).filter(|from| *from > now.0);
         later.min().filter(|from| *from < u64::MAX).map(Time)
     }
 }
 
-/// The time after a packet from which on a flow has all its chances again, in ns.
-fn refill(envelope: &Envelope) -> u64 {
+/// Time after a packet until all of a flow's buckets are full again, in ns.
+fn refill_time(envelope: &Envelope) -> u64 {
     match envelope {
         Envelope::Periodic { period, jitter, .. } => period.0.saturating_add(jitter.0),
         Envelope::Buckets { buckets, .. } => {

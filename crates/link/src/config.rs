@@ -1,4 +1,4 @@
-//! What a link's scheduler is built from, with every choice made.
+//! Configuration of a link scheduler, with all defaults resolved.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,59 +11,60 @@ use laxity_curve::{
 
 use crate::Wire;
 
-/// Everything a policy is built from.
+/// Link, flows, classes and options from which a policy is built.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setup {
+pub struct LinkConfig {
     /// Rate of the wire.
     pub rate: Rate,
     /// Largest best-effort packet, without overhead. Larger ones are dropped at entry.
     pub max_packet: Bytes,
-    /// Bytes on the wire beyond a packet's length.
+    /// Framing overhead of a packet on the wire.
     pub wire: Wire,
-    /// Work below the scheduler that lengthens blocking: shaping credit and bytes in flight.
-    pub below: Bytes,
+    /// Work downstream of the scheduler (shaping credit and bytes in flight), which lengthens
+    /// blocking.
+    pub downstream_backlog: Bytes,
     /// Real-time flows by [`FlowId`](laxity_core::FlowId).
     pub realtime: Vec<RealtimeFlow>,
     /// Best-effort classes; their ids follow the real-time flows'. The last one also takes
     /// demoted packets.
     pub best_effort: Vec<BestEffortClass>,
-    /// Limits on waiting bytes; derived from the flows when absent.
+    /// Limits on queued bytes; derived from the flows when absent.
     pub buffer: Option<Buffer>,
     /// Order among best-effort classes.
     pub fair_queue: FairQueue,
     /// How blocking by a packet already on the wire is counted.
     pub blocking: Blocking,
-    /// Whose deadlines the residual capacity protects.
+    /// Set of flows whose deadlines the residual capacity protects.
     pub guarantee: Guarantee,
     /// When a best-effort packet counts as released.
     pub release: Release,
-    /// Parameters of single policies.
+    /// Policy-specific parameters.
     pub options: Options,
 }
 
 /// A real-time flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealtimeFlow {
-    /// What it may send, in packet lengths.
+    /// Arrival curve of the flow, in packet lengths.
     pub envelope: Envelope,
-    /// From conformance to the end of transmission.
+    /// Relative deadline: from conformance to the end of transmission.
     pub deadline: Span,
-    /// What becomes of packets beyond the envelope.
+    /// Treatment of packets beyond the envelope.
     pub excess: Excess,
-    /// Limit of its waiting bytes.
+    /// Limit on its queued bytes.
     pub buffer: Option<Bytes>,
 }
 
 /// A best-effort class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BestEffortClass {
-    /// Share of what best effort gets.
+    /// Share of the best-effort service.
     pub weight: Weight,
-    /// Limit of its waiting bytes.
+    /// Limit on its queued bytes.
     pub buffer: Option<Bytes>,
 }
 
-/// How much may wait, in bytes of packet length.
+/// Limits on queued bytes, in packet lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Limit over all packets.
@@ -72,7 +73,7 @@ pub struct Buffer {
     pub best_effort: Bytes,
 }
 
-/// Parameters of single policies; what is absent is fitted.
+/// Policy-specific parameters; absent ones are fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// `tbs`: slope.
@@ -81,19 +82,20 @@ pub struct Options {
     pub shifted_line: Option<ShiftedLine>,
     /// `two-segment`, `algorithm-3`, `algorithm-3-printed`.
     pub two_segment: Option<TwoSegment>,
-    /// When deadlines restart.
+    /// Condition under which best-effort deadlines restart.
     pub restart: Restart,
     /// `slack`: check also while no real-time packet waits.
     pub always_check: bool,
-    /// `slack` with `always_check`: how long a flow must be silent before best effort may go although
-    /// the flow's next packets are then held back until its end; 0 for never.
+    /// `slack` with `always_check`: silence after which a flow lends its reserved capacity to best
+    /// effort, so that its next packets are held back until the end of the best-effort packet; 0
+    /// for never.
     pub release_idle: Span,
     /// `slack`: a smaller packet of another class may pass a refused head.
     pub pass_refused: bool,
 }
 
 impl Options {
-    /// What [`release_idle`](Self::release_idle) is where nothing else is said: 1 s.
+    /// Default of [`release_idle`](Self::release_idle): 1 s.
     pub const RELEASE_IDLE: Span = Span(1_000_000_000);
 }
 
@@ -133,18 +135,18 @@ pub enum Release {
     HeadOfLine,
 }
 
-/// When the history from which best-effort deadlines follow begins again; see
+/// Condition under which the history behind best-effort deadlines restarts; see
 /// [`assign`](crate::assign).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
-    /// As soon as the policy has it.
+    /// As soon as the policy allows it.
     #[default]
     Sooner,
-    /// When nothing waits and the link idles.
+    /// When the queues are empty and the link idles.
     Idle,
 }
 
-/// What becomes of real-time packets beyond their envelope.
+/// Treatment of real-time packets beyond their envelope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Excess {
     /// Held back until they conform; the deadline counts from then.
@@ -159,42 +161,42 @@ pub enum Excess {
 /// Why a scheduler could not be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SetupError {
-    /// There must be a class for what matches nothing.
+pub enum LinkConfigError {
+    /// There is no best-effort class, so packets that match no rule would have no class.
     NoBestEffortClass,
-    /// A weight of zero would never be served.
+    /// A class has weight zero and would never be served.
     ZeroWeight {
         /// Index of the class.
         class: usize,
     },
-    /// The buffer cannot hold what conforming real-time packets may need at once.
+    /// The buffer is smaller than the backlog bound of conforming real-time packets.
     BufferTooSmall {
         /// The limit over all packets.
         total: Bytes,
-        /// What the real-time flows alone may need.
+        /// Backlog bound of the real-time flows.
         needed: Bytes,
     },
-    /// A flow's own limit is below what it may need while it conforms.
+    /// A flow's own limit is below its backlog bound.
     FlowBufferTooSmall {
         /// Index of the flow.
         flow: usize,
         /// Its limit.
         limit: Bytes,
-        /// What it may need.
+        /// Its backlog bound.
         needed: Bytes,
     },
-    /// Within their deadlines more conforming real-time packets may wait than there is room for.
+    /// The backlog bound of conforming real-time packets exceeds the number of packet slots.
     TooManyWaiting {
-        /// Index of the flow that may have the most.
+        /// Index of the flow with the largest bound.
         flow: usize,
-        /// How many of its packets may wait.
+        /// Its backlog bound in packets.
         packets: u64,
-        /// How many of all flows may.
+        /// The backlog bound of all flows.
         needed: u64,
     },
     /// Curves could not be computed.
     Curve(CurveError),
-    /// Proportional share: no rate below the link's is enough for this flow's deadline.
+    /// Proportional share: no rate below the link's keeps this flow's deadline.
     NoSufficientRate {
         /// Index of the flow.
         flow: usize,
@@ -208,40 +210,40 @@ pub enum SetupError {
     },
 }
 
-impl fmt::Display for SetupError {
+impl fmt::Display for LinkConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SetupError::NoBestEffortClass => {
+            LinkConfigError::NoBestEffortClass => {
                 write!(f, "there is no best-effort class; add one for what matches nothing")
             }
-            SetupError::ZeroWeight { class } => write!(
+            LinkConfigError::ZeroWeight { class } => write!(
                 f,
                 "best-effort class {class} has weight 0 and would never be served; raise it"
             ),
-            SetupError::BufferTooSmall { total, needed } => write!(
+            LinkConfigError::BufferTooSmall { total, needed } => write!(
                 f,
                 "the buffer of {total} is smaller than the {needed} that conforming real-time \
                  packets may need; raise link.buffer.total"
             ),
-            SetupError::FlowBufferTooSmall { flow, limit, needed } => write!(
+            LinkConfigError::FlowBufferTooSmall { flow, limit, needed } => write!(
                 f,
                 "real-time flow {flow} may need {needed} while it conforms, more than its \
                  buffer of {limit}; raise or remove it"
             ),
-            SetupError::TooManyWaiting { flow, packets, needed } => write!(
+            LinkConfigError::TooManyWaiting { flow, packets, needed } => write!(
                 f,
                 "{packets} packets of real-time flow {flow} may wait within its deadline, {needed} \
                  of all flows, and {} can; shorten its `deadline`, lower `burst` or `rate` of its \
                  envelope, or raise the envelope's `min_packet`",
-                crate::buffer::MOST_RESERVED
+                crate::buffer::MAX_RESERVED_PACKETS
             ),
-            SetupError::Curve(e) => e.fmt(f),
-            SetupError::NoSufficientRate { flow } => write!(
+            LinkConfigError::Curve(e) => e.fmt(f),
+            LinkConfigError::NoSufficientRate { flow } => write!(
                 f,
                 "proportional share cannot keep the deadline of real-time flow {flow} at any \
                  rate of this link; lengthen the deadline or use EDF"
             ),
-            SetupError::RatesExceedLink { sum, link } => write!(
+            LinkConfigError::RatesExceedLink { sum, link } => write!(
                 f,
                 "proportional share needs {sum} for the deadlines, the link has {link}; lengthen \
                  deadlines or use EDF"
@@ -250,50 +252,50 @@ impl fmt::Display for SetupError {
     }
 }
 
-impl core::error::Error for SetupError {}
+impl core::error::Error for LinkConfigError {}
 
-impl SetupError {
-    /// The real-time flow that it is about, if it is about one.
+impl LinkConfigError {
+    /// The real-time flow that the error concerns, if any.
     pub fn flow(&self) -> Option<usize> {
         match self {
-            SetupError::FlowBufferTooSmall { flow, .. }
-            | SetupError::TooManyWaiting { flow, .. }
-            | SetupError::NoSufficientRate { flow } => Some(*flow),
+            LinkConfigError::FlowBufferTooSmall { flow, .. }
+            | LinkConfigError::TooManyWaiting { flow, .. }
+            | LinkConfigError::NoSufficientRate { flow } => Some(*flow),
             _ => None,
         }
     }
 }
 
-impl From<CurveError> for SetupError {
+impl From<CurveError> for LinkConfigError {
     fn from(e: CurveError) -> Self {
-        SetupError::Curve(e)
+        LinkConfigError::Curve(e)
     }
 }
 
 impl RealtimeFlow {
-    /// What its smallest packets count as with its policer.
+    /// Length at which the policer counts the flow's smallest packets.
     pub fn smallest_counted(&self) -> Bytes {
         match &self.envelope {
             Envelope::Buckets { min_packet, .. } => *min_packet,
-            // One packet a period whatever its size, so each counts as the largest.
+            // One packet per period whatever its size, so each counts as the largest.
             Envelope::Periodic { size, .. } => *size,
         }
     }
 }
 
-impl Setup {
-    /// The link as admission sees it. `slack` with `always-check` never lets a best-effort packet
-    /// block, so admission may then leave it out: pass zero for `best_effort_packet`.
+impl LinkConfig {
+    /// The link as the admission test sees it. Under `slack` with `always-check` best effort never
+    /// blocks, so admission may leave its blocking out: set `best_effort_packet` to zero.
     pub fn link_spec(&self) -> LinkSpec {
         LinkSpec {
             rate: self.rate,
             best_effort_packet: self.wire.of_bytes(self.max_packet),
-            below: self.below,
+            downstream_backlog: self.downstream_backlog,
             blocking: self.blocking,
         }
     }
 
-    /// The flows as admission sees them: counted on the wire.
+    /// The flows as the admission test sees them: counted on the wire.
     ///
     /// # Errors
     /// When an envelope on the wire leaves the range of its type.
@@ -307,7 +309,7 @@ impl Setup {
         self.realtime.iter().map(flow).collect()
     }
 
-    /// What the real-time flows leave of the link.
+    /// Residual capacity of the link beside the real-time flows.
     ///
     /// # Errors
     /// When the flows ask for more than the link in the long run, or a curve overflows.
