@@ -17,7 +17,7 @@ pub trait Observer {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
 }
 
-/// The way in and out of a run that goes on elsewhere: stop it, or see how far it is.
+/// Controls a run in another thread: stops it or reads its progress.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
@@ -30,7 +30,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run was asked to end.
+    /// Whether a stop was requested.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

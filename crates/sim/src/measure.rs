@@ -1,4 +1,4 @@
-//! What is kept of a run: counts, histograms, and a thinned series for plots.
+//! Measures of a run: counts, histograms, and a thinned series for plots.
 
 use indexmap::IndexMap;
 use laxity_core::{Histogram, Time};
@@ -10,7 +10,7 @@ use laxity_scenario::model::Scenario;
 use crate::engine::{Ending, Observer};
 
 /// Why a packet was not sent that still waited when nothing could arrive any more: its policy
-/// would have kept it for ever.
+/// would have stored it for ever.
 pub const UNSERVED: &str = "unserved";
 
 /// Columns of a thinned series: about one for each pixel of a wide plot.

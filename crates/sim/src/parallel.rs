@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Control;
 
-/// Does every job; the results come in the order of the jobs, whatever order they were done in. A
+/// Does every job; the results come in the order of the jobs, independent of their completion. A
 /// stopped run leaves what was done.
 ///
 /// # Errors

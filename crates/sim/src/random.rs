@@ -30,8 +30,8 @@ impl Random {
         Random { words, spare: None }
     }
 
-    /// The numbers of one event of a flow, whatever was drawn before: for flows so many that none
-    /// can keep a generator of its own. An event has 64 words (of 32 bits) to itself.
+    /// The numbers of one event of a flow, independent of earlier draws: for flows so many that
+    /// none can have a separate generator. An event has 64 words (of 32 bits) to itself.
     pub fn event(&self, flow: u32, lane: Lane, event: u64) -> Random {
         let mut words = self.words.clone();
         words.set_stream(u64::from(flow));

@@ -115,7 +115,7 @@ pub(crate) fn open(path: &Path) -> Result<File, ReplayError> {
     }
 }
 
-/// The packets of one flow of a CSV trace; times are kept as they stand.
+/// The packets of one flow of a CSV trace; times are unchanged.
 ///
 /// # Errors
 /// See [`ReplayError`].

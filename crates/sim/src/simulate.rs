@@ -344,7 +344,7 @@ impl<A: Observer, B: Observer> Observer for Both<'_, '_, A, B> {
 }
 
 /// Runs every policy on every seed on as many threads as there are processors; the results come
-/// by seed, then policy, whatever order they were done in. A stopped run leaves what was done.
+/// by seed, then policy, independent of their completion. A stopped run leaves what was done.
 ///
 /// # Errors
 /// The first error by seed and policy.

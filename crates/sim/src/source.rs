@@ -88,8 +88,9 @@ impl Generator {
         })
     }
 
-    /// The same generator, whose bursts end with the packet that waits when their time is over: it is
-    /// sent as soon as it conforms, and the pause begins then. Without this it opens the next burst.
+    /// The same generator; a burst ends with the packet that waits when its time is over: it is
+    /// sent as soon as it conforms, and the pause begins then. Without this it opens the next
+    /// burst.
     pub fn finishing(self) -> Generator {
         Generator { finishes: true, ..self }
     }
@@ -185,9 +186,9 @@ mod tests {
         assert_ne!(ftp(1), ftp(2));
     }
 
-    // Bursts of 10 to 20 ms have two or three packets 6 ms apart, and then one more. Fails when it opens
-    // the next burst all the same (no more packets than without), when it does not end its burst, or
-    // when the pause begins before it is sent (pauses are then shorter than 100 ms).
+    // Bursts of 10 to 20 ms have two or three packets 6 ms apart, and then one more. Fails when it
+    // opens the next burst all the same (no more packets than without), when it does not end its
+    // burst, or when the pause begins before it is sent (pauses are then shorter than 100 ms).
     #[test]
     fn bursts_that_finish_end_with_the_packet_that_waits() {
         let short = (10, 20);

@@ -1,5 +1,5 @@
-//! Several CPUs: the hard guarantee in random machines, work conservation, fairness, determinism, and
-//! that a cluster of one CPU is what it would be alone.
+//! Several CPUs: the hard guarantee in random machines, work conservation, fairness, determinism,
+//! and that a cluster of one CPU is what it would be alone.
 
 mod cpu_common;
 
@@ -37,9 +37,9 @@ fn none_late(names: &[&str], largest: u32) {
 
 /// No admitted hard job is late on machines of one to eight CPUs with a queue for each.
 ///
-/// Fails when stolen work is not pre-empted by what the CPU's own policy picks (tried: one job in six
-/// late), and when a cluster divides more than it has, as with the load of another (tried: half the
-/// load).
+/// Fails when stolen work is not pre-empted by what the CPU's own policy picks (tried: one job in
+/// six late), and when a cluster divides more than it has, as with the load of another (tried: half
+/// the load).
 #[test]
 fn deadlines_are_kept_on_partitioned_cpus() {
     let keeping = POLICIES.iter().filter(|p| p.keeps_deadlines);
@@ -48,10 +48,11 @@ fn deadlines_are_kept_on_partitioned_cpus() {
 
 /// The same with queues for up to eight CPUs.
 ///
-/// Fails when reservations are admitted without `(m - 1) max u` (tried: 2 late in 1429 machines), when
-/// the greatest reservation is left out of what best effort divides (tried: 1), and when releases are
-/// advanced as soon as one of several CPUs idles, as BEBS does on one (tried: 24 under `iris`).
-/// That newcomers must wait for all of their share was not found to matter in these; the proof needs it.
+/// Fails when reservations are admitted without `(m - 1) max u` (tried: 2 late in 1429 machines),
+/// when the greatest reservation is left out of what best effort divides (tried: 1), and when
+/// releases are advanced as soon as one of several CPUs idles, as BEBS does on one (tried: 24 under
+/// `iris`). That newcomers must wait for all of their share was not found to matter in these; the
+/// proof needs it.
 #[test]
 fn deadlines_are_kept_under_global_edf() {
     none_late(&SHARED.map(|name| if name == "berate" { "bebs" } else { name }), 8);
@@ -84,10 +85,10 @@ fn no_cpu_idles_while_best_effort_waits() {
     }
 }
 
-/// Tasks that are bound to one CPU each are scheduled as on a machine of their own, whatever others
-/// do at other instants.
+/// Tasks pinned to one CPU each are scheduled as on a uniprocessor, regardless of what
+/// the other CPUs' tasks do.
 ///
-/// Fails when a cluster is not told what it executed before other reports.
+/// Fails when a cluster is not charged for execution before other reports.
 #[test]
 fn pinned_tasks_are_scheduled_as_on_one_cpu() {
     let alone = Options { steal: false, balance: Span::ZERO, ..Options::default() };
@@ -165,12 +166,13 @@ fn shares(name: &str, layout: &Layout, tasks: &[Task], length: Span) -> Vec<f64>
     (0..tasks.len()).map(|i| measure.share(i, end)).collect()
 }
 
-/// In the long run CPU-bound tasks have shares of the whole machine by weight, also where their number
-/// does not divide by that of the CPUs.
+/// In the long run CPU-bound tasks have shares of the whole machine by weight, also where their
+/// number does not divide by that of the CPUs.
 ///
-/// Fails when shares are of half the load, without moves between equally loaded clusters, when always the same two clusters are
-/// paired (tried: some tasks stay at a half), and when nobody takes turns on a shared queue (tried: under `bebs` and `iris`
-/// three of eleven tasks on eight CPUs have 24 % too little, and which ones have too little, in clusters of four, depends on
+/// Fails when shares are of half the load, without moves between equally loaded clusters, when
+/// always the same two clusters are paired (tried: some tasks stay at a half), and when tasks on a
+/// shared queue do not take turns (tried: under `bebs` and `iris` three of eleven tasks on eight
+/// CPUs have 24 % too little, and which ones have too little, in clusters of four, depends on
 /// rounding).
 #[test]
 fn long_runs_are_fair_on_several_cpus() {
@@ -189,7 +191,7 @@ fn long_runs_are_fair_on_several_cpus() {
                 );
             }
         }
-        // Its best effort has turns, whatever the weight.
+        // Its best effort has turns at any weight.
         if name == "edf" {
             continue;
         }

@@ -1,5 +1,6 @@
-//! Clusters that are told anything at all: tasks that are not there, twice what happened once, absurd
-//! times and wishes. Nothing panics, nobody is on two CPUs, nobody runs that sleeps or may not.
+//! Clusters under arbitrary reports: unknown tasks, duplicate events, absurd
+//! times and requests. Nothing panics; no task runs on two CPUs, while it sleeps or outside its
+//! affinity.
 
 mod cpu_common;
 
@@ -43,8 +44,8 @@ fn attributes(r: &mut Random) -> Attributes {
     Attributes { nice, service, group, affinity }
 }
 
-/// Fails when a move forgets that a task had a CPU (tried without `preempt` in `migrate`), and when a
-/// changed affinity does not end background work outside of it.
+/// Fails when a move forgets that a task had a CPU (tried without `preempt` in `migrate`), and when
+/// a changed affinity does not end background work outside of it.
 #[test]
 fn no_sequence_of_reports_panics_on_several_cpus() {
     let options = Options { balance: Span::from_millis(5), quantum: Span(1), ..Options::default() };

@@ -1,5 +1,6 @@
-//! Clusters against a slow reference model that follows the rules as they are written: one table of all tasks,
-//! searched from end to end at every instant, no queues, nothing told late, no memory of what changed.
+//! Clusters against a slow reference model that follows the rules as they are written: one table of
+//! all tasks, searched from end to end at every instant, no queues, no delayed reports, no memory
+//! of changes.
 
 mod cpu_common;
 
@@ -50,7 +51,7 @@ impl Row {
         matches!(self.attributes.service, Service::Hard(_))
     }
 
-    /// Runnable, though no CPU has it.
+    /// Runnable but not running.
     fn waits(&self) -> bool {
         self.state != State::Blocked && self.home_cpu.is_none() && self.lent.is_none()
     }
@@ -95,8 +96,8 @@ impl Reference {
         self.at(cluster).map(share).sum()
     }
 
-    /// What a best-effort budget must wait for, as fractions of 2^40 that are rounded as the servers
-    /// round them.
+    /// What a best-effort budget must wait for, as fractions of 2^40 that are rounded as the
+    /// servers round them.
     fn period(&self, i: usize) -> i128 {
         let k = self.rows[i].home;
         let m = i128::from(self.clusters[k].len());
@@ -189,7 +190,8 @@ impl Reference {
         }
     }
 
-    /// The servers of a cluster get its CPUs: the earliest deadlines, nobody changing places.
+    /// Assigns a cluster's CPUs to the servers with the earliest deadlines, without needless
+    /// migration.
     fn serve(&mut self, now: i128, k: usize) {
         let cpus: Vec<usize> = self.clusters[k].iter().map(|c| c.index()).collect();
         if cpus.len() == 1 && self.at(k).all(|i| self.rows[i].state != State::Executing) {
@@ -428,9 +430,9 @@ fn system(seed: u64) -> (Layout, Vec<Task>) {
     (layout, tasks)
 }
 
-/// Fails with nearly any change of a rule: tried with stolen work that is not pre-empted, without the
-/// heaviest weight in what best effort divides, with slack advanced when one of several CPUs idles, with
-/// stolen work charged at home, with others' work before the cluster's own.
+/// Fails with nearly any change of a rule: tried with stolen work that is not pre-empted, without
+/// the heaviest weight in what best effort divides, with slack advanced when one of several CPUs
+/// idles, with stolen work charged at home, with others' work before the cluster's own.
 #[test]
 fn clusters_agree_with_the_reference_model() {
     let options = Options { balance: Span::ZERO, ..Options::default() };

@@ -1,4 +1,4 @@
-//! DWCS for threads: windows of quanta are kept whenever the admission sum is at most one.
+//! DWCS for threads: windows of quanta are met whenever the admission sum is at most one.
 
 mod cpu_common;
 
@@ -164,7 +164,7 @@ fn inadmissible_tasks_are_refused() {
     assert!(policy.join(Time::ZERO, TaskId(3), &third).is_ok());
 }
 
-/// What windows leave goes to the others, and a thread gets no more than its budget in a period.
+/// Other tasks use the time beyond the windows; a thread uses at most its budget in a period.
 ///
 /// Fails when threads may work ahead without limit.
 #[test]

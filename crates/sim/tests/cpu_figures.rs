@@ -29,7 +29,7 @@ fn bebs() -> Servers {
 
 /// Figure 2: at 25 ms idle time releases tasks 2 and 3 early; at 26 ms task 1 wakes.
 ///
-/// Fails when an early release takes `r + p` as its deadline (tried: BEBS turns into IRIS), when
+/// Fails when an early release uses `r + p` as its deadline (tried: BEBS turns into IRIS), when
 /// only the first expired server is advanced, and when ties go to the latest activated.
 #[test]
 fn figure_2_is_exact() {

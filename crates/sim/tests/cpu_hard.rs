@@ -27,14 +27,14 @@ fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
     }
 }
 
-/// Every policy that says so keeps all admitted deadlines.
+/// Every policy that guarantees deadlines meets all admitted ones.
 ///
 /// Fails when budgets are not enforced, when a release dated back may be due before the one that it
 /// follows (tried: 4 late jobs in 20,000 systems), when a leaver's share comes back at once, when
 /// servers with deadlines as long as periods are admitted as whole jobs beside shorter deadlines
-/// (tried: 3 under `iris`), when `start_delay` is zero (tried: 6 under `bebs`), and when a reservation
-/// begins at once although something promised is pending (tried: 4 systems under `bebs`) or without
-/// moving those behind their shares (130 systems).
+/// (tried: 3 under `iris`), when `start_delay` is zero (tried: 6 under `bebs`), and when a
+/// reservation begins at once although something promised is pending (tried: 4 systems under
+/// `bebs`) or without moving those behind their shares (130 systems).
 #[test]
 fn admitted_deadlines_are_met() {
     for p in POLICIES.iter().filter(|p| p.keeps_deadlines) {
@@ -77,8 +77,9 @@ fn broken(options: bebs::Options, systems: u64) -> Verdict {
     v
 }
 
-/// What the paper leaves open matters: nobody shrinking (A6), the same with the load of unblocked
-/// tasks (A5), and periods from averages (A4) make hard jobs late, and the systems show it.
+/// The choices that the paper leaves open matter: no task shrinking (A6), the same with the load of
+/// unblocked tasks (A5), and periods from averages (A4) make hard jobs late, and the systems show
+/// it.
 #[test]
 fn unsafe_options_miss_deadlines() {
     let plain = bebs::Options::default();

@@ -1,6 +1,7 @@
 //! Scenarios in which promised jobs were late, or somebody waited beside idle time.
 //!
-//! Each is promised by `check`, and each has one fault that it shows; the folder `promises` says which.
+//! Each is promised by `check`, and each has one fault that it shows; the folder `promises` says
+//! which.
 
 use std::path::Path;
 
@@ -39,8 +40,8 @@ fn none_late(case: &str, task: &str, seconds: u64) {
     }
 }
 
-/// Fails when a change is compared with what was asked for last in place of the row: 1 of 2 jobs late
-/// by 17 ms under `bebs-credit`.
+/// Fails when a change is compared with the last request instead of the row of requests: 1 of 2
+/// jobs late by 17 ms under `bebs-credit`.
 #[test]
 fn a_smaller_rise_during_a_rise() {
     none_late("rise_then_smaller_rise", "v", 3);
@@ -71,20 +72,22 @@ fn a_single_decrease() {
     none_late("decrease_of_a_reservation", "v", 5);
 }
 
-/// Fails when expired servers keep their release while deadlines move back: 158 of 229 jobs late under
-/// `bebs-credit`.
+/// Fails when expired servers keep their release while deadlines move back: 158 of 229 jobs late
+/// under `bebs-credit`.
 #[test]
 fn one_change_of_nice() {
     none_late("one_change_of_nice", "v0", 3);
 }
 
-/// Fails when the load falls while the share is limited: all jobs late under `cbs` and `bebs-credit`.
+/// Fails when the load falls while the share is limited: all jobs late under `cbs` and
+/// `bebs-credit`.
 #[test]
 fn a_weight_that_rises_and_falls() {
     none_late("weight_raised_then_lowered", "v", 5);
 }
 
-/// Fails when a server that sleeps at the end of its budget expires: 975 ms. How far deadlines may run ahead is the bound.
+/// Fails when a server that sleeps at the end of its budget expires: 975 ms. How far deadlines may
+/// run ahead is the bound.
 #[test]
 fn the_cpu_never_idles_while_a_task_waits() {
     let slowest = outcome("sleeps_at_exhaustion", "bebs-credit", "b1", 3).slowest;

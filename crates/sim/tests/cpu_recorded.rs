@@ -43,7 +43,7 @@ fn a_recording_is_replayed() {
             let tasks = replay(&recorded, sleeps);
             let (measure, _) = play(&tasks, 64, Span(2 * recorded.length_ns));
             for (thread, task) in recorded.threads.iter().zip(&measure.tasks) {
-                // With nobody left to wake them, some wait for ever.
+                // Some wait for ever because no task is left to wake them.
                 let ended = thread.bursts.last().is_some_and(|b| b.rest == Rest::Exit);
                 if sleeps != Sleeps::Wakers || ended {
                     let found = (thread.name.as_str(), task.executed.0);
@@ -54,8 +54,8 @@ fn a_recording_is_replayed() {
     }
 }
 
-/// On the two CPUs that it was recorded on, without the other load, the afternoon is over sooner, and
-/// nobody gets less CPU time.
+/// On the two CPUs that it was recorded on, without the other load, the afternoon is over sooner,
+/// and no thread has less CPU time.
 #[test]
 fn a_recording_under_bebs() {
     let recorded = recorded("sched-perf.txt");
@@ -67,7 +67,7 @@ fn a_recording_under_bebs() {
     assert!(slices.slices.iter().all(|s| s.cpu.0 < 2));
 }
 
-/// A thread that waits for another goes on when that has got as far, not after the recorded time.
+/// A thread that waits for another continues once that one has reached the wake-up, not after the recorded time.
 #[test]
 fn a_woken_task_waits_for_its_waker() {
     let switch = |time: &str, from: u32, state: &str, to: u32| {
@@ -85,13 +85,14 @@ fn a_woken_task_waits_for_its_waker() {
         switch("0.032", 2, "X", 0),
     ];
     let recorded = Recorded::read(text.concat().as_bytes()).expect("sound");
-    // The waker had 19 ms until then; as it starts at once on a CPU of its own it is there 1 ms sooner.
+    // The waker had 19 ms until then; as it starts at once on a CPU of its own it is there 1 ms
+    // sooner.
     let starts = |sleeps| {
         let mut tasks = replay(&recorded, sleeps);
         tasks[1].joins = Time::ZERO;
         let (_, recording) = play(&tasks, 2, ms(100));
         let second = recording.slices.iter().filter(|s| s.task == TaskId(0)).nth(1);
-        second.expect("it goes on").from
+        second.expect("it continues").from
     };
     assert_eq!(starts(Sleeps::Lengths), Time(20_000_000));
     assert_eq!(starts(Sleeps::Wakers), Time(19_000_000));
@@ -119,7 +120,7 @@ fn rt_app_workloads_are_simulated() {
         let slices = recording.slices.iter().filter(|s| s.task == TaskId(task));
         slices.map(|s| s.from.0 / 1_000_000).collect()
     };
-    // Late by 15 ms at 35 ms, c goes on at once, and the timer counts from then.
+    // Late by 15 ms at 35 ms, c continues at once, and the timer counts from then.
     assert_eq!(starts(0), [0, 10, 45]);
     assert_eq!(measure.tasks[0].executed, ms(28));
     // Both takers have both turns, at 3 ms, on the one CPU that they may use.

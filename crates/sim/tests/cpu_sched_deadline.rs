@@ -22,10 +22,11 @@ fn shares(tasks: &[Task], reclaim: bool) -> Vec<f64> {
     m.tasks.iter().map(|t| t.executed.0 as f64 / 100e9).collect()
 }
 
-/// Without reclaiming each gets its share and no more. With it, budgets are used up at the speed of
-/// the active shares, `U_act / 0.95`: two of a fifth get 0.475 each, and 5 % are left below.
+/// Without reclaiming each has exactly its share. With it, budgets are used up at the speed of
+/// the active shares, `U_act / 0.95`: two of a fifth use 0.475 each, and 5 % are left to best
+/// effort.
 ///
-/// Fails when a task's own share is the speed whatever other tasks are active.
+/// Fails when a task's own share is the speed regardless of other active tasks.
 #[test]
 fn reclaiming_divides_unreserved_bandwidth() {
     let tasks = [greedy(20, 100), greedy(20, 100), cpu_bound("below")];
@@ -37,10 +38,10 @@ fn reclaiming_divides_unreserved_bandwidth() {
 }
 
 /// A task that sleeps until shortly before its deadline may not then use all of its budget at once
-/// under that deadline: a wake-up with more left than its share gives it a new one, and the hard task
-/// beside it is in time.
+/// under that deadline: a wake-up with more left than its share gives it a new one, and the hard
+/// task beside it is in time.
 ///
-/// Fails when the old budget is kept with the old deadline.
+/// Fails when the old budget and deadline are retained.
 #[test]
 fn a_late_wake_up_gets_a_new_deadline() {
     let steps = vec![

@@ -1,5 +1,5 @@
-//! What is due exactly when a run ends: met if it is done by then, missed if not. And how soon a run
-//! ends that is stopped.
+//! What is due exactly when a run ends: met if it is done by then, missed if not. And how soon a
+//! run ends that is stopped.
 
 mod cpu_common;
 
@@ -23,7 +23,7 @@ fn frames(cost: Span) -> Task {
 
 /// A job due at the end that lacks 1 ns then is late; one that is done at that instant is on time.
 ///
-/// Fails when `unfinished` asks for a positive lateness, as it did: no miss of no job.
+/// Fails when `unfinished` requires a positive lateness, as it once did.
 #[test]
 fn a_job_due_at_the_end_of_a_run_is_missed_unless_done() {
     for (cost, missed) in [(ms(10), 0), (ms(10) + Span(1), 1)] {
@@ -112,7 +112,7 @@ impl StreamObserver for Stopper<'_> {
 /// While a packet takes a second, a stream with gaps of 1 ns loses a billion: they are one decision
 /// of the scheduler, or all arrivals before one.
 ///
-/// Fails when only decisions look whether the run was stopped, as it was: Ctrl-C took seconds.
+/// Fails when only decisions check for a stop, as once: Ctrl-C took seconds.
 #[test]
 fn a_stopped_run_ends_within_a_decision() {
     let sources = ["source = \"backlogged\"", "source = { period = \"1 ns\" }"];

@@ -36,10 +36,10 @@ fn background_serves_real_time_first_but_interrupts_nothing() {
 }
 
 /// With E(t) = t - 1000 up to 1700 B, flat until 3333.3 us, then 0.9 B/us, and nothing to protect
-/// before 3 ms: 1700 B go at once. The history that begins with the first packet holds 1800 B by the
-/// third, which is due 100 / 0.9 us after the flat part and goes behind the first voice packet. The
-/// history that begins when the first packet has started holds 800 B by then (E already leaves out
-/// the packet in flight), so the third packet is due when it arrives and goes before voice.
+/// before 3 ms: 1700 B go at once. The history that begins with the first packet holds 1800 B by
+/// the third, which is due 100 / 0.9 us after the flat part and goes behind the first voice packet.
+/// The history that begins when the first packet has started holds 800 B by then (E already leaves
+/// out the packet in flight), so the third packet is due when it arrives and goes before voice.
 ///
 /// Fails when deadlines round down, when best effort is ordered by release instead, and when a
 /// history restarts although it must not, or does not although it may.
@@ -59,7 +59,7 @@ fn exact_serves_best_effort_up_to_the_residual_curve() {
     assert_eq!(deadlines, [0, 100_000, 300_000, 3_200_000, 4_500_000]);
 }
 
-/// Fails when the bound asks the real-time queue first.
+/// Fails when the bound serves the real-time queue first.
 #[test]
 fn best_effort_first_is_the_other_bound() {
     let (_, log) = replay(&scenario(SMALL), "best-effort-first", arrivals(&TRACE));
@@ -107,7 +107,7 @@ fn the_link_wakes_for_shaped_packets() {
     }
 }
 
-/// Fails when excess is treated alike whatever `excess` says.
+/// Fails when excess is treated alike for all values of `excess`.
 #[test]
 fn excess_is_dropped_or_demoted_as_configured() {
     let packets = arrivals(&[(0, 0, 100), (0, 0, 100), (0, 0, 101)]);

@@ -157,7 +157,7 @@ fn fit_error(sample: &Sample, options: &Options) -> String {
 
 /// A trace has names instead of headers; its scenario replays it without further options.
 ///
-/// Fails when names are lost, the class `other` is not taken for the flow of that name, or the
+/// Fails when names are lost, the class `other` is not matched with the flow of that name, or the
 /// file is not found from the scenario.
 #[test]
 fn a_csv_trace_becomes_a_scenario_that_replays_it() {
@@ -203,9 +203,9 @@ fn the_guessed_rate_keeps_the_guessed_deadlines() {
     assert_eq!(excess(&packets, 0, &scenario.realtime[0].envelope), 0);
 }
 
-/// Packets below the usual minimum policed unit of 40 B count as what they are.
+/// Packets smaller than the usual minimum policed unit of 40 B count with their size.
 ///
-/// Fails when the envelope keeps that unit: it was fitted to the lengths themselves.
+/// Fails when the envelope retains that unit: it was fitted to the lengths themselves.
 #[test]
 fn short_packets_conform() {
     let rows: String =
@@ -269,7 +269,7 @@ fn the_rate_of_a_single_packet_is_marked_as_a_guess() {
 }
 
 /// The scenario that the demonstration replays: its envelopes are those of the fit, real time
-/// keeps its deadlines, nothing is dropped, and best effort gains from policy to policy.
+/// meets its deadlines, nothing is dropped, and best effort gains from policy to policy.
 ///
 /// Fails when the capture, the envelopes or a policy change so that this is no longer true.
 #[test]

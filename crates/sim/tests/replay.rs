@@ -76,7 +76,7 @@ fn cooked_and_raw_captures_are_classified_too() {
     assert_eq!(got, [10, 60, 50]);
 }
 
-/// Fails when the priority of the inner tag is taken, or none.
+/// Fails when the priority of the inner tag is used, or none.
 #[test]
 fn vlan_priorities_match() {
     let path = temporary("vlan.pcapng");

@@ -64,7 +64,7 @@ fn bursts_and_pauses_have_their_lengths() {
 /// A normal of mean 1700 and deviation 200, cut at 1536: 79.5 % are cut (z = -0.8225).
 ///
 /// Fails when lengths above the largest packet are drawn again instead of cut, or when the
-/// deviation is taken for a variance.
+/// deviation is mistaken for a variance.
 #[test]
 fn lengths_have_their_distribution() {
     let video = packets("video");

@@ -1,4 +1,5 @@
-//! The engine for streams: against obviously right reference models, and for what every policy must keep.
+//! The engine for streams: against obviously right reference models, and for what every policy must
+//! keep.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -91,8 +92,8 @@ source = { period = "5 ms" }
 "#;
 
 /// Fails when a packet is lost on the way, is sent twice, or vanishes from the counts, or when a
-/// late one counts as met: tried without counting what waits, with `drop_heads` that takes one
-/// packet too many, and without the lateness that the meter tells.
+/// late one counts as met: tried without counting what waits, with `drop_heads` that drops one
+/// packet too many, and without the lateness that the meter reports.
 #[test]
 fn every_packet_is_accounted_for() {
     let scenario = scenario(MIXED);
@@ -171,7 +172,7 @@ fn a_link_sends_one_packet_at_a_time() {
     }
 }
 
-/// What a class of the reference model sends and what it asks for.
+/// Traffic and attributes of a class of the reference model.
 struct Reference {
     arrivals: Vec<(u64, usize)>,
     gaps: Vec<u64>,
@@ -221,8 +222,8 @@ impl Reference {
 }
 
 /// Fails when the engine drops at the wrong instant, or serves another stream than first come or
-/// first due: tried with `drop_heads` that takes one packet too many, and with baselines that wait for
-/// packets to be within a gap of their deadline.
+/// first due: tried with `drop_heads` that drops one packet too many, and with baselines that wait
+/// for packets to be within a gap of their deadline.
 #[test]
 fn fifo_and_edf_agree_with_their_reference_models() {
     let scenario = scenario(
@@ -340,7 +341,7 @@ fn packets_are_conserved_in_overload() {
     }
 }
 
-/// Fails when a stream is kept waiting that had a right to be served: the tolerances of 504 streams
+/// Fails when a stream waits although it may be served: the tolerances of 504 streams
 /// can just be kept, and are, but not by DWCS as first published. Tried with successors of dropped
 /// packets that come late.
 #[test]
@@ -403,7 +404,7 @@ fn runs_in_parallel_are_those_run_alone() {
     assert!(control.reached() >= 800_000_000 * 3 * policies.len() as u64);
 }
 
-/// Fails when sliding windows are said to be counted where their histories were not kept: tried
+/// Fails when sliding windows count as measured without their histories: tried
 /// with zero in their place.
 #[test]
 fn sliding_windows_are_counted_within_the_memory_limit() {

@@ -21,9 +21,9 @@ pub use share::Utilisation;
 /// Streams that ask to be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// What each of them asks for.
+    /// Attributes of each of them.
     pub attributes: Attributes,
-    /// Longest time that one of their packets takes.
+    /// Longest service time of one of their packets.
     pub service: Span,
     /// How many streams there are of this kind.
     pub count: u32,
@@ -44,7 +44,7 @@ pub enum Phases {
 pub struct Admission {
     /// The sum of all shares.
     pub utilisation: Utilisation,
-    /// What keeps the promise from holding; empty when it holds: of every `y` consecutive packets
+    /// Obstacles to the guarantee; empty when it applies: of every `y` consecutive packets
     /// of a stream, counted back to back from its first, at most `x` miss their deadlines, as long
     /// as the next packet is there when a deadline passes.
     ///
@@ -70,7 +70,7 @@ pub struct Suggestion {
 }
 
 impl Admission {
-    /// Whether every tolerance is kept in back-to-back windows.
+    /// Whether every tolerance is guaranteed in back-to-back windows.
     pub fn promised(&self) -> bool {
         self.obstacles.is_empty()
     }

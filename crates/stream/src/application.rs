@@ -37,7 +37,7 @@ pub struct Application {
     pub packets_per_frame: u32,
     /// What may be lost in the long run.
     pub loss: Loss,
-    /// What may be lost in a row, in the units of `loss`. `None` asks for nothing beyond `loss`.
+    /// Longest loss in a row, in the units of `loss`. `None`: no limit beyond `loss`.
     pub burst: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ pub enum ApplicationError {
 }
 
 impl Application {
-    /// The attributes that keep this promise wherever back-to-back windows are kept
+    /// The attributes that guarantee this quality wherever back-to-back windows are kept
     /// ([`admission`](crate::admission)); late packets are dropped.
     ///
     /// - `T` is the time of a frame divided by its packets, rounded down: deadlines never fall

@@ -1,4 +1,4 @@
-//! What a stream asks for: x of y, a gap, and what becomes of late packets.
+//! Attributes of a stream: tolerance x of y, gap, treatment of late packets.
 
 use core::fmt;
 use core::str::FromStr;
@@ -34,10 +34,10 @@ pub enum ToleranceError {
     NotAFraction,
 }
 
-/// What becomes of a packet whose deadline has passed.
+/// Treatment of a packet whose deadline has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Late {
-    /// It is dropped, the next one is due a gap later: no transmission is spent on what nobody
+    /// It is dropped, the next one is due a gap later: no transmission is spent on data that nobody
     /// can use any more.
     #[default]
     Drop,

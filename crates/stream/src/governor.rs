@@ -89,7 +89,7 @@ mod tests {
     }
 
     /// Fails when cost does not raise the period, when it passes its limit, or when it stays up
-    /// after the load has gone: tried without `mean < budget / 2`.
+    /// after the load has dropped: tried without `mean < budget / 2`.
     #[test]
     fn cost_raises_the_period_and_room_lowers_it() {
         let mut g = governor(12);

@@ -24,7 +24,7 @@ pub struct Measures {
     /// Packets sent after missing a deadline.
     pub late: u64,
     /// Packets sent late without the miss being charged; see [`Service::hidden`]. In windows they
-    /// count as met, as the algorithm takes them.
+    /// count as met, as in the algorithm.
     pub hidden: u64,
     /// Windows of `y` slots, back to back from the start, with more than `x` misses; the current
     /// one counts as soon as it has them. What admission promises is that there are none.
@@ -119,7 +119,7 @@ impl Ledger {
         }
     }
 
-    /// The counts of a stream; after it left, until another takes its place.
+    /// The counts of a stream; after it left, until another stream reuses its slot.
     pub fn of(&self, stream: StreamId) -> Measures {
         self.rows.get(stream.slot()).map_or(Measures::default(), |row| row.measures)
     }
@@ -129,7 +129,7 @@ impl Ledger {
         self.rows.get(stream.slot()).map_or((0, 0), |row| (row.slots, row.misses))
     }
 
-    /// The sum over all places ever taken.
+    /// The sum over all slots ever used.
     pub fn total(&self) -> Measures {
         let mut total = Measures::default();
         self.rows.iter().for_each(|row| total.merge(&row.measures));

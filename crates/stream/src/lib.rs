@@ -1,9 +1,9 @@
 //! Dynamic window-constrained scheduling (DWCS) of media streams, sans-io.
 //!
 //! A stream tolerates `x` lost or late packets in every `y` and has a packet due every `gap`. The
-//! [`Scheduler`] says at each decision whose head packet goes out and whose is to be dropped
-//! because its time has passed. Packets stay in the caller's [`Queues`]; the caller says what
-//! time it is.
+//! [`Scheduler`] selects at each decision the stream whose head packet is sent and those whose
+//! heads are dropped because its time has passed. Packets stay in the caller's [`Queues`]; the
+//! caller says what time it is.
 //!
 //! ```
 //! use laxity_core::{Span, Time};
@@ -52,9 +52,9 @@
 //!
 //! Sources: West, Schwan, Poellabauer, "Scalable Scheduling Support for Loss and Delay Constrained
 //! Media Streams" (RTAS 1999; "the paper" below) and the form of 2000/2004 by the same authors,
-//! which compares deadlines first and is the default here. [`admission`] says which tolerances
+//! which compares deadlines first and is the default here. [`admission`] tells which tolerances
 //! are kept for certain, and when ordering by tolerance first keeps more of them. Where the paper
-//! is silent or contradicts itself the choice stands beside the code that makes it; [`Options`]
+//! is silent or contradicts itself, a comment at the code states the choice; [`Options`]
 //! holds those that a user may want otherwise.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Who is told what happens to streams.
+//! Observers of stream events.
 
 use laxity_core::Span;
 
@@ -27,11 +27,11 @@ pub struct Misses {
     pub dropped: bool,
 }
 
-/// Statistics, apart from what decisions read. `()` keeps none and costs nothing.
+/// Statistics that decisions do not read. `()` collects none and costs nothing.
 ///
 /// `slot` is [`StreamId::slot`](crate::StreamId::slot). Only [`join`](Self::join) may allocate.
 pub trait Meter {
-    /// A stream joins, or changes its tolerance: what was counted in its window is void.
+    /// A stream joins, or changes its tolerance: the counts of its window are discarded.
     fn join(&mut self, slot: usize, tolerance: Tolerance, fresh: bool);
 
     /// A packet goes out.

@@ -51,7 +51,7 @@ pub enum Check {
     /// After every so many services; 1 is the algorithm, more an approximation that costs less
     /// (section 4 of the paper, "scalability by use of flexibility").
     Every(NonZeroU32),
-    /// As seldom as keeps decisions within a budget of time and windows from suffering; told by
+    /// As seldom as bounds the time of decisions without more violated windows; driven by
     /// [`Scheduler::cost`](crate::Scheduler::cost) what decisions cost.
     Adaptive {
         /// Time that a decision may take on average.
@@ -68,7 +68,7 @@ pub enum ZeroTie {
     /// tolerance, and changes totals by less than 5 %.
     #[default]
     Deadline,
-    /// The one whose head came first (the last row of Table 1).
+    /// Earliest head arrival first (the last row of Table 1).
     FirstCome,
 }
 
@@ -92,7 +92,7 @@ pub struct Options {
     pub ahead: Option<NonZeroU32>,
     /// Deadlines lie on multiples of the stream's gap: a packet that finds its queue empty counts
     /// as if it had come at the next one, so it may go out, and is due, up to a gap later. With
-    /// deadlines first this is what keeps admitted tolerances when streams start at different
+    /// deadlines first this guarantees admitted tolerances when streams start at different
     /// times. Streams of one gap then all become due together, so the server sends in bursts as
     /// long as its load.
     pub align: bool,
@@ -143,7 +143,7 @@ impl Options {
         Options { order: Order::ToleranceFirst, ..Options::default() }
     }
 
-    /// The options that decide who goes first.
+    /// The options that determine the precedence.
     pub fn rank(&self) -> Rank {
         Rank { order: self.order, zero_tie: self.zero_tie, ahead: self.ahead }
     }

@@ -6,13 +6,14 @@ use crate::StreamId;
 
 /// The caller's FIFOs, one for each stream.
 ///
-/// The scheduler never sees a packet. It says whose head goes out or has missed its deadline; the
-/// caller takes that packet away and says when the one behind it arrived. So every packet that is
-/// not sent passes through the caller's hands, and a stream that is always backlogged costs no
-/// queue at all.
+/// The scheduler never sees a packet. It names the stream whose head is sent or has missed its
+/// deadline; the caller removes that packet and returns the arrival of the next one. So every
+/// packet that is not sent passes through the caller's hands, and a stream that is always
+/// backlogged costs no queue at all.
 ///
-/// Arrivals within a stream do not decrease. A caller that keeps none may answer [`Time::ZERO`]:
-/// deadlines then follow each other at the gap as if the packet had waited all along.
+/// Arrivals within a stream do not decrease. A caller without arrival times may return
+/// [`Time::ZERO`]: deadlines then follow each other at the gap as if the packet had waited all
+/// along.
 pub trait Queues {
     /// The head of `stream` goes out: take it from the queue. Answers when the packet behind it
     /// arrived, `None` when there is none.
@@ -23,8 +24,8 @@ pub trait Queues {
     fn drop_head(&mut self, stream: StreamId) -> Option<Time>;
 
     /// Drops the head and those behind it that missed their deadlines with it: at most
-    /// [`Overdue::at_most`] in all, and none that arrived after [`Overdue::arrived_by`]. Worth giving
-    /// where a whole stretch of a queue can be dropped at once.
+    /// [`Overdue::at_most`] in all, and none that arrived after [`Overdue::arrived_by`]. Worth
+    /// giving where a whole stretch of a queue can be dropped at once.
     fn drop_heads(&mut self, stream: StreamId, which: Overdue) -> Dropped {
         let mut count = 1;
         let mut next = self.drop_head(stream);

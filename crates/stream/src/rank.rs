@@ -1,4 +1,4 @@
-//! The order of streams: who goes first (Table 1 of the paper, and the form of 2000/2004).
+//! Precedence among streams (Table 1 of the paper, and the form of 2000/2004).
 
 use core::cmp::Ordering;
 use core::num::NonZeroU32;
@@ -7,7 +7,7 @@ use laxity_core::{Span, Time};
 
 use crate::{Order, Record, Window, ZeroTie};
 
-/// The options that decide who goes first.
+/// The options that determine the precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rank {
     /// What is compared first.

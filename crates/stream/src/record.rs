@@ -55,7 +55,7 @@ impl Record {
         record
     }
 
-    /// What remains when the stream leaves: the next one here gets another generation.
+    /// The record after the stream left: the next stream in this slot has another generation.
     pub(crate) fn vacated(self) -> Record {
         let generation = self.generation.wrapping_add(1);
         Record { generation, link: self.link, ..Record::VACANT }
@@ -70,7 +70,7 @@ impl Record {
         self.set(DROPPABLE, attributes.late == Late::Drop);
     }
 
-    /// What the stream asked for.
+    /// The stream's attributes.
     pub fn attributes(&self) -> Attributes {
         Attributes {
             tolerance: self.tolerance,

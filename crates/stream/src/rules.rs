@@ -1,4 +1,4 @@
-//! Rules (A), (B) and (C): what service and misses do to a window.
+//! Rules (A), (B) and (C): effects of service and misses on a window.
 
 use crate::{Record, RuleA, RuleC, Tolerance};
 

@@ -15,7 +15,7 @@ use crate::{
 
 /// A stream of one scheduler.
 ///
-/// Places are given away again after a stream left; an id that outlived its stream is then
+/// Slots are reused after a stream left; an id that outlived its stream is then
 /// refused (unless its place changed hands a multiple of 65,536 times).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
@@ -26,7 +26,7 @@ pub struct StreamId {
 /// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send the packet that was just taken from this stream's queue ([`Queues::serve`]).
+    /// Send the packet just removed from this stream's queue ([`Queues::serve`]).
     Serve {
         /// The stream.
         stream: StreamId,
@@ -63,7 +63,7 @@ pub struct UnknownStream(pub StreamId);
 
 /// DWCS over one kind of structure.
 ///
-/// Sans-io: it has no clock and holds no packet. Its caller says what time it is and asks
+/// Sans-io: it has no clock and stores no packet. Its caller supplies the time and asks
 /// [`next`](Self::next) whenever the server is free. An instant before one that it has seen
 /// counts as that one, so a clock that steps back does no harm. Nothing but [`join`](Self::join)
 /// and [`change`](Self::change) allocates.
@@ -79,7 +79,7 @@ pub struct Scheduler<S, M = ()> {
     now: Time,
     /// Services since deadlines were last looked at.
     unchecked: u32,
-    /// Slots given away so far, vacant ones included.
+    /// Slots allocated so far, vacant ones included.
     slots: u32,
     vacant: Vec<u32>,
 }
@@ -142,7 +142,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         Ok(StreamId { slot, generation })
     }
 
-    /// The stream leaves; what waits in its queue is the caller's to dispose of.
+    /// The stream leaves; the caller disposes of its queue.
     ///
     /// # Errors
     /// When it left before.
@@ -153,7 +153,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         Ok(())
     }
 
-    /// The stream gets other attributes and a fresh window. Misses up to `now` count under the old
+    /// Changes the attributes and starts a fresh window. Misses up to `now` count under the old
     /// attributes. The head's deadline moves as if the new gap had followed the deadline before
     /// it, but not before `now`: a change makes nothing late.
     ///
@@ -213,7 +213,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         }
         loop {
             let Some(slot) = self.structure.first(self.now) else {
-                // The server rests, so the next look costs nothing that matters.
+                // The server is idle, so the cost of the next check does not matter.
                 self.unchecked = u32::MAX;
                 return self.structure.next_release().map_or(Decision::Idle, Decision::Wait);
             };
@@ -226,7 +226,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         }
     }
 
-    /// Looks at all deadlines now, whatever [`Options::check`] says: at the end of a run, so that
+    /// Checks all deadlines now, regardless of [`Options::check`]: at the end of a run, so that
     /// statistics are complete.
     pub fn check(&mut self, now: Time, queues: &mut impl Queues) {
         self.see(now);

@@ -1,4 +1,4 @@
-//! Where streams are kept in order. All structures decide alike; they differ in cost.
+//! Priority structures of streams. All make the same decisions; they differ in cost.
 
 mod bits;
 mod buckets;
@@ -21,10 +21,10 @@ pub use heaps::{Heaps, Precedence};
 pub use list::List;
 pub use wheel::Wheel;
 
-/// The records of all streams, and who is first among them.
+/// The records of all streams, and the first among them.
 ///
 /// A stream is named by its slot, from 0 without large holes. The structure owns the records, so
-/// it may keep parts of them wherever it needs none (a bucket can stand for a window). The calls
+/// it may store parts of them in other forms (a bucket can represent a window). The calls
 /// of one decision are: [`expired`](Self::expired), [`load`](Self::load) and
 /// [`store`](Self::store) until no deadline has passed; then [`first`](Self::first), `load`,
 /// `store`. Loads that are not of the slot just answered by `first` or `expired` are rare (joins,
@@ -39,11 +39,11 @@ pub trait Structure: Sized {
     /// When the structure cannot keep this order.
     fn new(rank: Rank) -> Result<Self, Unsupported>;
 
-    /// A stream gets `slot`, or new attributes there. Allocates what the stream will ever need:
-    /// nothing else may. `record` is to be stored.
+    /// Assigns `slot` to a stream, or new attributes to its stream. Allocates all memory the stream
+    /// will ever need: nothing else may. `record` is to be stored.
     fn join(&mut self, slot: u32, record: Record);
 
-    /// The record of a slot; [`Record::VACANT`] for one that was never given away.
+    /// The record of a slot; [`Record::VACANT`] for one that was never allocated.
     fn load(&self, slot: u32) -> Record;
 
     /// Replaces the record, and puts the stream where it now belongs: out of the order when
@@ -57,11 +57,11 @@ pub trait Structure: Sized {
     /// the structure's affair.
     fn expired(&mut self, now: Time) -> Option<u32>;
 
-    /// When the next of the streams may go out that wait and may not yet; asked after
+    /// The earliest release among waiting streams that may not be served yet; called after
     /// [`first`](Self::first) answered `None`.
     fn next_release(&mut self) -> Option<Time>;
 
-    /// The head of a slot goes out; `store` follows. For orders that look at more than records.
+    /// The head of a slot is sent; `store` follows. For orders that depend on more than records.
     #[inline]
     fn served(&mut self, _slot: u32) {}
 

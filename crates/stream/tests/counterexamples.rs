@@ -11,7 +11,7 @@ use laxity_stream::admission::{Demand, Obstacle, Phases, admit};
 use laxity_stream::structure::List;
 use laxity_stream::{Attributes, Check, Options, RuleA};
 
-/// Tolerances, gap and start of streams; service takes 1 unless said otherwise.
+/// Tolerances, gap and start of streams; service time is 1 unless stated.
 type Case<'a> = &'a [(&'a str, u64, u64)];
 
 fn demands(case: Case, service: fn(usize) -> u64) -> Vec<Demand> {
@@ -65,7 +65,7 @@ fn different_gaps() {
     fails(DEFAULT(), Phases::Aligned, case, false, gaps);
     let admission = admit(&DEFAULT(), Phases::Aligned, &demands(case, unit));
     assert_eq!(admission.utilisation.to_string(), "0.309524");
-    // Tolerances first, this one is kept; the promise is not made all the same.
+    // With tolerances first this one is met; admission does not guarantee it nevertheless.
     assert_eq!(violations(&TOLERANCE(), case, false, unit).0, 0);
 }
 
@@ -148,7 +148,7 @@ fn streams_without_deadlines() {
     assert!(simulate::<List>(&DEFAULT(), &shorter, long, 4000).tumbling > 0);
 }
 
-/// The promise asks for a packet at every deadline: a stream that pauses resumes its window where
+/// The guarantee requires a packet at every deadline: a stream that pauses resumes its window where
 /// it was, and then two windows can run out at once. Fails (as intended) at full load only.
 #[test]
 fn pauses() {

@@ -22,8 +22,8 @@ fn any_size(random: &mut Random) -> u64 {
     }
 }
 
-/// Queues whose arrivals make no sense. Each stream has numbers of its own, so that structures
-/// may look at streams in different orders.
+/// Queues with arbitrary arrivals. Each stream has numbers of its own, so that structures
+/// may visit streams in different orders.
 struct Nonsense(Vec<Random>);
 
 impl Nonsense {
@@ -54,7 +54,7 @@ fn decisions<S: Structure>(options: &Options, seed: u64) -> Vec<Decision> {
     const STREAMS: u64 = 8;
     let mut random = Random(seed);
     let mut scheduler = Scheduler::<S, _>::with_meter(options, Ledger::new().with_history())
-        .expect("an order it keeps");
+        .expect("a supported order");
     let mut queues = Nonsense((0..STREAMS).map(|i| Random(seed ^ i << 32)).collect());
     let mut ids = vec![];
     for _ in 0..STREAMS {

@@ -1,4 +1,4 @@
-//! What admission promises is kept: no back-to-back window with more losses than tolerated.
+//! Admitted tolerances are met: no back-to-back window has more losses than tolerated.
 
 mod common;
 

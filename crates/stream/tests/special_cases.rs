@@ -19,7 +19,7 @@ trait Twin {
     fn next(&mut self, now: u64) -> Option<usize>;
 }
 
-/// The lowest class first, within it whose head came first.
+/// The lowest class first, within it the earliest head arrival.
 struct StaticPriority {
     classes: Vec<usize>,
     queues: Vec<VecDeque<u64>>,
@@ -65,7 +65,7 @@ impl Twin for EarliestDeadline {
 }
 
 /// Zhang's virtual clock: each packet advances its stream's clock by the inverse of the stream's
-/// rate, the least stamp goes first, and nobody waits while others have nothing to send.
+/// rate, the least stamp goes first, and no stream waits while the others are idle.
 struct VirtualClock {
     inverse_rates: Vec<u64>,
     clocks: Vec<u64>,

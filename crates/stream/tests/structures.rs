@@ -1,4 +1,4 @@
-//! Every structure decides as the list does, whatever happens to the streams.
+//! Every structure decides as the list does, for any sequence of events.
 
 mod common;
 mod play;
@@ -29,7 +29,7 @@ proptest! {
         let mut play = Play::<List>::new(&options);
         let mut arrived = 0;
         for event in &events {
-            // Who leaves takes its packets along.
+            // A leaving stream's packets leave with it.
             if matches!(event, Event::Leave(_)) {
                 continue;
             }

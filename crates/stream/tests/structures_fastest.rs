@@ -1,4 +1,4 @@
-//! The structure that is chosen by the options keeps whatever order they ask for.
+//! The structure selected by the options implements their order.
 
 mod common;
 mod play;
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Fails when an order gets a structure that cannot keep it: tried with buckets whatever the
-    /// ties.
+    /// Fails when an order is given a structure that cannot implement it: tried with buckets for
+    /// any ties.
     #[test]
     fn every_structure_follows_its_order(options in options(), events in events()) {
         agrees::<Fastest>(&options, &events);

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Fails when the first of those in order is taken for the first of all, when ties are not
+    /// Fails when the first of those in order is mistaken for the first of all, when ties are not
     /// settled, or when a list beyond the window is found too late: tried with `<=` for `<` before
     /// `calendar.bound()`, without `settle_ties`, without the records in `search` and `lesser`,
     /// without `is_past`, with `ordered.is_some()` alone in `look_beyond`; in `timed`, with

@@ -85,7 +85,7 @@ fn zero_tolerance_streams_become_urgent_in_overload() {
     );
 }
 
-/// Fails when windows of tagged streams do not grow: who has waited longest would not go first.
+/// Fails when windows of tagged streams do not grow: the longest waiting stream would not go first.
 #[test]
 fn tagged_streams_are_served_round_robin() {
     let streams = [stream("0/1", 1), stream("0/1", 1), stream("0/1", 1)];
@@ -181,7 +181,7 @@ fn streams_without_deadlines_rest_at_their_tolerance() {
     follow(&Options::paper(), &streams, &[('A', &["1/4", "1/2"])]);
 }
 
-/// Fails when a change makes a packet late, forgets misses of before, or keeps the old window.
+/// Fails when a change makes a packet late, loses earlier misses, or retains the old window.
 #[test]
 fn streams_change_leave_and_free_their_slot() {
     let mut scheduler = Scheduler::<List>::new(&Options::default()).expect("a list");

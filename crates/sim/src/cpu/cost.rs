@@ -50,7 +50,7 @@ const LEAST: u64 = 1_000;
 
 const GROUP_OF_PICTURES: [f64; 12] = [2.0, 0.8, 0.8, 1.2, 0.8, 0.8, 1.2, 0.8, 0.8, 1.2, 0.8, 0.8];
 
-/// Where a sequence of costs stands.
+/// Position in a sequence of costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CostState {
     drawn: u64,

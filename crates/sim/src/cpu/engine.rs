@@ -1,8 +1,8 @@
 //! The engine: tasks, CPUs, one policy, integer time.
 //!
-//! At one instant: what ran is booked, and what ended with it goes on, sleeps or leaves; then
-//! what happens outside, in the order in which it was posted; then the policy's own timers; then
-//! each CPU is given to whom the policy picks.
+//! At one instant: the tasks that ran are charged; those that finished a step continue, sleep or
+//! leave; then what happens outside, in the order in which it was posted; then the policy's own
+//! timers; then each CPU runs the task that the policy picks.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ use crate::Control;
 /// What a run happens on, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// How many CPUs the policy is asked for.
+    /// Number of CPUs of the policy.
     pub cpus: u32,
     /// The end of the run.
     pub until: Time,
@@ -40,11 +40,11 @@ pub struct Ending {
     pub time: Time,
     /// Instants at which the policy decided.
     pub decisions: u64,
-    /// Whether the run got to its end.
+    /// Whether the run completed.
     pub complete: bool,
 }
 
-/// Why a run cannot go on.
+/// Why a run cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineError {
     /// A task computes nothing and sleeps for no time, over and over.
@@ -54,12 +54,12 @@ pub enum EngineError {
         /// When.
         at: Time,
     },
-    /// The policy asks to decide again and again at one instant.
+    /// The policy requests decisions without end at one instant.
     EndlessDecisions {
         /// When.
         at: Time,
     },
-    /// The policy picked a task that is asleep, gone, or on another CPU.
+    /// The policy picked a task that sleeps, has left, or runs on another CPU.
     BadPick {
         /// The task.
         task: TaskId,
@@ -317,7 +317,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         }
     }
 
-    /// A task is asleep or gone.
+    /// A task sleeps or has left.
     fn stop(&mut self, now: Time, task: u32, presence: Presence) {
         let actor = &mut self.actors[task as usize];
         if actor.presence == Presence::Runnable {
@@ -404,7 +404,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             let after = pick.map(|p| p.task.0);
             if before != after {
                 if let Some(task) = before {
-                    // Unless another CPU has taken it in this very decision.
+                    // Unless another CPU picked it in the same decision.
                     let actor = &mut self.actors[task as usize];
                     actor.cpu = actor.cpu.filter(|c| *c != cpu as u32);
                 }

@@ -1,4 +1,4 @@
-//! What is kept of a run.
+//! Measures of a run.
 
 use laxity_core::{Histogram, Span, Time};
 use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
@@ -14,9 +14,9 @@ pub struct TaskMeasure {
     pub joined: Option<Time>,
     /// Why it was not, or a change was not: the last refusal.
     pub refused: Option<Refusal>,
-    /// Times it got a CPU that another task had last.
+    /// Switches to it on a CPU that another task had used last.
     pub switches: u64,
-    /// Times it got another CPU than the one it had last.
+    /// Migrations: times it ran on another CPU than before.
     pub migrations: u64,
     /// Jobs that ended.
     pub jobs: u64,
@@ -83,7 +83,7 @@ pub struct Measure {
     pub tasks: Vec<TaskMeasure>,
     /// Times a CPU went from one task to another; going idle and back to the same task is none.
     pub switches: u64,
-    /// Times a task got another CPU than the one it had last.
+    /// Migrations: times a task ran on another CPU than before.
     pub migrations: u64,
     /// Time that each CPU was not idle. CPUs that never ran anything may be missing at the end.
     pub busy: Vec<Span>,
@@ -168,7 +168,7 @@ impl Observer for Measure {
         self.busy[cpu.index()] = self.busy[cpu.index()] + to.since(from);
         let task = &mut self.tasks[task.index()];
         task.executed = task.executed + to.since(from);
-        // Should the CPU go to another now, the wait begins here.
+        // If the CPU switches to another task now, the wait begins at this instant.
         task.waiting = Some(to);
     }
 

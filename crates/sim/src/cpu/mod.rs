@@ -1,8 +1,8 @@
 //! Tasks on CPUs: one discrete-event engine, task models, measures, recordings of the schedule.
 //!
-//! [`run`] drives any [`laxity_cpu::Policy`]. What happens is told to an [`Observer`]; [`Measure`]
-//! keeps shares, response times, tardiness and gaps, [`Recording`] the schedule itself. A pair of
-//! observers is one.
+//! [`run`] drives any [`laxity_cpu::Policy`]. An [`Observer`] receives the events; [`Measure`]
+//! collects shares, response times, tardiness and gaps, [`Recording`] the schedule itself. A pair
+//! of observers is one.
 
 mod cost;
 mod engine;

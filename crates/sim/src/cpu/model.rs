@@ -17,7 +17,7 @@ pub(super) enum Action {
     Sleep(Time),
     /// Sleeps until woken.
     Await,
-    /// Wakes another and goes on.
+    /// Wakes another and continues.
     Wake(TaskId),
     /// Ends.
     Exit,

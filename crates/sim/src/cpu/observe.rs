@@ -1,4 +1,4 @@
-//! What an engine tells of a run.
+//! Events of an engine.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
@@ -39,7 +39,7 @@ pub trait Observer {
     fn woke(&mut self, now: Time, task: TaskId) {
         let _ = (now, task);
     }
-    /// A task went to sleep, or is gone.
+    /// A task went to sleep, or left.
     fn slept(&mut self, now: Time, task: TaskId) {
         let _ = (now, task);
     }

@@ -12,7 +12,7 @@ pub struct Slice {
     pub cpu: CpuId,
     /// The task.
     pub task: TaskId,
-    /// When it got the CPU.
+    /// When its slice began.
     pub from: Time,
     /// When it lost it.
     pub to: Time,

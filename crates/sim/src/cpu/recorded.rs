@@ -1,9 +1,9 @@
 //! Tasks that do again what threads were recorded doing, or what a workload of rt-app describes.
 //!
-//! A recorded thread becomes a script: its bursts of CPU time, and between them its sleeps. Time that
-//! it waited for a CPU is in neither, so under another policy it waits as long as that policy lets it.
-//! What its sleeps were is a matter of judgement ([`Sleeps`]), as a recording shows when a thread slept
-//! and not why.
+//! A recorded thread becomes a script: its bursts of CPU time, and between them its sleeps. Time
+//! that it waited for a CPU is in neither, so under another policy it waits as long as that policy
+//! lets it. What its sleeps were is a matter of judgement ([`Sleeps`]), as a recording shows when a
+//! thread slept and not why.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, CpuId, CpuSet, Nice, Reservation, TaskId};
@@ -18,11 +18,11 @@ pub enum Sleeps {
     /// Each is as long as it was: a thread that is served sooner does more in the same time.
     #[default]
     Lengths,
-    /// Each ends when it did, unless the thread then is still busy: what the outside world drives.
+    /// Each ends when it did, unless the thread is still busy then: driven by the outside world.
     Instants,
     /// A sleep that another thread ended waits for that thread to get as far again; others are as
-    /// long as they were. Needs recordings that know interrupts: in the text of perf a timer's wake-up
-    /// looks like that of the thread it interrupted.
+    /// long as they were. Needs recordings that know interrupts: in the text of perf a timer's
+    /// wake-up looks like that of the thread it interrupted.
     Wakers,
 }
 

@@ -10,15 +10,15 @@ use super::Cost;
 pub struct Task {
     /// For results.
     pub name: String,
-    /// What the policy is told.
+    /// Attributes passed to the policy.
     pub attributes: Attributes,
     /// What it does.
     pub workload: Workload,
-    /// When it appears. Its work starts when what it asks for is in force, and `phase` later.
+    /// When it appears. Its work starts `phase` after its reservation is in force.
     pub joins: Time,
     /// Delay of its first wake-up.
     pub phase: Span,
-    /// When it is gone, unless it ends before.
+    /// When it leaves, unless it ends before.
     pub leaves: Option<Time>,
     /// Other attributes later on.
     pub changes: Vec<Change>,
@@ -27,7 +27,7 @@ pub struct Task {
 /// Other attributes from some instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When the policy is asked.
+    /// When the policy receives the request.
     pub at: Time,
     /// For what.
     pub attributes: Attributes,
@@ -62,7 +62,7 @@ pub enum Workload {
         /// From seeing one event to the next.
         gap: Gap,
     },
-    /// Plays these steps, and over again if told to.
+    /// Plays these steps, repeatedly if `repeat`.
     Script {
         /// What to do.
         steps: Vec<Step>,
@@ -80,8 +80,8 @@ pub enum Step {
     Sleep(Span),
     /// Sleep until so long after the task's first wake-up; no sleep if that has passed.
     SleepUntil(Span),
-    /// Sleep until a period after the timer was due last, or after the task's first wake-up; no sleep
-    /// if that has passed.
+    /// Sleep until a period after the timer was due last, or after the task's first wake-up; no
+    /// sleep if that has passed.
     Timer {
         /// One of the task's timers, counted from zero; few, as there is a place for each.
         timer: u32,

@@ -37,7 +37,7 @@ pub enum RecordingProblem {
     RtApp(RtAppError),
     /// No thread has such a name.
     Nobody {
-        /// The beginnings of names that were asked for.
+        /// The requested prefixes of names.
         only: Vec<String>,
         /// Names that there are.
         names: Vec<String>,
@@ -98,7 +98,7 @@ fn sched(of: &RecordedTasks) -> Result<Vec<Task>, RecordingProblem> {
         false => {
             let kept = recorded.only(|thread| wanted(of, &thread.name));
             if kept.threads.is_empty() {
-                return Err(nobody(of, recorded.threads.into_iter().map(|t| t.name)));
+                return Err(no_such_task(of, recorded.threads.into_iter().map(|t| t.name)));
             }
             kept
         }
@@ -122,10 +122,10 @@ fn rt_app(of: &RecordedTasks) -> Result<Vec<Task>, RecordingProblem> {
     }
     let app = rt_app::read(&text).map_err(RecordingProblem::RtApp)?;
     if !of.only.is_empty() && app.threads.iter().all(|t| !wanted(of, &t.name)) {
-        return Err(nobody(of, app.threads.into_iter().map(|t| t.name)));
+        return Err(no_such_task(of, app.threads.into_iter().map(|t| t.name)));
     }
     let mut tasks = recorded::rt_app(&app);
-    // Places that others wake must stay; who is left out leaves before doing anything.
+    // Indices that other tasks wake must not change; excluded tasks leave before they run.
     for task in tasks.iter_mut().filter(|t| !of.only.is_empty() && !wanted(of, &t.name)) {
         task.workload = Workload::Script { steps: Vec::new(), repeat: false };
         task.attributes = laxity_cpu::Attributes::default();
@@ -137,7 +137,7 @@ fn wanted(of: &RecordedTasks, name: &str) -> bool {
     of.only.iter().any(|start| name.starts_with(start.as_str()))
 }
 
-fn nobody(of: &RecordedTasks, names: impl Iterator<Item = String>) -> RecordingProblem {
+fn no_such_task(of: &RecordedTasks, names: impl Iterator<Item = String>) -> RecordingProblem {
     let mut names: Vec<String> = names.collect();
     names.sort();
     names.dedup();

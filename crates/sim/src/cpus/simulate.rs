@@ -15,7 +15,7 @@ use crate::cpu::{
 };
 use crate::{Control, parallel};
 
-/// Why a run could not start or go on.
+/// Why a run could not start or continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CpuSimulationError {
@@ -67,7 +67,7 @@ pub struct CpuRun {
     pub measure: Measure,
     /// How it ended.
     pub ending: Ending,
-    /// Simulated time that was asked for.
+    /// Requested simulated time.
     pub duration: Span,
 }
 
@@ -127,7 +127,8 @@ pub fn readings(options: &Options, policy: &str) -> IndexMap<String, String> {
     taken.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
 }
 
-/// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer` sees the schedule beside the measurement.
+/// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer` sees the
+/// schedule beside the measurement.
 ///
 /// # Errors
 /// See [`CpuSimulationError`].

@@ -10,8 +10,8 @@ use laxity_scenario::cpus::model::{self, Share, TaskClass, TaskServer, Work};
 use super::recording::{self, RecordingError};
 use crate::cpu::{Change, Cost, Gap, Late, Step, Task, Workload};
 
-/// Every task of the scenario: those of [`CpuScenario::each`] in their order, then those of the files
-/// that it names. Names are unique.
+/// Every task of the scenario: those of [`CpuScenario::each`] in their order, then those of the
+/// files that it names. Names are unique.
 ///
 /// # Errors
 /// When a file cannot be read or played.
@@ -48,7 +48,7 @@ fn task(scenario: &CpuScenario, name: String, class: &TaskClass) -> Task {
     }
 }
 
-/// What a task of a class asks for, and from when on: at its joining, then with each change.
+/// The requests of a task of a class and their times: at its joining, then at each change.
 pub fn attributes(scenario: &CpuScenario, class: &TaskClass) -> Vec<(Time, Attributes)> {
     let (mut nice, mut server) = (class.nice, &class.server);
     let mut all = vec![(class.join, of(scenario, class, nice, server))];

@@ -1,4 +1,4 @@
-//! What a code point asks for: a deadline where one is usual, a weight elsewhere.
+//! Service of a code point: its usual deadline, otherwise a weight.
 //!
 //! RFC 4594 names the kinds of traffic; it gives no numbers. The deadlines are for one hop: a
 //! share of what conversation (150 ms one way, ITU-T G.114) and video leave to each link of a path.

@@ -10,7 +10,7 @@ use laxity_traffic::classify::rule;
 
 use super::sample::Sample;
 
-/// What tells flows apart.
+/// Criteria that distinguish flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
     /// The code point.
@@ -22,7 +22,7 @@ pub enum Grouping {
     Port,
 }
 
-/// The most best-effort classes that are told apart by ports or addresses.
+/// Maximum number of best-effort classes distinguished by ports or addresses.
 const MOST_CLASSES: usize = 8;
 /// The most real-time flows that are.
 const MOST_REALTIME: usize = 64;
@@ -53,7 +53,7 @@ pub(super) struct Group {
 /// The groups of a sample, real-time first, in the order of the rules; and the units that belong
 /// to none. `realtime` decides by code point and name.
 ///
-/// The units of a group are those that its rule takes when all rules are asked in order, so the
+/// The units of a group are those that its rule matches when all rules are tried in order, so the
 /// scenario will pick the same packets.
 pub(super) fn groups(
     sample: &Sample,
@@ -186,7 +186,7 @@ fn unique(name: String, taken: &mut HashMap<String, u32>) -> String {
     if *count == 1 { name } else { format!("{name}.{count}") }
 }
 
-/// A scenario of thousands of flows helps nobody: the smaller ones stay unnamed.
+/// The smaller flows stay unnamed: a scenario of thousands of flows is unreadable.
 fn limit(groups: &mut Vec<Group>, by: Grouping) {
     if by == Grouping::Dscp {
         return;

@@ -1,4 +1,4 @@
-//! A scenario from recorded traffic: who sends, the smallest envelopes that hold it, and guesses
+//! A scenario from recorded traffic: senders, the smallest envelopes that contain it, and guesses
 //! for what a recording cannot say.
 //!
 //! A recording is one sample: the envelopes hold what was seen, not what could be sent.
@@ -20,13 +20,13 @@ use laxity_curve::{CurveError, Envelope, Rational, TSpec, fit_tspec};
 use laxity_scenario::model::Scenario;
 use laxity_scenario::{MAX_PACKET, MAX_RATE};
 
-/// Over which time the peak rate of a flow is taken.
+/// Window over which the peak rate of a flow is measured.
 pub const PEAK_WINDOW: Span = Span::from_millis(10);
 
 /// How to fit.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What tells flows apart.
+    /// Criteria that distinguish flows.
     pub by: Grouping,
     /// The largest packet, M, of real-time flows; the largest seen where absent.
     pub packet: Option<Bytes>,
@@ -38,7 +38,7 @@ pub struct Options {
     pub deadlines: Vec<(String, Span)>,
     /// Flows of a CSV trace are replayed from this file.
     pub trace: PathBuf,
-    /// Where the scenario will stand.
+    /// Path of the scenario to be written.
     pub output: PathBuf,
 }
 
@@ -46,7 +46,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The chosen packet size is below a packet that was seen.
+    /// The chosen packet size is smaller than a recorded packet.
     PacketTooSmall {
         /// The flow.
         flow: String,
@@ -62,7 +62,7 @@ pub enum FitError {
         /// Its largest packet.
         largest: Bytes,
     },
-    /// A deadline was given for a flow that there is not.
+    /// A deadline names an unknown flow.
     UnknownFlow {
         /// The name.
         flow: String,

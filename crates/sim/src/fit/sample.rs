@@ -1,4 +1,4 @@
-//! What a capture or trace holds: packets, told apart as finely as their headers allow.
+//! Packets of a capture or trace, distinguished as finely as their headers allow.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::Random;
 pub struct StreamArrival {
     /// When.
     pub time: Time,
-    /// Whose, counted over all classes in file order.
+    /// Index of the stream, counted over all classes in file order.
     pub stream: u32,
 }
 

@@ -47,7 +47,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// As it stands in results.
+    /// The name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Loss::Late => "deadline passed",

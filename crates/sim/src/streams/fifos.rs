@@ -67,12 +67,12 @@ pub struct Fifos<'a, O> {
     random: Random,
     /// Packets of all streams so far.
     seq: u64,
-    /// The instant of the decision that is being taken.
+    /// The instant of the current decision.
     now: Time,
     taken: Option<StreamPacket>,
     observer: &'a mut O,
     control: &'a Control,
-    /// Whether dropping was broken off: what a stopped run has dropped by then is all it says.
+    /// Whether dropping was interrupted: a stopped run reports the drops until then.
     broken_off: bool,
 }
 
@@ -130,7 +130,7 @@ impl<'a, O: StreamObserver> Fifos<'a, O> {
         self.broken_off
     }
 
-    /// A decision is taken at this instant.
+    /// Starts a decision at this instant.
     #[inline]
     pub fn at(&mut self, now: Time) {
         self.now = now;

@@ -1,4 +1,4 @@
-//! What is kept of a run, by class.
+//! Measures of a run, by class.
 
 use laxity_core::Histogram;
 use laxity_results::StreamClassResult;

@@ -31,7 +31,7 @@ const HEAPS: &str = <Heaps as Structure>::NAME;
 /// Hands a scheduler without streams to `visitor`; `None` for a name that is not a policy.
 ///
 /// # Errors
-/// When no structure keeps the order that the options ask for.
+/// When no structure implements the order of the options.
 pub fn visit<M: Meter, V: Visitor<M>>(
     choice: &StreamPolicyChoice,
     policy: &str,

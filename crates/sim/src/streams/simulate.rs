@@ -73,7 +73,7 @@ pub struct StreamRun {
     pub classes: Vec<ClassMeasure>,
     /// How it ended.
     pub ending: StreamEnding,
-    /// Simulated time that was asked for.
+    /// Requested simulated time.
     pub duration: Span,
 }
 

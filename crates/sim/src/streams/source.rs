@@ -43,8 +43,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The pattern of a class; `None` for one whose packets only a live server knows and that has
-    /// no gap to go by.
+    /// The pattern of a class; `None` for a class without a gap and with
+    /// packets known only to a live server.
     pub fn of(class: &StreamClass) -> Option<Pattern> {
         let span = |(least, most): (Span, Span)| (least.0, most.0);
         Some(match class.source {

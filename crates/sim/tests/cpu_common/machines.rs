@@ -37,7 +37,7 @@ pub fn random_machine(seed: u64, mix: Mix, largest: u32) -> System {
     for k in 0..cpus {
         tasks.extend(system(seed * 8 + u64::from(k), mix));
     }
-    // Sometimes little to do, so that idle CPUs look for work elsewhere.
+    // Sometimes little load, so that idle CPUs steal work.
     if r.uniform(0, 2) == 0 {
         let keep = r.uniform(1, tasks.len() as u64) as usize;
         tasks.truncate(keep);

@@ -4,15 +4,15 @@ use core::fmt;
 
 use laxity_core::Span;
 
-/// What keeps admission from promising every tolerance in back-to-back windows. The failures
+/// A reason why admission cannot guarantee every tolerance in back-to-back windows. The failures
 /// named are held by tests (`crates/stream/tests/counterexamples.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The shares sum up to more than 1: nobody can keep all tolerances.
+    /// The shares sum up to more than 1: no scheduler can meet all tolerances.
     Overload,
     /// Streams with different gaps. Deadlines first, `0/1` every 6, `6/6` every 1 and `0/1` every
-    /// 7 units fail at 0.31 of the server: what may lose everything takes the slot because it is
-    /// due first. Tolerances first fail less often, but do.
+    /// 7 units fail at 0.31 of the server: a stream that may lose everything gets the slot because
+    /// it is due first. Tolerances first fail less often, but do.
     Gaps {
         /// The shortest.
         least: Span,
@@ -20,7 +20,7 @@ pub enum Obstacle {
         most: Span,
     },
     /// Packets that take different times. `0/1` of 1 unit every 2 and `99/100` of 4 units every
-    /// 400 fail at 0.51: a packet that was begun is not put aside.
+    /// 400 fail at 0.51: service is not preemptive.
     ServiceTimes {
         /// The shortest.
         least: Span,
@@ -35,11 +35,11 @@ pub enum Obstacle {
     /// 0.92 of the server.
     PrintedWindows,
     /// Tolerances first, and heads go out more than a gap ahead. `0/4`, `0/4` and `4/4` with a
-    /// gap of two packets fail: who is a window ahead leaves the others too little.
+    /// gap of two packets fail: a stream a window ahead leaves the others too little.
     WorkingAhead,
     /// Deadlines are not looked at before every decision, so windows are out of date.
     SeldomChecked,
-    /// Streams without deadlines take slots that nobody accounted for.
+    /// Streams without deadlines use slots that the sum does not account for.
     NoDeadlines {
         /// They can come before streams with deadlines, and for ever.
         first: bool,

@@ -5,8 +5,8 @@ use laxity_core::PolicyInfo;
 use crate::structure::Precedence;
 use crate::{Rank, Record};
 
-/// The stream whose head is due first. Keeps all deadlines whenever that is possible at all; beyond that
-/// it spreads misses without looking at who can bear them.
+/// The stream whose head is due first. Meets all deadlines whenever any order does; in overload
+/// it spreads misses regardless of tolerances.
 #[derive(Clone, Copy, Debug)]
 pub struct Edf;
 

@@ -5,7 +5,7 @@ use laxity_core::PolicyInfo;
 use crate::structure::Precedence;
 use crate::{Rank, Record};
 
-/// The stream whose head came first. A burst goes out as a whole when nothing else came with it.
+/// Serves the stream whose head arrived first.
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo;
 

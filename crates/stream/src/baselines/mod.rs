@@ -4,8 +4,8 @@
 //!
 //! They know no windows; the scheduler still follows them, so `rule_c` of
 //! [`Measures`](crate::Measures) says what DWCS would have counted. Of [`Options`](crate::Options)
-//! they heed `check`, `settle`, `align` and `ahead`. `ahead: None` is what their authors describe: a
-//! free server never waits.
+//! they heed `check`, `settle`, `align` and `ahead`. `ahead: None` is what their authors describe:
+//! a free server never waits.
 
 mod dbp;
 mod edf;
@@ -26,7 +26,7 @@ use crate::structure::{Heaps, Precedence};
 /// The structure of a baseline: `Scheduler<Baseline<Edf>>` is a scheduler by deadline alone.
 pub type Baseline<P> = Heaps<P>;
 
-/// All of them. A new one is a file, a line here and one in [`visit`].
+/// All baselines. A new one is a file, an entry in this list and one in [`visit`].
 pub const POLICIES: &[PolicyInfo] =
     &[Fifo::INFO, Edf::INFO, StaticPriority::INFO, Wfq::INFO, Dbp::INFO];
 

@@ -7,7 +7,7 @@ use crate::structure::Precedence;
 use crate::{Rank, Record, Window};
 
 /// Priorities by the original tolerance `x/y`, order of arrival among equal ones: DWCS whose
-/// windows never move. Those who tolerate most starve first.
+/// windows never move. The most tolerant streams starve first.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticPriority;
 

@@ -30,7 +30,8 @@ fn attributes(tolerance: &str, gap: u64) -> Attributes {
     Attributes { late: Late::Send, ..attributes }
 }
 
-/// Everything waits at time 0 with the arrivals given; which slots are served, one a unit of time.
+/// Serves a backlog at time 0 with these arrivals, one packet a unit of time; returns the order of
+/// slots.
 fn order<P: Precedence>(streams: &[(Attributes, &[u64])], decisions: u64) -> Vec<usize> {
     let options = Options { ahead: None, ..Options::default() };
     let mut scheduler =
@@ -71,9 +72,9 @@ fn baselines_follow_their_rules() {
     assert_eq!(order::<Dbp>(&streams, 9), order::<Edf>(&streams, 9));
 }
 
-/// Fails when virtual time stands still while a stream sleeps, or a sleeper saves up its share.
+/// Fails when virtual time stops while a stream is idle, or an idle stream accumulates its share.
 #[test]
-fn a_sleeper_gets_no_credit() {
+fn idle_streams_accumulate_no_credit() {
     let mut wfq = Wfq::new(Options::default().rank());
     let record = |gap| crate::Record::new(&attributes("0/1", gap), Time::ZERO, 0);
     wfq.joined(0, &record(10));
@@ -137,8 +138,8 @@ fn every_name_leads_to_its_policy() {
     assert_eq!(visit("dwcs", Name), None);
 }
 
-/// A server that is not overloaded: the stream that is nearest to failure goes first. Fails when misses do
-/// not raise the priority, or when service does not lower it.
+/// A server that is not overloaded: the stream that is nearest to failure goes first. Fails when
+/// misses do not raise the priority, or when service does not lower it.
 #[test]
 fn misses_lower_the_distance() {
     let mut dbp = Dbp::new(Options::default().rank());

@@ -7,7 +7,7 @@ use laxity_core::PolicyInfo;
 use crate::structure::Precedence;
 use crate::{Rank, Record};
 
-/// Packets in proportion to `(1 - x/y) / gap`, the rate that keeps a stream within its tolerance,
+/// Packets in proportion to `(1 - x/y) / gap`, the rate that meets the stream's tolerance,
 /// by self-clocked virtual time (Golestani, INFOCOM 1994). All packets weigh the same. A dropped
 /// packet costs its stream nothing. Streams without deadlines have no rate and get what is left.
 #[derive(Clone, Debug)]
@@ -55,7 +55,8 @@ impl Precedence for Wfq {
             self.tags.resize(slot + 1, Tag::default());
         }
         let (x, y) = (u128::from(record.tolerance.x()), u128::from(record.tolerance.y()));
-        // Who may lose everything gets the rate of one packet a window; who has no window, all.
+        // x = y would give rate 0: one packet a window instead; a stream without a window has the
+        // full rate.
         let needed = (y - x).max(1);
         let cost = match record.has_deadlines() {
             true => u128::from(record.gap.0) * y.max(1) / needed,

@@ -76,7 +76,7 @@ fn widened_periods_are_exact() {
     }
 }
 
-/// Fails when rule (A) of one form is taken for the other's.
+/// Fails when rule (A) of one form is applied in the other.
 #[test]
 fn service_counts_windows_down() {
     let follow = |rules: Rules, x, y, services| {

@@ -96,7 +96,7 @@ fn bit(number: usize) -> u64 {
     1 << (number % WORD)
 }
 
-/// The number that the lowest bit of the `index`th word stands for.
+/// The number of the lowest bit of the `index`th word.
 #[inline]
 fn first(index: usize, word: u64) -> usize {
     index * WORD + word.trailing_zeros() as usize

@@ -17,15 +17,15 @@ use super::timed::{CROWD, Chunks, Entry, Ready, Run, Size, Streams, Timed};
 use crate::rank::urgency;
 use crate::{Order, Rank, Record, ZeroTie};
 
-/// A bucket for each tolerance x'/y' that windows have at the moment, in which streams stand by
-/// deadline. Tolerances are few, since streams come in classes: the first stream is the head of the
-/// first bucket that is not empty, the first to expire is the least of the heads. A tournament
+/// A bucket for each tolerance x'/y' that windows have at the moment, in which streams are ordered
+/// by deadline. Tolerances are few, since streams come in classes: the first stream is the head of
+/// the first bucket that is not empty, the first to expire is the least of the heads. A tournament
 /// over the buckets answers each of these.
 ///
 /// A bucket has lists of small entries for ticks of time, as the [`Wheel`](super::Wheel) has; the
-/// first tick's list is in order. What fits no list is kept in the paper's two heaps: streams
+/// first tick's list is in order. Streams that fit no list are in the paper's two heaps: streams
 /// without deadlines, those due long after the others of their bucket, and those whose tolerances
-/// are too many for buckets. So memory is bounded whatever comes, and only speed suffers.
+/// are too many for buckets. So memory is bounded for any input, and only speed suffers.
 pub type Buckets = Timed<ByTolerance>;
 
 /// Buckets for each stream that there is room for, as a power of two below one.
@@ -213,7 +213,7 @@ impl ByTolerance {
         Some(())
     }
 
-    /// A tolerance that has no bucket gets one.
+    /// Allocates a bucket for a tolerance that has none.
     #[cold]
     fn open(&mut self, urgency: u64) -> Option<u32> {
         let fresh = Bucket::new(urgency);

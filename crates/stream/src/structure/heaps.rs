@@ -8,10 +8,10 @@ use super::index_heap::IndexHeap;
 use super::{Structure, Unsupported};
 use crate::{Rank, Record};
 
-/// Who goes first of two streams that wait and may go out.
+/// Precedence of two waiting streams that may be served.
 ///
-/// DWCS looks at records alone, as [`Rank`] says. Other policies ([`baselines`](crate::baselines)) may
-/// keep what they need beside them.
+/// DWCS looks at records alone, as [`Rank`] says. Other policies ([`baselines`](crate::baselines))
+/// may keep what they need beside them.
 pub trait Precedence: Sized {
     /// The one name of the structure or policy.
     const NAME: &'static str;
@@ -22,7 +22,7 @@ pub trait Precedence: Sized {
     /// Whether the first goes before the second; a strict total order.
     fn before(&self, a: (u32, &Record), b: (u32, &Record)) -> bool;
 
-    /// A stream gets `slot`, or new attributes there. May allocate.
+    /// Assigns `slot` to a stream, or new attributes to its stream. May allocate.
     #[inline]
     fn joined(&mut self, _slot: u32, _record: &Record) {}
 
@@ -54,7 +54,7 @@ impl Precedence for Rank {
 
 /// One heap by deadline, in which expiry looks no further than the top, and one in the order of
 /// streams (section 4, Figure 1(a)). Where streams may not work ahead without bound, a third holds
-/// those whose heads may not go out yet.
+/// those whose heads may not be sent yet.
 #[derive(Clone, Debug)]
 pub struct Heaps<P = Rank> {
     rank: Rank,

@@ -1,13 +1,13 @@
-//! A binary heap of small numbers whose order lies elsewhere.
+//! A binary heap of small numbers, ordered by an external comparison.
 
 use alloc::vec::Vec;
 
-/// Numbers `0..n`, each at most once, ordered by a comparison that every call is given. Any of
-/// them can be moved or taken out, because each knows its place.
+/// Numbers `0..n`, each at most once, ordered by a comparison passed to every call. Any of
+/// them can be moved or removed, because its position is stored.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IndexHeap {
     items: Vec<u32>,
-    /// Where each number stands in `items`; [`ABSENT`] for those that do not.
+    /// Position of each number in `items`, or [`ABSENT`].
     places: Vec<u32>,
 }
 
@@ -34,7 +34,7 @@ impl IndexHeap {
         self.items.first().copied()
     }
 
-    /// Puts `item` where it now belongs, or takes it out. `before` must order all others as they
+    /// Inserts, moves or removes `item`. `before` must order all others as they
     /// stand.
     #[inline]
     pub(super) fn place(&mut self, item: u32, member: bool, before: impl Fn(u32, u32) -> bool) {
@@ -56,7 +56,7 @@ impl IndexHeap {
         }
     }
 
-    /// `item` takes the hole at `place` and moves to where it belongs.
+    /// Fills the hole at `place` with `item` and moves it to its position.
     #[inline]
     fn move_from(&mut self, place: usize, item: u32, before: &impl Fn(u32, u32) -> bool) {
         if place > 0 && before(item, self.items[(place - 1) / 2]) {

@@ -13,7 +13,7 @@ pub struct List {
     rank: Rank,
     records: Vec<Record>,
     /// Up to the slot `checked_to` no deadline lies before `checked_at`: one pass finds all that
-    /// a decision asks for.
+    /// a decision needs.
     checked_to: u32,
     checked_at: Time,
 }

@@ -46,7 +46,7 @@ pub trait Ready: Sized {
     /// Adds a stream that is not in the set, with `now` the time up to which releases count.
     fn admit(&mut self, streams: &mut Streams, slot: u32, now: Time);
 
-    /// Takes out a stream whose record is as it was when it came.
+    /// Removes a stream whose record is unchanged since its insertion.
     fn remove(&mut self, streams: &mut Streams, slot: u32);
 
     /// Time has come to `now`.
@@ -74,15 +74,15 @@ pub struct Size {
     pub now: Time,
 }
 
-/// A structure that tells streams that may go from those that may not yet.
+/// A structure that separates streams that may be served from those that may not yet.
 ///
 /// A decision reads a stream's record of 40 bytes and its entry of 16 in some list. Room is made
 /// for every list to be long and for all streams to be due at once, about 140 bytes a stream; of
-/// that, what is for crowds is not touched before there is one.
+/// that, the memory for crowds is not touched before there is one.
 #[derive(Clone, Debug)]
 pub struct Timed<R> {
     rank: Rank,
-    /// Streams with a release up to here stand in `ready`, the others in `pending`.
+    /// Streams with a release up to this instant are in `ready`, the others in `pending`.
     now: Time,
     streams: Streams,
     pending: Pending,
@@ -183,7 +183,7 @@ impl<R: Ready> Timed<R> {
         }
     }
 
-    /// Admits all whose release is at `now` or before.
+    /// Admits all with a release at `now` or before.
     #[inline]
     fn release(&mut self, now: Time) {
         if now <= self.now {

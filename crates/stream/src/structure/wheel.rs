@@ -6,12 +6,12 @@ use super::Unsupported;
 use super::timed::{CROWD, Entry, Queue, Ready, Size, Streams, Timed, order};
 use crate::{Order, Rank};
 
-/// Two hierarchical timing wheels: streams whose heads may not go out yet, by release; the others,
+/// Two hierarchical timing wheels: streams whose heads may not be sent yet, by release; the others,
 /// by deadline, which is also the first thing in their order and the instant at which they expire.
-/// So one search answers both who is first and whether it is late.
+/// So one search finds the first stream and whether it is late.
 ///
 /// The wheels hold small entries, not records, in lists that are read and written as arrays are;
-/// a list is sorted when its time comes, and records are asked of the cache some entries before
+/// a list is sorted when its time comes, and records are prefetched some entries before
 /// they are needed. A decision costs the same however many streams there are, but for what the
 /// caches do.
 pub type Wheel = Timed<ByDeadline>;
@@ -149,7 +149,7 @@ impl ByDeadline {
             let calendar = &mut self.queue.calendar;
             if let Some(least) = ordered {
                 let tick = calendar.tick_of(least.deadline);
-                // Where streams work ahead, the window follows them; see below.
+                // Where streams work ahead, the window follows them; see the end of this file.
                 let follows = calendar.block_of_tick(tick) < calendar.last();
                 if tick < calendar.bound() && (self.rank.ahead.is_some() || follows) {
                     return ordered;
@@ -233,7 +233,7 @@ impl ByDeadline {
         self.queue.run.settle_ties(&self.rank, &streams.records);
     }
 
-    /// The window is empty: what lies beyond comes into it or into the heap, unless an earlier
+    /// The window is empty: entries beyond it move into it or into the heap, unless an earlier
     /// stream is known. Answers whether anything moved.
     #[cold]
     fn look_beyond(&mut self, streams: &mut Streams, ordered: Option<Least>) -> bool {
@@ -253,7 +253,7 @@ impl ByDeadline {
     }
 }
 
-/// Where the first in the order stands, or a ghost.
+/// Position of the first in the order, or of a ghost.
 #[inline]
 fn search(rank: &Rank, streams: &Streams, entries: &[Entry]) -> Result<usize, usize> {
     let mut least = 0;

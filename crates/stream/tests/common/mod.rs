@@ -46,7 +46,7 @@ impl Queues for Endless {
     }
 }
 
-/// Real queues of arrival times, and what was taken from them.
+/// Real queues of arrival times, and the packets removed from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fifos {
     pub queues: Vec<VecDeque<Time>>,
@@ -176,7 +176,7 @@ pub enum Arrivals {
     At(Vec<u64>),
 }
 
-/// Streams with packets that take `service`, until `horizon`; what happened to all of them.
+/// Runs streams with packets of `service` until `horizon`; returns all events.
 pub fn simulate<S: Structure>(
     options: &Options,
     streams: &[(Attributes, Arrivals)],

@@ -14,7 +14,7 @@ use laxity_stream::{
 };
 use proptest::prelude::*;
 
-/// What happens to a scheduler. Streams are named by a number that is taken modulo those present.
+/// Events of a scheduler. Stream numbers count modulo the streams present.
 #[derive(Clone, Debug)]
 pub enum Event {
     Join(Attributes),
@@ -22,7 +22,7 @@ pub enum Event {
     Change(usize, Attributes),
     /// So many packets arrive.
     Arrive(usize, u8),
-    /// Time passes and a decision is taken, so many times.
+    /// Time passes and the scheduler decides, this many times.
     Next(u64, u8),
     /// The decisions of late cost this much.
     Cost(u64),
@@ -102,7 +102,7 @@ pub type Seen = (Vec<Decision>, Vec<(usize, Time)>, Vec<(usize, Time)>, Vec<Reco
 impl<S: Structure> Play<S> {
     pub fn new(options: &Options) -> Play<S> {
         let ledger = Ledger::new().with_history();
-        let scheduler = Scheduler::with_meter(options, ledger).expect("an order it keeps");
+        let scheduler = Scheduler::with_meter(options, ledger).expect("a supported order");
         Play { scheduler, queues: Fifos::default(), streams: vec![], now: Time::ZERO }
     }
 
@@ -170,7 +170,7 @@ impl<S: Structure> Play<S> {
 pub fn agrees<S: Structure>(options: &Options, events: &[Event]) {
     let (mut list, mut other) = (Play::<List>::new(options), Play::<S>::new(options));
     for (i, event) in events.iter().enumerate() {
-        // Of many streams not each time: what goes wrong stays to be seen.
+        // With many streams not each time: an error remains visible.
         let closely = list.streams.len() < 50 || i % 64 == 0 || i + 1 == events.len();
         let (want, got) = (list.see(event, closely), other.see(event, closely));
         assert_eq!(want, got, "{} after {event:?}", S::NAME);

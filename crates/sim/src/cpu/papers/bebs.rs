@@ -34,7 +34,7 @@ pub fn figure_1() -> Vec<Task> {
 /// Figure 1(c) and figure 3.
 #[derive(Clone, Copy, Debug)]
 pub struct Media {
-    /// What the soft task asks for, in thousandths of what it has.
+    /// Budget that the soft task requests, in thousandths of its present one.
     pub load: u64,
     /// Period of its server.
     pub server: Span,
@@ -81,7 +81,7 @@ impl Media {
     pub fn tasks(&self) -> Vec<Task> {
         let period = ms(40);
         let cost = (self.frames)(Span(period.0 / 2 * self.load / 1000));
-        // Frames are due at a constant rate, whatever became of the one before.
+        // Frames are due at a constant rate, even after a late one.
         let frames = Workload::Frames { period, deadline: period, cost, late: Late::Grid };
         let server = Reservation::new(Span(self.server.0 / 2), self.server);
         let soft = Task::new("soft", frames).with(Attributes::soft(server));
@@ -118,7 +118,7 @@ pub fn figure_4(percent: u64, server: Option<Span>) -> Vec<Task> {
     tasks
 }
 
-/// What competes with the task whose response is measured: `extra` CPU-bound tasks, and `count` hard
+/// Competitors of the task with the measured response: `extra` CPU-bound tasks, and `count` hard
 /// ones of 15 % each, with periods of 15, 30, 45, 60 ms.
 fn competitors(extra: usize, count: u64) -> Vec<Task> {
     let mut tasks = vec![cpu_bound("cpu-bound"); extra];
@@ -163,7 +163,7 @@ pub fn figure_9() -> Vec<Task> {
 /// to do it). Half of the CPU is reserved: 12 ms in every 24 ms. Task A, of nice 19, has the other
 /// half, and uses its first budget of 7.5 ms at once. Then B, of nice -20, comes.
 ///
-/// Stretched, A is due half a second later, but what it used ahead of its share is gone: B starts
+/// Stretched, A is due half a second later, but its use ahead of its share is forgotten: B starts
 /// with 7.5 ms due by 22.9 ms, and the hard job, due at 24 ms, ends at 27 ms. At zero-lag times B's
 /// share begins when A has been paid for, and the hard job ends at 19.5 ms. The first average
 /// execution must be 5 ms.

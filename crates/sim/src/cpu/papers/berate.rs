@@ -1,4 +1,4 @@
-//! Banachowski and Brandt on BeRate: section 5, and what section 2.2 tells of tick accounting.
+//! Banachowski and Brandt on BeRate: section 5, and tick accounting, section 2.2.
 
 use laxity_core::Span;
 use laxity_cpu::{Attributes, Nice};
@@ -65,8 +65,8 @@ pub fn experiment(number: u32, srtsim: Srtsim) -> (Vec<Task>, usize) {
     (tasks, count)
 }
 
-/// So many tasks that wake twice a second and compute for 10 us: a live kernel's own threads. They use
-/// next to nothing, but a share each is kept for them.
+/// So many tasks that wake twice a second and compute for 10 us: a live kernel's own threads. They
+/// use next to nothing, but each has a reserved share.
 pub fn background(count: usize) -> Vec<Task> {
     let sleep = Gap::Fixed(ms(500));
     let burst = Cost::Fixed(Span(10_000));

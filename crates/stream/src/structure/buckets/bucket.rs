@@ -6,7 +6,7 @@ use crate::Rank;
 /// Ticks that a bucket's streams may span.
 pub(super) const TICKS: u64 = 64;
 
-/// Records are asked for when so many others come before.
+/// Records are prefetched when this many others precede them.
 const AHEAD: usize = 4;
 
 /// Lists for some successive ticks, the first of which has the stream that goes first at its end.
@@ -102,7 +102,7 @@ impl Bucket {
             self.head = entry;
             return Some(true);
         }
-        // The list gets no key beyond those that came late, in order or not.
+        // Keys beyond those that came late, in order or not, stay out of the list.
         if entry.key > self.greatest && (self.sorted || !self.late.is_empty()) {
             chunks.try_push(&mut self.late, entry)?;
             return Some(false);
@@ -191,7 +191,7 @@ fn arrange(
         streams.prefetch(entry.slot);
     }
     for entry in scratch.rest().iter().rev() {
-        // There is room: the list has just given up its chunks.
+        // There is room: the list has just freed its chunks.
         chunks.push(list, *entry);
     }
 }

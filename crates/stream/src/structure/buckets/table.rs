@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A hash table with open addressing, at most half full. It is only asked for what it has, never
+/// A hash table with open addressing, at most half full. Look-ups are for present keys only, never
 /// in what order.
 #[derive(Clone, Debug)]
 pub(super) struct Table {

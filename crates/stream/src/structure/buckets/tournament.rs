@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// A tournament: winners of pairs, of pairs of pairs, and so on, over as many keys as were set so
-/// far. Changing one looks at a place a level, whatever the keys are.
+/// far. A change visits one node a level, for any keys.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
     /// Winner at 1; those of the pair below `node` at `2 node` and `2 node + 1`.
@@ -16,7 +16,7 @@ pub(super) struct Tournament {
 }
 
 impl Tournament {
-    /// Keys of the numbers below `count`, none of which takes part.
+    /// Keys of the numbers below `count`, none of which takes part yet.
     pub(super) fn new(count: usize) -> Tournament {
         let most = count.next_power_of_two();
         Tournament { nodes: vec![(NEVER, 0); 2 * most], leaves: 1 }
@@ -27,7 +27,7 @@ impl Tournament {
         self.leaves = 1;
     }
 
-    /// The least key and whose it is; unspecified whose when none takes part.
+    /// The least key and its number; the number is unspecified when none takes part.
     #[inline]
     pub(super) fn winner(&self) -> (u64, u32) {
         self.nodes[1]

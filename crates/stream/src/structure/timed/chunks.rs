@@ -76,7 +76,7 @@ impl Chunks {
     #[inline]
     pub(crate) fn push(&mut self, list: &mut List, entry: Entry) {
         let pushed = self.try_push(list, entry);
-        debug_assert!(pushed.is_some(), "chunks for all entries were asked for");
+        debug_assert!(pushed.is_some(), "chunks for all entries were allocated");
     }
 
     /// Adds an entry, `None` when there is no chunk left.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::rank::urgency;
 use crate::{Rank, Record};
 
-/// Marks the link of a stream that stands in a crowd; the rest of the link is its place there.
+/// Marks the link of a stream that is in a crowd; the rest of the link is its place there.
 pub(crate) const CROWD: u32 = 1 << 31;
 
 /// Children of an entry: together they fill a cache line.
@@ -21,7 +21,7 @@ pub(crate) struct Member {
 }
 
 /// Streams in order of their keys and, among equal ones, in the order of streams. Each knows its
-/// place, so any can be taken out.
+/// place, so any can be removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Crowd {
     rank: Rank,
@@ -54,7 +54,7 @@ impl Crowd {
         self.rise(records, self.members.len() - 1, member);
     }
 
-    /// Takes out a stream whose record is as it was when it came.
+    /// Removes a stream whose record is unchanged since its insertion.
     pub(crate) fn remove(&mut self, records: &mut [Record], slot: u32) {
         let place = (records[slot as usize].link & !CROWD) as usize;
         let Some(last) = self.members.pop() else { return };

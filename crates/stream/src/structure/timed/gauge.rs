@@ -21,7 +21,7 @@ pub(crate) struct Gauge {
 const SHARE: u32 = 6;
 
 /// A block should last twice the mean gap, the window four times: streams of up to twice the mean
-/// then never stand beyond it.
+/// then never lie beyond it.
 const WINDOW_IN_GAPS: u128 = 4;
 
 /// How many lists a window has for `room` streams, as a power of two.

@@ -1,4 +1,4 @@
-//! Streams whose heads may not go out yet, by release.
+//! Streams whose heads may not be sent yet, by release.
 
 use laxity_core::Time;
 
@@ -59,7 +59,7 @@ impl Pending {
         }
     }
 
-    /// Hands over all whose release is at `now` or before.
+    /// Returns all with a release at `now` or before.
     #[inline]
     pub(crate) fn release(
         &mut self,

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::{Size, Streams};
 use crate::{Rank, Record};
 
-/// Records are asked for when so many others come before.
+/// Records are prefetched when this many others precede them.
 const AHEAD: usize = 12;
 
 /// A run is added to while it is shorter than this.
@@ -19,7 +19,7 @@ const SHORT: usize = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) calendar: Calendar,
-    /// A tick that was taken out of the calendar.
+    /// A tick that was removed from the calendar.
     pub(crate) run: Run,
     pub(crate) crowd: Crowd,
 }
@@ -52,7 +52,7 @@ impl Queue {
         for entry in self.run.rest().iter().take(AHEAD) {
             streams.prefetch(entry.slot);
         }
-        // By the time this tick is over, the next one's should be here.
+        // Prefetch, so that the next tick's entries are cached when this tick is over.
         streams.chunks.prefetch_list(self.calendar.list(tick + 1));
     }
 
@@ -73,7 +73,7 @@ impl Queue {
         })
     }
 
-    /// Puts a list that was taken out into the heap.
+    /// Puts a removed list into the heap.
     pub(crate) fn pour(&mut self, streams: &mut Streams, mut list: List) {
         while let Some(entry) = streams.chunks.pop(&mut list) {
             if streams.is_live(&entry) {

@@ -14,11 +14,11 @@ const FEW: usize = 32;
 const FEW_ENTRIES: usize = 15;
 const MOST_BINS: usize = 1 << 11;
 
-/// Entries in order, taken from the front; a few more may come in between.
+/// Entries in order, removed from the front; a few more may come in between.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     entries: Vec<Entry>,
-    /// Those before are gone.
+    /// Entries before this index are removed.
     front: usize,
     /// Scratch.
     places: Vec<u32>,

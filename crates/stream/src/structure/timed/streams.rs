@@ -14,7 +14,7 @@ use crate::Record;
 pub struct Streams {
     pub(crate) records: Vec<Record>,
     pub(crate) chunks: Chunks,
-    /// The last one given away.
+    /// The last stamp assigned.
     stamp: u32,
     /// Entries of streams that are elsewhere now.
     pub(crate) ghosts: usize,
@@ -25,7 +25,7 @@ impl Streams {
         Streams { records: Vec::new(), chunks: Chunks::new(0, 0), stamp: 0, ghosts: 0 }
     }
 
-    /// Whether stamps must not be given away any more before there are no ghosts.
+    /// Whether no stamp may be assigned until there are no ghosts.
     #[inline]
     pub(crate) fn is_worn(&self) -> bool {
         self.stamp >= CROWD / 2
