@@ -23,7 +23,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use crate::runs::Delay;
 

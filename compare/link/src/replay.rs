@@ -6,7 +6,7 @@ use std::sync::Arc;
 use laxity_core::{FlowId, Time};
 use laxity_kernel::bounded_slack::BoundedSlack;
 use laxity_link::pipeline::Pipeline;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Control, PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy};
 use laxity_traffic::Arrival;
 

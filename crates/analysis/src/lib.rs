@@ -39,7 +39,7 @@ pub use error::AnalysisError;
 pub fn analyse(document: &Document) -> Result<Verdict, AnalysisError> {
     match document {
         Document::Link(s) => link::analyse(s, &s.policy.use_).map(Verdict::Link),
-        Document::Streams(s) => Ok(Verdict::Stream(stream::analyse(s, &s.policy.use_))),
-        Document::Cpus(s) => cpu::analyse(s, &s.policy.use_).map(Verdict::Cpu),
+        Document::Stream(s) => Ok(Verdict::Stream(stream::analyse(s, &s.policy.use_))),
+        Document::Cpu(s) => cpu::analyse(s, &s.policy.use_).map(Verdict::Cpu),
     }
 }

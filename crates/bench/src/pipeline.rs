@@ -7,7 +7,7 @@ use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::config::LinkConfig;
 use laxity_link::registry::{self, Visitor};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Control, Measure, Traffic, run};
 use laxity_traffic::Arrival;
 

@@ -8,7 +8,7 @@ use laxity_link::config::LinkConfig;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{ByDeadline, Discipline, Head, Pipeline};
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::Traffic;
 use laxity_traffic::Arrival;
 

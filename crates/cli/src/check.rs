@@ -19,8 +19,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     if let Some(blocking) = args.blocking {
         match &mut document {
             Document::Link(scenario) => scenario.policy.blocking = blocking.into(),
-            Document::Streams(_) => return Err(about_links("streams")),
-            Document::Cpus(_) => return Err(about_links("CPUs")),
+            Document::Stream(_) => return Err(about_links("streams")),
+            Document::Cpu(_) => return Err(about_links("CPUs")),
         }
     }
     let verdict = analyse(&document).map_err(Failure::input)?;

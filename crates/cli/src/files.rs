@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use laxity_scenario::Document;
-use laxity_scenario::model::Source;
-use laxity_scenario::streams::model::StreamSource;
+use laxity_scenario::link::model::Source;
+use laxity_scenario::stream::model::StreamSource;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -63,14 +63,14 @@ pub fn read_scenario(path: &Path, document: &Document) {
                 }
             }
         }
-        Document::Streams(scenario) => {
+        Document::Stream(scenario) => {
             for class in &scenario.streams {
                 if let StreamSource::File { path, .. } = &class.source {
                     read([path.as_path()]);
                 }
             }
         }
-        Document::Cpus(scenario) => {
+        Document::Cpu(scenario) => {
             read(scenario.recordings.iter().map(|r| r.path.as_path()));
         }
     }

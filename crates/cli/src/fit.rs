@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use laxity_core::{Rate, Span};
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, number};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
 use laxity_sim::fit::{Fit, FlowFit, Options, Sample, fit};
 

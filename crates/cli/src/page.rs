@@ -5,7 +5,7 @@ use std::path::Path;
 use laxity_analysis::link;
 use laxity_report::{Kind, Meta, Page, ResidualPlot};
 use laxity_scenario::Document;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use crate::failure::Failure;
 use crate::{output, warning};
@@ -14,8 +14,8 @@ use crate::{output, warning};
 pub fn meta(document: &Document) -> Meta {
     match document {
         Document::Link(scenario) => link_meta(scenario),
-        Document::Streams(scenario) => policy_meta(&scenario.policy.use_),
-        Document::Cpus(scenario) => policy_meta(&scenario.policy.use_),
+        Document::Stream(scenario) => policy_meta(&scenario.policy.use_),
+        Document::Cpu(scenario) => policy_meta(&scenario.policy.use_),
     }
 }
 

@@ -9,7 +9,7 @@ use laxity_core::{Bytes, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_results::csv::{Outcome, PacketRow, PacketWriter};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::Observer;
 use laxity_sim::measure::UNSERVED;
 use laxity_trace::{LinkType, PcapngWriter, SimPacket};

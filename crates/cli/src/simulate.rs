@@ -13,7 +13,7 @@ use laxity_report::{
 };
 use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::Document;
-use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::link::model::{Scenario, Source};
 use laxity_scenario::quantity;
 use laxity_sim::measure::FlowMeasure;
 use laxity_sim::simulate::result;
@@ -49,8 +49,8 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
             }
             simulate_link(args, &scenario)
         }
-        Document::Streams(scenario) => streams::simulate::run(args, &scenario),
-        Document::Cpus(scenario) => cpus::simulate::run(args, &scenario),
+        Document::Stream(scenario) => streams::simulate::run(args, &scenario),
+        Document::Cpu(scenario) => cpus::simulate::run(args, &scenario),
     }
 }
 

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use laxity_core::{OptionInfo, PolicyInfo};
 use laxity_cpu::registry as cpus;
 use laxity_link::registry as links;
-use laxity_scenario::streams::policies as streams;
+use laxity_scenario::stream::policies as streams;
 
 use crate::args::{Laxity, PoliciesArgs};
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 mod support;
 
 use laxity_results::CheckResult;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use support::{Folder, file, laxity};
 
 /// Fails when the printed scenario is refused at the rate that it guesses, or loses packets.

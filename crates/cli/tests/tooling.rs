@@ -3,7 +3,7 @@
 mod support;
 
 use laxity_link::registry::POLICIES;
-use laxity_scenario::{cpus, streams};
+use laxity_scenario::{cpu, stream};
 use serde_json::Value;
 use support::{Folder, file, laxity};
 
@@ -26,7 +26,7 @@ fn policies_are_listed_with_their_options() {
     let json: Value = serde_json::from_str(&laxity(&["policies", "--json"]).succeeds()).unwrap();
     let names: Vec<_> =
         json.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    let kinds = [POLICIES, streams::policies::POLICIES, cpus::policies::POLICIES];
+    let kinds = [POLICIES, stream::policies::POLICIES, cpu::policies::POLICIES];
     let all = || kinds.into_iter().flatten();
     assert!(names.iter().copied().eq(all().map(|p| p.name)));
     for p in all() {

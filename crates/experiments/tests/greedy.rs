@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::Envelope;
-use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::link::model::{Scenario, Source};
 use laxity_sim::{Control, Traffic, simulate_all};
 
 fn scenario() -> Scenario {

@@ -8,7 +8,7 @@
 mod command;
 
 use laxity_kernel::{Plan, qdisc};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 fn main() {
     command::main(run);

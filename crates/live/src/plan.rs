@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use laxity_core::{Bytes, Span};
-use laxity_scenario::streams::StreamScenario;
-use laxity_scenario::streams::model::{
+use laxity_scenario::stream::StreamScenario;
+use laxity_scenario::stream::model::{
     Destination, Frequency, Length, Pace, StreamClass, StreamPolicyChoice, StreamSource,
 };
-use laxity_scenario::streams::policies::{POLICIES, STRUCTURES};
+use laxity_scenario::stream::policies::{POLICIES, STRUCTURES};
 
 use crate::media::{FrameRate, Media, MediaError};
 use crate::rtp;

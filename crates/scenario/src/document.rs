@@ -4,14 +4,14 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::cpus::CpuScenario;
+use crate::cpu::CpuScenario;
 use crate::keys::{Table, nearest};
-use crate::model::Scenario;
+use crate::link::model::Scenario;
 use crate::problem::{Problems, ScenarioError};
 use crate::read::walk::Section;
 use crate::read::{self, Context, TraceLoader};
-use crate::streams::StreamScenario;
-use crate::{cpus, shape, streams};
+use crate::stream::StreamScenario;
+use crate::{cpu, link, stream};
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +19,9 @@ pub enum Document {
     /// `[link]`: a link and the flows that share it.
     Link(Scenario),
     /// `[server]`: a media server and its streams.
-    Streams(StreamScenario),
+    Stream(StreamScenario),
     /// `[cpu]`: CPUs and their tasks.
-    Cpus(CpuScenario),
+    Cpu(CpuScenario),
 }
 
 /// What a scenario file describes.
@@ -30,22 +30,22 @@ pub enum DocumentKind {
     /// A link.
     Link,
     /// A media server.
-    Streams,
+    Stream,
     /// CPUs.
-    Cpus,
+    Cpu,
 }
 
 impl DocumentKind {
     /// Every kind.
     pub const ALL: [DocumentKind; 3] =
-        [DocumentKind::Link, DocumentKind::Streams, DocumentKind::Cpus];
+        [DocumentKind::Link, DocumentKind::Stream, DocumentKind::Cpu];
 
     /// The section that only files of this kind have, and all of them.
     pub const fn section(self) -> &'static str {
         match self {
             DocumentKind::Link => "link",
-            DocumentKind::Streams => "server",
-            DocumentKind::Cpus => "cpu",
+            DocumentKind::Stream => "server",
+            DocumentKind::Cpu => "cpu",
         }
     }
 
@@ -53,17 +53,17 @@ impl DocumentKind {
     pub const fn noun(self) -> &'static str {
         match self {
             DocumentKind::Link => "a link scenario",
-            DocumentKind::Streams => "a stream scenario",
-            DocumentKind::Cpus => "a CPU scenario",
+            DocumentKind::Stream => "a stream scenario",
+            DocumentKind::Cpu => "a CPU scenario",
         }
     }
 
     /// What such a file may hold.
-    pub fn shape(self) -> &'static Table {
+    pub fn keys(self) -> &'static Table {
         match self {
-            DocumentKind::Link => &shape::SCENARIO,
-            DocumentKind::Streams => &streams::shape::SCENARIO,
-            DocumentKind::Cpus => &cpus::shape::SCENARIO,
+            DocumentKind::Link => &link::keys::SCENARIO,
+            DocumentKind::Stream => &stream::keys::SCENARIO,
+            DocumentKind::Cpu => &cpu::keys::SCENARIO,
         }
     }
 }
@@ -102,11 +102,9 @@ impl Document {
             let kind = kind(table, text.len(), None, cx.out)?;
             let root = open(table, kind, text.len(), cx);
             Some(match kind {
-                DocumentKind::Link => Document::Link(read::scenario(&root, path, cx)?),
-                DocumentKind::Streams => {
-                    Document::Streams(streams::read::scenario(&root, path, cx)?)
-                }
-                DocumentKind::Cpus => Document::Cpus(cpus::read::scenario(&root, path, cx)?),
+                DocumentKind::Link => Document::Link(link::read::scenario(&root, path, cx)?),
+                DocumentKind::Stream => Document::Stream(stream::read::scenario(&root, path, cx)?),
+                DocumentKind::Cpu => Document::Cpu(cpu::read::scenario(&root, path, cx)?),
             })
         })
     }
@@ -115,8 +113,8 @@ impl Document {
     pub fn kind(&self) -> DocumentKind {
         match self {
             Document::Link(_) => DocumentKind::Link,
-            Document::Streams(_) => DocumentKind::Streams,
-            Document::Cpus(_) => DocumentKind::Cpus,
+            Document::Stream(_) => DocumentKind::Stream,
+            Document::Cpu(_) => DocumentKind::Cpu,
         }
     }
 
@@ -124,8 +122,8 @@ impl Document {
     pub fn name(&self) -> &str {
         match self {
             Document::Link(scenario) => &scenario.name,
-            Document::Streams(scenario) => &scenario.name,
-            Document::Cpus(scenario) => &scenario.name,
+            Document::Stream(scenario) => &scenario.name,
+            Document::Cpu(scenario) => &scenario.name,
         }
     }
 
@@ -141,8 +139,8 @@ impl Document {
     pub fn to_toml(&self) -> String {
         match self {
             Document::Link(scenario) => scenario.to_toml(),
-            Document::Streams(scenario) => scenario.to_toml(),
-            Document::Cpus(scenario) => scenario.to_toml(),
+            Document::Stream(scenario) => scenario.to_toml(),
+            Document::Cpu(scenario) => scenario.to_toml(),
         }
     }
 }
@@ -169,13 +167,13 @@ fn open<'a>(
     cx: &mut Context<'_, '_>,
 ) -> Section<'a> {
     let elsewhere = |name: &str| {
-        let other = DocumentKind::ALL.into_iter().find(|k| k.shape().key(name).is_some())?;
+        let other = DocumentKind::ALL.into_iter().find(|k| k.keys().key(name).is_some())?;
         let what = format!("`{name}` belongs to {}", other.noun());
         let (other, own) = (other.section(), kind.section());
         let remedy = format!("remove it, or write [{other}] in place of [{own}]");
         Some((what, remedy))
     };
-    Section::root(table, kind.shape(), end, &elsewhere, cx.out)
+    Section::root(table, kind.keys(), end, &elsewhere, cx.out)
 }
 
 /// Which kind the file is of; says so when it is none, several, or not the one wanted.
@@ -232,8 +230,8 @@ fn likely(table: &DeTable<'_>) -> Option<DocumentKind> {
     let by_section = |s| DocumentKind::ALL.into_iter().find(|k| k.section() == s);
     let alone = |kind: &DocumentKind| {
         let others = DocumentKind::ALL.into_iter().filter(|k| k != kind);
-        let shared = |name: &str| others.clone().any(|k| k.shape().key(name).is_some());
-        names().any(|n| kind.shape().key(n).is_some() && !shared(n))
+        let shared = |name: &str| others.clone().any(|k| k.keys().key(name).is_some());
+        names().any(|n| kind.keys().key(n).is_some() && !shared(n))
     };
     misspelt.and_then(by_section).or_else(|| DocumentKind::ALL.into_iter().find(alone))
 }

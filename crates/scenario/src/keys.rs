@@ -16,6 +16,27 @@ pub struct Key {
     pub doc: &'static str,
 }
 
+/// A key that cannot be left out.
+pub(crate) const fn required(
+    name: &'static str,
+    kind: Kind,
+    example: &'static str,
+    doc: &'static str,
+) -> Key {
+    Key { name, kind, need: Need::Required, example, doc }
+}
+
+/// A key that can be left out; `default` says in words what holds then.
+pub(crate) const fn optional(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    example: &'static str,
+    doc: &'static str,
+) -> Key {
+    Key { name, kind, need: Need::Default(default), example, doc }
+}
+
 /// Whether a key can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {

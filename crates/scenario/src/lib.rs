@@ -1,7 +1,7 @@
 //! Scenario files: their language, quantities, errors and schema.
 //!
 //! ```
-//! use laxity_scenario::model::Scenario;
+//! use laxity_scenario::link::Scenario;
 //!
 //! let text = r#"
 //!     [link]
@@ -21,22 +21,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod cpus;
+pub mod cpu;
 mod document;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod keys;
-pub mod model;
+pub mod link;
 pub mod names;
-pub mod policies;
+mod printer;
 mod problem;
 pub mod quantity;
 mod read;
 pub mod schema;
-mod setup;
-pub mod shape;
-pub mod streams;
-mod write;
+pub mod stream;
 
 pub use document::{Document, DocumentKind};
 pub use problem::{Problem, ScenarioError};

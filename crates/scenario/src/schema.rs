@@ -9,13 +9,13 @@ use crate::document::DocumentKind;
 use crate::keys::{Forms, Key, Kind, Names, Need, Plain, Table};
 use crate::names;
 use crate::quantity::Dimension;
-use crate::{shape, streams};
+use crate::{link, stream};
 
 /// Tables in which exactly one of two keys stands.
 static EITHER: [(&Table, [&str; 2]); 3] = [
-    (&shape::REALTIME, ["deadline", "rspec"]),
-    (&streams::shape::SERVER, ["rate", "service"]),
-    (&streams::shape::STREAM, ["tolerance", "application"]),
+    (&link::keys::REALTIME, ["deadline", "rspec"]),
+    (&stream::keys::SERVER, ["rate", "service"]),
+    (&stream::keys::STREAM, ["tolerance", "application"]),
 ];
 
 /// The schema (JSON Schema, draft 2020-12) of a scenario file of any kind.
@@ -51,12 +51,12 @@ pub fn schema_text() -> String {
 
 /// Defines the files of one kind and refers to the definition.
 fn file(kind: DocumentKind, definitions: &mut Map<String, Value>) -> Value {
-    let table = kind.shape();
+    let table = kind.keys();
     let mut schema = object(table, definitions);
     let some = match kind {
         DocumentKind::Link => Some(["realtime", "best_effort"]),
-        DocumentKind::Streams => None,
-        DocumentKind::Cpus => Some(["task", "recording"]),
+        DocumentKind::Stream => None,
+        DocumentKind::Cpu => Some(["task", "recording"]),
     };
     if let Some([one, other]) = some {
         let some = json!([{ "required": [one] }, { "required": [other] }]);
@@ -242,9 +242,9 @@ pub fn reference() -> String {
     let mut seen: Vec<&str> = Vec::new();
     for kind in DocumentKind::ALL {
         let _ = write!(out, "\n# A file with `[{}]`: {}\n", kind.section(), kind.noun());
-        let _ = write!(out, "\n{}\n", kind.shape().doc);
-        rows(kind.shape(), &mut out);
-        below(kind.shape(), "", &mut seen, &mut out);
+        let _ = write!(out, "\n{}\n", kind.keys().doc);
+        rows(kind.keys(), &mut out);
+        below(kind.keys(), "", &mut seen, &mut out);
     }
     out
 }

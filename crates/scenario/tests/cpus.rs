@@ -3,8 +3,8 @@
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{CpuSet, Nice, Reservation, Value};
-use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::cpus::model::*;
+use laxity_scenario::cpu::CpuScenario;
+use laxity_scenario::cpu::model::*;
 use laxity_scenario::{Document, DocumentKind};
 
 const LEAST: &str = include_str!("../corpus/cpus-least.toml");
@@ -186,9 +186,9 @@ fn what_is_printed_reads_back_equal() {
 #[test]
 fn sections_tell_the_kind() {
     let kind = |text: &str| Document::parse(text, "f.toml").map(|d| d.kind());
-    assert_eq!(kind(LEAST).unwrap(), DocumentKind::Cpus);
+    assert_eq!(kind(LEAST).unwrap(), DocumentKind::Cpu);
     let lost = kind("[[task]]\nname = \"a\"\nwork = \"cpu-bound\"\n").unwrap_err();
     assert_eq!(lost.problems()[0].what, "`cpu` is missing");
     let recorded = kind("[cpu]\n[[recording]]\nfile = \"a.txt\"\n");
-    assert_eq!(recorded.unwrap(), DocumentKind::Cpus);
+    assert_eq!(recorded.unwrap(), DocumentKind::Cpu);
 }

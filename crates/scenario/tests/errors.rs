@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use laxity_cpu::registry;
 use laxity_scenario::Document;
-use laxity_scenario::policies::POLICIES;
-use laxity_scenario::streams::policies;
+use laxity_scenario::link::policies::POLICIES;
+use laxity_scenario::stream::policies;
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new("tests/errors");

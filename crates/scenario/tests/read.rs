@@ -5,7 +5,7 @@ use std::path::Path;
 use laxity_core::{Bytes, Rate, Span, Time, Weight};
 use laxity_curve::{Bucket, Envelope};
 use laxity_scenario::ScenarioError;
-use laxity_scenario::model::*;
+use laxity_scenario::link::model::*;
 
 const LEAST: &str = "[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"bulk\"\n";
 
@@ -297,7 +297,7 @@ fn a_source_in_memory_prints_outside_its_folder() {
 // Fails when a key of the table is not read: every key given a date must be complained of.
 #[test]
 fn every_key_of_the_table_is_read() {
-    use laxity_scenario::{keys::*, shape};
+    use laxity_scenario::{keys::*, link::keys};
     // A table of each kind with what it requires, and around it a scenario.
     fn fields(table: &Table, but: &str) -> String {
         let keys = table.keys.iter().filter(|k| {
@@ -328,23 +328,23 @@ fn every_key_of_the_table_is_read() {
     };
     let other = "\nbest_effort = [{ name = \"x\" }]";
     let link = "link = { rate = \"1 bit/s\" }\n";
-    check(&shape::LINK, &|t| format!("link = {t}{other}"));
-    check(&shape::BUFFER, &|t| format!("link = {{ rate = \"1 bit/s\", buffer = {t} }}{other}"));
-    check(&shape::POLICY, &|t| format!("{link}policy = {t}{other}"));
-    for table in [&shape::SLACK, &shape::TBS, &shape::SHIFTED_LINE, &shape::TWO_SEGMENT] {
+    check(&keys::LINK, &|t| format!("link = {t}{other}"));
+    check(&keys::BUFFER, &|t| format!("link = {{ rate = \"1 bit/s\", buffer = {t} }}{other}"));
+    check(&keys::POLICY, &|t| format!("{link}policy = {t}{other}"));
+    for table in [&keys::SLACK, &keys::TBS, &keys::SHIFTED_LINE, &keys::TWO_SEGMENT] {
         check(table, &|t| format!("{link}policy = {{ {} = {t} }}{other}", table.name));
     }
-    check(&shape::REALTIME, &|t| format!("{link}realtime = [{t}]"));
-    check(&shape::BEST_EFFORT, &|t| format!("{link}best_effort = [{t}]"));
-    check(&shape::MATCH, &|t| flow("match", t));
-    check(&shape::RSPEC, &|t| flow("rspec", t).replace("deadline = \"1 s\", ", ""));
-    check(&shape::BUCKET, &|t| flow("envelope", &format!("{{ buckets = [{t}] }}")));
-    for (forms, key) in [(&shape::ENVELOPE, "envelope"), (&shape::SOURCE, "source")] {
+    check(&keys::REALTIME, &|t| format!("{link}realtime = [{t}]"));
+    check(&keys::BEST_EFFORT, &|t| format!("{link}best_effort = [{t}]"));
+    check(&keys::MATCH, &|t| flow("match", t));
+    check(&keys::RSPEC, &|t| flow("rspec", t).replace("deadline = \"1 s\", ", ""));
+    check(&keys::BUCKET, &|t| flow("envelope", &format!("{{ buckets = [{t}] }}")));
+    for (forms, key) in [(&keys::ENVELOPE, "envelope"), (&keys::SOURCE, "source")] {
         for table in forms.tables {
             check(table, &|t| flow(key, t));
         }
     }
-    for table in shape::LENGTHS.tables {
+    for table in keys::LENGTHS.tables {
         check(table, &|t| flow("source", &format!("{{ greedy = true, length = {t} }}")));
     }
 }

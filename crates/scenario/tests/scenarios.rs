@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::{Envelope, ShiftedLine, TwoSegment};
 use laxity_scenario::Document;
-use laxity_scenario::model::{Length, Scenario, Source};
-use laxity_scenario::streams::StreamScenario;
+use laxity_scenario::link::model::{Length, Scenario, Source};
+use laxity_scenario::stream::StreamScenario;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -23,7 +23,7 @@ fn all() -> Vec<Document> {
 fn links() -> Vec<Scenario> {
     let link = |document| match document {
         Document::Link(scenario) => Some(scenario),
-        Document::Streams(_) | Document::Cpus(_) => None,
+        Document::Stream(_) | Document::Cpu(_) => None,
     };
     all().into_iter().filter_map(link).collect()
 }
@@ -136,8 +136,8 @@ fn what_is_printed_reads_back_equal() {
         let text = scenario.to_toml();
         let path = match &scenario {
             Document::Link(scenario) => &scenario.path,
-            Document::Streams(scenario) => &scenario.path,
-            Document::Cpus(scenario) => &scenario.path,
+            Document::Stream(scenario) => &scenario.path,
+            Document::Cpu(scenario) => &scenario.path,
         };
         let again = Document::parse(&text, path).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(again, scenario, "{text}");

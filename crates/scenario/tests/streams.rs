@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use laxity_core::{Bytes, Rate, Span};
-use laxity_scenario::model::Scenario;
-use laxity_scenario::streams::StreamScenario;
-use laxity_scenario::streams::model::*;
-use laxity_scenario::streams::policies;
+use laxity_scenario::link::model::Scenario;
+use laxity_scenario::stream::StreamScenario;
+use laxity_scenario::stream::model::*;
+use laxity_scenario::stream::policies;
 use laxity_scenario::{Document, DocumentKind};
 use laxity_stream::{Attributes, Check, Late, Options, Order, RuleA, RuleC, Tolerance, ZeroTie};
 
@@ -167,7 +167,7 @@ fn applications_become_attributes() {
 #[test]
 fn sections_tell_the_kind() {
     let kind = |text: &str| Document::parse(text, "f.toml").map(|d| d.kind());
-    assert_eq!(kind(LEAST).unwrap(), DocumentKind::Streams);
+    assert_eq!(kind(LEAST).unwrap(), DocumentKind::Stream);
     let link = "[link]\nrate = \"1 Mbit/s\"\n[[best_effort]]\nname = \"a\"\n";
     assert_eq!(kind(link).unwrap(), DocumentKind::Link);
     let wrong = Scenario::parse(LEAST, "f.toml").unwrap_err();

@@ -1,7 +1,7 @@
 //! A run of a live link beside a simulation of the arrivals of that run.
 
 use laxity_core::{Histogram, Time};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_traffic::Arrival;
 
 use crate::simulate::Unobserved;

@@ -5,7 +5,7 @@ use laxity_core::{Histogram, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_results::{FlowKind, FlowResult, PolicyResult};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use crate::engine::{Ending, Observer};
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use laxity_core::{FlowId, Time};
 use laxity_link::classify::{Classifier, Key};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Frame, Report, decode};
 use laxity_traffic::Arrival;
 use laxity_traffic::classify::{classifier, key};

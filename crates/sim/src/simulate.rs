@@ -11,7 +11,7 @@ use laxity_link::config::{LinkConfig, LinkConfigError};
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
 use laxity_results::{PolicyResult, SimulationResult};
-use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::link::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
 
 use crate::engine::{Control, Ending, Observer, run};

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, FlowId, Time};
 use laxity_link::police::Policer;
-use laxity_scenario::model::{Length, Source};
+use laxity_scenario::link::model::{Length, Source};
 use laxity_traffic::Arrival;
 
 use crate::Random;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use laxity_core::Span;
-use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
 use laxity_sim::cpus::{simulate, tasks};
 

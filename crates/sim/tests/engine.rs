@@ -71,7 +71,7 @@ fn best_effort_first_is_the_other_bound() {
 #[test]
 fn fifo_sends_in_order_of_arrival() {
     let scenario =
-        laxity_scenario::model::Scenario::read(common::file("scenarios/access-link.toml"));
+        laxity_scenario::link::model::Scenario::read(common::file("scenarios/access-link.toml"));
     let (run, log) = simulated(&scenario.unwrap(), "fifo", 5, &generated(5_000));
     assert!(log.sent.len() > 3000, "{}", log.sent.len());
     assert!(log.sent.iter().map(|(d, _)| d.packet.seq).eq(0..log.sent.len() as u64));

@@ -8,7 +8,7 @@ use common::{file, replay};
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Bucket, Envelope, Rational};
 use laxity_link::police::Policer;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::fit::{Fit, Grouping, Options, Sample, fit};
 use laxity_trace::{LinkType, PcapngWriter};
 use laxity_traffic::Arrival;
@@ -177,7 +177,7 @@ fn a_csv_trace_becomes_a_scenario_that_replays_it() {
     assert_eq!(fit.flows[0].tspec.peak, None);
     assert_eq!(fit.flows[0].tspec.burst, Bytes(400));
     for class in &scenario.best_effort {
-        let Some(laxity_scenario::model::Source::Trace { path: from }) = &class.source else {
+        let Some(laxity_scenario::link::model::Source::Trace { path: from }) = &class.source else {
             panic!("{} has no source", class.name)
         };
         assert_eq!(std::fs::canonicalize(from).unwrap(), std::fs::canonicalize(&path).unwrap());

@@ -5,7 +5,7 @@ mod common;
 use std::path::PathBuf;
 
 use common::{file, generated, scenario, simulated};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Traffic, replay};
 use laxity_trace::{LinkType, PcapngWriter};
 

@@ -7,7 +7,7 @@ use common::file;
 use laxity_core::{FlowId, Time};
 use laxity_curve::Envelope;
 use laxity_link::police::Policer;
-use laxity_scenario::model::{Scenario, Source};
+use laxity_scenario::link::model::{Scenario, Source};
 use laxity_sim::Generator;
 
 /// What a flow's source sends in 2000 s.

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_core::{Span, Time};
-use laxity_scenario::streams::StreamScenario;
-use laxity_scenario::streams::policies::POLICIES;
+use laxity_scenario::stream::StreamScenario;
+use laxity_scenario::stream::policies::POLICIES;
 use laxity_sim::Control;
 use laxity_sim::streams::engine::{Loss, Sent, Unobserved};
 use laxity_sim::streams::simulate::result;

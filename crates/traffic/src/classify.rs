@@ -2,7 +2,7 @@
 
 use laxity_core::FlowId;
 use laxity_link::classify::{Classifier, Key, Rule};
-use laxity_scenario::model::{Match, Scenario};
+use laxity_scenario::link::model::{Match, Scenario};
 use laxity_trace::Headers;
 
 /// What a frame's headers say, for classification.

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use laxity_core::FlowId;
-//! use laxity_scenario::model::Scenario;
+//! use laxity_scenario::link::model::Scenario;
 //! use laxity_trace::{LinkType, decode};
 //! use laxity_traffic::classify::{classifier, key};
 //!

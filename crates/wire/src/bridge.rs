@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use laxity_core::{Rate, Span};
 use laxity_daemon::{priority, privileges};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_trace::LinkType;
 use laxity_traffic::Arrival;
 use rustix::event::{EventfdFlags, eventfd};

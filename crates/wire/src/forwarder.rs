@@ -6,7 +6,7 @@ use laxity_link::buffer::{Buffers, DropReason};
 use laxity_link::classify::Classifier;
 use laxity_link::registry;
 use laxity_link::{Departure, LinkPolicy, Packet, Wire};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_trace::{LinkType, decode};
 use laxity_traffic::{Arrival, classify};
 

@@ -8,7 +8,7 @@ use laxity_core::{FlowId, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::registry::POLICIES;
 use laxity_link::{Departure, Packet};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Control, Observer, Traffic, simulate};
 use laxity_trace::{LinkType, SimPacket};
 use laxity_traffic::Arrival;

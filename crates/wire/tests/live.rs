@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use laxity_core::{FlowId, Span, Time};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::compare::{Live, Row, compare};
 use laxity_traffic::Arrival;
 use laxity_wire::WireError;

@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use laxity_core::{Span, Time};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_trace::LinkType;
 use laxity_wire::WireError;
 use laxity_wire::bridge::{Running, Schedule};

@@ -9,7 +9,7 @@ use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
 use laxity_results::CpuCheckResult;
-use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::cpu::Task;
 use laxity_sim::cpus::{readings, tasks};
 

@@ -2,8 +2,8 @@
 
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Service, Value};
-use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::cpus::model::{TaskClass, TaskServer, Work};
+use laxity_scenario::cpu::CpuScenario;
+use laxity_scenario::cpu::model::{TaskClass, TaskServer, Work};
 use laxity_sim::cpu::Task;
 use laxity_sim::cpus::attributes;
 

@@ -6,7 +6,7 @@ use laxity_cpu::{
     reserved_bandwidth,
 };
 use laxity_results::{CpuRequest, TaskKind};
-use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::cpu::Task;
 
 use super::Reserves;

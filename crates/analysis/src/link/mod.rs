@@ -6,7 +6,7 @@ use laxity_core::{Bytes, Rate};
 use laxity_curve::{Envelope, LinkSpec, MAX_BURST, Residual};
 use laxity_link::slack;
 use laxity_results::{CheckResult, FlowCheck, Silence};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
 
 pub use residual::{ResidualCurves, residual};

@@ -3,7 +3,7 @@
 use laxity_curve::{
     Curve, Piece, check_shifted_line, check_two_segment, fit_shifted_line, fit_two_segment,
 };
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use crate::points::{Point, bytes, float, polyline};
 

@@ -2,8 +2,8 @@
 
 use laxity_core::Span;
 use laxity_results::{StreamCheckResult, StreamClassCheck};
-use laxity_scenario::streams::StreamScenario;
-use laxity_scenario::streams::model::{StreamClass, StreamSource};
+use laxity_scenario::stream::StreamScenario;
+use laxity_scenario::stream::model::{StreamClass, StreamSource};
 use laxity_stream::admission::{Demand, Phases, Utilisation, admit, suggest};
 
 /// The admission test of a scenario under a policy, with suggestions. It cannot fail: a stream scenario

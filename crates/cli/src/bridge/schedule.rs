@@ -5,7 +5,7 @@ use std::path::Path;
 use laxity_analysis::link;
 use laxity_core::Span;
 use laxity_scenario::Document;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
 use laxity_wire::bridge::Schedule;
 

@@ -9,7 +9,7 @@ use laxity_report::{
     CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
 };
 use laxity_results::{CpuSimulationRuns, TaskKind};
-use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
 use laxity_sim::cpu::{Task, Workload};
 use laxity_sim::cpus::{

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use laxity_kernel::{Plan, PlanError};
 use laxity_scenario::Document;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
 
 use self::args::{DownArgs, LinkCommand, SetArgs, StatusArgs, UpArgs};

@@ -135,7 +135,7 @@ mod of_kernel {
     use laxity_kernel::counts::Counts;
     use laxity_kernel::qdisc::Status;
     use laxity_link::buffer::DropReason;
-    use laxity_scenario::model::Scenario;
+    use laxity_scenario::link::model::Scenario;
 
     use super::{Flow, Kind, Link, Stalls, Waiting};
     use crate::failure::Failure;

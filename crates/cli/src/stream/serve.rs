@@ -9,7 +9,7 @@ use laxity_live::metrics::Metrics;
 use laxity_live::plan::{Plan, plan};
 use laxity_live::server::{Server, Stop};
 use laxity_scenario::Document;
-use laxity_scenario::streams::StreamScenario;
+use laxity_scenario::stream::StreamScenario;
 
 use super::{duration, of_server, span, table};
 use crate::args::ServeArgs;
@@ -27,7 +27,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     files::read_scenario(&args.scenario, &document);
     files::plan([("--sdp", args.sdp.as_ref())])?;
     let scenario = match document {
-        Document::Streams(scenario) => scenario,
+        Document::Stream(scenario) => scenario,
         other => {
             let what = format!(
                 "this is {}; a media server has sections [server] and [[stream]]",

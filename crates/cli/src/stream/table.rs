@@ -4,7 +4,7 @@ use laxity_live::receiver::Report;
 use laxity_live::server::{Counts, Snapshot, StreamSnapshot};
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
-use laxity_scenario::streams::StreamScenario;
+use laxity_scenario::stream::StreamScenario;
 
 /// What a server sent, by class of streams.
 pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use laxity_core::{Bytes, Time};
 use laxity_results::csv::{Outcome, PacketRow, StreamPacketRow, StreamPacketWriter};
-use laxity_scenario::streams::StreamScenario;
+use laxity_scenario::stream::StreamScenario;
 use laxity_sim::streams::engine::{Loss, Sent};
 use laxity_sim::streams::{StreamObserver, StreamPacket};
 

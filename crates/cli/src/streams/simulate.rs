@@ -9,9 +9,9 @@ use laxity_report::{
     Meta, StreamClassDetail, StreamOutcome, StreamPolicyDetail, stream_simulation_page, text,
 };
 use laxity_results::StreamSimulationRuns;
-use laxity_scenario::streams::model::StreamSource;
-use laxity_scenario::streams::policies::POLICIES;
-use laxity_scenario::streams::{StreamScenario, model::StreamClass};
+use laxity_scenario::stream::model::StreamSource;
+use laxity_scenario::stream::policies::POLICIES;
+use laxity_scenario::stream::{StreamScenario, model::StreamClass};
 use laxity_sim::Control;
 use laxity_sim::streams::simulate::result;
 use laxity_sim::streams::{StreamRun, StreamSimulationError, simulate, simulate_all, summary};

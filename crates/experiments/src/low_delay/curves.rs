@@ -8,7 +8,7 @@ use laxity_curve::{
 };
 use laxity_report::plot::Point;
 use laxity_report::{Figure, ResidualPlot};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use super::COLUMNS;
 use crate::{ExperimentError, Measured};

@@ -12,7 +12,7 @@ pub(crate) use curves::Broken;
 use std::path::Path;
 
 use laxity_report::Figure;
-use laxity_scenario::model::{Restart, Scenario};
+use laxity_scenario::link::model::{Restart, Scenario};
 use laxity_sim::Control;
 
 use crate::{ExperimentError, Finished, Job, Paper};

@@ -5,7 +5,7 @@ use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_report::{Figure, FlowDetail, PolicyDetail, delay_figures};
 use laxity_results::{FlowKind, FlowResult};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::simulate::result;
 use laxity_sim::{Control, Observer, simulate};
 

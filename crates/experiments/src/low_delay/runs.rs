@@ -5,7 +5,7 @@ use std::sync::Arc;
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::police::Policer;
 use laxity_results::{FlowResult, PolicyResult};
-use laxity_scenario::model::{FairQueue, Release, Scenario};
+use laxity_scenario::link::model::{FairQueue, Release, Scenario};
 use laxity_sim::{Control, Generator, PolicyRun, Traffic, simulate_all};
 
 use super::{COLUMNS, REFERENCE, textbook};

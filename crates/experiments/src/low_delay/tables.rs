@@ -1,7 +1,7 @@
 //! Tables 1 and 2, and what the paper's sentences say of them.
 
 use laxity_results::{FlowKind, FlowResult};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use super::runs::{Runs, SUFFIXES};
 use super::{COLUMNS, REFERENCE};

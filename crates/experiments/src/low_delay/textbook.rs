@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use laxity_core::{FlowId, Time};
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Control, Measure, PolicyRun, Traffic, run};
 
 use super::REFERENCE;

@@ -16,7 +16,7 @@ use laxity_core::Bytes;
 use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::config::{Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use crate::layout::link::{self, lx_bucket, lx_config, lx_envelope, lx_flow};
 use queues::Queues;

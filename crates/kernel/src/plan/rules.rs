@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use laxity_scenario::model::{Match, Prefix, Scenario};
+use laxity_scenario::link::model::{Match, Prefix, Scenario};
 
 use super::PlanError;
 use crate::layout::link::{self, lxl_match_rule, lxl_match_rules};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use laxity_core::Bytes;
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 use super::load::{self, CHANGES, Room};
 use super::netlink::Netlink;

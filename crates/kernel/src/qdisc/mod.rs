@@ -17,7 +17,7 @@ mod stale;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 pub use change::{Change, set};
 pub use error::LinkError;

@@ -4,7 +4,7 @@ use laxity_core::Bytes;
 
 use super::walk::{self, Section};
 use crate::keys::Kind;
-use crate::model::Length;
+use crate::link::model::Length;
 use crate::problem::Problems;
 use crate::quantity::print_bytes;
 

@@ -1,31 +1,18 @@
-//! Reads a link scenario, one file here for each section there.
+//! Reading shared by all kinds: files, sections, names and values.
 
-mod best_effort;
-mod envelope;
 pub(crate) mod file;
 pub(crate) mod flows;
 pub(crate) mod length;
-mod link;
-mod matches;
 pub(crate) mod policies;
-mod policy;
-mod realtime;
-mod rspec;
-mod source;
 pub(crate) mod trace;
 pub(crate) mod values;
 pub(crate) mod walk;
-mod weight;
 
 use std::path::Path;
 
 use laxity_core::{Bytes, Time};
 
-use crate::document::{self, DocumentKind};
-use crate::model::Scenario;
-use crate::problem::{Problems, ScenarioError};
-use flows::Names;
-use walk::Section;
+use crate::problem::Problems;
 
 /// Gives the packets of one flow in a trace, in order of time, or says why it cannot.
 pub type TraceLoader<'l> = dyn FnMut(&Path, &str) -> Result<Vec<(Time, Bytes)>, String> + 'l;
@@ -35,67 +22,5 @@ pub(crate) struct Context<'c, 't> {
     pub(crate) out: &'c mut Problems<'t>,
     /// The folder of the scenario, to which paths are relative.
     pub(crate) folder: &'c Path,
-    traces: &'c mut TraceLoader<'c>,
-}
-
-impl Scenario {
-    /// Reads and checks a file that describes a link; [`Document::read`](crate::Document::read) takes all kinds.
-    ///
-    /// # Errors
-    /// The file cannot be read, or it has problems; all of them are reported, each with line,
-    /// column, key and remedy.
-    pub fn read(path: impl AsRef<Path>) -> Result<Scenario, ScenarioError> {
-        let path = path.as_ref();
-        Scenario::parse(&file::text(path)?, path)
-    }
-
-    /// Checks a text as if it stood in the file `path`; other files that it names are read from
-    /// that file's folder.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Scenario, ScenarioError> {
-        Scenario::parse_with(text, path, &mut trace::load)
-    }
-
-    /// As [`parse`](Self::parse), but traces come from `traces`, not from the file system.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn parse_with(
-        text: &str,
-        path: impl AsRef<Path>,
-        traces: &mut TraceLoader<'_>,
-    ) -> Result<Scenario, ScenarioError> {
-        document::parse_as(text, path.as_ref(), DocumentKind::Link, traces, scenario)
-    }
-}
-
-/// Reads what stands under the whole file's sections.
-pub(crate) fn scenario(
-    root: &Section<'_>,
-    path: &Path,
-    cx: &mut Context<'_, '_>,
-) -> Option<Scenario> {
-    let link = root.table("link", cx.out).and_then(|s| link::read(&s, cx));
-    let policy = match root.has("policy") {
-        true => root.table("policy", cx.out).and_then(|s| policy::read(&s, cx)),
-        false => Some(crate::model::PolicyChoice::default()),
-    };
-    let mut names = Names::default();
-    let realtime = realtime::read(root, &mut names, cx);
-    let best_effort = best_effort::read(root, &mut names, cx);
-    if !root.has("realtime") && !root.has("best_effort") {
-        let what = "the scenario has no flow";
-        let remedy = "add at least one section [[realtime]] or [[best_effort]]";
-        cx.out.structure(root.span.clone(), "", what, remedy);
-    }
-    Some(Scenario {
-        name: file::stem(path),
-        path: path.to_owned(),
-        link: link?,
-        policy: policy?,
-        realtime,
-        best_effort,
-    })
+    pub(crate) traces: &'c mut TraceLoader<'c>,
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use laxity_cpu::TaskId;
-use laxity_scenario::cpus::model::{RecordedSleeps, RecordedTasks};
+use laxity_scenario::cpu::model::{RecordedSleeps, RecordedTasks};
 use laxity_trace::rt_app::{self, RtAppError};
 use laxity_trace::sched::{Recorded, SchedError};
 

@@ -8,7 +8,7 @@ use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Policy, Service, TaskId};
 use laxity_results::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
-use laxity_scenario::cpus::CpuScenario;
+use laxity_scenario::cpu::CpuScenario;
 
 use crate::cpu::{
     self, Ending, EngineError, Machine, Measure, Observer, Task, TaskMeasure, Workload,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, GroupId, Nice, Service};
-use laxity_scenario::cpus::CpuScenario;
-use laxity_scenario::cpus::model::{self, Share, TaskClass, TaskServer, Work};
+use laxity_scenario::cpu::CpuScenario;
+use laxity_scenario::cpu::model::{self, Share, TaskClass, TaskServer, Work};
 
 use super::recording::{self, RecordingError};
 use crate::cpu::{Change, Cost, Gap, Late, Step, Task, Workload};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use laxity_core::FlowId;
 use laxity_link::classify::{Classifier, Key};
-use laxity_scenario::model::{Match, Prefix};
+use laxity_scenario::link::model::{Match, Prefix};
 use laxity_scenario::names;
 use laxity_traffic::classify::rule;
 

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span, Time};
 use laxity_curve::{CurveError, Envelope, Rational, TSpec, fit_tspec};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_scenario::{MAX_PACKET, MAX_RATE};
 
 /// Window over which the peak rate of a flow is measured.

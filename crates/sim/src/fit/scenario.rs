@@ -1,7 +1,7 @@
 //! The scenario of a fit, and its text with remarks on what is measured and what is guessed.
 
 use laxity_core::{Bytes, Rate, Span, Weight};
-use laxity_scenario::model::{
+use laxity_scenario::link::model::{
     BestEffortClass, Excess, Link, PolicyChoice, RealtimeFlow, Scenario, Source,
 };
 

@@ -1,7 +1,7 @@
 //! The engine: one server, one scheduler, integer time.
 
 use laxity_core::{Bytes, LinkClock, Span, Time};
-use laxity_scenario::streams::model::{Pace, Server};
+use laxity_scenario::stream::model::{Pace, Server};
 use laxity_stream::structure::Structure;
 use laxity_stream::{Decision, Ledger, Meter, Misses, Scheduler, Service, StreamId, Tolerance};
 

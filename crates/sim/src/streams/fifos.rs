@@ -1,7 +1,7 @@
 //! The queues of all streams, in one pool of packets.
 
 use laxity_core::{Bytes, Span, Time};
-use laxity_scenario::streams::model::{Length, QueueLimit};
+use laxity_scenario::stream::model::{Length, QueueLimit};
 use laxity_stream::{Dropped, Overdue, Queues, StreamId};
 
 use super::engine::{Loss, STRIDE, StreamObserver, StreamPacket};

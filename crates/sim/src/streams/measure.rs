@@ -2,7 +2,7 @@
 
 use laxity_core::Histogram;
 use laxity_results::StreamClassResult;
-use laxity_scenario::streams::model::{StreamClass, StreamScenario};
+use laxity_scenario::stream::model::{StreamClass, StreamScenario};
 use laxity_stream::{Ledger, Measures, StreamId};
 
 use super::fifos::FifoCounts;

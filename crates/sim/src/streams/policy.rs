@@ -1,6 +1,6 @@
 //! Schedulers for streams by their policy's one name.
 
-use laxity_scenario::streams::model::StreamPolicyChoice;
+use laxity_scenario::stream::model::StreamPolicyChoice;
 use laxity_stream::baselines::{self, Baseline};
 use laxity_stream::structure::{
     Buckets, Fastest, Heaps, List, Precedence, Structure, Unsupported, Wheel,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use laxity_core::{Span, Time};
 use laxity_results::{StreamPolicyResult, StreamSimulationResult};
-use laxity_scenario::streams::model::{StreamClass, StreamScenario};
+use laxity_scenario::stream::model::{StreamClass, StreamScenario};
 use laxity_stream::structure::{Structure, Unsupported};
 use laxity_stream::{JoinError, Ledger, Scheduler};
 

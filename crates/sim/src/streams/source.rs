@@ -4,7 +4,7 @@
 //! none of its own.
 
 use laxity_core::{Bytes, Span};
-use laxity_scenario::streams::model::{Length, StreamClass, StreamSource};
+use laxity_scenario::stream::model::{Length, StreamClass, StreamSource};
 
 use crate::random::{Lane, Random};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use laxity_core::{FlowId, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::{Control, Observer, PolicyRun, Traffic, simulate};
 use laxity_traffic::Arrival;
 

@@ -1,6 +1,6 @@
 //! A link between the interfaces of the network, started, waited for and stopped.
 
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_trace::LinkType;
 use laxity_traffic::Arrival;
 use laxity_wire::bridge::{Attached, Ended, Io, Running, Schedule};

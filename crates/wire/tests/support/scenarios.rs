@@ -1,6 +1,6 @@
 //! What the tests and the benchmark run.
 
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 
 /// Voice, video and two bursty best-effort classes, nine tenths of 10 Mbit/s.
 pub const FAMILY: &str = r#"

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use laxity_core::{FlowId, Histogram, Span, Time};
-use laxity_scenario::model::Scenario;
+use laxity_scenario::link::model::Scenario;
 use laxity_sim::Traffic;
 use laxity_trace::SIM_PORT_BASE;
 use laxity_traffic::Arrival;

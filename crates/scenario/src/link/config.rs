@@ -1,0 +1,63 @@
+//! From a scenario to what a link's scheduler is built from.
+
+use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
+use laxity_link::Wire;
+use laxity_link::config::{BestEffortClass, LinkConfig, Options, RealtimeFlow};
+
+use crate::link::model::{Link, Scenario};
+
+impl Link {
+    /// Bytes on the wire beyond packet lengths.
+    pub fn wire(&self) -> Wire {
+        let narrow = |b: Bytes| u32::try_from(b.0).unwrap_or(u32::MAX);
+        Wire { overhead: narrow(self.overhead), min_frame: narrow(self.min_frame) }
+    }
+
+    /// What may be below the scheduler when it decides: shaping credit and bytes in flight.
+    pub fn below(&self) -> Bytes {
+        Bytes(bytes_in(self.rate, self.credit).saturating_add(self.in_flight.0))
+    }
+}
+
+/// Bytes that a rate carries in a time, rounded up.
+fn bytes_in(rate: Rate, time: Span) -> u64 {
+    let nanobits = u128::from(rate.0) * u128::from(time.0);
+    u64::try_from(nanobits.div_ceil(NANOBITS_PER_BYTE as u128)).unwrap_or(u64::MAX)
+}
+
+impl Scenario {
+    /// The setup of this scenario's link.
+    pub fn setup(&self) -> LinkConfig {
+        let policy = &self.policy;
+        let realtime = self.realtime.iter().map(|f| RealtimeFlow {
+            envelope: f.envelope.clone(),
+            deadline: f.deadline,
+            excess: f.excess,
+            buffer: f.buffer,
+        });
+        let best_effort =
+            self.best_effort.iter().map(|c| BestEffortClass { weight: c.weight, buffer: c.buffer });
+        LinkConfig {
+            rate: self.link.rate,
+            max_packet: self.link.max_packet,
+            wire: self.link.wire(),
+            downstream_backlog: self.link.below(),
+            realtime: realtime.collect(),
+            best_effort: best_effort.collect(),
+            buffer: self.link.buffer,
+            fair_queue: policy.fair_queue,
+            blocking: policy.blocking,
+            guarantee: policy.guarantee,
+            release: policy.release,
+            options: Options {
+                tbs: policy.tbs,
+                shifted_line: policy.shifted_line,
+                two_segment: policy.two_segment,
+                restart: policy.restart,
+                always_check: policy.always_check,
+                release_idle: policy.release_idle,
+                pass_refused: policy.pass_refused,
+            },
+        }
+    }
+}

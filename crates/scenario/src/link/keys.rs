@@ -1,0 +1,592 @@
+//! What a scenario of a link may hold: every table, every key, with type, meaning and default.
+
+use crate::keys::{Forms, Key, Kind, Plain, Table, optional, required};
+use crate::link::policies;
+
+/// The whole file.
+pub static SCENARIO: Table = Table {
+    name: "link-scenario",
+    doc: "A link, the real-time flows and best-effort classes that share it, and its policies.",
+    keys: &[
+        required("link", Kind::Table(&LINK), "{ rate = \"10 Mbit/s\" }", "The link."),
+        optional(
+            "policy",
+            Kind::Table(&POLICY),
+            "every default below",
+            "{ use = \"exact\" }",
+            "How packets are scheduled.",
+        ),
+        optional(
+            "realtime",
+            Kind::Tables(&REALTIME),
+            "none",
+            "[{ name = \"voice\", deadline = \"5 ms\", envelope = { burst = \"300 B\", rate = \
+             \"150 kB/s\" } }]",
+            "Flows with deadlines; a packet belongs to the first flow in file order that matches.",
+        ),
+        optional(
+            "best_effort",
+            Kind::Tables(&BEST_EFFORT),
+            "none but the class `other`",
+            "[{ name = \"http\", weight = 0.5 }]",
+            "Classes without deadlines. Unmatched packets go to a class `other`, which always \
+             exists.",
+        ),
+    ],
+};
+
+/// `[link]`
+pub static LINK: Table = Table {
+    name: "link",
+    doc: "The link below the scheduler.",
+    keys: &[
+        required("rate", Kind::Rate, "\"10 Mbit/s\"", "Rate of the wire."),
+        optional(
+            "max_packet",
+            Kind::Size,
+            "\"1536 B\"",
+            "\"1536 B\"",
+            "Largest best-effort packet, without `overhead`; larger ones are dropped at entry. \
+             It bounds how long a packet already on the wire may block a real-time one.",
+        ),
+        optional(
+            "overhead",
+            Kind::Size,
+            "\"0 B\"",
+            "\"24 B\"",
+            "Bytes on the wire for each packet beyond its length; 24 B on Ethernet, where a \
+             length includes the link-layer header but not the check sequence.",
+        ),
+        optional(
+            "min_frame",
+            Kind::Size,
+            "\"0 B\"",
+            "\"84 B\"",
+            "Least bytes on the wire for a packet, `overhead` included; 84 B on Ethernet.",
+        ),
+        optional(
+            "credit",
+            Kind::Time,
+            "\"0 s\"",
+            "\"1 ms\"",
+            "Credit of a live shaper, as time at link rate; it lengthens blocking.",
+        ),
+        optional(
+            "in_flight",
+            Kind::Size,
+            "\"0 B\"",
+            "\"3072 B\"",
+            "Bytes already handed to the device below the scheduler; they lengthen blocking.",
+        ),
+        optional(
+            "buffer",
+            Kind::Table(&BUFFER),
+            "derived from the flows",
+            "{ total = \"10 MB\", best_effort = \"5 MB\" }",
+            "Limits of the queues.",
+        ),
+    ],
+};
+
+/// `buffer` of `[link]`
+pub static BUFFER: Table = Table {
+    name: "buffer",
+    doc: "Limits on waiting packets, by their lengths.",
+    keys: &[
+        required("total", Kind::Size, "\"10 MB\"", "Limit over all packets."),
+        optional(
+            "best_effort",
+            Kind::Size,
+            "half of `total`, but at least one packet",
+            "\"5 MB\"",
+            "Limit over best-effort packets.",
+        ),
+    ],
+};
+
+/// `[policy]`
+pub static POLICY: Table = Table {
+    name: "policy",
+    doc: "Which policies run, and their options.",
+    keys: &[
+        optional(
+            "use",
+            Kind::Policy(&policies::NAMES),
+            "\"exact\"",
+            "\"exact\"",
+            "The policy of the link.",
+        ),
+        optional(
+            "compare",
+            Kind::Policies(&policies::NAMES),
+            "none",
+            "[\"background\", \"slack\"]",
+            "Further policies that a simulation runs beside it, on the same arrivals.",
+        ),
+        optional(
+            "fair_queue",
+            Kind::Choice(&["wfq", "scfq", "wf2q+"]),
+            "\"wfq\"",
+            "\"wfq\"",
+            "Order among best-effort classes: packetised GPS, self-clocked fair queueing, or \
+             worst-case fair weighted fair queueing.",
+        ),
+        optional(
+            "blocking",
+            Kind::Choice(&["paper", "exact"]),
+            "\"paper\"",
+            "\"paper\"",
+            "How a packet already on the wire counts: `paper` takes the largest packet of all \
+             flows at every interval, `exact` only packets that can block there.",
+        ),
+        optional(
+            "guarantee",
+            Kind::Choice(&["realtime", "all"]),
+            "\"realtime\"",
+            "\"realtime\"",
+            "Deadlines that the residual capacity protects: those of real-time packets, or also \
+             those assigned to best-effort packets.",
+        ),
+        optional(
+            "release",
+            Kind::Choice(&["arrival", "hol"]),
+            "\"arrival\"",
+            "\"arrival\"",
+            "When a best-effort packet counts as released: on arrival, or when it reaches the \
+             head of the line.",
+        ),
+        optional(
+            "restart",
+            Kind::Choice(&["sooner", "idle"]),
+            "\"sooner\"",
+            "\"sooner\"",
+            "When best-effort deadlines discard the history of earlier packets: `sooner` as soon \
+             as that is safe, which is when nothing waits or, under `exact`, no real-time \
+             packet; `idle` when the link idles.",
+        ),
+        optional(
+            "slack",
+            Kind::Table(&SLACK),
+            "both checks off",
+            "{ always-check = true }",
+            "Options of the policy `slack`.",
+        ),
+        optional(
+            "tbs",
+            Kind::Table(&TBS),
+            "fitted",
+            "{ slope = \"370530 B/s\" }",
+            "Parameters of the policy `tbs`.",
+        ),
+        optional(
+            "shifted-line",
+            Kind::Table(&SHIFTED_LINE),
+            "fitted",
+            "{ slope = \"370530 B/s\", shift = \"15 ms\" }",
+            "Parameters of the policy `shifted-line`.",
+        ),
+        optional(
+            "two-segment",
+            Kind::Table(&TWO_SEGMENT),
+            "fitted",
+            "{ slopes = [\"358530 B/s\", \"450000 B/s\"], corner = \"463 ms\" }",
+            "Parameters of the policies `two-segment`, `algorithm-3` and `algorithm-3-printed`.",
+        ),
+    ],
+};
+
+/// `slack` of `[policy]`
+pub static SLACK: Table = Table {
+    name: "slack",
+    doc: "Options of the policy `slack`.",
+    keys: &[
+        optional(
+            "always-check",
+            Kind::Bool,
+            "false",
+            "true",
+            "Check also while no real-time packet waits. Admission then need not reserve for a \
+             best-effort packet on the wire, which makes slow links usable; the link may idle \
+             while best effort waits.",
+        ),
+        optional(
+            "release-idle",
+            Kind::Time,
+            "\"1 s\"",
+            "\"200 ms\"",
+            "With `always-check`, how long a real-time flow must be silent, and at least until its \
+             envelope is full again, before a best-effort packet may go for which its deadline \
+             leaves no room. Packets that the flow sends meanwhile conform when that packet ends. \
+             0 for never: best effort may then wait for as long as real time is silent.",
+        ),
+        optional(
+            "pass-refused",
+            Kind::Bool,
+            "false",
+            "true",
+            "A smaller packet of another class may overtake a refused best-effort packet.",
+        ),
+    ],
+};
+
+/// `tbs` of `[policy]`
+pub static TBS: Table = Table {
+    name: "tbs",
+    doc: "Parameters of the Total Bandwidth Server.",
+    keys: &[required("slope", Kind::Rate, "\"370530 B/s\"", "The server's rate.")],
+};
+
+/// `shifted-line` of `[policy]`
+pub static SHIFTED_LINE: Table = Table {
+    name: "shifted-line",
+    doc: "A line below the residual capacity.",
+    keys: &[
+        required("slope", Kind::Rate, "\"370530 B/s\"", "Its slope."),
+        required("shift", Kind::Time, "\"15 ms\"", "Its zero crossing."),
+    ],
+};
+
+/// `two-segment` of `[policy]`
+pub static TWO_SEGMENT: Table = Table {
+    name: "two-segment",
+    doc: "Two lines below the residual capacity, the second no flatter than the first.",
+    keys: &[
+        required("slopes", Kind::RatePair, "[\"358530 B/s\", \"450000 B/s\"]", "Their slopes."),
+        required("corner", Kind::Time, "\"463 ms\"", "Start of the second."),
+    ],
+};
+
+/// `[[realtime]]`
+pub static REALTIME: Table = Table {
+    name: "realtime",
+    doc: "A flow with a deadline.",
+    keys: &[
+        required("name", Kind::Text, "\"voice\"", "Unique over all flows; not `other`."),
+        optional(
+            "deadline",
+            Kind::Time,
+            "derived from `rspec`; one of the two is needed",
+            "\"30 ms\"",
+            "From arrival (with `excess = \"delay\"`: from conformance) to the end of \
+             transmission.",
+        ),
+        optional(
+            "rspec",
+            Kind::Table(&RSPEC),
+            "absent",
+            "{ rate = \"300 kB/s\", slack = \"2 ms\" }",
+            "A reservation as in RFC 2212, in place of a deadline.",
+        ),
+        required(
+            "envelope",
+            Kind::Forms(&ENVELOPE),
+            "{ packet = \"1536 B\", peak = \"800 kB/s\", burst = \"15 kB\", rate = \"600 kB/s\" }",
+            "Arrival envelope of the flow, enforced exactly by its policer.",
+        ),
+        optional(
+            "excess",
+            Kind::Choice(&["delay", "demote", "drop"]),
+            "\"delay\"",
+            "\"delay\"",
+            "Treatment of packets beyond the envelope: delayed until they conform, sent as best \
+             effort, or dropped.",
+        ),
+        optional(
+            "buffer",
+            Kind::Size,
+            "the link's",
+            "\"100 kB\"",
+            "Limit of this flow's waiting bytes, within the link's.",
+        ),
+        optional(
+            "source",
+            Kind::Forms(&SOURCE),
+            "none; a simulation then needs a trace",
+            "{ greedy = true, length = \"1536 B\" }",
+            "Traffic generator in a simulation without a trace.",
+        ),
+        optional(
+            "match",
+            Kind::Table(&MATCH),
+            "none: no captured or live packet belongs to it",
+            "{ dscp = \"EF\" }",
+            "Captured and live packets that belong to it.",
+        ),
+    ],
+};
+
+/// `rspec` of `[[realtime]]`
+pub static RSPEC: Table = Table {
+    name: "rspec",
+    doc: "A guaranteed-service reservation (RFC 2212).",
+    keys: &[
+        required("rate", Kind::Rate, "\"300 kB/s\"", "R, at least the envelope's long-term rate."),
+        optional("slack", Kind::Time, "\"0 s\"", "\"2 ms\"", "S, added to the delay bound of R."),
+    ],
+};
+
+/// `[[best_effort]]`
+pub static BEST_EFFORT: Table = Table {
+    name: "best_effort",
+    doc: "A class without a deadline.",
+    keys: &[
+        required(
+            "name",
+            Kind::Text,
+            "\"http\"",
+            "Unique over all flows. `other` names the class of unmatched packets, to give it a \
+             weight.",
+        ),
+        optional(
+            "weight",
+            Kind::Weight,
+            "1",
+            "0.5",
+            "Share of the best-effort bandwidth, relative to the other classes; at most six \
+             decimals.",
+        ),
+        optional(
+            "envelope",
+            Kind::Forms(&ENVELOPE),
+            "none",
+            "{ packet = \"1536 B\", peak = \"250 kB/s\", burst = \"30720 B\", rate = \"150 \
+             kB/s\" }",
+            "Bounds its generator only; best effort is not policed.",
+        ),
+        optional(
+            "buffer",
+            Kind::Size,
+            "the link's",
+            "\"100 kB\"",
+            "Limit of this class's waiting bytes, within the link's.",
+        ),
+        optional(
+            "source",
+            Kind::Forms(&SOURCE),
+            "none; a simulation then needs a trace",
+            "{ period = \"20 ms\", length = \"1200 B\" }",
+            "Traffic generator in a simulation without a trace.",
+        ),
+        optional(
+            "match",
+            Kind::Table(&MATCH),
+            "none: no captured or live packet belongs to it",
+            "{ protocol = \"tcp\", dport = 443 }",
+            "Captured and live packets that belong to it.",
+        ),
+    ],
+};
+
+const MIN_PACKET: Key = optional(
+    "min_packet",
+    Kind::Size,
+    "\"40 B\", or the largest packet where that is smaller",
+    "\"64 B\"",
+    "Smaller packets count as this long. With `overhead` or `min_frame` it bounds how many \
+     packets the envelope may be cut into.",
+);
+
+const LARGEST: Key = optional(
+    "packet",
+    Kind::Size,
+    "the smallest burst",
+    "\"1536 B\"",
+    "Largest packet. Give it if packets are smaller than the burst, because it counts as blocking.",
+);
+
+/// `envelope`
+pub static ENVELOPE: Forms = Forms {
+    name: "envelope",
+    article: "an",
+    doc: "Upper bound on the traffic of a flow in any interval of a given length.",
+    plain: Plain::No,
+    tables: &[
+        Table {
+            name: "TSpec",
+            doc: "min(packet + peak t, burst + rate t), the token bucket with peak rate of the \
+                  Integrated Services.",
+            keys: &[
+                required("packet", Kind::Size, "\"1536 B\"", "Largest packet (M)."),
+                required("peak", Kind::Rate, "\"800 kB/s\"", "Peak rate (p), at least `rate`."),
+                required("burst", Kind::Size, "\"15 kB\"", "Bucket (b), at least `packet`."),
+                required("rate", Kind::Rate, "\"600 kB/s\"", "Long-term rate (r)."),
+                MIN_PACKET,
+            ],
+        },
+        Table {
+            name: "leaky bucket",
+            doc: "burst + rate t.",
+            keys: &[
+                required("burst", Kind::Size, "\"15 kB\"", "Largest burst."),
+                required("rate", Kind::Rate, "\"600 kB/s\"", "Long-term rate."),
+                LARGEST,
+                MIN_PACKET,
+            ],
+        },
+        Table {
+            name: "buckets",
+            doc: "The minimum of several leaky buckets.",
+            keys: &[
+                required(
+                    "buckets",
+                    Kind::Tables(&BUCKET),
+                    "[{ burst = \"1536 B\", rate = \"800 kB/s\" }, { burst = \"15 kB\", rate = \
+                     \"600 kB/s\" }]",
+                    "The leaky buckets.",
+                ),
+                LARGEST,
+                MIN_PACKET,
+            ],
+        },
+        Table {
+            name: "periodic",
+            doc: "One packet each period, up to `jitter` late.",
+            keys: &[
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets."),
+                required("size", Kind::Size, "\"200 B\"", "Packet size."),
+                optional("jitter", Kind::Time, "\"0 s\"", "\"2 ms\"", "Largest delay of a packet."),
+            ],
+        },
+        Table {
+            name: "trace",
+            doc: "The smallest envelope of the packets with this flow's name in a trace.",
+            keys: &[required(
+                "trace",
+                Kind::Path,
+                "\"capture.csv\"",
+                "CSV with the header `time_ns,bytes,flow`, sorted by time.",
+            )],
+        },
+    ],
+};
+
+/// One of `buckets`
+pub static BUCKET: Table = Table {
+    name: "buckets",
+    doc: "burst + rate t.",
+    keys: &[
+        required("burst", Kind::Size, "\"15 kB\"", "Largest burst."),
+        required("rate", Kind::Rate, "\"600 kB/s\"", "Long-term rate."),
+    ],
+};
+
+const LENGTH: Key = required(
+    "length",
+    Kind::Forms(&LENGTHS),
+    "\"1536 B\"",
+    "Packet lengths. Random ones are rounded and clamped to 40 B and the largest packet.",
+);
+
+/// `source`
+pub static SOURCE: Forms = Forms {
+    name: "source",
+    article: "a",
+    doc: "A traffic generator.",
+    plain: Plain::No,
+    tables: &[
+        Table {
+            name: "on and off",
+            doc: "Alternates; while on, sends as soon as the envelope allows.",
+            keys: &[
+                LENGTH,
+                required("on", Kind::TimePair, "[\"50 ms\", \"100 ms\"]", "Drawn uniformly."),
+                required("off", Kind::TimePair, "[\"10 ms\", \"20 ms\"]", "Drawn uniformly."),
+            ],
+        },
+        Table {
+            name: "greedy",
+            doc: "Always sends as soon as the envelope allows.",
+            keys: &[required("greedy", Kind::Bool, "true", "Always `true`."), LENGTH],
+        },
+        Table {
+            name: "periodic",
+            doc: "One packet each period.",
+            keys: &[
+                required("period", Kind::Time, "\"20 ms\"", "Time between packets."),
+                LENGTH,
+                optional(
+                    "jitter",
+                    Kind::Time,
+                    "\"0 s\"",
+                    "\"2 ms\"",
+                    "Each packet is delayed by a uniformly distributed time from zero to this.",
+                ),
+            ],
+        },
+        Table {
+            name: "trace",
+            doc: "The packets with this flow's name in a trace.",
+            keys: &[required(
+                "trace",
+                Kind::Path,
+                "\"capture.csv\"",
+                "CSV with the header `time_ns,bytes,flow`, sorted by time.",
+            )],
+        },
+    ],
+};
+
+/// `length` of a source
+pub static LENGTHS: Forms = Forms {
+    name: "length",
+    article: "a",
+    doc: "Packet lengths of a source.",
+    plain: Plain::Size,
+    tables: &[
+        Table {
+            name: "normal",
+            doc: "Normally distributed.",
+            keys: &[required(
+                "normal",
+                Kind::SizePair,
+                "[\"1700 B\", \"200 B\"]",
+                "Mean and standard deviation.",
+            )],
+        },
+        Table {
+            name: "uniform",
+            doc: "Uniformly distributed.",
+            keys: &[required(
+                "uniform",
+                Kind::SizePair,
+                "[\"64 B\", \"1536 B\"]",
+                "Least and most, both included.",
+            )],
+        },
+    ],
+};
+
+/// `match`
+pub static MATCH: Table = Table {
+    name: "match",
+    doc: "A packet matches if it agrees with every given key.",
+    keys: &[
+        optional(
+            "dscp",
+            Kind::Dscp,
+            "any",
+            "\"EF\"",
+            "Differentiated services code point: a name (EF, VA, LE, BE, CS0 to CS7, AF11 to \
+             AF43) or 0 to 63.",
+        ),
+        optional(
+            "protocol",
+            Kind::Protocol,
+            "any",
+            "\"udp\"",
+            "IP protocol: udp, tcp, icmp, icmpv6, sctp or 0 to 255.",
+        ),
+        optional("src", Kind::Prefix, "any", "\"10.0.0.0/8\"", "Source address or prefix."),
+        optional("dst", Kind::Prefix, "any", "\"2001:db8::/32\"", "Destination address or prefix."),
+        optional("sport", Kind::Ports, "any", "5004", "Source port, or a range \"5004-5010\"."),
+        optional("dport", Kind::Ports, "any", "\"5004-5010\"", "Destination port, or a range."),
+        optional("mark", Kind::Whole(0, u32::MAX), "any", "1", "Firewall mark (live only)."),
+        optional(
+            "priority",
+            Kind::Whole(0, u32::MAX),
+            "any",
+            "6",
+            "Socket priority (live) or VLAN priority code point (captures).",
+        ),
+    ],
+};

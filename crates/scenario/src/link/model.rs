@@ -1,0 +1,242 @@
+//! A scenario as the rest of Laxity sees it: every quantity in its newtype, nothing left to parse.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use laxity_core::{Bytes, FlowId, Rate, Span, Weight};
+
+/// A whole scenario file for a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The file's stem, used in results and titles.
+    pub name: String,
+    /// Where it was read from, for messages; empty for a scenario made in memory.
+    pub path: PathBuf,
+    /// The link.
+    pub link: Link,
+    /// How packets are scheduled.
+    pub policy: PolicyChoice,
+    /// Real-time flows in file order.
+    pub realtime: Vec<RealtimeFlow>,
+    /// Best-effort classes in file order, always ending with the implicit class `other`.
+    pub best_effort: Vec<BestEffortClass>,
+}
+
+/// `[link]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Rate of the wire.
+    pub rate: Rate,
+    /// Largest best-effort packet, without `overhead`.
+    pub max_packet: Bytes,
+    /// Bytes on the wire for each packet beyond its length.
+    pub overhead: Bytes,
+    /// Least bytes on the wire for a packet, overhead included; zero for none.
+    pub min_frame: Bytes,
+    /// Credit of a live shaper, as time at link rate; it lengthens blocking.
+    pub credit: Span,
+    /// Bytes already handed to the device below the scheduler; they lengthen blocking.
+    pub in_flight: Bytes,
+    /// How much may wait; derived from the flows when absent.
+    pub buffer: Option<Buffer>,
+}
+
+/// `[policy]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyChoice {
+    /// The policy of the link, by its one name.
+    pub use_: String,
+    /// Further policies that a simulation runs beside it.
+    pub compare: Vec<String>,
+    /// Order among best-effort classes.
+    pub fair_queue: FairQueue,
+    /// How blocking by a packet already on the wire is counted.
+    pub blocking: Blocking,
+    /// Whose deadlines the residual capacity protects.
+    pub guarantee: Guarantee,
+    /// When a best-effort packet counts as released.
+    pub release: Release,
+    /// When best-effort deadlines restart.
+    pub restart: Restart,
+    /// Whether a smaller packet of another class may pass a best-effort head that was refused.
+    pub pass_refused: bool,
+    /// `slack` checks also while no real-time packet waits.
+    pub always_check: bool,
+    /// With `always_check`: how long a flow must be silent before it lends its place.
+    pub release_idle: Span,
+    /// Parameters of `shifted-line`, fitted when absent.
+    pub shifted_line: Option<ShiftedLine>,
+    /// Parameters of `two-segment` and both forms of `algorithm-3`, fitted when absent.
+    pub two_segment: Option<TwoSegment>,
+    /// Slope of `tbs`, fitted when absent.
+    pub tbs: Option<Rate>,
+}
+
+/// What holds without the section.
+impl Default for PolicyChoice {
+    fn default() -> PolicyChoice {
+        PolicyChoice {
+            use_: crate::link::policies::DEFAULT_POLICY.into(),
+            compare: Vec::new(),
+            fair_queue: FairQueue::default(),
+            blocking: Blocking::default(),
+            guarantee: Guarantee::default(),
+            release: Release::default(),
+            restart: Restart::default(),
+            pass_refused: false,
+            always_check: false,
+            release_idle: Options::RELEASE_IDLE,
+            shifted_line: None,
+            two_segment: None,
+            tbs: None,
+        }
+    }
+}
+
+pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
+use laxity_link::config::Options;
+pub use laxity_link::config::{Buffer, Excess, FairQueue, Release, Restart};
+
+/// `[[realtime]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct RealtimeFlow {
+    /// Unique over all flows.
+    pub name: String,
+    /// From conformance to the end of transmission.
+    pub deadline: Span,
+    /// What the flow may send, enforced by its policer.
+    pub envelope: laxity_curve::Envelope,
+    /// What becomes of packets beyond the envelope.
+    pub excess: Excess,
+    /// Limit of this flow's waiting bytes, within the link's.
+    pub buffer: Option<Bytes>,
+    /// What generates it in a simulation without a trace.
+    pub source: Option<Source>,
+    /// Which captured packets belong to it.
+    pub matches: Option<Match>,
+}
+
+/// `[[best_effort]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestEffortClass {
+    /// Unique over all flows.
+    pub name: String,
+    /// Share of what best effort gets.
+    pub weight: Weight,
+    /// Bounds the generator only.
+    pub envelope: Option<laxity_curve::Envelope>,
+    /// Limit of this class's waiting bytes, within the link's.
+    pub buffer: Option<Bytes>,
+    /// What generates it in a simulation without a trace.
+    pub source: Option<Source>,
+    /// Which captured packets belong to it.
+    pub matches: Option<Match>,
+}
+
+/// `source`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Bursts: on and off for uniformly drawn times, while on as fast as the envelope allows.
+    OnOff {
+        /// Lengths of its packets.
+        length: Length,
+        /// Least and most time on.
+        on: (Span, Span),
+        /// Least and most time off.
+        off: (Span, Span),
+    },
+    /// Always as fast as the envelope allows.
+    Greedy {
+        /// Lengths of its packets.
+        length: Length,
+    },
+    /// One packet each period, moved by a uniform jitter in `[0, jitter]`.
+    Periodic {
+        /// From packet to packet.
+        period: Span,
+        /// Lengths of its packets.
+        length: Length,
+        /// The latest that a packet may be.
+        jitter: Span,
+    },
+    /// Packets of this flow's name in a CSV trace.
+    Trace {
+        /// The file; absolute or relative to the working directory.
+        path: PathBuf,
+    },
+}
+
+/// `length` of a source. Drawn lengths are rounded and clamped to [40 B, the largest packet].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Always this.
+    Fixed(Bytes),
+    /// Normally distributed.
+    Normal {
+        /// Mean.
+        mean: Bytes,
+        /// Standard deviation.
+        deviation: Bytes,
+    },
+    /// Uniformly distributed, both ends included.
+    Uniform {
+        /// The shortest.
+        least: Bytes,
+        /// The longest.
+        most: Bytes,
+    },
+}
+
+/// `match`: every field given must agree; the first flow in file order that agrees takes the
+/// packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Match {
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: Option<u8>,
+    /// IP protocol number.
+    pub protocol: Option<u8>,
+    /// Source prefix.
+    pub src: Option<Prefix>,
+    /// Destination prefix.
+    pub dst: Option<Prefix>,
+    /// Source ports, both ends included.
+    pub sport: Option<(u16, u16)>,
+    /// Destination ports, both ends included.
+    pub dport: Option<(u16, u16)>,
+    /// Firewall mark (live only).
+    pub mark: Option<u32>,
+    /// Socket priority (live) or VLAN priority code point (captures).
+    pub priority: Option<u32>,
+}
+
+/// An address prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The address.
+    pub address: IpAddr,
+    /// How many leading bits count.
+    pub bits: u8,
+}
+
+impl Scenario {
+    /// The names of all flows by [`FlowId`].
+    pub fn flow_names(&self) -> impl Iterator<Item = &str> {
+        let best_effort = self.best_effort.iter().map(|c| c.name.as_str());
+        self.realtime.iter().map(|f| f.name.as_str()).chain(best_effort)
+    }
+
+    /// How many flows there are, `other` included.
+    pub fn flow_count(&self) -> usize {
+        self.realtime.len() + self.best_effort.len()
+    }
+
+    /// Whether a flow is real-time.
+    pub fn is_realtime(&self, flow: FlowId) -> bool {
+        flow.index() < self.realtime.len()
+    }
+
+    /// The implicit class of unmatched packets.
+    pub fn other(&self) -> FlowId {
+        FlowId(self.flow_count() as u32 - 1)
+    }
+}

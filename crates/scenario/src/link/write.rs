@@ -1,0 +1,263 @@
+//! Prints a link scenario as the file that it could have been read from.
+
+use laxity_core::{Bytes, Span, Weight};
+use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
+use laxity_link::config::Options;
+
+use crate::link::model::{
+    BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
+    Restart, Scenario, Source,
+};
+use crate::names;
+use crate::printer::{Printer, length, quoted, range, size, time, weight};
+use crate::quantity::{print_bit_rate, print_rate};
+use crate::read::flows::OTHER;
+
+impl Scenario {
+    /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the
+    /// same file gives an equal scenario; an envelope that was fitted to a trace is printed as
+    /// the buckets that came out.
+    pub fn to_toml(&self) -> String {
+        let mut out = Printer::new(&self.path);
+        out.line("# A scenario for Laxity: a link, who shares it, and how it is scheduled.");
+        out.link(self);
+        out.policy(self);
+        if !self.realtime.is_empty() {
+            out.line("\n# Flows with deadlines; a packet belongs to the first that matches.");
+        }
+        for (i, flow) in self.realtime.iter().enumerate() {
+            out.realtime(flow, i == 0);
+        }
+        let implicit = |c: &&BestEffortClass| {
+            c.name == OTHER
+                && (c.weight, c.envelope.is_none()) == (Weight::ONE, true)
+                && (c.buffer, &c.source) == (None, &None)
+        };
+        let classes: Vec<_> = self.best_effort.iter().filter(|c| !implicit(c)).collect();
+        if !classes.is_empty() || self.realtime.is_empty() {
+            out.line("\n# Best effort. What matches nothing goes to a class `other` of weight 1.");
+        }
+        for (i, class) in classes.iter().enumerate() {
+            out.best_effort(class, i == 0);
+        }
+        if classes.is_empty() && self.realtime.is_empty() {
+            out.line("[[best_effort]]");
+            out.key("name", &quoted(OTHER));
+        }
+        out.text
+    }
+}
+
+impl Printer {
+    fn link(&mut self, scenario: &Scenario) {
+        let link = &scenario.link;
+        self.line("\n[link]");
+        self.key("rate", &quoted(&print_bit_rate(link.rate)));
+        self.key("max_packet", &size(&link.max_packet));
+        self.unless("overhead", link.overhead, Bytes(0), size);
+        self.unless("min_frame", link.min_frame, Bytes(0), size);
+        self.unless("credit", link.credit, Span::ZERO, time);
+        self.unless("in_flight", link.in_flight, Bytes(0), size);
+        if let Some(b) = link.buffer {
+            let (total, part) = (size(&b.total), size(&b.best_effort));
+            self.key("buffer", &format!("{{ total = {total}, best_effort = {part} }}"));
+        }
+    }
+
+    fn policy(&mut self, scenario: &Scenario) {
+        let policy = &scenario.policy;
+        self.line("\n[policy]");
+        self.key("use", &quoted(&policy.use_));
+        if !policy.compare.is_empty() {
+            let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
+            self.key("compare", &format!("[{}]", names.join(", ")));
+        }
+        self.unless("fair_queue", policy.fair_queue, FairQueue::default(), |f| {
+            quoted(match f {
+                FairQueue::Wfq => "wfq",
+                FairQueue::Scfq => "scfq",
+                FairQueue::Wf2qPlus => "wf2q+",
+            })
+        });
+        self.unless("blocking", policy.blocking, Blocking::default(), |b| {
+            quoted(match b {
+                Blocking::Paper => "paper",
+                Blocking::Exact => "exact",
+            })
+        });
+        self.unless("guarantee", policy.guarantee, Guarantee::default(), |g| {
+            quoted(match g {
+                Guarantee::Realtime => "realtime",
+                Guarantee::All => "all",
+            })
+        });
+        self.unless("release", policy.release, Release::default(), |r| {
+            quoted(match r {
+                Release::Arrival => "arrival",
+                Release::HeadOfLine => "hol",
+            })
+        });
+        self.unless("restart", policy.restart, Restart::default(), |r| {
+            quoted(match r {
+                Restart::Sooner => "sooner",
+                Restart::Idle => "idle",
+            })
+        });
+        let options =
+            [("always-check", policy.always_check), ("pass-refused", policy.pass_refused)];
+        let mut set: Vec<String> =
+            options.iter().filter(|(_, on)| *on).map(|(k, _)| format!("{k} = true")).collect();
+        if policy.release_idle != Options::RELEASE_IDLE {
+            set.push(format!("release-idle = {}", time(&policy.release_idle)));
+        }
+        if !set.is_empty() {
+            self.key("slack", &format!("{{ {} }}", set.join(", ")));
+        }
+        if let Some(slope) = policy.tbs {
+            self.key("tbs", &format!("{{ slope = {} }}", quoted(&print_rate(slope))));
+        }
+        if let Some(line) = policy.shifted_line {
+            let (slope, shift) = (quoted(&print_rate(line.slope)), time(&line.shift));
+            self.key("shifted-line", &format!("{{ slope = {slope}, shift = {shift} }}"));
+        }
+        if let Some(lines) = policy.two_segment {
+            let (first, second) = (print_rate(lines.first), print_rate(lines.second));
+            let slopes = format!("[{}, {}]", quoted(&first), quoted(&second));
+            let corner = time(&lines.corner);
+            self.key("two-segment", &format!("{{ slopes = {slopes}, corner = {corner} }}"));
+        }
+    }
+
+    fn realtime(&mut self, flow: &RealtimeFlow, first: bool) {
+        self.line(if first { "[[realtime]]" } else { "\n[[realtime]]" });
+        self.key("name", &quoted(&flow.name));
+        self.key("deadline", &time(&flow.deadline));
+        self.key("envelope", &envelope(&flow.envelope));
+        self.unless("excess", flow.excess, Excess::default(), |e| {
+            quoted(match e {
+                Excess::Delay => "delay",
+                Excess::Demote => "demote",
+                Excess::Drop => "drop",
+            })
+        });
+        self.common(flow.buffer, flow.source.as_ref(), flow.matches.as_ref());
+    }
+
+    fn best_effort(&mut self, class: &BestEffortClass, first: bool) {
+        self.line(if first { "[[best_effort]]" } else { "\n[[best_effort]]" });
+        self.key("name", &quoted(&class.name));
+        self.key("weight", &weight(class.weight));
+        if let Some(e) = &class.envelope {
+            self.key("envelope", &envelope(e));
+        }
+        self.common(class.buffer, class.source.as_ref(), class.matches.as_ref());
+    }
+
+    fn common(&mut self, buffer: Option<Bytes>, source: Option<&Source>, matches: Option<&Match>) {
+        if let Some(buffer) = buffer {
+            self.key("buffer", &size(&buffer));
+        }
+        if let Some(source) = source {
+            let text = self.source(source);
+            self.key("source", &text);
+        }
+        if let Some(matches) = matches {
+            self.key("match", &match_fields(matches));
+        }
+    }
+
+    fn source(&self, source: &Source) -> String {
+        match source {
+            Source::OnOff { length: l, on, off } => {
+                format!("{{ length = {}, on = {}, off = {} }}", length(l), range(on), range(off))
+            }
+            Source::Greedy { length: l } => format!("{{ greedy = true, length = {} }}", length(l)),
+            Source::Periodic { period, length: l, jitter } => {
+                let jitter = match jitter.0 {
+                    0 => String::new(),
+                    _ => format!(", jitter = {}", time(jitter)),
+                };
+                format!("{{ period = {}, length = {}{jitter} }}", time(period), length(l))
+            }
+            Source::Trace { path } => {
+                format!("{{ trace = {} }}", self.path(path))
+            }
+        }
+    }
+}
+
+fn envelope(envelope: &Envelope) -> String {
+    match envelope {
+        Envelope::Periodic { period, size: bytes, jitter, .. } => {
+            let jitter = match jitter.0 {
+                0 => String::new(),
+                _ => format!(", jitter = {}", time(jitter)),
+            };
+            format!("{{ period = {}, size = {}{jitter} }}", time(period), size(bytes))
+        }
+        Envelope::Buckets { buckets, max_packet, min_packet, .. } => {
+            let minimum = match *min_packet == DEFAULT_MIN_PACKET.min(*max_packet) {
+                true => String::new(),
+                false => format!(", min_packet = {}", size(min_packet)),
+            };
+            let rate = |i: usize| quoted(&print_rate(buckets[i].rate));
+            let burst = |i: usize| size(&buckets[i].burst);
+            match buckets.len() {
+                1 if buckets[0].burst == *max_packet => {
+                    format!("{{ burst = {}, rate = {}{minimum} }}", burst(0), rate(0))
+                }
+                2 if buckets[0].burst == *max_packet => format!(
+                    "{{ packet = {}, peak = {}, burst = {}, rate = {}{minimum} }}",
+                    burst(0),
+                    rate(0),
+                    burst(1),
+                    rate(1)
+                ),
+                1 => {
+                    let packet = size(max_packet);
+                    let (burst, rate) = (burst(0), rate(0));
+                    format!("{{ burst = {burst}, rate = {rate}, packet = {packet}{minimum} }}")
+                }
+                n => {
+                    let each = |i| format!("{{ burst = {}, rate = {} }}", burst(i), rate(i));
+                    let list: Vec<String> = (0..n).map(each).collect();
+                    let packet = size(max_packet);
+                    format!("{{ buckets = [{}], packet = {packet}{minimum} }}", list.join(", "))
+                }
+            }
+        }
+    }
+}
+
+fn match_fields(matches: &Match) -> String {
+    let number_or_name = |name: String| match name.bytes().all(|b| b.is_ascii_digit()) {
+        true => name,
+        false => quoted(&name),
+    };
+    let dscp = |code: u8| names::dscp_name(code).map_or(code.to_string(), str::to_owned);
+    let ports = |(a, b): (u16, u16)| match a == b {
+        true => a.to_string(),
+        false => quoted(&format!("{a}-{b}")),
+    };
+    let fields = [
+        ("dscp", matches.dscp.map(|c| number_or_name(dscp(c)))),
+        ("protocol", matches.protocol.map(|c| number_or_name(names::protocol_name(c)))),
+        ("src", matches.src.map(prefix)),
+        ("dst", matches.dst.map(prefix)),
+        ("sport", matches.sport.map(ports)),
+        ("dport", matches.dport.map(ports)),
+        ("mark", matches.mark.map(|n| n.to_string())),
+        ("priority", matches.priority.map(|n| n.to_string())),
+    ];
+    let given: Vec<String> =
+        fields.into_iter().filter_map(|(k, v)| Some(format!("{k} = {}", v?))).collect();
+    format!("{{ {} }}", given.join(", "))
+}
+
+fn prefix(prefix: Prefix) -> String {
+    let whole = if prefix.address.is_ipv4() { 32 } else { 128 };
+    match prefix.bits == whole {
+        true => quoted(&prefix.address.to_string()),
+        false => quoted(&format!("{}/{}", prefix.address, prefix.bits)),
+    }
+}

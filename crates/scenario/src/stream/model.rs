@@ -1,0 +1,286 @@
+//! A stream scenario as the rest of Laxity sees it.
+
+use std::path::PathBuf;
+
+use laxity_core::{Bytes, Rate, Span};
+use laxity_stream::{Attributes, Loss, Options};
+
+use super::policies;
+pub use crate::link::model::Length;
+
+/// The largest payload of a UDP datagram over IPv4.
+pub const MAX_PAYLOAD: Bytes = Bytes(65_507);
+/// The most streams of a scenario.
+pub const MAX_STREAMS: u32 = 10_000_000;
+
+/// A whole scenario file for a media server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamScenario {
+    /// The file's stem, used in results and titles.
+    pub name: String,
+    /// Where it was read from, for messages; empty for a scenario made in memory.
+    pub path: PathBuf,
+    /// What sends.
+    pub server: Server,
+    /// How streams are scheduled.
+    pub policy: StreamPolicyChoice,
+    /// Classes of like streams in file order; stream numbers follow this order.
+    pub streams: Vec<StreamClass>,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// How long a packet takes.
+    pub pace: Pace,
+    /// Bytes on the wire for each packet beyond its payload.
+    pub overhead: Bytes,
+    /// How many sockets a live server sends from.
+    pub sockets: u16,
+    /// How much of each stream may wait.
+    pub buffer: QueueLimit,
+}
+
+/// How long sending one packet takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Its bytes on the wire, at this rate.
+    Rate(Rate),
+    /// The same for each packet, whatever its length: the unit service time of the papers.
+    Service(Span),
+}
+
+/// How much of one stream may wait; what comes on top is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLimit {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes of payload, beside the limit on packets.
+    pub bytes: Option<Bytes>,
+}
+
+impl Default for QueueLimit {
+    fn default() -> QueueLimit {
+        QueueLimit { packets: 64, bytes: None }
+    }
+}
+
+/// `[policy]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamPolicyChoice {
+    /// The policy of the server, by its one name.
+    pub use_: String,
+    /// Further policies that a simulation runs beside it.
+    pub compare: Vec<String>,
+    /// The readings of DWCS, in the order of [`policies::DWCS`].
+    pub tuning: [Tuning; policies::DWCS.len()],
+}
+
+/// How one reading of DWCS runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Its options.
+    pub options: Options,
+    /// Where it keeps streams: one of [`policies::STRUCTURES`].
+    pub structure: &'static str,
+}
+
+impl From<Options> for Tuning {
+    fn from(options: Options) -> Tuning {
+        Tuning { options, structure: policies::STRUCTURES[0] }
+    }
+}
+
+/// What holds without the section.
+impl Default for StreamPolicyChoice {
+    fn default() -> StreamPolicyChoice {
+        StreamPolicyChoice {
+            use_: policies::DEFAULT_POLICY.into(),
+            compare: Vec::new(),
+            tuning: policies::DWCS.map(|variant| (variant.options)().into()),
+        }
+    }
+}
+
+impl StreamPolicyChoice {
+    /// How a policy that is a reading of DWCS runs; `None` for the others.
+    pub fn tuning(&self, policy: &str) -> Option<&Tuning> {
+        let place = policies::DWCS.iter().position(|v| v.info.name == policy)?;
+        self.tuning.get(place)
+    }
+
+    /// The options of a policy that is a reading of DWCS; `None` for the others.
+    pub fn options(&self, policy: &str) -> Option<&Options> {
+        self.tuning(policy).map(|tuning| &tuning.options)
+    }
+}
+
+/// `[[stream]]`: a class of streams that are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamClass {
+    /// Unique over all classes.
+    pub name: String,
+    /// How many streams.
+    pub count: u32,
+    /// What each of them asks for.
+    pub attributes: Attributes,
+    /// What the attributes were derived from, where they were.
+    pub application: Option<Application>,
+    /// Lengths of packets, payload only.
+    pub packet: Length,
+    /// What each of them sends.
+    pub source: StreamSource,
+    /// How much of each may wait, where not as much as the server says.
+    pub buffer: Option<QueueLimit>,
+    /// Where a live server sends them.
+    pub destination: Option<Destination>,
+}
+
+/// `application`: what a player needs, in its own terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// Frames a second.
+    pub frames: Frequency,
+    /// Packets of a frame.
+    pub packets: u32,
+    /// Share of frames that may be lost.
+    pub loss: Share,
+    /// Frames in a row that may be lost; as many as `loss` has it when absent.
+    pub burst: Option<u32>,
+}
+
+impl Application {
+    /// The same in the terms of the scheduler; `None` when a number has too many digits.
+    pub(crate) fn terms(&self) -> Option<laxity_stream::Application> {
+        let (frames, seconds) = lowest(self.frames.0, 1_000_000);
+        let (lost, of) = lowest(self.loss.0.into(), Share::WHOLE.0.into());
+        Some(laxity_stream::Application {
+            frames: u32::try_from(frames).ok()?,
+            seconds: u32::try_from(seconds).ok()?,
+            packets_per_frame: self.packets,
+            loss: Loss::Frames { lost: u32::try_from(lost).ok()?, of: u32::try_from(of).ok()? },
+            burst: self.burst,
+        })
+    }
+}
+
+/// A fraction in its lowest terms.
+fn lowest(numerator: u64, denominator: u64) -> (u64, u64) {
+    let (mut a, mut b) = (numerator, denominator);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (numerator / a.max(1), denominator / a.max(1))
+}
+
+/// How often a second, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frequency(pub u64);
+
+impl Frequency {
+    /// A million a second.
+    pub const MOST: Frequency = Frequency(1_000_000_000_000);
+}
+
+/// A share of a whole, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(pub u32);
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Share = Share(1_000_000);
+}
+
+/// `source` of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamSource {
+    /// A packet always waits.
+    Backlogged,
+    /// One packet each period, moved by a uniform jitter in `[0, jitter]`.
+    Periodic {
+        /// From packet to packet; the gap where the file says nothing.
+        period: Span,
+        /// The latest that a packet may be.
+        jitter: Span,
+        /// When it begins; drawn within a period when absent.
+        phase: Option<Span>,
+    },
+    /// Several packets at once.
+    Bursts {
+        /// Packets of a burst on average.
+        burst: u32,
+        /// Up to so many more or fewer, drawn uniformly.
+        spread: u32,
+        /// From burst to burst.
+        every: Span,
+        /// When it begins; drawn within `every` when absent.
+        phase: Option<Span>,
+    },
+    /// One packet each period while on; on and off for uniformly drawn times.
+    OnOff {
+        /// From packet to packet while on.
+        period: Span,
+        /// Least and most time on.
+        on: (Span, Span),
+        /// Least and most time off.
+        off: (Span, Span),
+    },
+    /// A media file, sent by a live server.
+    File {
+        /// The file; absolute or relative to the working directory.
+        path: PathBuf,
+        /// Whether it begins again at its end.
+        repeat: bool,
+    },
+    /// Another process fills the queue of a live server.
+    External,
+}
+
+/// Where the streams of a class go: each to the next port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// A name or an address, IPv6 in brackets.
+    pub host: String,
+    /// The first stream's port.
+    pub port: u16,
+    /// From the port of one stream to that of the next.
+    pub port_step: u16,
+    /// RTP payload type.
+    pub payload_type: u8,
+    /// The first stream's synchronisation source, counting up; drawn when absent.
+    pub ssrc: Option<u32>,
+}
+
+impl StreamScenario {
+    /// How many streams there are in all classes.
+    pub fn stream_count(&self) -> u64 {
+        self.streams.iter().map(|c| u64::from(c.count)).sum()
+    }
+}
+
+impl Server {
+    /// Bytes on the wire of a packet.
+    pub fn wire(&self, payload: Bytes) -> Bytes {
+        payload + self.overhead
+    }
+
+    /// Time to send a packet, rounded up.
+    pub fn service(&self, payload: Bytes) -> Span {
+        match self.pace {
+            Pace::Rate(rate) => rate.time_for(self.wire(payload)).unwrap_or(Span(u64::MAX)),
+            Pace::Service(span) => span,
+        }
+    }
+}
+
+impl StreamClass {
+    /// The largest packet. Normally distributed ones are kept within four deviations of the mean.
+    pub fn largest(&self) -> Bytes {
+        let largest = match self.packet {
+            Length::Fixed(bytes) => bytes,
+            Length::Normal { mean, deviation } => Bytes(mean.0 + 4 * deviation.0),
+            Length::Uniform { most, .. } => most,
+        };
+        largest.min(MAX_PAYLOAD)
+    }
+}
