@@ -4,14 +4,14 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::cpu::CpuScenario;
+use crate::cpu::{self, CpuScenario};
 use crate::keys::{Table, nearest};
-use crate::link::model::Scenario;
+use crate::kind::{AnyScenario, KindInfo};
+use crate::link::{self, Scenario};
 use crate::problem::{Problems, ScenarioError};
 use crate::read::walk::Section;
 use crate::read::{self, Context, TraceLoader};
-use crate::stream::StreamScenario;
-use crate::{cpu, link, stream};
+use crate::stream::{self, StreamScenario};
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,31 +40,28 @@ impl DocumentKind {
     pub const ALL: [DocumentKind; 3] =
         [DocumentKind::Link, DocumentKind::Stream, DocumentKind::Cpu];
 
-    /// The section that only files of this kind have, and all of them.
-    pub const fn section(self) -> &'static str {
+    /// What it gives to the file language.
+    pub(crate) fn info(self) -> &'static KindInfo {
         match self {
-            DocumentKind::Link => "link",
-            DocumentKind::Stream => "server",
-            DocumentKind::Cpu => "cpu",
+            DocumentKind::Link => &link::KIND,
+            DocumentKind::Stream => &stream::KIND,
+            DocumentKind::Cpu => &cpu::KIND,
         }
     }
 
+    /// The section that only files of this kind have, and all of them.
+    pub fn section(self) -> &'static str {
+        self.info().section
+    }
+
     /// With its article, for messages.
-    pub const fn noun(self) -> &'static str {
-        match self {
-            DocumentKind::Link => "a link scenario",
-            DocumentKind::Stream => "a stream scenario",
-            DocumentKind::Cpu => "a CPU scenario",
-        }
+    pub fn noun(self) -> &'static str {
+        self.info().noun
     }
 
     /// What such a file may hold.
     pub fn keys(self) -> &'static Table {
-        match self {
-            DocumentKind::Link => &link::keys::SCENARIO,
-            DocumentKind::Stream => &stream::keys::SCENARIO,
-            DocumentKind::Cpu => &cpu::keys::SCENARIO,
-        }
+        self.info().keys
     }
 }
 
@@ -101,30 +98,26 @@ impl Document {
         read::file::parse(text, path, traces, |table, cx| {
             let kind = kind(table, text.len(), None, cx.out)?;
             let root = open(table, kind, text.len(), cx);
-            Some(match kind {
-                DocumentKind::Link => Document::Link(link::read::scenario(&root, path, cx)?),
-                DocumentKind::Stream => Document::Stream(stream::read::scenario(&root, path, cx)?),
-                DocumentKind::Cpu => Document::Cpu(cpu::read::scenario(&root, path, cx)?),
-            })
+            (kind.info().read)(&root, path, cx)
         })
+    }
+
+    fn scenario(&self) -> &dyn AnyScenario {
+        match self {
+            Document::Link(scenario) => scenario,
+            Document::Stream(scenario) => scenario,
+            Document::Cpu(scenario) => scenario,
+        }
     }
 
     /// What the file describes.
     pub fn kind(&self) -> DocumentKind {
-        match self {
-            Document::Link(_) => DocumentKind::Link,
-            Document::Stream(_) => DocumentKind::Stream,
-            Document::Cpu(_) => DocumentKind::Cpu,
-        }
+        self.scenario().info().kind
     }
 
     /// The scenario's name.
     pub fn name(&self) -> &str {
-        match self {
-            Document::Link(scenario) => &scenario.name,
-            Document::Stream(scenario) => &scenario.name,
-            Document::Cpu(scenario) => &scenario.name,
-        }
+        self.scenario().name()
     }
 
     /// The link that the file describes, if it describes one.
@@ -137,11 +130,7 @@ impl Document {
 
     /// The scenario as TOML, which reads back equal.
     pub fn to_toml(&self) -> String {
-        match self {
-            Document::Link(scenario) => scenario.to_toml(),
-            Document::Stream(scenario) => scenario.to_toml(),
-            Document::Cpu(scenario) => scenario.to_toml(),
-        }
+        self.scenario().to_toml()
     }
 }
 

@@ -163,6 +163,36 @@ pub struct Names {
     pub list: &'static [&'static str],
 }
 
+/// `length` of a source
+pub static LENGTHS: Forms = Forms {
+    name: "length",
+    article: "a",
+    doc: "Packet lengths of a source.",
+    plain: Plain::Size,
+    tables: &[
+        Table {
+            name: "normal",
+            doc: "Normally distributed.",
+            keys: &[required(
+                "normal",
+                Kind::SizePair,
+                "[\"1700 B\", \"200 B\"]",
+                "Mean and standard deviation.",
+            )],
+        },
+        Table {
+            name: "uniform",
+            doc: "Uniformly distributed.",
+            keys: &[required(
+                "uniform",
+                Kind::SizePair,
+                "[\"64 B\", \"1536 B\"]",
+                "Least and most, both included.",
+            )],
+        },
+    ],
+};
+
 impl Plain {
     /// How many alternatives that is in a schema.
     pub fn alternatives(self) -> usize {

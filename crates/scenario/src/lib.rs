@@ -26,6 +26,7 @@ mod document;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod keys;
+mod kind;
 pub mod link;
 pub mod names;
 mod printer;
@@ -34,6 +35,7 @@ pub mod quantity;
 mod read;
 pub mod schema;
 pub mod stream;
+pub mod value;
 
 pub use document::{Document, DocumentKind};
 pub use problem::{Problem, ScenarioError};

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use laxity_core::{Bytes, Span, Weight};
 
-use crate::link::model::Length;
 use crate::quantity::{print_bytes, print_span};
+use crate::value::Length;
 
 /// A TOML file being written.
 pub(crate) struct Printer {

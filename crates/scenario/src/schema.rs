@@ -9,14 +9,6 @@ use crate::document::DocumentKind;
 use crate::keys::{Forms, Key, Kind, Names, Need, Plain, Table};
 use crate::names;
 use crate::quantity::Dimension;
-use crate::{link, stream};
-
-/// Tables in which exactly one of two keys stands.
-static EITHER: [(&Table, [&str; 2]); 3] = [
-    (&link::keys::REALTIME, ["deadline", "rspec"]),
-    (&stream::keys::SERVER, ["rate", "service"]),
-    (&stream::keys::STREAM, ["tolerance", "application"]),
-];
 
 /// The schema (JSON Schema, draft 2020-12) of a scenario file of any kind.
 ///
@@ -53,12 +45,7 @@ pub fn schema_text() -> String {
 fn file(kind: DocumentKind, definitions: &mut Map<String, Value>) -> Value {
     let table = kind.keys();
     let mut schema = object(table, definitions);
-    let some = match kind {
-        DocumentKind::Link => Some(["realtime", "best_effort"]),
-        DocumentKind::Stream => None,
-        DocumentKind::Cpu => Some(["task", "recording"]),
-    };
-    if let Some([one, other]) = some {
+    if let Some([one, other]) = kind.info().some {
         let some = json!([{ "required": [one] }, { "required": [other] }]);
         schema.insert("anyOf".into(), some);
     }
@@ -85,7 +72,8 @@ fn object(table: &Table, definitions: &mut Map<String, Value>) -> Map<String, Va
     if !required.is_empty() {
         out.insert("required".into(), json!(required));
     }
-    if let Some((_, [one, other])) = EITHER.iter().find(|(t, _)| std::ptr::eq(*t, table)) {
+    let mut either = DocumentKind::ALL.iter().flat_map(|kind| kind.info().either);
+    if let Some((_, [one, other])) = either.find(|(t, _)| std::ptr::eq(*t, table)) {
         out.insert("oneOf".into(), json!([{ "required": [one] }, { "required": [other] }]));
     }
     out

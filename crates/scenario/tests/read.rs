@@ -344,7 +344,7 @@ fn every_key_of_the_table_is_read() {
             check(table, &|t| flow(key, t));
         }
     }
-    for table in keys::LENGTHS.tables {
+    for table in LENGTHS.tables {
         check(table, &|t| flow("source", &format!("{{ greedy = true, length = {t} }}")));
     }
 }

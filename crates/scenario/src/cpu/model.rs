@@ -8,7 +8,7 @@ use laxity_cpu::registry::Options;
 use laxity_cpu::{CpuSet, Nice, Reservation, Service};
 
 use super::policies;
-pub use crate::stream::model::Share;
+pub use crate::value::{Share, Step};
 
 /// The most tasks of a scenario.
 pub const MAX_TASKS: u32 = 10_000;
@@ -305,17 +305,6 @@ pub enum Late {
     Skip,
     /// Jobs stay on the grid; a backlog builds up.
     Grid,
-}
-
-/// A step of a script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Computes for so long.
-    Run(Span),
-    /// Sleeps for so long.
-    Sleep(Span),
-    /// Sleeps until so long after the first wake-up; not at all if that has passed.
-    Until(Span),
 }
 
 impl Cost {

@@ -10,7 +10,7 @@ use super::model::{
 };
 use super::read::reservation::NONE;
 use crate::printer::{Printer, decimal, quoted, range, time};
-use crate::stream::model::Share;
+use crate::value::Share;
 
 impl CpuScenario {
     /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the

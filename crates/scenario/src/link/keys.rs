@@ -1,6 +1,6 @@
 //! What a scenario of a link may hold: every table, every key, with type, meaning and default.
 
-use crate::keys::{Forms, Key, Kind, Plain, Table, optional, required};
+use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
 use crate::link::policies;
 
 /// The whole file.
@@ -521,36 +521,6 @@ pub static SOURCE: Forms = Forms {
                 Kind::Path,
                 "\"capture.csv\"",
                 "CSV with the header `time_ns,bytes,flow`, sorted by time.",
-            )],
-        },
-    ],
-};
-
-/// `length` of a source
-pub static LENGTHS: Forms = Forms {
-    name: "length",
-    article: "a",
-    doc: "Packet lengths of a source.",
-    plain: Plain::Size,
-    tables: &[
-        Table {
-            name: "normal",
-            doc: "Normally distributed.",
-            keys: &[required(
-                "normal",
-                Kind::SizePair,
-                "[\"1700 B\", \"200 B\"]",
-                "Mean and standard deviation.",
-            )],
-        },
-        Table {
-            name: "uniform",
-            doc: "Uniformly distributed.",
-            keys: &[required(
-                "uniform",
-                Kind::SizePair,
-                "[\"64 B\", \"1536 B\"]",
-                "Least and most, both included.",
             )],
         },
     ],

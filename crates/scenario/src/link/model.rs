@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use laxity_core::{Bytes, FlowId, Rate, Span, Weight};
 
+pub use crate::value::Length;
+
 /// A whole scenario file for a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -163,27 +165,6 @@ pub enum Source {
     Trace {
         /// The file; absolute or relative to the working directory.
         path: PathBuf,
-    },
-}
-
-/// `length` of a source. Drawn lengths are rounded and clamped to [40 B, the largest packet].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// Always this.
-    Fixed(Bytes),
-    /// Normally distributed.
-    Normal {
-        /// Mean.
-        mean: Bytes,
-        /// Standard deviation.
-        deviation: Bytes,
-    },
-    /// Uniformly distributed, both ends included.
-    Uniform {
-        /// The shortest.
-        least: Bytes,
-        /// The longest.
-        most: Bytes,
     },
 }
 

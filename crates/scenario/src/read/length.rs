@@ -4,9 +4,9 @@ use laxity_core::Bytes;
 
 use super::walk::{self, Section};
 use crate::keys::Kind;
-use crate::link::model::Length;
 use crate::problem::Problems;
 use crate::quantity::print_bytes;
+use crate::value::Length;
 
 /// Reads the lengths under `name`, none above `most`.
 pub(crate) fn read(

@@ -7,11 +7,10 @@ use laxity_stream::{Tolerance, ToleranceError};
 use toml::de::DeValue;
 
 use super::walk::{self, Section, shown};
-use crate::cpu::model::Step;
 use crate::keys::{Kind, nearest};
 use crate::problem::Problems;
 use crate::quantity::{self, Inexact, exact, print_span, split_decimal};
-use crate::stream::model::{Frequency, Share};
+use crate::value::{Frequency, Share, Step};
 
 /// A range of times, both ends included.
 pub(crate) fn range(

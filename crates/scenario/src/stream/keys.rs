@@ -1,8 +1,6 @@
 //! What a scenario of a media server may hold: every table, every key.
 
-use crate::keys::{Forms, Key, Kind, Plain, Table};
-use crate::keys::{optional, required};
-use crate::link::keys::LENGTHS;
+use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
 use crate::stream::model::MAX_STREAMS;
 use crate::stream::policies;
 

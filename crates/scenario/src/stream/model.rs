@@ -6,7 +6,7 @@ use laxity_core::{Bytes, Rate, Span};
 use laxity_stream::{Attributes, Loss, Options};
 
 use super::policies;
-pub use crate::link::model::Length;
+pub use crate::value::{Frequency, Length, Share};
 
 /// The largest payload of a UDP datagram over IPv4.
 pub const MAX_PAYLOAD: Bytes = Bytes(65_507);
@@ -171,24 +171,6 @@ fn lowest(numerator: u64, denominator: u64) -> (u64, u64) {
         (a, b) = (b, a % b);
     }
     (numerator / a.max(1), denominator / a.max(1))
-}
-
-/// How often a second, in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Frequency(pub u64);
-
-impl Frequency {
-    /// A million a second.
-    pub const MOST: Frequency = Frequency(1_000_000_000_000);
-}
-
-/// A share of a whole, in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(pub u32);
-
-impl Share {
-    /// All of it.
-    pub const WHOLE: Share = Share(1_000_000);
 }
 
 /// `source` of a stream.

@@ -4,7 +4,6 @@ use laxity_core::{Bytes, Span};
 use laxity_stream::{Attributes, LONGEST_WINDOW, Late, RuleC, Tolerance};
 
 use super::{application, server, source};
-use crate::link::model::Length;
 use crate::problem::Problems;
 use crate::read::flows::Names;
 use crate::read::values::{self, Or};
@@ -14,6 +13,7 @@ use crate::stream::model::{
     Application, Destination, MAX_PAYLOAD, MAX_STREAMS, StreamClass, StreamPolicyChoice,
 };
 use crate::stream::policies::DWCS;
+use crate::value::Length;
 
 /// Packets where `packet` is absent: what fits the paths of the Internet with room for headers.
 const DEFAULT_PACKET: Bytes = Bytes(1200);
