@@ -7,7 +7,8 @@ use laxity_core::{FlowId, Time};
 use laxity_kernel::bounded_slack::BoundedSlack;
 use laxity_link::pipeline::Pipeline;
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::{Control, PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy};
+use laxity_sim::Control;
+use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy};
 use laxity_traffic::Arrival;
 
 use crate::family::Packet;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use laxity_curve::CurveError;
-use laxity_sim::cpus::RecordingError;
+use laxity_sim::cpu::RecordingError;
 
 /// Why a scenario cannot be analysed.
 #[derive(Debug)]

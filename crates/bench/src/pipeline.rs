@@ -8,7 +8,8 @@ use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::config::LinkConfig;
 use laxity_link::registry::{self, Visitor};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::{Control, Measure, Traffic, run};
+use laxity_sim::Control;
+use laxity_sim::link::{Measure, Traffic, run};
 use laxity_traffic::Arrival;
 
 use crate::workload::{Link, access_link, arrivals};

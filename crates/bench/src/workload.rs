@@ -9,7 +9,7 @@ use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::pipeline::{ByDeadline, Discipline, Head, Pipeline};
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::Traffic;
+use laxity_sim::link::Traffic;
 use laxity_traffic::Arrival;
 
 /// What the assigner is asked.

@@ -174,12 +174,12 @@ pub enum GroupArg {
     Port,
 }
 
-impl From<GroupArg> for laxity_sim::fit::Grouping {
+impl From<GroupArg> for laxity_sim::link::fit::Grouping {
     fn from(by: GroupArg) -> Self {
         match by {
-            GroupArg::Dscp => laxity_sim::fit::Grouping::Dscp,
-            GroupArg::Flow => laxity_sim::fit::Grouping::Flow,
-            GroupArg::Port => laxity_sim::fit::Grouping::Port,
+            GroupArg::Dscp => laxity_sim::link::fit::Grouping::Dscp,
+            GroupArg::Flow => laxity_sim::link::fit::Grouping::Flow,
+            GroupArg::Port => laxity_sim::link::fit::Grouping::Port,
         }
     }
 }

@@ -8,7 +8,7 @@ use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, number};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
-use laxity_sim::fit::{Fit, FlowFit, Options, Sample, fit};
+use laxity_sim::link::fit::{Fit, FlowFit, Options, Sample, fit};
 
 use crate::args::FitArgs;
 use crate::failure::Failure;

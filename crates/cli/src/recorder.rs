@@ -10,8 +10,8 @@ use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_results::csv::{Outcome, PacketRow, PacketWriter};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::Observer;
-use laxity_sim::measure::UNSERVED;
+use laxity_sim::link::Observer;
+use laxity_sim::link::measure::UNSERVED;
 use laxity_trace::{LinkType, PcapngWriter, SimPacket};
 
 use crate::failure::Failure;

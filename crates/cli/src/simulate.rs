@@ -15,9 +15,10 @@ use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::Document;
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_scenario::quantity;
-use laxity_sim::measure::FlowMeasure;
-use laxity_sim::simulate::result;
-use laxity_sim::{Control, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_sim::Control;
+use laxity_sim::link::measure::FlowMeasure;
+use laxity_sim::link::simulate::result;
+use laxity_sim::link::{PolicyRun, Traffic, replay, simulate_all, summary};
 use laxity_traffic::Arrival;
 
 use crate::args::{Seeds, SimulateArgs};
@@ -261,7 +262,8 @@ fn recorded(
             break;
         }
         recorder.begin(policy);
-        let run = laxity_sim::simulate(scenario, policy, *seed, traffic, &mut recorder, control);
+        let run =
+            laxity_sim::link::simulate(scenario, policy, *seed, traffic, &mut recorder, control);
         let run = run.map_err(|e| of_scenario(scenario, e))?;
         recorder.end(run.ending.complete);
         runs.push(run);

@@ -4,8 +4,8 @@ use std::fmt;
 
 use laxity_curve::{CurveError, FitError};
 use laxity_scenario::ScenarioError;
-use laxity_sim::SimulationError;
 use laxity_sim::cpu::EngineError;
+use laxity_sim::link::SimulationError;
 
 use crate::{MOST_SEEDS, PAPERS};
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use agreed::{assert_same, root};
 use laxity_core::Span;
 use laxity_experiments::{Order, diagrams, low_delay, plan};
-use laxity_sim::simulate::Unobserved;
-use laxity_sim::{Control, Traffic, simulate, simulate_all};
+use laxity_sim::Control;
+use laxity_sim::link::simulate::Unobserved;
+use laxity_sim::link::{Traffic, simulate, simulate_all};
 
 // What `laxity reproduce low-delay --quick --json` prints. Fails when a generator draws one more
 // number, or when half the range becomes the range; both were tried.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::Envelope;
 use laxity_scenario::link::model::{Scenario, Source};
-use laxity_sim::{Control, Traffic, simulate_all};
+use laxity_sim::Control;
+use laxity_sim::link::{Traffic, simulate_all};
 
 fn scenario() -> Scenario {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

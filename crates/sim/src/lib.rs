@@ -1,23 +1,14 @@
-//! The simulator: generators, one discrete-event engine, measurement. Everything it prints is
+//! The simulator: generators, a discrete-event engine for each kind of scenario, measurement. Everything it prints is
 //! simulated; the same input and seed give the same bytes.
 #![forbid(unsafe_code)]
 
-pub mod compare;
+mod control;
 pub mod cpu;
-pub mod cpus;
-pub mod engine;
-pub mod fit;
-pub mod measure;
+pub mod link;
 pub mod parallel;
 pub mod random;
-pub mod replay;
-pub mod simulate;
-pub mod source;
-pub mod streams;
+pub mod stream;
 pub mod summary;
 
-pub use engine::{Control, Ending, Observer, run};
-pub use measure::Measure;
+pub use control::Control;
 pub use random::Random;
-pub use simulate::{PolicyRun, SimulationError, Traffic, simulate, simulate_all, simulate_policy};
-pub use source::Generator;

@@ -1,7 +1,6 @@
-//! Several seeds in one summary.
+//! Figures of several seeds.
 
-use indexmap::IndexMap;
-use laxity_results::{FlowSummary, PolicySummary, SimulationResult, Spread};
+use laxity_results::Spread;
 
 /// The mean and range of figures over seeds; `None` without any.
 pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
@@ -10,30 +9,4 @@ pub fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
         (n, sum, min, max) = (n + 1, sum + v, min.min(v), max.max(v));
     }
     (n > 0).then(|| Spread { mean: sum / f64::from(n), min, max })
-}
-
-/// The summary of runs that differ in their seed only.
-pub fn of(runs: &[SimulationResult]) -> IndexMap<String, PolicySummary> {
-    let Some(first) = runs.first() else { return IndexMap::new() };
-    let policy = |name: &String| {
-        let each = || runs.iter().filter_map(|r| r.policies.get(name));
-        let mut flows = IndexMap::new();
-        for flow in each().flat_map(|p| p.flows.keys()) {
-            if flows.contains_key(flow) {
-                continue;
-            }
-            let of = || each().filter_map(|p| p.flows.get(flow));
-            let summary = FlowSummary {
-                mean_ms: spread(of().filter_map(|f| f.mean_ms)),
-                max_ms: spread(of().filter_map(|f| f.max_ms)),
-            };
-            flows.insert(flow.clone(), summary);
-        }
-        PolicySummary {
-            best_effort_mean_ms: spread(each().filter_map(|p| p.best_effort_mean_ms)),
-            realtime_missed: each().map(|p| p.realtime_missed).sum(),
-            flows,
-        }
-    };
-    first.policies.keys().map(|name| (name.clone(), policy(name))).collect()
 }

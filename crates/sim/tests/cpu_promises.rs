@@ -8,7 +8,7 @@ use std::path::Path;
 use laxity_core::Span;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
-use laxity_sim::cpus::{simulate, tasks};
+use laxity_sim::cpu::{simulate, tasks};
 
 struct Outcome {
     jobs: u64,

@@ -10,10 +10,11 @@ use laxity_core::{FlowId, Span, Time};
 use laxity_cpu::registry::{Options, build};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::stream::StreamScenario;
+use laxity_sim::Control;
 use laxity_sim::cpu::{Cost, Late, Task, Workload};
-use laxity_sim::streams::engine::{Loss, Sent, Unobserved};
-use laxity_sim::streams::{StreamObserver, StreamPacket};
-use laxity_sim::{Control, Traffic, simulate_all};
+use laxity_sim::link::{Traffic, simulate_all};
+use laxity_sim::stream::engine::{Loss, Sent, Unobserved};
+use laxity_sim::stream::{StreamObserver, StreamPacket};
 use laxity_traffic::Arrival;
 
 fn frames(cost: Span) -> Task {
@@ -57,7 +58,7 @@ fn a_packet_due_at_the_end_of_a_run_is_missed_unless_it_begins() {
              tolerance = \"0/1\"\ngap = \"2 ms\"\nsource = \"backlogged\"\n"
         );
         let scenario = StreamScenario::parse(&text, "s.toml").unwrap_or_else(|e| panic!("{e}"));
-        let run = laxity_sim::streams::simulate(
+        let run = laxity_sim::stream::simulate(
             &scenario,
             "edf",
             1,
@@ -124,7 +125,7 @@ fn a_stopped_run_ends_within_a_decision() {
         let scenario = StreamScenario::parse(&text, "s.toml").unwrap_or_else(|e| panic!("{e}"));
         let control = Control::default();
         let mut stopper = Stopper { control: &control, left: 10_000, after: 0 };
-        let run = laxity_sim::streams::simulate(
+        let run = laxity_sim::stream::simulate(
             &scenario,
             "dwcs",
             1,

@@ -8,8 +8,9 @@ use common::{Log, arrivals, generated, replay, scenario, simulated};
 use laxity_core::{Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::registry::POLICIES;
-use laxity_sim::measure::UNSERVED;
-use laxity_sim::{Control, Traffic, simulate};
+use laxity_sim::Control;
+use laxity_sim::link::measure::UNSERVED;
+use laxity_sim::link::{Traffic, simulate};
 
 /// One byte takes a microsecond.
 const SMALL: &str = r#"

@@ -9,7 +9,7 @@ use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Bucket, Envelope, Rational};
 use laxity_link::police::Policer;
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::fit::{Fit, Grouping, Options, Sample, fit};
+use laxity_sim::link::fit::{Fit, Grouping, Options, Sample, fit};
 use laxity_trace::{LinkType, PcapngWriter};
 use laxity_traffic::Arrival;
 
@@ -32,7 +32,7 @@ fn fitted(path: &Path, options: &Options) -> (Fit, Scenario, Vec<Arrival>) {
     let text = fit.to_toml("A heading\n\nof three lines");
     let scenario =
         Scenario::parse(&text, &options.output).unwrap_or_else(|e| panic!("{text}\n{e}"));
-    let recording = laxity_sim::replay::read(path, &scenario).unwrap();
+    let recording = laxity_sim::link::replay::read(path, &scenario).unwrap();
     assert_eq!(recording.packets.len() as u64, sample.packets);
     (fit, scenario, recording.packets)
 }
@@ -276,7 +276,7 @@ fn the_rate_of_a_single_packet_is_marked_as_a_guess() {
 fn the_scenario_of_a_capture_describes_its_link() {
     let path = file("captures/access-link.pcap");
     let scenario = Scenario::read(file("scenarios/captured-link.toml")).unwrap();
-    let packets = laxity_sim::replay::read(&path, &scenario).unwrap().packets;
+    let packets = laxity_sim::link::replay::read(&path, &scenario).unwrap().packets;
     let mut wrong = Vec::new();
     for (i, f) in scenario.realtime.iter().enumerate() {
         let of = packets.iter().filter(|p| p.flow.index() == i);

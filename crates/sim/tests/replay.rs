@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use common::{file, generated, scenario, simulated};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::{Traffic, replay};
+use laxity_sim::link::{Traffic, replay};
 use laxity_trace::{LinkType, PcapngWriter};
 
 fn temporary(name: &str) -> PathBuf {

@@ -8,7 +8,7 @@ use laxity_core::{FlowId, Time};
 use laxity_curve::Envelope;
 use laxity_link::police::Policer;
 use laxity_scenario::link::model::{Scenario, Source};
-use laxity_sim::Generator;
+use laxity_sim::link::Generator;
 
 /// What a flow's source sends in 2000 s.
 fn packets(flow: &str) -> Vec<(u64, u32)> {

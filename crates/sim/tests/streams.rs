@@ -7,9 +7,9 @@ use laxity_core::{Span, Time};
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::policies::POLICIES;
 use laxity_sim::Control;
-use laxity_sim::streams::engine::{Loss, Sent, Unobserved};
-use laxity_sim::streams::simulate::result;
-use laxity_sim::streams::{
+use laxity_sim::stream::engine::{Loss, Sent, Unobserved};
+use laxity_sim::stream::simulate::result;
+use laxity_sim::stream::{
     StreamObserver, StreamPacket, StreamRun, simulate, simulate_all, summary,
 };
 use laxity_stream::Measures;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::compare::{Live, Row, compare};
+use laxity_sim::link::compare::{Live, Row, compare};
 use laxity_traffic::Arrival;
 use laxity_wire::WireError;
 use laxity_wire::bridge::{Io, Schedule};

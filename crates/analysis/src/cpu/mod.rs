@@ -10,8 +10,7 @@ use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
 use laxity_results::CpuCheckResult;
 use laxity_scenario::cpu::CpuScenario;
-use laxity_sim::cpu::Task;
-use laxity_sim::cpus::{readings, tasks};
+use laxity_sim::cpu::{Task, readings, tasks};
 
 use crate::AnalysisError;
 use obstacles::obstacles;

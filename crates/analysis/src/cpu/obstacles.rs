@@ -4,8 +4,7 @@ use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Service, Value};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::cpu::model::{TaskClass, TaskServer, Work};
-use laxity_sim::cpu::Task;
-use laxity_sim::cpus::attributes;
+use laxity_sim::cpu::{Task, attributes};
 
 use super::Reserves;
 

@@ -1,7 +1,7 @@
 //! A direction that has ended beside the simulator.
 
 use laxity_report::{Cell, Column, Table, number, text};
-use laxity_sim::compare::{Live, compare};
+use laxity_sim::link::compare::{Live, compare};
 use laxity_traffic::Arrival;
 use laxity_wire::bridge::Schedule;
 use laxity_wire::counts::Counts;

@@ -11,9 +11,8 @@ use laxity_report::{
 use laxity_results::{CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
-use laxity_sim::cpu::{Task, Workload};
-use laxity_sim::cpus::{
-    CpuRun, CpuSimulationError, result, simulate, simulate_all, summary, tasks,
+use laxity_sim::cpu::{
+    CpuRun, CpuSimulationError, Task, Workload, result, simulate, simulate_all, summary, tasks,
 };
 
 use super::files::Files;

@@ -6,8 +6,8 @@ use std::path::Path;
 use laxity_core::{Bytes, Time};
 use laxity_results::csv::{Outcome, PacketRow, StreamPacketRow, StreamPacketWriter};
 use laxity_scenario::stream::StreamScenario;
-use laxity_sim::streams::engine::{Loss, Sent};
-use laxity_sim::streams::{StreamObserver, StreamPacket};
+use laxity_sim::stream::engine::{Loss, Sent};
+use laxity_sim::stream::{StreamObserver, StreamPacket};
 
 use crate::failure::Failure;
 use crate::files::Pending;

@@ -13,8 +13,8 @@ use laxity_scenario::stream::model::StreamSource;
 use laxity_scenario::stream::policies::POLICIES;
 use laxity_scenario::stream::{StreamScenario, model::StreamClass};
 use laxity_sim::Control;
-use laxity_sim::streams::simulate::result;
-use laxity_sim::streams::{StreamRun, StreamSimulationError, simulate, simulate_all, summary};
+use laxity_sim::stream::simulate::result;
+use laxity_sim::stream::{StreamRun, StreamSimulationError, simulate, simulate_all, summary};
 
 use super::recorder::Recorder;
 use crate::args::SimulateArgs;

@@ -6,8 +6,9 @@ use laxity_link::{Departure, Packet};
 use laxity_report::{Figure, FlowDetail, PolicyDetail, delay_figures};
 use laxity_results::{FlowKind, FlowResult};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::simulate::result;
-use laxity_sim::{Control, Observer, simulate};
+use laxity_sim::Control;
+use laxity_sim::link::simulate::result;
+use laxity_sim::link::{Observer, simulate};
 
 use super::COLUMNS;
 use super::runs::Runs;

@@ -6,7 +6,8 @@ use laxity_core::{FlowId, Span, Time};
 use laxity_link::police::Policer;
 use laxity_results::{FlowResult, PolicyResult};
 use laxity_scenario::link::model::{FairQueue, Release, Scenario};
-use laxity_sim::{Control, Generator, PolicyRun, Traffic, simulate_all};
+use laxity_sim::Control;
+use laxity_sim::link::{Generator, PolicyRun, Traffic, simulate_all};
 
 use super::{COLUMNS, REFERENCE, textbook};
 use crate::{ExperimentError, Job};

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use laxity_core::{FlowId, Time};
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::{Control, Measure, PolicyRun, Traffic, run};
+use laxity_sim::Control;
+use laxity_sim::link::{Measure, PolicyRun, Traffic, run};
 
 use super::REFERENCE;
 

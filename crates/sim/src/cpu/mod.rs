@@ -12,6 +12,9 @@ mod observe;
 pub mod papers;
 mod record;
 pub mod recorded;
+mod simulate;
+mod source;
+pub mod summary;
 mod task;
 
 pub use cost::Cost;
@@ -19,4 +22,6 @@ pub use engine::{Ending, EngineError, Machine, run};
 pub use measure::{Measure, TaskMeasure};
 pub use observe::{Job, Observer};
 pub use record::{Recording, Slice};
+pub use simulate::{CpuRun, CpuSimulationError, readings, result, simulate, simulate_all};
+pub use source::{RecordingError, RecordingProblem, attributes, tasks};
 pub use task::{Change, Gap, Late, Step, Task, Workload};

@@ -8,7 +8,8 @@ use laxity_core::{FlowId, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::{Control, Observer, PolicyRun, Traffic, simulate};
+use laxity_sim::Control;
+use laxity_sim::link::{Observer, PolicyRun, Traffic, simulate};
 use laxity_traffic::Arrival;
 
 /// Everything that happened, in order.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use laxity_core::{FlowId, Histogram, Span, Time};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::Traffic;
+use laxity_sim::link::Traffic;
 use laxity_trace::SIM_PORT_BASE;
 use laxity_traffic::Arrival;
 use laxity_wire::port;

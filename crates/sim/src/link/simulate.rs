@@ -14,9 +14,10 @@ use laxity_results::{PolicyResult, SimulationResult};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
 
-use crate::engine::{Control, Ending, Observer, run};
-use crate::measure::FlowMeasure;
-use crate::{Generator, Measure, parallel};
+use super::engine::{Ending, Observer, run};
+use super::measure::FlowMeasure;
+use super::{Generator, Measure};
+use crate::{Control, parallel};
 
 /// Where a run's packets come from.
 #[derive(Clone, Debug)]

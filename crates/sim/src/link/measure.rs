@@ -7,7 +7,7 @@ use laxity_link::{Departure, Packet};
 use laxity_results::{FlowKind, FlowResult, PolicyResult};
 use laxity_scenario::link::model::Scenario;
 
-use crate::engine::{Ending, Observer};
+use super::engine::{Ending, Observer};
 
 /// Why a packet was not sent that still waited when nothing could arrive any more: its policy
 /// would have stored it for ever.

@@ -7,7 +7,7 @@ use laxity_core::{Bytes, Span, Time};
 use laxity_link::classify::Key;
 use laxity_trace::{CsvTrace, Report};
 
-use crate::replay::{ReplayError, each_frame, is_csv, open};
+use crate::link::replay::{ReplayError, each_frame, is_csv, open};
 
 /// Packets of one origin, in order of time.
 #[derive(Clone, Debug)]

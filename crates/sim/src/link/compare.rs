@@ -4,8 +4,9 @@ use laxity_core::{Histogram, Time};
 use laxity_scenario::link::model::Scenario;
 use laxity_traffic::Arrival;
 
-use crate::simulate::Unobserved;
-use crate::{Control, SimulationError, Traffic, simulate};
+use super::simulate::Unobserved;
+use super::{SimulationError, Traffic, simulate};
+use crate::Control;
 
 /// What a live link counted of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

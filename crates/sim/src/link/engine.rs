@@ -1,11 +1,11 @@
 //! The engine: one link, one policy, integer time.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use laxity_core::{Bytes, LinkClock, Rate, Span, Time};
+use laxity_core::{Bytes, LinkClock, Rate, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet, Wire};
 use laxity_traffic::Arrival;
+
+use crate::Control;
 
 /// Told of everything that happens to packets.
 pub trait Observer {
@@ -15,35 +15,6 @@ pub trait Observer {
     fn sent(&mut self, departure: &Departure, end: Time);
     /// A packet will not be sent.
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
-}
-
-/// Controls a run in another thread: stops it or reads its progress.
-#[derive(Debug, Default)]
-pub struct Control {
-    stop: AtomicBool,
-    reached: AtomicU64,
-}
-
-impl Control {
-    /// Asks the run to end with what it has.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether a stop was requested.
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// So much more of a run is done.
-    pub fn advance(&self, done: Span) {
-        self.reached.fetch_add(done.0, Ordering::Relaxed);
-    }
-
-    /// Simulated nanoseconds done so far, summed over all runs that share this.
-    pub fn reached(&self) -> u64 {
-        self.reached.load(Ordering::Relaxed)
-    }
 }
 
 /// How a run ended.

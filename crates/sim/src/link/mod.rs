@@ -1,0 +1,15 @@
+//! Simulation of a link: generators, replay, the engine that drives a policy, measures, fits.
+
+pub mod compare;
+pub mod engine;
+pub mod fit;
+pub mod measure;
+pub mod replay;
+pub mod simulate;
+pub mod source;
+pub mod summary;
+
+pub use engine::{Ending, Observer, run};
+pub use measure::Measure;
+pub use simulate::{PolicyRun, SimulationError, Traffic, simulate, simulate_all, simulate_policy};
+pub use source::Generator;
