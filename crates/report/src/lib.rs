@@ -17,36 +17,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod cpus;
+mod cells;
+mod cpu;
 pub mod curves;
-mod delays;
-mod detail;
 mod distribution;
 pub mod escape;
 mod figure;
+mod link;
 pub mod number;
 mod page;
 pub mod plot;
 mod reproduction;
-mod residual;
-mod simulation;
-mod streams;
+mod stream;
 mod table;
 pub mod text;
 pub mod ticks;
-mod timeline;
-mod verdict;
 
-pub use cpus::*;
-pub use delays::{delay_tables, drop_table, loss_table, margin_table, policy_table};
-pub use detail::{FlowDetail, Outcome, PolicyDetail};
+pub use cpu::*;
 pub use figure::{Figure, Key};
+pub use link::*;
 pub use page::{Block, Kind, Meta, Mood, Page, Section};
 pub use reproduction::{experiment_table, outcome_words, overview_table, reproduction_page};
-pub use residual::ResidualPlot;
-pub use simulation::{check_page, simulation_page, summary_words};
-pub use streams::*;
+pub use stream::*;
 pub use table::{Cell, Column, Group, Table, Tone};
-pub use timeline::delay_figures;
-pub use verdict::silence_words;
-pub use verdict::{check_table, verdict_words};

@@ -379,3 +379,17 @@ fn write_cell(out: &mut String, cell: &crate::table::Cell, numeric: bool) {
     }
     out.push_str("</td>");
 }
+
+/// Facts of the footer: the version, those given, the command and those of `meta`.
+pub(crate) fn footer(meta: &Meta, facts: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    if !meta.version.is_empty() {
+        out.push(("Version".into(), format!("laxity {}", meta.version)));
+    }
+    out.extend(facts);
+    if !meta.command.is_empty() {
+        out.push(("Command".into(), meta.command.clone()));
+    }
+    out.extend(meta.facts.iter().cloned());
+    out
+}

@@ -2,7 +2,7 @@
 
 use crate::figure::Figure;
 use crate::number::{count, short};
-use crate::page::{Block, Kind, Meta, Mood, Page, Section};
+use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit, width_for_names};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
@@ -54,7 +54,7 @@ pub fn reproduction_page(
         scenario: "reproduction report".into(),
         kind: if live { Kind::Beside } else { meta.kind },
         sections,
-        provenance: crate::simulation::footer(meta, facts),
+        provenance: footer(meta, facts),
     }
 }
 

@@ -1,15 +1,15 @@
 //! Tables and verdicts for a terminal or a file.
 
-use crate::cpus::{self, CpuOutcome};
-use crate::delays;
-use crate::detail::Outcome;
 use crate::escape::terminal;
 use crate::page::Mood;
-use crate::streams::{self, StreamOutcome};
+use crate::reproduction;
 use crate::table::{Cell, Group, Table, Tone};
-use crate::{reproduction, simulation, verdict};
-use laxity_results::{CheckResult, CpuCheckResult, Reproduction, StreamCheckResult};
+use laxity_results::Reproduction;
 use unicode_width::UnicodeWidthStr;
+
+pub use crate::cpu::text::{cpu_check, cpu_simulation};
+pub use crate::link::text::{check, simulation};
+pub use crate::stream::text::{stream_check, stream_simulation};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,92 +23,6 @@ pub struct Style {
 impl Style {
     /// No colours, no limit: for files and pipes.
     pub const PLAIN: Style = Style { colour: false, width: 0 };
-}
-
-/// What `laxity simulate` prints: the tables of delays, losses and policies, and a sentence.
-pub fn simulation<'a>(
-    outcome: impl Into<Outcome<'a>>,
-    policy: Option<&str>,
-    style: Style,
-) -> String {
-    let outcome = outcome.into();
-    let mut out = String::new();
-    for t in delays::delay_tables(outcome) {
-        push(&mut out, &t, style);
-    }
-    push(&mut out, &delays::loss_table(outcome), style);
-    push(&mut out, &delays::drop_table(outcome), style);
-    push(&mut out, &delays::margin_table(outcome), style);
-    push(&mut out, &delays::policy_table(outcome), style);
-    let (mood, word, text) = simulation::summary_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
-    out
-}
-
-/// What `laxity check` prints.
-pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
-    let (admitted, word, text) = verdict::verdict_words(check);
-    let mood = if admitted { Mood::Good } else { Mood::Bad };
-    let mut out = statement(mood, word, &text, style);
-    let t = verdict::check_table(check, deadlines);
-    if !t.is_empty() {
-        out.push('\n');
-        push(&mut out, &t, style);
-        out.pop();
-    }
-    out
-}
-
-/// What `laxity simulate` prints for streams: the tables of windows, misses, runs and delays, and
-/// a sentence.
-pub fn stream_simulation(outcome: StreamOutcome<'_>, policy: Option<&str>, style: Style) -> String {
-    let mut out = String::new();
-    for t in streams::stream_tables(outcome) {
-        push(&mut out, &t, style);
-    }
-    let (mood, word, text) = streams::stream_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
-    out
-}
-
-/// What `laxity check` prints for streams.
-pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
-    let (mood, word, text) = streams::stream_verdict(check);
-    let mut out = statement(mood, word, &text, style);
-    for reason in streams::stream_reasons(check) {
-        out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
-    }
-    out.push('\n');
-    push(&mut out, &streams::stream_check_table(check), style);
-    out.pop();
-    out
-}
-
-/// What `laxity simulate` prints for CPUs: the tables of shares, misses, times and switches, and a
-/// sentence.
-pub fn cpu_simulation(outcome: CpuOutcome<'_>, policy: Option<&str>, style: Style) -> String {
-    let mut out = String::new();
-    for t in cpus::cpu_tables(outcome) {
-        push(&mut out, &t, style);
-    }
-    let (mood, word, text) = cpus::cpu_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
-    out
-}
-
-/// What `laxity check` prints for CPUs.
-pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
-    let (mood, word, text) = cpus::cpu_verdict(check);
-    let mut out = statement(mood, word, &text, style);
-    for reason in cpus::cpu_reasons(check) {
-        out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
-    }
-    if !check.requests.is_empty() {
-        out.push('\n');
-        push(&mut out, &cpus::cpu_check_table(check), style);
-        out.pop();
-    }
-    out
 }
 
 /// What `laxity reproduce` prints.
@@ -134,14 +48,14 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     out
 }
 
-fn push(out: &mut String, t: &Table, style: Style) {
+pub(crate) fn push(out: &mut String, t: &Table, style: Style) {
     if !t.is_empty() {
         out.push_str(&table(t, style));
         out.push('\n');
     }
 }
 
-fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
+pub(crate) fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
     let code = match mood {
         Mood::Good => "1;32",
         Mood::Bad => "1;31",
@@ -326,7 +240,7 @@ fn paint(text: &str, code: &str, style: Style) -> String {
 }
 
 /// Breaks at spaces; following lines are indented.
-fn wrap(text: &str, width: usize, indent: usize) -> String {
+pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> String {
     if width == 0 {
         return text.into();
     }

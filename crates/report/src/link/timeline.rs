@@ -1,6 +1,6 @@
 //! Delay over time, as in the paper's Figures 4 and 5 (Chakraborty, Gries, Thiele, RTAS 2002).
 
-use crate::detail::{FlowDetail, Outcome, PolicyDetail};
+use super::outcome::{FlowDetail, Outcome, PolicyDetail};
 use crate::figure::Figure;
 use crate::number::{Delays, span};
 use crate::page::{Block, Meta};

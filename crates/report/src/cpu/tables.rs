@@ -1,8 +1,8 @@
 //! Tables of shares, misses, response times, tardiness, gaps and switches.
 
 use super::outcome::{CpuOutcome, is_due};
+use crate::cells::{delay, percent};
 use crate::number::{Delays, count, fixed};
-use crate::streams::tables::{delay, percent};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CpuTaskResult, TaskKind};
 

@@ -2,10 +2,9 @@
 
 use super::outcome::{CpuOutcome, CpuPolicyDetail, is_due};
 use super::{distributions, gantt, progress, tables, verdict};
+use crate::cells::percent;
 use crate::number::{count, span};
-use crate::page::{Block, Kind, Meta, Mood, Page, Section};
-use crate::simulation::footer;
-use crate::streams::tables::percent;
+use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use laxity_results::{CpuCheckResult, TaskKind};
 
 /// The page of a simulated run.

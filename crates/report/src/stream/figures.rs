@@ -1,7 +1,7 @@
 //! Bars for each class and policy: misses beside the tolerance, violated windows, longest runs.
 
 use super::outcome::{StreamOutcome, slots, tolerance};
-use super::tables::percent;
+use crate::cells::percent;
 use crate::figure::Figure;
 use crate::number::count;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Plot, Unit};

@@ -1,5 +1,6 @@
 //! What a run gives to plots beyond its printed results.
 
+use crate::cells::spread;
 use laxity_results::{FlowKind, FlowResult, SimulationResult, SimulationRuns, Spread};
 
 /// One flow under one policy.
@@ -132,12 +133,4 @@ impl<'a> Outcome<'a> {
     pub(crate) fn is_many(&self) -> bool {
         self.runs().len() > 1
     }
-}
-
-pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
-    let (mut n, mut sum, mut min, mut max) = (0u32, 0.0, f64::INFINITY, f64::NEG_INFINITY);
-    for v in values.filter(|v| v.is_finite()) {
-        (n, sum, min, max) = (n + 1, sum + v, min.min(v), max.max(v));
-    }
-    (n > 0).then(|| Spread { mean: sum / f64::from(n), min, max })
 }

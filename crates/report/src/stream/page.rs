@@ -1,10 +1,10 @@
 //! The pages of `laxity simulate --report` and `laxity check --report` for streams.
 
 use super::outcome::{StreamOutcome, StreamPolicyDetail};
-use super::{delay, figures, tables, verdict};
+use super::{distributions, figures, tables, verdict};
+use crate::cells::percent;
 use crate::number::{count, fixed, span};
-use crate::page::{Block, Kind, Meta, Mood, Page, Section};
-use crate::simulation::footer;
+use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
 
@@ -25,7 +25,7 @@ pub fn stream_simulation_page(
     add("Deadlines missed", figure(figures::missed(&outcome)));
     add("Windows violated", figure(figures::windows(&outcome)));
     add("Runs of misses", figure(figures::runs(&outcome)));
-    let mut delays = figure(delay::figure(&outcome, details));
+    let mut delays = figure(distributions::figure(&outcome, details));
     if let (true, false, Some(seed)) =
         (outcome.is_many(), delays.is_empty(), outcome.first().and_then(|r| r.seed))
     {
@@ -163,7 +163,7 @@ pub fn stream_words(outcome: StreamOutcome<'_>, policy: Option<&str>) -> (Mood, 
             "Under {own} {} of {} deadlines were missed, {}% of all{}.",
             count(n),
             count(all),
-            tables::percent(n as f64 / all.max(1) as f64),
+            percent(n as f64 / all.max(1) as f64),
             if broken(own) == 0 { ", none beyond what its stream tolerates" } else { "" }
         ),
     };

@@ -1,9 +1,10 @@
 //! Tables of misses, violated windows, runs, losses and delays.
 
 use super::outcome::{StreamOutcome, slots, tolerance};
-use crate::number::{Delays, count, fixed, span};
+use crate::cells::{delay, percent};
+use crate::number::{Delays, count, span};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{Spread, StreamClassResult};
+use laxity_results::StreamClassResult;
 
 /// Every table of a run, the most telling first; those that say nothing are left out.
 pub fn stream_tables(outcome: StreamOutcome<'_>) -> Vec<Table> {
@@ -96,17 +97,6 @@ fn missed(outcome: &StreamOutcome<'_>) -> Table {
         .noted("Of all packets sent and deadlines missed. Marked where it is more than x/y.")
 }
 
-/// Enough digits to tell a small share from none.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let decimals = match percent {
-        p if p >= 10.0 || p == 0.0 => 1,
-        p if p >= 0.1 => 2,
-        _ => 4,
-    };
-    fixed(percent, decimals)
-}
-
 /// The longest run of misses.
 fn runs(outcome: &StreamOutcome<'_>) -> Table {
     let rows = rows(outcome, |policy, class| {
@@ -162,18 +152,6 @@ pub fn stream_delay_table(outcome: StreamOutcome<'_>) -> Table {
         "From arrival to the start of sending, over packets sent: what was dropped has no \
                  delay.",
     )
-}
-
-/// A mean, and half the range where there is one.
-pub(crate) fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
-    match spread {
-        None => Cell::none(),
-        Some(s) if s.max > s.min => {
-            let half = unit.text((s.max - s.min) / 2.0);
-            Cell::new(format!("{} \u{b1} {half}", unit.text(s.mean)))
-        }
-        Some(s) => Cell::new(unit.text(s.mean)),
-    }
 }
 
 /// What did not leave in time, and why.

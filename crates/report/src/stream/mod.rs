@@ -1,10 +1,11 @@
 //! Tables, plots and pages of stream scenarios.
 
-mod delay;
+mod distributions;
 mod figures;
 mod outcome;
 mod page;
-pub(crate) mod tables;
+mod tables;
+pub(crate) mod text;
 mod verdict;
 
 pub use outcome::{StreamClassDetail, StreamOutcome, StreamPolicyDetail};

@@ -1,11 +1,11 @@
 //! The pages of `laxity simulate --report` and `laxity check`.
 
-use crate::delays::{self, deadline, ns};
-use crate::detail::{Outcome, PolicyDetail};
+use super::outcome::{Outcome, PolicyDetail};
+use super::residual::ResidualPlot;
+use super::tables::{self, deadline, ns};
+use super::{distributions, timeline, verdict};
 use crate::number::{Delays, count, percent, span};
-use crate::page::{Block, Kind, Meta, Mood, Page, Section};
-use crate::residual::ResidualPlot;
-use crate::{distribution, timeline, verdict};
+use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 
 /// The page of a simulated or live run. Sections without data are left out.
@@ -25,18 +25,20 @@ pub fn simulation_page<'a>(
         }
     };
     add("Residual capacity", residual_blocks(check, residual, &policies));
-    let tables = delays::delay_tables(outcome);
+    let tables = tables::delay_tables(outcome);
     if tables.iter().any(|t| !t.is_empty()) {
-        let loss = Block::Table(delays::loss_table(outcome));
+        let loss = Block::Table(tables::loss_table(outcome));
         add("Delays", vec![Block::Tables(tables), loss]);
     }
     let mut over_time = timeline::blocks(&outcome, details, meta);
-    let mut spread: Vec<Block> =
-        [distribution::box_figure(&outcome, details), distribution::ccdf_figure(&outcome, details)]
-            .into_iter()
-            .flatten()
-            .map(Block::Figure)
-            .collect();
+    let mut spread: Vec<Block> = [
+        distributions::box_figure(&outcome, details),
+        distributions::ccdf_figure(&outcome, details),
+    ]
+    .into_iter()
+    .flatten()
+    .map(Block::Figure)
+    .collect();
     if let (true, Some(seed)) = (outcome.is_many(), outcome.first().and_then(|r| r.seed)) {
         let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
         for blocks in [&mut over_time, &mut spread] {
@@ -47,15 +49,15 @@ pub fn simulation_page<'a>(
     }
     add("Delay over time", over_time);
     add("Distribution of delays", spread);
-    let margins = delays::margin_table(outcome);
+    let margins = tables::margin_table(outcome);
     if !margins.is_empty() {
-        let figure = distribution::margin_figure(&outcome).map(Block::Figure);
+        let figure = distributions::margin_figure(&outcome).map(Block::Figure);
         add(
             "Margins to the deadlines",
             figure.into_iter().chain([Block::Table(margins)]).collect(),
         );
     }
-    let drops = delays::drop_table(outcome);
+    let drops = tables::drop_table(outcome);
     if !policies.is_empty() {
         let block = if drops.is_empty() {
             Block::Text("No packet was dropped under any policy.".into())
@@ -138,7 +140,7 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
         facts.push(("Packets in it".into(), count(packets)));
         facts.push(("Runs".into(), seeds(outcome)));
         blocks.push(Block::Facts(facts));
-        let table = delays::policy_table(*outcome);
+        let table = tables::policy_table(*outcome);
         if !table.is_empty() {
             blocks.push(Block::Table(table));
         }
@@ -224,19 +226,6 @@ fn provenance(outcome: &Outcome, meta: &Meta) -> Vec<(String, String)> {
         facts.push(("Duration".into(), span(run.duration_ns)));
     }
     footer(meta, facts)
-}
-
-pub(crate) fn footer(meta: &Meta, facts: Vec<(String, String)>) -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    if !meta.version.is_empty() {
-        out.push(("Version".into(), format!("laxity {}", meta.version)));
-    }
-    out.extend(facts);
-    if !meta.command.is_empty() {
-        out.push(("Command".into(), meta.command.clone()));
-    }
-    out.extend(meta.facts.iter().cloned());
-    out
 }
 
 /// One seed, as a shorthand for callers that hold results by value.

@@ -6,6 +6,7 @@ mod outcome;
 mod page;
 mod progress;
 mod tables;
+pub(crate) mod text;
 mod verdict;
 
 pub use outcome::{CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail};

@@ -1,6 +1,6 @@
 //! Tables of delays, losses and shares, for page and terminal.
 
-use crate::detail::Outcome;
+use super::outcome::Outcome;
 use crate::number::{Delays, count, fixed, percent};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{FlowKind, FlowResult, Spread};

@@ -1,6 +1,6 @@
 //! Results of one seed or several, and what plots need beside them.
 
-use crate::detail;
+use crate::cells;
 use laxity_results::{CpuSimulationResult, CpuSimulationRuns, CpuTaskResult, Spread};
 
 /// A task on a CPU without interruption, in ns.
@@ -125,7 +125,7 @@ impl<'a> CpuOutcome<'a> {
         task: &'a str,
         of: impl Fn(&CpuTaskResult) -> Option<f64>,
     ) -> Option<Spread> {
-        detail::spread(self.each(policy, task).filter_map(of))
+        cells::spread(self.each(policy, task).filter_map(of))
     }
 
     /// Whether a task has something under any policy.

@@ -1,8 +1,8 @@
 //! The answer of `laxity check` for CPUs, in sentences and a table.
 
+use crate::cells::percent;
 use crate::number::{fixed, span};
 use crate::page::Mood;
-use crate::streams::tables::percent;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
 

@@ -1,0 +1,17 @@
+//! Tables, plots and pages of link scenarios.
+
+mod distributions;
+mod outcome;
+mod page;
+mod residual;
+mod tables;
+pub(crate) mod text;
+mod timeline;
+mod verdict;
+
+pub use outcome::{FlowDetail, Outcome, PolicyDetail};
+pub use page::{check_page, simulation_page, summary_words};
+pub use residual::ResidualPlot;
+pub use tables::{delay_tables, drop_table, loss_table, margin_table, policy_table};
+pub use timeline::delay_figures;
+pub use verdict::{check_table, silence_words, verdict_words};
