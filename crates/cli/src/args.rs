@@ -11,8 +11,8 @@ use laxity_experiments::PAPERS;
 use laxity_scenario::quantity;
 use laxity_stream::Tolerance;
 
-use crate::cpu::args::CpuCommand;
-use crate::link::args::{LinkCommand, WatchArgs};
+use crate::live::cpu::args::CpuCommand;
+use crate::live::link::args::{LinkCommand, WatchArgs};
 
 /// `--memory` below this would leave nothing to compute with.
 const LEAST_MEMORY: Bytes = Bytes(64_000_000);

@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use laxity_scenario::Document;
-use laxity_scenario::link::model::Source;
-use laxity_scenario::stream::model::StreamSource;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::failure::Failure;
+use crate::kind;
 
 /// Symbolic links followed at most, as the kernel does.
 const MOST_LINKS: u32 = 40;
@@ -53,27 +52,7 @@ pub fn read<'a>(paths: impl IntoIterator<Item = &'a Path>) {
 /// From now on no output may be a scenario or a file that it names.
 pub fn read_scenario(path: &Path, document: &Document) {
     read([path]);
-    match document {
-        Document::Link(scenario) => {
-            let realtime = scenario.realtime.iter().map(|f| f.source.as_ref());
-            let best_effort = scenario.best_effort.iter().map(|c| c.source.as_ref());
-            for source in realtime.chain(best_effort).flatten() {
-                if let Source::Trace { path } = source {
-                    read([path.as_path()]);
-                }
-            }
-        }
-        Document::Stream(scenario) => {
-            for class in &scenario.streams {
-                if let StreamSource::File { path, .. } = &class.source {
-                    read([path.as_path()]);
-                }
-            }
-        }
-        Document::Cpu(scenario) => {
-            read(scenario.recordings.iter().map(|r| r.path.as_path()));
-        }
-    }
+    read(kind::of(document).inputs());
 }
 
 /// Refuses, before any work, outputs that are inputs or each other. Each has its option.

@@ -4,30 +4,22 @@
 
 mod args;
 mod bench;
-mod bridge;
 mod check;
-mod confine;
-mod cpu;
-mod cpus;
 mod failure;
 mod files;
 mod fit;
 mod interrupt;
-mod link;
+mod kind;
+mod live;
 mod memory;
 mod output;
 mod page;
 mod progress;
-mod recorder;
 #[cfg(test)]
 mod reference_tests;
 mod reproduce;
-mod running;
 mod simulate;
-mod stream;
-mod streams;
 mod tooling;
-mod top;
 mod trace_events;
 mod warning;
 
@@ -78,10 +70,10 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
-        Command::Stream(command) => stream::run(command),
-        Command::Link(command) => link::run(command),
-        Command::Top(args) => top::run(args),
-        Command::Cpu(command) => cpu::run(command),
+        Command::Stream(command) => live::media::run(command),
+        Command::Link(command) => live::link::run(command),
+        Command::Top(args) => live::top::run(args),
+        Command::Cpu(command) => live::cpu::run(command),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

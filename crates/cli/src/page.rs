@@ -4,22 +4,12 @@ use std::path::Path;
 
 use laxity_analysis::link;
 use laxity_report::{Kind, Meta, Page, ResidualPlot};
-use laxity_scenario::Document;
 use laxity_scenario::link::model::Scenario;
 
 use crate::failure::Failure;
 use crate::{output, warning};
 
-/// The footer of a page about a scenario of any kind.
-pub fn meta(document: &Document) -> Meta {
-    match document {
-        Document::Link(scenario) => link_meta(scenario),
-        Document::Stream(scenario) => policy_meta(&scenario.policy.use_),
-        Document::Cpu(scenario) => policy_meta(&scenario.policy.use_),
-    }
-}
-
-/// The same, of a link.
+/// The footer of a page about a link.
 pub fn link_meta(scenario: &Scenario) -> Meta {
     Meta {
         link_rate: Some(scenario.link.rate.0),

@@ -9,7 +9,7 @@ use clap::CommandFactory as _;
 use laxity_live::server::{Config, Server, Stop};
 
 use crate::args::Laxity;
-use crate::{cpu, link};
+use crate::live::{cpu, link};
 
 const HEAD: &str = "| metric | type | unit | meaning |\n|---|---|---|---|\n";
 

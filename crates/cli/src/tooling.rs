@@ -5,17 +5,14 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use laxity_core::{OptionInfo, PolicyInfo};
-use laxity_cpu::registry as cpus;
-use laxity_link::registry as links;
-use laxity_scenario::stream::policies as streams;
 
 use crate::args::{Laxity, PoliciesArgs};
 use crate::failure::Failure;
+use crate::kind::POLICIES;
 use crate::output;
 
 /// `laxity policies`
 pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
-    let kinds = [("link", links::POLICIES), ("stream", streams::POLICIES), ("CPU", cpus::POLICIES)];
     if args.json {
         let row = |of: &str, p: &PolicyInfo| {
             let options = p.options.iter().map(|o| {
@@ -30,12 +27,12 @@ pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
                 "options": options.collect::<Vec<_>>(),
             })
         };
-        let rows = kinds.iter().flat_map(|(of, list)| list.iter().map(|p| row(of, p)));
+        let rows = POLICIES.iter().flat_map(|(of, list)| list.iter().map(|p| row(of, p)));
         output::json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for (of, list) in kinds {
+    for (of, list) in POLICIES {
         if !text.is_empty() {
             text.push('\n');
         }

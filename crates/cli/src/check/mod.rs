@@ -1,0 +1,53 @@
+//! `laxity check`, a module a kind of scenario.
+
+pub mod cpu;
+pub mod link;
+pub mod stream;
+
+use std::process::ExitCode;
+
+use laxity_report::Page;
+use laxity_report::text::Style;
+use laxity_scenario::Document;
+use serde::Serialize;
+
+use crate::args::CheckArgs;
+use crate::failure::{Failure, NO};
+use crate::{files, kind, output};
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    files::read_scenario(&args.scenario, &document);
+    files::plan([("--report", args.report.as_ref())])?;
+    kind::of(&document).check(args)
+}
+
+/// Refuses what is about links where there is none.
+fn refuse_link_options(args: &CheckArgs, what: &str) -> Result<(), Failure> {
+    match args.blocking {
+        Some(_) => {
+            Err(Failure::input(format!("--blocking has no meaning for {what}: it is about links")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Writes a verdict in the forms that were asked for; `admitted` is the exit status.
+fn answer(
+    args: &CheckArgs,
+    check: &impl Serialize,
+    admitted: bool,
+    text: impl FnOnce(Style) -> String,
+    page: impl FnOnce() -> Page,
+) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.report {
+        output::file(path, &page().html())?;
+    }
+    if args.json {
+        output::json(check)?;
+    } else {
+        output::print(&text(output::style()))?;
+    }
+    Ok(if admitted { ExitCode::SUCCESS } else { ExitCode::from(NO) })
+}

@@ -1,0 +1,130 @@
+//! What a link in user space says of itself.
+
+use indexmap::IndexMap;
+use laxity_wire::bridge::{Report, Schedule};
+use laxity_wire::counts::ClassCounts;
+use serde::Serialize;
+
+use super::Place;
+use crate::live::link::record::{Flow, Kind, Link, Links, Stalls, Waiting};
+
+/// The status: what `laxity link status` says of other links, and how the threads fare.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    #[serde(flatten)]
+    pub links: Links,
+    pub threads: IndexMap<String, Thread>,
+}
+
+/// One direction's thread, under the interface that it reads from.
+#[derive(Debug, Serialize)]
+pub struct Thread {
+    io: &'static str,
+    cpu_ms: f64,
+    packets: u64,
+    /// From a frame's start, as the policy has it, to its being handed over.
+    lag_mean_us: Option<f64>,
+    lag_p99_us: Option<f64>,
+    lag_max_us: Option<f64>,
+    /// From the instant asked for to waking.
+    wake_p99_us: Option<f64>,
+    /// Beyond what the credit makes good: how often, in all, and the longest.
+    stalls: u64,
+    stalled_ms: f64,
+    longest_stall_ms: f64,
+    blocked: u64,
+    down: u64,
+    overflow: u64,
+    segmented: u64,
+    checksums: u64,
+    malformed: u64,
+}
+
+impl Status {
+    /// Of directions that run or have run.
+    pub fn of(reports: &[(&Place, &Report)]) -> Status {
+        let mut status = Status { links: Links::default(), threads: IndexMap::new() };
+        for (place, report) in reports {
+            status.threads.insert(place.from.clone(), Thread::of(place.io, report));
+            if let Some(schedule) = &place.schedule {
+                status.links.links.push(link(&place.to, schedule, report));
+            }
+        }
+        status
+    }
+}
+
+impl Thread {
+    fn of(io: &'static str, Report { counts, cpu_ns, .. }: &Report) -> Thread {
+        let us = |ns: u64| ns as f64 / 1e3;
+        Thread {
+            io,
+            cpu_ms: *cpu_ns as f64 / 1e6,
+            packets: counts.lag.count(),
+            lag_mean_us: counts.lag.mean().map(|ns| ns / 1e3),
+            lag_p99_us: counts.lag.quantile(990).map(us),
+            lag_max_us: counts.lag.max().map(us),
+            wake_p99_us: counts.wakes.quantile(990).map(us),
+            stalls: counts.stalls,
+            stalled_ms: counts.stalled.0 as f64 / 1e6,
+            longest_stall_ms: counts.longest_stall.0 as f64 / 1e6,
+            blocked: counts.blocked,
+            down: counts.down,
+            overflow: counts.overflow,
+            segmented: counts.segmented,
+            checksums: counts.checksums,
+            malformed: counts.malformed,
+        }
+    }
+}
+
+fn link(device: &str, schedule: &Schedule, report: &Report) -> Link {
+    let scenario = &schedule.scenario;
+    let deadlines = scenario.realtime.iter().map(|f| Some(f.deadline.0));
+    let all = deadlines.chain(std::iter::repeat(None));
+    let classes = scenario.flow_names().zip(all).zip(&report.counts.classes);
+    let flows = classes.map(|((name, deadline), c)| {
+        let kind = if deadline.is_some() { Kind::Realtime } else { Kind::BestEffort };
+        (name.to_owned(), flow(kind, deadline, c))
+    });
+    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let bytes = report.counts.classes.iter().map(ClassCounts::waiting_bytes).sum();
+    Link {
+        device: device.to_owned(),
+        process: None,
+        policy: schedule.policy.clone(),
+        rate_bit_s: scenario.link.rate.0,
+        attached: true,
+        changes: 0,
+        pending: false,
+        replaced: None,
+        waiting: Waiting { packets: narrow(report.waiting as u64), bytes: narrow(bytes) },
+        stalls: {
+            let counts = &report.counts;
+            Stalls::new(counts.stalls, counts.stalled.0, counts.longest_stall.0)
+        },
+        flows: flows.collect(),
+        earlier: flow(Kind::Mixed, None, &ClassCounts::default()),
+    }
+}
+
+fn flow(kind: Kind, deadline: Option<u64>, c: &ClassCounts) -> Flow {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    Flow {
+        kind,
+        deadline_ms: deadline.map(ms),
+        packets: c.sent(),
+        bytes: c.sent_bytes,
+        mean_ms: c.delay.mean().map(|ns| ns / 1e6),
+        p50_ms: c.delay.quantile(500).map(ms),
+        p99_ms: c.delay.quantile(990).map(ms),
+        max_ms: c.delay.max().map(ms),
+        missed: c.late,
+        demoted: c.demoted(),
+        demoted_mean_ms: c.demoted_delay.mean().map(|ns| ns / 1e6),
+        demoted_max_ms: c.demoted_delay.max().map(ms),
+        dropped: c.drops().map(|(_, n)| n).sum(),
+        reasons: c.drops().map(|(why, n)| (why.to_owned(), n)).collect(),
+        delays: (c.delay.iter().collect(), u64::try_from(c.delay.sum()).unwrap_or(u64::MAX)),
+    }
+}

@@ -1,0 +1,98 @@
+//! What the kernel is asked for; a build without the kernel's part says so.
+
+#[cfg(feature = "kernel")]
+pub use with::*;
+#[cfg(not(feature = "kernel"))]
+pub use without::*;
+
+#[cfg(feature = "kernel")]
+mod with {
+    use std::time::Duration;
+
+    use laxity_kernel::qdisc::{self, Change, LinkError, LinkRequest};
+
+    use crate::failure::Failure;
+    use crate::live::link::Admitted;
+    use crate::live::link::record::{Link, Links};
+
+    impl From<LinkError> for Failure {
+        fn from(error: LinkError) -> Failure {
+            let text = error.to_string();
+            match error {
+                LinkError::NoDevice { .. } => Failure::Input(text),
+                LinkError::Occupied { .. }
+                | LinkError::Up { .. }
+                | LinkError::Down { .. }
+                | LinkError::DoesNotFit { .. }
+                | LinkError::Busy { .. } => Failure::Refused(text),
+                LinkError::NoKernel { .. } => Failure::Lacking(format!(
+                    "{text}. On other kernels `laxity link bridge` joins two interfaces in user space"
+                )),
+                LinkError::NoFileSystem
+                | LinkError::NotPermitted { .. }
+                | LinkError::Exposed { .. } => Failure::Lacking(text),
+                _ => Failure::Internal(text),
+            }
+        }
+    }
+
+    fn wish(admitted: &Admitted) -> LinkRequest<'_> {
+        let Admitted { scenario, policy, plan } = admitted;
+        LinkRequest { plan, policy, scenario }
+    }
+
+    pub fn up(admitted: &Admitted, device: &str, replace: bool) -> Result<(), Failure> {
+        Ok(qdisc::up(&wish(admitted), device, replace)?)
+    }
+
+    /// Whether it comes into force with the next packet only.
+    pub fn set(admitted: &Admitted, device: &str, patience: Duration) -> Result<bool, Failure> {
+        Ok(qdisc::set(&wish(admitted), device, patience)? == Change::WithNextPacket)
+    }
+
+    pub fn down(device: &str) -> Result<(), Failure> {
+        Ok(qdisc::down(device)?)
+    }
+
+    /// The link of an interface, or all of this network namespace.
+    pub fn status(device: Option<&str>) -> Result<Links, Failure> {
+        let devices = match device {
+            Some(device) => vec![device.to_owned()],
+            None => qdisc::devices()?,
+        };
+        let mut links = Vec::new();
+        for name in devices {
+            match qdisc::status(&name) {
+                // Taken down since they were listed.
+                Err(LinkError::Down { .. }) if device.is_none() => {}
+                status => links.push(Link::new(name, status?)?),
+            }
+        }
+        Ok(Links { links, ..Links::default() })
+    }
+}
+
+#[cfg(not(feature = "kernel"))]
+mod without {
+    use std::time::Duration;
+
+    use crate::failure::Failure;
+    use crate::live::link::Admitted;
+    use crate::live::link::record::Links;
+
+    pub fn up(_: &Admitted, _: &str, _: bool) -> Result<(), Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn set(_: &Admitted, _: &str, _: Duration) -> Result<bool, Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn down(_: &str) -> Result<(), Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn status(_: Option<&str>) -> Result<Links, Failure> {
+        Failure::without_kernel_for_links()
+    }
+}

@@ -1,0 +1,127 @@
+//! `laxity link`: a scenario on an interface of this machine, scheduled by the kernel.
+
+pub mod args;
+mod backend;
+pub mod export;
+pub mod record;
+pub mod table;
+pub mod top;
+pub mod watch;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use laxity_kernel::{Plan, PlanError};
+use laxity_scenario::Document;
+use laxity_scenario::link::model::Scenario;
+use laxity_scenario::quantity;
+
+use self::args::{DownArgs, LinkCommand, SetArgs, StatusArgs, UpArgs};
+use crate::failure::Failure;
+use crate::live::running;
+use crate::{output, warning};
+
+/// Runs the command.
+pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
+    match command {
+        LinkCommand::Up(args) => up(args),
+        LinkCommand::Set(args) => set(args),
+        LinkCommand::Status(args) => status(args),
+        LinkCommand::Watch(args) => watch::run(args),
+        LinkCommand::Export(args) => export::run(args),
+        LinkCommand::Down(args) => down(args),
+        LinkCommand::Bridge(args) => crate::live::bridge::run(args),
+        LinkCommand::Tun(args) => crate::live::bridge::tun(args),
+    }
+}
+
+/// The link of an interface, or all of this network namespace with its media servers, as they are now.
+pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
+    let running = running::look(device);
+    match backend::status(device) {
+        Ok(kernel) => {
+            Ok(record::Links { links: [kernel.links, running.links].concat(), ..running })
+        }
+        // What runs is shown, whatever the kernel lacks.
+        Err(failure) if !running.is_empty() => {
+            let without_kernel = device.is_none().then(|| failure.text().to_owned());
+            Ok(record::Links { without_kernel, ..running })
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A scenario that was admitted, and its plan.
+struct Admitted {
+    scenario: Scenario,
+    policy: String,
+    #[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+    plan: Plan,
+}
+
+impl Admitted {
+    fn read(path: &std::path::Path, policy: Option<&String>) -> Result<Admitted, Failure> {
+        let scenario = match Document::read(path).map_err(Failure::input)? {
+            Document::Link(scenario) => scenario,
+            _ => {
+                let what = "this scenario does not describe a link; one that does has a section \
+                            [link]";
+                return Err(Failure::input(format!("{}: {what}", path.display())));
+            }
+        };
+        let policy = policy.unwrap_or(&scenario.policy.use_).clone();
+        let plan = Plan::with_policy(&scenario, &policy).map_err(|error| {
+            let text = format!("{}: {error}", path.display());
+            match error {
+                PlanError::NotAdmitted(_) => Failure::Refused(text),
+                _ => Failure::Input(text),
+            }
+        })?;
+        plan.notices.iter().for_each(|notice| warning::say(format_args!("note: {notice}")));
+        Ok(Admitted { scenario, policy, plan })
+    }
+
+    fn say(&self, device: &str, when: &str) {
+        let flows = self.scenario.realtime.len();
+        warning::say(format!(
+            "{device} runs policy {} at {}{when}: {flows} real-time flows admitted",
+            self.policy,
+            laxity_report::number::rate(self.scenario.link.rate.0),
+        ));
+    }
+}
+
+fn up(args: &UpArgs) -> Result<ExitCode, Failure> {
+    let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
+    backend::up(&admitted, &args.dev, args.replace)?;
+    admitted.say(&args.dev, "");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
+    let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
+    let patience = duration("--patience", &args.patience)?;
+    let with_next_packet = backend::set(&admitted, &args.dev, patience)?;
+    admitted.say(&args.dev, if with_next_packet { " from its next packet on" } else { "" });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(args: &StatusArgs) -> Result<ExitCode, Failure> {
+    let links = now(args.dev.as_deref())?;
+    if args.json {
+        output::json(&links)?;
+    } else {
+        output::print(&table::links(&links, output::style()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn down(args: &DownArgs) -> Result<ExitCode, Failure> {
+    backend::down(&args.dev)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+    let span = quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))?;
+    Ok(Duration::from_nanos(span.0))
+}

@@ -1,0 +1,64 @@
+//! `laxity stream receive`
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use laxity_live::receiver::{Receiver, ReceiverConfig};
+
+use super::{duration, of_system, table};
+use crate::args::ReceiveArgs;
+use crate::failure::Failure;
+use crate::live::confine::{Bpf, Capabilities, confine};
+use crate::{interrupt, output, warning};
+
+/// Without `--duration`, until it is stopped; this is longer than anybody waits.
+const ALWAYS: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// Runs the command.
+pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
+    let limit = duration("--duration", args.duration.as_ref())?.unwrap_or(ALWAYS);
+    let reports = (!args.no_reports).then_some(Duration::from_secs(5));
+    let config = ReceiverConfig {
+        tolerance: args.tolerance,
+        clock: args.clock,
+        same_machine: !args.other_machine,
+        reports,
+        sources: args.sources as usize,
+        ..ReceiverConfig::new(args.bind)
+    };
+    let failed = |e: laxity_live::receiver::ReceiverError| of_system(&e, &e.source);
+    let receiver = Receiver::open(config).map_err(failed)?;
+    let interrupted = interrupt::control();
+    confine(Capabilities::empty(), Bpf::Denied);
+    if let Ok(address) = receiver.address() {
+        warning::say(format!("receiving at {address}; Ctrl-C stops it"));
+        if receiver.rtcp_address().is_none() {
+            warning::say(match address.port().checked_add(1) {
+                Some(next) => format!("without RTCP reports: another program uses port {next}"),
+                None => {
+                    "without RTCP, so no reports are read or sent: it would come in at the port \
+                         after this one, and there is none; choose a port below 65535"
+                        .to_owned()
+                }
+            });
+        }
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = Arc::clone(&stop);
+    let watched = Arc::clone(&interrupted);
+    std::thread::spawn(move || {
+        while !watched.stopped() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let report = receiver.run(limit, &stop).map_err(failed)?;
+    if args.json {
+        output::json(&report)?;
+    } else {
+        output::print(&table::received(&report, output::style()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

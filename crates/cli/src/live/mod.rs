@@ -1,0 +1,9 @@
+//! Commands that schedule this machine: links, CPUs, media servers.
+
+pub mod bridge;
+mod confine;
+pub mod cpu;
+pub mod link;
+pub mod media;
+mod running;
+pub mod top;

@@ -1,0 +1,71 @@
+//! Links and media servers that run in processes of their own: how they say what they do, and who of
+//! them there is.
+
+use laxity_daemon::announce::{Announcement, RunningProgram, announce, running_programs};
+
+use crate::live::link::record::{Link, Links, MediaServer, Process};
+use crate::warning;
+
+/// From now on others see what this process does. Without it they do not, which is no reason not to
+/// do it.
+pub fn show(what: impl Fn() -> Option<Links> + Send + 'static) -> Option<Announcement> {
+    let say = move || serde_json::to_string(&what()?).ok();
+    let failed = |error| {
+        warning::say(format!("note: `laxity link status` cannot show this process: {error}"));
+    };
+    announce(say).map_err(failed).ok()
+}
+
+/// This process, as it shows itself; those who ask learn number and user from the kernel.
+pub fn myself(program: &str) -> Process {
+    Process { id: std::process::id(), user: 0, program: program.to_owned() }
+}
+
+/// What runs in this network namespace: on an interface, or all.
+pub fn look(device: Option<&str>) -> Links {
+    let mut found = Links::default();
+    // Where the kernel does not list sockets there is nothing to be found.
+    for program in running_programs().unwrap_or_default() {
+        match read(&program) {
+            Some(links) => {
+                found.links.extend(links.links);
+                found.servers.extend(links.servers);
+            }
+            None => found.silent.push(program.pid),
+        }
+    }
+    if let Some(device) = device {
+        found.links.retain(|link| link.device == device);
+        (found.servers, found.silent) = Default::default();
+    }
+    found
+}
+
+fn read(program: &RunningProgram) -> Option<Links> {
+    let mut links: Links = serde_json::from_str(program.status.as_deref()?).ok()?;
+    let is = |process: &mut Process| {
+        (process.id, process.user) = (program.pid, program.user);
+    };
+    links.links.iter_mut().filter_map(|link| link.process.as_mut()).for_each(is);
+    links.servers.iter_mut().map(|server| &mut server.process).for_each(is);
+    links.links.retain(|link| link.process.is_some());
+    Some(links)
+}
+
+impl Links {
+    /// Links of this process.
+    pub fn of(program: &str, links: Vec<Link>) -> Links {
+        let links = links.into_iter().map(|link| Link { process: Some(myself(program)), ..link });
+        Links { links: links.collect(), ..Links::default() }
+    }
+
+    /// A media server in this process.
+    pub fn of_server(server: MediaServer) -> Links {
+        Links { servers: vec![server], ..Links::default() }
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.servers.is_empty() && self.silent.is_empty()
+    }
+}

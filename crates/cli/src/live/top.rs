@@ -1,0 +1,100 @@
+//! `laxity top`: links, media servers and CPUs as they are now, again and again.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use laxity_report::text::Style;
+
+use crate::failure::Failure;
+use crate::live::link::args::WatchArgs;
+use crate::live::link::record::Links;
+use crate::live::{cpu, link};
+use crate::output;
+
+/// Moves to the corner of the terminal; what is behind a line's end, and below the last, goes.
+const CORNER: &str = "\x1b[H";
+const REST_OF_LINE: &str = "\x1b[K";
+const REST: &str = "\x1b[J";
+
+/// What is wrong on a line, and headings.
+pub const RED: &str = "\x1b[31m";
+/// See [`RED`].
+pub const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Adds a line of the screen, where there are colours in this one.
+pub fn line(text: &mut String, line: &str, how: &str, style: Style) {
+    let coloured = style.colour && !how.is_empty();
+    let (before, after) = if coloured { (how, PLAIN) } else { ("", "") };
+    text.extend([before, line, after, "\n"]);
+}
+
+/// What there was at a time. What one of both lacks is no reason not to show the other.
+struct Look {
+    links: Option<Links>,
+    /// Or why not, where the machine could have that.
+    cpus: Result<cpu::Status, Option<String>>,
+    at: Instant,
+}
+
+/// Runs the command.
+pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let interval = link::duration("--interval", &args.interval)?;
+    let terminal = std::io::stdout().is_terminal();
+    let mut before: Option<Look> = None;
+    let mut cpus = cpu::StatusMonitor::default();
+    link::watch::repeat(interval, args.count, || {
+        let now = look(args.dev.as_deref(), &mut cpus)?;
+        let text = screen(&now, before.as_ref());
+        if terminal {
+            let lines = text.replace('\n', &format!("{REST_OF_LINE}\n"));
+            output::print(&format!("{CORNER}{lines}{REST}"))?;
+        } else {
+            output::print(&text)?;
+        }
+        before = Some(now);
+        Ok(())
+    })
+}
+
+fn look(device: Option<&str>, cpus: &mut cpu::StatusMonitor) -> Result<Look, Failure> {
+    let links = link::now(device);
+    let at = Instant::now();
+    if device.is_some() {
+        return Ok(Look { links: Some(links?), cpus: Err(None), at });
+    }
+    match (links, cpus.status()) {
+        (Err(of_links), Err(of_cpus)) if of_links.text() == of_cpus.text() => Err(of_links),
+        (Err(of_links), Err(of_cpus)) => Err(of_links.and("CPUs", &of_cpus)),
+        (links, cpus) => {
+            let why = |failure| match failure {
+                Failure::Refused(text) => Some(text),
+                _ => None,
+            };
+            Ok(Look { links: links.ok(), cpus: cpus.map_err(why), at })
+        }
+    }
+}
+
+fn screen(now: &Look, before: Option<&Look>) -> String {
+    let style = output::style();
+    let seconds = before.map(|b| now.at.duration_since(b.at).as_secs_f64());
+    let mut text = String::new();
+    if let Some(links) = &now.links {
+        let earlier = before.and_then(|b| Some((b.links.as_ref()?, seconds?)));
+        text.push_str(&link::top::screen(links, earlier, style));
+    }
+    if !text.is_empty() && !matches!(now.cpus, Err(None)) {
+        text.push('\n');
+    }
+    match &now.cpus {
+        Ok(cpus) => {
+            let earlier = before.and_then(|b| Some((b.cpus.as_ref().ok()?, seconds?)));
+            text.push_str(&cpu::top::screen(cpus, earlier, style));
+        }
+        Err(Some(why)) => line(&mut text, &format!("CPUs: {why}"), "", style),
+        Err(None) => {}
+    }
+    text
+}

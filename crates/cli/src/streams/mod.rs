@@ -1,4 +1,0 @@
-//! Stream scenarios on the command line.
-
-mod recorder;
-pub mod simulate;
