@@ -114,7 +114,7 @@ mod tests {
     const AFTER: &str = include_str!("recorded/after.json");
 
     fn compare(name: &str, text: &str) {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/link/recorded");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/live/link/recorded");
         let path = path.join(name);
         if std::env::var_os("LAXITY_BLESS").is_some() {
             std::fs::write(&path, text).expect("a file");
