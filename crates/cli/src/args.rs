@@ -3,16 +3,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_core::Bytes;
 use laxity_curve::Rational;
-use laxity_experiments::PAPERS;
 use laxity_scenario::quantity;
 use laxity_stream::Tolerance;
 
 use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};
+use crate::reproduce;
 
 /// `--memory` below this would leave nothing to compute with.
 const LEAST_MEMORY: Bytes = Bytes(64_000_000);
@@ -219,7 +218,7 @@ pub struct FitArgs {
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
     /// The paper.
-    #[arg(value_parser = papers())]
+    #[arg(value_parser = reproduce::papers())]
     pub paper: String,
     /// Only these experiments, such as `low-delay.table2` or `table2`.
     #[arg(long, value_delimiter = ',', value_name = "ID[,ID..]")]
@@ -238,12 +237,6 @@ pub struct ReproduceArgs {
     pub json: bool,
     #[command(flatten)]
     pub resources: ResourceArgs,
-}
-
-fn papers() -> PossibleValuesParser {
-    let papers = PAPERS.iter().map(|p| PossibleValue::new(p.name).help(p.title));
-    let all = PossibleValue::new("all").help("every paper");
-    papers.chain([all]).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, Subcommand)]

@@ -116,6 +116,59 @@ fn arrows_point_downwards() {
     }
 }
 
+/// Rooms in which each kind of scenario has a folder (or file) of the same name.
+const ROOMS_OF_KINDS: &[&str] = &[
+    "crates/scenario/src",
+    "crates/sim/src",
+    "crates/analysis/src",
+    "crates/report/src",
+    "crates/cli/src/check",
+    "crates/cli/src/simulate",
+];
+
+// Fails when a kind lacks its place in a room, or the code of one kind uses that of another: tried
+// with `use crate::link::model::Length` in crates/scenario/src/stream/model.rs.
+#[test]
+fn kinds_of_scenarios_know_nothing_of_each_other() {
+    let kinds = ["link", "stream", "cpu"];
+    let files = files();
+    for room in ROOMS_OF_KINDS {
+        for kind in kinds {
+            let (folder, file) = (format!("{room}/{kind}/"), format!("{room}/{kind}.rs"));
+            let inside = |path: &&String| path.starts_with(&folder) || **path == file;
+            let own: Vec<&String> = files.iter().filter(inside).collect();
+            assert!(!own.is_empty(), "{room} has no place for {kind}");
+            for path in own.into_iter().filter(|path| path.ends_with(".rs")) {
+                let source = text(path);
+                for other in kinds.iter().filter(|other| **other != kind) {
+                    for use_ in [format!("crate::{other}::"), format!("super::{other}::")] {
+                        assert!(!source.contains(&use_), "{path} uses {use_}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Fails when a command other than `laxity reproduce` needs the papers' experiments: tried with a use
+// in crates/cli/src/args.rs.
+#[test]
+fn only_reproduce_uses_the_experiments() {
+    let metadata = metadata();
+    let members = members(&metadata);
+    let cli = members.iter().find(|p| short(p) == "cli").expect("the command");
+    let list = cli["dependencies"].as_array().expect("dependencies");
+    let experiments = list.iter().find(|d| d["name"] == "laxity-experiments");
+    assert_eq!(experiments.expect("its dependency")["optional"], true);
+    let uses = |path: &String| {
+        path.starts_with("crates/cli/src/")
+            && path.ends_with(".rs")
+            && text(path).contains("laxity_experiments")
+    };
+    let users: Vec<String> = files().into_iter().filter(uses).collect();
+    assert_eq!(users, ["crates/cli/src/reproduce/enabled.rs"]);
+}
+
 // Fails when the table itself allows a cycle: each row uses rows above it only.
 #[test]
 fn the_table_has_an_order() {

@@ -1,14 +1,22 @@
-//! `laxity reproduce`
+//! `laxity reproduce`, built with the papers' experiments.
 
 use std::process::ExitCode;
 
-use laxity_experiments::{ExperimentError, Job, Order, Outcome, plan};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use laxity_experiments::{ExperimentError, Job, Order, Outcome, PAPERS, plan};
 use laxity_report::{Kind, Meta, reproduction_page, text};
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::progress::Progress;
 use crate::{interrupt, output};
+
+/// The papers that the command takes.
+pub fn papers() -> PossibleValuesParser {
+    let papers = PAPERS.iter().map(|p| PossibleValue::new(p.name).help(p.title));
+    let all = PossibleValue::new("all").help("every paper");
+    papers.chain([all]).collect::<Vec<_>>().into()
+}
 
 /// Runs the command. A number that differs is a result, not a failure.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
