@@ -9,7 +9,7 @@ use laxity_analysis::link;
 use laxity_core::{FlowId, PolicyInfo, Span};
 use laxity_link::registry::{POLICIES, find};
 use laxity_report::{
-    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_words, simulation_page, text,
+    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_sentence, simulation_page, text,
 };
 use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::Document;
@@ -125,7 +125,7 @@ fn simulate_link(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, F
         report(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
     if let (Some(silence), false) = (&check.silence, args.json) {
-        output::print(&format!("{}\n", silence_words(silence)))?;
+        output::print(&format!("{}\n", silence_sentence(silence)))?;
     }
     Ok(exit_code(scenario, &runs, &control))
 }

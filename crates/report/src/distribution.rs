@@ -181,7 +181,7 @@ pub(crate) fn box_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<
     ))
 }
 
-/// How much of the deadline the worst packet of each real-time flow used.
+/// The largest delay of each real-time flow as a share of its deadline.
 pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
     let policies = outcome.policies();
     let mut panels = Vec::new();
@@ -194,7 +194,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
         let longest = used.iter().flatten().fold(limit, |a, b| a.max(*b));
         let x = Axis::linear("worst use of the deadline", Unit::Time, 0.0, longest * 1e6 * 1.1);
         let mut marks = Vec::new();
-        let mut words = format!("Deadline {}.", span(ns(limit)));
+        let mut description = format!("Deadline {}.", span(ns(limit)));
         for (i, used) in used.iter().enumerate() {
             let y = -(i as f64);
             let Some(used) = used else { continue };
@@ -203,7 +203,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
             } else {
                 format!("{} left", span(rounded(limit - used)))
             };
-            words.push_str(&format!(" {}: {text}.", policies[i]));
+            description.push_str(&format!(" {}: {text}.", policies[i]));
             marks.push(Mark::Bar {
                 y,
                 x: (0.0, used * 1e6),
@@ -211,7 +211,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
                 hue: Hue::Series(i),
                 body: Body::Solid,
             });
-            // Long bars hold their words, short ones have them behind.
+            // Long bars hold their label, short ones have it behind.
             marks.push(if *used > longest * 0.5 {
                 Mark::Inside { at: (0.0, y), text }
             } else {
@@ -227,7 +227,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
         panels.push(
             Plot::new(flow, x, Axis::names(policies.iter().copied()))
                 .sized(380.0, 78.0 + 24.0 * policies.len() as f64)
-                .described(words)
+                .described(description)
                 .with_all(marks),
         );
     }
@@ -260,12 +260,12 @@ pub(crate) fn legend_of<'a>(policies: impl Iterator<Item = &'a str>) -> Vec<Key>
 }
 
 fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String {
-    let mut words = String::new();
+    let mut description = String::new();
     for policy in details {
         let Some(f) = policy.flow(name) else { continue };
         let buckets = exact(outcome, &policy.policy, f);
         let at = |q| quantile(&buckets, q).map_or("none".into(), span);
-        words.push_str(&format!(
+        description.push_str(&format!(
             "{}: median {}, 99th percentile {}, largest {}. ",
             policy.policy,
             at(500),
@@ -273,7 +273,7 @@ fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String
             at(1000)
         ));
     }
-    words.trim_end().into()
+    description.trim_end().into()
 }
 
 #[cfg(test)]
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use laxity_results::{FlowResult, PolicyResult, SimulationResult};
 
-    // Fails when the step is taken before the bucket's upper bound, or the last step is left out.
+    // Fails when the step comes before the bucket's upper bound, or the last step is left out.
     #[test]
     fn tails_step_at_bucket_bounds() {
         let points = ccdf(&[(10, 3), (20, 1)]);
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(ccdf(&[(5, u64::MAX), (9, u64::MAX)]).len(), 5);
     }
 
-    // Fails when the bounds are taken as they are: 4.99 ms lies in a bucket that ends after 5 ms.
+    // Fails when the bounds are used unchanged: 4.99 ms lies in a bucket that ends after 5 ms.
     #[test]
     fn rounding_to_buckets_never_shows_a_miss() {
         let flow = FlowDetail {

@@ -16,7 +16,7 @@ use unicode_width::UnicodeWidthStr;
 pub struct Style {
     /// Whether to use colours and bold; meaning never depends on them.
     pub colour: bool,
-    /// Columns at hand; long words of the last column wrap. Zero: no limit.
+    /// Width in columns; long text of the last column wraps. Zero: no limit.
     pub width: usize,
 }
 
@@ -25,7 +25,7 @@ impl Style {
     pub const PLAIN: Style = Style { colour: false, width: 0 };
 }
 
-/// What `laxity simulate` prints: the tables of delays, losses and policies, and a sentence.
+/// The output of `laxity simulate`: the tables of delays, losses and policies, and a sentence.
 pub fn simulation<'a>(
     outcome: impl Into<Outcome<'a>>,
     policy: Option<&str>,
@@ -40,16 +40,16 @@ pub fn simulation<'a>(
     push(&mut out, &delays::drop_table(outcome), style);
     push(&mut out, &delays::margin_table(outcome), style);
     push(&mut out, &delays::policy_table(outcome), style);
-    let (mood, word, text) = simulation::summary_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = simulation::summary_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
-/// What `laxity check` prints.
+/// The output of `laxity check`.
 pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
-    let (admitted, word, text) = verdict::verdict_words(check);
+    let (admitted, label, text) = verdict::verdict_statement(check);
     let mood = if admitted { Mood::Good } else { Mood::Bad };
-    let mut out = statement(mood, word, &text, style);
+    let mut out = statement(mood, label, &text, style);
     let t = verdict::check_table(check, deadlines);
     if !t.is_empty() {
         out.push('\n');
@@ -59,22 +59,22 @@ pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> 
     out
 }
 
-/// What `laxity simulate` prints for streams: the tables of windows, misses, runs and delays, and
+/// The output of `laxity simulate` for streams: the tables of windows, misses, runs and delays, and
 /// a sentence.
 pub fn stream_simulation(outcome: StreamOutcome<'_>, policy: Option<&str>, style: Style) -> String {
     let mut out = String::new();
     for t in streams::stream_tables(outcome) {
         push(&mut out, &t, style);
     }
-    let (mood, word, text) = streams::stream_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = streams::stream_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
-/// What `laxity check` prints for streams.
+/// The output of `laxity check` for streams.
 pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
-    let (mood, word, text) = streams::stream_verdict(check);
-    let mut out = statement(mood, word, &text, style);
+    let (mood, label, text) = streams::stream_verdict(check);
+    let mut out = statement(mood, label, &text, style);
     for reason in streams::stream_reasons(check) {
         out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
     }
@@ -84,22 +84,22 @@ pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
     out
 }
 
-/// What `laxity simulate` prints for CPUs: the tables of shares, misses, times and switches, and a
+/// The output of `laxity simulate` for CPUs: the tables of shares, misses, times and switches, and a
 /// sentence.
 pub fn cpu_simulation(outcome: CpuOutcome<'_>, policy: Option<&str>, style: Style) -> String {
     let mut out = String::new();
     for t in cpus::cpu_tables(outcome) {
         push(&mut out, &t, style);
     }
-    let (mood, word, text) = cpus::cpu_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = cpus::cpu_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
-/// What `laxity check` prints for CPUs.
+/// The output of `laxity check` for CPUs.
 pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
-    let (mood, word, text) = cpus::cpu_verdict(check);
-    let mut out = statement(mood, word, &text, style);
+    let (mood, label, text) = cpus::cpu_verdict(check);
+    let mut out = statement(mood, label, &text, style);
     for reason in cpus::cpu_reasons(check) {
         out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
     }
@@ -111,7 +111,7 @@ pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
     out
 }
 
-/// What `laxity reproduce` prints.
+/// The output of `laxity reproduce`.
 pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     let mut out = String::new();
     let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| (p.quick, e)));
@@ -128,7 +128,7 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     out.push_str(&statement(
         Mood::Neutral,
         "Outcome.",
-        &reproduction::outcome_words(papers),
+        &reproduction::outcome_sentences(papers),
         style,
     ));
     out
@@ -141,30 +141,30 @@ fn push(out: &mut String, t: &Table, style: Style) {
     }
 }
 
-fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
+fn statement(mood: Mood, label: &str, text: &str, style: Style) -> String {
     let code = match mood {
         Mood::Good => "1;32",
         Mood::Bad => "1;31",
         Mood::Neutral => "1",
     };
-    let body = wrap(&terminal(&format!("{word} {text}")), style.width, 0);
-    let word = terminal(word);
-    match body.strip_prefix(word.as_str()) {
-        Some(rest) if style.colour => format!("{}{rest}\n", paint(&word, code, style)),
+    let body = wrap(&terminal(&format!("{label} {text}")), style.width, 0);
+    let label = terminal(label);
+    match body.strip_prefix(label.as_str()) {
+        Some(rest) if style.colour => format!("{}{rest}\n", paint(&label, code, style)),
         _ => format!("{body}\n"),
     }
 }
 
-/// Below this a column of words is not worth wrapping.
+/// Least width at which a text column is wrapped in place.
 const NARROW: usize = 24;
 
-/// Where the words of the last column go.
+/// The place of a wrapped last column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Whole,
     /// In so many columns.
     Wrapped(usize),
-    /// On lines of their own below the row.
+    /// On lines of its own below the row.
     Below,
 }
 
@@ -180,12 +180,12 @@ pub fn table(t: &Table, style: Style) -> String {
             }
         }
     }
-    // Only words in the last column may wrap: numbers never break.
+    // Only text in the last column may wrap: numbers never break.
     let before: usize = widths.iter().take(columns.saturating_sub(1)).map(|w| w + 2).sum();
-    let words = style.width > 0 && t.columns.last().is_some_and(|c| !c.numeric) && columns > 1;
+    let wraps = style.width > 0 && t.columns.last().is_some_and(|c| !c.numeric) && columns > 1;
     let room = style.width.saturating_sub(before);
     let whole = widths.last().copied().unwrap_or(0);
-    let tail = match words {
+    let tail = match wraps {
         false => Tail::Whole,
         true if whole <= room => Tail::Whole,
         true if room >= NARROW => Tail::Wrapped(room),
@@ -248,7 +248,7 @@ pub fn table(t: &Table, style: Style) -> String {
     out
 }
 
-/// The note on colours is of no use without them.
+/// Removes the note on colours, which a terminal without them has no use for.
 fn without_colour(note: &str) -> String {
     note.split_inclusive(". ")
         .filter(|s| !s.contains("green"))
@@ -301,12 +301,12 @@ fn indented(group: &Group, head: &str) -> String {
 }
 
 fn plain(cell: &Cell) -> String {
-    let text = match cell.aside.as_str() {
+    let text = match cell.secondary.as_str() {
         "" => cell.text.clone(),
         // Percentages stand in a column of their own.
-        aside => match aside.strip_prefix("/ ") {
+        secondary => match secondary.strip_prefix("/ ") {
             Some(share) => format!("{} / {share:>4}", cell.text),
-            None => format!("{} {aside}", cell.text),
+            None => format!("{} {secondary}", cell.text),
         },
     };
     clean(&text)

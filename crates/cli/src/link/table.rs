@@ -41,16 +41,16 @@ pub fn beside(links: &Links, style: Style) -> Vec<String> {
 
 fn servers(servers: &[MediaServer], style: Style) -> String {
     let columns = vec![
-        Column::words("Server"),
+        Column::text("Server"),
         Column::number("process"),
         Column::number("user"),
-        Column::words("policy"),
+        Column::text("policy"),
         Column::number("streams"),
         Column::number("packets sent"),
         Column::number("dropped as late"),
         Column::number("windows violated"),
-        Column::words("control"),
-        Column::words("metrics"),
+        Column::text("control"),
+        Column::text("metrics"),
     ];
     let rows = servers.iter().map(|server| {
         let said = |text: Option<String>| text.map_or_else(Cell::none, Cell::new);
@@ -79,7 +79,7 @@ pub fn runner(link: &Link) -> String {
 
 fn link(link: &Link, style: Style) -> String {
     let columns = vec![
-        Column::words("Flow"),
+        Column::text("Flow"),
         Column::number("packets sent"),
         Column::number("delay (ms), mean"),
         Column::number("99th percentile"),

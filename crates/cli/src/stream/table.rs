@@ -9,7 +9,7 @@ use laxity_scenario::streams::StreamScenario;
 /// What a server sent, by class of streams.
 pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> String {
     let columns = vec![
-        Column::words("Streams"),
+        Column::text("Streams"),
         Column::number("how many"),
         Column::number("packets sent"),
         Column::number("dropped as late"),
@@ -83,7 +83,7 @@ fn row(name: &str, streams: &[&StreamSnapshot]) -> Option<(String, Vec<Cell>)> {
 /// What a receiver measured, by source.
 pub fn received(report: &Report, style: Style) -> String {
     let columns = vec![
-        Column::words("Source (SSRC)"),
+        Column::text("Source (SSRC)"),
         Column::number("received"),
         Column::number("lost"),
         Column::number("windows violated"),

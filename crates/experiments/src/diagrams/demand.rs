@@ -65,7 +65,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
                 (before[0].0, before[0].1),
                 (before[0].0 + moved, before[0].1 + size),
             ),
-            Annotation::Words(
+            Annotation::Text(
 "right by D\u{2099}\u{208a}\u{2081} \u{2212} D\u{2099}, up by w\u{2099}\u{208a}\u{2081}".into(),
 (0.0, 6000.0),
 (6.0, 0.0),
