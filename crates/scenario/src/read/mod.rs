@@ -1,4 +1,4 @@
-//! Reads a link scenario, one file here for each section there.
+//! Reads a link scenario, one file for each section.
 
 mod best_effort;
 mod envelope;
@@ -27,10 +27,10 @@ use crate::problem::{Problems, ScenarioError};
 use flows::Names;
 use walk::Section;
 
-/// Gives the packets of one flow in a trace, in order of time, or says why it cannot.
+/// Returns the packets of one flow in a trace, in order of time, or an error.
 pub type TraceLoader<'l> = dyn FnMut(&Path, &str) -> Result<Vec<(Time, Bytes)>, String> + 'l;
 
-/// What every section needs beside its table.
+/// The context of every section beside its table.
 pub(crate) struct Context<'c, 't> {
     pub(crate) out: &'c mut Problems<'t>,
     /// The folder of the scenario, to which paths are relative.
@@ -39,7 +39,7 @@ pub(crate) struct Context<'c, 't> {
 }
 
 impl Scenario {
-    /// Reads and checks a file that describes a link; [`Document::read`](crate::Document::read) takes all kinds.
+    /// Reads and checks a file that describes a link; [`Document::read`](crate::Document::read) reads all kinds.
     ///
     /// # Errors
     /// The file cannot be read, or it has problems; all of them are reported, each with line,
@@ -71,7 +71,7 @@ impl Scenario {
     }
 }
 
-/// Reads what stands under the whole file's sections.
+/// Reads the sections of the file.
 pub(crate) fn scenario(
     root: &Section<'_>,
     path: &Path,
