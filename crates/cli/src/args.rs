@@ -14,7 +14,7 @@ use laxity_stream::Tolerance;
 use crate::cpu::args::CpuCommand;
 use crate::link::args::{LinkCommand, WatchArgs};
 
-/// `--memory` below this would leave nothing to compute with.
+/// Least `--memory`: less leaves nothing to compute with.
 const LEAST_MEMORY: Bytes = Bytes(64_000_000);
 
 /// Schedules real-time and best-effort work by deadline: every admitted deadline is kept, and best
@@ -340,7 +340,7 @@ pub struct ControlArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Only benchmarks whose name contains this.
+    /// Only benchmarks with this in their name.
     #[arg(long)]
     pub only: Option<String>,
     /// Print JSON.

@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::recorder::Recorder;
 use crate::{cpus, files, interrupt, output, page, streams, warning};
 
-/// Simulated unless told otherwise.
+/// Default of `--duration`.
 const DURATION: Span = Span::from_millis(60_000);
 
 /// Runs the command.
@@ -147,15 +147,15 @@ fn exit_code(scenario: &Scenario, runs: &[PolicyRun], control: &Control) -> Exit
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
 
-/// The policies to run, by name and each once: those asked for, `all` for all of `known`, or where
-/// none is asked for those of the scenario.
+/// The policies to run, by name and each once: the requested ones, `all` for all of `known`, or by
+/// default those of the scenario.
 pub fn chosen(
-    asked: &[String],
+    requested: &[String],
     compare: &[String],
     used: &str,
     known: &[PolicyInfo],
 ) -> Result<Vec<String>, Failure> {
-    let wanted: Vec<String> = match asked {
+    let wanted: Vec<String> = match requested {
         // The reference comes first, so that the table's percentages are relative to it.
         [] => compare.iter().cloned().chain([used.to_owned()]).collect(),
         [all] if all == "all" => known.iter().map(|p| p.name.to_owned()).collect(),
@@ -181,7 +181,7 @@ pub fn seeds(args: &SimulateArgs) -> Vec<u64> {
     args.seeds.map_or_else(|| vec![args.seed], Seeds::list)
 }
 
-/// How long packets arrive.
+/// The time over which packets arrive.
 pub fn duration(args: &SimulateArgs, usual: Span) -> Result<Span, Failure> {
     let duration = match &args.duration {
         None => usual,

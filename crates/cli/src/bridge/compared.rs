@@ -13,7 +13,7 @@ use crate::{output, warning};
 /// Arrivals that `--compare` keeps: some 100 MB.
 pub const RECORD: usize = 1 << 22;
 
-/// What the simulator makes of the frames that came.
+/// The simulation of the received frames.
 ///
 /// # Errors
 /// The simulator cannot run them.

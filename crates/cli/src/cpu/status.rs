@@ -50,7 +50,7 @@ pub struct CpuStatus {
 pub struct ReservationStatus {
     /// `None` if the task is outside of the PID namespace of the command.
     pub pid: Option<u32>,
-    /// The user to whose share it counts.
+    /// The user whose share it is charged to.
     pub user: u32,
     pub cpu: u32,
     pub runtime_ns: u64,
