@@ -2,7 +2,7 @@
 # Random chains of changes beside hard tasks on servers of CPUs: far more systems than `make test` goes
 # through. Takes some minutes of one core; prints how many jobs each policy had, and fails when one was late.
 #
-#   usage: chains.sh [SYSTEMS]     100000 if not said
+#   usage: chains.sh [SYSTEMS]     default 100000
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"

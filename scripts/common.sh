@@ -28,7 +28,7 @@ skip() {
 
 is_root() { [ "$(id -u)" = 0 ]; }
 
-# Runs a program that changes the machine, and says so.
+# Prints and runs a program that changes the machine.
 announced() {
     say "running: $*"
     "$@" </dev/null

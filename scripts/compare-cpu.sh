@@ -28,16 +28,16 @@ rust cargo
 kernel_parts need
 virtual_machine need
 # What rows of results are about; they are left out without.
-program wish cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
-program wish ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
+program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
+program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 peers_clang=/usr/lib/llvm-19
 case $which-${only:-scx_lavd} in
     full-*scx_flash* | full-*scx_bpfland* | full-*scx_lavd*)
         [ -e "$peers_clang/lib/libclang.so" ] ||
-            wish "clang 19 with libclang, with which peers are built" "clang-19 libclang-19-dev" '' '' '' ''
+            optional "clang 19 with libclang, with which peers are built" "clang-19 libclang-19-dev" '' '' '' ''
         ;;
 esac
-[ "$which" = short ] || [ -z "${LAXITY_SCHBENCH_SOURCE:-}" ] || program wish git git git git git git
+[ "$which" = short ] || [ -z "${LAXITY_SCHBENCH_SOURCE:-}" ] || program optional git git git git git git
 get_needs
 fetch_machine cpu || exit "$lacks"
 build_comparison "$which" cpu
@@ -98,7 +98,7 @@ take_along() {
         if command -v "$name" >/dev/null; then
             more+=(--with "$name")
         else
-            skip "there is no $name here, so its rows are left out"
+            skip "there is no $name, so its rows are left out"
         fi
     done
 }
@@ -170,8 +170,8 @@ run() {
     rm -f "$folder/stamp" "$folder/output"
     say "$folder: $# tests"
     vm/run --deterministic --shift "$speed" --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
-        sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/said" || {
-        say "$folder: $(tail -n 3 "$folder/said")"
+        sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/messages" || {
+        say "$folder: $(tail -n 3 "$folder/messages")"
         return 1
     }
     mv "$folder/output.part" "$folder/output"

@@ -12,7 +12,7 @@ seconds=3
 scenario=scripts/demo.toml
 
 without() {
-    say "Not here: $1."
+    say "Not possible: $1."
     exit 0
 }
 is_root || without "a live link takes root, to make network namespaces (sudo make demo)"
@@ -29,13 +29,13 @@ end() {
 }
 trap end EXIT
 for space in "$home" "$link" "$line"; do
-    said=$(ip netns add "$space" 2>&1) || without "the kernel makes no network namespace: $said"
+    output=$(ip netns add "$space" 2>&1) || without "the kernel makes no network namespace: $output"
 done
 # In a namespace of those. Not by `ip netns exec` and `ip -n`, which mount /sys again, as not every container allows.
 within() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
-said=$(within "$home" true 2>&1) || without "no network namespace can be entered: $said"
+output=$(within "$home" true 2>&1) || without "no network namespace can be entered: $output"
 
-# Nobody is at the address, so nobody answers; packets go as far as the line's end.
+# No host has the address, so there are no answers; packets go as far as the line's end.
 if ! ip link add wan netns "$home" type veth peer name in netns "$link" ||
     ! ip link add out netns "$link" type veth peer name end netns "$line"; then
     without "the kernel makes no pair of interfaces"
@@ -81,7 +81,7 @@ say "The same traffic over a link in the kernel."
 printf '\n$ laxity link up %s --dev wan\n' "$scenario"
 status=0
 within "$home" "$laxity" link up "$scenario" --dev wan || status=$?
-[ "$status" != "$lacks" ] || without "the kernel has none to offer, as said above"
+[ "$status" != "$lacks" ] || without "the kernel has none to offer, as reported above"
 [ "$status" = 0 ] || exit "$status"
 send
 for command in status down; do

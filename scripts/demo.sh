@@ -22,7 +22,7 @@ if [ -n "$quick" ]; then
     is_root() { false; }
 fi
 
-[ -n "$quick" ] || program wish ip iproute2 iproute iproute2 iproute2 iproute2
+[ -n "$quick" ] || program optional ip iproute2 iproute iproute2 iproute2 iproute2
 build_laxity
 pages=target/demo
 mkdir -p "$pages"

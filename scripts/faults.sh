@@ -23,13 +23,13 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/faults RUST_BACKTRACE=
 unfound=()
 for name; do
     patch -d "$copy" -p1 -s <"$folder/$name.patch"
-    if said=$(cd "$copy" && cargo test --locked -q -p laxity-cpu --test search 2>&1); then
+    if output=$(cd "$copy" && cargo test --locked -q -p laxity-cpu --test search 2>&1); then
         unfound+=("$name")
-    elif ! grep -q 'panicked at' <<<"$said"; then
-        say "$name: it does not compile: $(grep -m 3 '^error' <<<"$said")"
+    elif ! grep -q 'panicked at' <<<"$output"; then
+        say "$name: it does not compile: $(grep -m 3 '^error' <<<"$output")"
         exit 1
     else
-        say "$name: $(grep -A 1 -m 1 'panicked at' <<<"$said" | tail -n 1)"
+        say "$name: $(grep -A 1 -m 1 'panicked at' <<<"$output" | tail -n 1)"
     fi
     patch -d "$copy" -p1 -s -R <"$folder/$name.patch"
 done

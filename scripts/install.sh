@@ -20,7 +20,7 @@ case $PREFIX in
         exit 2
         ;;
 esac
-# Under sudo what the user has built is taken as it is: root may have no cargo, and files that root
+# Under sudo the user's build is installed unchanged: root may have no cargo, and files that root
 # builds would be in the user's way.
 libraries=$target/release
 if [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ]; then

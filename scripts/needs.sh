@@ -1,12 +1,12 @@
 # Sourced by common.sh: what commands need beside the repository. Each script notes what is missing, `need` for what it
-# cannot do without and `wish` for what it would otherwise leave out, and calls get_needs before it builds anything.
+# cannot do without and `optional` for what it would otherwise leave out, and calls get_needs before it builds anything.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # `lacks`, `root` and `rust_least` are those of common.sh
 
 for manager in apt-get dnf pacman zypper apk ''; do
     if [ -z "$manager" ] || command -v "$manager" >/dev/null; then break; fi
 done
-needed=() wished=() needed_packages='' wished_packages=''
+needed=() optional_missing=() needed_packages='' optional_packages=''
 # Components that rustup adds, and what makes Rust new enough where no package may be installed for it.
 components=() rust_way=()
 
@@ -19,11 +19,11 @@ need() {
     needed+=("$1")
     needed_packages+=" $(of_manager "${@:2}")"
 }
-wish() {
-    wished+=("$1")
-    wished_packages+=" $(of_manager "${@:2}")"
+optional() {
+    optional_missing+=("$1")
+    optional_packages+=" $(of_manager "${@:2}")"
 }
-# program need|wish PROGRAM DEBIAN FEDORA ARCH SUSE ALPINE
+# program need|optional PROGRAM DEBIAN FEDORA ARCH SUSE ALPINE
 program() { has "$2" || "$@"; }
 # of_manager DEBIAN FEDORA ARCH SUSE ALPINE: the packages for the manager of this machine.
 of_manager() {
@@ -133,11 +133,11 @@ has_bpf_clang() {
 has_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
 # The build of libbpf looks for libelf and zlib with it.
 has_pkg_config() { has "${PKG_CONFIG:-pkg-config}"; }
-# Whether the kernel's part can be built here.
+# Whether this machine can build the kernel's part.
 has_kernel_parts() {
     has_bpf_clang && has_pkg_config && has make && has_header libelf.h && has_header zlib.h
 }
-# kernel_parts need|wish: what the kernel's part is built with.
+# kernel_parts need|optional: what the kernel's part is built with.
 kernel_parts() {
     has_bpf_clang || "$1" "clang 16 or newer" clang-19 clang clang clang clang
     has_pkg_config || "$1" pkg-config pkg-config pkgconf-pkg-config pkgconf pkg-config pkgconf
@@ -146,7 +146,7 @@ kernel_parts() {
     has_header zlib.h || "$1" zlib zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
 }
 
-# virtual_machine need|wish: the programs of vm/.
+# virtual_machine need|optional: the programs of vm/.
 virtual_machine() {
     program "$1" qemu-system-x86_64 qemu-system-x86 qemu-system-x86-core qemu-system-x86 qemu-x86 qemu-system-x86_64
     program "$1" busybox busybox-static busybox busybox busybox-static busybox-static
@@ -185,22 +185,22 @@ get_needs() {
     [ ${#rust_way[@]} = 0 ] || end_lacking
     if ! can_install; then
         [ ${#needed[@]} = 0 ] || end_lacking
-        if [ ${#wished[@]} != 0 ]; then
-            say "without these, something is left out: $(listed "${wished[@]}")"
-            tell "$(install_command)$wished_packages"
+        if [ ${#optional_missing[@]} != 0 ]; then
+            say "without these, something is left out: $(listed "${optional_missing[@]}")"
+            tell "$(install_command)$optional_packages"
         fi
-    elif [ $((${#needed[@]} + ${#wished[@]})) != 0 ]; then
-        say "missing: $(listed "${needed[@]}" "${wished[@]}")"
+    elif [ $((${#needed[@]} + ${#optional_missing[@]})) != 0 ]; then
+        say "missing: $(listed "${needed[@]}" "${optional_missing[@]}")"
         apt_update
         packages=$needed_packages
-        for package in $wished_packages; do
+        for package in $optional_packages; do
             [ -z "$(candidate "$package")" ] || packages+=" $package"
         done
         apt_install "$packages"
         hash -r
     fi
     if [ ${#components[@]} != 0 ]; then announced rustup component add "${components[@]}" >&2; fi
-    needed=() wished=() needed_packages='' wished_packages='' components=()
+    needed=() optional_missing=() needed_packages='' optional_packages='' components=()
 }
 
 # One at a time: the locks of apt-get are not waited for by each of its parts.
@@ -220,8 +220,8 @@ end_lacking() {
     local ways=("${rust_way[@]}") packages
     if [ ${#rust_way[@]} != 0 ]; then needed+=("Rust $rust_least or later"); fi
     say "missing: $(listed "${needed[@]}")"
-    [ ${#wished[@]} = 0 ] || tell "and, without which something is left out: $(listed "${wished[@]}")"
-    packages=$needed_packages$wished_packages
+    [ ${#optional_missing[@]} = 0 ] || tell "and, without which something is left out: $(listed "${optional_missing[@]}")"
+    packages=$needed_packages$optional_packages
     [ -z "${packages// /}" ] || ways+=("$(install_command)$packages")
     [ ${#ways[@]} != 0 ] || ways=("$(install_command)")
     tell "do this and try again:" "" "${ways[@]/#/    }" ""

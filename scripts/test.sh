@@ -12,17 +12,17 @@ step() {
 }
 
 rust cargo fmt clippy
-kernel_parts wish
-[ "$(uname -m)" != x86_64 ] || virtual_machine wish
+kernel_parts optional
+[ "$(uname -m)" != x86_64 ] || virtual_machine optional
 program need python3 python3 python3 python python3 python3
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
 # What single tests are about; they are skipped without.
-program wish ip iproute2 iproute iproute2 iproute2 iproute2
-program wish iperf3 iperf3 iperf3 iperf3 iperf iperf3
-program wish ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
-program wish cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
-program wish systemd-analyze systemd systemd systemd systemd ''
-program wish shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
+program optional ip iproute2 iproute iproute2 iproute2 iproute2
+program optional iperf3 iperf3 iperf3 iperf3 iperf iperf3
+program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
+program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
+program optional systemd-analyze systemd systemd systemd systemd ''
+program optional shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
 get_needs
 # Containers leave the node out where the kernel has the driver, under this number.
 if is_root && [ ! -e /dev/net/tun ] && grep -q ' tun$' /proc/misc; then
@@ -46,7 +46,7 @@ kernel=()
 if has_kernel_parts; then
     kernel=(--features "$kernel_features")
 else
-    skip "no clang 16 or newer, pkg-config, libelf or zlib here, so the kernel's programs are not built"
+    skip "no clang 16 or newer, pkg-config, libelf or zlib, so the kernel's programs are not built"
 fi
 
 step "lints, on all targets"
@@ -72,7 +72,7 @@ if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
     scripts/compare-link.sh --short
     scripts/compare-cpu.sh --short
 elif [ ${#kernel[@]} != 0 ]; then
-    skip "there is no virtual machine here, so nothing is compared with the kernel's disciplines and schedulers"
+    skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi
 
 step "the rings, in every order of events"

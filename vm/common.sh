@@ -16,7 +16,7 @@ cd "$called_from" || exit 4
 # The lines of a list without its remarks.
 entries() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' "$1"; }
 
-# What another program said, set apart.
+# Output of another program, indented.
 quoted() { sed 's/^/      /' >&2; }
 
 # The comment at the head of a script is its help.

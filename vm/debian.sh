@@ -36,10 +36,10 @@ mirror_of_machine() {
         sed -n "s,^'\(.*\)/dists/$codename/InRelease'.*,\1,p" | sed -n 1p
 }
 
-# What apt said when it failed: its errors, or how it ended.
+# Errors of a failed apt, or the end of its output.
 apt_log=''
 apt_said() {
-    tell "apt said:"
+    tell "output of apt:"
     { grep -a '^E: ' "$apt_log" || tail -n 4 "$apt_log"; } | tail -n 8 | quoted
 }
 

@@ -18,7 +18,7 @@ refused() {
 lacks() { echo "lacks $*"; }
 has() {
     if ! command -v "$1" >/dev/null; then
-        lacks "there is no $1 here"
+        lacks "there is no $1"
         return 1
     fi
 }

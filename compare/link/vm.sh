@@ -33,7 +33,7 @@ up() {
             for band in 1 2 3 4; do put parent "2:$band" pfifo limit 2000; done
             ;;
         fq_codel) paced && put parent 1:1 fq_codel ;;
-        # It passes packets whose senders have set a launch time.
+        # It passes packets with a launch time set by the sender.
         etf) paced && put parent 1:1 etf clockid CLOCK_TAI delta 200000 ;;
         cake) put root cake bandwidth 10mbit diffserv4 raw ;;
         htb)

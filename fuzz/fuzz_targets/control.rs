@@ -1,5 +1,5 @@
 //! Requests to the control socket of the media server: what is read is written and read back equal,
-//! and a stream whose packets come from no file is turned into its configuration.
+//! and a stream with packets from no file is converted to its configuration.
 #![no_main]
 
 use laxity_live::fuzz;

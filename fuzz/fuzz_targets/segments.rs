@@ -1,5 +1,5 @@
 //! Frames that a neighbour in the same machine hands over unfinished: ten bytes of a
-//! `virtio_net_hdr`, then an Ethernet frame, whose checksum is completed and which is cut into
+//! `virtio_net_hdr`, then an Ethernet frame, which gets its checksum and is cut into
 //! packets.
 #![no_main]
 

@@ -37,7 +37,7 @@ class Error(Exception):
 
 
 class Unreachable(Error):
-    """No server listens, or the caller may not connect; or no answer arrived, and `query` tells the state."""
+    """No server listens, or the caller may not connect; or no answer arrived, and `query` returns the state."""
 
 
 class Refused(Error):

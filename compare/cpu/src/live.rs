@@ -113,12 +113,12 @@ fn film() -> Vec<Twin> {
     let mut twins = Vec::new();
     for test in plan::film() {
         let level = test.name.trim_start_matches("berate-fig1-");
-        for (metric, who) in [
+        for (metric, task) in [
             ("alone load", "player-that-scales"),
             ("player load", "player"),
             ("server load", "its-server"),
         ] {
-            let (label, experiment) = (format!("{level}-{who}/load"), "berate.fig1");
+            let (label, experiment) = (format!("{level}-{task}/load"), "berate.fig1");
             let (test, policies) = (test.name, FILM);
             twins.push(Twin { test, metric, experiment, label, unit: "%", per: 1.0, policies });
         }

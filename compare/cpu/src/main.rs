@@ -76,7 +76,7 @@ fn print_plan(groups: &[Group]) {
 /// A test under a scheduler, over its seeds.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Who ran it.
+    /// Its scheduler.
     pub scheduler: &'static str,
     /// The test.
     pub test: Test,
@@ -100,9 +100,9 @@ impl Row {
 pub struct All {
     /// In the order of the plan.
     pub rows: Vec<Row>,
-    /// Who could not run what, and why.
+    /// Schedulers and tests that could not run, with the reason.
     pub lacking: Vec<(String, String)>,
-    /// What the kernel said under whom.
+    /// Kernel messages, by scheduler.
     pub complaints: Vec<(String, String)>,
 }
 
@@ -229,7 +229,7 @@ fn promises_hold(groups: &[Group], all: &All) -> bool {
         good = false;
     };
     for row in all.rows.iter().filter(|r| is_ours(r.scheduler)) {
-        // Audio and video of which nothing was told have no reservation.
+        // Undeclared audio and video have no reservation.
         if row.hard.0 > 0 && !row.test.name.ends_with("-undeclared") {
             let (late, jobs) = row.hard;
             broken(format!(
@@ -243,16 +243,16 @@ fn promises_hold(groups: &[Group], all: &All) -> bool {
         broken(format!("{scheduler}, {name}: {periods} periods of reservations late"));
     }
     for (scheduler, what) in all.complaints.iter().filter(|(s, _)| is_ours(s)) {
-        broken(format!("{scheduler}: the kernel said: {what}"));
+        broken(format!("{scheduler}: kernel message: {what}"));
     }
     for group in groups {
         let ours = group.schedulers.iter().filter(|s| is_ours(s));
         for (scheduler, test) in ours.flat_map(|s| group.of(s).map(move |t| (*s, t))) {
-            let here =
+            let measured =
                 all.rows.iter().any(|r| r.scheduler == scheduler && r.test.name == test.name);
             let name = format!("{scheduler}, {}", test.name);
             let why = all.lacking.iter().any(|(who, why)| *who == name && why != NO_RESULT);
-            if !here && !why {
+            if !measured && !why {
                 broken(format!("{scheduler} did not run {}", test.name));
             }
         }
@@ -319,7 +319,7 @@ mod tests {
         let who = format!("{}, {}", last.scheduler, last.test.name);
         fewer.lacking.push((who, NO_RESULT.to_owned()));
         assert!(!promises_hold(&groups, &fewer));
-        fewer.lacking[0].1 = "there is no ffmpeg here".into();
+        fewer.lacking[0].1 = "there is no ffmpeg".into();
         assert!(promises_hold(&groups, &fewer));
     }
 }

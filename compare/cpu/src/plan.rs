@@ -1,15 +1,15 @@
 //! What is run: tests in groups, a machine for each group and scheduler.
 
-/// Who runs a test.
+/// The scheduler of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    /// All, each told of real-time tasks by what it has for that.
+pub enum Schedulers {
+    /// All, each with real-time tasks declared by its own means.
     All,
-    /// Those without a way to declare what nobody declares here would only repeat EEVDF.
-    Untold,
+    /// Those with undeclared tasks: schedulers without a way to declare would only repeat EEVDF.
+    Undeclared,
     /// What others show in another test already.
     Ours,
-    /// As [`Who::Untold`], and the kernel's class for BPF schedulers without a policy.
+    /// As [`Schedulers::Undeclared`], and the kernel's class for BPF schedulers without a policy.
     Cost,
 }
 
@@ -22,8 +22,8 @@ pub struct Test {
     pub title: &'static str,
     /// Calls of functions `test_NAME` of `tests/*.sh`, one for each seed.
     pub calls: Vec<String>,
-    /// Who runs it.
-    pub who: Who,
+    /// Its scheduler.
+    pub schedulers: Schedulers,
     /// The metric that is drawn.
     pub drawn: &'static str,
 }
@@ -33,7 +33,7 @@ pub struct Test {
 pub struct Group {
     /// Of its folders.
     pub name: &'static str,
-    /// Who runs them.
+    /// Their scheduler.
     pub schedulers: &'static [&'static str],
     /// The tests.
     pub tests: Vec<Test>,
@@ -53,7 +53,7 @@ pub const SCHEDULERS: [&str; 10] = [
     "laxity-berate",
 ];
 
-/// No policy: `crates/kernel/bpf/scx/bare.bpf.c`. Who runs when says nothing there, what it takes does.
+/// No policy: `crates/kernel/bpf/scx/bare.bpf.c`. Only its overhead is meaningful, not its schedule.
 const BARE: &str = "scx_bare";
 
 /// Those of the short rows.
@@ -71,20 +71,20 @@ const FRAMES: u64 = 100;
 fn test(
     (name, title): (&'static str, &'static str),
     call: impl Into<String>,
-    who: Who,
+    schedulers: Schedulers,
     drawn: &'static str,
 ) -> Test {
-    Test { name, title, calls: vec![call.into()], who, drawn }
+    Test { name, title, calls: vec![call.into()], schedulers, drawn }
 }
 
 fn seeds(heading: (&'static str, &'static str), function: &str, drawn: &'static str) -> Test {
     let calls = (1..=SEEDS).map(|seed| format!("{function}:{seed}:{FRAMES}")).collect();
-    Test { calls, ..test(heading, "", Who::Untold, drawn) }
+    Test { calls, ..test(heading, "", Schedulers::Undeclared, drawn) }
 }
 
 /// Everything.
 pub fn full() -> Vec<Group> {
-    use Who::{All, Cost, Ours, Untold};
+    use Schedulers::{All, Cost, Ours, Undeclared};
     let missed = "srtsim-1 missed";
     let berate = vec![
         seeds(
@@ -105,19 +105,19 @@ pub fn full() -> Vec<Group> {
         test(
             ("berate-4", "BeRate, experiment 4: 25 frames a second, a quarter, beside three"),
             "berate4:1:150",
-            Untold,
+            Undeclared,
             missed,
         ),
         test(
             ("berate-5", "BeRate, experiment 5: 33 frames a second, two thirds, beside nice +10"),
             "berate5:1:165",
-            Untold,
+            Undeclared,
             missed,
         ),
         test(
             ("berate-6", "BeRate, experiment 6: 25 and 50 frames a second, half each: overload"),
             "berate6:1:150",
-            Untold,
+            Undeclared,
             missed,
         ),
     ];
@@ -142,20 +142,25 @@ pub fn full() -> Vec<Group> {
         test(
             ("bebs-fig6a-2", "BEBS, figure 6(a): a polling task beside two that compute"),
             "poll:2:0:6000",
-            Untold,
+            Undeclared,
             polled,
         ),
-        test(("bebs-fig6a-8", "BEBS, figure 6(a), beside eight"), "poll:8:0:10000", Untold, polled),
+        test(
+            ("bebs-fig6a-8", "BEBS, figure 6(a), beside eight"),
+            "poll:8:0:10000",
+            Undeclared,
+            polled,
+        ),
         test(
             ("bebs-fig6b-5", "BEBS, figure 6(b): an interactive task beside five that compute"),
             "await:5:0:6000",
-            Untold,
+            Undeclared,
             awaited,
         ),
         test(
             ("bebs-fig7a-0", "BEBS, figure 7(a): a polling task beside one that computes"),
             "poll:1:0:6000",
-            Untold,
+            Undeclared,
             polled,
         ),
         test(
@@ -204,7 +209,7 @@ pub fn full() -> Vec<Group> {
             "audio missed",
         ),
         test(
-            ("audio-undeclared", "Audio of which the scheduler is told nothing"),
+            ("audio-undeclared", "Audio that is not declared to the scheduler"),
             "audio_untold:2500",
             Ours,
             "audio missed",
@@ -216,7 +221,7 @@ pub fn full() -> Vec<Group> {
             "cyclictest p99",
         ),
         test(
-            ("cyclictest-undeclared", "cyclictest of which the scheduler is told nothing"),
+            ("cyclictest-undeclared", "cyclictest that is not declared to the scheduler"),
             "cyclictest_untold:4000",
             Ours,
             "cyclictest p99",
@@ -224,7 +229,7 @@ pub fn full() -> Vec<Group> {
         test(
             ("schbench", "schbench beside a compilation"),
             "schbench:6",
-            Untold,
+            Undeclared,
             "schbench-wakeup p99",
         ),
         test(
@@ -242,7 +247,7 @@ pub fn full() -> Vec<Group> {
             "video missed",
         ),
         test(
-            ("video-undeclared", "Video of which the scheduler is told nothing"),
+            ("video-undeclared", "Video that is not declared to the scheduler"),
             "video_untold:6",
             Ours,
             "video missed",
@@ -278,16 +283,16 @@ pub fn film() -> Vec<Test> {
     ];
     let level = |heading: (&'static str, _)| {
         let how = heading.0.trim_start_matches("berate-fig1-");
-        test(heading, format!("film:{how}"), Who::All, "alone load")
+        test(heading, format!("film:{how}"), Schedulers::All, "alone load")
     };
     LEVELS.into_iter().map(level).collect()
 }
 
 /// A short row of each kind.
 pub fn short() -> Vec<Group> {
-    use Who::{All, Untold};
+    use Schedulers::{All, Undeclared};
     let tests = vec![
-        test(("berate-1", "BeRate, experiment 1"), "berate1:1:50", Untold, "srtsim-1 missed"),
+        test(("berate-1", "BeRate, experiment 1"), "berate1:1:50", Undeclared, "srtsim-1 missed"),
         test(
             ("bebs-fig7b-4", "BEBS, figure 7(b), four hard tasks"),
             "await:1:4:1000",
@@ -304,7 +309,7 @@ pub fn short() -> Vec<Group> {
         test(
             ("switch-short", "A byte to another process and back"),
             "pass:500",
-            Untold,
+            Undeclared,
             "pass instructions a switch",
         ),
         test(
@@ -313,7 +318,7 @@ pub fn short() -> Vec<Group> {
             All,
             "cyclictest p99",
         ),
-        test(("hackbench", "hackbench, one group"), "fig5:1:5", Untold, "hackbench time"),
+        test(("hackbench", "hackbench, one group"), "fig5:1:5", Undeclared, "hackbench time"),
         test(("video", "Video decoded by ffmpeg"), "video:2", All, "video missed"),
     ];
     vec![Group { name: "short", schedulers: &SHORT, tests }]
@@ -322,11 +327,11 @@ pub fn short() -> Vec<Group> {
 impl Group {
     /// The tests of a scheduler.
     pub fn of<'a>(&'a self, scheduler: &'a str) -> impl Iterator<Item = &'a Test> {
-        self.tests.iter().filter(move |t| match t.who {
-            Who::All => scheduler != BARE,
-            Who::Untold => !["fifo", "deadline", BARE].contains(&scheduler),
-            Who::Cost => !["fifo", "deadline"].contains(&scheduler),
-            Who::Ours => is_ours(scheduler),
+        self.tests.iter().filter(move |t| match t.schedulers {
+            Schedulers::All => scheduler != BARE,
+            Schedulers::Undeclared => !["fifo", "deadline", BARE].contains(&scheduler),
+            Schedulers::Cost => !["fifo", "deadline"].contains(&scheduler),
+            Schedulers::Ours => is_ours(scheduler),
         })
     }
 }

@@ -41,7 +41,7 @@ fn table(rows: &[&Row]) -> Table {
         }
     }
     let columns = metrics.iter().map(|(name, unit)| Column::number(format!("{name}, {unit}")));
-    let columns = std::iter::once(Column::words("scheduler")).chain(columns).collect();
+    let columns = std::iter::once(Column::text("scheduler")).chain(columns).collect();
     let lines = rows.iter().map(|row| {
         let cell = |(name, _): &(&str, &str)| {
             row.get(name).map_or_else(Cell::none, |value| Cell::new(short(value)))
@@ -92,7 +92,7 @@ pub fn page(all: &All) -> (Page, String) {
     let mut sections = vec![Section::new("Tests", blocks)];
     if !all.lacking.is_empty() {
         let lines = all.lacking.iter().map(|(who, why)| (who.clone(), vec![Cell::new(why)]));
-        let columns = vec![Column::words("who"), Column::words("why")];
+        let columns = vec![Column::text("who"), Column::text("why")];
         let table = Table::new("What did not run", columns).group("", lines.collect());
         sections.push(Section::new("Left out", vec![Block::Table(table)]));
     }

@@ -209,7 +209,7 @@ mod tests {
         pass rounds 10 round_ns 8000\nmachine switches 20 ms 10\n== cost:10\n\
         pass rounds 10 round_ns 8000 instruction_ns 1\nkernel content\n";
 
-    /// Fails when misses of several hard tasks are not taken together, or are taken of another's.
+    /// Fails when misses of several hard tasks are not summed, or include another's.
     #[test]
     fn metrics_are_parsed_from_test_output() {
         let output = read(TEXT);

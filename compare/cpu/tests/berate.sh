@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Table 1 of the paper on BeRate: nobody is declared, all depends on what is inferred.
+# Table 1 of the paper on BeRate: no task is declared, all depends on inference.
 
 # srtsim NAME FPS MEAN_US SEED COUNT
 srtsim() { tasks frames $((1000000 / $2)) "$3" "$4" "$5" | as "$1"; }

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Figure 1 of the paper on BeRate: what the quality levels of a player cost, where it makes its
-# pictures itself, and where somebody else does.
+# pictures itself, and where another task does.
 
 # In per cent of the CPU, from what `time -p` says.
 load_of() {

@@ -37,7 +37,7 @@ impl Source {
     }
 }
 
-/// A packet: when, how long, whose.
+/// A packet: arrival, length, flow.
 pub type Packet = (u64, u64, &'static str);
 
 /// The packets of `seconds` at a load in per cent of the link.

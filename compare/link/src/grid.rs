@@ -73,7 +73,7 @@ fn video_curves() -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    /// Fails when two settings are one, or the grid gets smaller than it is said to be.
+    /// Fails when two settings are one, or the grid gets smaller than documented.
     #[test]
     fn the_grid_is_large() {
         let settings = settings();

@@ -85,7 +85,7 @@ fn means_of(run: &PolicyRun, scenario: &Scenario) -> BTreeMap<String, u64> {
     flows.filter_map(|(name, flow)| Some((name, (flow.mean_ms? * 1000.0) as u64))).collect()
 }
 
-/// The flows whose live mean is further from the simulated one than the tolerance.
+/// The flows with a live mean further from the simulated one than the tolerance.
 pub fn apart(run: &Run, simulated: &BTreeMap<String, u64>) -> Vec<Apart> {
     let mut apart = Vec::new();
     for (name, flow) in run.flows.iter().filter(|(_, f)| f.got > 0) {

@@ -96,7 +96,7 @@ type Ranked<'a> = (&'a str, &'a Summary);
 fn delays(load: u64, flows: &[&str], ranking: &[Ranked<'_>]) -> Table {
     let heads = ["best effort"].iter().chain(flows).chain(&["late", "lost"]);
     let columns = heads.map(|title| Column::number(*title));
-    let columns = std::iter::once(Column::words("discipline")).chain(columns).collect();
+    let columns = std::iter::once(Column::text("discipline")).chain(columns).collect();
     let count = |n: u64| match n {
         0 => Cell::new("0"),
         n => Cell::toned(n.to_string(), Tone::Bad),
@@ -149,7 +149,7 @@ fn costs(cost: &[Cost]) -> Table {
     backlogs.sort_unstable();
     backlogs.dedup();
     let columns = backlogs.iter().map(|b| Column::number(format!("backlog {b}")));
-    let columns = std::iter::once(Column::words("discipline")).chain(columns).collect();
+    let columns = std::iter::once(Column::text("discipline")).chain(columns).collect();
     let mut names: Vec<&String> = cost.iter().map(|c| &c.0).collect();
     names.dedup();
     let cell = |name: &String, backlog: u64| {

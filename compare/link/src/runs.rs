@@ -121,7 +121,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Run>, String> {
 mod tests {
     use super::*;
 
-    /// Fails when a mean is taken over flows instead of packets, or best effort counts as late.
+    /// Fails when a mean is over flows instead of packets, or best effort counts as late.
     #[test]
     fn packets_weigh_the_mean() {
         let text = "== x\nsent voice 3\nsent http 3\nsent bulk 1\nbehind_us 7 blocked 0\n\

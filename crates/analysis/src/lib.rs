@@ -1,7 +1,7 @@
 //! Verdicts about scenarios before anything runs: what `laxity check` prints.
 //!
 //! Each kind of scenario has a module with the function `analyse`, which judges a scenario under a
-//! policy; that of streams cannot fail. [`analyse`] of this crate takes a scenario of any kind.
+//! policy; that of streams cannot fail. [`analyse`] of this crate accepts a scenario of any kind.
 //!
 //! ```
 //! use laxity_scenario::Document;

@@ -1,6 +1,6 @@
 //! Decisions of task policies against the number of tasks.
 //!
-//! A decision is what a scheduler does when a task stops: book what it ran, put it to sleep or take
+//! A decision is the work of a scheduler when a task stops: charge its run, put it to sleep or exhaust
 //! its budget, wake another, and pick. Half of the tasks compute for ever, half sleep after each
 //! burst until a quarter as many others have gone to sleep, so that budgets, releases, wake-ups and
 //! preemptions all occur.
@@ -17,9 +17,9 @@ use crate::{Contender, Group, Operation};
 
 const COUNTS: [(u32, &str); 4] = [(10, "10"), (100, "100"), (1_000, "1k"), (10_000, "10k")];
 
-/// What stays within O(log n): one of each kind.
+/// Policies within O(log n): one of each kind.
 const OURS: [&str; 4] = ["bebs", "bebs-credit", "cbs", "berate"];
-/// What looks at all tasks; too slow at the largest count.
+/// Policies that visit all tasks; too slow at the largest count.
 const SCANNING: [&str; 2] = ["linux-2.4", "eevdf"];
 
 /// The longest that a task computes before it sleeps, or before something else happens.
@@ -74,7 +74,7 @@ pub fn registered(name: &str, tasks: u32) -> Operation {
 pub fn drive<P: Policy>(mut policy: P, tasks: u32) -> impl FnMut(u64) {
     let mut now = Time::ZERO;
     for t in 0..tasks {
-        // None is refused: best-effort tasks ask for nothing.
+        // None is refused: best-effort tasks reserve nothing.
         let _ = policy.join(now, TaskId(t), &Attributes::default());
         policy.wake(now, TaskId(t));
     }

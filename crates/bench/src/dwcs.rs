@@ -1,4 +1,4 @@
-//! Decisions of DWCS: look for missed deadlines, choose, account.
+//! Decisions of DWCS: check for missed deadlines, choose, account.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use laxity_stream::{
 
 use crate::{Contender, Group, Random};
 
-/// Time that a packet takes.
+/// Service time of a packet.
 const SERVICE: u64 = 1000;
 
 /// Streams of many phases, all backlogged; the server needs all its time for them (`load`) or
@@ -24,7 +24,7 @@ struct Workload {
     options: fn() -> Options,
 }
 
-/// How the streams' gaps differ.
+/// The distribution of the streams' gaps.
 #[derive(Clone, Copy)]
 enum Gaps {
     /// Not at all.
@@ -114,7 +114,7 @@ impl Queues for Endless {
     }
 }
 
-/// A scheduler with all its streams, and the time that a packet takes.
+/// A scheduler with all its streams, and the service time of a packet.
 fn server<S: Structure, M: Meter + Default>(
     work: Workload,
     pressure: u64,

@@ -1,7 +1,7 @@
 //! Fair queueing: one packet out, one in, of a class drawn by weight.
 //!
 //! Since classes get what they are served in the mean, they fall idle and come back all the time,
-//! which is what costs WFQ most.
+//! which is the most costly case for WFQ.
 
 use std::hint::black_box;
 

@@ -80,7 +80,7 @@ pub fn groups() -> Vec<Group> {
     all
 }
 
-/// Runs the benchmarks whose names contain `only`, or all. `progress` hears each group's first
+/// Runs the benchmarks with `only` in their names, or all. `progress` gets each group's first
 /// name before it runs.
 pub fn run(only: Option<&str>, progress: &mut dyn FnMut(&str)) -> Vec<BenchRow> {
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only));

@@ -60,7 +60,7 @@ fn packets(policy: &'static str) -> Operation {
         }
     }
     let scenario = access_link();
-    // A code point for each flow, as a router would tell them apart.
+    // A code point for each flow, by which a router distinguishes them.
     let key = |flow: u32| Key {
         dscp: Some(8 * flow as u8),
         protocol: Some(17),

@@ -1,9 +1,9 @@
-//! Packets from a producer to the scheduler: rings beside what one would usually take.
+//! Packets from a producer to the scheduler: rings beside the usual queues.
 //!
-//! - `ring/NAME`: one packet in and one out, both ends on one thread, half full: what it costs
-//!   where nobody disturbs.
+//! - `ring/NAME`: one packet in and one out, both ends on one thread, half full: the cost
+//!   without contention.
 //! - `ring/threads/NAME`: the same from one thread to another, by the clock on the wall.
-//! - `ring/streams-480/NAME`: in and out of 480 queues in turn and a look at the next head, as a
+//! - `ring/streams-480/NAME`: in and out of 480 queues in turn and a peek at the next head, as a
 //!   scheduler does: the part of Figure 5(b) of DWCS that is synchronisation.
 //! - `ring/process/BYTES`: bodies through the shared ring, copied in and out, beside a Unix
 //!   datagram socket, which crosses processes too.

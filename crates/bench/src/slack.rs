@@ -124,7 +124,7 @@ fn packet(arrival: &Arrival, seq: &mut u64) -> Packet {
 mod tests {
     use super::*;
 
-    /// The name of the benchmark says ten thousand.
+    /// The name of the benchmark states ten thousand.
     #[test]
     fn about_ten_thousand_packets_wait() {
         let setup = setup();

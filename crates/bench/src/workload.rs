@@ -12,7 +12,7 @@ use laxity_scenario::link::model::Scenario;
 use laxity_sim::link::Traffic;
 use laxity_traffic::Arrival;
 
-/// What the assigner is asked.
+/// A call of the assigner.
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
     /// A deadline for a packet.
@@ -108,7 +108,7 @@ impl<P: LinkPolicy> Link<P> {
     }
 }
 
-/// What the assigner is asked while the access link plays `seconds` of its traffic.
+/// The calls of the assigner during `seconds` of the access link's traffic.
 pub fn calls(scenario: &Scenario, seconds: u64) -> Vec<Call> {
     struct Recorder {
         inner: ByDeadline<Background>,

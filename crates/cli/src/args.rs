@@ -13,7 +13,7 @@ use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};
 use crate::reproduce;
 
-/// `--memory` below this would leave nothing to compute with.
+/// Least `--memory`: less leaves nothing to compute with.
 const LEAST_MEMORY: Bytes = Bytes(64_000_000);
 
 /// Schedules real-time and best-effort work by deadline: every admitted deadline is kept, and best
@@ -333,7 +333,7 @@ pub struct ControlArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Only benchmarks whose name contains this.
+    /// Only benchmarks with this in their name.
     #[arg(long)]
     pub only: Option<String>,
     /// Print JSON.

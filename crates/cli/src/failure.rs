@@ -1,4 +1,4 @@
-//! How the command ends when it does not end well.
+//! Failures of the command and their exit status.
 
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -21,7 +21,7 @@ const WITHOUT: &str = "this laxity was built without kernel support";
 const BUILD: &str = "`make build KERNEL=1` adds it, needs clang 16 or newer, pkg-config, libelf \
 and zlib, and reports what is missing";
 
-/// Why the command could not do its work.
+/// The reason of a failure.
 #[derive(Debug)]
 pub enum Failure {
     /// The answer is no.
@@ -42,7 +42,7 @@ impl Failure {
         Failure::Input(error.to_string())
     }
 
-    /// What only a build with the kernel's part can do to links. On a kernel that cannot run it, to
+    /// A link operation that needs a build with the kernel's part. On a kernel that cannot run it, to
     /// build it would be for nothing.
     #[cfg(not(feature = "kernel"))]
     pub fn without_kernel_for_links<T>() -> Result<T, Failure> {
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// What went wrong; nothing where nobody is left to hear it.
+    /// The message; `None` where its reader has gone.
     pub fn text(&self) -> &str {
         match self {
             Failure::Refused(text)
@@ -109,7 +109,7 @@ impl Failure {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub fn print(&self) {
         if !self.text().is_empty() {
             warning::say(self.text());

@@ -189,14 +189,14 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::write(&path.display().to_string(), error)
 }
 
-/// A device, a pipe, or what the kernel says of this process: written where it is.
+/// A device, a pipe, or a file of this process in /proc: written in place.
 fn is_special(path: &Path) -> bool {
     path.starts_with("/dev")
         || path.starts_with("/proc")
         || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-/// Where a file lies in the end, so that symbolic links to it stay.
+/// The final path of a file, with symbolic links resolved so that they stay.
 fn place(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -212,7 +212,7 @@ fn place(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Where a file is until it is complete.
+/// The path of an incomplete file.
 fn beside(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().as_bytes();
     let name = [b".", &name[..name.len().min(MOST_NAME)], b".laxity"].concat();
@@ -254,7 +254,7 @@ mod tests {
 
     /// Fails when a file is torn by a write that failed, or a half is left beside it.
     #[test]
-    fn what_is_not_completed_changes_nothing() {
+    fn uncommitted_output_changes_nothing() {
         let folder = folder("torn");
         let path = folder.join("out.csv");
         fs::write(&path, "before").expect("written");

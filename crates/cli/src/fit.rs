@@ -110,7 +110,7 @@ fn rate(rate: Rate) -> String {
 fn table(fit: &Fit) -> Table {
     let link = fit.scenario.link.rate;
     let columns = vec![
-        Column::words("flow"),
+        Column::text("flow"),
         Column::number("packets"),
         Column::number("bytes"),
         Column::number("mean"),

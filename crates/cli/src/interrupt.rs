@@ -9,10 +9,10 @@ use laxity_sim::Control;
 /// A control that Ctrl-C stops.
 pub fn control() -> Arc<Control> {
     let control = Arc::new(Control::default());
-    let (asked, stop) = (AtomicBool::new(false), Arc::clone(&control));
+    let (interrupted, stop) = (AtomicBool::new(false), Arc::clone(&control));
     // Without a handler Ctrl-C ends the process as usual, which loses only the partial result.
     let handle = move || {
-        if asked.swap(true, Ordering::Relaxed) {
+        if interrupted.swap(true, Ordering::Relaxed) {
             crate::files::abandon();
             std::process::exit(i32::from(crate::failure::INTERRUPTED));
         }

@@ -29,7 +29,7 @@ use clap::{Arg, CommandFactory as _, FromArgMatches as _};
 
 use args::{Command, Laxity};
 
-/// What the command line says; wrong usage and --help end the process.
+/// Parses the command line; wrong usage and --help end the process.
 fn arguments() -> Laxity {
     let matches = with_signs(Laxity::command()).get_matches();
     Laxity::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())

@@ -1,8 +1,8 @@
-//! The memory that a command may use: what no bound on a single size covers, its sum.
+//! The memory limit of a command: its sum, which no bound on a single size covers.
 //!
-//! Queues, histograms and recordings grow with what happens, so nobody can say beforehand how large
-//! they become. A thread looks every 10 ms at what the process uses, and ends it beyond the limit
-//! with a remedy: the machine does not start to swap, and files that were there stay whole.
+//! Queues, histograms and recordings grow with the run, and their size is not known in advance.
+//! A thread checks the memory of the process every 10 ms and ends it beyond the limit, with a
+//! remedy: the machine does not start to swap, and existing files stay whole.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use laxity_core::Bytes;
 use crate::failure::BAD_INPUT;
 use crate::{files, warning};
 
-/// Between two looks. A thread that touches new memory all the time takes some 20 MB meanwhile.
+/// Time between two checks. A thread that keeps touching new memory uses some 20 MB meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Slices, jobs and waits of a schedule take about so many bytes together, with what a page draws
@@ -42,7 +42,7 @@ pub fn limit(limit: Bytes) {
     let _ = std::thread::Builder::new().name("memory".into()).spawn(watch);
 }
 
-/// How much of a schedule may be kept: half of the memory for one policy after the other.
+/// Limit on the record of a schedule: half of the memory for one policy after the other.
 pub fn kept_of_a_schedule(limit: Bytes, policies: usize) -> usize {
     let each = limit.0 / 2 / SCHEDULED / (policies.max(1) as u64);
     usize::try_from(each).unwrap_or(usize::MAX).max(1000)

@@ -1,4 +1,4 @@
-//! Where results go.
+//! Destinations of results.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

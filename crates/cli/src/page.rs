@@ -1,4 +1,4 @@
-//! What pages show of a scenario beside results, and how they are written.
+//! Pages: facts of a scenario beside results, and writing.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What describes the command to shells, editors and readers.
+//! Completions, schema, man pages and the list of policies.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -78,13 +78,13 @@ pub fn man(directory: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A page for a command and each below it, named as clap names them.
+/// A page for a command and each of its subcommands, named as clap names them.
 fn man_pages(command: &clap::Command, directory: &Path) -> Result<(), Failure> {
     let page = clap_mangen::Man::new(command.clone());
     let path = directory.join(page.get_filename());
     let mut text = Vec::new();
     page.render(&mut text).map_err(|e| Failure::write(&path.display().to_string(), &e))?;
     output::file(&path, &String::from_utf8_lossy(&text))?;
-    let below = command.get_subcommands().filter(|c| !c.is_hide_set());
-    below.into_iter().try_for_each(|c| man_pages(c, directory))
+    let subcommands = command.get_subcommands().filter(|c| !c.is_hide_set());
+    subcommands.into_iter().try_for_each(|c| man_pages(c, directory))
 }

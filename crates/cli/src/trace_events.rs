@@ -19,7 +19,7 @@ pub struct TraceEvents<W: Write> {
     begun: bool,
 }
 
-/// What an event belongs to: a process and a thread of it, as viewers call them.
+/// The track of an event: a process and a thread of it, in the terms of viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track {
     /// The process.
@@ -76,12 +76,12 @@ impl<W: Write> TraceEvents<W> {
         self.edge("E", track, to, name, "")
     }
 
-    /// What begins at a time; `args` are fields of an object.
+    /// Begins a slice; `args` are fields of an object.
     pub fn begin(&mut self, name: &str, track: Track, at: Time, args: &str) -> io::Result<()> {
         self.edge("B", track, at, name, args)
     }
 
-    /// What ends at a time.
+    /// Ends a slice.
     pub fn end(&mut self, name: &str, track: Track, at: Time) -> io::Result<()> {
         self.edge("E", track, at, name, "")
     }

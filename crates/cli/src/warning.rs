@@ -1,4 +1,4 @@
-//! What is worth knowing and stops nothing; to standard error.
+//! Notes and warnings on standard error.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use laxity_trace::Report;
 
-/// Says one thing. A standard error that nobody reads is no reason to stop.
+/// Prints a note. A closed standard error is ignored.
 pub fn say(text: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "laxity: {text}");
 }
 
-/// What is wrong with a capture, each with its offset in the file.
+/// The faults of a capture, each with its offset in the file.
 pub fn faults(path: &Path, report: &Report) {
     for fault in report.faults.kept() {
         say(format_args!("{}: {fault}", path.display()));

@@ -175,13 +175,16 @@ fn the_table_has_an_order() {
     for (i, (name, may_use)) in ARROWS.iter().enumerate() {
         for used in *may_use {
             let place = ARROWS.iter().position(|(n, _)| n == used);
-            assert!(place.is_some_and(|p| p < i), "{name} may use {used}, which is not below it");
+            assert!(
+                place.is_some_and(|p| p < i),
+                "{name} may use {used}, which is not in a lower layer"
+            );
         }
     }
 }
 
 // Fails when a policy crate depends on something from outside, or on the standard library. What a
-// feature asks for, or the model checker, is not there otherwise.
+// feature needs, or the model checker, is absent otherwise.
 #[test]
 fn policy_crates_stand_alone() {
     let metadata = metadata();
@@ -230,7 +233,7 @@ fn policies_count_in_integers() {
 
 // Fails when a room is missing on the map, or something on the map was removed.
 #[test]
-fn the_map_shows_every_room() {
+fn the_architecture_lists_every_crate() {
     let (map, metadata) = (text("ARCHITECTURE.md"), metadata());
     let top = metadata["workspace_root"].as_str().expect("a path");
     for package in members(&metadata) {
@@ -244,7 +247,7 @@ fn the_map_shows_every_room() {
     }
 }
 
-/// What stands between single backquotes.
+/// The text between single backquotes.
 fn code_words(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -276,7 +279,7 @@ fn every_direct_dependency_has_its_reason() {
 
 // Fails when Rust is required in one place and another version in the other.
 #[test]
-fn the_scripts_ask_for_the_rust_that_cargo_asks_for() {
+fn scripts_and_cargo_require_the_same_rust() {
     let version = env!("CARGO_PKG_RUST_VERSION");
     assert!(text("scripts/common.sh").contains(&format!("\nrust_least={version}\n")));
     assert!(text("README.md").contains(&format!("Rust {version}")));
@@ -285,7 +288,7 @@ fn the_scripts_ask_for_the_rust_that_cargo_asks_for() {
 // Fails when a test starts a program that `make test` does not look for: tried with `kill`, which
 // machines without procps lack.
 #[test]
-fn programs_that_tests_start_are_looked_for() {
+fn scripts_check_for_programs_of_tests() {
     let looked_for = text("scripts/test.sh") + &text("scripts/needs.sh");
     // Of coreutils and binutils, which come with a shell and a linker, and of the packages of programs
     // that are looked for.

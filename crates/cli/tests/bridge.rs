@@ -1,4 +1,4 @@
-//! `laxity link bridge` as it is run: started, asked, killed, started again, stopped.
+//! `laxity link bridge` as it is run: started, queried, killed, restarted, stopped.
 #![cfg(target_os = "linux")]
 
 #[path = "../../wire/tests/support/mod.rs"]
@@ -34,7 +34,7 @@ fn end(process: Process, signal: Signal) -> Ran {
     process.ended()
 }
 
-/// Sends what the scenario's sources say from a namespace; says how many voice packets came. All
+/// Sends the traffic of the scenario's sources from a namespace; returns the voice packets received. All
 /// come, but for those that the interfaces lost and counted.
 fn pass(network: &Network, role: usize) -> u64 {
     let receivers = Receivers::start(network, FLOWS);
@@ -74,7 +74,7 @@ fn features(network: &Network) -> Vec<(String, bool)> {
     let look = move || {
         network::enter(&name);
         let of = |device| offload::state(&Device::find(device).expect("it is there"));
-        ["in", "out"].into_iter().flat_map(|d| of(d).expect("it says")).collect()
+        ["in", "out"].into_iter().flat_map(|d| of(d).expect("features")).collect()
     };
     std::thread::spawn(look).join().expect("it looks")
 }
@@ -82,7 +82,7 @@ fn features(network: &Network) -> Vec<(String, bool)> {
 /// Fails when a killed link leaves a program or a socket on the interfaces, is still shown, or was not
 /// shown before, when it cannot be started again, or when features do not come back in the end.
 #[test]
-fn it_may_be_killed_at_any_time() {
+fn a_killed_bridge_leaves_no_trace_after_restart() {
     let folder = Folder::new("bridge");
     let path = folder.write("link.toml", scenario());
     for io in ["packet", "xdp"] {
@@ -100,7 +100,7 @@ fn it_may_be_killed_at_any_time() {
         assert!(shown(&network).is_empty());
         sending.join().expect("it sends");
         for device in ["in", "out"] {
-            // The system takes its time to clear up after a process.
+            // The kernel cleans up after a process with a delay.
             until(&format!("{device} is free of programs and sockets by {io}"), || {
                 let shown = network.ip(LINK, &format!("link show {device}")).expect("it is there");
                 !shown.contains("xdp") && !shown.contains("PROMISC")
@@ -128,7 +128,7 @@ fn it_may_be_killed_at_any_time() {
 
 /// Fails when a removed interface is not named, or the link goes on without it.
 #[test]
-fn it_says_which_interface_was_removed() {
+fn a_removed_interface_is_named() {
     let folder = Folder::new("removed");
     let path = folder.write("link.toml", scenario());
     for with_its_namespace in [false, true] {
@@ -177,7 +177,7 @@ fn a_tunnel_goes_with_its_link() {
         network.ip(LINK, "route add 10.9.0.2/32 dev tun7 src 10.9.0.1").expect("it is up");
         let came = pass(&network, LINK);
         let ended = end(process, signal);
-        until("the tunnel is gone", || network.ip(LINK, "link show tun7").is_err());
+        until("the tunnel is removed", || network.ip(LINK, "link show tun7").is_err());
         if signal == Signal::TERM {
             assert_eq!(ended.code, Some(0), "{ended:?}");
             let status: Value = serde_json::from_str(&ended.out).expect("it is JSON");
@@ -191,9 +191,9 @@ fn a_tunnel_goes_with_its_link() {
     laxity(&bad).fails(2, &["a/b", "letters"]);
 }
 
-/// Fails when something that cannot be run is tried, or an answer says not what to do.
+/// Fails when an invalid bridge is started, or an error lacks a remedy.
 #[test]
-fn what_cannot_be_joined_is_refused_with_a_reason() {
+fn invalid_bridges_are_refused_with_a_reason() {
     let folder = Folder::new("refused");
     let path = folder.write("link.toml", scenario());
     let tight = scenario().replace("deadline = \"10 ms\"", "deadline = \"1 ms\"");
@@ -208,12 +208,12 @@ fn what_cannot_be_joined_is_refused_with_a_reason() {
     bridge(&file("scenarios/media-server.toml"), "lo", "no").fails(2, &["[link]"]);
     let marked = scenario().replace("dport = 49153", "mark = 7");
     bridge(&folder.write("marked.toml", &marked), "no-in", "no-out").fails(2, &["mark", "note"]);
-    let nobody = Command::new("setpriv")
+    let unprivileged = Command::new("setpriv")
         .args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_laxity")])
         .args(["link", "bridge", &path, "--in", "eth0", "--out", "eth0.1"])
         .output();
-    // Where somebody else can read the program and there is such an interface.
-    if let Ok(output) = nobody {
+    // Where other users can read the program and there is such an interface.
+    if let Ok(output) = unprivileged {
         let ran = Ran::of(output);
         assert!(ran.code != Some(0) && !ran.err.contains("panicked"), "{ran:?}");
     }

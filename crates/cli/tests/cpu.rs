@@ -4,10 +4,10 @@ mod support;
 
 use support::{Folder, file, laxity, understood_by_systemd};
 
-/// Fails when times are taken without units, when a reservation is not looked at before the kernel
-/// is asked, or when the policies of the simulator are offered.
+/// Fails when times without units are accepted, when a reservation is not checked before the kernel
+/// is queried, or when the policies of the simulator are offered.
 #[test]
-fn bad_usage_is_told_first() {
+fn usage_errors_precede_kernel_errors() {
     let run = |runtime: &'static str, period: &'static str| {
         laxity(&["cpu", "run", "--runtime", runtime, "--period", period, "--", "true"])
     };
@@ -28,7 +28,7 @@ fn bad_usage_is_told_first() {
 
 /// Fails when options of the server are not looked at before it does anything.
 #[test]
-fn a_server_is_not_started_with_anything_wrong() {
+fn invalid_servers_do_not_start() {
     let serve = |option: &'static str, value: &'static str| {
         laxity(&["cpu", "serve", "--socket", "/nowhere/at/all", option, value])
     };
@@ -65,19 +65,19 @@ fn units_are_confined() {
             eprintln!("skipped: there is no systemd-analyze");
             return;
         };
-        let said = String::from_utf8_lossy(&output.stdout);
-        if !said.contains("Overall exposure level") {
+        let report = String::from_utf8_lossy(&output.stdout);
+        if !report.contains("Overall exposure level") {
             eprintln!("skipped: this systemd-analyze does not judge files");
             return;
         }
-        assert!(output.status.success(), "{name}: {said}");
+        assert!(output.status.success(), "{name}: {report}");
     }
 }
 
-/// Without a scheduler there is nothing to ask: 3 where the machine or the build lacks something,
+/// Without a scheduler the status is 3 where the machine or the build lacks something,
 /// 1 where it could be up and is not.
 #[test]
-fn status_without_a_scheduler_says_what_to_do() {
+fn status_without_a_scheduler_names_a_remedy() {
     let ran = laxity(&["cpu", "status", "--json"]);
     match ran.code {
         // There is one.
@@ -86,8 +86,8 @@ fn status_without_a_scheduler_says_what_to_do() {
         // A kernel without sched_ext, a user without privileges, a command built without the kernel's part.
         _ => {
             ran.fails(3, &[]);
-            let said = ["CONFIG_SCHED_CLASS_EXT", "CAP_BPF", "KERNEL=1"];
-            assert!(said.iter().any(|w| ran.err.contains(w)), "{}", ran.err);
+            let reasons = ["CONFIG_SCHED_CLASS_EXT", "CAP_BPF", "KERNEL=1"];
+            assert!(reasons.iter().any(|w| ran.err.contains(w)), "{}", ran.err);
         }
     }
 }
@@ -125,15 +125,15 @@ mod live {
     /// Python of this machine: the program, its home, and the files of all that the library of
     /// reservations imports.
     fn python() -> (PathBuf, String, Vec<String>) {
-        // Where it has no module in C for decimals, one that nobody names here.
+        // Where it has no module in C for decimals, one that the list lacks.
         let imports = "import os, sys, time, fractions, _pydecimal, laxity.reserve as _\n\
              print(os.path.realpath(sys.executable)); print(sys.base_prefix)\n\
              for m in list(sys.modules.values()):\n  if getattr(m, '__file__', None): print(m.__file__)";
         let mut command = Command::new("python3");
         command.env("PYTHONPATH", file("python")).env("PYTHONDONTWRITEBYTECODE", "1");
-        let said = command.args(["-S", "-c", imports]).output().expect("python3");
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-        let text = String::from_utf8(said.stdout).expect("paths");
+        let output = command.args(["-S", "-c", imports]).output().expect("python3");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("paths");
         let mut lines = text.lines().map(str::to_owned);
         let (program, home) = (lines.next().expect("a program"), lines.next().expect("a folder"));
         (program.into(), home, lines.collect())
@@ -160,7 +160,7 @@ mod live {
     }
 
     /// Slices and waits end where they began, the reserved task's deadlines are there, none is
-    /// missed, and who runs on the only processor does so alone.
+    /// missed, and slices on the only processor do not overlap.
     fn is_a_trace(text: &str) {
         let trace: Value = serde_json::from_str(text).expect("JSON");
         let events = trace["traceEvents"].as_array().expect("events");
@@ -183,10 +183,10 @@ mod live {
         assert!(reserved.filter(|e| e["args"]["budget_us"] == 3000).count() >= 30);
     }
 
-    /// The services run with all that they are denied: the CPUs are scheduled from `enable --now` to
+    /// The services run under their confinement: the CPUs are scheduled from `enable --now` to
     /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
-    /// what answers. Here numbers of tasks are others than the kernel's, as in a container: who asks has
-    /// the reservation, keeps its deadlines, and is known by its number; from elsewhere it is not seen.
+    /// the server. Thread IDs differ from the kernel's, as in a container: the requesting program has
+    /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it.
     ///
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
@@ -201,7 +201,7 @@ mod live {
             return;
         }
         let Some(folder) = folder else {
-            machine::lacking("there is no systemd here");
+            machine::lacking("there is no systemd");
             return;
         };
         let targets =
@@ -248,20 +248,20 @@ mod live {
     }
 
     /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time
-    /// beside tasks that compute. Users have their share and are told what is left of it, or of the
-    /// CPU; tasks of others are none of theirs. While the server is stopped reservations are kept. One
-    /// that is killed takes nothing with it, and the next one knows who holds what. Reservations end
+    /// beside CPU-bound tasks. A refusal reports what remains of the user's share or of the
+    /// CPU; users cannot change tasks of others. While the server is stopped reservations are kept. A
+    /// killed server loses none, and the next one knows their owners. Reservations end
     /// with their tasks; a child is released by itself when its parent has ended.
     ///
-    /// A command without privileges says which it lacks, and only those are needed: a root with no others will do. What a
-    /// reserved task starts shares its reservation only if that was asked for.
+    /// A command without privileges names the missing ones, and only those are needed: a root with no others suffices.
+    /// Children of a reserved task share its reservation only on request.
     ///
     /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it
-    /// waits in vain for one of that user), when the server holds to a scheduler that is gone (tried with
-    /// `identity` always the same), when what a child has is looked up by the number of the first
+    /// waits in vain for one of that user), when the server keeps using a removed scheduler (tried with
+    /// `identity` always the same), when a child's reservation is looked up by the number of the first
     /// task, and when a recording that is cut short is no JSON, as it was.
     #[test]
-    fn programs_of_users_reserve_for_themselves() {
+    fn unprivileged_programs_reserve_for_themselves() {
         if !available() {
             return;
         }
@@ -275,7 +275,7 @@ mod live {
             compiled("crates/reserve-c/tests/query.c", "query-c"),
             "setpriv".into(),
         ];
-        // Where they are here; ours beside the script.
+        // Their paths on this machine; ours is beside the script.
         let place = |path: &String| {
             let own = path.rsplit_once("/python/laxity/");
             own.map_or_else(|| path.clone(), |(_, name)| format!("/job/laxity/{name}"))
@@ -320,7 +320,7 @@ mod live {
                 "3 ms       10 ms    0      1                0          0 us\n",
             ],
         );
-        // Those who compute are among what is inferred.
+        // CPU-bound tasks are among the inferred ones.
         let inferred = top.rsplit("inferred of").next().unwrap_or_default();
         assert!(inferred.lines().filter(|l| l.ends_with(" tasks")).count() >= 3, "{top}");
         let trace = part(&text, "trace");
@@ -332,7 +332,7 @@ mod live {
         let hidden = part(&text, "hidden");
         assert!(hidden.starts_with("ended with 0\n"), "it is not hidden: {hidden}");
         says(hidden, &["Policy bebs-credit", "Inferred", "ended with 0\n"]);
-        let gone = part(&text, "taken away");
+        let gone = part(&text, "scheduler removed");
         says(gone, &["slices in /tmp/gone.json", "the scheduler is not up", "ended with 1\n"]);
         assert!(gone.ends_with("]}\n"), "{gone}");
         let suspended = part(&text, "suspended");

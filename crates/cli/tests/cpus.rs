@@ -45,7 +45,7 @@ work = "cpu-bound"
 /// reservation that has ended still counts (tried: leaving forgotten), or a deadline shorter than its
 /// period does not.
 #[test]
-fn check_says_what_fits() {
+fn check_reports_fitting_reservations() {
     let text = laxity(&["check", &desktop()]).succeeds();
     assert!(text.starts_with("Admitted, and promised."), "{text}");
     let json = laxity(&["check", &desktop(), "--json"]).succeeds();
@@ -73,7 +73,7 @@ fn check_says_what_fits() {
     // 2 ms within 3 ms, whatever the period.
     assert!((check.demand - 2.0 / 3.0).abs() < 1e-6 && check.utilisation < 0.401, "{check:?}");
 
-    // What would fit does, a hair more does not.
+    // The suggested reservation fits, a slightly larger one does not.
     for (budget, period, code) in
         [("55 ms", "100 ms", 0), ("55.001 ms", "100 ms", 1), ("60 ms", "109.091 ms", 0)]
     {
@@ -106,7 +106,7 @@ fn simulate_prints_tables_or_json() {
         assert!(policy.options.keys().eq(known.options.iter().map(|o| o.name)), "{name}");
         let total: f64 = policy.tasks.values().map(|t| t.cpu_ms).sum();
         assert!((total / 3000.0 - policy.utilisation).abs() < 1e-9 && policy.utilisation <= 1.0);
-        // Who promises keeps.
+        // Promised deadlines are met.
         let sound = &policy.tasks["sound"];
         assert_eq!((sound.kind, sound.jobs), (TaskKind::Hard, 600), "{name}");
         assert!(!known.keeps_deadlines || sound.missed == 0, "{name}");
@@ -135,7 +135,7 @@ fn several_seeds_are_runs_and_a_summary() {
 /// Fails when the scenario is not the paper's figure (tried: `until` as a sleep of that length), or
 /// slices are lost or doubled.
 #[test]
-fn slices_are_those_of_the_figure() {
+fn exported_slices_match_the_figure() {
     let folder = Folder::new("cpu-slices");
     let rows = folder.path("slices.csv");
     laxity(&["simulate", &figure_2(), "--duration", "55ms", "--slices", &rows]).succeeds();
@@ -159,7 +159,7 @@ fn slices_are_those_of_the_figure() {
     assert_eq!(lines.count(), 7 + 6 + slices("cbs").len());
 }
 
-/// Fails when rows are lost (tried: the first job), or tell another time than the result.
+/// Fails when rows are lost (tried: the first job), or differ from the result.
 #[test]
 fn jobs_are_rows() {
     let folder = Folder::new("cpu-jobs");
@@ -204,7 +204,7 @@ fn jobs_are_rows() {
 /// marked, a row has no name, or a row has a beginning before the end of what was there (tried:
 /// waits written after all slices).
 #[test]
-fn trace_events_are_what_viewers_read() {
+fn trace_events_are_valid_for_viewers() {
     let folder = Folder::new("cpu-trace");
     let (trace, again) = (folder.path("trace.json"), folder.path("again.json"));
     let (slices, jobs) = (folder.path("slices.csv"), folder.path("jobs.csv"));
@@ -324,7 +324,7 @@ fn several_cpus_are_clusters() {
     let path = folder.write("two.toml", reserve("6 ms"));
     let ran = laxity(&["check", &path]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.out.contains("a-3 asks for 6 ms") && ran.out.contains("3.5 ms"), "{}", ran.out);
+    assert!(ran.out.contains("a-3 requests 6 ms") && ran.out.contains("3.5 ms"), "{}", ran.out);
     let path = folder.write("fits.toml", reserve("3 ms"));
     assert!(laxity(&["check", &path]).succeeds().starts_with("Admitted, and promised."));
     let narrow = format!("{cpus}{}", task("a", "affinity = \"1-2\""));
@@ -333,9 +333,9 @@ fn several_cpus_are_clusters() {
     assert!(ran.out.contains("a is refused: no cluster of CPUs lies within"), "{}", ran.out);
 }
 
-/// Fails when an option of packets is taken in silence, or a problem does not say what to do.
+/// Fails when an option of packets is ignored silently, or a problem lacks a remedy.
 #[test]
-fn what_cpus_cannot_do_is_refused() {
+fn options_of_other_kinds_are_refused_for_cpus() {
     let desktop = desktop();
     for option in [["--trace", "x.csv"], ["--pcap-out", "x.pcapng"], ["--packets", "x.csv"]] {
         let ran = laxity(&[&["simulate", &desktop][..], &option].concat());
@@ -358,7 +358,7 @@ fn what_cpus_cannot_do_is_refused() {
 
 /// Fails when a task that is refused is left out in silence.
 #[test]
-fn what_is_refused_is_said() {
+fn refused_reservations_are_reported() {
     let folder = Folder::new("cpu-refused");
     let path = folder.write("crowded.toml", CROWDED);
     let ran = laxity(&["simulate", &path, "--duration", "4s"]);

@@ -1,4 +1,4 @@
-//! How the command ends when it does not end well: exit status, a message that names place and
+//! Failures of the command: exit status, a message that names place and
 //! remedy on standard error, nothing on standard output.
 
 mod support;
@@ -30,7 +30,7 @@ fn malformed_scenarios_are_bad_input() {
     assert!(count >= 30, "{count}");
 }
 
-/// Fails when a missing or unreadable file is an internal error, or its path is not said.
+/// Fails when a missing or unreadable file is an internal error, or its path is not named.
 #[test]
 fn files_that_cannot_be_read_are_bad_input() {
     let nowhere = "/nowhere/at/all.toml";
@@ -92,9 +92,9 @@ fn wrong_options_are_bad_usage() {
     }
 }
 
-/// A scenario without sources says where to get packets from.
+/// The error of a scenario without sources names the sources of packets.
 #[test]
-fn a_scenario_without_sources_wants_a_trace() {
+fn scenarios_without_sources_need_a_trace() {
     let path = file("scenarios/captured-link.toml");
     laxity(&["simulate", &path]).fails(2, &["captured-link.toml", "voice", "--trace"]);
 }
@@ -110,7 +110,7 @@ fn a_refusal_exits_with_one() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
     assert!(ran.out.starts_with("Not admitted"), "{}", ran.out);
 
-    // Nothing was promised, so a miss in the simulation is no broken promise.
+    // Without a promise a miss in the simulation breaks none.
     let ran = laxity(&["simulate", &path, "--policy", "exact", "--duration", "1s"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.err.contains("not admitted") && ran.err.contains("laxity check"), "{}", ran.err);
@@ -145,9 +145,9 @@ fn outputs_that_cannot_be_written_exit_with_four() {
     assert_eq!(ran.code, Some(4), "{ran:#?}");
 }
 
-/// Fails when the command panics or reports an error because its reader has gone.
+/// Fails when the command panics or reports an error on a closed standard output.
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_stdout_is_no_error() {
     let link = file("scenarios/access-link.toml");
     for arguments in [&["policies"][..], &["schema"], &["check", &link], &["completions", "bash"]] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -166,7 +166,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 /// Fails when a message to a closed standard error ends the run.
 #[test]
-fn messages_that_nobody_reads_stop_nothing() {
+fn a_closed_stderr_stops_nothing() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let ran = command(&["check", "/nowhere"]).stderr(writer).output().unwrap();

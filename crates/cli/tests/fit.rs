@@ -8,7 +8,7 @@ use support::{Folder, file, laxity};
 
 /// Fails when the printed scenario is refused at the rate that it guesses, or loses packets.
 #[test]
-fn what_is_printed_is_admitted_and_replays() {
+fn fitted_scenarios_are_admitted_and_replay() {
     let folder = Folder::new("fit");
     for name in ["access-link", "cooked-sll", "cooked-sll2", "tunnel-raw"] {
         let capture = file(&format!("captures/{name}.pcap"));
@@ -48,7 +48,7 @@ fn with_an_output_the_table_is_printed() {
 
 /// Fails when a rate at which deadlines break is not spoken of.
 #[test]
-fn a_rate_that_is_too_low_is_pointed_out() {
+fn a_rate_below_the_traffic_is_reported() {
     let capture = file("captures/access-link.pcap");
     let ran = laxity(&["fit", &capture, "--rate", "10 Mbit/s"]);
     assert_eq!(ran.code, Some(0));

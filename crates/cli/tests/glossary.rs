@@ -32,14 +32,14 @@ fn rows() -> Vec<Row> {
 // Fails when a row is put in another place, or a term or a name stands in two rows: tried with the
 // first two rows exchanged, and with a row doubled.
 #[test]
-fn the_table_is_sorted_and_says_nothing_twice() {
+fn glossary_terms_are_sorted_and_unique() {
     let rows = rows();
     assert!(rows.len() > 50, "only {} rows found", rows.len());
     for pair in rows.windows(2) {
-        let [above, below] = [&pair[0].term, &pair[1].term];
+        let [first, second] = [&pair[0].term, &pair[1].term];
         assert!(
-            above.to_lowercase() < below.to_lowercase(),
-            "GLOSSARY.md: \"{below}\" stands below \"{above}\": sort the rows by term, and keep one of two"
+            first.to_lowercase() < second.to_lowercase(),
+            "GLOSSARY.md: \"{second}\" follows \"{first}\": sort the rows by term, and keep one of two"
         );
     }
     for (i, row) in rows.iter().enumerate() {
@@ -56,7 +56,7 @@ fn the_table_is_sorted_and_says_nothing_twice() {
 // Fails when a public item or field is renamed or removed: tried with `LinkConfig::downstream_backlog` under another
 // name, and with a type, a variant and a function that do not exist.
 #[test]
-fn every_name_is_in_the_code() {
+fn glossary_names_exist_in_the_code() {
     let sources: Vec<(String, String)> = files()
         .into_iter()
         .filter(|path| path.starts_with("crates/") && path.contains("/src/"))
@@ -64,7 +64,7 @@ fn every_name_is_in_the_code() {
         .map(|path| (text(&path), path))
         .map(|(text, path)| (path, text))
         .collect();
-    let gone: Vec<String> = rows()
+    let missing: Vec<String> = rows()
         .iter()
         .filter(|row| !exists(&sources, &row.name))
         .map(|row| {
@@ -75,7 +75,7 @@ fn every_name_is_in_the_code() {
             )
         })
         .collect();
-    assert!(gone.is_empty(), "{}", gone.join("\n"));
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// Whether some crate has a public item of this name: `[crate::][module::]...Type[::member]` or
@@ -105,7 +105,7 @@ fn exists(sources: &[(String, String)], name: &str) -> bool {
     }
 }
 
-/// The words of a line, without what stands between them.
+/// The identifiers of a line.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
@@ -163,7 +163,7 @@ fn starts_with(line: &str, member: &str) -> bool {
 // Fails when a file that a decision, a how-to or the page of a crate names is moved or removed: tried
 // with a misspelt path in each.
 #[test]
-fn documents_name_files_that_are_there() {
+fn documents_name_existing_files() {
     let pages = files().into_iter().filter(|path| {
         path.starts_with("docs/adr/")
             || path.starts_with("docs/how-to/add-a-")
@@ -186,7 +186,7 @@ fn documents_name_files_that_are_there() {
             seen += 1;
             if !root().join(word).exists() {
                 faults.push(format!(
-                    "{page} names `{word}`, which is not there: write its new place"
+                    "{page} names `{word}`, which does not exist: write its new path"
                 ));
             }
         }
@@ -208,7 +208,10 @@ fn the_readme_of_a_crate_lists_its_dependents() {
         let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
         let readme = manifest.with_file_name("README.md");
         let readme = std::fs::read_to_string(&readme).unwrap_or_else(|e| {
-            panic!("{}: {e}: say what {name} is, who uses it and where to start", readme.display())
+            panic!(
+                "{}: {e}: state what {name} is, its dependents and where to start",
+                readme.display()
+            )
         });
         let depends = |other: &&&serde_json::Value| {
             let dependencies = other["dependencies"].as_array().expect("dependencies").iter();

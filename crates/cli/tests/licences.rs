@@ -4,8 +4,8 @@ mod repository;
 
 use repository::metadata;
 
-/// Licences that ask for no more than a notice. A crate with another one is replaced, or, when the
-/// licence is of this kind, the licence is added here with a word to the maintainers.
+/// Licences that require no more than a notice. A crate with another one is replaced, or, when the
+/// licence is of this kind, the licence is added to this list with a note to the maintainers.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -96,15 +96,15 @@ fn every_dependency_has_an_allowed_licence() {
     }
     assert!(
         faults.is_empty(),
-        "{}\nreplace the crate, or add its licence to the list in this test if it asks for no \
-         more than a notice; `cargo tree --invert NAME` says who brings it",
+        "{}\nreplace the crate, or add its licence to the list in this test if it requires no \
+         more than a notice; `cargo tree --invert NAME` lists its dependents",
         faults.join("\n")
     );
 }
 
 // Fails when a factor of `AND` is overlooked, or an alternative of `OR`.
 #[test]
-fn expressions_are_understood() {
+fn licence_expressions_are_parsed() {
     for good in [
         "MIT",
         "MIT/Apache-2.0",

@@ -11,7 +11,7 @@ const TIGHT: &str = "crates/kernel/tests/vm/tight.toml";
 /// Fails when a scenario gets as far as the kernel without being admitted, or an answer does not
 /// say what is wrong and what to do.
 #[test]
-fn what_cannot_be_brought_up_is_refused_with_a_reason() {
+fn invalid_links_are_refused_with_a_reason() {
     let up = |scenario: &str, more: &[&str]| {
         laxity(&[&["link", "up", scenario, "--dev", "no-such-one"], more].concat())
     };
@@ -33,7 +33,7 @@ fn what_cannot_be_brought_up_is_refused_with_a_reason() {
         // To build it is advice only where the kernel could run it.
         let remedy = if runs { "KERNEL=1" } else { "CONFIG_NET_SCH_BPF" };
         up(&file(FAMILY), &[]).fails(3, &[remedy, "laxity link bridge"]);
-        // Of an interface on which no test has a link.
+        // An interface on which no test has a link.
         laxity(&["link", "status", "--dev", "lo"]).fails(3, &[remedy, "link bridge"]);
         laxity(&["top", "--dev", "lo"]).fails(3, &[remedy, "link bridge"]);
     }
@@ -71,7 +71,7 @@ mod live {
     };
     use super::machine::{self, available, file, number, part};
 
-    /// What the sources of a scenario send, as the simulator has it: some of its flows, of each
+    /// The traffic of a scenario's sources, from the simulator: some of its flows, of each
     /// every so many packets.
     fn simulated(name: &str, scenario: &Path, duration: &str, flows: &[(&str, usize)]) -> PathBuf {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -158,7 +158,7 @@ mod live {
         }
     }
 
-    /// Whether iperf3 is there; says why not.
+    /// Whether iperf3 is installed; prints the reason if not.
     fn iperf3() -> bool {
         std::process::Command::new("iperf3").arg("--version").output().is_ok()
             || machine::lacking("iperf3 is not installed")
@@ -171,7 +171,7 @@ mod live {
     /// of voice is then 4 s old; when part of the link is left unused, tried with a clock that is
     /// three tenths slow: 4.1 Mbit/s, and most packets late.
     #[test]
-    fn tcp_has_what_real_time_leaves() {
+    fn tcp_gets_the_residual_capacity() {
         if !available() || !iperf3() {
             return;
         }
@@ -237,15 +237,15 @@ mod live {
         );
         assert!(!strangers.contains("they look inside"), "{strangers}");
 
-        let aside = part(&text, "put aside");
-        let of = |start| aside.lines().filter(|l| l.starts_with(start)).count();
+        let replaced = part(&text, "replaced");
+        let of = |start| replaced.lines().filter(|l| l.starts_with(start)).count();
         assert_eq!(
             (of("as it was"), of("up 0"), of("up 1"), of("as found")),
             (3, 3, 4, 1),
-            "{aside}"
+            "{replaced}"
         );
 
-        let removed = part(&text, "somebody else removes the qdisc");
+        let removed = part(&text, "another program removes the qdisc");
         says(removed, &["status 0", "up 0", "down 0", "down 1", "as found"]);
 
         let downed = part(&text, "link down and up under traffic");
@@ -274,7 +274,7 @@ mod live {
     /// Fails when best effort goes first regardless of deadlines, tried with `lx_serves_best_effort` always 1:
     /// of 143 voice packets of the router none arrives in the time of the test.
     #[test]
-    fn link_keeps_what_the_pages_promise() {
+    fn real_time_flows_meet_deadlines_beside_bulk_traffic() {
         if !available() {
             return;
         }

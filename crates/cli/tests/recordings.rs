@@ -89,7 +89,7 @@ fn flipped_bytes_never_end_in_a_panic() {
 
 /// Fails when a file without packets gives a result, or no hint.
 #[test]
-fn what_holds_no_packet_is_bad_input() {
+fn captures_without_packets_are_bad_input() {
     let folder = Folder::new("empty");
     let bytes = capture();
     let cases: [(&str, &[u8], &str); 6] = [
@@ -123,13 +123,13 @@ fn a_bad_line_of_a_trace_is_named() {
         simulate(&path).fails(2, &[&path, place, word]);
         laxity(&["fit", &path]).fails(2, &[&path, place, word]);
     }
-    let path = folder.write("t.csv", "time_ns,bytes,flow\n5,100,voice\n6,100,nobody\n");
-    simulate(&path).fails(2, &[&format!("{path}:3"), "nobody", "video-25"]);
+    let path = folder.write("t.csv", "time_ns,bytes,flow\n5,100,voice\n6,100,unknown\n");
+    simulate(&path).fails(2, &[&format!("{path}:3"), "unknown", "video-25"]);
 }
 
-/// Fails when a capture that no flow matches is replayed without a word.
+/// Fails when a capture that no flow matches is replayed without a warning.
 #[test]
-fn a_capture_that_matches_nothing_is_pointed_out() {
+fn captures_without_a_match_are_reported() {
     let (scenario, path) = (file("scenarios/access-link.toml"), file("captures/cooked-sll.pcap"));
     let ran = laxity(&["simulate", &scenario, "--trace", &path, "--policy", "fifo"]);
     assert_eq!(ran.code, Some(0));

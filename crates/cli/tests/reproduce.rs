@@ -13,7 +13,7 @@ fn text(bytes: &[u8]) -> String {
 // Fails when a verdict becomes an exit status, or anything but the result goes to standard output:
 // tried with the announcement there.
 #[test]
-fn numbers_that_differ_are_a_result_and_alone_on_standard_output() {
+fn differing_numbers_exit_zero_with_results_on_stdout() {
     let out = laxity(&["reproduce", "low-delay", "--only", "fig8", "--json"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let result: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
@@ -34,7 +34,7 @@ fn numbers_that_differ_are_a_result_and_alone_on_standard_output() {
 // Fails when a paper is not on the list, a verdict becomes an exit status, or the page lacks a drawing:
 // tried with `bebs` left out of the papers.
 #[test]
-fn the_papers_on_tasks_are_rerun_and_drawn() {
+fn task_papers_are_reproduced_with_figures() {
     let folder = std::env::temp_dir().join(format!("laxity-{}-tasks", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for (paper, only, drawn) in [("bebs", "fig2,fig7", 2), ("berate", "fig4,accounting", 2)] {
@@ -57,9 +57,9 @@ fn the_papers_on_tasks_are_rerun_and_drawn() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-// Fails when an unknown name is taken for all, or its message does not say what there is.
+// Fails when an unknown name counts as all, or its message does not list the known ones.
 #[test]
-fn unknown_names_exit_2_and_name_the_known_ones() {
+fn unknown_names_exit_2_and_list_the_known_ones() {
     for (arguments, known) in [
         (&["reproduce", "high-delay"][..], "low-delay"),
         (&["reproduce", "low-delay", "--only", "table9"], "low-delay.table1"),

@@ -1,4 +1,4 @@
-//! What commands may use and what they leave: bounded memory, whole files, no lost input.
+//! Resources of commands: bounded memory, whole files, no lost input.
 
 mod support;
 
@@ -35,7 +35,7 @@ fn within(kib: u32, arguments: &[&str]) -> Ran {
     Ran::of(shell.output().expect("the shell starts"))
 }
 
-/// The robot, whose camera has a thousand times as long as it had.
+/// The robot with a thousand times the deadline of its camera.
 fn patient() -> String {
     let robot = fs::read_to_string(file("scenarios/robot.toml")).expect("is there");
     let patient = robot.replacen("deadline = \"33 ms\"", "deadline = \"33 s\"", 1);
@@ -47,7 +47,7 @@ fn patient() -> String {
 /// was; when the refusal does not name flow and key; and when queues take memory before packets
 /// come (tried: chunks filled at once, which needs 3.2 GB for the 33 s).
 #[test]
-fn queues_take_memory_as_packets_come() {
+fn link_queues_allocate_on_arrival() {
     let folder = Folder::new("resources-queues");
     let huge = folder.write("huge.toml", HUGE);
     let ran = within(2_000_000, &["simulate", &huge, "--duration", "10ms"]);
@@ -59,14 +59,14 @@ fn queues_take_memory_as_packets_come() {
 
 /// Fails when every task has its histograms before its first job: 900 MB for each policy.
 #[test]
-fn tasks_take_memory_as_jobs_end() {
+fn cpu_runs_allocate_by_completed_jobs() {
     let folder = Folder::new("resources-tasks");
     let many = folder.write("many.toml", MANY);
     let arguments = ["simulate", &many, "--duration", "1us", "--policy", "eevdf"];
     within(600_000, &arguments).succeeds();
 }
 
-/// Fails when nothing watches the sum, or a limit too small for the command is taken.
+/// Fails when the sum is not limited, or a limit too small for the command is accepted.
 #[test]
 fn memory_has_a_limit() {
     let folder = Folder::new("resources-limit");
@@ -123,7 +123,7 @@ fn no_output_replaces_an_input() {
 /// Fails when what was there is lost although nothing whole comes in its place: a write that the
 /// system refuses (files of this process end at 512 B), and an error after the file was begun.
 #[test]
-fn a_file_is_whole_or_as_it_was() {
+fn outputs_are_replaced_atomically() {
     let folder = Folder::new("resources-torn");
     let out = folder.write("out.csv", "before");
     let link = file("scenarios/access-link.toml");
@@ -132,7 +132,7 @@ fn a_file_is_whole_or_as_it_was() {
     shell.args(["simulate", &link, "--duration", "1s", "--packets", &out]);
     assert!(!shell.output().expect("the shell starts").status.success());
     assert_eq!(fs::read_to_string(&out).expect("is there"), "before");
-    // What that process left is no obstacle, and goes.
+    // Leftovers of that process are no obstacle, and are removed.
     laxity(&["simulate", &link, "--duration", "10ms", "--packets", &out]).succeeds();
     assert!(fs::read_to_string(&out).expect("is there").starts_with("policy,"));
     let left: Vec<_> =
@@ -142,7 +142,7 @@ fn a_file_is_whole_or_as_it_was() {
 
 /// Fails when two processes write one file at once.
 #[test]
-fn a_file_has_one_writer() {
+fn concurrent_writers_of_a_file_are_refused() {
     let folder = Folder::new("resources-lock");
     let out = folder.path("out.csv");
     let other = fs::File::create(folder.path(".out.csv.laxity")).expect("created");
@@ -156,7 +156,7 @@ fn a_file_has_one_writer() {
 
 /// Fails when a pipe or device is replaced by a file.
 #[test]
-fn devices_and_pipes_are_written_where_they_are() {
+fn devices_and_pipes_are_written_in_place() {
     let cpu = file("scenarios/bebs-figure-2.toml");
     let ran = Ran::of(
         command(&["simulate", &cpu, "--jobs", "/dev/stdout", "--json", "--duration", "50ms"])

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use support::{Folder, Process, Ran, command, file, laxity};
 
-/// A command that runs until it is told to stop.
+/// A command that runs until a signal stops it.
 struct Running {
     process: Process,
     words: BufReader<ChildStderr>,
@@ -26,7 +26,7 @@ impl Running {
         Running { process: Process::new(child), words }
     }
 
-    /// Reads what it says up to the line that has `word`.
+    /// Reads its messages up to the line that contains `word`.
     #[track_caller]
     fn says(&mut self, word: &str) -> String {
         let mut seen = String::new();
@@ -63,7 +63,7 @@ fn free_ports(many: u16) -> u16 {
     ports.find(|port| (0..many).all(|more| free(port + more))).expect("free ports")
 }
 
-/// Speech and a video that together ask for more than the link has, and fit within tolerances.
+/// Speech and a video that together need more than the link has, and fit within tolerances.
 fn scenario(port: u16) -> String {
     format!(
         r#"
@@ -116,9 +116,9 @@ fn shown(process: u32) -> (Vec<Value>, bool) {
     (servers, top.out.contains(&format!(" {process} ")))
 }
 
-/// Fails when a running server is not found by those who look for it, or one that was killed still is.
+/// Fails when a running server is not listed, or a killed one still is.
 #[test]
-fn a_server_is_shown_while_it_runs() {
+fn running_servers_are_listed() {
     let folder = Folder::new("shown");
     let file = folder.write("server.toml", scenario(free_ports(32)));
     let socket = folder.path("control");
@@ -135,12 +135,12 @@ fn a_server_is_shown_while_it_runs() {
     assert_eq!(shown(id), (Vec::new(), false));
 }
 
-/// The whole path of a user: serve, receive, describe, ask, change, measure, stop.
+/// The whole path of a user: serve, receive, describe, query, change, measure, stop.
 ///
 /// Fails when the server ignores SIGINT, a stream added at run time is not sent, metrics and
 /// statistics disagree on streams, or the receiver's JSON leaves delay out.
 #[test]
-fn a_server_serves_answers_and_stops() {
+fn servers_serve_answer_and_stop() {
     let folder = Folder::new("serve");
     let port = free_ports(32);
     let file = folder.write("server.toml", scenario(port));
@@ -222,7 +222,7 @@ fn a_server_serves_answers_and_stops() {
     assert!(!std::path::Path::new(&socket).exists(), "the control socket was left behind");
 }
 
-/// What the kernel says of each thread of a process.
+/// The kernel's status of each thread of a process.
 fn threads(child: &std::process::Child) -> Vec<String> {
     let folder = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("a process");
     let status = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("status"));
@@ -232,7 +232,7 @@ fn threads(child: &std::process::Child) -> Vec<String> {
 /// Fails when a thread keeps capabilities, a way to new ones, or system calls that it never makes;
 /// and when the scheduler does not go before others.
 #[test]
-fn privileges_are_given_back() {
+fn privileges_are_dropped() {
     let folder = Folder::new("serve-privileges");
     let file = folder.write("server.toml", scenario(9));
     let (socket, any) = (folder.path("control"), "127.0.0.1:0");
@@ -249,7 +249,7 @@ fn privileges_are_given_back() {
                 && has("NoNewPrivs:\t1")
                 && (!filtered || has("Seccomp:\t2"))
         };
-        // Threads may begin after it has said that it serves.
+        // Threads may begin after the message that it serves.
         let mut seen = threads(running.process.child());
         for _ in 0..500 {
             if seen.len() >= least && seen.iter().all(given_back) {
@@ -279,7 +279,7 @@ fn may_raise() -> bool {
 
 /// Fails when a server starts on what it cannot serve, or does not say what to do.
 #[test]
-fn what_cannot_be_served_is_refused() {
+fn unservable_scenarios_are_refused() {
     let folder = Folder::new("serve-refused");
     let fine = scenario(free_ports(32));
     let link = file("scenarios/access-link.toml");
@@ -303,7 +303,7 @@ fn what_cannot_be_served_is_refused() {
     laxity(&["stream", "receive", &taken]).fails(2, &[&taken, "choose another"]);
     let none = folder.path("none");
     laxity(&["stream", "control", &none, r#"{"list": {}}"#]).fails(2, &["--control"]);
-    // What is no request is bad input, whatever kind of text it is.
+    // Any text that is no request is bad input.
     laxity(&["stream", "control", &none, r#"{"nope": {}}"#]).fails(2, &["nope", "--help"]);
     let plain = folder.write("plain", String::new());
     laxity(&["stream", "serve", &fine, "--control", &plain])
@@ -318,7 +318,7 @@ fn what_cannot_be_served_is_refused() {
 ///
 /// Fails when a stream of it has no destination, or a policy that can be simulated cannot be served.
 #[test]
-fn the_example_is_served() {
+fn committed_stream_scenarios_are_served() {
     let example = file("scenarios/media-server.toml");
     for policy in ["dwcs-tolerance-first", "fifo", "static-priority", "edf"] {
         let arguments =

@@ -30,7 +30,7 @@ fn check_prints_the_agreed_json() {
         ["admitted", "binding_interval_ns", "flows", "residual", "slack_bytes", "utilisation"];
     assert_eq!(keys(&value), BTreeSet::from(top));
     let mut flow = vec!["demand_bytes", "max_burst", "max_rate", "min_deadline_ns"];
-    // Where the search for the two ended; left out where they are what just fits.
+    // The ends of the two searches; left out where they are the exact limits.
     flow.extend(["burst_is_limit", "rate_is_peak"]);
     assert_eq!(keys(&value["flows"]["voice"]), BTreeSet::from_iter(flow));
     let result: CheckResult = serde_json::from_str(&out).unwrap();
@@ -174,7 +174,7 @@ fn the_packet_file_agrees_with_the_results() {
 
 /// Fails when best effort that waits while voice is silent is not spoken of, or waits for longer.
 #[test]
-fn silence_is_spoken_of_and_bounded() {
+fn waits_for_silence_are_reported_and_bounded() {
     let folder = Folder::new("silence");
     let slow = folder.write("slow.toml", concat!(
         "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
@@ -306,12 +306,12 @@ fn a_page_is_written() {
     assert!(std::fs::read_dir(&plots).unwrap().count() > 0);
 }
 
-/// Ctrl-C: what was finished is a valid result, the status says that it is not all.
+/// Ctrl-C: finished runs are a valid result, the status marks it as partial.
 ///
 /// Fails when the run ignores the signal, loses its results, or exits as if it were complete.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_simulation_prints_what_it_has() {
+fn interrupted_simulations_print_finished_runs() {
     for extra in [&[][..], &["--seeds", "1..3"]] {
         let link = link();
         let mut arguments =
@@ -324,9 +324,9 @@ fn an_interrupted_simulation_prints_what_it_has() {
         std::thread::sleep(Duration::from_millis(1500));
         assert!(process.child().try_wait().unwrap().is_none(), "it was to take hours");
         process.signal(Signal::INT);
-        let asked = Instant::now();
+        let interrupted = Instant::now();
         let ran = process.ended();
-        assert!(asked.elapsed() < Duration::from_secs(20));
+        assert!(interrupted.elapsed() < Duration::from_secs(20));
         assert_eq!(ran.code, Some(130), "{ran:#?}");
         assert!(ran.err.contains("interrupted"), "{}", ran.err);
         let run = match extra {

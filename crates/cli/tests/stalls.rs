@@ -23,7 +23,7 @@ fn load() -> PathBuf {
     trace_ms("stalls.csv", 1500, &[VOICE, VIDEO, ("bulk", 5_000_000, 4, 1400)])
 }
 
-/// What a status says of stalls, and how many packets of voice and of video were late.
+/// Stalls of a status, and the late packets of voice and of video.
 #[derive(Debug)]
 struct Lost {
     count: u64,
@@ -67,7 +67,7 @@ const TAKEN_BEFORE: [u64; 2] = [22, 90];
 /// waits at each decision, has 9 and 21 even so. Fails when `laxity_reset` lets `link.pace.ready` be: the time
 /// without a carrier is then a stall.
 #[test]
-fn a_stall_makes_no_more_late_than_under_background() {
+fn after_a_stall_no_policy_misses_more_than_background() {
     if !available() {
         return;
     }
@@ -106,19 +106,19 @@ fn a_stall_makes_no_more_late_than_under_background() {
     assert_eq!((carrier.count, carrier.late), (0, [0; 2]), "{carrier:?}");
     let flows = &status(part(&text, "exact, carrier lost"))["flows"];
     assert!(count(&flows["bulk"]["reasons"]["flushed"]) > 0, "{flows}");
-    // It was gone for less than a tenth of the time.
+    // It was preempted for less than a tenth of the time.
     assert!(count(&flows["voice"]["packets"]) > 270, "{flows}");
     assert!(text.ends_with("kernel content\n"), "{text}");
 }
 
-/// The processor is taken away for 40 ms again and again, and for shorter whenever this machine is busy, so counts
+/// The processor is preempted for 40 ms again and again, and for shorter whenever this machine is busy, so counts
 /// are not known. Late are of voice, sent each 5 ms, at most a packet for 2 ms that were lost: those of that time,
 /// and of 1.2 times as much in which real time, which needs 55 % of the link, catches up. And one for each stall,
 /// since any time is too long where a deadline was met just so. It is 0.05 to 0.35 for each ms.
 ///
 /// Fails when `lx_handle_stall` does nothing: 1.3 for each ms under `exact`, 236 packets of voice.
 #[test]
-fn a_stolen_processor_makes_no_more_late_than_it_explains() {
+fn misses_after_preemption_are_bounded_by_the_stall() {
     if !available() {
         return;
     }

@@ -15,7 +15,7 @@ fn paper() -> String {
 
 /// Fails when the verdict, what it promises or the exit status contradict each other.
 #[test]
-fn check_says_what_is_promised() {
+fn check_reports_the_guarantee() {
     let text = laxity(&["check", &paper()]).succeeds();
     assert!(text.starts_with("Admitted, and promised."), "{text}");
     let json = laxity(&["check", &paper(), "--json"]).succeeds();
@@ -72,7 +72,7 @@ fn several_seeds_are_runs_and_a_summary() {
     assert_eq!(json, run(), "the same seeds give the same bytes");
 }
 
-/// Fails when rows are lost, or a deadline is for another instant than the column says.
+/// Fails when rows are lost, or a deadline differs from the definition of the column.
 #[test]
 fn packets_are_rows() {
     let folder = Folder::new("stream-packets");
@@ -129,9 +129,9 @@ fn the_page_and_its_plots_are_written() {
     }
 }
 
-/// Fails when an option of links is taken in silence, or a problem does not say what to do.
+/// Fails when an option of links is ignored silently, or a problem lacks a remedy.
 #[test]
-fn what_streams_cannot_do_is_refused() {
+fn options_of_other_kinds_are_refused_for_streams() {
     let media = media();
     for option in [["--trace", "x.csv"], ["--pcap-out", "x.pcapng"], ["--blocking", "paper"]] {
         let ran = laxity(&[&["simulate", &media][..], &option].concat());
@@ -147,7 +147,7 @@ fn what_streams_cannot_do_is_refused() {
 /// Fails when a simulation passes off made-up packets as those of a file, or is silent about
 /// overload.
 #[test]
-fn what_is_worth_knowing_goes_to_standard_error() {
+fn notes_go_to_standard_error() {
     let folder = Folder::new("stream-warnings");
     let path = folder.write(
         "live.toml",

@@ -1,4 +1,4 @@
-//! What describes the command: help, version, policies, schema, completions, man pages.
+//! Descriptions of the command: help, version, policies, schema, completions, man pages.
 
 mod support;
 
@@ -50,7 +50,7 @@ fn the_schema_is_json_of_the_scenario() {
 }
 
 #[test]
-fn shells_and_readers_are_served() {
+fn completions_and_man_pages_are_written() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(laxity(&["completions", shell]).succeeds().contains("simulate"), "{shell}");
     }
@@ -63,7 +63,7 @@ fn shells_and_readers_are_served() {
     }
 }
 
-/// Fails when a committed scenario is refused by the command, or not as it says.
+/// Fails when the command refuses a committed scenario, or not as documented.
 #[test]
 fn the_committed_scenarios_are_admitted() {
     let mut count = 0;
@@ -82,9 +82,9 @@ fn the_committed_scenarios_are_admitted() {
 /// A prefix that units, pkg-config or sed would misread is refused before anything is built. The
 /// build is out of reach, should it come to that.
 ///
-/// Fails when such a prefix is taken: the units then named another file, with status 0.
+/// Fails when such a prefix is accepted: the units then named another file, with status 0.
 #[test]
-fn prefixes_that_units_cannot_hold_are_refused() {
+fn invalid_unit_prefixes_are_refused() {
     for prefix in ["/x/a&b", "/x/a b", "/x/a|b", "/x/a%b", "x"] {
         let mut install = std::process::Command::new("bash");
         install.arg(file("scripts/install.sh")).env("PREFIX", prefix).env("PATH", "/usr/bin:/bin");

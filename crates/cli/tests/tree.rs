@@ -20,7 +20,7 @@ fn texts() -> Vec<(String, String)> {
     texts
 }
 
-// Fails when the attribute is taken out of any crate: tried in crates/sim.
+// Fails when the attribute is removed from any crate: tried in crates/sim.
 #[test]
 fn every_other_crate_forbids_unsafe_code() {
     let mut crates = 0;
@@ -33,7 +33,7 @@ fn every_other_crate_forbids_unsafe_code() {
             let may = MAY_BE_UNSAFE.contains(&folder);
             assert!(
                 forbids != may,
-                "{source}: write #![forbid(unsafe_code)] below its heading, or move what must be \
+                "{source}: write #![forbid(unsafe_code)] after its heading, or move code that must be \
                  unsafe to {MAY_BE_UNSAFE:?}"
             );
         }
@@ -41,10 +41,10 @@ fn every_other_crate_forbids_unsafe_code() {
     assert!(crates >= 10, "only {crates} crates found");
 }
 
-// Fails when a path of somebody's machine or a private package registry is written down: tried
+// Fails when a path of a user's machine or a private package registry is written down: tried
 // with a line in CONTRIBUTING.md, and with a mirror as the source of a package in Cargo.lock.
 #[test]
-fn no_file_names_a_machine() {
+fn no_file_names_a_private_path_or_registry() {
     let folders = ["home", "Users", "root", "work", "workspace", "mnt"].map(|f| format!("/{f}/"));
     let registries = ["sparse+http", "replace-with", "extra-index-url", "index-url", "localhost:"];
     let mut faults = Vec::new();
@@ -66,7 +66,7 @@ fn no_file_names_a_machine() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What `Cargo.lock` calls the public index, as a number: names of registries are not to be written.
+/// The name of the public index in `Cargo.lock`, as a number: names of registries are not to be written.
 const PUBLIC_INDEX: u64 = 0xf3c6_0224_709c_2486;
 
 fn fnv_1a(text: &str) -> u64 {
@@ -97,7 +97,7 @@ fn no_source_file_is_longer_than_700_lines() {
 
 // Fails when something is left for later inside the source: tried in crates/core.
 #[test]
-fn nothing_is_left_for_later() {
+fn no_open_markers_remain() {
     let later = ["TO\u{44}O", "FIX\u{4d}E", "to\u{64}o!(", "unimplemente\u{64}!(", "#[ignor\u{65}"];
     let mut faults = Vec::new();
     for (path, text) in texts().iter().filter(|(p, _)| p.ends_with(".rs") || p.ends_with(".sh")) {
@@ -111,7 +111,7 @@ fn nothing_is_left_for_later() {
 
 // Fails when a merge was left half done: one once was, in docs/how-to/cpu-live.md.
 #[test]
-fn no_merge_is_left_half_done() {
+fn no_conflict_markers_remain() {
     let marks = ["<<<<<<\u{3c} ", "||||||\u{7c} ", ">>>>>>\u{3e} "];
     let mut faults = Vec::new();
     for (path, text) in texts() {
@@ -122,9 +122,9 @@ fn no_merge_is_left_half_done() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-// Fails when a version is released without a word about it.
+// Fails when a version is released without an entry.
 #[test]
-fn the_changelog_speaks_of_this_version() {
+fn the_changelog_has_this_version() {
     let changelog = text("CHANGELOG.md");
     let version = env!("CARGO_PKG_VERSION");
     let heading = |name: &str| changelog.lines().any(|l| l.starts_with(&format!("## [{name}]")));
@@ -134,7 +134,7 @@ fn the_changelog_speaks_of_this_version() {
 // Fails when README or the documentation points at a file that is not there: tried by renaming a
 // link of README.md.
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_resolve() {
     let mut links = 0;
     for (path, text) in texts().iter().filter(|(p, _)| p.ends_with(".md")) {
         let folder = root().join(path).parent().expect("a folder").to_path_buf();
@@ -152,10 +152,10 @@ fn links_between_documents_lead_somewhere() {
     assert!(links >= 10, "only {links} links found");
 }
 
-// Fails when README shows library code that is not, word for word, in the example that compiles:
+// Fails when README shows library code that is not, line for line, in the example that compiles:
 // tried with a misspelt method.
 #[test]
-fn the_readme_shows_code_that_compiles() {
+fn readme_code_matches_a_compiled_example() {
     let (readme, example) = (text("README.md"), text("crates/link/examples/pipeline.rs"));
     let blocks: Vec<&str> = readme.split("```rust\n").skip(1).collect();
     assert!(!blocks.is_empty());
@@ -165,7 +165,7 @@ fn the_readme_shows_code_that_compiles() {
     }
 }
 
-// Fails when a policy is added, renamed or described in other words and README is not.
+// Fails when a policy is added, renamed or described differently and README is not.
 #[test]
 fn the_readme_lists_the_policies() {
     let readme = text("README.md");

@@ -24,7 +24,7 @@ impl Line {
 pub struct Panel<'a> {
     /// Heading.
     pub title: &'a str,
-    /// For those who cannot see it.
+    /// Text alternative for readers who cannot see it.
     pub desc: &'a str,
     /// Label of the horizontal axis.
     pub x: &'a str,
@@ -32,7 +32,7 @@ pub struct Panel<'a> {
     pub y: &'a str,
     /// Of the vertical axis.
     pub unit: Unit,
-    /// A logarithmic vertical axis from here up; what is less lies on its edge.
+    /// Least value of a logarithmic vertical axis; smaller values lie on its edge.
     pub log_from: Option<f64>,
     /// In drawing order.
     pub lines: Vec<Line>,

@@ -1,4 +1,4 @@
-//! Why experiments could not be run.
+//! Errors of experiments.
 
 use std::fmt;
 
@@ -9,32 +9,32 @@ use laxity_sim::link::SimulationError;
 
 use crate::{MOST_SEEDS, PAPERS};
 
-/// Why experiments could not be run.
+/// An error of an experiment.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExperimentError {
     /// No paper has this name.
     UnknownPaper {
-        /// What was asked for.
+        /// The given name.
         name: String,
     },
     /// No experiment has this id.
     UnknownExperiment {
-        /// What was asked for.
+        /// The given id.
         name: String,
-        /// Those that there are.
+        /// The known ids.
         known: Vec<String>,
     },
     /// No seed or too many.
     Seeds {
-        /// How many were asked for.
-        asked: u64,
+        /// The given number.
+        given: u64,
     },
     /// A data file of this crate is wrong.
     Sheet {
-        /// Whose.
+        /// The paper.
         paper: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// A scenario of this crate is wrong.
@@ -54,7 +54,7 @@ impl ExperimentError {
         ExperimentError::Sheet { paper, what }
     }
 
-    /// Whether the one who asked can mend it, by asking for something else.
+    /// Whether the arguments are wrong, not the program or its data.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
@@ -76,8 +76,8 @@ impl fmt::Display for ExperimentError {
             ExperimentError::UnknownExperiment { name, known } => {
                 write!(f, "no experiment is called `{name}`; there are {}", known.join(" "))
             }
-            ExperimentError::Seeds { asked } => {
-                write!(f, "{asked} seeds were asked for; take 1 to {MOST_SEEDS}")
+            ExperimentError::Seeds { given } => {
+                write!(f, "{given} seeds; give 1 to {MOST_SEEDS}")
             }
             ExperimentError::Sheet { paper, what } => {
                 write!(f, "the data of {paper} are wrong: {what}")

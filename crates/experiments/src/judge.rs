@@ -1,4 +1,4 @@
-//! Measured beside published: mean over seeds, spread, verdict; and what becomes of each claim.
+//! Measured beside published: mean over seeds, spread, verdict; and the outcome of each claim.
 
 use laxity_results::{
     ClaimResult, ClaimVerdict, Experiment, Origin, ReadingResult, ReproductionRow,
@@ -14,11 +14,11 @@ pub struct Measured {
     pub label: String,
     /// Of the values.
     pub unit: &'static str,
-    /// One for each seed, or a single one for what no seed changes.
+    /// One for each seed, or a single one for values that no seed changes.
     pub values: Vec<f64>,
     /// Half the width of the 95 % confidence interval of their mean, where it is known.
     pub half_width: Option<f64>,
-    /// Said beside it, after what the sheet says.
+    /// A note on the number, printed after the sheet's own.
     pub note: String,
 }
 
@@ -28,13 +28,13 @@ impl Measured {
         Measured { label: label.into(), unit, values, half_width: None, note: String::new() }
     }
 
-    /// Sets what is said beside it.
+    /// Sets the note.
     pub fn noted(mut self, note: impl Into<String>) -> Measured {
         self.note = note.into();
         self
     }
 
-    /// Sets how well its mean is known.
+    /// Sets the confidence interval of its mean.
     pub fn known_within(mut self, half_width: f64) -> Measured {
         self.half_width = Some(half_width);
         self
@@ -47,16 +47,16 @@ impl Measured {
     }
 }
 
-/// What was run.
+/// The length of the runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent<'a> {
     /// Seeds measured.
     pub seeds: &'a [u64],
-    /// Fewer and shorter runs than the sheet asks for.
+    /// Fewer and shorter runs than the sheet requires.
     pub quick: bool,
 }
 
-/// The published rows in their order, then what was measured beyond them.
+/// The published rows in their order, then the numbers measured beyond them.
 ///
 /// # Errors
 /// Names the row that was not measured, or in another unit, and the reading of which nothing was.
@@ -139,11 +139,11 @@ fn row(
             why.push(p.differs.clone().unwrap_or_else(|| entry.differs.trim().to_owned()));
             if least < greatest {
                 let (least, greatest) = (short(least), short(greatest));
-                why.push(format!("Over the seeds here: {least} to {greatest} {}.", m.unit));
+                why.push(format!("Over these seeds: {least} to {greatest} {}.", m.unit));
             }
         }
         (ReproductionVerdict::NotJudged, Some(p)) if is_whole(entry, p) => {
-            why.push("A quick run cannot tell; run it without --quick.".into());
+            why.push("A quick run cannot judge it; run it without --quick.".into());
         }
         (ReproductionVerdict::NotJudged, _) => {
             let half = m.half_width.filter(|half| half.is_finite()).map(short);
@@ -201,7 +201,7 @@ pub fn within(range: Range, value: f64) -> ReproductionVerdict {
     }
 }
 
-/// What becomes of each claim, in the order in which the rows name them.
+/// The outcome of each claim, in the order in which the rows name them.
 pub fn claims(experiments: &[Experiment]) -> Vec<ClaimResult> {
     let mut claims: Vec<(&str, Origin, Vec<&ReproductionRow>)> = Vec::new();
     for row in experiments.iter().flat_map(|e| &e.rows).filter(|r| !r.claim.is_empty()) {
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    // Fails when the tolerance is taken of the measured value or with < instead of <=; tried.
+    // Fails when the tolerance is relative to the measured value or uses < instead of <=; tried.
     #[test]
     fn tolerance_is_relative_to_the_published_number() {
         let p = published(Some(2.0), Some(0.25));
@@ -325,7 +325,7 @@ mod tests {
         let [first, second] = &judged.rows[..] else { panic!("{:?}", judged.rows) };
         assert_eq!((first.measured, first.spread), (4.0, 1.0));
         assert_eq!(first.verdict, ReproductionVerdict::Differs);
-        assert_eq!(first.why, "because Over the seeds here: 3 to 5 ms.");
+        assert_eq!(first.why, "because Over these seeds: 3 to 5 ms.");
         assert_eq!(second.verdict, ReproductionVerdict::NotStated);
         assert_eq!(second.published, None);
     }
@@ -394,7 +394,7 @@ mod tests {
     /// Fails when quick runs are judged as whole ones are, or when a claim of which a row was not
     /// judged counts as reproduced.
     #[test]
-    fn quick_runs_are_judged_by_the_rows_they_measure() {
+    fn quick_runs_are_judged_by_measured_rows_only() {
         let known = |mean: f64, half| {
             let mut measured = three([mean; 3], [mean; 3]);
             for m in &mut measured {

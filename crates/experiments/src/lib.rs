@@ -1,8 +1,8 @@
 //! The papers' experiments: rerun, and judged beside the published numbers.
 //!
-//! A paper is one row of [`PAPERS`]. What it prints, how it was read and how near a measurement must
-//! come stand in a [`Sheet`], a data file under `experiments/`; its module measures, knowing none of
-//! the published numbers.
+//! A paper is one row of [`PAPERS`].
+//! A [`Sheet`], a data file under `experiments/`, holds its numbers, the reading of it and the
+//! tolerances; its module measures without access to the published numbers.
 //!
 //! ```
 //! use laxity_experiments::{Order, plan};
@@ -44,26 +44,26 @@ pub const PAPERS: &[Paper] = &[low_delay::PAPER, dwcs::PAPER, bebs::PAPER, berat
 /// A paper whose experiments can be rerun.
 #[derive(Debug)]
 pub struct Paper {
-    /// As on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is about, in a few words.
+    /// Its subject, in short.
     pub title: &'static str,
     /// The text of its [`Sheet`].
     pub sheet: &'static str,
     /// Whether runs end as soon as enough is known; seeds are then the most there may be.
     pub until_known: bool,
-    /// Simulated nanoseconds that a job takes, for progress.
+    /// Simulated nanoseconds of a job, for progress.
     pub work: fn(&Job) -> u128,
-    /// Measures what a job asks for. When stopped, over the seeds that were finished.
+    /// Measures a job. When stopped, over the finished seeds.
     pub measure: fn(&Job, &Control) -> Result<Finished, ExperimentError>,
 }
 
-/// What to run, and how long.
+/// The experiments to run, and their length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// Experiments to run, such as `low-delay.table2` or `table2`; all when empty.
     pub only: Vec<String>,
-    /// How many seeds, counted from 1; as many as the sheet says when absent.
+    /// Number of seeds, counted from 1; the sheet's number when absent.
     pub seeds: Option<u64>,
     /// Fewer seeds and shorter runs.
     pub quick: bool,
@@ -72,7 +72,7 @@ pub struct Order {
 /// One paper's part of an order.
 #[derive(Debug)]
 pub struct Job {
-    /// Whose experiments.
+    /// The paper.
     pub paper: &'static Paper,
     /// Its data.
     pub sheet: Sheet,
@@ -80,18 +80,18 @@ pub struct Job {
     pub ids: Vec<String>,
     /// Seeds to run, rising.
     pub seeds: Vec<u64>,
-    /// How long packets arrive in each run.
+    /// Time over which packets arrive in each run.
     pub duration: Span,
-    /// Whether runs are fewer and shorter than the sheet asks for.
+    /// Whether runs are fewer and shorter than the sheet requires.
     pub quick: bool,
 }
 
-/// What a paper's module measured.
+/// Measurements of a paper's module.
 #[derive(Debug, Default)]
 pub struct Finished {
     /// By experiment: its id, the seeds measured, and a value of each for every number.
     pub measured: Vec<(String, Vec<u64>, Vec<Measured>)>,
-    /// Experiments for which this machine lacks something, and what.
+    /// Experiments that this machine cannot run, with what it lacks.
     pub lacking: Vec<(String, String)>,
     /// Figures for the page, with the id of their experiment.
     pub figures: Vec<(String, Figure)>,
@@ -141,7 +141,7 @@ pub fn plan(paper: &str, order: &Order) -> Result<Vec<Job>, ExperimentError> {
             .map_err(|e| ExperimentError::sheet(paper.name, format!("duration: {}", e.reason())))?;
         let seeds = order.seeds.unwrap_or(seeds);
         if seeds == 0 || seeds > MOST_SEEDS {
-            return Err(ExperimentError::Seeds { asked: seeds });
+            return Err(ExperimentError::Seeds { given: seeds });
         }
         let quick = order.quick;
         jobs.push(Job { paper, sheet, ids, seeds: (1..=seeds).collect(), duration, quick });

@@ -1,4 +1,4 @@
-//! What live CPUs gave, beside what was simulated: `experiments/live-cpu.toml`, which `make
+//! Live measurements beside simulated ones: `experiments/live-cpu.toml`, which `make
 //! compare-cpu` measures and writes.
 
 use laxity_results::{Experiment, ReproductionVerdict};
@@ -28,7 +28,7 @@ struct Row {
     /// `policy/object/statistic`, as there.
     label: String,
     unit: String,
-    /// What ran in the policy's place.
+    /// The scheduler that ran as the policy.
     scheduler: String,
     value: f64,
 }
@@ -41,14 +41,14 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// How many times as long hackbench takes as under the kernel's own scheduler.
+    /// Run time of hackbench relative to that under the kernel's own scheduler.
     fn over_eevdf(&self, row: &Row) -> Option<Row> {
         let (policy, rest) = row.label.split_once('/')?;
         if !rest.ends_with("/hackbench") || policy == KERNELS {
             return None;
         }
-        let below = format!("{KERNELS}/{rest}");
-        let same = |r: &&Row| r.experiment == row.experiment && r.label == below;
+        let baseline = format!("{KERNELS}/{rest}");
+        let same = |r: &&Row| r.experiment == row.experiment && r.label == baseline;
         let kernels = self.rows.iter().find(same)?;
         Some(Row {
             experiment: row.experiment.clone(),
@@ -63,8 +63,7 @@ impl Sheet {
 /// The policy that is the live kernel's own scheduler.
 const KERNELS: &str = "eevdf";
 
-/// The live rows of an experiment, for what is not simulated; what cannot be read is told by
-/// [`beside`].
+/// The live rows of an experiment that is not simulated; [`beside`] reports unreadable ones.
 pub fn only(experiment: &str) -> Vec<Measured> {
     let rows = Sheet::parse(MEASURED).map(|sheet| sheet.rows).unwrap_or_default();
     let rows = rows.into_iter().filter(|r| r.experiment == experiment);
@@ -75,7 +74,7 @@ pub fn only(experiment: &str) -> Vec<Measured> {
     measured.collect()
 }
 
-/// Fills in what was measured live.
+/// Fills in the live measurements.
 ///
 /// # Errors
 /// When the data file is none, or has a row in another unit.
@@ -100,7 +99,7 @@ fn fill(text: &str, entry: &Entry, experiment: &mut Experiment) -> Result<(), St
         }
         row.live = Some(live.value);
         row.live_scheduler = Some(live.scheduler.clone());
-        // Of another scheduler than the claim is about nothing follows.
+        // A measurement of another scheduler does not bear on the claim.
         let policy = row.label.split_once('/').map_or("", |(policy, _)| policy);
         let published = entry.rows.iter().find(|p| p.label == row.label);
         let own = published.and_then(|p| p.live.clone());
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
     use crate::{Order, plan};
 
-    /// Fails when a label of the data file is that of no row.
+    /// Fails when a label of the data file has no row.
     #[test]
     fn every_live_row_is_in_the_sheet() {
         let sheet = Sheet::parse(MEASURED).expect("a sheet");

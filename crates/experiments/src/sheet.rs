@@ -1,4 +1,4 @@
-//! What a paper prints and how it was read: a data file, so that no published number stands in code.
+//! A paper's published numbers and the reading of it: a data file, so that code holds none of them.
 
 use laxity_results::Origin;
 use serde::Deserialize;
@@ -41,25 +41,25 @@ pub struct Entry {
     pub id: String,
     /// Such as `Table 2`.
     pub source: String,
-    /// How the paper was read.
+    /// The reading of the paper.
     pub reading: String,
     /// Other readings of it, each a column.
     #[serde(default)]
     pub readings: Vec<Reading>,
-    /// Whose claims its rows judge, unless a row says otherwise.
+    /// Origin of the claims that its rows judge, unless a row has its own.
     #[serde(default)]
     pub origin: Origin,
-    /// Whether only runs of whole length can judge its rows, unless a row says otherwise.
+    /// Whether only runs of whole length can judge its rows, unless a row has its own.
     #[serde(default)]
     pub whole: bool,
-    /// Why a number differs that gives no reason of its own.
+    /// Default reason for rows that differ without one of their own.
     #[serde(default)]
     pub differs: String,
     /// Numbers and claims.
     pub rows: Vec<Published>,
 }
 
-/// Another reading of the paper: what was measured under it stands in a column of its own.
+/// Another reading of the paper: measurements under it have a column of their own.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
@@ -67,16 +67,16 @@ pub struct Reading {
     pub name: String,
     /// The policy of the rows that it belongs to; any when absent.
     pub of: Option<String>,
-    /// The policy in whose place another one is measured ends with this.
+    /// Suffix of the policy that is measured in place of the row's.
     pub suffix: Option<String>,
     /// Or is this one.
     pub policy: Option<String>,
-    /// What differs from the first reading.
+    /// The difference from the first reading.
     pub what: String,
 }
 
 impl Reading {
-    /// The label under which a row's number is measured here.
+    /// The label of the measurement for a row under this reading.
     pub fn label(&self, row: &str) -> Option<String> {
         let (policy, rest) = row.split_once('/')?;
         if self.of.as_ref().is_some_and(|of| of != policy) {
@@ -106,30 +106,30 @@ pub struct Published {
     /// Difference in the row's unit up to which the number counts as reproduced, where a relative
     /// one makes no sense.
     pub within: Option<f64>,
-    /// A claim without a number holds when the measured value is in here, both ends included.
+    /// A claim without a number holds when the measured value is in this range, both ends included.
     pub accept: Option<(f64, f64)>,
     /// Or when it is no less than this.
     pub at_least: Option<f64>,
     /// Or no more.
     pub at_most: Option<f64>,
-    /// Names the claim where several rows, here or in other experiments of the paper, bear on one.
+    /// Names the claim where several rows, also of other experiments of the paper, bear on one.
     pub of: Option<String>,
-    /// Whose claim it is; as the experiment says when absent.
+    /// Origin of the claim; the experiment's when absent.
     pub origin: Option<Origin>,
-    /// Whether only runs of whole length can judge it; as the experiment says when absent.
+    /// Whether only runs of whole length can judge it; the experiment's when absent.
     pub whole: Option<bool>,
     /// The live scheduler that is this row's policy, where it is not `laxity-` and its name.
     pub live: Option<String>,
-    /// The claim in our words.
+    /// The claim, paraphrased.
     #[serde(default)]
     pub claim: String,
-    /// Why it differs, where it does.
+    /// The reason of a difference, where there is one.
     pub differs: Option<String>,
-    /// Why what was measured live does.
+    /// The reason of a live difference.
     pub differs_live: Option<String>,
 }
 
-/// From where to where a measured value bears a row out; an end that is absent is open.
+/// The range in which a measured value confirms a row; an absent end is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Included.
@@ -150,11 +150,11 @@ impl Range {
     }
 }
 
-/// What an end may not reach: it would only stand for an open one.
+/// The value from which on an end would be as good as open.
 const BEYOND: f64 = 1e6;
 
 impl Published {
-    /// How far from the published number a measured one may lie, in the row's unit.
+    /// Tolerance of a published number, in the row's unit.
     pub fn allowed(&self) -> Option<f64> {
         match (self.within, self.tolerance) {
             (Some(within), _) => Some(within),
@@ -174,7 +174,7 @@ impl Published {
         }
     }
 
-    /// Where a measured value must lie; `None` where nothing is judged.
+    /// The range for the measured value; `None` where nothing is judged.
     pub fn range(&self) -> Option<Range> {
         if let (Some(published), Some(allowed)) = (self.published, self.allowed()) {
             // Which is read from decimals, as the ends are not.
@@ -189,7 +189,7 @@ impl Published {
         }
     }
 
-    /// Why the row is no sound one.
+    /// The fault of the row, if it has one.
     fn fault(&self) -> Option<&'static str> {
         let ends = (self.accept, self.at_least, self.at_most);
         let sound = match (self.published, self.tolerance.xor(self.within), ends) {
@@ -223,7 +223,7 @@ impl Published {
         all.then_some("cannot fail")
     }
 
-    /// How wide the range is, with what it is measured by.
+    /// The width of the range, with its unit.
     fn width(&self) -> Option<(&'static str, f64)> {
         match (self.within, self.tolerance, self.accept, self.at_least, self.at_most) {
             (Some(v), ..) => Some(("within", v)),
@@ -235,7 +235,7 @@ impl Published {
         }
     }
 
-    /// The claim that the row bears on, and whose it is; `None` where nothing is judged.
+    /// The claim that the row bears on, with its origin; `None` where nothing is judged.
     pub fn judges(&self, entry: &Entry) -> Option<(String, Origin)> {
         self.range()?;
         let claim = self.of.clone().unwrap_or_else(|| format!("{}/{}", entry.id, self.label));
@@ -284,16 +284,16 @@ impl Sheet {
                 let Some((claim, origin)) = row.judges(e) else { continue };
                 for (_, before, id, other) in seen.iter().filter(|s| s.0 == claim) {
                     let both = [(e.id.as_str(), row), (*id, *other)];
-                    let [here, there] = both.map(|(id, r)| format!("{id} `{}`", r.label));
+                    let [first, second] = both.map(|(id, r)| format!("{id} `{}`", r.label));
                     if *before != origin {
-                        return Err(format!("{here} and {there}: `{claim}` is of two origins"));
+                        return Err(format!("{first} and {second}: `{claim}` is of two origins"));
                     }
                     let alike = match (row.width(), other.width()) {
                         (Some((how, a)), Some((same, b))) if how == same => a == b,
                         _ => true,
                     };
                     if row.unit == other.unit && !alike {
-                        return Err(format!("{here} and {there}: ranges of `{claim}` differ"));
+                        return Err(format!("{first} and {second}: ranges of `{claim}` differ"));
                     }
                 }
                 seen.push((claim, origin, &e.id, row));

@@ -1,5 +1,4 @@
-//! What the data files claim: each claim once, each range one that can fail, no reason that explains
-//! nothing. [`Sheet::parse`] refuses most faults; that it does is tested beside it.
+//! The claims of the data files: each once, each range one that can fail, no empty reason. [`Sheet::parse`] refuses most faults; that it does is tested beside it.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +22,12 @@ fn ranges_have_equal_widths_and_can_fail() {
                 let ends = [range.low, range.high];
                 let place = format!("{paper}: {}", row.label);
                 assert!(ends.into_iter().flatten().all(|end| end.abs() < 1e6), "{place}");
-                // What such numbers can be at all, far from and near to what was printed.
+                // Possible values of such numbers, far from and near to the printed one.
                 let share = row.unit.starts_with('%');
                 let possible =
                     if share { vec![0.0, 50.0, 100.0] } else { vec![0.0, 1.0, 1e5, 1e9] };
-                let below = if row.unit == "B" { vec![-1e5] } else { Vec::new() };
-                let mut all = possible.iter().chain(&below);
+                let negative = if row.unit == "B" { vec![-1e5] } else { Vec::new() };
+                let mut all = possible.iter().chain(&negative);
                 assert!(!all.all(|v| range.contains(*v)), "{place} cannot fail");
                 let (claim, _) = row.judges(entry).unwrap();
                 let (how, width) = match (row.within, row.tolerance, ends) {
@@ -56,7 +55,7 @@ fn claims_are_attributed_to_the_papers_that_make_them() {
             for row in &entry.rows {
                 let Some((claim, origin)) = row.judges(entry) else { continue };
                 claims.entry((paper, claim)).or_insert((origin, 0)).1 += 1;
-                // What is not in the paper says so.
+                // Claims that are not in the paper are marked.
                 let foreign = entry.source == "not in the paper"
                     || ["Ours:", "Not in the paper"].iter().any(|w| row.claim.starts_with(w));
                 assert!(!foreign || origin == Origin::Laxity, "{paper}: {}", row.label);

@@ -12,7 +12,7 @@ use laxity_experiments::{Order, Outcome, plan};
 use laxity_results::ReproductionVerdict;
 use laxity_sim::Control;
 
-/// What is played; the other experiments are timed and never the same twice.
+/// The simulated experiments; the others are timed and vary from run to run.
 const PLAYED: [&str; 7] = ["fig2a", "fig2b", "fig3", "fig4a", "fig4b", "fig7", "fig8"];
 const TIMED: [&str; 3] = ["fig5a", "fig5b", "fig6"];
 
@@ -26,7 +26,7 @@ fn run(only: &[&str], control: &Control) -> Outcome {
 /// changes, or when a drawing changes without its copy in the documentation: tried with windows
 /// that roll in `PAPER`, and with one draw more for bursts.
 #[test]
-fn a_quick_reproduction_gives_the_same_bytes() {
+fn quick_reproductions_match_the_golden_files() {
     let control = Control::default();
     let outcome = run(&PLAYED, &control);
     let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
@@ -42,7 +42,7 @@ fn a_quick_reproduction_gives_the_same_bytes() {
         }
     }
     let images = page.matches("](../figures/").count();
-    assert!(shown == images && shown >= 5, "{shown} of {images} images are drawn here");
+    assert!(shown == images && shown >= 5, "{shown} of {images} images are drawn by this test");
 
     // Progress reaches its end.
     let jobs = plan("dwcs", &Order { quick: true, ..Order::default() }).unwrap();
@@ -65,7 +65,7 @@ fn runs_have_the_length_of_the_paper() {
     assert_eq!((counts(edf, 504).violated, counts(dbp, 504).violated), (296, 0));
 }
 
-/// Fails when a timed experiment lacks a row of the sheet; tried. Nothing is said of times.
+/// Fails when a timed experiment lacks a row of the sheet; tried. Times are not checked.
 #[test]
 fn timed_experiments_have_their_rows() {
     let reproduction = run(&TIMED, &Control::default()).reproduction;

@@ -14,10 +14,10 @@ use laxity_sim::Control;
 use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate, simulate_all};
 
-// What `laxity reproduce low-delay --quick --json` prints. Fails when a generator draws one more
+// The output of `laxity reproduce low-delay --quick --json`. Fails when a generator draws one more
 // number, or when half the range becomes the range; both were tried.
 #[test]
-fn a_quick_reproduction_gives_the_same_bytes() {
+fn quick_reproductions_match_the_golden_files() {
     let order = Order { quick: true, ..Order::default() };
     let outcome = plan("low-delay", &order).unwrap()[0].run(&Control::default()).unwrap();
     let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
@@ -27,7 +27,7 @@ fn a_quick_reproduction_gives_the_same_bytes() {
 // Fails when results come in the order in which they were done; tried by
 // sorting neighbours the wrong way round.
 #[test]
-fn runs_do_not_depend_on_threads() {
+fn results_do_not_depend_on_the_thread_count() {
     let scenario = low_delay::scenario().unwrap();
     let traffic =
         Traffic::Generated { duration: Span::from_millis(3_000), replayed: Arc::new(Vec::new()) };
@@ -51,7 +51,7 @@ fn runs_do_not_depend_on_threads() {
 // Fails when an assigner or a curve changes without its picture in the documentation: tried with an
 // `algorithm-3` that forgets the previous deadline.
 #[test]
-fn the_documentation_shows_what_the_code_draws() {
+fn documented_figures_match_the_code() {
     let folder = root().join("docs/figures");
     let figures = diagrams::all().unwrap();
     assert_eq!(figures.len(), 5);

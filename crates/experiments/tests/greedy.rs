@@ -1,4 +1,4 @@
-//! Greedy real-time flows at 96 % load: where `slack` gains most over `exact`.
+//! Greedy real-time flows at 96 % load, where `slack` gains most over `exact`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ fn scenario() -> Scenario {
     Scenario::read(root.join("scenarios/greedy-harder.toml")).unwrap()
 }
 
-// Fails when the scenario is made easier, by any of the numbers below.
+// Fails when the scenario is made easier in any of these numbers.
 #[test]
-fn the_scenario_is_the_agreed_one() {
+fn the_greedy_scenario_is_unchanged() {
     let s = scenario();
     let kb = |n: u64| Rate::bytes_per_second(n * 1000);
     let flows = [

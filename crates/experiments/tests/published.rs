@@ -1,4 +1,4 @@
-//! What must be reached with the paper's parameters, whatever the data file says of tolerances.
+//! Requirements with the paper's parameters, independent of the data file's tolerances.
 
 use laxity_experiments::{Order, plan};
 use laxity_results::{Reproduction, ReproductionRow, ReproductionVerdict};
@@ -24,7 +24,7 @@ fn row<'a>(paper: &'a Reproduction, label: &str) -> &'a ReproductionRow {
 /// Fails when `exact` uses the shifted line, when `background` gives the release as deadline, or when
 /// `slack` lets every best-effort packet go; each was tried.
 #[test]
-fn means_are_the_published_ones_and_no_deadline_is_missed() {
+fn means_match_the_paper_and_no_deadline_is_missed() {
     let paper = run(&["table1", "table2"], 2);
     for policy in PUBLISHED {
         for flow in REALTIME.iter().chain(&BEST_EFFORT) {
@@ -61,14 +61,14 @@ fn means_are_the_published_ones_and_no_deadline_is_missed() {
         }
     }
     assert_eq!(nearer, 9);
-    // What holds the least weights back under background is the reference server of the fair queue.
+    // The reference server of the fair queue delays the least weights under background.
     for flow in ["http", "mail"] {
         let r = row(&paper, &format!("background/{flow}/max"));
         let other = r.readings.iter().find(|o| o.name == "link clock").unwrap();
         assert!(r.measured - r.spread > r.published.unwrap(), "{r:?}");
         assert_eq!(other.verdict, ReproductionVerdict::Reproduced, "{r:?}");
     }
-    // Serving best effort first whatever becomes of the deadlines is what no policy can beat.
+    // No policy can beat serving best effort first regardless of deadlines.
     for flow in BEST_EFFORT {
         let bound = row(&paper, &format!("best-effort-first/{flow}/mean")).measured;
         let exact = row(&paper, &format!("exact/{flow}/mean")).measured;
@@ -87,13 +87,13 @@ fn figure_8_has_the_published_corner_and_both_lines_below_it() {
         let gap = row(&paper, &format!("{line}/effective/least-gap")).measured;
         assert!((0.0..500.0).contains(&gap), "{line}: {gap}");
     }
-    let below = row(&paper, "two-segment/effective/least-gap-from-0").measured;
-    assert_eq!(below, -1536.0, "s_max blocks at 0");
+    let gap = row(&paper, "two-segment/effective/least-gap-from-0").measured;
+    assert_eq!(gap, -1536.0, "s_max blocks at 0");
 }
 
 // Fails when --only is ignored; tried.
 #[test]
-fn orders_select_experiments_and_name_the_known_ones() {
+fn only_selects_experiments_and_errors_list_them() {
     let order = |only: &[&str]| Order {
         only: only.iter().map(|s| (*s).to_owned()).collect(),
         ..Order::default()

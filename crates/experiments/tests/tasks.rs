@@ -1,4 +1,4 @@
-//! The experiments on tasks: the same bytes everywhere, and judged as the papers' words demand.
+//! The experiments on tasks: the same bytes everywhere, and judged as the papers' claims demand.
 //!
 //! `LAXITY_BLESS=1 cargo test -p laxity-experiments --test tasks` writes the files again; look at the
 //! difference before you keep it.
@@ -12,7 +12,7 @@ use laxity_experiments::{Order, Outcome, plan};
 use laxity_results::{Reproduction, ReproductionRow, ReproductionVerdict};
 use laxity_sim::Control;
 
-/// What depends on the machine, and what was measured live.
+/// Experiments that depend on the machine or were measured live.
 const NOT_SIMULATED: [&str; 2] = ["bebs.fig5", "berate.fig1"];
 
 fn run(paper: &str, only: &[&str], quick: bool, seeds: Option<u64>, control: &Control) -> Outcome {
@@ -45,7 +45,7 @@ fn listed(paper: &Reproduction) -> String {
 /// draw more for normal costs, with ties between deadlines the other way round, and with spared runs
 /// left out of the progress.
 #[test]
-fn a_quick_reproduction_gives_the_same_bytes() {
+fn quick_reproductions_match_the_golden_files() {
     for paper in ["bebs", "berate"] {
         let control = Control::default();
         let outcome = run(paper, &[], true, None, &control);
@@ -64,10 +64,10 @@ fn a_quick_reproduction_gives_the_same_bytes() {
     }
 }
 
-/// What is exact in the paper on BEBS, whatever its data file says. Fails when CBS suspends, and when an
+/// The exact claims of the paper on BEBS, independent of its data file. Fails when CBS suspends, and when an
 /// early release under BEBS has the deadline of IRIS; both were tried.
 #[test]
-fn exact_claims_of_the_bebs_paper_hold() {
+fn bebs_exact_claims_hold() {
     let only = ["fig1a", "fig1b", "fig2", "bounds", "guarantee"];
     let paper = run("bebs", &only, true, None, &Control::default()).reproduction;
     let measured = |id: &str, label: &str| row(&paper, &format!("bebs.{id}"), label).measured;
@@ -85,7 +85,7 @@ fn exact_claims_of_the_bebs_paper_hold() {
     assert!(measured("guarantee", "bebs-average/hard/late-in-a-run") > 100.0);
 }
 
-/// Table 1 of the paper on BeRate within what was agreed: two points for experiments 1 to 3, four for
+/// Table 1 of the paper on BeRate within fixed tolerances: two points for experiments 1 to 3, four for
 /// 5. Fails when the deadline after a quantum counts from now; tried.
 #[test]
 fn table_1_of_berate_is_reproduced() {
@@ -112,7 +112,7 @@ fn table_1_of_berate_is_reproduced() {
         assert!(r.tolerance * published <= 2.0 + 1e-9, "{label}");
         assert!(r.verdict != ReproductionVerdict::NotStated, "{label}");
     }
-    // No soft task of experiment 6 is near its number, and it is said.
+    // No soft task of experiment 6 is near its number, as the sheet states.
     let six = row(&paper, "berate.table1", "linux-2.4/experiment-6-srtsim-1/missed");
     assert_eq!(six.verdict, ReproductionVerdict::Differs);
     assert!(six.why.contains("late frame"), "{}", six.why);
@@ -129,8 +129,7 @@ fn a_stopped_job_reports_only_what_was_finished() {
     }
 }
 
-/// What a simulator cannot measure is judged by what was measured live, and the scheduler that was is
-/// named. Fails when the cost of a decision is judged, when a ratio is not that of hackbench live, when
+/// Live measurements judge the rows that a simulator cannot measure, with the scheduler named. Fails when the cost of a decision is judged, when a ratio is not that of hackbench live, when
 /// what ran as another scheduler is judged, or when a row of figure 1 of the paper on BeRate is not the
 /// live one; tried.
 #[test]

@@ -87,7 +87,7 @@ fn trace(path: &Path, seconds: u64, voice: u64, load: u64) {
 }
 
 /// Every packet sent is counted as transmitted or as dropped with its reason.
-fn nothing_is_lost_silently(part: &str) {
+fn all_losses_are_counted(part: &str) {
     for flow in ["voice", "video", "http", "bulk"] {
         let sent = number(part, &format!("sent {flow}"), flow);
         let start = format!("{flow} ");
@@ -145,14 +145,14 @@ fn live_traffic_keeps_its_deadlines() {
 
     let policies = ["background", "exact", "slack"].map(|p| part(&text, &format!("{p} mixed.csv")));
     for part in policies {
-        nothing_is_lost_silently(part);
+        all_losses_are_counted(part);
         realtime_is_in_time(part, &["voice", "video"]);
     }
     let [background, exact, slack] = policies.map(best_effort_mean);
     assert!(exact < background && slack < background, "{text}");
 
     let liar = part(&text, "exact liar.csv");
-    nothing_is_lost_silently(liar);
+    all_losses_are_counted(liar);
     realtime_is_in_time(liar, &["video"]);
     assert_eq!(number(liar, "voice ", "late"), 0, "late from conformance: {liar}");
     assert!(number(liar, "got voice", "late") > 100, "its own packets wait: {liar}");
@@ -160,7 +160,7 @@ fn live_traffic_keeps_its_deadlines() {
     let demoted = part(&text, "exact liar.csv demote");
     let dropped = part(&text, "exact liar.csv drop");
     for part in [demoted, dropped] {
-        nothing_is_lost_silently(part);
+        all_losses_are_counted(part);
         realtime_is_in_time(part, &["video"]);
         assert_eq!(number(part, "voice ", "late"), 0, "{part}");
     }
@@ -172,7 +172,7 @@ fn live_traffic_keeps_its_deadlines() {
     assert!(excess > 500 && excess == number(dropped, "voice ", "dropped"), "{dropped}");
 
     let flood = part(&text, "exact flood.csv");
-    nothing_is_lost_silently(flood);
+    all_losses_are_counted(flood);
     realtime_is_in_time(flood, &["voice", "video"]);
     assert!(
         number(flood, "http ", "dropped") + number(flood, "bulk ", "dropped") > 1000,

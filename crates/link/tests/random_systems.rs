@@ -177,7 +177,7 @@ fn a_refused_set_misses_a_deadline() {
 /// One flow sends ten times what it may. Fails when its excess is let in unpoliced or before it
 /// conforms, when a demoted packet counts as real time.
 #[test]
-fn a_nonconforming_flow_hurts_only_itself() {
+fn a_nonconforming_flow_is_isolated() {
     for (seed, excess) in (0..9).zip([Excess::Delay, Excess::Demote, Excess::Drop].iter().cycle()) {
         let mut rng = Rng(2 << 32 | seed);
         let mut config = system(&mut rng);

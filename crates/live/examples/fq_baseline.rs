@@ -1,6 +1,6 @@
 //! The same paced streams from the media server, or from plain sockets that the kernel's `fq` paces
-//! (SO_MAX_PACING_RATE). `scripts/compare-fq.sh` runs both in the virtual machine, whose kernel has
-//! `fq` and whose time counts instructions.
+//! (SO_MAX_PACING_RATE). `scripts/compare-fq.sh` runs both in the virtual machine, with a kernel that has
+//! `fq` and a clock that counts instructions.
 //!
 //! ```text
 //! fq_baseline laxity|precise|fq|nothing TO STREAMS GAP_US SECONDS   sends, and prints what it took

@@ -18,7 +18,7 @@ use laxity_core::{Rate, Span};
 use laxity_live::server::{Config, Inlet, Server, Source, Stop, StreamConfig};
 use laxity_stream::{Attributes, Tolerance};
 
-/// Serves two listeners for a moment and says what they got.
+/// Serves two listeners for a moment and prints the packets received.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         let attributes = Attributes::new(tolerance, Span::from_millis(gap_ms));
         let config = StreamConfig::new(&name, attributes, to, id, Source::Inlet);
         pacing.handle().add(config)?;
-        Ok(pacing.handle().inlet(&name).ok_or("nobody else has the inlet")?)
+        Ok(pacing.handle().inlet(&name).ok_or("the inlet is in use")?)
     };
     let mut speech = Vec::new();
     let mut pictures = Vec::new();

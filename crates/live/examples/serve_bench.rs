@@ -1,6 +1,6 @@
 //! Measures the media server with real sockets over loopback: packets for each CPU-second of its
 //! threads, and how late packets start. Beside it the same load from a thread for each stream, and
-//! what the kernel alone takes for the packets.
+//! the kernel's time alone for the packets.
 //!
 //! ```text
 //! cargo run --release -p laxity-live --example serve_bench [STREAMS] [SECONDS] [LOAD]...
@@ -158,7 +158,7 @@ fn baseline(streams: usize, gap: Span, seconds: f64) -> Measured {
     }
 }
 
-/// Full batches, one after the other, of packets that are there: what sending alone takes.
+/// Full batches, one after the other, of prepared packets: the cost of sending alone.
 fn kernel(receivers: usize, seconds: f64) -> Measured {
     let sink = Sink::open(receivers);
     let socket = open((Ipv4Addr::UNSPECIFIED, 0).into(), None).expect("a socket");

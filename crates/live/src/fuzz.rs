@@ -5,7 +5,7 @@ use crate::media::{FrameRate, Media};
 use crate::rtcp::claims;
 
 /// Any bytes are a request to the control socket or an error; a request is written and reads back
-/// equal, and a stream whose packets come from no file becomes a configuration or an error.
+/// equal, and a stream with packets from no file becomes a configuration or an error.
 ///
 /// # Panics
 /// When one of these does not hold.

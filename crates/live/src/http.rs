@@ -2,7 +2,7 @@
 //! its code.
 //!
 //! One thread serves all connections without waiting for any of them. A connection has a deadline
-//! from request to answer, and where all places are taken the oldest one makes room. Requests that
+//! from request to answer, and when all places are occupied the oldest one makes room. Requests that
 //! come soon after one another share one page, so scraping costs no more the more clients scrape.
 
 use std::io::{self, Read as _, Write as _};
@@ -102,7 +102,7 @@ impl Server {
     /// Serves pages on an address of this machine's loopback.
     ///
     /// # Errors
-    /// Another address than loopback: counts and names are nobody else's business, and a proxy
+    /// Another address than loopback: counts and names are private, and a proxy
     /// can decide otherwise. Or the address cannot be bound.
     pub fn listen(bind: SocketAddr, pages: Vec<Page>) -> io::Result<Server> {
         Server::with(bind, pages, Limits::default(), Capabilities::empty())
@@ -307,21 +307,21 @@ fn answer(request: &[u8], pages: &mut [Page], fresh: Duration) -> (Vec<u8>, Arc<
     let path = path.split('?').next().unwrap_or_default();
     let offer: String = pages.iter().map(|p| format!("GET {}\n", p.path)).collect();
     let page = pages.iter_mut().find(|page| page.path == path);
-    let said = |status, text: String| (status, PLAIN, Arc::from(text.into_bytes()));
+    let plain = |status, text: String| (status, PLAIN, Arc::from(text.into_bytes()));
     let (status, kind, body) = match (method, host(lines, version), page) {
         (_, Err(Host::Missing), _) => {
-            said("400 Bad Request", "name one host, such as localhost\n".into())
+            plain("400 Bad Request", "name one host, such as localhost\n".into())
         }
         (_, Err(Host::Foreign), _) => {
             let text = "these pages are for hosts of this machine's loopback, such as localhost\n";
-            said("421 Misdirected Request", text.into())
+            plain("421 Misdirected Request", text.into())
         }
         ("GET" | "HEAD", Ok(()), Some(page)) => match &*page.get(fresh) {
             Ok(body) => ("200 OK", page.kind, Arc::clone(body)),
-            Err(error) => said("503 Service Unavailable", format!("{error}\n")),
+            Err(error) => plain("503 Service Unavailable", format!("{error}\n")),
         },
-        ("GET" | "HEAD", Ok(()), None) => said("404 Not Found", offer),
-        _ => said("405 Method Not Allowed", offer),
+        ("GET" | "HEAD", Ok(()), None) => plain("404 Not Found", offer),
+        _ => plain("405 Method Not Allowed", offer),
     };
     let length = body.len();
     let head = format!(
@@ -338,7 +338,7 @@ enum Host {
 }
 
 /// Whether a request names a host of the loopback. The name of another site that resolves to this
-/// machine would let that site's scripts read the pages in a browser that runs here.
+/// machine would let that site's scripts read the pages in a browser on this machine.
 fn host<'a>(fields: impl Iterator<Item = &'a str>, version: &str) -> Result<(), Host> {
     let mut hosts = fields.take_while(|line| !line.is_empty()).filter_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Live traffic: a media server that sends thousands of RTP streams, each when DWCS says.
+//! Live traffic: a media server that sends thousands of RTP streams, scheduled by DWCS.
 //!
 //! - [`server`]: the server: producers, rings, DWCS, pacing, sockets.
 //! - [`media`], [`rtp`], [`sdp`]: media files as RTP, described so that players find them.

@@ -51,7 +51,7 @@ pub fn page(snapshot: &Snapshot) -> String {
     each(&mut text, streams, "violated_windows_total", "counter", help, |s| {
         s.row.measures.tumbling
     });
-    let help = "1 when the producer is gone.";
+    let help = "1 when the producer has ended.";
     each(&mut text, streams, "ended", "gauge", help, |s| u64::from(s.row.ended));
     let help = "Complaints of the network about the destination (ICMP).";
     each(&mut text, streams, "unreachable_total", "counter", help, |s| s.unreachable);
@@ -81,7 +81,7 @@ pub fn page(snapshot: &Snapshot) -> String {
 
 fn packets(text: &mut Text, snapshot: &Snapshot) {
     let name = "laxity_packets_total";
-    text.family(name, "counter", "Packets taken from rings, by what became of them.");
+    text.family(name, "counter", "Packets popped from rings, by outcome.");
     for stream in &snapshot.streams {
         let (label, counts) = (stream.config.name.as_str(), stream.row.counts);
         let mut fate = |fate, n| text.sample(name, &[("stream", label), ("fate", fate)], n);
@@ -137,7 +137,7 @@ mod tests {
     use laxity_core::Span;
     use laxity_stream::{Attributes, Tolerance};
 
-    /// Whether a line is a sample: a name, labels whose values are escaped, a number.
+    /// Whether a line is a sample: a name, labels with escaped values, a number.
     fn sample(line: &str) -> Option<(&str, f64)> {
         let (series, value) = line.rsplit_once(' ')?;
         let name = series.split('{').next()?;

@@ -1,8 +1,8 @@
 //! From a stream scenario to a server.
 //!
-//! A scenario says how traffic comes to a simulated server; a live one makes it itself. Files are
+//! A scenario describes arrivals at a simulated server; a live one generates them. Files are
 //! played, queues of other processes are offered, and periods and bursts become packets and frames
-//! of the same mean. What cannot be had live is refused, what is only alike is said in
+//! of the same mean. Unsupported sources are refused, approximations are listed in
 //! [`Plan::notes`].
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use crate::server::{Config, Policy, Source, StreamConfig};
 pub struct Plan {
     /// What to start.
     pub config: Config,
-    /// In what it is not quite what the scenario says.
+    /// Approximations of the scenario.
     pub notes: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl std::error::Error for PlanError {}
 /// The server that sends a scenario's streams under one of its policies.
 ///
 /// # Errors
-/// What the scenario asks for cannot be had live.
+/// The scenario has a source that is not supported live.
 pub fn plan(scenario: &StreamScenario, policy: &str) -> Result<Plan, PlanError> {
     let mut notes = Vec::new();
     let policy = of_name(&scenario.policy, policy, &mut notes)?;
@@ -126,7 +126,7 @@ fn of_name(
     };
     let mut options = tuning.options;
     if options.ahead.is_none() {
-        // Media would leave as fast as the link takes them, long before anybody can play them.
+        // Media would leave as fast as the link sends, long before they can be played.
         options.ahead = Some(NonZeroU32::MIN);
         notes.push(format!(
             "policy.{name}: a live server does not work ahead without bound; it sends each stream \

@@ -29,7 +29,7 @@ pub fn describe(title: &str, from: IpAddr, streams: &[Described<'_>]) -> String 
     let id = streams.first().map_or(0, |s| s.ssrc);
     // Writing into a string does not fail.
     let _ = write!(sdp, "v=0\r\no=- {id} 1 {}\r\ns={title}\r\n", address(from));
-    // The last line says what a reader of this is to do (RFC 8866, section 6.7.1).
+    // The last line is the direction for the reader (RFC 8866, section 6.7.1).
     sdp += "t=0 0\r\na=recvonly\r\n";
     for stream in streams {
         media(&mut sdp, stream);

@@ -1,7 +1,7 @@
 //! A link that is too slow, in a network namespace of the test's own: socket buffer and device
-//! queue fill up, and DWCS decides who pays for it.
+//! queue fill up, and DWCS decides which streams lose packets.
 //!
-//! Needs root and the programs `ip` and `tc`; elsewhere it says so and passes, unless
+//! Needs root and the programs `ip` and `tc`; elsewhere it prints a note and passes, unless
 //! LAXITY_REQUIRE_ALL=1.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -103,7 +103,7 @@ fn a_full_socket_buffer_holds_packets_back() {
     judge(overload(1_000_000), |seen| seen.timing.full);
 }
 
-/// As above for the queue of the device, which loses what it has no room for and says so.
+/// The same for the queue of the device, which drops packets beyond its limit and reports it.
 #[test]
 fn a_full_device_queue_holds_packets_back() {
     judge(overload(5_000), |seen| seen.timing.busy);

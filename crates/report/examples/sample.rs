@@ -1,4 +1,4 @@
-//! Writes sample pages from made-up data into a directory: to look at the product's face.
+//! Writes sample pages from made-up data into a directory: to inspect their layout.
 //!
 //! `cargo run -p laxity-report --example sample -- DIR`
 use laxity_report::curves::{Annotation, Curve, LinePlot};
@@ -68,7 +68,7 @@ fn construction() -> Figure {
     };
     let line = LinePlot {
         title: "A shifted line".into(),
-        desc: "A line from a shift on, everywhere below the effective residual capacity.".into(),
+        desc: "A shifted line, everywhere below the effective residual capacity.".into(),
         curves: vec![effective, Curve::new("γ (t − δ)", vec![(2.0, 0.0), (10.0, 5.5)], 1)],
         annotations: vec![Annotation::Foot("δ".into(), (2.0, 0.0))],
         ..demand.clone()

@@ -50,14 +50,14 @@ impl Curve {
     }
 }
 
-/// Something said inside a diagram.
+/// An annotation of a diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Annotation {
-    /// Words at a point: text, place, shift in pixels.
-    Words(String, Point, (f64, f64)),
-    /// An arrow with words at its beginning.
+    /// A label at a point: text, place, shift in pixels.
+    Text(String, Point, (f64, f64)),
+    /// An arrow with a label at its beginning.
     Arrow(String, Point, Point),
-    /// A dashed line down to the horizontal axis with words at its foot, and a dot.
+    /// A dashed line down to the horizontal axis with a label at its foot, and a dot.
     Foot(String, Point),
     /// A dot.
     Dot(Point),
@@ -68,7 +68,7 @@ pub enum Annotation {
 pub struct LinePlot {
     /// Heading of the panel.
     pub title: String,
-    /// Description for those who cannot see it.
+    /// Text alternative for readers who cannot see it.
     pub desc: String,
     /// Horizontal axis: label, unit, least and greatest value.
     pub x: (String, Unit, f64, f64),
@@ -76,7 +76,7 @@ pub struct LinePlot {
     pub y: (String, Unit, f64, f64),
     /// Curves in drawing order.
     pub curves: Vec<Curve>,
-    /// On top of them.
+    /// Annotations, drawn on top of the curves.
     pub annotations: Vec<Annotation>,
     /// Whether axes carry numbers; a sketch does without.
     pub numbers: bool,
@@ -108,7 +108,7 @@ impl LinePlot {
             points: vec![p],
             ink: Ink::new(Hue::Ink).wide(1.2).marked(Some(Marker::Circle)),
         };
-        let words = |text: &str, at: Point, shift: (f64, f64)| Mark::Text {
+        let label = |text: &str, at: Point, shift: (f64, f64)| Mark::Text {
             at,
             shift,
             text: text.into(),
@@ -116,19 +116,19 @@ impl LinePlot {
         };
         for a in &self.annotations {
             match a {
-                Annotation::Words(text, at, shift) => plot.marks.push(words(text, *at, *shift)),
+                Annotation::Text(text, at, shift) => plot.marks.push(label(text, *at, *shift)),
                 Annotation::Arrow(text, from, to) => {
                     let (from, to) = (*from, *to);
                     let side = if to.0 >= from.0 { (-4.0, 4.0) } else { (4.0, 4.0) };
                     plot.marks.push(Mark::Segment { from, to, ink: thin, arrow: true });
-                    plot.marks.push(words(text, from, side));
+                    plot.marks.push(label(text, from, side));
                 }
                 Annotation::Foot(text, at) => {
                     let (from, ink) = ((at.0, self.y.2.max(0.0)), thin.dashed(Dash::Short));
                     plot.marks.push(Mark::Segment { from, to: *at, ink, arrow: false });
                     // A sketch has room below its axis, where others have numbers.
                     plot.marks.push(match self.numbers {
-                        true => words(text, from, (4.0, -4.0)),
+                        true => label(text, from, (4.0, -4.0)),
                         false => Mark::Text {
                             at: from,
                             shift: (0.0, 16.0),
@@ -144,7 +144,7 @@ impl LinePlot {
         plot
     }
 
-    /// Panels put together to one figure with a legend of the named curves of all.
+    /// Combines panels into one figure with a legend of the named curves of all.
     pub fn figure(name: &str, title: &str, panels: &[LinePlot], columns: usize) -> Figure {
         let mut legend: Vec<Key> = Vec::new();
         for c in panels.iter().flat_map(|p| &p.curves) {

@@ -43,7 +43,7 @@ pub(crate) fn legend_of<'a>(policies: impl Iterator<Item = &'a str>) -> Vec<Key>
 mod tests {
     use super::*;
 
-    // Fails when the step is taken before the bucket's upper bound, or the last step is left out.
+    // Fails when the step comes before the bucket's upper bound, or the last step is left out.
     #[test]
     fn tails_step_at_bucket_bounds() {
         let points = ccdf(&[(10, 3), (20, 1)]);

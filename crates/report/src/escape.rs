@@ -1,9 +1,9 @@
-//! Names come from files and captures: nothing of them may act as markup or as a terminal command.
+//! Escapes names from files and captures, so that none acts as markup or as a terminal command.
 
 /// Escapes text for HTML and XML, both as content and inside a double-quoted attribute.
 ///
 /// Characters that XML 1.0 forbids (most controls, the two non-characters) become U+FFFD, so that a
-/// standalone SVG stays well formed whatever a flow is called.
+/// standalone SVG stays well formed with any name of a flow.
 pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -46,7 +46,7 @@ pub fn slug(text: &str) -> String {
     if out.is_empty() { "x".into() } else { out }
 }
 
-/// Percent-encodes what may not stand in a `data:` address inside a double-quoted attribute.
+/// Percent-encodes characters that a `data:` URL inside a double-quoted attribute must not hold.
 pub fn data_uri(mime: &str, body: &str) -> String {
     let mut out = String::with_capacity(body.len() + body.len() / 4 + 32);
     out.push_str("data:");
@@ -83,7 +83,7 @@ mod tests {
 
     // Fails when any of the five replacements is removed.
     #[test]
-    fn markup_is_inert() {
+    fn markup_is_escaped() {
         assert_eq!(
             markup("<script>alert('x' & \"y\")</script>"),
             "&lt;script&gt;alert(&#39;x&#39; &amp; &quot;y&quot;)&lt;/script&gt;"
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_plain() {
+    fn slugs_are_lower_case_ascii() {
         assert_eq!(slug("../Two Segment!!/é"), "two-segment");
         assert_eq!(slug("<>"), "x");
         assert!(slug(&"a".repeat(500)).len() <= 60);
     }
 
     #[test]
-    fn data_addresses_hold_no_quote() {
+    fn data_urls_contain_no_quote() {
         let uri = data_uri("image/svg+xml", "<a b=\"c\">#%é</a>");
         assert!(!uri.contains(['"', '<', '>', '#', ' ']));
         assert!(uri.contains("%23%25%C3%A9"));

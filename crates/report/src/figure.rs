@@ -1,4 +1,4 @@
-//! Panels put together: small multiples with one caption and one legend.
+//! Figures of several panels: small multiples with one caption and one legend.
 
 use crate::escape::{data_uri, markup, slug};
 use crate::plot::{self, Anchor, Ink, Plot, palette_css, svg_css, text_width};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// One entry of a legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// What it stands for.
+    /// Its label.
     pub label: String,
     /// How it is drawn.
     pub ink: Ink,
@@ -32,9 +32,9 @@ impl Key {
 pub struct Figure {
     /// Stem of its file name and its identifier in the page; made plain when written.
     pub name: String,
-    /// In a few words.
+    /// A short title.
     pub title: String,
-    /// What is to be seen, and how it was made.
+    /// What the figure shows and how it was made.
     pub caption: String,
     /// Shared by all panels.
     pub legend: Vec<Key>,
@@ -49,7 +49,7 @@ const TITLE_LINE: f64 = 19.0;
 /// The size at which letters that are not bold are as wide.
 const TITLE_SIZE: f64 = 16.0;
 
-/// A title by words, in as many lines as its width takes; at least one.
+/// A title wrapped at spaces to a width; at least one line.
 fn lines(title: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in title.split(' ') {
@@ -135,7 +135,7 @@ impl Figure {
         for (i, panel) in self.panels.iter().enumerate() {
             let x = margin + (i % columns) as f64 * (cell_w + gap);
             let top = y + (i / columns) as f64 * (cell_h + gap);
-            // A nested `<svg>` takes its place by x and y.
+            // A nested `<svg>` is placed by x and y.
             let inner = panel.svg(&format!("{id}-{i}"));
             let inner = inner.strip_prefix("<svg ").unwrap_or(&inner);
             let _ = write!(body, "<svg x=\"{}\" y=\"{}\" {inner}", plot::px(x), plot::px(top));
@@ -199,9 +199,9 @@ impl Figure {
 mod tests {
     use super::*;
 
-    /// Fails when a title is one line however long it is: the picture cut it.
+    /// Fails when a long title stays on one line, which the picture then cuts.
     #[test]
-    fn titles_are_as_wide_as_their_figure() {
+    fn titles_wrap_at_the_figure_width() {
         assert_eq!(lines("short", 400.0), ["short"]);
         assert_eq!(lines("", 400.0), [""]);
         let title =
@@ -209,7 +209,7 @@ mod tests {
         let wrapped = lines(title, 320.0);
         assert!(wrapped.len() > 1 && wrapped.join(" ") == title, "{wrapped:?}");
         assert!(wrapped.iter().all(|line| text_width(line, TITLE_SIZE) <= 320.0), "{wrapped:?}");
-        // Without panels it is as wide as the least.
+        // Without panels it has the minimum width.
         let svg = Figure::new("long", title, 1).svg();
         for line in lines(title, 240.0) {
             assert!(svg.contains(&format!(">{line}</text>")), "no {line} in {svg}");

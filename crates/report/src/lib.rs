@@ -1,6 +1,6 @@
 //! Tables, plots and the self-contained page.
 //!
-//! From result types alone, simulated or live: nothing here runs a policy or reads a clock, so the
+//! Input is result types alone, simulated or live: this crate runs no policy and reads no clock, so the
 //! same results give the same bytes. A [`Table`] is written to a page and to a terminal alike, a
 //! [`Figure`] stands in a page or alone as an SVG file. Pages need no network, no script and no
 //! other file, and follow the reader's choice of light or dark.
@@ -37,6 +37,6 @@ pub use cpu::*;
 pub use figure::{Figure, Key};
 pub use link::*;
 pub use page::{Block, Kind, Meta, Mood, Page, Section};
-pub use reproduction::{experiment_table, outcome_words, overview_table, reproduction_page};
+pub use reproduction::{experiment_table, outcome_sentences, overview_table, reproduction_page};
 pub use stream::*;
 pub use table::{Cell, Column, Group, Table, Tone};

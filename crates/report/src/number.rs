@@ -1,6 +1,6 @@
 //! Numbers as text, the same on every machine: integers and correctly rounded decimals only.
 
-/// Stands where there is no number.
+/// The text for a missing number.
 pub const NONE: &str = "\u{2013}";
 
 /// Separates groups of three digits: a narrow space that does not break.
@@ -62,7 +62,7 @@ pub fn percent(part: f64, whole: f64) -> Option<String> {
     (ratio.is_finite() && whole > 0.0).then(|| format!("{}%", fixed(ratio, 0)))
 }
 
-/// Few digits for few needs: three significant ones, no trailing zeros after the point.
+/// Three significant digits, no trailing zeros after the point.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return NONE.into();
@@ -120,7 +120,7 @@ fn grouped(text: &str) -> String {
 pub struct Delays {
     /// Multiplies milliseconds.
     factor: f64,
-    /// What the numbers are in.
+    /// The unit's name.
     pub unit: &'static str,
     decimals: usize,
 }

@@ -7,7 +7,7 @@ use crate::table::{Table, Tone};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Where the numbers of a page come from; said on top of it.
+/// The source of a page's numbers, printed on top of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Computed by the simulator.
@@ -22,8 +22,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word on the chip.
-    pub fn word(self) -> &'static str {
+    /// The label of the chip.
+    pub fn label(self) -> &'static str {
         match self {
             Kind::Simulated => "Simulated",
             Kind::Live => "Measured live",
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// How a statement is meant.
+/// The tone of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// Yes.
@@ -62,11 +62,11 @@ pub enum Mood {
     Neutral,
 }
 
-/// Where a page comes from. Nothing here is read from the machine, so a page is the same wherever
+/// Provenance of a page. Nothing of it is read from the machine, so a page is the same wherever
 /// it is made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub kind: Kind,
     /// Version of the program, `0.1.0`.
     pub version: String,
@@ -76,7 +76,7 @@ pub struct Meta {
     pub link_rate: Option<u64>,
     /// Largest best-effort packet in bytes.
     pub max_packet: Option<u64>,
-    /// Name and deadline in ns of each real-time flow. Taken from the results where absent.
+    /// Name and deadline in ns of each real-time flow; those of the results when absent.
     pub deadlines: Vec<(String, u64)>,
     /// The policy that the scenario uses, named in the headline; else the last of the results.
     pub policy: Option<String>,
@@ -94,7 +94,7 @@ pub struct Meta {
 pub enum Block {
     /// A paragraph.
     Text(String),
-    /// A statement in a box, with a word (such as `Admitted`) before it.
+    /// A statement in a box, with a label (such as `Admitted`) before it.
     Statement(Mood, String, String),
     /// Names and values.
     Facts(Vec<(String, String)>),
@@ -104,7 +104,7 @@ pub enum Block {
     Tables(Vec<Table>),
     /// A figure.
     Figure(Figure),
-    /// Hidden until asked for.
+    /// Collapsed until opened.
     More(String, Vec<Block>),
 }
 
@@ -129,7 +129,7 @@ impl Section {
 pub struct Page {
     /// Heading and title of the document.
     pub title: String,
-    /// Above the heading, small: what sort of report.
+    /// The kind of report, in small type above the heading.
     pub scenario: String,
     /// Where the numbers come from.
     pub kind: Kind,
@@ -185,7 +185,7 @@ impl Page {
             svg_css(),
             include_str!("style.css"),
             markup(&self.scenario),
-            self.kind.word(),
+            self.kind.label(),
         );
         let mut ids = Names::default();
         ids.take("main");
@@ -222,12 +222,12 @@ impl Page {
 struct Names(HashSet<String>);
 
 impl Names {
-    fn take(&mut self, wish: &str) -> String {
-        let wish = slug(wish);
-        let mut name = wish.clone();
+    fn take(&mut self, preferred: &str) -> String {
+        let preferred = slug(preferred);
+        let mut name = preferred.clone();
         let mut n = 2;
         while !self.0.insert(name.clone()) {
-            name = format!("{wish}-{n}");
+            name = format!("{preferred}-{n}");
             n += 1;
         }
         name
@@ -239,7 +239,7 @@ fn write_block(out: &mut String, block: &Block, names: &mut Names) {
         Block::Text(text) => {
             let _ = writeln!(out, "<p>{}</p>", markup(text));
         }
-        Block::Statement(mood, word, text) => {
+        Block::Statement(mood, label, text) => {
             let class = match mood {
                 Mood::Good => "good",
                 Mood::Bad => "bad",
@@ -253,7 +253,7 @@ fn write_block(out: &mut String, block: &Block, names: &mut Names) {
             let _ = writeln!(
                 out,
                 "<p class=\"statement {class}\"><strong>{sign}{}</strong> {}</p>",
-                markup(word),
+                markup(label),
                 markup(text)
             );
         }
@@ -293,7 +293,7 @@ fn write_facts(out: &mut String, facts: &[(String, String)]) {
 }
 
 fn write_table(out: &mut String, table: &Table) {
-    // A wide page shall not tear a small table apart; words may take all there is.
+    // A wide page does not stretch a small table; text columns may use the full width.
     let all_numbers = table.columns.iter().skip(1).all(|c| c.numeric);
     let least = match all_numbers {
         true => format!("{}px", table.columns.len() * 168),
@@ -366,15 +366,15 @@ fn write_cell(out: &mut String, cell: &crate::table::Cell, numeric: bool) {
         }
         None => out.push_str(&text),
     }
-    if !cell.aside.is_empty() {
-        let _ = match cell.aside.strip_prefix("/ ") {
+    if !cell.secondary.is_empty() {
+        let _ = match cell.secondary.strip_prefix("/ ") {
             // Percentages align in a column of their own.
             Some(share) => write!(
                 out,
-                " <span class=\"aside\">/ <span class=\"share\">{}</span></span>",
+                " <span class=\"secondary\">/ <span class=\"share\">{}</span></span>",
                 markup(share)
             ),
-            None => write!(out, " <span class=\"aside\">{}</span>", markup(&cell.aside)),
+            None => write!(out, " <span class=\"secondary\">{}</span>", markup(&cell.secondary)),
         };
     }
     out.push_str("</td>");

@@ -22,7 +22,7 @@ pub fn reproduction_page(
     meta: &Meta,
 ) -> Page {
     let mut blocks =
-        vec![Block::Statement(Mood::Neutral, "Outcome.".into(), outcome_words(papers))];
+        vec![Block::Statement(Mood::Neutral, "Outcome.".into(), outcome_sentences(papers))];
     blocks.push(Block::Table(overview_table(papers)));
     let mut sections = vec![Section::new("In short", blocks)];
     for paper in papers {
@@ -62,13 +62,13 @@ fn has_live(e: &Experiment) -> bool {
     e.rows.iter().any(|r| r.live.is_some())
 }
 
-/// How many claims came out how, in sentences: the papers' first, then Laxity's own, then those that
+/// Numbers of claims by outcome, in sentences: the papers' first, then Laxity's own, then those that
 /// rows on other readings judge.
-pub fn outcome_words(papers: &[Reproduction]) -> String {
+pub fn outcome_sentences(papers: &[Reproduction]) -> String {
     let mut sentences = Vec::new();
     for paper in papers.iter().filter(|p| p.quick) {
         sentences.push(format!(
-            "Quick: runs of {} are of {} and few, and only what they can tell is judged.",
+            "Quick: runs of {} are of {} and few, and only rows that they can judge are judged.",
             paper.paper, paper.duration
         ));
     }
@@ -90,8 +90,8 @@ pub fn outcome_words(papers: &[Reproduction]) -> String {
     let rows = papers.iter().flat_map(|p| &p.experiments).flat_map(|e| &e.rows);
     let more = rows.filter(|r| r.verdict == V::NotStated).count() as u64;
     if more > 0 {
-        let words = if more == 1 { "measured number has" } else { "measured numbers have" };
-        sentences.push(format!("{} {words} no published counterpart.", count(more)));
+        let noun = if more == 1 { "measured number has" } else { "measured numbers have" };
+        sentences.push(format!("{} {noun} no published counterpart.", count(more)));
     }
     sentences.join(" ")
 }
@@ -112,13 +112,13 @@ fn counted(claims: &[&ClaimResult], what: &str) -> Option<String> {
             n => format!("{} are", count(n)),
         }
     );
-    for (verdict, words) in [
+    for (verdict, outcome) in [
         (C::SecondReading, "under a second reading only"),
         (C::InPart, "in part"),
         (C::Differs, "not, with the reason beside each"),
     ] {
         if of(verdict) > 0 {
-            text.push_str(&format!(", {} {words}", count(of(verdict))));
+            text.push_str(&format!(", {} {outcome}", count(of(verdict))));
         }
     }
     text.push('.');
@@ -129,12 +129,12 @@ fn counted(claims: &[&ClaimResult], what: &str) -> Option<String> {
     Some(text)
 }
 
-/// One row for each experiment: how many claims came out how. One on which rows of several
-/// experiments bear stands with the first of them.
+/// One row for each experiment: numbers of claims by outcome. A claim on which rows of several
+/// experiments bear counts in the first of them.
 pub fn overview_table(papers: &[Reproduction]) -> Table {
     let columns = vec![
-        Column::words("Experiment"),
-        Column::words("source"),
+        Column::text("Experiment"),
+        Column::text("source"),
         Column::number("reproduced"),
         Column::number("second reading"),
         Column::number("in part"),
@@ -203,8 +203,8 @@ pub fn experiment_table(e: &Experiment, quick: bool) -> Table {
     let live = has_live(e);
     let readings = readings(e);
     let mut columns = vec![
-        Column::words("Number"),
-        Column::words("unit"),
+        Column::text("Number"),
+        Column::text("unit"),
         Column::number("published"),
         Column::number("measured"),
         Column::number("difference"),
@@ -213,7 +213,7 @@ pub fn experiment_table(e: &Experiment, quick: bool) -> Table {
     if live {
         columns.push(Column::number("live"));
     }
-    columns.extend([Column::number("tolerance"), Column::words("verdict"), Column::words("why")]);
+    columns.extend([Column::number("tolerance"), Column::text("verdict"), Column::text("why")]);
     let rows = e.rows.iter().map(|r| (r.label.clone(), row_cells(r, live, &readings))).collect();
     let n = e.seeds.len();
     let seeds = match n {
@@ -241,7 +241,7 @@ fn sign(verdict: Option<V>) -> &'static str {
 fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
     let mut measured = Cell::new(number(r.measured));
     if r.spread != 0.0 {
-        measured = measured.beside(format!("\u{b1} {}", short(r.spread)));
+        measured = measured.with_secondary(format!("\u{b1} {}", short(r.spread)));
     }
     let published = r.published;
     let mut cells = vec![
@@ -260,7 +260,7 @@ fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
     if live {
         cells.push(r.live.map_or_else(Cell::none, |v| {
             let cell = Cell::new(format!("{}{}", number(v), sign(r.live_verdict)));
-            cell.beside(r.live_scheduler.clone().unwrap_or_default())
+            cell.with_secondary(r.live_scheduler.clone().unwrap_or_default())
         }));
     }
     cells.push(match (published, r.accept) {
@@ -273,13 +273,13 @@ fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
         (None, Some((None, Some(high)))) => Cell::new(format!("\u{2264} {}", number(high))),
         _ => Cell::none(),
     });
-    let (word, tone) = match r.verdict {
+    let (label, tone) = match r.verdict {
         V::Reproduced => ("reproduced", Tone::ChipGood),
         V::Differs => ("differs", Tone::ChipBad),
         V::NotStated => ("not stated", Tone::ChipNeutral),
         V::NotJudged => ("not judged", Tone::ChipNeutral),
     };
-    cells.push(Cell::toned(word, tone));
+    cells.push(Cell::toned(label, tone));
     let own = if r.origin == Origin::Laxity && !r.claim.is_empty() { "Laxity's own. " } else { "" };
     cells.push(Cell::new(format!("{own}{}", r.why)));
     cells

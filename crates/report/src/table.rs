@@ -1,6 +1,6 @@
-//! A table that is written to a page and to a terminal alike.
+//! Tables for pages and terminals.
 
-/// How a cell is meant; shown by weight, sign and word, and by colour besides.
+/// The tone of a cell; shown by weight, sign and text, and by colour besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing special.
@@ -25,11 +25,11 @@ pub enum Tone {
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// The number or words.
+    /// The number or text.
     pub text: String,
-    /// Quieter, after it: `/ 65%`.
-    pub aside: String,
-    /// How it is meant.
+    /// A secondary text after it, in a quieter style: `/ 65%`.
+    pub secondary: String,
+    /// Its tone.
     pub tone: Tone,
 }
 
@@ -39,19 +39,19 @@ impl Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
 
-    /// A cell with a meaning.
+    /// A cell with a tone.
     pub fn toned(text: impl Into<String>, tone: Tone) -> Cell {
         Cell { text: text.into(), tone, ..Cell::default() }
     }
 
-    /// Where there is no value.
+    /// A cell without a value.
     pub fn none() -> Cell {
         Cell::toned(crate::number::NONE, Tone::Quiet)
     }
 
-    /// Adds the quieter part.
-    pub fn beside(mut self, aside: impl Into<String>) -> Cell {
-        self.aside = aside.into();
+    /// Adds the secondary text.
+    pub fn with_secondary(mut self, secondary: impl Into<String>) -> Cell {
+        self.secondary = secondary.into();
         self
     }
 }
@@ -61,7 +61,7 @@ impl Cell {
 pub struct Column {
     /// Heading.
     pub title: String,
-    /// Numbers are set flush right, words flush left.
+    /// Numbers are set flush right, text flush left.
     pub numeric: bool,
 }
 
@@ -71,8 +71,8 @@ impl Column {
         Column { title: title.into(), numeric: true }
     }
 
-    /// A column of words.
-    pub fn words(title: impl Into<String>) -> Column {
+    /// A column of text.
+    pub fn text(title: impl Into<String>) -> Column {
         Column { title: title.into(), numeric: false }
     }
 }
@@ -89,13 +89,13 @@ pub struct Group {
 /// A table with a caption, a heading for each row and each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it shows, with the unit.
+    /// Caption, with the unit.
     pub caption: String,
     /// Headings; the first stands over the row headings.
     pub columns: Vec<Column>,
     /// Rows.
     pub groups: Vec<Group>,
-    /// How to read it; may be empty.
+    /// A note on how to read it; may be empty.
     pub note: String,
 }
 

@@ -16,7 +16,7 @@ pub use crate::stream::text::{stream_check, stream_simulation};
 pub struct Style {
     /// Whether to use colours and bold; meaning never depends on them.
     pub colour: bool,
-    /// Columns at hand; long words of the last column wrap. Zero: no limit.
+    /// Width in columns; long text of the last column wraps. Zero: no limit.
     pub width: usize,
 }
 
@@ -42,7 +42,7 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     out.push_str(&statement(
         Mood::Neutral,
         "Outcome.",
-        &reproduction::outcome_words(papers),
+        &reproduction::outcome_sentences(papers),
         style,
     ));
     out
@@ -55,30 +55,30 @@ pub(crate) fn push(out: &mut String, t: &Table, style: Style) {
     }
 }
 
-pub(crate) fn statement(mood: Mood, word: &str, text: &str, style: Style) -> String {
+pub(crate) fn statement(mood: Mood, label: &str, text: &str, style: Style) -> String {
     let code = match mood {
         Mood::Good => "1;32",
         Mood::Bad => "1;31",
         Mood::Neutral => "1",
     };
-    let body = wrap(&terminal(&format!("{word} {text}")), style.width, 0);
-    let word = terminal(word);
-    match body.strip_prefix(word.as_str()) {
-        Some(rest) if style.colour => format!("{}{rest}\n", paint(&word, code, style)),
+    let body = wrap(&terminal(&format!("{label} {text}")), style.width, 0);
+    let label = terminal(label);
+    match body.strip_prefix(label.as_str()) {
+        Some(rest) if style.colour => format!("{}{rest}\n", paint(&label, code, style)),
         _ => format!("{body}\n"),
     }
 }
 
-/// Below this a column of words is not worth wrapping.
+/// Least width at which a text column is wrapped in place.
 const NARROW: usize = 24;
 
-/// Where the words of the last column go.
+/// The place of a wrapped last column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Whole,
     /// In so many columns.
     Wrapped(usize),
-    /// On lines of their own below the row.
+    /// On lines of its own below the row.
     Below,
 }
 
@@ -94,12 +94,12 @@ pub fn table(t: &Table, style: Style) -> String {
             }
         }
     }
-    // Only words in the last column may wrap: numbers never break.
+    // Only text in the last column may wrap: numbers never break.
     let before: usize = widths.iter().take(columns.saturating_sub(1)).map(|w| w + 2).sum();
-    let words = style.width > 0 && t.columns.last().is_some_and(|c| !c.numeric) && columns > 1;
+    let wraps = style.width > 0 && t.columns.last().is_some_and(|c| !c.numeric) && columns > 1;
     let room = style.width.saturating_sub(before);
     let whole = widths.last().copied().unwrap_or(0);
-    let tail = match words {
+    let tail = match wraps {
         false => Tail::Whole,
         true if whole <= room => Tail::Whole,
         true if room >= NARROW => Tail::Wrapped(room),
@@ -162,7 +162,7 @@ pub fn table(t: &Table, style: Style) -> String {
     out
 }
 
-/// The note on colours is of no use without them.
+/// Removes the note on colours, which a terminal without them has no use for.
 fn without_colour(note: &str) -> String {
     note.split_inclusive(". ")
         .filter(|s| !s.contains("green"))
@@ -215,12 +215,12 @@ fn indented(group: &Group, head: &str) -> String {
 }
 
 fn plain(cell: &Cell) -> String {
-    let text = match cell.aside.as_str() {
+    let text = match cell.secondary.as_str() {
         "" => cell.text.clone(),
         // Percentages stand in a column of their own.
-        aside => match aside.strip_prefix("/ ") {
+        secondary => match secondary.strip_prefix("/ ") {
             Some(share) => format!("{} / {share:>4}", cell.text),
-            None => format!("{} {aside}", cell.text),
+            None => format!("{} {secondary}", cell.text),
         },
     };
     clean(&text)

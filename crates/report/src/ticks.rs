@@ -1,11 +1,11 @@
-//! Where an axis is labelled: steps of 1, 2 or 5 times a power of ten, and decades.
+//! Ticks of an axis: steps of 1, 2 or 5 times a power of ten, and decades.
 
 /// A labelled place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// Place, in the axis' own unit.
     pub value: f64,
-    /// What is printed there; may be empty for a place with a line but no text.
+    /// Its label; may be empty for a place with a line but no text.
     pub label: String,
 }
 

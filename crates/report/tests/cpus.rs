@@ -52,21 +52,21 @@ fn every_slice_of_the_window_is_a_bar() {
     assert!(svg.contains(">CPU 1<"));
 }
 
-// Fails when a missed deadline passes for none: on page and terminal, by sign and by words.
+// Fails when a missed deadline passes for none: on page and terminal, by sign and by text.
 #[test]
 fn deadline_misses_are_highlighted() {
     let (mut result, details) = simulation(&POLICIES, 1);
-    let words = |result: &CpuSimulationResult| {
+    let rendered = |result: &CpuSimulationResult| {
         text::cpu_simulation(CpuOutcome::One(result), Some("bebs-credit"), Style::PLAIN)
     };
-    let good = words(&result);
+    let good = rendered(&result);
     assert!(good.contains("Every deadline met."), "{good}");
     assert!(good.contains("25 under linux-2.6, 25 under bebs"), "{good}");
     result.policies["bebs-credit"].tasks["video"].missed = 1;
-    let soft = words(&result);
+    let soft = rendered(&result);
     assert!(soft.contains("1 deadline missed, none of a hard task."), "{soft}");
     result.policies["bebs-credit"].tasks["sound"].missed = 1;
-    let bad = words(&result);
+    let bad = rendered(&result);
     assert!(
         bad.contains("1 deadline of hard tasks missed.") && bad.contains("\u{2717} 1"),
         "{bad}"
@@ -75,12 +75,12 @@ fn deadline_misses_are_highlighted() {
     assert!(html.contains("statement bad"));
     result.policies["bebs-credit"].tasks["sound"].refused = Some("too much".into());
     result.policies["bebs-credit"].tasks["sound"].cpu_ms = 0.0;
-    let refused = words(&result);
+    let refused = rendered(&result);
     assert!(refused.contains("Refused. Under bebs-credit 1 task was refused"), "{refused}");
     assert!(refused.contains("\u{2717} refused") && refused.contains("too much"), "{refused}");
 }
 
-// Fails when results do not say which reading of a policy they are of: tried with names of options
+// Fails when results do not name the options of a policy: tried with names of options
 // alone.
 #[test]
 fn options_are_printed_with_each_result() {
@@ -107,35 +107,35 @@ fn several_seeds_are_summed_and_spread() {
     assert!(html.contains("Of 3 seeds, seed 1 is shown."));
 }
 
-// Fails when the answers read alike, or a refusal does not say by how much (tried: what it needs
-// instead) and what would fit.
+// Fails when the answers read alike, or a refusal does not state the excess (tried: what it needs
+// instead) and a reservation that fits.
 #[test]
 fn verdicts_differ() {
-    let words = |check: &CpuCheckResult| text::cpu_check(check, Style::PLAIN);
-    let promised = words(&check(true));
+    let rendered = |check: &CpuCheckResult| text::cpu_check(check, Style::PLAIN);
+    let promised = rendered(&check(true));
     assert!(promised.starts_with("Admitted, and promised."), "{promised}");
     let obstacles = vec!["With transition = \"stretch\" hard jobs can be late".to_owned()];
-    let fits = words(&CpuCheckResult { promised: false, obstacles, ..check(true) });
+    let fits = rendered(&CpuCheckResult { promised: false, obstacles, ..check(true) });
     assert!(fits.starts_with("Admitted without a promise."), "{fits}");
     assert!(fits.contains("- With transition"), "{fits}");
-    let refused = words(&check(false));
+    let refused = rendered(&check(false));
     assert!(refused.starts_with("Not admitted."), "{refused}");
-    let why = "- late asks for 60 ms in every 100 ms within 80 ms at 5 s. It needs 60.000% of the \
+    let why = "- late requests 60 ms in every 100 ms within 80 ms at 5 s. It needs 60.000% of the \
                CPU beside what is reserved, 5.000% more than the 55.000% that are free. What would \
                fit: 54.999 ms in the same period, or 60 ms in every 109.091 ms.";
     assert!(refused.contains(why), "{refused}");
     assert!(refused.contains("\u{2717} no"), "{refused}");
     let nothing = CpuCheckResult { requests: vec![], ..check(true) };
-    assert!(words(&nothing).starts_with("Nothing is reserved."));
+    assert!(rendered(&nothing).starts_with("Nothing is reserved."));
     let unknown = CpuCheckResult { best_effort: None, ..check(true) };
-    assert!(words(&unknown).contains("takes no reservations"));
-    let page = cpu_check_page("desk", &check(false), &Meta::default()).html();
+    assert!(rendered(&unknown).contains("has no reservations"));
+    let page = cpu_check_page("desktop", &check(false), &Meta::default()).html();
     assert!(page.contains("statement bad") && page.contains("109.091"));
 }
 
-// Fails when names are written as they come.
+// Fails when names are written unescaped.
 #[test]
-fn names_are_inert() {
+fn names_are_escaped() {
     let evil = "</title><script>alert(\"1\")</script>&'\u{0}\u{1b}[2J";
     let (mut result, mut details) = simulation(&[evil, "bebs"], 1);
     for (policy, detail) in result.policies.values_mut().zip(&mut details) {

@@ -20,7 +20,7 @@ fn plot() -> Plot {
         .with(Mark::Horizontal { y: 1.5e6, label: "deadline 1.5 ms".into(), ink: Ink::limit() })
 }
 
-// Fails when anything about the look of a plot changes: then look at it, and store the new one.
+// Fails when anything about the look of a plot changes: inspect it, then store the new one.
 #[test]
 fn the_figure_matches_its_snapshot() {
     let svg = plot().svg("p");
@@ -29,7 +29,7 @@ fn the_figure_matches_its_snapshot() {
 }
 
 #[test]
-fn lines_are_cut_at_the_frame() {
+fn lines_are_clipped_at_the_frame() {
     let svg = plot().svg("p");
     let path = svg.split("<path class=\"s1 k\"").nth(1).and_then(|s| s.split(" d=\"").nth(1));
     let path = path.and_then(|s| s.split('"').next()).unwrap_or_default();
@@ -41,7 +41,7 @@ fn lines_are_cut_at_the_frame() {
 }
 
 #[test]
-fn a_figure_without_panels_is_still_a_document() {
+fn a_figure_without_panels_is_a_valid_document() {
     let figure = Figure::new("", "", 0).keyed(vec![Key::line("x", Ink::series(0))]);
     assert!(roxmltree::Document::parse(&figure.svg()).is_ok());
     assert_eq!(figure.file_name(), "x.svg");

@@ -1,4 +1,4 @@
-//! The page as a reader and a browser get it.
+//! Pages as written.
 
 mod data;
 
@@ -152,14 +152,14 @@ fn figures_stand_alone() {
 
 // Fails when a hash map's order, a clock or an address gets into the page.
 #[test]
-fn same_input_same_bytes() {
+fn pages_are_deterministic() {
     assert_eq!(sample().html(), sample().html());
     assert_eq!(sample().svgs(), sample().svgs());
     assert_eq!(streams().html(), streams().html());
 }
 
 #[test]
-fn pages_say_that_they_are_simulated() {
+fn simulated_pages_are_labelled() {
     let html = sample().html();
     assert!(html.contains(">Simulated<") && html.contains("were simulated; no packet was sent"));
     let meta = Meta { kind: Kind::Live, ..data::meta() };
@@ -168,9 +168,9 @@ fn pages_say_that_they_are_simulated() {
     assert!(!html.contains(">Simulated<") && html.contains("measured on a running system"));
 }
 
-// Fails when a page with a live column says that no kernel ran a task.
+// Fails when a page with a live column states that no kernel ran a task.
 #[test]
-fn pages_say_which_numbers_beside_simulated_ones_are_live() {
+fn live_numbers_are_labelled() {
     let page = |papers: &[Reproduction]| reproduction_page(papers, &[], &data::meta()).html();
     let mut paper = data::reproduction();
     let html = page(&[paper.clone()]);
@@ -186,7 +186,7 @@ fn pages_say_which_numbers_beside_simulated_ones_are_live() {
 // Fails when any of the names is written without escaping, in markup, in titles of figures or in
 // addresses.
 #[test]
-fn names_are_inert() {
+fn names_are_escaped() {
     let evil = "</title></style><script>alert(\"1\")</script>&'\u{0}\u{202e}";
     let (mut result, mut details) = data::simulation(&[evil, "exact"], 2);
     result.scenario = evil.into();
@@ -233,9 +233,9 @@ fn names_are_inert() {
     }
 }
 
-// Fails when series are drawn point by point instead of by what pixels can show.
+// Fails when series are drawn point by point instead of at the resolution of the pixels.
 #[test]
-fn a_large_page_stays_small() {
+fn page_size_is_bounded() {
     let policies = ["background", "tbs", "shifted-line", "two-segment", "slack", "exact"];
     let (result, details) = data::simulation(&policies, 360);
     assert!(details.iter().flat_map(|d| &d.flows).any(|f| f.series.len() >= 4000));

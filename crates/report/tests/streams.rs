@@ -23,7 +23,7 @@ fn the_page_shows_every_class() {
     for (name, svg) in &svgs {
         let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
         let panels = document.descendants().filter(|n| n.attribute("role") == Some("img")).count();
-        // The document itself is one; a class without deadlines has no delays here.
+        // The document itself is one; a class without deadlines has no delays.
         let classes = if name == "delay.svg" { 3 } else { 4 };
         assert_eq!(panels, classes + 1, "{name}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
@@ -31,7 +31,7 @@ fn the_page_shows_every_class() {
     assert!(svgs[0].1.contains("tolerated 1.00%"));
 }
 
-// Fails when a violated window passes for none: on page and terminal, by sign and by words.
+// Fails when a violated window passes for none: on page and terminal, by sign and by text.
 #[test]
 fn violations_are_highlighted() {
     let (mut result, details) = simulation(&POLICIES, 1);
@@ -65,20 +65,20 @@ fn several_seeds_are_summed_and_spread() {
 // Fails when the three answers read alike.
 #[test]
 fn verdicts_differ() {
-    let words = |check: &StreamCheckResult| text::stream_check(check, Style::PLAIN);
-    let promised = words(&check(true));
+    let rendered = |check: &StreamCheckResult| text::stream_check(check, Style::PLAIN);
+    let promised = rendered(&check(true));
     assert!(promised.starts_with("Admitted, and promised."), "{promised}");
     assert!(promised.contains("sources of video may pause"), "{promised}");
-    let fits = words(&StreamCheckResult { promised: false, ..check(true) });
+    let fits = rendered(&StreamCheckResult { promised: false, ..check(true) });
     assert!(fits.starts_with("Admitted without a promise."), "{fits}");
-    let refused = words(&check(false));
+    let refused = rendered(&check(false));
     assert!(refused.starts_with("Not admitted.") && refused.contains("\u{2717} 0"), "{refused}");
     assert!(refused.contains("- They need too much: admit fewer."), "{refused}");
 }
 
-// Fails when names are written as they come.
+// Fails when names are written unescaped.
 #[test]
-fn names_are_inert() {
+fn names_are_escaped() {
     let evil = "</title><script>alert(\"1\")</script>&'\u{0}\u{1b}[2J";
     let (mut result, mut details) = simulation(&[evil, "dwcs"], 1);
     for (policy, detail) in result.policies.values_mut().zip(&mut details) {

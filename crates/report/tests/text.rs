@@ -7,8 +7,8 @@ use laxity_report::text::{self, Style};
 use laxity_report::*;
 
 fn table() -> Table {
-    let columns = vec![Column::words("Flow"), Column::words("background"), Column::number("exact")];
-    let cell = |v: &str, p: &str| Cell::new(v).beside(format!("/ {p}"));
+    let columns = vec![Column::text("Flow"), Column::text("background"), Column::number("exact")];
+    let cell = |v: &str, p: &str| Cell::new(v).with_secondary(format!("/ {p}"));
     Table::new("Mean delay in ms", columns)
         .group(
             "Real-time (deadline)",
@@ -39,7 +39,7 @@ fn columns_align_with_wide_names() {
     assert_eq!(rows[1].split_whitespace().last(), Some("69%"));
 }
 
-// Fails when colour is written although it was not asked for, or a name can bring its own.
+// Fails when colour is written although it is off, or a name brings its own.
 #[test]
 fn text_is_coloured_on_request_only() {
     assert!(!text::table(&table(), Style::PLAIN).contains('\u{1b}'));
@@ -50,7 +50,7 @@ fn text_is_coloured_on_request_only() {
     assert!(!text::simulation(&result, None, Style::PLAIN).contains('\u{1b}'));
 }
 
-// Fails when the last column of words does not wrap, or goes lost where there is no room.
+// Fails when the last column does not wrap, or is lost where there is no room.
 #[test]
 fn long_reasons_wrap() {
     for width in [100, 110, 140] {
@@ -68,9 +68,9 @@ fn long_reasons_wrap() {
 }
 
 // Fails when a quick run is not marked above each table, in its caption and in the outcome; when a
-// second reading is no column; or when what was measured live is not named.
+// second reading is no column; or when live measurements are not labelled.
 #[test]
-fn quick_runs_readings_and_live_schedulers_are_named() {
+fn quick_runs_readings_and_live_schedulers_are_labelled() {
     use laxity_results::{ReadingResult, ReproductionVerdict as V};
     let wide = Style { colour: false, width: 400 };
     let mut paper = data::reproduction();
@@ -92,11 +92,11 @@ fn quick_runs_readings_and_live_schedulers_are_named() {
 }
 
 #[test]
-fn the_verdict_is_given_in_words() {
+fn the_verdict_is_a_sentence() {
     let yes = text::check(&data::check(true), &[], Style::PLAIN);
     assert!(yes.starts_with("Admitted. The link keeps every deadline of all 3 real-time flows"));
     let no = text::check(&data::check(false), &[("voice".into(), 5_000_000)], Style::PLAIN);
-    assert!(no.starts_with("Not admitted. In an interval of 5 ms the flows may ask 389 B more"));
+    assert!(no.starts_with("Not admitted. In an interval of 5 ms the flows may demand 389 B more"));
     assert!(no.contains("\u{2717} 5.311 ms"));
 }
 

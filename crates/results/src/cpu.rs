@@ -17,7 +17,7 @@ pub struct CpuSimulationResult {
     pub duration_ns: u64,
     /// How many CPUs there are.
     pub cpus: u32,
-    /// By policy, in the order in which they were asked for.
+    /// By policy, in the requested order.
     pub policies: IndexMap<String, CpuPolicyResult>,
 }
 
@@ -40,7 +40,7 @@ pub struct CpuPolicyResult {
 /// What one task saw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuTaskResult {
-    /// What it asks for at first.
+    /// Its initial request.
     pub kind: TaskKind,
     /// CPU time over the time from its joining to its leaving or the end.
     pub share: f64,
@@ -77,7 +77,7 @@ pub struct CpuTaskResult {
     pub refused: Option<String>,
 }
 
-/// What a task asks for.
+/// The request of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
@@ -125,13 +125,13 @@ pub struct CpuTaskSummary {
 /// `laxity check --json` of a CPU scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuCheckResult {
-    /// The policy that was asked.
+    /// The policy that answered.
     pub policy: String,
     /// Every option of the policy with its value.
     pub options: IndexMap<String, String>,
     /// How many CPUs there are.
     pub cpus: u32,
-    /// Whether every reservation is admitted whenever it is asked for.
+    /// Whether every reservation is admitted at its request.
     pub admitted: bool,
     /// Whether the policy promises that no job of a task with a hard reservation is late.
     pub promised: bool,
@@ -144,11 +144,11 @@ pub struct CpuCheckResult {
     pub best_effort: Option<f64>,
     /// Why nothing is promised, a sentence each.
     pub obstacles: Vec<String>,
-    /// Everything that is asked for, in order of time.
+    /// All requests, in order of time.
     pub requests: Vec<CpuRequest>,
 }
 
-/// A reservation that a task asks for.
+/// A request of a reservation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuRequest {
     /// The task.
@@ -182,7 +182,7 @@ pub struct CpuRequest {
     /// The shortest period, with a deadline as long, in which this budget would fit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub min_period_ns: Option<u64>,
-    /// Why it is not admitted, in words.
+    /// The reason of a refusal, as text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub refused: Option<String>,
 }

@@ -43,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether everything that is asked for fits.
+    /// Whether all requests fit.
     pub fn admitted(&self) -> bool {
         match self {
             Verdict::Link(check) => check.admitted,

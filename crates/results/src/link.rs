@@ -15,7 +15,7 @@ pub struct SimulationResult {
     pub seed: Option<u64>,
     /// Simulated time.
     pub duration_ns: u64,
-    /// By policy, in the order in which they were asked for.
+    /// By policy, in the requested order.
     pub policies: IndexMap<String, PolicyResult>,
 }
 
@@ -144,7 +144,7 @@ pub struct Silence {
 /// One flow in a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowCheck {
-    /// What the flow asks within the binding interval, rounded up.
+    /// Demand of the flow within the binding interval, rounded up.
     pub demand_bytes: u64,
     /// Smallest deadline that would be admitted, all else unchanged; null when none is.
     pub min_deadline_ns: Option<u64>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Reproduction {
     /// The paper's short name, as on the command line.
     pub paper: String,
-    /// Whether runs were shorter and fewer than the sheet asks for (`--quick`).
+    /// Whether runs were shorter and fewer than the sheet requires (`--quick`).
     #[serde(default)]
     pub quick: bool,
     /// Simulated length of a run, as a quantity.
@@ -25,7 +25,7 @@ pub struct Reproduction {
 pub struct ClaimResult {
     /// As in [`ReproductionRow::claim`].
     pub claim: String,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// How many rows were judged.
     pub rows: u64,
@@ -50,12 +50,12 @@ pub enum ClaimVerdict {
     /// None is.
     #[serde(rename = "differs")]
     Differs,
-    /// The runs were too short or too few to tell.
+    /// The runs were too short or too few to judge it.
     #[serde(rename = "not judged")]
     NotJudged,
 }
 
-/// Whose claim a row judges.
+/// Origin of the claim that a row judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -113,7 +113,7 @@ pub struct ReproductionRow {
     /// The claim that the row bears on; empty where there is none. Rows with the same one count once.
     #[serde(default)]
     pub claim: String,
-    /// Whose claim that is.
+    /// Origin of that claim.
     #[serde(default)]
     pub origin: Origin,
     /// The same number under other readings of the paper.
@@ -151,7 +151,7 @@ pub enum ReproductionVerdict {
     #[default]
     #[serde(rename = "not stated")]
     NotStated,
-    /// The run was too short to tell.
+    /// The run was too short to judge it.
     #[serde(rename = "not judged")]
     NotJudged,
 }

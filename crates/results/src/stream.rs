@@ -15,7 +15,7 @@ pub struct StreamSimulationResult {
     pub seed: Option<u64>,
     /// Simulated time.
     pub duration_ns: u64,
-    /// By policy, in the order in which they were asked for.
+    /// By policy, in the requested order.
     pub policies: IndexMap<String, StreamPolicyResult>,
 }
 
@@ -33,7 +33,7 @@ pub struct StreamPolicyResult {
 /// What happened to the streams of one class, summed.
 ///
 /// A *slot* is a packet sent or a deadline missed; a packet that is not dropped and missed twice
-/// before it was sent takes three. Windows are over slots.
+/// before it was sent uses three. Windows are over slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamClassResult {
     /// How many streams there are in the class.
@@ -120,7 +120,7 @@ pub struct StreamCheckResult {
     pub promised: bool,
     /// Sum of the shares, rounded up.
     pub utilisation: f64,
-    /// What keeps the promise from holding, in words; empty when it holds.
+    /// Obstacles to the promise, as text; empty when it holds.
     pub obstacles: Vec<String>,
     /// Classes whose queues may run empty, which voids the promise for a while: their names.
     pub pausing: Vec<String>,
@@ -137,7 +137,7 @@ pub struct StreamClassCheck {
     pub tolerance: String,
     /// Time between deadlines; null for streams without.
     pub gap_ns: Option<u64>,
-    /// Longest time that one of their packets takes.
+    /// Longest service time of one of their packets.
     pub service_ns: u64,
     /// Share of the server that the class needs, rounded up.
     pub utilisation: f64,

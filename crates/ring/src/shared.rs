@@ -13,12 +13,12 @@
 //! - takes nothing about the memory's shape from the memory: where slots lie and how long they are
 //!   are its own numbers, as is front, its own position;
 //! - checks each position and each length once, in a copy of its own, before it uses it. What
-//!   breaks the rules is counted and *breaks* the ring: from then on every call says so and looks
+//!   breaks the rules is counted and *breaks* the ring: from then on every call reports it and looks
 //!   at the memory no more, until [`restart`](Reader::restart);
-//! - copies a body out before anybody looks at it, word by word through atomics, so that a body
+//! - copies a body out before it is examined, word by word through atomics, so that a body
 //!   that changes meanwhile is a strange body and not undefined behaviour;
 //! - never waits, and does a bounded amount of work in each call;
-//! - never faults: the memory is sealed against shrinking before anybody else has it, and it is
+//! - never faults: the memory is sealed against shrinking before another process has it, and it is
 //!   the kernel's anonymous memory because the consumer made it. A producer that punches holes
 //!   into it makes zeros.
 //!
@@ -28,7 +28,7 @@
 //! # When a producer dies
 //!
 //! A packet is shown only after it is written, so a producer that is killed leaves whole packets
-//! or none. A producer that ends in good order says so ([`Reader::is_closed`]). A killed one
+//! or none. A producer that ends in good order marks it ([`Reader::is_closed`]). A killed one
 //! cannot: the owner of the consumer notices, by the control connection that hangs up or by a
 //! pidfd that becomes readable, and calls [`Reader::mark_gone`]; what was shown can still be
 //! taken. After [`Reader::restart`] the same descriptor serves the next producer.

@@ -33,7 +33,7 @@ pub use producer::Producer;
 
 /// Makes a ring that holds up to `capacity` values, and its two ends.
 ///
-/// All memory is allocated here: `capacity + 1` slots.
+/// Allocates all memory: `capacity + 1` slots.
 ///
 /// # Panics
 ///
@@ -49,7 +49,7 @@ pub fn channel<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     (Producer::new(Arc::clone(&ring)), Consumer::new(ring))
 }
 
-/// The ring has no free slot; here is the value again.
+/// The ring has no free slot; holds the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
@@ -84,7 +84,7 @@ struct Ring<T> {
     back: Padded,
     /// Where the oldest value is; only the consumer writes it.
     front: Padded,
-    /// One of the two ends is gone.
+    /// One of the two ends is dropped.
     closed: AtomicBool,
     slots: Box<[Slot<T>]>,
 }
@@ -137,7 +137,7 @@ impl<T> Drop for Ring<T> {
         if !needs_drop::<T>() {
             return;
         }
-        // Both ends are gone: the count of the shared ownership has put what they did before this.
+        // Both ends are dropped: the count of the shared ownership has put what they did before this.
         let back = self.back.0.load(Ordering::Relaxed);
         let mut front = self.front.0.load(Ordering::Relaxed);
         while front != back {

@@ -61,7 +61,7 @@ impl Semaphores {
 
 impl Drop for Semaphores {
     fn drop(&mut self) {
-        // Only fails when somebody else has removed the set.
+        // Only fails when another process has removed the set.
         let _ = self.control(0, IPC_RMID, 0);
     }
 }
@@ -77,13 +77,13 @@ pub struct Guarded<T> {
 }
 
 // SAFETY: a value is reached only through `Guard`, of which there is one at a time for each value,
-// because its semaphore starts at 1 and nobody else adds to it: the set has no key by which another
+// because its semaphore starts at 1 and no other code adds to it: the set has no key by which another
 // program could come upon it.
 unsafe impl<T: Send> Sync for Guarded<T> {}
 
 impl<T> Guarded<T> {
     /// A semaphore for each value: at most 65,535, and at most 32,000 unless the kernel's
-    /// `kernel.sem` says otherwise.
+    /// `kernel.sem` is set otherwise.
     pub fn new(values: impl IntoIterator<Item = T>) -> io::Result<Guarded<T>> {
         let values: Box<[_]> = values.into_iter().map(UnsafeCell::new).collect();
         let count = u16::try_from(values.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -131,7 +131,7 @@ impl<T> DerefMut for Guard<'_, T> {
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        // Only fails when somebody else has removed the set; then nobody gets in any more.
+        // Only fails when another process has removed the set; then nobody gets in any more.
         let _ = self.set.release(self.semaphore);
     }
 }

@@ -203,7 +203,7 @@ fn drain(reader: &mut Reader<Memory>, rounds: usize) -> (usize, u64) {
 ///
 /// Fails when a position or a length is used unchecked.
 #[test]
-fn scribbling_between_steps_does_no_harm() {
+fn corruption_between_steps_does_no_harm() {
     let mut random = Random(1);
     for (packets, bytes) in [(1, 0), (3, 8), (4, 100)] {
         let (memory, mut reader, mut writer) = ring(packets, bytes);
@@ -239,7 +239,7 @@ impl Drop for Stopper<'_> {
 ///
 /// Fails when a position or a length is used unchecked.
 #[test]
-fn concurrent_scribbling_does_no_harm() {
+fn concurrent_corruption_does_no_harm() {
     let (memory, mut broken, writer) = ring(7, 64);
     let (_, mut honest, mut sender) = ring(7, 64);
     drop(writer);

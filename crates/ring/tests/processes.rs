@@ -179,7 +179,7 @@ fn a_killed_producer_leaves_whole_packets() {
 /// Fails when a position or a length is used unchecked; when the memory is not sealed, the hostile
 /// producers shrink it and the consumer dies of a bus error.
 #[test]
-fn hostile_producers_harm_their_own_rings_only() {
+fn hostile_producers_are_isolated() {
     const ENOUGH: u64 = 5_000;
     let shape = Shape::new(15, BYTES as u32).unwrap();
     let mut honest: Vec<_> = (0..2)

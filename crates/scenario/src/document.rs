@@ -1,4 +1,4 @@
-//! A file of any kind: its sections say which.
+//! A file of any kind, which its sections determine.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub enum Document {
     Cpu(CpuScenario),
 }
 
-/// What a scenario file describes.
+/// The kind of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
     /// A link.
@@ -120,7 +120,7 @@ impl Document {
         self.scenario().name()
     }
 
-    /// The link that the file describes, if it describes one.
+    /// The link of the file, if it describes one.
     pub fn link(&self) -> Option<&Scenario> {
         match self {
             Document::Link(scenario) => Some(scenario),
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// Checks a text that should be of one kind, whose sections `read` reads.
+/// Checks a text that should be of one kind; `read` reads its sections.
 pub(crate) fn parse_as<T>(
     text: &str,
     path: &Path,
@@ -148,7 +148,7 @@ pub(crate) fn parse_as<T>(
     })
 }
 
-/// Opens the file with an eye for keys that belong to files of another kind.
+/// Opens the file and reports keys that belong to files of another kind.
 fn open<'a>(
     table: &'a DeTable<'a>,
     kind: DocumentKind,
@@ -165,7 +165,7 @@ fn open<'a>(
     Section::root(table, kind.keys(), end, &elsewhere, cx.out)
 }
 
-/// Which kind the file is of; says so when it is none, several, or not the one wanted.
+/// The kind of the file; reports a file of none, of several, or of one that is not wanted.
 fn kind(
     table: &DeTable<'_>,
     end: usize,
@@ -182,7 +182,7 @@ fn kind(
     found.sort_by_key(|(_, span)| span.start);
     match (&found[..], wanted) {
         ([(kind, span)], Some(wanted)) if *kind != wanted => {
-            let what = format!("this is {}, and {} is wanted here", kind.noun(), wanted.noun());
+            let what = format!("this is {}, and {} is wanted", kind.noun(), wanted.noun());
             let remedy = format!("name a file with a section [{}]", wanted.section());
             out.structure(span.clone(), kind.section(), what, remedy);
             None
@@ -210,7 +210,7 @@ fn kind(
     }
 }
 
-/// What a file without its section was probably meant to be: a section is misspelt, or there are
+/// The probable kind of a file without its section: a section is misspelt, or there are
 /// others that only one kind has.
 fn likely(table: &DeTable<'_>) -> Option<DocumentKind> {
     let names = || table.keys().map(|k| k.get_ref().as_ref());

@@ -1,4 +1,4 @@
-//! What a fuzzer drives: plain functions that panic only when something is wrong.
+//! Entry points for fuzzers: functions that panic only on a defect.
 
 use laxity_core::{Bytes, Time};
 

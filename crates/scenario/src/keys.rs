@@ -1,12 +1,12 @@
-//! The one table of keys. What is written here drives the reader's suggestions, the JSON schema
+//! The table of keys, which drives the reader's suggestions, the JSON schema
 //! for editors and the reference page.
 
 /// One key of a table.
 #[derive(Debug)]
 pub struct Key {
-    /// As it is written in the file.
+    /// Its name in the file.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: Kind,
     /// Whether it can be left out.
     pub need: Need,
@@ -42,11 +42,11 @@ pub(crate) const fn optional(
 pub enum Need {
     /// It cannot.
     Required,
-    /// It can; what holds then, in words.
+    /// It can; the text describes the default.
     Default(&'static str),
 }
 
-/// What values a key takes.
+/// The kind of a key's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A rate with its unit.
@@ -93,7 +93,7 @@ pub enum Kind {
     TimeOr(&'static [&'static str]),
     /// Losses and packets, `x/y`.
     Tolerance,
-    /// How often a second, such as `25/s`.
+    /// A frequency, such as `25/s`.
     Frequency,
     /// A share of a hundred, such as `1 %`.
     Percent,
@@ -116,7 +116,7 @@ pub enum Kind {
 /// A table and its keys.
 #[derive(Debug)]
 pub struct Table {
-    /// As messages and the reference call it.
+    /// Its name in messages and the reference.
     pub name: &'static str,
     /// One or two sentences.
     pub doc: &'static str,
@@ -124,7 +124,7 @@ pub struct Table {
     pub keys: &'static [Key],
 }
 
-/// A value that is one of several tables; which one, its keys tell.
+/// A value that is one of several tables, distinguished by its keys.
 #[derive(Debug)]
 pub struct Forms {
     /// As messages and the reference call it.
@@ -133,13 +133,13 @@ pub struct Forms {
     pub article: &'static str,
     /// One or two sentences.
     pub doc: &'static str,
-    /// What may stand in place of a table.
+    /// The values allowed in place of a table.
     pub plain: Plain,
     /// The forms, the most usual first.
     pub tables: &'static [Table],
 }
 
-/// What may stand in place of a table that has several forms.
+/// The values allowed in place of a table that has several forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
     /// Nothing.
@@ -157,7 +157,7 @@ pub enum Plain {
 /// The names of the policies of one kind of scenario.
 #[derive(Debug)]
 pub struct Names {
-    /// Whose policies they are, as the schema calls them.
+    /// The kind of policies, as the schema calls it.
     pub of: &'static str,
     /// The names.
     pub list: &'static [&'static str],
@@ -201,7 +201,7 @@ impl Plain {
 }
 
 impl Kind {
-    /// What a value must be, with its article, for messages.
+    /// A description of a valid value, with its article, for messages.
     pub fn noun(&self) -> String {
         match self {
             Kind::Rate => "a rate".into(),
@@ -267,7 +267,7 @@ impl Table {
 }
 
 impl Forms {
-    /// How the forms are written, the required keys of each.
+    /// The forms as written, with the required keys of each.
     pub fn usage(&self) -> String {
         let mut forms: Vec<String> = Vec::new();
         match self.plain {
@@ -323,7 +323,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, _, k)| k)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours between two words (optimal string
+/// Insertions, deletions, replacements and swaps of neighbours between two names (optimal string
 /// alignment).
 fn slips(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_counted() {
+    fn edit_distances_are_counted() {
         let count = |a: &str, b: &str| {
             slips(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
         };
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_is_one_that_may_have_been_meant() {
+    fn only_plausible_suggestions_are_made() {
         let keys = ["rate", "max_packet", "overhead"];
         assert_eq!(nearest("max-packet", keys), Some("max_packet"));
         assert_eq!(nearest("Rate", keys), Some("rate"));

@@ -1,4 +1,4 @@
-//! Names of code points and protocols, and what addresses have in common.
+//! Names of code points and protocols, and helpers for addresses.
 
 use std::net::IpAddr;
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_leading_bits_stay() {
+    fn only_leading_bits_are_kept() {
         let a = |s: &str| s.parse::<IpAddr>().unwrap();
         assert_eq!(masked(a("10.1.2.3"), 8), a("10.0.0.0"));
         assert_eq!(masked(a("10.1.2.3"), 0), a("0.0.0.0"));

@@ -1,4 +1,4 @@
-//! What all printers of scenarios need: lines, keys, paths, quantities.
+//! Shared by all printers of scenarios: lines, keys, paths, quantities.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};

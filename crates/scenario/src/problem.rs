@@ -1,20 +1,20 @@
-//! What is wrong with a scenario: every problem with its place and its remedy.
+//! Problems of a scenario, each with its place and its remedy.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Why a scenario cannot be used.
+/// An error of a scenario.
 #[derive(Debug)]
 pub enum ScenarioError {
     /// The file cannot be read.
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// The file says something that cannot be used; all problems, in file order, never none.
+    /// The file has problems: all of them, in file order, never none.
     Invalid {
         /// The file; empty for a text in memory.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum ScenarioError {
     },
 }
 
-/// One thing that is wrong with a scenario.
+/// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Line, from 1.
@@ -34,7 +34,7 @@ pub struct Problem {
     pub key: String,
     /// What is wrong.
     pub what: String,
-    /// What would be right.
+    /// The remedy.
     pub remedy: String,
     /// The line itself, or the part of a very long one that holds the place.
     pub source: String,
@@ -68,7 +68,7 @@ impl std::error::Error for ScenarioError {
     }
 }
 
-/// All problems, each with its line and a mark below it, then their number if it is above one.
+/// All problems, each with its line and a mark under it, then their number if it is above one.
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,7 +104,7 @@ impl Problem {
         writeln!(f, "{}", self.what)?;
         writeln!(f, "{line:>5} | {}", self.source)?;
         f.write_str("      | ")?;
-        // Tabs stay tabs, so that the mark stands below its place whatever their width.
+        // Tabs stay tabs, so that the mark stands under its place at any tab width.
         for c in self.source.chars().take(self.mark.start) {
             f.write_str(if c == '\t' { "\t" } else { " " })?;
         }
@@ -118,7 +118,7 @@ impl Problem {
     }
 }
 
-/// How a problem came about, for what to believe of a file with errors of syntax.
+/// The origin of a problem, to filter the problems of a file with errors of syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The text is not TOML.
@@ -217,8 +217,8 @@ impl<'t> Problems<'t> {
         self.found.is_empty()
     }
 
-    /// The problems in file order. In a file with errors of syntax only those of values are
-    /// believed beside them, and only on other lines.
+    /// The problems in file order. A file with errors of syntax keeps only those of
+    /// values beside them, and only on other lines.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         let syntax: Vec<usize> =
             self.found.iter().filter(|(_, c, _)| *c == Cause::Syntax).map(|f| f.2.line).collect();

@@ -1,4 +1,4 @@
-//! Quantities as people write them: `"10 Mbit/s"`, `"1536 B"`, `"463 ms"`.
+//! Quantities with units: `"10 Mbit/s"`, `"1536 B"`, `"463 ms"`.
 //!
 //! A quantity is a decimal number and a unit. It is exact in its base unit (bit/s, bytes,
 //! nanoseconds) or it is an error: nothing is rounded between the file and the policies.
@@ -17,7 +17,7 @@ use std::fmt;
 
 use laxity_core::{Bytes, Rate, Span};
 
-/// What a quantity measures.
+/// The dimension of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// A rate; base unit bit/s.
@@ -83,7 +83,7 @@ const TIMES: &[Unit] = &[
 /// How many of [`TIMES`], from the first on, are printed; the rest are other spellings.
 const PRINTED_TIMES: usize = 6;
 
-/// What people write for units that are spelt otherwise here.
+/// Other common spellings of units.
 const SPELLINGS: &[(&str, &str)] = &[
     ("bps", "bit/s"),
     ("kbps", "kbit/s"),
@@ -146,7 +146,7 @@ impl Dimension {
         }
     }
 
-    /// How such a quantity is written, in one sentence with an example.
+    /// The syntax of such a quantity, in one sentence with an example.
     pub fn usage(self) -> &'static str {
         match self {
             Dimension::Rate => {
@@ -173,12 +173,12 @@ impl Dimension {
     }
 }
 
-/// Why a text is no quantity of the dimension asked for.
+/// An error in a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError {
     /// The text as it was given.
     pub text: String,
-    /// What it should have been.
+    /// The expected dimension.
     pub dimension: Dimension,
     /// What is wrong.
     pub kind: QuantityErrorKind,
@@ -202,7 +202,7 @@ pub enum QuantityErrorKind {
     },
     /// No unit at all.
     UnknownUnit {
-        /// What stands in its place.
+        /// The text in its place.
         unit: String,
         /// The unit that was probably meant.
         nearest: Option<&'static str>,
@@ -214,7 +214,7 @@ pub enum QuantityErrorKind {
 }
 
 impl QuantityError {
-    /// What is wrong, without the text itself.
+    /// The problem, without the text itself.
     pub fn reason(&self) -> String {
         match &self.kind {
             QuantityErrorKind::Empty => "it is empty".into(),
@@ -234,7 +234,7 @@ impl QuantityError {
         }
     }
 
-    /// What to write instead.
+    /// The remedy.
     pub fn remedy(&self) -> String {
         let usage = self.dimension.usage();
         match &self.kind {
@@ -332,10 +332,10 @@ pub(crate) fn split_decimal(number: &str) -> Option<(&str, &str)> {
     (!whole.is_empty() && digits(whole) && digits(fraction)).then_some((whole, fraction))
 }
 
-/// Why a decimal number is not a whole number of base units.
+/// An error in a decimal number of base units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inexact {
-    /// Something is left below one base unit.
+    /// A remainder of less than one base unit.
     Fraction,
     /// It does not fit.
     Overflow,
@@ -357,7 +357,7 @@ pub(crate) fn exact(whole: &str, fraction: &str, factor: u128) -> Result<u64, In
             .ok_or(Inexact::Overflow)?;
     }
     value *= factor; // below 2^64 * 2^43
-    // Horner from the last decimal on: what remains must be divisible at every step.
+    // Horner from the last decimal on: the remainder must be divisible at every step.
     let mut part: u128 = 0;
     for digit in fraction.bytes().rev() {
         let sum = part + u128::from(digit - b'0') * factor;

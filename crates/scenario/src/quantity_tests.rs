@@ -20,7 +20,7 @@ fn units_and_prefixes() {
 }
 
 #[test]
-fn errors_say_what_and_how() {
+fn errors_name_problem_and_remedy() {
     let kind = |r: Result<u64, QuantityError>| r.unwrap_err().kind;
     let time = |t| kind(parse(t, Dimension::Time));
     use QuantityErrorKind::*;
@@ -56,7 +56,7 @@ fn errors_say_what_and_how() {
 }
 
 #[test]
-fn the_shortest_whole_number_is_printed() {
+fn the_shortest_exact_form_is_printed() {
     assert_eq!(print_span(Span(15_000_000)), "15 ms");
     assert_eq!(print_span(Span(500_000_000)), "500 ms");
     assert_eq!(print_span(Span(360_000_000_000)), "6 min");
@@ -87,7 +87,7 @@ proptest! {
     // Fails when a factor of a printed unit differs from the parsed one, or when `print` divides
     // without a whole quotient.
     #[test]
-    fn what_is_printed_reads_back(v in values()) {
+    fn printed_quantities_round_trip(v in values()) {
         prop_assert_eq!(rate(&print_rate(Rate(v))), Ok(Rate(v)));
         prop_assert_eq!(rate(&print_bit_rate(Rate(v))), Ok(Rate(v)));
         prop_assert_eq!(bytes(&print_bytes(Bytes(v))), Ok(Bytes(v)));
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in "\\PC{0,24}") {
+    fn arbitrary_text_causes_no_panic(text in "\\PC{0,24}") {
         let _ = (rate(&text), bytes(&text), span(&text));
     }
 }

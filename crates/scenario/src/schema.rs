@@ -12,8 +12,8 @@ use crate::quantity::Dimension;
 
 /// The schema (JSON Schema, draft 2020-12) of a scenario file of any kind.
 ///
-/// It describes types, names and which keys go together; what depends on values, such as a peak
-/// rate below the long-term rate, only the reader knows.
+/// It describes types, names and which keys go together; only the reader checks relations of values,
+/// such as a peak rate below the long-term rate.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
     for (name, dimension) in
@@ -301,7 +301,7 @@ fn rows(table: &Table, out: &mut String) {
     }
 }
 
-/// The values that a key takes, with their range or names.
+/// The values of a key, with their range or names.
 fn value(kind: &Kind) -> String {
     match kind {
         Kind::Policy(names) => format!("a policy: {}", crate::keys::list(names.list)),

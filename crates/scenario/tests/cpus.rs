@@ -1,4 +1,4 @@
-//! What a CPU scenario means: defaults, every key, and printing them all.
+//! CPU scenarios: defaults, every key, and printing them all.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
@@ -11,7 +11,7 @@ const LEAST: &str = include_str!("../corpus/cpus-least.toml");
 const FULL: &str = include_str!("../corpus/cpus-full.toml");
 
 fn good(text: &str) -> CpuScenario {
-    CpuScenario::parse(text, "folder/desk.toml").unwrap_or_else(|e| panic!("{e}"))
+    CpuScenario::parse(text, "folder/desktop.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn ms(n: u64) -> Span {
@@ -22,11 +22,11 @@ fn at(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
 
-// Fails when a default changes in silence.
+// Fails when a default changes.
 #[test]
 fn defaults() {
     let s = good(LEAST);
-    assert_eq!((s.name.as_str(), s.path.to_str()), ("desk", Some("folder/desk.toml")));
+    assert_eq!((s.name.as_str(), s.path.to_str()), ("desktop", Some("folder/desktop.toml")));
     assert_eq!(s.cpu, Cpu { cpus: 1, cluster: 1, steal: true, balance: ms(1000) });
     assert!(s.cpu.layout().unwrap().is_none());
     assert_eq!((s.policy.use_.as_str(), s.policy.compare.len()), ("bebs", 0));
@@ -48,7 +48,7 @@ fn defaults() {
 
 // Fails when an option of a policy that can be set is not read, or into another's field.
 #[test]
-fn every_option_of_every_policy_arrives() {
+fn every_policy_option_is_read() {
     let s = good(FULL);
     assert_eq!(s.policy.compare.len(), 12);
     let value = |policy, option| s.policy.options.get(policy, option).unwrap().to_string();
@@ -83,7 +83,7 @@ fn every_option_of_every_policy_arrives() {
 
 // Fails when a key is read into another field, or dropped.
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let s = good(FULL);
     let sound = Reservation::new(ms(1), ms(5)).within(ms(3));
     let show = Reservation::new(ms(10), ms(40));
@@ -155,7 +155,7 @@ fn every_key_arrives() {
     assert_eq!((names.len(), names[2].as_str(), names[7].as_str()), (13, "player-1", "page-1"));
 }
 
-// Fails when what stands under [cpu] is not what policies run on.
+// Fails when the keys of [cpu] do not give the layout of policies.
 #[test]
 fn cpus_are_divided_into_clusters() {
     let several = "[cpu]\ncpus = 6\ncluster = 4\nsteal = false\nbalance = \"0 s\"\n\
@@ -174,7 +174,7 @@ fn cpus_are_divided_into_clusters() {
 
 // Fails when the printer forgets a key (tried: `phase`) or prints it in a way that reads differently.
 #[test]
-fn what_is_printed_reads_back_equal() {
+fn printed_scenarios_round_trip() {
     for text in [LEAST, FULL] {
         let scenario = good(text);
         let printed = scenario.to_toml();
@@ -182,9 +182,9 @@ fn what_is_printed_reads_back_equal() {
     }
 }
 
-// Fails when a file is taken for another kind than its section says.
+// Fails when a file is read as another kind than that of its section.
 #[test]
-fn sections_tell_the_kind() {
+fn sections_determine_the_kind() {
     let kind = |text: &str| Document::parse(text, "f.toml").map(|d| d.kind());
     assert_eq!(kind(LEAST).unwrap(), DocumentKind::Cpu);
     let lost = kind("[[task]]\nname = \"a\"\nwork = \"cpu-bound\"\n").unwrap_err();

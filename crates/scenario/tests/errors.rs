@@ -1,6 +1,6 @@
-//! Every malformed scenario under `tests/errors` gives exactly the messages beside it.
+//! Every malformed scenario under `tests/errors` gives exactly the committed messages.
 //!
-//! Set `LAXITY_BLESS=1` to write the messages, then read them as a user would.
+//! Set `LAXITY_BLESS=1` to write the messages, then review them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn cases() -> Vec<PathBuf> {
 
 // Fails when a check is dropped, a place moves, or a message or remedy changes.
 #[test]
-fn messages_are_as_reviewed() {
+fn messages_match_the_committed_ones() {
     let stream_policies: Vec<&str> = policies::POLICIES.iter().map(|p| p.name).collect();
     let cpu_policies: Vec<&str> = registry::POLICIES.iter().map(|p| p.name).collect();
     let bless = std::env::var_os("LAXITY_BLESS").is_some();
@@ -32,7 +32,7 @@ fn messages_are_as_reviewed() {
     for path in cases {
         let error = match Document::read(&path) {
             Ok(_) => panic!("{} has no problem", path.display()),
-            // A new policy changes no message here.
+            // A new policy changes no committed message.
             Err(error) => format!("{error}\n")
                 .replace(&POLICIES.join(" "), "{policies}")
                 .replace(&stream_policies.join(" "), "{stream policies}")
@@ -49,7 +49,7 @@ fn messages_are_as_reviewed() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn missing_files_are_named() {
     let error = Document::read("tests/errors/none").unwrap_err();
     assert!(error.problems().is_empty());
     let text = error.to_string();
@@ -58,7 +58,7 @@ fn a_file_that_is_not_there_is_named() {
 
 // Fails when bytes are replaced in silence.
 #[test]
-fn bytes_that_are_not_utf8_have_a_place() {
+fn invalid_utf8_is_located() {
     let path = std::env::temp_dir().join(format!("laxity-latin1-{}.toml", std::process::id()));
     std::fs::write(&path, b"[link]\nrate = \"1\xb5\"\n").unwrap();
     let error = Document::read(&path).unwrap_err();

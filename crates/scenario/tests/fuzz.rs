@@ -138,7 +138,7 @@ fn corpus_and_mutations() {
 
 // Fails when depth or length costs the stack or time out of proportion.
 #[test]
-fn hostile_shapes_are_refused_in_time() {
+fn pathological_input_is_refused_in_bounded_time() {
     let many = |s: &str, n: usize| s.repeat(n);
     for text in [
         format!("a = {}", many("[", 100_000)),

@@ -1,4 +1,4 @@
-//! What a scenario means: defaults, every key, every form, and printing them all.
+//! Link scenarios: defaults, every key, every form, and printing them all.
 
 use std::path::Path;
 
@@ -218,7 +218,7 @@ fn every_key() {
 
 // Fails when the printer forgets any key, or a quote in a name.
 #[test]
-fn every_key_prints_and_reads_back() {
+fn every_key_round_trips() {
     let s = good(FULL);
     let text = s.to_toml();
     assert_eq!(good(&text), s, "{text}");
@@ -248,7 +248,7 @@ fn all_problems_are_reported_in_file_order() {
 
 // Fails when an envelope that could not be printed is let through.
 #[test]
-fn a_trace_needs_a_rate_that_can_be_written() {
+fn trace_envelopes_need_a_printable_rate() {
     let text = "[link]\nrate = \"1 Mbit/s\"\n[[best_effort]]\nname = \"b\"\nenvelope = { trace = \"t\" }\n";
     let what = |packets: &[(u64, u64)]| {
         let mut load = |_: &Path, _: &str| {
@@ -276,7 +276,7 @@ fn columns_count_characters() {
 }
 
 #[test]
-fn limits_are_where_they_are_said_to_be() {
+fn limits_match_their_messages() {
     let with = |from: &str, to: &str| LEAST.replace(from, to);
     assert!(parse(&with("10 Mbit/s", "1000000 Gbit/s")).is_ok());
     let (_, key, _) = problem(&with("10 Mbit/s", "1000001 Gbit/s"));
@@ -294,7 +294,7 @@ fn a_source_in_memory_prints_outside_its_folder() {
     assert!(s.to_toml().contains("trace = \"../elsewhere/t.csv\""), "{}", s.to_toml());
 }
 
-// Fails when a key of the table is not read: every key given a date must be complained of.
+// Fails when a key of the table is not read: every key given a date must be reported.
 #[test]
 fn every_key_of_the_table_is_read() {
     use laxity_scenario::{keys::*, link::keys};

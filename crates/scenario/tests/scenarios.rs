@@ -1,4 +1,4 @@
-//! The committed scenarios: they read, say what they promise, print and read back equal.
+//! The committed scenarios: they read, pass or fail admission as documented, and round-trip.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn on_off(mean: u64, deviation: u64, on: (u64, u64), off: (u64, u64)) -> Option<
 // Fails when a figure of the scenario differs from Tables 3 and 4 of Chakraborty, Gries and
 // Thiele (RTAS 2002), or when a unit is misread.
 #[test]
-fn the_access_link_is_the_papers() {
+fn the_access_link_matches_the_paper() {
     let s = load("access-link.toml");
     assert_eq!(
         (s.name.as_str(), s.link.rate, s.link.max_packet),
@@ -129,7 +129,7 @@ fn the_greedy_flows_leave_room() {
 
 // Fails when the printer forgets a key or prints it in a way that reads differently.
 #[test]
-fn what_is_printed_reads_back_equal() {
+fn printed_scenarios_round_trip() {
     let scenarios = all();
     assert_eq!((scenarios.len(), links().len()), (12, 7));
     for scenario in scenarios {
@@ -146,7 +146,7 @@ fn what_is_printed_reads_back_equal() {
 
 // Fails when a class differs from the paper's: eight, of 1/80 to 1/150, due every 500 packets.
 #[test]
-fn the_streams_are_the_papers() {
+fn the_streams_match_the_paper() {
     let s = StreamScenario::read(folder().join("dwcs-paper.toml")).unwrap();
     let unit = s.server.service(Bytes(1200));
     for (class, y) in s.streams.iter().zip((80..=150).step_by(10)) {

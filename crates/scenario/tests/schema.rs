@@ -1,5 +1,5 @@
 //! The committed JSON schema and reference page are those that the table of keys gives, and the schema
-//! agrees with the reader on what is a scenario.
+//! agrees with the reader on valid scenarios.
 //!
 //! Set `LAXITY_BLESS=1` to write them.
 
@@ -148,8 +148,8 @@ fn committed_scenarios_are_valid() {
 #[test]
 fn malformed_scenarios_are_not_valid() {
     let schema = schema::schema();
-    // Patterns of quantities and addresses (08 to 11, 33, 45) are not tried here; what one value
-    // says of another (12 to 15, 21, 23, 28, 46, 73, 75, 77) only the reader knows.
+    // Patterns of quantities and addresses (08 to 11, 33, 45) are not tried; only the reader
+    // checks relations of values (12 to 15, 21, 23, 28, 46, 73, 75, 77).
     let beyond = [
         "08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46", "61",
         "73", "75", "77",

@@ -1,4 +1,4 @@
-//! What a stream scenario means: defaults, every key, every form, and printing them all.
+//! Stream scenarios: defaults, every key, every form, and printing them all.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ fn tolerance(x: u64, y: u64) -> Tolerance {
     Tolerance::new(x, y).unwrap()
 }
 
-// Fails when a default changes in silence.
+// Fails when a default changes.
 #[test]
 fn defaults() {
     let s = good(LEAST);
@@ -58,7 +58,7 @@ fn defaults() {
 
 // Fails when a key is read into another field, or dropped.
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let s = good(FULL);
     assert_eq!(s.server.overhead, Bytes(78));
     assert_eq!(s.server.sockets, 4);
@@ -125,7 +125,7 @@ fn every_key_arrives() {
 
 // Fails when the printer forgets a key or prints it in a way that reads differently.
 #[test]
-fn what_is_printed_reads_back_equal() {
+fn printed_scenarios_round_trip() {
     for text in [LEAST, FULL] {
         let scenario = good(text);
         let printed = scenario.to_toml();
@@ -136,7 +136,7 @@ fn what_is_printed_reads_back_equal() {
     assert_eq!(error.problems().len(), 2, "{error}");
 }
 
-/// What an application's needs become.
+/// Tolerance and gap of an application's needs.
 fn asked(needs: &str) -> (String, Option<Span>) {
     let text = format!(
         "[server]\nservice = \"1 us\"\n[[stream]]\nname = \"a\"\napplication = {{ {needs} }}\n"
@@ -163,9 +163,9 @@ fn applications_become_attributes() {
     assert_eq!(asked(r#"frames = "3/s", loss = "30 %""#).0, "3/10");
 }
 
-// Fails when a file is taken for another kind than its section says.
+// Fails when a file is read as another kind than that of its section.
 #[test]
-fn sections_tell_the_kind() {
+fn sections_determine_the_kind() {
     let kind = |text: &str| Document::parse(text, "f.toml").map(|d| d.kind());
     assert_eq!(kind(LEAST).unwrap(), DocumentKind::Stream);
     let link = "[link]\nrate = \"1 Mbit/s\"\n[[best_effort]]\nname = \"a\"\n";
@@ -173,17 +173,17 @@ fn sections_tell_the_kind() {
     let wrong = Scenario::parse(LEAST, "f.toml").unwrap_err();
     assert_eq!(
         wrong.problems()[0].what,
-        "this is a stream scenario, and a link scenario is wanted here"
+        "this is a stream scenario, and a link scenario is wanted"
     );
     let wrong = StreamScenario::parse(link, "f.toml").unwrap_err();
     assert_eq!((wrong.problems()[0].line, wrong.problems()[0].key.as_str()), (1, "link"));
-    // A file that lacks its section is known by the others.
+    // A file that lacks its section is recognised by the others.
     let lost = Document::parse("[[best_effort]]\nname = \"a\"\n", "f.toml").unwrap_err();
     assert_eq!(lost.problems()[0].what, "`link` is missing");
 }
 
 #[test]
-fn service_takes_bytes_on_the_wire_or_a_fixed_time() {
+fn service_time_is_wire_size_or_fixed() {
     let s = good(FULL);
     // (1200 + 78) * 8 bits at 10 Gbit/s.
     assert_eq!(s.server.service(Bytes(1200)), Span(1023));

@@ -24,7 +24,7 @@ pub struct Interface {
     pub link_type: LinkType,
     /// Most bytes captured of a packet, 0 for no limit; files do not always keep to it.
     pub snaplen: u32,
-    /// Bytes of FCS at the end of its packets on the wire; already taken off of frames.
+    /// Bytes of FCS at the end of its packets on the wire; already stripped from frames.
     pub fcs_len: u32,
     /// Its name, at most 256 bytes of it.
     pub name: Option<String>,
@@ -41,7 +41,7 @@ pub struct TimeOrder {
     pub first_offset: Option<u64>,
 }
 
-/// What was read of a capture so far.
+/// Counts of the capture so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Frames returned.
@@ -56,7 +56,7 @@ pub struct Report {
     pub untimed_frames: u64,
     /// Smallest and largest time, in nanoseconds since 1970.
     pub time_span_ns: Option<(u64, u64)>,
-    /// Frames are returned in the order of the file; this says whether that is the order of time.
+    /// Frames are returned in the order of the file; these are the exceptions to the order of time.
     pub order: TimeOrder,
     /// What is wrong with the file.
     pub faults: Faults,
@@ -84,7 +84,7 @@ pub struct Capture<R> {
     failed: bool,
 }
 
-/// Magic numbers of files that people take for captures.
+/// Magic numbers of files that are commonly mistaken for captures.
 const COMPRESSED: [(&[u8], &str); 5] = [
     (&[0x1f, 0x8b], "gunzip"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"),
@@ -100,7 +100,7 @@ const OTHER: [(&[u8], &str); 4] = [
 ];
 
 impl<R: Read> Capture<R> {
-    /// Starts reading a pcap or pcapng file; the format is told from its first bytes.
+    /// Starts reading a pcap or pcapng file; its first bytes determine the format.
     ///
     /// The reader need not be buffered.
     ///
@@ -155,7 +155,7 @@ impl<R: Read> Capture<R> {
 
     /// The next frame in the order of the file; `None` at its end, and ever after.
     ///
-    /// To tell damage, a pcap record is returned when the header of the one after it was read:
+    /// To detect damage, a pcap record is returned after the header of the next one was read:
     /// on a pipe from a running capture the last packet waits for the next.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl<R: Read> Capture<R> {
         Frames { capture: self }
     }
 
-    /// What was read so far; complete when [`Capture::next_frame`] has returned `None`.
+    /// Counts so far; complete when [`Capture::next_frame`] has returned `None`.
     pub fn report(&self) -> &Report {
         &self.report
     }

@@ -120,7 +120,7 @@ impl std::error::Error for CsvError {
     }
 }
 
-/// One packet of a trace, borrowed from the reader until the next one is asked for.
+/// One packet of a trace, borrowed from the reader until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CsvRow<'a> {
     /// Time in nanoseconds, from whatever start the trace counts.

@@ -14,10 +14,10 @@ pub enum CaptureError {
     Io {
         /// Offset of the first byte that was not used.
         offset: u64,
-        /// What the reader said.
+        /// The reader's error.
         source: io::Error,
     },
-    /// There is not one byte.
+    /// The file is empty.
     Empty,
     /// The file ends inside its file header.
     HeaderTruncated {
@@ -154,7 +154,7 @@ pub enum FaultKind {
     },
     /// A pcap record header that cannot be one; reading went on after it when it could.
     BadRecord {
-        /// What gave it away.
+        /// The contradiction.
         reason: BadHeader,
         /// Bytes that were passed over.
         skipped: u64,
@@ -163,7 +163,7 @@ pub enum FaultKind {
     },
     /// A pcapng block that cannot be one; reading went on after it when it could.
     BadBlock {
-        /// What gave it away.
+        /// The contradiction.
         reason: BadBlock,
         /// Bytes that were passed over.
         skipped: u64,
@@ -198,7 +198,7 @@ pub enum FaultKind {
     },
     /// More than [`crate::MAX_INTERFACES`] interfaces; this one and its packets are left out.
     TooManyInterfaces,
-    /// A packet without a time; it was given the time of the packet before it. Said once for a
+    /// A packet without a time; it was given the time of the packet before it. Reported once for a
     /// file, see [`crate::Report::untimed_frames`].
     NoTime,
     /// A time outside of 1970 to 2554; the nearest one inside was used.

@@ -2,7 +2,7 @@
 
 /// What the first byte of a frame is the start of: a `LINKTYPE_` value of the capture formats.
 ///
-/// Any value can be carried; [`crate::decode`] understands the ones that have a constant here.
+/// Any value can be carried; [`crate::decode`] decodes those with a constant in this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkType(pub u32);
 
@@ -44,7 +44,7 @@ impl LinkType {
     }
 }
 
-/// One packet, borrowed from the reader until the next one is asked for.
+/// One packet, borrowed from the reader until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// Absolute time: nanoseconds since 1970-01-01 00:00:00 UTC.

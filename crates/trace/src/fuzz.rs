@@ -6,7 +6,7 @@ use crate::rt_app::{self, MAX_STEPS};
 use crate::sched::Recorded;
 use crate::{Capture, CsvTrace, Fragment, Headers, LinkType, Stop, decode};
 
-/// A reader that gives a few bytes at a time, to reach the seams of buffers.
+/// A reader that returns a few bytes at a time, to reach the seams of buffers.
 struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
@@ -50,7 +50,7 @@ pub fn decode_frame(data: &[u8]) {
     let link = LinkType(LINKS[usize::from(choice) % LINKS.len()]);
     let whole = decode(link, data);
     check(&whole, data);
-    // What a prefix shows, the whole shows too.
+    // A prefix yields no field that the whole frame does not yield.
     let half = decode(link, &data[..data.len() / 2]);
     for (part, full) in [(half.sport, whole.sport), (half.dport, whole.dport)] {
         assert!(part.is_none() || part == full);
@@ -90,7 +90,7 @@ pub fn recording(data: &[u8]) {
     workload(data);
 }
 
-/// Reads `data` as a recorded schedule; whether it is one.
+/// Reads `data` as a recorded schedule; returns whether it is valid.
 pub fn schedule(data: &[u8]) -> bool {
     match Recorded::read(data) {
         Ok(recorded) => {
@@ -104,7 +104,7 @@ pub fn schedule(data: &[u8]) -> bool {
     }
 }
 
-/// Reads `data` as a workload of rt-app; whether it is one.
+/// Reads `data` as a workload of rt-app; returns whether it is valid.
 pub fn workload(data: &[u8]) -> bool {
     match rt_app::read(&String::from_utf8_lossy(data)) {
         Ok(app) => {

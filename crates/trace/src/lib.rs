@@ -4,10 +4,10 @@
 //!   is wrong with a file is collected as [`Fault`]s with byte offsets; the rest of it is used.
 //! - [`decode`] turns the first bytes of a frame into [`Headers`]: VLAN tags, DSCP, addresses,
 //!   protocol, ports, for the link types of [`LinkType`].
-//! - [`PcapngWriter`] and [`PcapWriter`] write captures whose bytes depend on nothing but their
+//! - [`PcapngWriter`] and [`PcapWriter`] write captures with bytes that depend only on their
 //!   input; [`SimPacket`] makes frames for packets that were only simulated.
 //! - [`CsvTrace`] reads `time_ns,bytes,flow` packet traces.
-//! - [`sched`] reads what `perf sched script` and `trace-cmd report` print, [`rt_app`] workloads of
+//! - [`sched`] reads the output of `perf sched script` and `trace-cmd report`, [`rt_app`] workloads of
 //!   rt-app.
 //!
 //! ```

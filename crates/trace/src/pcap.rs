@@ -6,10 +6,10 @@ use crate::fault::{BadHeader, FaultKind, Faults};
 use crate::frame::{LinkType, RawFrame};
 use crate::window::{Endian, Window};
 
-/// Most bytes a pcap record may hold, 1 MiB; a header that claims more is taken for corrupt.
+/// Most bytes a pcap record may hold, 1 MiB; a header that claims more counts as corrupt.
 pub const MAX_RECORD_BYTES: u32 = 1 << 20;
 
-/// Longest packet on the wire that is believed, 16 MiB.
+/// Longest plausible packet on the wire, 16 MiB.
 pub const MAX_ORIGINAL_BYTES: u32 = 1 << 24;
 
 /// Bytes of the file header.
@@ -17,10 +17,10 @@ pub(crate) const FILE_HEADER: usize = 24;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// After lost sync, a record is believed when its time is this close to a time before.
+/// After lost sync, a record is plausible when its time is this close to an earlier time.
 const RESYNC_SECONDS: u32 = 86_400;
 
-/// What the first four bytes of a pcap file say.
+/// The variant of pcap that the first four bytes of a file give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Magic {
     endian: Endian,
@@ -69,7 +69,7 @@ pub(crate) struct Pcap {
 }
 
 impl Pcap {
-    /// Takes the file header, which is in the window.
+    /// Reads the file header, which is in the window.
     pub(crate) fn start<R: Read>(
         magic: Magic,
         window: &mut Window<R>,
@@ -82,7 +82,7 @@ impl Pcap {
             faults.add(window.offset(), FaultKind::Version { major, minor });
         }
         let link = endian.u32(bytes, 20);
-        // Bit 26 says that the top four bits are the FCS length in 16-bit words.
+        // With bit 26 the top four bits are the FCS length in 16-bit words.
         let fcs_len = if link & 0x0400_0000 != 0 { (link >> 28) * 2 } else { 0 };
         let pcap = Pcap {
             magic,
@@ -118,7 +118,7 @@ impl Pcap {
         }
     }
 
-    /// What speaks against `record` being one.
+    /// The contradiction in `record`, if there is one.
     #[inline]
     fn implausible(&self, record: &Record) -> Option<BadHeader> {
         if record.captured > MAX_RECORD_BYTES {
@@ -248,7 +248,7 @@ impl Pcap {
         Ok(())
     }
 
-    /// Consumes bytes up to the next believable record, or to the end.
+    /// Consumes bytes up to the next plausible record, or to the end.
     fn scan<R: Read>(&self, window: &mut Window<R>) -> io::Result<(u64, bool)> {
         let from = window.offset();
         loop {

@@ -8,7 +8,7 @@ use crate::frame::{LinkType, RawFrame};
 use crate::pcap::MAX_ORIGINAL_BYTES;
 use crate::window::{Endian, Window};
 
-/// Longest block that is believed, 16 MiB.
+/// Longest plausible block, 16 MiB.
 pub const MAX_BLOCK_BYTES: u32 = 1 << 24;
 
 /// Most interfaces of one file, all its sections together.
@@ -22,7 +22,7 @@ pub(crate) const SIMPLE_PACKET: u32 = 3;
 pub(crate) const ENHANCED_PACKET: u32 = 6;
 pub(crate) const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 
-/// Longest block that a search for the next one believes; keeps the search linear.
+/// Longest block that a search for the next one accepts; keeps the search linear.
 const MAX_RESYNC_BLOCK: u32 = 1 << 21;
 
 /// Longest interface name that is kept, in bytes.
@@ -53,7 +53,7 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds of `units` plus `offset` seconds; `Err` is the nearest time that can be told.
+    /// Nanoseconds of `units` plus `offset` seconds; `Err` is the nearest time that can be represented.
     #[inline]
     fn nanos(self, units: u64, offset: i64) -> Result<u64, u64> {
         if let (Clock::Times(n), 0) = (self, offset) {
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// What the packets of an interface need to be read.
+/// What is needed to read the packets of an interface.
 #[derive(Debug, Clone, Copy)]
 struct Port {
     /// Index into the interfaces of the file; `None` for one too many.
@@ -90,11 +90,11 @@ pub(crate) struct Pcapng {
     ports: Vec<Port>,
     /// Interface blocks of the section that found no place in `ports`.
     surplus: u32,
-    /// Whether a packet without a time was reported; one fault says it for the file.
+    /// Whether a packet without a time was reported; one fault stands for the file.
     timeless: bool,
 }
 
-/// What a block turned out to be.
+/// The result of reading a block.
 enum Step {
     Packet(RawFrame),
     Other,
@@ -217,7 +217,7 @@ impl Pcapng {
                     return Err(FaultKind::BadContents { block: kind });
                 }
                 let (major, minor) = (e.u16(body, 12), e.u16(body, 14));
-                // 1.2 is in use for files that differ in nothing that is read here.
+                // Files of version 1.2 differ in nothing that this reader uses.
                 if major != 1 || !matches!(minor, 0 | 2) {
                     faults.add(offset, FaultKind::Version { major, minor });
                 }
@@ -393,7 +393,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Consumes bytes up to the next believable block, or to the end.
+    /// Consumes bytes up to the next plausible block, or to the end.
     fn scan<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<(u64, bool)> {
         let from = window.offset();
         loop {
@@ -437,7 +437,7 @@ impl Pcapng {
     }
 }
 
-/// The byte order that a section header's mark tells.
+/// The byte order that a section header's mark gives.
 pub(crate) fn byte_order(section: &[u8]) -> Option<Endian> {
     match Endian::Little.u32(section, 8) {
         BYTE_ORDER_MARK => Some(Endian::Little),

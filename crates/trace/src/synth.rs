@@ -87,7 +87,7 @@ impl SimPacket {
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         udp[0..2].copy_from_slice(&SOURCE_PORT.to_be_bytes());
         udp[2..4].copy_from_slice(&port.to_be_bytes());
-        // A UDP checksum of 0 says that there is none.
+        // A UDP checksum of 0 means none.
         udp[4..6].copy_from_slice(&udp_len.to_be_bytes());
         Ok(SimFrame { headers, original_len: self.bytes })
     }

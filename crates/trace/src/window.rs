@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes asked of the reader at a time; the buffer never exceeds the largest look-ahead by more.
+/// Bytes requested of the reader at a time; the buffer never exceeds the largest look-ahead by more.
 const CHUNK: usize = 64 * 1024;
 
 /// Buffered bytes of `inner` that are not consumed yet, with their offset in the stream.
@@ -14,7 +14,7 @@ pub(crate) struct Window<R> {
     end: usize,
     offset: u64,
     eof: bool,
-    /// What went wrong while looking further ahead than was needed.
+    /// An error of looking further ahead than needed.
     deferred: Option<io::Error>,
 }
 
@@ -28,7 +28,7 @@ impl<R: Read> Window<R> {
         self.offset
     }
 
-    /// Every buffered byte; `fill` says how many are wanted.
+    /// All buffered bytes; `fill` makes a given number available.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buf[self.start..self.end]
     }
@@ -74,7 +74,7 @@ impl<R: Read> Window<R> {
             }
             match self.inner.read(&mut self.buf[self.end..]) {
                 Ok(0) => self.eof = true,
-                // A reader that claims more than it was given room for is broken, not trusted.
+                // A reader that claims more bytes than its buffer holds is not trusted.
                 Ok(got) => self.end = (self.end + got).min(self.buf.len()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

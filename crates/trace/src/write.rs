@@ -18,7 +18,7 @@ pub enum WriteError {
         /// The time in nanoseconds since 1970.
         time_ns: u64,
     },
-    /// The packet is empty, or longer than a reader of this crate would believe.
+    /// The packet is empty, or longer than a reader of this crate accepts.
     Length {
         /// Its bytes to be stored.
         captured: usize,
@@ -133,7 +133,7 @@ impl<W: Write> PcapngWriter<W> {
         writer.begin(SECTION);
         writer.put32(BYTE_ORDER_MARK);
         writer.put32(1); // Version 1.0.
-        writer.block.extend([0xff; 8]); // The section's length is not told.
+        writer.block.extend([0xff; 8]); // The section's length is unspecified.
         writer.end()?;
         Ok(writer)
     }

@@ -15,7 +15,7 @@ fn summary(name: &str) -> (Report, String, Vec<LinkType>) {
         let h = decode(frame.link_type, frame.data);
         assert_eq!(h.stop, Stop::Done, "frame at {}", frame.offset);
         let tuple = h.five_tuple().unwrap();
-        // A client's port is another one for each of its requests.
+        // A client uses a new port for each request.
         let dport = tuple.dport.filter(|_| !matches!(tuple.sport, Some(53 | 80)));
         let key = (tuple.src, tuple.dst, tuple.protocol, tuple.sport, dport, h.dscp);
         let (packets, bytes) = flows.entry(key).or_default();

@@ -53,7 +53,7 @@ fn ethernet(kinds: &[u16], packet: &[u8]) -> Vec<u8> {
     b
 }
 
-/// Asserts what [`v4`] with [`PORTS`] over UDP says.
+/// Asserts the fields of [`v4`] with [`PORTS`] over UDP.
 fn assert_v4(h: &Headers, network_offset: u32) {
     assert_eq!((h.ip_version, h.dscp, h.ecn), (Some(4), Some(34), Some(1)));
     assert_eq!((h.src, h.dst), (Some(ip("10.1.2.3")), Some(ip("192.0.2.9"))));
@@ -249,9 +249,9 @@ fn ipv6_extension_headers() {
 #[test]
 fn truncated_frames_yield_the_fields_they_hold() {
     let frame = ethernet(&[0x8100, 0xa064, V4], &v4(17, 0, &[], &PORTS));
-    // (bytes needed, whether it is told)
-    type Told = fn(&Headers) -> bool;
-    let told: [(usize, Told); 8] = [
+    // (bytes needed, whether the field is decoded)
+    type Decoded = fn(&Headers) -> bool;
+    let fields: [(usize, Decoded); 8] = [
         (18, |h| !h.vlan.tags().is_empty()),
         (19, |h| h.ip_version.is_some()),
         (20, |h| h.dscp.is_some() && h.ecn.is_some()),
@@ -263,8 +263,8 @@ fn truncated_frames_yield_the_fields_they_hold() {
     ];
     for length in 0..frame.len() {
         let h = decode(LinkType::ETHERNET, &frame[..length]);
-        for (need, told) in &told {
-            assert_eq!(told(&h), length >= *need, "{length} of {need} bytes: {h:?}");
+        for (need, decoded) in &fields {
+            assert_eq!(decoded(&h), length >= *need, "{length} of {need} bytes: {h:?}");
         }
         let short = length < 42;
         assert_eq!(h.stop, if short { Stop::Short } else { Stop::Done }, "{length} bytes");

@@ -1,4 +1,4 @@
-//! Cut and corrupt captures: what is wrong is told with its offset, the rest is used.
+//! Cut and corrupt captures: faults are reported with their offset, the rest is used.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{Bytes, read};
 /// Bytes of one record of `pcap`.
 const RECORD: usize = 16 + 40;
 
-/// Records a millisecond apart whose data tells their number.
+/// Records a millisecond apart with their number as data.
 fn pcap(records: u8, big: bool) -> Vec<u8> {
     let mut b = Bytes::pcap(big, 0xa1b2_c3d4, 96, 1);
     for n in 0..records {

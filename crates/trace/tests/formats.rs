@@ -44,7 +44,7 @@ fn pcap_modified_has_longer_record_headers() {
 }
 
 #[test]
-fn pcap_fcs_is_taken_off() {
+fn pcap_fcs_is_stripped() {
     // Bit 26: an FCS of 2 16-bit words in the top four bits.
     let mut b = Bytes::pcap(false, 0xa1b2_c3d4, 96, 0x2400_0001);
     b.record(1, 0, 64, &[1; 64]).record(1, 1, 68, &[1; 66]).record(1, 2, 1500, &[1; 20]);
@@ -134,7 +134,7 @@ fn pcapng_simple_and_obsolete_packets() {
         assert_eq!((frames[1].time_ns, frames[1].original_len), (1_000_000_000, 60));
         assert_eq!(frames[1].data, &DATA[..4]);
         assert_eq!(report.untimed_frames, 2);
-        // Said once, not for every packet.
+        // Reported once, not for every packet.
         assert_eq!(report.faults.total(), 1);
         assert_eq!(report.faults.kept()[0].kind, FaultKind::NoTime);
     }
@@ -159,7 +159,7 @@ fn pcapng_comments_and_fcs() {
     let mut b = Bytes::new(true);
     b.section().interface(1, 0, &[(13, &[4])]);
     b.enhanced_with(0, 0, 64, &[0; 64], &[(1, b"first"), (1, b"second")]);
-    // Flags with an FCS length of 2 among others that are set, and of 0, which tells nothing.
+    // Flags with an FCS length of 2 among others that are set, and of 0, which is unspecified.
     for bits in [0xffff_001f | 2 << 5, 0xffff_001f] {
         let flags = Bytes::new(true).u32(bits).out.clone();
         b.enhanced_with(0, 0, 64, &[0; 64], &[(2, &flags)]);
@@ -191,7 +191,7 @@ fn pcapng_of_another_program_is_read() {
         assert_eq!(frame.link_type, LinkType::LINUX_SLL2);
         assert_eq!(decode(frame.link_type, &frame.data).stop, Stop::Done);
     }
-    // As `tshark -T fields -e frame.time_epoch -e frame.len` tells.
+    // As `tshark -T fields -e frame.time_epoch -e frame.len` prints.
     let first = include_str!("data/editcap.txt");
     let ours: Vec<_> = frames.iter().map(|f| format!("{} {}", f.time_ns, f.original_len)).collect();
     assert_eq!(ours, first.lines().collect::<Vec<_>>());
@@ -213,7 +213,7 @@ fn order_is_reported_and_kept() {
 }
 
 #[test]
-fn versions() {
+fn unknown_versions_are_reported() {
     let faults = |file: &[u8]| read(file).1.faults.kept().to_vec();
     let mut pcap = Bytes::pcap(false, 0xa1b2_c3d4, 96, 1).record(1, 0, 5, DATA).out.clone();
     pcap[6] = 3;

@@ -1,6 +1,6 @@
 //! The fuzz targets on the corpus and on a fixed number of seeded mutations of it.
 //!
-//! A failure prints the input; put it into `corpus/` under a name that says what it is.
+//! A failure prints the input; put it into `corpus/` under a descriptive name.
 
 mod support;
 
@@ -27,7 +27,7 @@ fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
         .map(|(name, path)| (name, fs::read(path).unwrap()))
         .collect();
     files.sort();
-    assert!(files.len() >= 8, "the corpus {name} is gone");
+    assert!(files.len() >= 8, "the corpus {name} is missing");
     files
 }
 
@@ -135,7 +135,7 @@ fn csv() {
 }
 
 /// The part of the corpus that is built by hand. `LAXITY_BLESS=1 cargo test -p laxity-trace --test
-/// fuzz_corpus what_is_built_by_hand` writes it. Fails when a file of it was changed or is gone.
+/// fuzz_corpus the_corpus_holds` writes it. Fails when a file of it was changed or removed.
 #[test]
 fn the_corpus_holds_the_handmade_files() {
     let bless = std::env::var_os("LAXITY_BLESS").is_some();

@@ -1,4 +1,4 @@
-//! Memory stays bounded however long a capture is and whatever it claims.
+//! Memory stays bounded, however long a capture is and whatever lengths it claims.
 //!
 //! One test, so that the process's peak is that of this reading alone.
 
@@ -47,7 +47,7 @@ fn bounded_memory() {
     }
     assert!(grown() < 8 << 20, "{} bytes more for noise", grown());
 
-    // A record after record that claim a megabyte.
+    // Records that each claim a megabyte.
     let mut many = Bytes::new(false);
     many.u32(1).u32(0).u32(1 << 20).u32(1 << 20).raw(&[0; 16]);
     let head = Bytes::pcap(false, 0xa1b2_c3d4, 96, 1).out;
@@ -55,7 +55,7 @@ fn bounded_memory() {
     while capture.next_frame().unwrap().is_some() {}
     assert!(grown() < 12 << 20, "{} bytes more for long records", grown());
 
-    // A block that is never ending, behind a plausible length.
+    // An endless block behind a plausible length.
     let mut b = Bytes::new(false);
     b.section().u32(6).u32(MAX_BLOCK_BYTES);
     let mut capture = Capture::open(b.out.chain(repeat(0).take(LONG / 4))).unwrap();

@@ -1,4 +1,4 @@
-//! Workloads of rt-app: what is played, what is ignored, what is refused and where.
+//! Workloads of rt-app: supported, ignored and refused keys.
 
 mod support;
 
@@ -77,14 +77,14 @@ fn a_phase_may_loop_for_ever() {
 #[test]
 fn unsupported_workloads_are_named() {
     let task = |body: &str| format!("{{\"tasks\" : {{\n\"a\" : {{\n{body}\n}} }} }}");
-    for (text, says) in [
+    for (text, expected) in [
         (task(r#""run" : 1, "barrier" : "x""#), "line 3: tasks.a.barrier: barriers are not played"),
         (task(r#""mem" : 1000"#), "line 3: tasks.a.mem: work in bytes"),
         (task(r#""memrun" : {}"#), "line 3: tasks.a.memrun: work in bytes"),
         (task(r#""wait" : { "ref" : "c" }"#), "line 3: tasks.a.wait: condition variables"),
         (task(r#""fork" : "b""#), "line 3: tasks.a.fork: threads cannot make others"),
         (task(r#""resume" : "b""#), "there is no thread \"b\""),
-        (task(r#""run" : 1, "sem_post" : "s""#), "nobody above waits for semaphore \"s\""),
+        (task(r#""run" : 1, "sem_post" : "s""#), "no earlier thread waits for semaphore \"s\""),
         (task(r#""run" : "fast""#), "line 3: tasks.a.run: a text where a whole number is due"),
         (task(r#""run" : 1.5"#), "a number that is not whole"),
         (task(r#""run" : -1"#), "-1 is not within 0 to"),
@@ -106,7 +106,7 @@ fn unsupported_workloads_are_named() {
         ("[".repeat(1000), "nested too deeply"),
     ] {
         let message = read(&text).expect_err(&text).to_string();
-        assert!(message.contains(says), "{text}: {message}");
+        assert!(message.contains(expected), "{text}: {message}");
     }
 }
 

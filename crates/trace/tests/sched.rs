@@ -1,5 +1,5 @@
 //! Recordings of schedulers: real ones of this repository, lines of several versions of the tools,
-//! what is wrong with lines, and bytes that are nonsense.
+//! malformed lines, and random bytes.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 use std::path::Path;
 
 use laxity_trace::fuzz;
-use laxity_trace::sched::{Burst, Left, Recorded, Rest, SchedEvent, SchedKind, SchedReader};
+use laxity_trace::sched::{Burst, PrevState, Recorded, Rest, SchedEvent, SchedKind, SchedReader};
 
 fn capture(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
@@ -37,7 +37,7 @@ fn real_recordings_are_read() {
             let found = thread.bursts.iter().filter(blocked).count();
             assert_eq!((thread.name.as_str(), thread.cpu_ns(), found), (*name, *cpu_ns, *sleeps));
         }
-        // The ends of threads were seen, and who made them.
+        // Exits and parents of threads were recorded.
         let ended = |t: &&_| matches!(last(t), Rest::Exit);
         assert!(recorded.threads.iter().filter(ended).count() >= 50);
         assert!(recorded.threads.iter().filter(|t| t.parent.is_some()).count() >= 50);
@@ -87,7 +87,7 @@ fn formats_of_several_versions_are_equivalent() {
         let want = SchedKind::Switch {
             from: 12,
             from_name: "my task".into(),
-            left: Left::Blocked,
+            prev_state: PrevState::Blocked,
             to: 7,
             to_name: "kworker/0:1".into(),
         };
@@ -116,7 +116,7 @@ fn formats_of_several_versions_are_equivalent() {
     ] {
         assert_eq!(one(line).kind, want);
     }
-    // What an interrupt does is not the doing of the thread that it interrupts.
+    // A wake-up by an interrupt is not one by the interrupted thread.
     assert_eq!(
         one("a-1 [000] d.h3. 1.5: sched_wakeup: comm=b pid=9 prio=1 target_cpu=0").current,
         0
@@ -127,19 +127,24 @@ fn formats_of_several_versions_are_equivalent() {
 /// States as kernels of all ages write them.
 #[test]
 fn task_states_are_distinguished() {
-    let left = |state: &str| {
+    let prev_state = |state: &str| {
         let line = format!(
             "a 1 [000] 1.5: sched:sched_switch: prev_comm=a prev_pid=1 prev_prio=120 \
              prev_state={state} ==> next_comm=b next_pid=2 next_prio=120"
         );
         match one(&line).kind {
-            SchedKind::Switch { left, .. } => left,
+            SchedKind::Switch { prev_state, .. } => prev_state,
             other => panic!("{other:?}"),
         }
     };
-    assert!(["R", "R+", "0"].map(left).iter().all(|l| *l == Left::Preempted));
-    assert!(["S", "D", "T", "t", "I", "D|K", "S+"].map(left).iter().all(|l| *l == Left::Blocked));
-    assert!(["X", "Z", "x"].map(left).iter().all(|l| *l == Left::Dead));
+    assert!(["R", "R+", "0"].map(prev_state).iter().all(|l| *l == PrevState::Preempted));
+    assert!(
+        ["S", "D", "T", "t", "I", "D|K", "S+"]
+            .map(prev_state)
+            .iter()
+            .all(|l| *l == PrevState::Blocked)
+    );
+    assert!(["X", "Z", "x"].map(prev_state).iter().all(|l| *l == PrevState::Dead));
 }
 
 fn switch(time: &str, from: u32, state: &str, to: u32) -> String {
@@ -201,10 +206,10 @@ fn events_become_bursts_and_sleeps() {
     assert_eq!(alone.threads[0].bursts[0].rest, sleep(1, 9, None));
 }
 
-/// What was not recorded is counted, not guessed at silently.
+/// Gaps in a recording are counted, not filled silently.
 #[test]
 fn gaps_are_counted() {
-    // Nobody was seen to wake 1, nor how 2 came to the CPU.
+    // The wake-up of 1 and the switch to 2 were not recorded.
     let text = [switch("1.0", 1, "S", 0), switch("1.1", 0, "R", 1), switch("1.2", 2, "S", 0)];
     assert_eq!(Recorded::read(text.concat().as_bytes()).expect("sound").gaps, 2);
     let lost = format!("CPU:0 [LOST 12 EVENTS]\n{}[3 EVENTS DROPPED]\n", text.concat());
@@ -218,7 +223,7 @@ fn gaps_are_counted() {
 #[test]
 fn malformed_lines_are_named() {
     let good = switch("2.0", 1, "S", 0);
-    for (bad, says) in [
+    for (bad, expected) in [
         ("what is this", "line 2: \"what is this\" is no event"),
         ("a 1 3.0: sched:sched_switch: x", "line 2: no CPU such as [002]"),
         ("a 1 [0] 3.0: sched:sched_switch: prev_pid=1", "sched_switch without prev_comm="),
@@ -232,7 +237,7 @@ fn malformed_lines_are_named() {
         ("a 1 [0] 1.0: sched:sched_wakeup: comm=a pid=1", "time 1000000000 ns after 2000000000 ns"),
     ] {
         let message = wrong(&format!("{good}{bad}\n"));
-        assert!(message.starts_with("line 2: ") && message.contains(says), "{bad}: {message}");
+        assert!(message.starts_with("line 2: ") && message.contains(expected), "{bad}: {message}");
     }
     assert!(wrong("").starts_with("line 1: no event of the scheduler"));
     assert!(wrong("# nothing\n\n").starts_with("line 3: no event of the scheduler"));
@@ -242,7 +247,7 @@ fn malformed_lines_are_named() {
 /// Bytes changed, cut, doubled and moved about in real recordings never panic, and an error has a
 /// line within the file.
 ///
-/// Fails when a thread's number that is used again takes its former owner's last burst away.
+/// Fails when reuse of a thread ID discards its former owner's last burst.
 #[test]
 fn mutated_recordings_cause_no_panic() {
     for name in ["sched-perf.txt", "sched-ftrace.txt"] {

@@ -1,4 +1,4 @@
-//! What is written: its bytes, and that it reads back.
+//! Written captures: their bytes, and that they read back.
 
 mod support;
 

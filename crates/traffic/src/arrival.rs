@@ -13,7 +13,7 @@ pub struct Arrival {
     pub bytes: u32,
 }
 
-/// Arrivals in order of time. Iterators serve as such; the engine asks for no more than the next.
+/// Arrivals in order of time. Iterators serve as such; the engine requests only the next.
 pub trait Arrivals: Iterator<Item = Arrival> {}
 
 impl<I: Iterator<Item = Arrival>> Arrivals for I {}

@@ -1,4 +1,4 @@
-//! Two interfaces joined: a thread for each direction, started, asked and stopped.
+//! A bridge of two interfaces: starts, queries and stops a thread for each direction.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -131,14 +131,14 @@ impl Schedule {
     }
 }
 
-/// What a direction says of itself.
+/// The status of a direction.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// All that was counted.
     pub counts: Counts,
     /// Packets that wait.
     pub waiting: usize,
-    /// Processor time that the thread has taken, the kernel's part included, in ns.
+    /// CPU time of the thread, the kernel's part included, in ns.
     pub cpu_ns: u64,
 }
 
@@ -157,7 +157,7 @@ pub struct Ended {
     pub report: Report,
     /// The arrivals that were kept, and whether that is all of them.
     pub record: Option<(Vec<Arrival>, bool)>,
-    /// Why it ended, unless it was asked to.
+    /// The error that ended it, unless it was stopped.
     pub error: Option<WireError>,
 }
 
@@ -264,14 +264,14 @@ fn run(
     spin: Span,
     shared: &Shared,
 ) -> Ended {
-    // Afterwards nothing needs a privilege, and what comes over a wire is nobody's friend.
+    // From now on no privilege is needed, and received frames are untrusted.
     priority::raise();
     let _ = privileges::drop_all();
     let mut direction = Direction::new(forwarder, receive, transmit, spin);
     let look = |forwarder: &mut Forwarder| {
         if shared.asked.swap(false, Ordering::Acquire) {
             if let Some(sender) = lock(&shared.answer).take() {
-                // Who asked may have gone.
+                // The querying thread may have ended.
                 let _ = sender.send(report(forwarder));
             }
         }

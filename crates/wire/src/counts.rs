@@ -89,7 +89,7 @@ pub struct Counts {
     pub lag: Histogram,
     /// How often the thread has looked for something to do.
     pub rounds: u64,
-    /// How late the thread woke after the instant it asked for, in ns.
+    /// Wake-up latency of the thread after the requested instant, in ns.
     pub wakes: Histogram,
     /// How often the interface had no room and frames waited for it.
     pub blocked: u64,
@@ -101,7 +101,7 @@ pub struct Counts {
     pub segmented: u64,
     /// Checksums that were completed, as interfaces do.
     pub checksums: u64,
-    /// Frames that could not be cut: their headers contradict what the kernel says of them.
+    /// Frames that could not be segmented: their headers contradict the kernel's metadata.
     pub malformed: u64,
 }
 

@@ -42,7 +42,7 @@ impl Device {
     /// Whether it carries Ethernet frames.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn is_ethernet(&self) -> Result<bool, WireError> {
         let failed = |e| WireError::io(&self.name, "asking for its kind", e);
         let socket = control().map_err(failed)?;
@@ -78,7 +78,7 @@ impl Device {
     }
 }
 
-/// A socket to ask about interfaces.
+/// A socket for queries of interfaces.
 pub(crate) fn control() -> io::Result<rustix::fd::OwnedFd> {
     Ok(socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?)
 }

@@ -1,4 +1,4 @@
-//! One direction: a thread that receives, asks the scheduler, sends, and sleeps until there is
+//! One direction: a thread that receives, schedules, sends, and sleeps until there is
 //! something to do.
 
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ use crate::forwarder::{BATCH, Forwarder, Outgoing};
 use crate::pool::Slot;
 use crate::port::{self, Obstacle, Receive, Transmit};
 
-/// How soon an interface without room is asked again.
+/// Retry interval of an interface without room.
 const FULL: Span = Span(50_000);
 
-/// How soon an interface that is down is asked again.
+/// Retry interval of an interface that is down.
 const DOWN: Span = Span(5_000_000);
 
 /// The longest sleep: so often is looked what the kernel lost, and whether the interfaces are there.
@@ -34,10 +34,10 @@ pub struct Direction {
     receive: Box<dyn Receive>,
     transmit: Box<dyn Transmit>,
     arrived: Vec<Slot>,
-    /// Chosen, but not yet taken by the interface.
+    /// Chosen, but not yet accepted by the interface.
     chosen: VecDeque<Outgoing>,
     slots: Vec<Slot>,
-    /// When the interface is asked again.
+    /// Instant of the next attempt to send.
     again: Option<Time>,
     /// How long before an event the thread no longer sleeps.
     spin: Span,
@@ -83,7 +83,7 @@ impl Direction {
         }
     }
 
-    /// Takes another clock than the machine's, for a time that is made up.
+    /// Sets another clock than the machine's, for simulated time.
     #[must_use]
     pub fn with_clock(self, clock: impl Fn() -> Time + Send + 'static) -> Direction {
         Direction { clock: Box::new(clock), ..self }
@@ -131,7 +131,7 @@ impl Direction {
         self.transmit.check()
     }
 
-    /// Takes the decisions until an instant, as long as the interface takes frames within the
+    /// Makes the decisions until an instant, as long as the interface accepts frames within the
     /// credit.
     fn decide(&mut self, now: Time, until: Time) -> Result<(), WireError> {
         loop {
@@ -152,7 +152,7 @@ impl Direction {
         }
     }
 
-    /// Hands over what was chosen, unless it is too early to ask again.
+    /// Hands over the chosen frames, unless it is too early for a retry.
     fn hand_over(&mut self, now: Time) -> Result<(), WireError> {
         let again = self.again.take_if(|again| *again <= now);
         if self.again.is_some() || self.chosen.is_empty() && again.is_none() {
@@ -186,7 +186,7 @@ impl Direction {
         Ok(())
     }
 
-    /// Runs until `stop` says so; `waker` wakes it for that.
+    /// Runs until `stop` returns true; `waker` wakes it for that.
     ///
     /// # Errors
     /// An interface was removed, or the system refuses.
@@ -207,7 +207,7 @@ impl Direction {
             }
             let wait = self.round(now)?;
             if stop(&mut self.forwarder) {
-                // What was lost counts to the end; that an interface is gone no longer matters.
+                // Losses count to the end; a removed interface no longer matters.
                 let _ = self.check();
                 return Ok(());
             }
@@ -233,7 +233,7 @@ impl Direction {
         // Interrupted or not: the next round sees what there is.
         let _ = poll(&mut fds, Some(&timeout));
         if !fds[WAKER].revents().is_empty() {
-            // A thread that wakes this one says why before, so that nothing is missed when this is read away.
+            // A waking thread sets its flag before, so that reading the event misses nothing.
             let _ = rustix::io::read(waker, &mut [0u8; 8]);
         }
     }

@@ -64,9 +64,9 @@ pub enum WireError {
         /// Its name.
         device: String,
     },
-    /// The kernel makes no tunnel devices here.
+    /// The kernel does not support tunnel devices.
     NoTunnels {
-        /// What opening `/dev/net/tun` said.
+        /// The error of opening `/dev/net/tun`.
         source: io::Error,
     },
     /// This needs a privilege.

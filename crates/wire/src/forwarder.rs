@@ -24,10 +24,10 @@ const AHEAD: usize = 64;
 /// The largest frame where a scenario names none that is larger.
 const ETHERNET: usize = 1518;
 
-/// A frame that was chosen, until the interface has taken it.
+/// A frame that was chosen, until the interface has accepted it.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// What the policy said.
+    /// The policy's decision.
     pub departure: Departure,
     /// When it was to start.
     pub start: Time,
@@ -41,17 +41,17 @@ impl Outgoing {
     }
 }
 
-/// Classifies frames, polices and queues them, and says which goes when.
+/// Classifies frames, polices and queues them, and decides their departures.
 ///
 /// It plays the same game as the engine of the simulator, with the arrivals that the interface
 /// stamped: decisions fall on the instants at which a wire of the scenario's rate is free, however
-/// late somebody asks. A late caller gets the frames that should have gone by then, but never
+/// late the call is. A late caller gets the frames that should have gone by then, but never
 /// more than the scenario's `credit` catches up: an instant before `now - credit` is moved there.
 /// As admission counts the credit as work below the scheduler, deadlines are kept as long as the
 /// frames are handed over at most that much late.
 ///
-/// Time beyond the credit in which frames waited is lost, whether nobody asked or the interface
-/// took nothing: the wire that is played stands still for as long, and the policy is told
+/// Time beyond the credit in which frames waited is lost, after a late call or when the interface
+/// accepted nothing: the emulated wire stands still for as long, and the policy is informed
 /// ([`LinkPolicy::handle_stall`]).
 pub struct Forwarder {
     policy: Box<dyn LinkPolicy + Send>,
@@ -67,7 +67,7 @@ pub struct Forwarder {
     credit: Span,
     /// No decision falls before this.
     floor: Time,
-    /// The latest instant that the policy has heard of.
+    /// The latest instant passed to the policy.
     now: Time,
     /// The next decision: when the link is free, or when an idle policy wakes.
     decision: Option<Time>,
@@ -88,7 +88,7 @@ impl Forwarder {
     /// A scheduler for frames of `link_type` with a scenario's flows under a policy.
     ///
     /// # Errors
-    /// When the policy cannot be built, or its limits ask for more memory than
+    /// When the policy cannot be built, or its limits need more memory than
     /// [`MOST_BYTES`](crate::pool::MOST_BYTES).
     pub fn new(
         scenario: &Scenario,
@@ -142,7 +142,7 @@ impl Forwarder {
     /// Receives frames into the buffers; see [`Receive::receive`].
     ///
     /// # Errors
-    /// As the way in says.
+    /// As reported by the receiver.
     pub fn receive(
         &mut self,
         from: &mut dyn Receive,
@@ -162,7 +162,7 @@ impl Forwarder {
         &self.counts
     }
 
-    /// What was counted, for who drives this to add what it sees.
+    /// The counts, for the driver to add its own.
     pub fn counts_mut(&mut self) -> &mut Counts {
         &mut self.counts
     }
@@ -177,14 +177,14 @@ impl Forwarder {
         self.classifier.classify(&classify::key(&decode(self.link_type, frame)))
     }
 
-    /// Says what time it is: decisions more than the credit ago come now.
+    /// Advances the clock: decisions more than the credit ago are made now.
     #[inline]
     pub fn now(&mut self, now: Time) {
         self.floor = self.floor.max(Time(now.0.saturating_sub(self.credit.0)));
     }
 
-    /// Takes a frame that was received into a buffer. Decisions before its arrival must have been
-    /// taken: `depart` until a nanosecond before it.
+    /// Adds a frame that was received into a buffer. Decisions before its arrival must have been
+    /// made: `depart` until a nanosecond before it.
     pub fn arrive(&mut self, slot: Slot) {
         let stamp = self.pool.stamp(slot);
         // Stamps of several processors are only nearly in order.
@@ -218,7 +218,7 @@ impl Forwarder {
         }
     }
 
-    /// The next frame whose turn comes at `until` or before.
+    /// The next frame that departs at `until` or before.
     #[inline]
     pub fn depart(&mut self, until: Time) -> Option<Outgoing> {
         loop {
@@ -264,7 +264,7 @@ impl Forwarder {
         now.since(outgoing.start) > self.credit
     }
 
-    /// The interface has taken the frame at `now`.
+    /// Records that the interface accepted the frame at `now`.
     pub fn sent(&mut self, outgoing: &Outgoing, now: Time) {
         let Departure { packet, deadline, realtime } = outgoing.departure;
         self.counts.lag.record(now.since(outgoing.start).0);

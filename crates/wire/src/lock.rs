@@ -17,7 +17,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes an interface. A process that is killed gives it back; without a place for the lock
+    /// Locks an interface. The lock of a killed process is released; without a place for the lock
     /// (no `/run`) it is not locked.
     ///
     /// # Errors

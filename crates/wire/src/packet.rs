@@ -102,7 +102,7 @@ fn cut_up(
         }
         arrived.push(slot);
     }
-    // What found no buffer is lost, and said to be.
+    // Frames without a buffer are lost and counted.
     counts.overflow += std::iter::from_fn(|| packets.next_into(&mut [])).count() as u64;
     Ok(())
 }

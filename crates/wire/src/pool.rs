@@ -1,4 +1,4 @@
-//! Frame buffers, all made at the start: what waits lies here, from the wire to the wire.
+//! Frame buffers, all allocated at the start, which hold frames from reception to sending.
 
 use laxity_core::Time;
 
@@ -35,7 +35,7 @@ struct Frame {
 
 /// Buffers of one size.
 ///
-/// Pages of buffers that were never used take no memory: the buffer freed last is taken first.
+/// Pages of unused buffers need no memory: the buffer freed last is reused first.
 #[derive(Debug)]
 pub struct Pool {
     bytes: Box<[u8]>,
@@ -59,7 +59,7 @@ impl Pool {
         })
     }
 
-    /// Where its memory is and how much: what tells pools apart. It never moves.
+    /// Address and length of its memory, the identity of a pool. It never moves.
     pub fn memory(&self) -> (usize, usize) {
         (self.bytes.as_ptr() as usize, self.bytes.len())
     }
@@ -99,7 +99,7 @@ impl Pool {
         &mut self.bytes[start + HEADROOM..start + self.size]
     }
 
-    /// Says that a frame of `len` bytes, which arrived at `stamp`, was received into the buffer.
+    /// Records a frame of `len` bytes, received at `stamp` into the buffer.
     /// It may be longer than the buffer: then it was cut.
     #[inline]
     pub fn received(&mut self, slot: Slot, len: usize, stamp: Time) {
@@ -107,7 +107,7 @@ impl Pool {
         self.frames[slot.0 as usize] = Frame { start: HEADROOM as u32, len, stamp };
     }
 
-    /// Puts back a VLAN tag that was taken out of the frame.
+    /// Reinserts a VLAN tag that was stripped from the frame.
     pub fn insert_tag(&mut self, slot: Slot, tpid: u16, tci: u16) {
         let frame = &mut self.frames[slot.0 as usize];
         if frame.start == 0 || frame.len < 14 {

@@ -24,7 +24,7 @@ pub struct Intake<'a> {
 /// Frames in.
 pub trait Receive: Send {
     /// Receives what waits, each frame into a buffer with its length and stamp. Does not wait.
-    /// Where the interface is down or gone for now there is just nothing.
+    /// An interface that is down gives no frames.
     ///
     /// # Errors
     /// The interface was removed, or the system refuses.
@@ -34,7 +34,7 @@ pub trait Receive: Send {
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Looks whether the interface is still there, and adds what was lost since the last time
-    /// because nobody read it in time. Called now and then.
+    /// because they were not read in time. Called periodically.
     ///
     /// # Errors
     /// The interface was removed.
@@ -43,7 +43,7 @@ pub trait Receive: Send {
 
 /// Frames out.
 pub trait Transmit: Send {
-    /// Hands frames to the interface, in order, as far as it takes them. Does not wait.
+    /// Hands frames to the interface, in order, as far as it accepts them. Does not wait.
     ///
     /// # Errors
     /// The interface was removed, or the system refuses. Frames it has not taken stay with the

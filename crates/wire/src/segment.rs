@@ -34,15 +34,15 @@ pub struct Cut {
     pub size: usize,
 }
 
-/// The headers of a frame contradict what is said beside it.
+/// The headers of a frame contradict its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
 impl Todo {
-    /// What a `struct virtio_net_hdr` says.
+    /// The metadata of a `struct virtio_net_hdr`.
     ///
     /// # Errors
-    /// It asks for something that is not known here.
+    /// It requests an unknown operation.
     pub fn read(prefix: &[u8; 10]) -> Result<Todo, Malformed> {
         let [flags, kind, _, _, size @ .., s0, s1, o0, o1] = *prefix;
         let size = usize::from(u16::from_ne_bytes(size));
@@ -142,7 +142,7 @@ impl<'a> Packets<'a> {
     /// Cuts an Ethernet frame.
     ///
     /// # Errors
-    /// It is not what it is said to be.
+    /// Its headers do not match its type.
     pub fn of(frame: &'a [u8], cut: Cut) -> Result<Packets<'a>, Malformed> {
         let headers = decode(LinkType::ETHERNET, frame);
         let place = |offset: Option<u32>| offset.map(|o| o as usize).ok_or(Malformed);

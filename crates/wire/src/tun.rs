@@ -75,7 +75,7 @@ impl Receive for TunReceiver {
             match self.file.read(pool.buffer(slot)) {
                 Ok(len) => {
                     let packet = pool.buffer(slot);
-                    // What does not fit is cut off silently; the packet itself says how long it was.
+                    // A packet that does not fit is truncated silently; its header holds its length.
                     let cut = len == packet.len();
                     let said = cut.then(|| decode(LinkType::RAW, packet).ip_len).flatten();
                     let len = said.map_or(len, |said| len.max(said as usize));
@@ -155,7 +155,7 @@ impl Transmit for RawTransmitter {
         for (i, slot) in frames.iter().enumerate() {
             let stuck = match self.send(pool.frame(*slot)) {
                 Ok(()) => continue,
-                // Nobody can have it: not a matter of time, unless the interface is down.
+                // There is no receiver: a retry does not help, unless the interface is down.
                 Err(e) if unroutable(&e) => Obstacle::Unroutable,
                 Err(e) => obstacle(&self.device, e)?,
             };

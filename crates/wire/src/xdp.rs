@@ -78,7 +78,7 @@ impl Receive for XdpReceiver {
             let part = frame.len().min(buffer.len());
             buffer[..part].copy_from_slice(&frame[..part]);
             pool.received(slot, frame.len(), now);
-            // Nothing is said beside the frame, but an unfinished checksum can be told.
+            // A frame has no metadata, but an incomplete checksum can be detected.
             let frame = pool.frame_mut(slot);
             if let Some(places) = segment::unfinished(LinkType::ETHERNET, frame) {
                 counts.checksums += u64::from(segment::complete(frame, places).is_ok());
@@ -102,7 +102,7 @@ impl Receive for XdpReceiver {
 }
 
 impl XdpTransmitter {
-    /// The MTU may change, and the kernel says nothing of frames that are too long for it.
+    /// The MTU may change, and the kernel does not report frames that are too long for it.
     fn measure(&mut self) {
         let mtu = control().and_then(|ask| ethtool::mtu(ask.as_fd(), self.device.name()));
         if let Ok(mtu) = mtu {
@@ -116,7 +116,7 @@ impl Transmit for XdpTransmitter {
         let fits = |frame: &&[u8]| frame.len() <= self.longest;
         let put = self.socket.put(frames.iter().map(|slot| pool.frame(*slot)).take_while(fits));
         let next = frames.get(put).map(|slot| pool.frame(*slot));
-        // What is in the ring waits there for room, in order; the kernel sends it when asked again.
+        // Frames in the ring wait for room, in order; the kernel sends them at the next call.
         let stuck = match self.socket.kick() {
             Ok(0) => None,
             Ok(_) => Some(Obstacle::Full),

@@ -260,7 +260,7 @@ fn only_lost_time_makes_frames_late() {
 /// Fails when a flow beyond its envelope is let through, or harms others: tried without the
 /// policer.
 #[test]
-fn a_nonconforming_flow_hurts_only_itself() {
+fn a_nonconforming_flow_is_isolated() {
     for io in WAYS {
         for excess in ["delay", "demote", "drop"] {
             // A limit of its own, so that the room beyond what is reserved is not all the liar's.

@@ -1,4 +1,4 @@
-//! CPUs: the policy itself is asked for everything that tasks ask for, in order of time, and
+//! CPUs: the policy itself gets all requests of the tasks, in order of time, and
 //! nothing runs.
 
 mod obstacles;
@@ -16,7 +16,7 @@ use crate::AnalysisError;
 use obstacles::obstacles;
 use replay::{Replay, all_requests};
 
-/// What a policy does about reservations, as it shows when it is asked.
+/// A policy's answers to reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reserves {
     /// It refuses hard ones that do not fit.

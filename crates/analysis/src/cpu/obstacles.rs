@@ -33,7 +33,7 @@ pub(super) fn obstacles(
              bandwidth, or is due before its period ends, is in time"
         )),
         (false, _) => all.push(format!(
-            "{policy} takes no reservations: it neither admits hard tasks nor holds them to their \
+            "{policy} has no reservations: it neither admits hard tasks nor holds them to their \
              budgets"
         )),
     }

@@ -1,4 +1,4 @@
-//! What tasks ask of a policy, replayed in order of time.
+//! Replays the requests of tasks to a policy in order of time.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{
@@ -19,7 +19,7 @@ fn utilisation(r: &Reservation) -> f64 {
     r.budget.0 as f64 / r.period.0.max(1) as f64
 }
 
-/// Something that a task asks of a policy.
+/// A request of a task to a policy.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     Join(Attributes),
@@ -27,7 +27,7 @@ enum Ask {
     Leave,
 }
 
-/// When a task asks for something.
+/// A request with its instant.
 struct Event {
     at: Time,
     name: String,
@@ -35,7 +35,7 @@ struct Event {
     ask: Ask,
 }
 
-/// Everything that is asked, in the order in which an engine asks it.
+/// All requests, in the order in which an engine makes them.
 fn script(tasks: &[Task]) -> Vec<Event> {
     let mut script = Vec::new();
     for (id, task) in (0..).map(TaskId).zip(tasks) {
@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
         requests
     }
 
-    /// What a policy counts of what a task asks for.
+    /// The bandwidth that a policy counts for a request.
     fn counted(&self, wanted: &Attributes) -> Option<(TaskKind, Reservation)> {
         match wanted.service {
             Service::Hard(reservation) if self.reserves.hard => Some((TaskKind::Hard, reservation)),
@@ -146,7 +146,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Lets a policy do what is due by `now`; nobody runs, so that is little.
+/// Lets a policy process its events up to `now`; no task runs, so these are few.
 fn settle(policy: &mut dyn Policy, now: Time) {
     for _ in 0..1000 {
         match policy.next_event().filter(|at| *at <= now) {

@@ -18,10 +18,10 @@ fn crowded(budget: &str, period: &str) -> CpuCheckResult {
     ))
 }
 
-// Fails when what is said to fit does not, or a reservation that has ended still counts (tried:
+// Fails when a suggestion does not fit, or a reservation that has ended still counts (tried:
 // leaving forgotten).
 #[test]
-fn what_would_fit_does() {
+fn suggested_reservations_fit() {
     let refused = crowded("60 ms", "100 ms");
     let admitted: Vec<bool> = refused.requests.iter().map(|r| r.admitted).collect();
     assert!(!refused.admitted && !refused.promised && admitted == [true, false, true]);
@@ -51,7 +51,7 @@ fn short_deadlines_need_more_than_their_utilisation() {
 // Fails when a policy or a reading that does not keep deadlines promises them, or when work that
 // does not fit its reservation passes for kept (tried: without looking at the work).
 #[test]
-fn no_more_is_promised_than_is_kept() {
+fn promises_are_kept() {
     let obstacles = |policy: &str, work: &str| {
         let check = check(&format!(
             "[cpu]\n[policy]\n{policy}\n[[task]]\nname = \"t\"\n{work}\n\
@@ -67,7 +67,7 @@ fn no_more_is_promised_than_is_kept() {
     };
     for policy in ["eevdf", "linux-2.6", "berate"] {
         let used = format!("use = \"{policy}\"");
-        obstacle(&used, "", &format!("{policy} takes no reservations"));
+        obstacle(&used, "", &format!("{policy} has no reservations"));
     }
     obstacle("use = \"posix\"", "", "neither admits hard tasks");
     obstacle("use = \"sched-deadline\"", "", "sched-deadline keeps budgets");
@@ -88,7 +88,7 @@ fn no_more_is_promised_than_is_kept() {
     }
 }
 
-// Fails when a scenario whose files cannot be read is judged without them.
+// Fails when a scenario with unreadable files is judged without them.
 #[test]
 fn missing_recordings_are_errors() {
     let text = "[cpu]\n[[recording]]\nfile = \"nowhere.txt\"\n";

@@ -67,7 +67,7 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
     })
 }
 
-/// Under `slack` with `always-check`: a packet goes beside silent flows, all of whose buckets are
+/// Under `slack` with `always-check`: a packet goes beside silent flows, which have all their buckets
 /// full, if it fits into what admission leaves.
 fn silence(scenario: &Scenario, policy: &str, left: i64) -> Option<Silence> {
     let options = &scenario.policy;

@@ -1,4 +1,4 @@
-//! What real-time flows leave of a link, and the lines below it that policies use.
+//! The residual capacity of a link, and the lines below it that policies use.
 
 use laxity_curve::{
     Curve, Piece, check_shifted_line, check_two_segment, fit_shifted_line, fit_two_segment,
@@ -10,9 +10,9 @@ use crate::points::{Point, bytes, float, polyline};
 /// Curves over the length of an interval, as points to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResidualCurves {
-    /// What the link can send less what real-time flows may ask, R(t).
+    /// Residual capacity R(t): capacity less real-time demand.
     pub residual: Vec<Point>,
-    /// The largest rising curve below it, E(t).
+    /// Effective residual capacity E(t), the largest rising curve below R(t).
     pub effective: Vec<Point>,
     /// Lines that stay below E(t), with the name of the policy that uses them.
     pub approximations: Vec<(String, Vec<Point>)>,

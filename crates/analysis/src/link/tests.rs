@@ -15,7 +15,7 @@ fn check(scenario: &Scenario) -> CheckResult {
 
 // Fails when the smallest deadline that is suggested is not the smallest that is admitted.
 #[test]
-fn suggested_deadlines_are_the_least() {
+fn suggested_deadlines_are_minimal() {
     let roomy = check(&scenario("", "20 ms"));
     assert!(roomy.admitted && roomy.slack_bytes.is_some_and(|left| left >= 0));
     let least = roomy.flows["voice"].min_deadline_ns.unwrap();
@@ -29,7 +29,7 @@ fn suggested_deadlines_are_the_least() {
 // Fails when `slack` that always checks is charged for a best-effort packet that blocks: it starts
 // none that could.
 #[test]
-fn blocking_counts_only_where_it_happens() {
+fn always_check_needs_no_blocking_term() {
     let always = "use = \"slack\"\nslack = { always-check = true }";
     // 200 B take 1.6 ms, a packet of best effort 12.288 ms.
     assert!(check(&scenario(always, "5 ms")).admitted);
@@ -41,15 +41,15 @@ fn blocking_counts_only_where_it_happens() {
 
 // Fails when a policy that keeps no deadlines promises them.
 #[test]
-fn only_policies_that_keep_deadlines_promise_them() {
+fn only_guaranteeing_policies_promise_deadlines() {
     let roomy = scenario("", "20 ms");
     assert!(promises(&roomy, "exact") && promises(&roomy, "slack"));
     assert!(!promises(&roomy, "fifo") && !promises(&roomy, "no such policy"));
 }
 
-// Fails when packets that fit are said to wait, or those that wait are not spoken of.
+// Fails when packets that fit are reported to wait, or waiting ones are not reported.
 #[test]
-fn silence_is_bounded_by_what_is_left() {
+fn silence_is_bounded_by_the_residual_capacity() {
     let options = "slack = { always-check = true, release-idle = \"200 ms\" }";
     let silence = check(&scenario(&format!("use = \"slack\"\n{options}"), "5 ms")).silence;
     let expected = Silence { at_once_bytes: 225, release_idle_ns: Some(200_000_000) };
@@ -61,7 +61,7 @@ fn silence_is_bounded_by_what_is_left() {
 
 // Fails when corners and curves differ, or a line rises above E(t).
 #[test]
-fn lines_stay_below_what_is_left() {
+fn lines_stay_below_the_residual_capacity() {
     let scenario = scenario("", "20 ms");
     let curves = residual(&scenario).unwrap();
     let (time, bytes, _) = *check(&scenario).residual.last().unwrap();

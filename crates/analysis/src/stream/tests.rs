@@ -14,9 +14,9 @@ fn stream(name: &str, keys: &str) -> String {
     format!("[[stream]]\nname = \"{name}\"\n{keys}\n")
 }
 
-// Fails when tolerated losses are charged, or as many streams as are said to fit do not.
+// Fails when tolerated losses are charged, or the reported number of streams does not fit.
 #[test]
-fn as_many_streams_fit_as_is_said() {
+fn reported_stream_limits_are_exact() {
     let of = |count: u64| {
         check(&stream("s", &format!("count = {count}\ngap = \"10 ms\"\ntolerance = \"1/2\"")))
     };
@@ -29,7 +29,7 @@ fn as_many_streams_fit_as_is_said() {
 
 // Fails when gaps that differ pass for promised, or obstacles are not spoken of.
 #[test]
-fn different_gaps_are_no_promise() {
+fn different_gaps_void_the_promise() {
     let same = stream("a", "gap = \"10 ms\"\ntolerance = \"1/2\"");
     let other = stream("b", "gap = \"20 ms\"\ntolerance = \"1/2\"");
     let both = check(&(same.clone() + &other));
@@ -39,9 +39,9 @@ fn different_gaps_are_no_promise() {
     assert_eq!(analyse(&alone, "fifo").obstacles, ["fifo does not know what streams tolerate"]);
 }
 
-// Fails when streams that are backlogged are said to pause, or those with jitter are not.
+// Fails when backlogged streams are reported to pause, or those with jitter are not.
 #[test]
-fn queues_that_may_run_empty_are_named() {
+fn possibly_empty_queues_are_named() {
     let keys = "gap = \"10 ms\"\ntolerance = \"1/2\"\nsource = ";
     let full = stream("full", &format!("{keys}\"backlogged\""));
     let rare = stream("rare", &format!("{keys}{{ period = \"30 ms\" }}"));

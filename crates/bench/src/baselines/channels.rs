@@ -1,4 +1,4 @@
-//! Bounded queues from one producer to one consumer: ours and what one would usually take.
+//! Bounded queues from one producer to one consumer: ours and the usual ones.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,7 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use laxity_ring::spsc;
 use laxity_ring::sysv::Guarded;
 
-/// What a producer says of a packet; its body lies elsewhere.
+/// Descriptor of a packet; its body lies elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
     /// When it arrived, in nanoseconds.
@@ -20,7 +20,7 @@ pub struct Descriptor {
     pub body: u32,
 }
 
-/// A kind of queue. Neither end waits: a full queue refuses, an empty one says so.
+/// A kind of queue. Neither end waits: a full queue refuses, an empty one returns nothing.
 pub trait Channel: 'static {
     /// Its name in the results.
     const NAME: &str;
@@ -40,9 +40,9 @@ pub trait Channel: 'static {
     fn pop(end: &mut Self::Out) -> Option<Descriptor>;
 }
 
-/// A kind of queue whose head can be seen without taking it, as a scheduler must.
+/// A kind of queue that can be peeked, as a scheduler needs.
 pub trait Heads: Channel {
-    /// Takes the oldest packet; when the one behind it arrived.
+    /// Pops the oldest packet; returns also the arrival of the next.
     fn take(end: &mut Self::Out) -> Option<(Descriptor, Option<u64>)>;
 }
 
@@ -216,7 +216,7 @@ impl Heads for Locked {
 pub struct SystemV;
 
 /// Both ends of a FIFO among those that one set of semaphores guards. An operation on a semaphore
-/// can only fail when somebody removes the set; the queue then counts as full and empty.
+/// can only fail when another process removes the set; the queue then counts as full and empty.
 #[derive(Clone, Debug)]
 pub struct Place {
     fifos: Arc<Guarded<Fifo>>,

@@ -1,4 +1,4 @@
-//! What one would write at first: EDF over a binary heap, with a quantum in place of servers.
+//! The simplest baseline: EDF over a binary heap, with a quantum in place of servers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! What the queues are measured against: the usual structures, written with the same care.
+//! Baselines: the usual structures, written with the same care.
 
 pub mod channels;
 pub mod deadline_queues;

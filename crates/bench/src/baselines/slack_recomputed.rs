@@ -1,4 +1,4 @@
-//! `slack` without memory: every decision looks at every corner point and every queued packet.
+//! `slack` without memory: every decision visits every corner point and every queued packet.
 
 use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_link::config::LinkConfig;

@@ -5,13 +5,13 @@ use laxity_daemon::privileges::{deny_system_calls, retain};
 
 use crate::warning;
 
-/// What a program needs that reads or changes maps of the kernel's schedulers while it runs.
+/// Capabilities of a program that reads or changes maps of the kernel's schedulers while it runs.
 pub const OF_KERNEL: Capabilities =
     Capabilities::BPF.union(Capabilities::PERFMON).union(Capabilities::SYS_ADMIN);
 
 /// Gives back all capabilities but some, for this thread and those that it starts, and has the
 /// kernel refuse to all threads what no such program does. Where the kernel has no such filters it
-/// runs without and says so.
+/// runs without, with a note.
 pub fn confine(kept: Capabilities, bpf: Bpf) {
     if let Err(error) = retain(kept) {
         warning::say(format!("note: privileges cannot be dropped: {error}"));

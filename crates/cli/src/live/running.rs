@@ -1,13 +1,11 @@
-//! Links and media servers that run in processes of their own: how they say what they do, and who of
-//! them there is.
+//! Links and media servers in processes of their own: their announcements and the list of them.
 
 use laxity_daemon::announce::{Announcement, RunningProgram, announce, running_programs};
 
 use crate::live::link::record::{Link, Links, MediaServer, Process};
 use crate::warning;
 
-/// From now on others see what this process does. Without it they do not, which is no reason not to
-/// do it.
+/// Announces this process to `laxity link status`. A failure is a note only.
 pub fn show(what: impl Fn() -> Option<Links> + Send + 'static) -> Option<Announcement> {
     let say = move || serde_json::to_string(&what()?).ok();
     let failed = |error| {
@@ -16,15 +14,15 @@ pub fn show(what: impl Fn() -> Option<Links> + Send + 'static) -> Option<Announc
     announce(say).map_err(failed).ok()
 }
 
-/// This process, as it shows itself; those who ask learn number and user from the kernel.
+/// This process in its own announcement; readers get its ID and user from the kernel.
 pub fn myself(program: &str) -> Process {
     Process { id: std::process::id(), user: 0, program: program.to_owned() }
 }
 
-/// What runs in this network namespace: on an interface, or all.
+/// The programs that run in this network namespace, on an interface or all.
 pub fn look(device: Option<&str>) -> Links {
     let mut found = Links::default();
-    // Where the kernel does not list sockets there is nothing to be found.
+    // A kernel that does not list sockets gives none.
     for program in running_programs().unwrap_or_default() {
         match read(&program) {
             Some(links) => {

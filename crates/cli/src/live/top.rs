@@ -12,12 +12,12 @@ use crate::live::link::record::Links;
 use crate::live::{cpu, link};
 use crate::output;
 
-/// Moves to the corner of the terminal; what is behind a line's end, and below the last, goes.
+/// Moves to the corner of the terminal; clears the rest of each line and of the screen.
 const CORNER: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
 const REST: &str = "\x1b[J";
 
-/// What is wrong on a line, and headings.
+/// Errors on a line, and headings.
 pub const RED: &str = "\x1b[31m";
 /// See [`RED`].
 pub const BOLD: &str = "\x1b[1m";
@@ -30,7 +30,7 @@ pub fn line(text: &mut String, line: &str, how: &str, style: Style) {
     text.extend([before, line, after, "\n"]);
 }
 
-/// What there was at a time. What one of both lacks is no reason not to show the other.
+/// Links and CPUs at a time. Either is shown also when the other is not available.
 struct Look {
     links: Option<Links>,
     /// Or why not, where the machine could have that.

@@ -1,4 +1,4 @@
-//! What tests of the repository as a whole share: where it is, what cargo says of it, its files.
+//! Shared by tests of the repository as a whole: its path, cargo's metadata, its files.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// What `cargo metadata` says of what a build for Linux holds, so that the answer is the same on
+/// `cargo metadata` of a build for Linux, so that the answer is the same on
 /// every machine and needs nothing that building has not fetched.
 pub fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
@@ -39,7 +39,7 @@ pub fn files() -> Vec<String> {
     files
 }
 
-/// What holds no source; `.git` is a file where the checkout is a worktree.
+/// Directories without source; `.git` is a file where the checkout is a worktree.
 const SKIPPED: &[&str] = &[".git", "target", "__pycache__"];
 
 fn visit(folder: &Path, prefix: &str, files: &mut Vec<String>) {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -73,7 +73,7 @@ impl Process {
         kill_process(Pid::from_child(child), signal).expect("it runs");
     }
 
-    /// What it left when it has ended by itself.
+    /// Its result after it has ended by itself.
     #[track_caller]
     pub fn ended(mut self) -> Ran {
         let child = self.0.take().expect("it has not ended");
@@ -97,7 +97,7 @@ pub fn file(path: &str) -> String {
 }
 
 /// Whether `systemd-analyze verify` finds nothing in units of ours; one finds others in `folder`. Where
-/// there is none it says so, or fails where all must run.
+/// there is none it prints a note, or fails where all must run.
 #[track_caller]
 pub fn understood_by_systemd(folder: &Folder, units: &[String]) {
     let mut verify = Command::new("systemd-analyze");
@@ -110,9 +110,9 @@ pub fn understood_by_systemd(folder: &Folder, units: &[String]) {
             eprintln!("skipped: no systemd-analyze: {error}");
         }
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let ours: Vec<&str> = said.lines().filter(|l| l.contains("laxity")).collect();
-            assert!(output.status.success() && ours.is_empty(), "{said}");
+            let messages = String::from_utf8_lossy(&output.stderr);
+            let ours: Vec<&str> = messages.lines().filter(|l| l.contains("laxity")).collect();
+            assert!(output.status.success() && ours.is_empty(), "{messages}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The improved rule, `bebs-credit`, beside others: what it gains and what it costs. Not in the
+//! The improved rule, `bebs-credit`, beside others: its gains and costs. Not in the
 //! papers.
 
 use laxity_core::Span;
@@ -32,7 +32,7 @@ fn system(number: u32, cv: f64, load: u64) -> String {
     format!("experiment-{number}-cv-{cv}-load-{load}")
 }
 
-/// Loads that an experiment is run at: the first is drawn too.
+/// Loads of an experiment: the first is drawn too.
 fn loads(number: u32) -> &'static [u64] {
     if number == 1 { &LOADS } else { &PRINTED }
 }
@@ -167,9 +167,9 @@ pub fn gap_figures(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         panels.push(plot);
     }
     let figure =
-        Figure::new("bebs-credit-gap", "The wait of who used idle time", 2).with(panels).captioned(
-            "A CPU-bound task has what another leaves; then that one wakes for good. The longest \
-             time that the first waits for the CPU. After BEBS, Figure 1(a, b).",
+        Figure::new("bebs-credit-gap", "Wait of a task that used idle time", 2).with(panels).captioned(
+            "A CPU-bound task uses the time that another leaves idle, until that one wakes for good. \
+             The longest time that the first waits for the CPU. After BEBS, Figure 1(a, b).",
         );
     Ok(vec![figure])
 }
@@ -239,7 +239,7 @@ pub fn response_figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         })
         .collect();
     let caption = "Mean time from an event to the CPU for an interactive task beside one CPU-bound \
-                   task and hard ones, as in Figure 7(b) of the paper on BEBS, by what it computes \
-                   after each event. BeRate takes hard tasks for best effort.";
+                   task and hard ones, as in Figure 7(b) of the paper on BEBS, by its execution \
+                   time after each event. BeRate schedules hard tasks as best effort.";
     Ok(vec![figure("bebs-credit-response", "Response of an interactive task", caption, &panels)])
 }

@@ -1,4 +1,4 @@
-//! Figure 1: what becomes of a task that used idle time, and how late variable frames are.
+//! Figure 1: the wait of a task that used idle time, and the tardiness of variable frames.
 
 use laxity_core::{Span, Time};
 use laxity_report::Figure;
@@ -22,7 +22,7 @@ fn play(policy: Contender) -> Result<Single, ExperimentError> {
     single(policy, &figure_1(), LENGTH)
 }
 
-/// From when and for how long task 2 waits longest.
+/// Start and length of the longest wait of task 2.
 fn longest_wait(run: &Single) -> (u64, u64) {
     let slices = run.recording.slices.iter().filter(|s| s.task.0 == 1);
     let mut last = Time::ZERO;
@@ -99,7 +99,7 @@ struct Model {
     hard: HardLoad,
 }
 
-/// The first is the one that rows are of; the others are columns.
+/// The first gives the rows; the others are columns.
 const MODELS: [Model; 8] = [
     Model {
         name: "",
@@ -151,7 +151,7 @@ const MODELS: [Model; 8] = [
     },
 ];
 
-/// Loads in thousandths of what the soft task has.
+/// Loads in thousandths of the soft task's share.
 const LOADS: [u64; 6] = [500, 600, 700, 800, 900, 950];
 
 fn system(model: &Model, load: u64) -> String {

@@ -1,4 +1,4 @@
-//! Figure 2: a task that slept comes back while others use idle time.
+//! Figure 2: a task wakes while others use idle time.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::servers::Servers;
@@ -57,7 +57,7 @@ pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         let first = first.map_or(f64::NAN, |s| s.from.since(WAKE).0 as f64 / 1e6);
         add(format!("{name}/task-1/wait-after-waking"), "ms", first);
         let executed = [0, 1, 2].map(|t| run.executed(t, Time::ZERO, run.end) as f64 / 1e6);
-        // The deadlines of the releases that come next say when those are.
+        // Deadlines give the instants of the next releases.
         both.push((executed, deadlines(servers(policy), ms(56))?));
     }
     let off = |a: [f64; 3], b: [f64; 3]| (0..3).map(|i| (a[i] - b[i]).abs()).fold(0.0, f64::max);

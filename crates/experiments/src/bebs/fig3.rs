@@ -24,7 +24,7 @@ struct Reading {
     hard: HardLoad,
 }
 
-/// The first is the one that rows are of and the figure shows; the other is a column.
+/// The first gives the rows and the figure; the other is a column.
 const READINGS: [Reading; 2] = [
     Reading {
         suffix: "",

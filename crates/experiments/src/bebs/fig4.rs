@@ -10,7 +10,7 @@ use crate::tasks::runs::times;
 use crate::tasks::{Contender, Rule, Runs, Scale, Trial, numbers};
 use crate::{ExperimentError, Measured};
 
-/// How servers get their periods.
+/// The rule for periods of servers.
 struct Setting {
     name: &'static str,
     title: &'static str,
@@ -35,7 +35,7 @@ const SETTINGS: [Setting; 6] = [
     adaptive("adaptive-credit", "with credit", BEBS_CREDIT),
 ];
 
-/// What the soft tasks need of their share, in hundredths.
+/// Demand of the soft tasks, in hundredths of their share.
 const DEMANDS: [u64; 2] = [90, 80];
 
 fn system(setting: &Setting, percent: u64) -> String {
@@ -55,7 +55,7 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
     trials
 }
 
-/// The figure's order, and what is behind it.
+/// The figure's order, and the values behind it.
 pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
     for percent in DEMANDS {

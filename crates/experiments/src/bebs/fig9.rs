@@ -13,7 +13,7 @@ use crate::tasks::progress::{Single, single};
 use crate::{ExperimentError, Measured};
 
 const SECONDS: u64 = 60;
-/// From when on the hard and the soft task are there.
+/// Instants at which the hard and the soft task join.
 const HARD_FROM: u64 = 20;
 const SOFT_FROM: u64 = 30;
 const GREEDY: [usize; 3] = [0, 1, 2];
@@ -30,7 +30,7 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::MAX, 0.0), |(low, high), v| (v.min(low), v.max(high)))
 }
 
-/// What the text says of the figure, also for the rule that is not in the paper.
+/// The text's claims about the figure, also for the rule that is not in the paper.
 pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
     for policy in [BEBS, BEBS_CREDIT] {
@@ -38,7 +38,7 @@ pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
         let mut add = |label: &str, unit, value: f64| {
             rows.push(Measured::new(format!("{}/{label}", policy.name), unit, vec![value]));
         };
-        // Bandwidth may have to be given back first, so the start is a little later.
+        // Bandwidth may have to be released first, so the start is a little later.
         let first = run.recording.slices.iter().find(|s| s.task.index() == HARD);
         let from = Time::ZERO + ms(1000 * HARD_FROM);
         let delay = first.map_or(f64::NAN, |s| s.from.since(from).0 as f64 / 1e6);

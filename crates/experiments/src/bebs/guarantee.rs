@@ -1,4 +1,4 @@
-//! Section 4's promises: how far deadlines lie ahead, and that no hard job is late.
+//! Section 4's guarantees: the distance of deadlines, and no late hard job.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::servers::{Servers, Transition};
@@ -16,7 +16,7 @@ use crate::{ExperimentError, Measured};
 const BUDGET: f64 = 10.0;
 const PERIOD: f64 = 20.0;
 
-/// The furthest that the second task's deadline lies ahead, in ms, looked at after every whole
+/// The furthest that the second task's deadline lies ahead, in ms, sampled after every whole
 /// millisecond of figure 1 up to `length`; all its releases are at such.
 fn furthest(servers: impl Fn() -> Servers, length: u64) -> Result<f64, ExperimentError> {
     let mut furthest = 0;
@@ -32,7 +32,7 @@ fn furthest(servers: impl Fn() -> Servers, length: u64) -> Result<f64, Experimen
     Ok(furthest as f64 / 1e6)
 }
 
-/// How far deadlines lie ahead of time.
+/// Distance of deadlines ahead of time.
 pub fn bounds(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let bebs =
         || bebs::new(&bebs::Options { best_effort_bw_min: Share::ZERO, ..Default::default() });
@@ -52,7 +52,7 @@ pub fn bounds(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     ])
 }
 
-/// The hard job of the system in which a newcomer needs a share that others must give back first.
+/// The hard job of the system in which a joining task needs a share that others must release first.
 const DUE: f64 = 24.0;
 
 const CHANGES: [(&str, Transition); 5] = [

@@ -1,6 +1,6 @@
 //! Banachowski, Wu, Brandt: "Efficiently Scheduling Tasks with Best-Effort Bandwidth Servers"
-//! (BEBS): the figures of sections 4 and 6, its guarantees, and the rule that repairs what did not
-//! come out.
+//! (BEBS): the figures of sections 4 and 6, its guarantees, and the rule that repairs the
+//! claims that did not hold.
 
 mod credit;
 mod fig1;

@@ -1,4 +1,4 @@
-//! Figure 5, as far as it goes without a kernel: what a decision costs.
+//! Figure 5 without a kernel: the cost of a decision.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Figures 6 to 8: how soon a task sees an event.
+//! Figures 6 to 8: response times to events.
 
 use laxity_core::Span;
 use laxity_report::Figure;
@@ -15,7 +15,7 @@ use crate::tasks::runs::times;
 use crate::tasks::{Contender, Rule, Runs, Scale, Trial, numbers};
 use crate::{ExperimentError, Measured};
 
-/// What an interactive task computes after each event.
+/// Execution time of an interactive task after each event.
 const BURST: Span = Span(50_000);
 
 const WHAT: (numbers::Numbers, usize, Rule) = (numbers::response, 1, Rule::TENTH);

@@ -1,4 +1,4 @@
-//! Section 2.2: what clock ticks see of a task that keeps time with them.
+//! Section 2.2: tick accounting of a task that is in phase with the clock ticks.
 
 use laxity_core::{Span, Time};
 use laxity_report::Figure;
@@ -18,7 +18,7 @@ use crate::{ExperimentError, Measured};
 const LENGTH: Span = ms(100_000);
 /// A clock interrupt of 100 Hz.
 const TICK: u64 = 10_000_000;
-/// What the task computes in every 10 ms: to be billed for it, and to take more than its share.
+/// Execution time of the task in every 10 ms: for the bill, and to exceed its share.
 const BILLED: Span = ms(5);
 const GREEDY: Span = Span(7_500_000);
 /// CPU-bound tasks beside the greedy one: its fair share is a quarter.
@@ -46,12 +46,12 @@ fn play(
     single(policy, &in_phase(Span(phase * 1000), cost, others), LENGTH)
 }
 
-/// How often the task has its fair share.
+/// The task's CPU time as a multiple of its fair share.
 fn over_fair(run: &Single, others: usize) -> f64 {
     run.measure.share(0, run.end) * (others + 1) as f64
 }
 
-/// What is billed, and what is taken.
+/// Billed and used CPU time.
 pub fn rows(_: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
     for phase in PHASES {
@@ -93,7 +93,7 @@ pub fn figures(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     let panels = [
         Panel {
             title: "5 ms in every 10 ms",
-            desc: "What ticks of 100 Hz bill is nothing or twice what was used.",
+            desc: "Ticks of 100 Hz bill nothing or twice the time used.",
             x,
             y: "billed, % of what was used",
             unit: Unit::Plain,
@@ -112,5 +112,5 @@ pub fn figures(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     ];
     let caption = "A task that wakes every 10 ms, by its distance from the clock ticks. After \
                    section 2.2 of Banachowski and Brandt (BeRate).";
-    Ok(vec![figure("berate-accounting", "What clock ticks see", caption, &panels)])
+    Ok(vec![figure("berate-accounting", "Tick accounting", caption, &panels)])
 }

@@ -1,5 +1,5 @@
-//! Table 1 beside tasks that hardly compute but count in the load: what a kernel's own threads do to
-//! shares when experiments run live.
+//! Table 1 beside tasks that hardly compute but count in the load:
+//! the effect of a kernel's own threads on shares when experiments run live.
 
 use laxity_sim::cpu::papers::berate::{Srtsim, background, experiment};
 
@@ -38,7 +38,7 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
     trials
 }
 
-/// Deadlines missed beside so many.
+/// Deadlines missed, by number of background tasks.
 pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
     for policy in POLICIES {

@@ -1,5 +1,5 @@
 //! Banachowski and Brandt: "Better Real-time Response for Time-share Scheduling" (BeRate): table 1,
-//! the runs of section 5, and what section 2.2 tells of tick accounting.
+//! the runs of section 5, and section 2.2 on tick accounting.
 
 mod accounting;
 mod background;

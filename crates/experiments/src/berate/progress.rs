@@ -1,4 +1,4 @@
-//! Figures 2 to 6: the progress of applications in single runs, and what the text says of them.
+//! Figures 2 to 6: the progress of applications in single runs, and the text's claims about them.
 
 use laxity_core::{Span, Time};
 use laxity_report::Figure;
@@ -32,7 +32,7 @@ fn rows(runs: &Runs, policies: &[Contender], number: u32) -> Vec<Measured> {
     rows
 }
 
-/// Demands of srtsim in thousandths of the CPU, at which Linux is held beside BeRate at a half.
+/// Demands of srtsim in thousandths of the CPU, at which Linux is compared with BeRate at a half.
 const DEMANDS: [u64; 5] = [350, 375, 400, 425, 450];
 
 fn demand(part: u64) -> String {
@@ -49,7 +49,7 @@ pub fn trials_2(scale: Scale) -> Vec<Trial> {
     trials
 }
 
-/// Figure 2, and at which demand Linux does as well as BeRate at a half.
+/// Figure 2, and the demand at which Linux misses as few as BeRate at a half.
 pub fn rows_2(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = rows(runs, &BOTH, 1);
     let berate = runs.mean(BERATE, &system(1, STATED), 0);
@@ -79,7 +79,7 @@ pub fn trials_4(scale: Scale) -> Vec<Trial> {
     stated(scale, &BOTH, 4)
 }
 
-/// Figure 4, and how long srtsim is kept waiting.
+/// Figure 4, and the longest wait of srtsim.
 pub fn rows_4(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = rows(runs, &BOTH, 4);
     let (tasks, count) = experiment(4, Srtsim::STATED);
@@ -92,7 +92,7 @@ pub fn rows_4(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
             "ms",
             vec![wait],
         ));
-        // A wake-up that finds the CPU taken and waits for a whole quantum of 60 ms.
+        // A wake-up that finds the CPU busy and waits for a whole quantum of 60 ms.
         let p99 = soft.latency.quantile(990).unwrap_or(0) as f64 / 1e6;
         rows.push(Measured::new(format!("{}/srtsim-1/p99-wait", policy.name), "ms", vec![p99]));
     }

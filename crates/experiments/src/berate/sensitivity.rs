@@ -1,4 +1,4 @@
-//! Table 1 under other readings: why numbers differ.
+//! Table 1 under other readings, to explain differing numbers.
 
 use laxity_sim::cpu::Late;
 use laxity_sim::cpu::papers::berate::{Shape, Srtsim};
@@ -45,7 +45,7 @@ pub fn trials(scale: Scale) -> Vec<Trial> {
     trials
 }
 
-/// Deadlines missed under each.
+/// Deadlines missed under each reading.
 pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     let mut rows = Vec::new();
     let mut add = |policy: Contender, reading: &str| {

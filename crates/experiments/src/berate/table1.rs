@@ -33,7 +33,7 @@ pub fn trial(scale: Scale, policy: Contender, number: u32, reading: &str, srtsim
     scale.trial(policy, &system(number, reading), tasks, what)
 }
 
-/// How many soft tasks an experiment has.
+/// Number of soft tasks of an experiment.
 pub fn soft_tasks(number: u32) -> usize {
     experiment(number, Srtsim::STATED).1
 }
@@ -61,7 +61,7 @@ pub fn rows(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
             rows.extend(cells(runs, policy, number, "missed"));
         }
     }
-    // What the paper measured on a real kernel, beside the same simulation.
+    // Values that the paper measured on a real kernel, beside the same simulation.
     for policy in [LINUX_24_100, LINUX_24, BERATE, LINUX_24_MEMORY] {
         for number in EXPERIMENTS {
             rows.extend(cells(runs, policy, number, "missed-beside-kernel"));

@@ -1,5 +1,4 @@
-//! Figure 3: the demand taken to be as large as it may be; and what the printed algorithm makes of
-//! it.
+//! Figure 3: the demand assumed as large as possible, and the deadlines of the printed algorithm.
 
 use laxity_curve::{Guarantee, TwoSegment, fit_two_segment};
 use laxity_link::assign::{Algorithm3, Algorithm3Printed};
@@ -24,7 +23,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
     let before = demand(&PACKETS[..n], &due[..n]);
     let after = demand(&PACKETS, &due);
     let end = 18.0 * MS;
-    // Right of x_n the demand is taken to lie on the line.
+    // Right of x_n the demand is assumed to lie on the line.
     let length = (due[n - 1] - PACKETS[n - 1].0) as f64;
     let assumed = from(&line, length, end);
     let moved = ((due[n] - due[n - 1]) as f64, f64::from(PACKETS[n].1));
@@ -33,8 +32,9 @@ pub fn figure() -> Result<Figure, ExperimentError> {
     let segments = || Curve::new("two segments", Broken::from(line).points(end), 0);
     let first = LinePlot {
         title: "The assumption".into(),
-        desc: "The real demand is a staircase below the two segments; it is taken to lie on them."
-            .into(),
+        desc:
+            "The real demand is a staircase below the two segments; it is assumed to lie on them."
+                .into(),
         x: time(end),
         y: work(0.0, 9000.0),
         curves: vec![
@@ -86,7 +86,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
     let figure = LinePlot::figure("algorithm-3", "Two segments with constant memory", &panels, 3);
     Ok(captioned(
         figure,
-        "Only the previous deadline is remembered: the demand is taken to touch the segments from \
+        "Only the previous deadline is remembered: the demand is assumed to touch the segments from \
          x\u{2099} = D\u{2099} \u{2212} r\u{2099} on. The algorithm as printed forgets the previous \
          deadline once two packets exceed the first segment, and promises more than there is.",
         "Figure 3 and Algorithm 3",

@@ -55,7 +55,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
     Ok(captioned(
         figure,
         "The largest line of each kind that stays below E(t) from the least real-time deadline on \
-         (2 ms here), as laxity fits them. What lies between is given away; the policy exact uses \
+         (2 ms), as laxity fits them. The capacity between is unused; the policy exact uses \
          E(t) itself.",
         "Figure 2",
     ))

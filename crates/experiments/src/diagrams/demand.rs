@@ -1,4 +1,4 @@
-//! Figure 1: how a packet joins the demand.
+//! Figure 1: the demand before and after a packet.
 
 use laxity_curve::Guarantee;
 use laxity_link::assign::Exact;
@@ -65,7 +65,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
                 (before[0].0, before[0].1),
                 (before[0].0 + moved, before[0].1 + size),
             ),
-            Annotation::Words(
+            Annotation::Text(
 "right by D\u{2099}\u{208a}\u{2081} \u{2212} D\u{2099}, up by w\u{2099}\u{208a}\u{2081}".into(),
 (0.0, 6000.0),
 (6.0, 0.0),
@@ -78,7 +78,7 @@ pub fn figure() -> Result<Figure, ExperimentError> {
     Ok(captioned(
         figure,
         "Within any interval of the length on the horizontal axis that ends with the last deadline, \
-         best effort asks for so much. The new packet gets the least deadline that keeps the whole \
+         best effort demands so much. The new packet gets the least deadline that keeps the whole \
          staircase below E(t). Deadlines are those of the policy exact.",
         "Figure 1",
     ))

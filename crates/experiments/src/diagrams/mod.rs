@@ -1,7 +1,7 @@
 //! The documentation's figures, drawn from the curves and assigners themselves.
 //!
 //! They show the constructions of Figures 1, 2, 3 and 6 of Chakraborty, Gries and Thiele (RTAS 2002)
-//! on a small link whose curves have shapes that the eye can tell, and Figure 8 as it is.
+//! on a small link with curves of distinct shapes, and Figure 8 unchanged.
 //! `cargo run -p laxity-experiments --example figures -- docs/figures` writes them.
 
 mod algorithm_3;
@@ -24,7 +24,7 @@ use crate::{ExperimentError, low_delay};
 /// Every figure as file name and SVG text.
 ///
 /// # Errors
-/// Never for the constants in here; a figure that cannot be drawn is a fault of this crate.
+/// Never for the constants of this module; a figure that cannot be drawn is a fault of this crate.
 pub fn all() -> Result<Vec<(String, String)>, ExperimentError> {
     let mut figures = vec![
         demand::figure()?,
@@ -77,12 +77,12 @@ fn effective(residual: &Residual, end: f64) -> Curve {
     Curve::new("E(t)", points, 0).inked(Ink::new(Hue::Ink).wide(2.0)).shade()
 }
 
-/// A curve that the panel is about.
+/// A main curve of the panel.
 fn strong(curve: Curve, n: usize) -> Curve {
     curve.inked(Ink::new(Hue::Series(n)).wide(2.2))
 }
 
-/// A curve that stood there before.
+/// A curve as it was before the packet.
 fn ghost(name: &str, curve: Curve) -> Curve {
     let ink = Ink::new(Hue::Muted).dashed(Dash::Short);
     Curve { name: name.into(), ..curve }.inked(ink)
@@ -104,6 +104,6 @@ fn value(line: &TwoSegment, t: f64) -> f64 {
 }
 
 /// Captions name the source of a construction.
-fn captioned(figure: Figure, words: &str, source: &str) -> Figure {
-    figure.captioned(format!("{words} After Chakraborty, Gries and Thiele, RTAS 2002, {source}."))
+fn captioned(figure: Figure, text: &str, source: &str) -> Figure {
+    figure.captioned(format!("{text} After Chakraborty, Gries and Thiele, RTAS 2002, {source}."))
 }

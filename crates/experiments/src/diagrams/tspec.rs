@@ -25,10 +25,10 @@ pub fn figure() -> Result<Figure, ExperimentError> {
         ghost("", Curve::new("", vec![(0.0, at(0.0)), (end, at(end))], 0))
     };
     let mut annotations = vec![
-        Annotation::Words("M".into(), (0.0, M as f64), (8.0, 0.0)),
-        Annotation::Words("b".into(), (0.0, B as f64), (8.0, -6.0)),
-        Annotation::Words("slope p".into(), (120.0 * MS, 32_000.0), (10.0, 12.0)),
-        Annotation::Words("slope r".into(), (450.0 * MS, 98_000.0), (10.0, 18.0)),
+        Annotation::Text("M".into(), (0.0, M as f64), (8.0, 0.0)),
+        Annotation::Text("b".into(), (0.0, B as f64), (8.0, -6.0)),
+        Annotation::Text("slope p".into(), (120.0 * MS, 32_000.0), (10.0, 12.0)),
+        Annotation::Text("slope r".into(), (450.0 * MS, 98_000.0), (10.0, 18.0)),
     ];
     if let Some(corner) = curve.pieces().last() {
         let at = (float(corner.start), bytes(corner.at(corner.start)?));

@@ -1,4 +1,4 @@
-//! Figures 5 and 6: what a decision costs on this machine. Not the same numbers twice.
+//! Figures 5 and 6: the cost of a decision on this machine. Numbers vary from run to run.
 
 use std::hint::black_box;
 
@@ -12,9 +12,9 @@ use laxity_sim::Control;
 use laxity_stream::structure::{Heaps, List, Structure, Wheel};
 use laxity_stream::{Attributes, Decision, Late, Options, Queues, Scheduler, StreamId};
 
+use super::checks::{GAPS, PERIODS};
 use super::play::joined;
 use super::runs::GAP;
-use super::seldom::{GAPS, PERIODS};
 use super::variants::check;
 use super::workload::{Backlog, SERVICE, streams};
 use crate::Measured;
@@ -23,15 +23,14 @@ use crate::draw::{Line, Panel, figure};
 /// Numbers and their drawing.
 pub type Timing = (Vec<Measured>, Figure);
 
-/// Turns that contenders take one after the other; the median counts.
+/// Turns of contenders, one after the other; the median counts.
 const TURNS: usize = 5;
 
 /// Decisions of a turn, and before the first.
 const TURN: u64 = 4_000;
 const WARM: u64 = 10_000;
 
-/// A scheduler that can be asked for more decisions of the same kind; answers how many packets they
-/// sent.
+/// A scheduler that makes more decisions of the same kind; returns the number of packets sent.
 type Contender = Box<dyn FnMut(u64) -> u64>;
 
 fn contender<S: Structure + 'static>(options: &Options, streams: &[Attributes]) -> Contender {
@@ -188,12 +187,12 @@ fn synchronised<C: Heads>(n: usize) -> std::io::Result<f64> {
     cost_per_packet::<C>(n, TURN, decide)
 }
 
-/// Why Figure 5(b) cannot be measured here, if it cannot.
+/// The reason why this machine cannot measure Figure 5(b), if it cannot.
 pub fn no_semaphores() -> Option<String> {
     let error = cost_per_packet::<SystemV>(MOST, 0, |_, _| 0).err()?;
     Some(format!(
-        "{MOST} System V semaphores are not to be had ({error}): `ipcs -ls` shows the limits, \
-         `ipcs -s` who holds them"
+        "{MOST} System V semaphores are not available ({error}): `ipcs -ls` shows the limits, \
+         `ipcs -s` the owners"
     ))
 }
 
@@ -228,15 +227,15 @@ pub fn synchronisation(control: &Control) -> Option<Timing> {
 }
 
 /// Streams of Figure 6.
-const SELDOM_COUNTS: [usize; 3] = [240, 480, 760];
+const CHECK_COUNTS: [usize; 3] = [240, 480, 760];
 
 /// Figure 6; `None` when stopped.
-pub fn seldom(control: &Control) -> Option<Timing> {
+pub fn check_interval(control: &Control) -> Option<Timing> {
     let mut rows = Vec::new();
     let mut lines: [Vec<Line>; 2] = Default::default();
     let mut costs = Vec::new();
     for (gap, lines) in GAPS.into_iter().zip(&mut lines) {
-        for (place, n) in SELDOM_COUNTS.into_iter().enumerate() {
+        for (place, n) in CHECK_COUNTS.into_iter().enumerate() {
             let streams = streams(n, gap, Late::Send);
             if control.stopped() {
                 return None;
@@ -281,7 +280,7 @@ pub fn seldom(control: &Control) -> Option<Timing> {
         .map(|(title, lines)| Panel {
             title,
             desc: "One line for each number of streams.",
-            x: "services between two looks at deadlines",
+            x: "services between two checks of deadlines",
             y: "CPU time of a decision",
             unit: Unit::Time,
             log_from: None,
@@ -290,6 +289,6 @@ pub fn seldom(control: &Control) -> Option<Timing> {
         .collect();
     let caption = "CPU time of this machine for a decision by two heaps as printed. After West, \
                    Schwan and Poellabauer, RTAS 1999, Figure 6.";
-    let name = "Cost of a decision when deadlines are looked at less often";
+    let name = "Cost of a decision when deadlines are checked less often";
     Some((ratios, figure("dwcs-fig6", name, caption, &panels)))
 }

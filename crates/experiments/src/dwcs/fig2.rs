@@ -18,7 +18,7 @@ const COUNTS: [usize; 20] = [
     760,
 ];
 
-/// Counts at which the other policies are looked at too.
+/// Counts at which the other policies run too.
 const SPARSE: [usize; 8] = [80, 240, 400, 480, 504, 520, 560, 760];
 
 /// Counts of which all numbers are printed.
@@ -41,7 +41,7 @@ fn variants() -> impl Iterator<Item = Variant> {
     [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(BASELINES).chain(PACED)
 }
 
-/// What is counted in one of the two parts.
+/// The count of one of the two parts.
 #[derive(Clone, Copy)]
 struct Part {
     name: &'static str,
@@ -84,7 +84,7 @@ impl Part {
         rows
     }
 
-    /// How far classes are from sharing in proportion to what they tolerate.
+    /// Deviation of the classes from shares in proportion to their tolerances.
     fn proportions(self, runs: &Runs) -> Vec<Measured> {
         let tolerated: [f64; CLASSES] = std::array::from_fn(|c| 1.0 / window(c) as f64);
         let off = |n: usize| {
@@ -260,8 +260,8 @@ pub fn violated_figures(runs: &Runs) -> Vec<Figure> {
     VIOLATED.figures(runs, "dwcs-fig2b", "Windows violated")
 }
 
-/// How far the shares of `values` are from those of `weights`: the largest difference, in percent
-/// of what it should be.
+/// Deviation of the shares of `values` from those of `weights`: the largest difference, in percent
+/// of the expected share.
 pub fn off_proportion(values: &[f64], weights: &[f64]) -> f64 {
     let (sum, weight) = (values.iter().sum::<f64>(), weights.iter().sum::<f64>());
     if sum == 0.0 {

@@ -1,4 +1,4 @@
-//! Figure 3: how misses lie in time.
+//! Figure 3: misses in time.
 
 use laxity_report::plot::{Axis, Hue, Ink, Mark, Marker, Plot, Unit};
 use laxity_report::{Figure, Key};
@@ -21,7 +21,7 @@ fn variants() -> impl Iterator<Item = Variant> {
     [PAPER, DEFAULT, TOLERANCE_FIRST].into_iter().chain(FIFOS).chain(BASELINES).chain(PACED)
 }
 
-/// What is run.
+/// The runs.
 pub fn settings(scale: &Scale) -> Vec<Setting> {
     scale.grid(&variants().collect::<Vec<_>>(), &COUNTS)
 }
@@ -72,7 +72,7 @@ pub fn drawing(runs: &Runs) -> Figure {
     }
     for (row, variant) in shown.iter().enumerate() {
         let outcomes = runs.first(*variant, DRAWN).map_or(&[][..], |p| &p.first_stream);
-        // Late in the run, when what the start did is over.
+        // Late in the run, after the effects of the start.
         let last = outcomes.len().saturating_sub(outcomes.len() % slots + slots);
         let missed = outcomes[last..].iter().take(slots).enumerate().filter(|(_, missed)| **missed);
         let points = missed.map(|(i, _)| (i as f64 + 0.5, -(row as f64))).collect();
@@ -80,7 +80,7 @@ pub fn drawing(runs: &Runs) -> Figure {
         plot = plot.with(Mark::Dots { points, ink });
     }
     let ink = Ink::new(Hue::Ink).wide(1.2).marked(Some(Marker::Cross));
-    Figure::new("dwcs-fig3", "Where misses lie", 1)
+    Figure::new("dwcs-fig3", "Misses in time", 1)
         .keyed(vec![Key::line("deadline missed", ink)])
         .with(vec![plot])
         .captioned(format!(

@@ -1,13 +1,13 @@
 //! West, Schwan, Poellabauer: "Scalable Scheduling Support for Loss and Delay Constrained Media
 //! Streams", RTAS 1999: the figures of section 5.
 
+mod checks;
 mod cost;
 mod fig2;
 mod fig3;
 mod fig4;
 pub mod play;
 mod runs;
-mod seldom;
 pub mod variants;
 pub mod workload;
 
@@ -71,22 +71,22 @@ const PLAYED: [Played; 7] = [
     },
     Played {
         id: "fig7",
-        settings: seldom::settings,
-        rows: seldom::missed,
-        figures: |runs| vec![seldom::missed_figure(runs)],
+        settings: checks::settings,
+        rows: checks::missed,
+        figures: |runs| vec![checks::missed_figure(runs)],
     },
     Played {
         id: "fig8",
-        settings: seldom::settings,
-        rows: seldom::violated,
-        figures: |runs| vec![seldom::violated_figure(runs)],
+        settings: checks::settings,
+        rows: checks::violated,
+        figures: |runs| vec![checks::violated_figure(runs)],
     },
 ];
 
-/// A figure that is timed; answers nothing when stopped.
+/// A timed figure.
 struct Timed {
     id: &'static str,
-    /// Why this machine cannot, if it cannot.
+    /// The reason why this machine cannot measure it, if it cannot.
     lacks: fn() -> Option<String>,
     measure: fn(&Control) -> Option<Timing>,
 }
@@ -94,7 +94,7 @@ struct Timed {
 const TIMED: [Timed; 3] = [
     Timed { id: "fig5a", lacks: || None, measure: cost::structures },
     Timed { id: "fig5b", lacks: cost::no_semaphores, measure: cost::synchronisation },
-    Timed { id: "fig6", lacks: || None, measure: cost::seldom },
+    Timed { id: "fig6", lacks: || None, measure: cost::check_interval },
 ];
 
 fn settings(job: &Job) -> Vec<Setting> {

@@ -12,13 +12,13 @@ use laxity_stream::{
 use super::variants::{self, Kind, Variant};
 use super::workload::{Backlog, Bursts, CLASSES, SERVICE, class, streams};
 
-/// Decisions whose services are counted together, for rates over time.
+/// Decisions of an interval in which services are counted, for rates over time.
 pub const INTERVAL: u64 = 10_000;
 
-/// Units of time between two looks at the control.
+/// Units of time between two checks of the control.
 const STRIDE: u64 = 8192;
 
-/// What to run.
+/// A run to play.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// The policy.
@@ -27,15 +27,15 @@ pub struct Setting {
     pub streams: usize,
     /// Units of time between the deadlines of a stream.
     pub gap: u64,
-    /// Services between two looks at deadlines.
+    /// Services between two checks of deadlines.
     pub every: u32,
-    /// Of random bursts.
+    /// Seed of random bursts.
     pub seed: u64,
     /// Units of time: packets that can be sent.
     pub packets: u64,
 }
 
-/// What came of some streams.
+/// Results of some streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// As the scheduler counts.
@@ -48,10 +48,10 @@ pub struct Counts {
     pub late_run: u64,
 }
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
-    /// What was run.
+    /// The run's setting.
     pub setting: Setting,
     /// By class.
     pub classes: [Counts; CLASSES],
@@ -215,7 +215,7 @@ pub fn joined<S: Structure, M: Meter>(
     Some(scheduler)
 }
 
-/// FIFO asks for no order but that of arrival, which is known: no queue is needed. Equal to the
+/// FIFO serves in order of arrival, which is known: no queue is needed. Equal to the
 /// policy `fifo` on the same arrivals (tested), in a tenth of the time.
 fn fifo(setting: &Setting, bursts: Bursts, control: &Control) -> Option<Played> {
     let streams = streams(setting.streams, setting.gap, setting.variant.late);
@@ -241,7 +241,7 @@ fn fifo(setting: &Setting, bursts: Bursts, control: &Control) -> Option<Played> 
     let mut packets = bursts
         .generate(streams.len(), setting.seed)
         .flat_map(|(slot, count)| std::iter::repeat_n(slot, count as usize));
-    // A head that is late stays late until it is sent, whenever its deadlines are looked at.
+    // A late head stays late until it is sent, at any check of its deadlines.
     let mut was_late = vec![false; streams.len()];
     for unit in 0..setting.packets {
         if unit % STRIDE == 0 && !advance(unit, setting, control) {
@@ -266,7 +266,7 @@ fn fifo(setting: &Setting, bursts: Bursts, control: &Control) -> Option<Played> 
     Some(tally.finish(&watch, &ids, &streams))
 }
 
-/// Tells how far the run is; answers whether to go on.
+/// Reports progress; returns whether to go on.
 fn advance(unit: u64, setting: &Setting, control: &Control) -> bool {
     control.advance(Span(STRIDE.min(setting.packets - unit) * SERVICE.0));
     !control.stopped()
@@ -354,7 +354,7 @@ mod tests {
     }
 
     /// Fails when the short way differs from the policy `fifo` in any count: tried with `<=` for
-    /// late, and without the looks at the end.
+    /// late, and without the checks at the end.
     #[test]
     fn the_fifo_baseline_matches_the_policy() {
         for variant in FIFOS {
@@ -399,7 +399,7 @@ mod tests {
         }
     }
 
-    /// Fails when a variant names a policy that is not there; tried. The structures decide alike.
+    /// Fails when a variant names an unknown policy; tried. The structures decide alike.
     #[test]
     fn every_variant_runs() {
         let all = [variants::PAPER, variants::DEFAULT, variants::TOLERANCE_FIRST];

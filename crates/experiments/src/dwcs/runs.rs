@@ -10,10 +10,10 @@ use super::variants::{Kind, Variant};
 use super::workload::SERVICE;
 use crate::Job;
 
-/// Units of time between deadlines, unless a figure says otherwise.
+/// Units of time between deadlines, unless a figure has its own.
 pub const GAP: u64 = 500;
 
-/// How long, and how often where bursts are random.
+/// Length of runs, and their number where bursts are random.
 #[derive(Clone, Debug)]
 pub struct Scale {
     packets: u64,

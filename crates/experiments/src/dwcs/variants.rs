@@ -1,4 +1,4 @@
-//! What is compared: DWCS as printed, DWCS as it is by default, and others.
+//! The compared policies: DWCS as printed, DWCS by default, and others.
 
 use std::num::NonZeroU32;
 
@@ -6,7 +6,7 @@ use laxity_stream::{Check, Late, Options, RuleA};
 
 use super::workload::Bursts;
 
-/// A policy under one setting, by the name that it has in labels.
+/// A policy under one setting, with its name in labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// In labels.
@@ -15,7 +15,7 @@ pub struct Variant {
     pub title: &'static str,
     /// What runs.
     pub kind: Kind,
-    /// What becomes of late packets.
+    /// The treatment of late packets.
     pub late: Late,
 }
 
@@ -79,7 +79,7 @@ pub const ROLLING: Variant = dwcs("paper-rolling", "rolling (A)", rolling, Late:
 /// As printed, the misses of the chosen stream counted before it is served.
 pub const SETTLED: Variant = dwcs("paper-settle", "settled", settled, Late::Send);
 
-/// FIFO under the burst models, that of the paper's words first.
+/// FIFO under the burst models, the one that the paper describes first.
 pub const FIFOS: [Variant; 5] = [
     fifo("fifo-20pm10", "FIFO, 20 \u{b1} 10", Bursts::Shuffled { mean: 20, spread: 10 }),
     fifo("fifo", "FIFO, single packets", Bursts::Fixed { size: 1 }),
@@ -109,7 +109,7 @@ pub const PACED: [Variant; 4] = [
     variant("dbp-paced", "DBP", Kind::Baseline("dbp", paced), Late::Drop),
 ];
 
-/// Deadlines are looked at after every so many services.
+/// Checks deadlines after every `every` services.
 pub fn check(options: Options, every: u32) -> Options {
     Options { check: NonZeroU32::new(every).map_or(Check::ALWAYS, Check::Every), ..options }
 }

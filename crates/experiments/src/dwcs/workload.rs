@@ -33,7 +33,7 @@ pub fn streams(count: usize, gap: u64, late: Late) -> Vec<Attributes> {
     (0..count).map(|i| Attributes { late, ..Attributes::new(tolerance(i), gap) }).collect()
 }
 
-/// Stands where a tolerance is out of range, which none above is.
+/// Placeholder for a tolerance out of range, which none is.
 const NONE: Tolerance = match Tolerance::new(0, 1) {
     Ok(none) => none,
     Err(_) => unreachable!(),
@@ -73,7 +73,7 @@ impl Queues for Backlog {
     }
 }
 
-/// How packets come in bursts. The paper says 20 on average, of similar size, close together, and
+/// A model of bursts. The paper states 20 on average, of similar size, close together, and
 /// no more; for FIFO this decides everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bursts {

@@ -37,8 +37,8 @@ const REFERENCE: &str = COLUMNS[0];
 
 /// The link of section 5: Tables 3 and 4, Figure 8.
 ///
-/// The text says that history is forgotten when nothing waits. The published means fit forgetting it
-/// when the link idles: mail under the shifted line, 2.28 ms, takes 2.00 ms so and 1.86 otherwise.
+/// In the text history is forgotten when nothing waits. The published means fit forgetting it when the
+/// link idles: mail under the shifted line, 2.28 ms in the paper, has 2.00 ms so and 1.86 otherwise.
 ///
 /// # Errors
 /// Only when the file of this crate is broken.

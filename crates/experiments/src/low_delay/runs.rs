@@ -12,13 +12,13 @@ use laxity_sim::link::{Generator, PolicyRun, Traffic, simulate_all};
 use super::{COLUMNS, REFERENCE, textbook};
 use crate::{ExperimentError, Job};
 
-/// What the paper has no column for.
+/// Policies beyond the paper's columns.
 const OTHERS: [&str; 7] =
     ["tbs", "algorithm-3", "exact", "slack", "proportional-share", "fifo", "best-effort-first"];
 
-/// A second reading of what the paper leaves open.
+/// A second reading of a point that the paper leaves open.
 struct Reading {
-    /// Follows the policy's name in labels; the sheet says what it means.
+    /// Follows the policy's name in labels; the sheet explains it.
     suffix: &'static str,
     /// Policies run under it beside the first reading.
     policies: &'static [&'static str],
@@ -71,7 +71,7 @@ pub struct Runs {
     pub variants: Vec<Variant>,
     /// The paper's columns on the first seed, whole.
     pub shown: Vec<PolicyRun>,
-    /// What was offered.
+    /// The offered traffic.
     pub traffic: Traffic,
 }
 
@@ -84,7 +84,7 @@ fn policies(job: &Job) -> (Vec<String>, &'static [Reading]) {
     }
 }
 
-/// Simulated nanoseconds that a job takes, the excerpt of Figure 5 left out.
+/// Simulated nanoseconds of a job, the excerpt of Figure 5 left out.
 pub fn work(job: &Job) -> u128 {
     let (policies, readings) = policies(job);
     // One more by the textbook.
@@ -144,7 +144,7 @@ fn finishing(scenario: &Scenario, seed: u64, duration: Span) -> Traffic {
 }
 
 impl Runs {
-    /// Runs what a job needs.
+    /// Runs the simulations of a job.
     pub fn of(job: &Job, scenario: &Scenario, control: &Control) -> Result<Runs, ExperimentError> {
         let (policies, readings) = policies(job);
         let replayed = Arc::new(Vec::new());
@@ -164,7 +164,7 @@ impl Runs {
             return Ok(Runs { seeds: vec![], variants: vec![], shown: vec![], traffic });
         }
         let (mut seeds, mut shown) = (Vec::new(), Vec::new());
-        // Seed by seed, so that a stopped job has something whole to show.
+        // Seed by seed, so that a stopped job has complete seeds.
         for seed in &job.seeds {
             let mut done = Vec::new();
             for g in &groups {

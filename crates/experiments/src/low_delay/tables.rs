@@ -1,4 +1,4 @@
-//! Tables 1 and 2, and what the paper's sentences say of them.
+//! Tables 1 and 2, and the text's claims about them.
 
 use laxity_results::{FlowKind, FlowResult};
 use laxity_scenario::link::model::Scenario;
@@ -78,7 +78,7 @@ pub fn maxima_claims(runs: &Runs, scenario: &Scenario) -> Vec<Measured> {
     rows
 }
 
-/// What the paper's run lasts, in ns: packets are counted over as long.
+/// Length of the paper's run in ns: packets are counted over as long.
 const WHOLE_RUN: f64 = 360e9;
 
 fn claims_of_maxima(runs: &Runs, suffix: &str) -> Vec<Measured> {
@@ -170,7 +170,7 @@ fn percent(runs: &Runs, policy: &str, suffix: &str, flow: &str, statistic: Stati
     now.iter().zip(before).map(|(now, before)| now / before * 100.0).collect()
 }
 
-/// For each seed, what `choose` takes of the reductions of all best-effort classes under both
+/// For each seed, the value that `choose` picks from the reductions of all best-effort classes under both
 /// approximations, in percent.
 fn reductions(
     runs: &Runs,
@@ -252,7 +252,7 @@ pub fn printed_percentages(sheet: &Sheet) -> Vec<Measured> {
 mod tests {
     use super::*;
 
-    // Fails when percentages are taken of another column than the standard scheme (nearly all are
+    // Fails when percentages are relative to another column than the standard scheme (nearly all are
     // wrong then), or when a unit more is allowed (none is); both were tried.
     #[test]
     fn one_printed_percentage_is_a_misprint() {

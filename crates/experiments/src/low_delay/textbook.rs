@@ -1,8 +1,8 @@
-//! Best effort in the background, its classes ordered by a fair queue whose reference server has the
+//! Best effort in the background, its classes ordered by a fair queue with a reference server of the
 //! whole link: a second reading of "WFQ".
 //!
 //! That of `laxity-link` serves a byte in the reference whenever one of best effort is really sent,
-//! because real-time packets take most of the link. By the textbook the reference knows nothing of
+//! because real-time packets use most of the link. By the textbook the reference ignores
 //! them: it serves at the link's rate and is soon empty while the packets still wait, so that their
 //! order comes near to that of their arrivals.
 
@@ -147,7 +147,7 @@ mod tests {
     // meanwhile. Fails when the reference is driven by what is sent: the newcomer, of five times the
     // weight, is then served first. With the reference at the link's rate it comes last.
     #[test]
-    fn the_reference_serves_while_packets_wait() {
+    fn the_reference_server_runs_while_packets_wait() {
         let scenario = super::super::scenario().unwrap();
         let mut policy = Textbook::new(&scenario);
         let mut enqueue = |at: u64, seq: u64, flow: u32| {
@@ -156,7 +156,7 @@ mod tests {
             let packet = Packet { seq, arrival: now, flow, bytes: wire, wire, demoted };
             policy.enqueue(now, packet, &mut |_: Time, _: &Packet, _| {});
         };
-        // A packet takes 1 ms; the third best-effort class has the least weight, the first the most.
+        // The service time of a packet is 1 ms; the third best-effort class has the least weight, the first the most.
         (0..100).for_each(|seq| enqueue(0, seq, 5));
         enqueue(101_000_000, 100, 3);
         assert_eq!(policy.waiting(), 101);
@@ -164,7 +164,7 @@ mod tests {
             std::iter::from_fn(|| policy.dequeue(Time(0))).map(|d| d.packet.seq).collect();
         assert_eq!(order, (0..=100).collect::<Vec<_>>());
         // Before the reference is empty the weights decide: in half of it as many of the others go
-        // first as the newcomer's share takes.
+        // first as the newcomer's share allows.
         let mut policy = Textbook::new(&scenario);
         let packet = |seq, flow, at| Packet {
             seq,

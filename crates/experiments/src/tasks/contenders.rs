@@ -1,4 +1,4 @@
-//! Policies under the readings that are compared, by the names that they have in labels.
+//! Policies under the compared readings, with their names in labels.
 
 use laxity_core::Span;
 use laxity_cpu::eevdf::{self as eevdf_policy, Eevdf};
@@ -13,7 +13,7 @@ use laxity_cpu::{
     best as best_policy, cbs as cbs_policy, iris as iris_policy, iris_naive, linux_2_4,
 };
 
-/// A policy in the form in which engines take it.
+/// A policy as engines accept it.
 pub type Boxed = Box<dyn Policy + Send>;
 
 /// A policy under one reading.
@@ -35,9 +35,9 @@ fn adapted(adaptation: Adaptation) -> Boxed {
     Box::new(bebs_policy::new(&bebs_policy::Options { adaptation, ..Default::default() }))
 }
 
-/// BEBS whose servers' changes of share happen as a reading says.
+/// BEBS with changes of servers' shares by a reading.
 pub fn changing(transition: Transition) -> Boxed {
-    // The system that tells them apart needs a first budget of 7.5 ms.
+    // The system that distinguishes them needs a first budget of 7.5 ms.
     let adaptation = Adaptation { initial_average: Span::from_millis(5), ..Adaptation::PAPER };
     let options = bebs_policy::Options { transition, adaptation, ..Default::default() };
     Box::new(bebs_policy::new(&options))
@@ -59,8 +59,8 @@ fn berate_with(options: berate_policy::Options) -> Boxed {
 }
 
 /// Real-time tasks by fixed priority above another policy.
-fn below_fifo(below: impl Policy + Send + 'static) -> Boxed {
-    Box::new(Layered::new(FixedPriority::new(), below))
+fn below_fifo(lower: impl Policy + Send + 'static) -> Boxed {
+    Box::new(Layered::new(FixedPriority::new(), lower))
 }
 
 fn eevdf() -> Eevdf {
@@ -90,7 +90,7 @@ pub const BEBS_AVERAGE: Contender = contender("bebs-average", "BEBS, p = e/u", |
     adapted(Adaptation { basis: Basis::Average, ..Adaptation::PAPER })
 });
 
-/// BEBS that recharges at once and remembers who used idle time: not in the papers.
+/// BEBS that replenishes at once and records the use of idle time: not in the papers.
 pub const BEBS_CREDIT: Contender = contender("bebs-credit", "BEBS with credit", || {
     Box::new(bebs_credit::new(&bebs_credit::Options::default()))
 });

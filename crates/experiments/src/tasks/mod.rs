@@ -1,4 +1,4 @@
-//! What the papers on tasks share: contenders, repetition until enough is known, drawings.
+//! Shared by the papers on tasks: contenders, repetition until enough is known, drawings.
 
 pub mod contenders;
 pub mod numbers;

@@ -1,4 +1,4 @@
-//! What is read off a run.
+//! Numbers of a run.
 
 use laxity_core::Time;
 use laxity_cpu::Service;
@@ -25,7 +25,7 @@ pub fn missed(measure: &Measure, tasks: &[Task], end: Time) -> Vec<f64> {
     numbers
 }
 
-/// Mean and 99th percentile, in ms, of what the last task waits for the CPU, or to see an event.
+/// Mean and 99th percentile, in ms, of the last task's wait for the CPU, or to see an event.
 pub fn response(measure: &Measure, _: &[Task], _: Time) -> Vec<f64> {
     let Some(last) = measure.tasks.last() else { return vec![0.0, 0.0] };
     let p99 = last.latency.quantile(990).unwrap_or(0) as f64;

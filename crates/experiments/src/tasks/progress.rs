@@ -1,4 +1,4 @@
-//! How far tasks come over time.
+//! Progress of tasks over time.
 
 use laxity_core::{Span, Time};
 use laxity_report::Key;
@@ -14,7 +14,7 @@ use crate::ExperimentError;
 pub struct Single {
     /// The schedule.
     pub recording: Recording,
-    /// What was counted.
+    /// The counts.
     pub measure: Measure,
     /// The end of the run.
     pub end: Time,

@@ -1,4 +1,4 @@
-//! Repetition until enough is known, as the papers did it.
+//! Repetition until a confidence interval is reached, as in the papers.
 
 use laxity_core::{Span, Time};
 use laxity_sim::Control;
@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 use super::settled::Settled;
 use crate::{ExperimentError, Measured};
 
-/// When a mean is known well enough: its 95 % confidence interval reaches no further than the
+/// The required confidence of a mean: its 95 % confidence interval reaches no further than the
 /// greater of the two to either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
@@ -20,8 +20,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// BEBS, section 6: 95 % confidence of a tenth to either side. What is below a microsecond, in
-    /// ms here, counts as nothing.
+    /// BEBS, section 6: 95 % confidence of a tenth to either side. Values below a microsecond, in
+    /// ms, count as zero.
     pub const TENTH: Rule = Rule { relative: 0.1, absolute: 0.001 };
     /// BeRate, section 5: percentages known to the nearest tenth.
     pub const NEAREST_TENTH: Rule = Rule { relative: 0.0, absolute: 0.05 };
@@ -31,11 +31,11 @@ impl Rule {
     }
 }
 
-/// Fewer runs than this tell nothing of their own scatter.
+/// Least number of runs that gives their scatter.
 const LEAST_RUNS: u64 = 8;
 
 /// The first part of a run, one of so many, is not counted: adaptive servers need some 25 periods to
-/// learn, and the papers ask how things are in the long run.
+/// learn, and the papers' numbers are those of the long run.
 const WARM_UP: u64 = 5;
 
 /// One system under one policy, run under one seed after the other.
@@ -51,15 +51,15 @@ pub struct Trial {
     pub length: Span,
     /// At most so many runs.
     pub most: u64,
-    /// What is read off each run.
+    /// The numbers of each run.
     pub numbers: Numbers,
-    /// So many of the numbers, the first ones, must be known.
+    /// Number of values, from the first on, that must be known.
     pub judged: usize,
-    /// How well.
+    /// The required confidence.
     pub rule: Rule,
 }
 
-/// What came of a trial.
+/// Results of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
     /// The numbers of each run, by seed from 1 on.
@@ -152,7 +152,7 @@ impl Repeated {
         row.known_within(self.half_width(number))
     }
 
-    /// How well a number is known.
+    /// The confidence interval of a number.
     fn note(&self, number: usize) -> String {
         let (n, mean, half) = (self.runs.len(), self.mean(number), self.half_width(number));
         if number >= self.judged || !half.is_finite() {
@@ -160,8 +160,8 @@ impl Repeated {
         }
         let mut note = format!("95 %: \u{b1}{} over {n} runs", rough(half));
         if !self.rule.allows(mean, half) {
-            let asked = (self.rule.relative * mean.abs()).max(self.rule.absolute);
-            note += &format!(", the most; the paper's rule asks for \u{b1}{}", rough(asked));
+            let required = (self.rule.relative * mean.abs()).max(self.rule.absolute);
+            note += &format!(", the most; the paper's rule requires \u{b1}{}", rough(required));
         }
         note + "."
     }
@@ -198,7 +198,7 @@ mod tests {
 
     // Fails when the normal distribution stands in for Student's; tried.
     #[test]
-    fn intervals_are_student_s() {
+    fn confidence_intervals_use_student_t() {
         for (freedom, table) in [(4.0, 2.7764), (9.0, 2.2622), (30.0, 2.0423), (120.0, 1.9799)] {
             assert!((student(freedom) / table - 1.0).abs() < 0.005, "{freedom}");
         }
@@ -210,7 +210,7 @@ mod tests {
 
     // Fails when the interval's whole width is compared, or the relative rule is of the first run.
     #[test]
-    fn rules_are_the_papers() {
+    fn rules_match_the_papers() {
         assert!(Rule::TENTH.allows(10.0, 1.0) && !Rule::TENTH.allows(10.0, 1.001));
         assert!(Rule::NEAREST_TENTH.allows(10.0, 0.05));
         assert!(!Rule::NEAREST_TENTH.allows(10.0, 0.051));

@@ -11,7 +11,7 @@ use super::{Contender, Repeated, Rule, Trial};
 use crate::{ExperimentError, Finished, Job, Measured};
 use laxity_sim::cpu::Task;
 
-/// How long runs are, and how many there may be.
+/// Length and largest number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Simulated length of a run.
@@ -45,11 +45,11 @@ impl Scale {
     }
 }
 
-/// An experiment: the trials that it needs, and what it makes of them.
+/// An experiment: its trials, rows and figures.
 pub struct Part {
     /// The end of its id.
     pub id: &'static str,
-    /// None for what a single run tells exactly.
+    /// None where a single run is exact.
     pub trials: fn(Scale) -> Vec<Trial>,
     /// Its numbers.
     pub rows: fn(&Runs) -> Result<Vec<Measured>, ExperimentError>,
@@ -89,7 +89,7 @@ pub fn work(parts: &[Part], job: &Job) -> u128 {
     trials(parts, job).iter().map(Trial::work).sum()
 }
 
-/// Measures what a job wants of these parts.
+/// Measures those of these parts that a job wants.
 ///
 /// # Errors
 /// When a run cannot go on.
@@ -116,7 +116,7 @@ pub fn measure(parts: &[Part], job: &Job, control: &Control) -> Result<Finished,
 }
 
 impl Runs {
-    /// What came of a trial.
+    /// Results of a trial.
     pub fn find(&self, policy: Contender, system: &str) -> Option<&Repeated> {
         self.done.get(&format!("{}/{system}", policy.name))
     }
@@ -126,7 +126,7 @@ impl Runs {
         self.find(policy, system).map_or(f64::NAN, |r| r.mean(number))
     }
 
-    /// The same, with how well it is known.
+    /// The same, with its confidence interval.
     pub fn known(&self, policy: Contender, system: &str, number: usize) -> Known {
         let half_width = self.find(policy, system).map_or(f64::NAN, |r| r.half_width(number));
         Known { mean: self.mean(policy, system, number), half_width }
@@ -146,7 +146,7 @@ impl Runs {
     }
 }
 
-/// What is less counts as nothing in ratios: a microsecond in ms, a thousandth of anything else.
+/// Smaller values count as zero in ratios: a microsecond in ms, a thousandth of anything else.
 const NOTHING: f64 = 0.001;
 
 /// A mean, and half the width of its 95 % confidence interval.
@@ -176,9 +176,10 @@ impl Known {
     }
 }
 
-/// How many times one number is another, as a row. What is uncertain of both adds up.
-pub fn times(label: impl Into<String>, above: Known, below: Known) -> Measured {
-    let ((above, more), (below, less)) = (above.counted(), below.counted());
+/// How many times one number is another, as a row. The uncertainties of both add up.
+pub fn times(label: impl Into<String>, numerator: Known, denominator: Known) -> Measured {
+    let (above, more) = numerator.counted();
+    let (below, less) = denominator.counted();
     let ratio = above / below;
     Measured::new(label, "times", vec![ratio]).known_within(ratio * (more + less))
 }

@@ -1,4 +1,4 @@
-//! Measuring after the start is over.
+//! Measurement after the start-up phase.
 
 use laxity_core::Time;
 use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
@@ -9,7 +9,7 @@ use laxity_sim::cpu::{Job, Measure, Observer};
 pub struct Settled {
     /// The instant.
     pub from: Time,
-    /// What is counted.
+    /// The measures.
     pub measure: Measure,
 }
 

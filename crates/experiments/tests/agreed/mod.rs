@@ -6,7 +6,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The file's text, after it was written again if that is wanted.
+/// The file's text, rewritten first under `LAXITY_BLESS`.
 fn agreed(path: &Path, now: &str) -> String {
     if std::env::var_os("LAXITY_BLESS").is_some_and(|v| v == "1") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

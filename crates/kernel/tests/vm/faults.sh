@@ -133,7 +133,7 @@ echo "through ip netns exec"
 ip netns exec tx laxity link set more.toml --dev near --policy shifted-line 2>/dev/null && echo "it is found"
 tell down --dev near
 
-echo "== put aside"
+echo "== replaced"
 for kind in "pfifo limit 77" "fq_codel limit 777 target 7ms" "cake bandwidth 7Mbit"; do
     # shellcheck disable=SC2086 # several words
     tc -n tx qdisc add dev near root handle 7: $kind
@@ -149,7 +149,7 @@ tell up family.toml --dev near --replace --policy shifted-line
 tc -n tx qdisc del dev near root
 as_found
 
-echo "== somebody else removes the qdisc"
+echo "== another program removes the qdisc"
 tell up family.toml --dev near --policy shifted-line
 tc -n tx qdisc del dev near root
 tell status --dev near

@@ -169,7 +169,7 @@ told as 1000 laxity cpu release "$(cat /tmp/child)"
 wait_for not_held_by 1000
 kill "$(cat /tmp/child)"
 
-echo "== taken away"
+echo "== scheduler removed"
 record /tmp/gone.json
 laxity cpu down
 told wait $recorder

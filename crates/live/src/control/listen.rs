@@ -1,4 +1,4 @@
-//! The socket: who may speak, and how lines come and go.
+//! The control socket: peer credentials, reading and writing of lines.
 
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -25,7 +25,7 @@ const LONGEST: u64 = 1 << 20;
 /// Connections at once.
 const CONNECTIONS: usize = 16;
 
-/// A connection that says nothing for so long is closed, unless it has attached a stream: those that
+/// Idle time after which a connection is closed, unless it has attached a stream: those that
 /// are open take places from others.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -39,13 +39,13 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens at a path, which must be free or a socket that nobody listens at any more.
+    /// Listens at a path, which must be free or a socket without a listener.
     ///
     /// # Errors
-    /// The path is taken or cannot be made.
+    /// The path is in use or cannot be created.
     pub fn listen(handle: Handle, path: &Path) -> Result<Control, ServerError> {
         let failed = || ServerError::system(format!("control socket {}", path.display()));
-        // Folders are made for the system's own sockets only; here it may be a slip of the pen.
+        // Folders are made for the system's own sockets only; elsewhere it may be a typing error.
         std::fs::metadata(socket::directory_of(path)).map_err(failed())?;
         let (listener, place) = socket::listen(path, 0o600, None).map_err(failed())?;
         listener.set_nonblocking(true).map_err(failed())?;
@@ -120,7 +120,7 @@ pub(super) fn accept(
     }
 }
 
-/// One of the places for connections, while it is taken.
+/// An occupied place for a connection.
 struct Seat(Arc<AtomicUsize>);
 
 impl Drop for Seat {
@@ -129,13 +129,13 @@ impl Drop for Seat {
     }
 }
 
-/// Serves one connection until it is closed, or says nothing for too long. One that attaches a
+/// Serves one connection until it is closed or idle for too long. One that attaches a
 /// stream lasts as long as its producer, and gives its place to others.
 fn serve(stream: UnixStream, handle: &Handle, idle: Duration, stop: &AtomicBool, seat: Seat) {
     let mut seat = Some(seat);
-    let mut heard = Instant::now();
+    let mut last_received = Instant::now();
     let short = Some(Duration::from_millis(200));
-    // An answer that is not taken within a while is not waited for.
+    // An answer that is not read within the timeout is dropped.
     let timeouts = stream.set_nonblocking(false).is_ok()
         && stream.set_read_timeout(short).is_ok()
         && stream.set_write_timeout(Some(Duration::from_secs(5))).is_ok();
@@ -154,14 +154,14 @@ fn serve(stream: UnixStream, handle: &Handle, idle: Duration, stop: &AtomicBool,
             }
             Ok(_) => continue,
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                if attached.is_empty() && heard.elapsed() >= idle {
+                if attached.is_empty() && last_received.elapsed() >= idle {
                     break;
                 }
                 continue;
             }
             Err(_) => break,
         }
-        heard = Instant::now();
+        last_received = Instant::now();
         let answer = match serde_json::from_slice::<Request>(&line) {
             Ok(request) => {
                 let name = match &request {
@@ -206,11 +206,11 @@ fn write(stream: &mut UnixStream, answer: Answer) -> io::Result<()> {
     stream.write_all(&line[sent..])
 }
 
-/// Asks a server for the ring of a stream with source `"shared"`, to be opened with
+/// Requests from a server the ring of a stream with source `"shared"`, to be opened with
 /// [`laxity_ring::shared::attach`]. The stream rests when the connection is closed.
 ///
 /// # Errors
-/// Nobody listens there, or the server refuses; its words are the error's.
+/// No server listens there, or the server refuses; the error holds its message.
 pub fn attach(path: &Path, stream: &str) -> io::Result<(UnixStream, OwnedFd)> {
     let mut connection = UnixStream::connect(path)?;
     let mut line = json!({ "attach": { "name": stream } }).to_string();
@@ -237,7 +237,7 @@ pub fn attach(path: &Path, stream: &str) -> io::Result<(UnixStream, OwnedFd)> {
         Some(ring) => Ok((connection, ring)),
         None => {
             let answer = String::from_utf8_lossy(&answer).trim().to_owned();
-            Err(io::Error::other(format!("no ring came; the server says: {answer}")))
+            Err(io::Error::other(format!("no ring received; answer of the server: {answer}")))
         }
     }
 }

@@ -17,7 +17,7 @@
 //! (Each on one line.) The answer to `attach` carries the descriptor of the ring of a stream with
 //! source `"shared"` (SCM_RIGHTS); the stream rests when that connection is closed.
 //!
-//! Where the server has a rate, `add` and `change` refuse a stream that asks for more than the whole
+//! Where the server has a rate, `add` and `change` refuse a stream that needs more than the whole
 //! link; when all streams together do, the answer has a `"warning"`.
 
 mod listen;

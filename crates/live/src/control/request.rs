@@ -1,4 +1,4 @@
-//! What can be asked, and the answers.
+//! Requests and answers.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -162,10 +162,10 @@ fn attributes(tolerance: &str, gap: Option<u64>, late: bool) -> Result<Attribute
 }
 
 impl Add {
-    /// The stream as the server takes it. Opens its file.
+    /// The stream's configuration. Opens its file.
     ///
     /// # Errors
-    /// In words: the tolerance or the file.
+    /// A message on the tolerance or the file.
     pub fn config(self) -> Result<StreamConfig, String> {
         let attributes = attributes(&self.tolerance, self.gap_ns, self.send_late)?;
         let source = match self.source {
@@ -192,7 +192,7 @@ impl Add {
 }
 
 /// What the server then has to send, where it has a rate. A stream that does not fit even alone is
-/// refused: no other stream's losses would make room for it. Like a scenario that asks for too much, a
+/// refused: no other stream's losses would make room for it. Like a scenario of too much load, a
 /// set of streams is served as far as the link goes, with a warning.
 fn admitted(handle: &Handle, config: &StreamConfig) -> Result<Option<Load>, String> {
     let load = handle.load_with(config);
@@ -209,11 +209,11 @@ fn with_warning(mut answer: Value, load: Option<Load>) -> Value {
     answer
 }
 
-/// An answer, with a descriptor where one was asked for.
+/// An answer, with a descriptor where requested.
 pub(super) type Answer = Result<(Value, Option<OwnedFd>), String>;
 
 impl Request {
-    /// Does what is asked.
+    /// Executes the request.
     pub(super) fn perform(self, handle: &Handle) -> Answer {
         let plain = |value: Value| Ok((value, Option::None));
         match self {

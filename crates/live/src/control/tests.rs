@@ -22,7 +22,7 @@ use super::*;
 use crate::fuzz;
 use crate::server::{Config, Server, Stop};
 
-/// A directory for a test, gone afterwards.
+/// A directory for a test, removed afterwards.
 struct Place(PathBuf);
 
 impl Place {
@@ -43,7 +43,7 @@ impl Drop for Place {
     }
 }
 
-/// A server whose socket lets one user in and waits so long for those who say nothing.
+/// A server with a socket for one user and an idle timeout.
 struct Accepting {
     _server: Server,
     stop: Arc<AtomicBool>,
@@ -114,8 +114,8 @@ fn a_server_is_controlled() {
     let control = Control::listen(server.handle().clone(), &place.socket()).unwrap();
     let mode = fs::metadata(place.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let taken = Control::listen(server.handle().clone(), &place.socket()).unwrap_err();
-    assert!(taken.to_string().contains("a server listens there already"), "{taken}");
+    let refused = Control::listen(server.handle().clone(), &place.socket()).unwrap_err();
+    assert!(refused.to_string().contains("a server listens there already"), "{refused}");
 
     let mut client = Client::new(&place.socket());
     let media = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/media/tone.ogg");
@@ -141,8 +141,8 @@ fn a_server_is_controlled() {
         }
         assert!(Instant::now() < end, "{stats}");
     }
-    let gone = client.ok(json!({"drop": {"name": "plain"}}));
-    assert_eq!(gone["name"], "plain");
+    let dropped = client.ok(json!({"drop": {"name": "plain"}}));
+    assert_eq!(dropped["name"], "plain");
     assert_eq!(client.ok(json!({"list": {}})).as_array().unwrap().len(), 2);
 
     for (line, words) in [
@@ -168,13 +168,13 @@ fn a_server_is_controlled() {
     server.stop(Stop::Drop);
 }
 
-/// Fails when streams come or grow beyond what the link can send without a word: one that does not fit
-/// even alone was taken, and so was a set that asks for too much.
+/// Fails when streams join or grow beyond the link without an error or warning: a stream that does not
+/// fit even alone was accepted, and so was a set of too much load.
 #[test]
 fn streams_that_do_not_fit_are_refused_or_warned_of() {
     let place = Place::new("fits");
     let (_socket, to) = receiver();
-    // With all overhead 1000 B, 1 ms of the link: a stream asks for 10 %, or for half as much where it may
+    // With all overhead 1000 B, 1 ms of the link: a stream needs 10 %, or half as much where it may
     // lose half.
     let config = Config { rate: Some(Rate(8_000_000)), ..Config::default() };
     let server = Server::start(config).unwrap();
@@ -190,7 +190,7 @@ fn streams_that_do_not_fit_are_refused_or_warned_of() {
         assert_eq!(answer["warning"], Value::Null, "stream {n}: 75 % at most");
     }
     let refused = client.error(&change(1).to_string());
-    assert!(refused.contains("it alone asks for 50000000.0% of the link"), "{refused}");
+    assert!(refused.contains("it alone needs 50000000.0% of the link"), "{refused}");
     assert!(refused.contains("a gap of 500000 ns or more"), "{refused}");
     assert!(client.error(&add(11, 999_999, "0/1").to_string()).contains("1000000 ns or more"));
     let list = client.ok(json!({"list": {}}));
@@ -204,7 +204,7 @@ fn streams_that_do_not_fit_are_refused_or_warned_of() {
     assert_eq!(client.ok(change(10_000_000))["warning"], Value::Null);
 }
 
-/// Fails when a line without an end takes memory without end, or blocks others: tried without a
+/// Fails when an endless line uses unbounded memory, or blocks others: tried without a
 /// limit to what is read.
 #[test]
 fn endless_lines_are_ended() {
@@ -217,14 +217,14 @@ fn endless_lines_are_ended() {
     while written < 1 << 22 && endless.write_all(&block).is_ok() {
         written += block.len();
     }
-    assert!(written < 1 << 22, "all was taken");
+    assert!(written < 1 << 22, "all was read");
     assert!(Client::new(&place.socket()).ok(json!({"list": {}})).is_array());
 }
 
 /// Connections that say nothing take places from others; those of producers say nothing for as long
 /// as they fill their rings.
 ///
-/// Fails when idle connections stay, or when one with a stream attached is closed or takes a place.
+/// Fails when idle connections stay, or when one with a stream attached is closed or occupies a place.
 #[test]
 fn idle_connections_end_and_attached_ones_do_not() {
     let place = Place::new("idle");
@@ -275,7 +275,7 @@ fn another_user_is_refused() {
     assert!(!welcome(Uid::from_raw(6), Uid::from_raw(5)));
 
     let place = Place::new("user");
-    // As root the test asks as somebody else; otherwise the server is somebody else's.
+    // As root the test connects as another user; otherwise the server belongs to another user.
     let root = geteuid().is_root();
     let own = if root { geteuid() } else { Uid::from_raw(geteuid().as_raw() + 1) };
     let accepting = Accepting::new(&place, own, Duration::MAX);
@@ -340,7 +340,7 @@ fn processes_fill_rings_in_shared_memory() {
         for n in 0..5 {
             assert_eq!(receive(), [round, n]);
         }
-        // As if killed: the connection hangs up, and nothing is said in the memory.
+        // As if killed: the connection hangs up, and the shared memory is not marked closed.
         std::mem::forget(producer);
         drop(connection);
         let end = Instant::now() + Duration::from_secs(20);

@@ -35,7 +35,7 @@ fn ask(server: &Server, request: &[u8]) -> String {
 }
 
 /// Fails when clients are served one after the other: those that say nothing have reached their
-/// deadlines, and are gone, before the one that asks gets its answer.
+/// deadlines, and are closed, before the requesting one gets its answer.
 #[test]
 fn silent_clients_do_not_block_others() {
     let server = serve("here");
@@ -43,12 +43,12 @@ fn silent_clients_do_not_block_others() {
     assert!(ask(&server, REQUEST).ends_with("\r\n\r\nhere"));
     for mut stream in silent {
         stream.set_nonblocking(true).expect("a socket");
-        let error = stream.read(&mut [0]).expect_err("nothing was asked");
+        let error = stream.read(&mut [0]).expect_err("no request was sent");
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }
 }
 
-/// Fails when new connections are turned away where all places are taken, or the newest one is
+/// Fails when new connections are turned away when all places are occupied, or the newest one is
 /// closed instead of the oldest.
 #[test]
 fn the_oldest_connection_makes_room() {
@@ -67,7 +67,7 @@ fn the_oldest_connection_makes_room() {
     }
 }
 
-/// Fails when the server waits for a client that takes its page slowly: tried with a time limit
+/// Fails when the server waits for a client that reads its page slowly: tried with a time limit
 /// for each write. Then the reader gets all of it.
 #[test]
 fn slow_readers_do_not_delay_shutdown() {
@@ -142,10 +142,10 @@ fn concurrent_requests_share_one_page() {
     }
 }
 
-/// A page of another site may have its name resolve to this machine; a browser then asks here under
+/// A page of another site may have its name resolve to this machine; a browser then requests the page under
 /// that name. Fails when `Host` is not looked at, or only its beginning is.
 #[test]
-fn only_loopback_is_answered_as_a_host() {
+fn only_loopback_hosts_are_served() {
     let server = serve("here");
     let status = |host: &str| {
         let answer = ask(&server, format!("GET /page HTTP/1.1\r\n{host}\r\n\r\n").as_bytes());

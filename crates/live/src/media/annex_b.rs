@@ -1,6 +1,6 @@
 //! H.264 as a byte stream of NAL units behind start codes (ITU-T H.264, Annex B).
 //!
-//! Access units are told apart as section 7.4.1.2.3 says, by the NAL units that may only come
+//! Access units are separated as in section 7.4.1.2.3, by the NAL units that may only come
 //! first and by slices that begin a picture. Times rise in decoding order by one picture each: a
 //! stream with reordered pictures should be made without them (`-bf 0`).
 
@@ -18,7 +18,7 @@ const END_OF_SEQUENCE: u8 = 10;
 const FILLER: u8 = 12;
 const PREFIX: u8 = 14;
 const RESERVED_FIRST: u8 = 18;
-/// Types from here on exist in RTP only (RFC 6184, section 5.2).
+/// Types from this one on exist in RTP only (RFC 6184, section 5.2).
 const RTP_ONLY: u8 = 24;
 
 /// Whether a file begins with a start code.
@@ -30,7 +30,7 @@ pub(super) fn starts(bytes: &[u8]) -> bool {
 fn start_code(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(window) = bytes.get(at..at + 3) {
-        // The last byte tells how far a start code can be.
+        // The last byte bounds the position of a start code.
         match window[2] {
             0 => at += 1,
             1 if window[0] == 0 && window[1] == 0 => return Some(at),

@@ -29,9 +29,9 @@ pub enum Damage {
     Gap,
     /// A page of another logical stream; one stream is played.
     OtherStream,
-    /// A packet whose first byte or length no Opus packet has.
+    /// A packet with a first byte or length that is invalid in Opus.
     NotOpus,
-    /// A NAL unit whose header is invalid, or of a type that only RTP uses.
+    /// A NAL unit with an invalid header, or of a type that only RTP uses.
     NalHeader,
     /// A frame or NAL unit without contents.
     Empty,
@@ -71,7 +71,7 @@ pub enum MediaError {
     Unreadable {
         /// Which file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Larger than [`LARGEST_FILE`](super::LARGEST_FILE).
@@ -84,7 +84,7 @@ pub enum MediaError {
         /// Which file.
         path: PathBuf,
     },
-    /// The container is known, what it holds is not playable here.
+    /// The container is known, its contents are not supported.
     Unsupported {
         /// Which file.
         path: PathBuf,

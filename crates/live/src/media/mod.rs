@@ -29,7 +29,7 @@ pub const OPUS_CLOCK: u32 = 48_000;
 /// Faults beyond this many are counted, not kept.
 const FAULTS_KEPT: usize = 64;
 
-/// What a payload is coded in, with what a session description must tell of it.
+/// The codec of a payload, with its parameters for a session description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// Opus.
@@ -75,7 +75,7 @@ impl Default for FrameRate {
     }
 }
 
-/// One access unit: what a decoder takes at one instant.
+/// One access unit: the input of a decoder at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// When, in ticks of the codec's clock from the start of the file.
@@ -99,7 +99,7 @@ pub struct Media {
 }
 
 impl Media {
-    /// Reads a file: Ogg/Opus, IVF with VP8, or H.264 as an Annex B byte stream, told apart by
+    /// Reads a file: Ogg/Opus, IVF with VP8, or H.264 as an Annex B byte stream, recognised by
     /// their first bytes. `rate` is used for H.264, which carries no time.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ fn damages(media: &Media) -> Vec<Damage> {
 
 /// Counts as `ffprobe -count_packets` gives them for these files.
 ///
-/// Fails when Opus durations are misread or IVF times taken in other units: tried with frame
+/// Fails when Opus durations are misread or IVF times read in other units: tried with frame
 /// lengths of CELT in place of SILK, and the time base upside down.
 #[test]
 fn sound_files_read_whole() {
@@ -94,7 +94,7 @@ fn a_damaged_nal_unit_is_left_out() {
 }
 
 /// Fails when a frame header is trusted beyond the end, or a frame's kind is not looked at: tried
-/// without the check of key frames, and with times taken as they are.
+/// without the check of key frames, and with times used unchanged.
 #[test]
 fn damaged_ivf_frames_are_named() {
     let cut = read(&VP8[..VP8.len() - 1]).unwrap();

@@ -1,5 +1,5 @@
-//! Sources that are not believed yet (RFC 3550, appendix A.1): anybody can make up
-//! synchronisation sources, and each one that is measured takes memory.
+//! Sources on probation (RFC 3550, appendix A.1): anyone can invent
+//! synchronisation sources, and each measured one uses memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -22,7 +22,7 @@ const SETS: usize = 16;
 /// Sources on probation, in bounded memory.
 #[derive(Debug)]
 pub struct Probation {
-    /// Keyed randomly in each process, so that nobody can aim at a set.
+    /// Keyed randomly in each process, so that no sender can aim at a set.
     hasher: RandomState,
     sets: [Set; SETS],
     /// Candidates in a set.
@@ -80,7 +80,7 @@ impl Probation {
         Probation { hasher: RandomState::new(), sets, most: sources.max(1), forgotten: 0 }
     }
 
-    /// Takes a packet of a source that is not measured yet; its packets so far once it is proven.
+    /// Records a packet of a source on probation; returns its packets so far once it is proven.
     pub fn take(&mut self, ssrc: u32, from: IpAddr, packet: Seen) -> Option<Held> {
         let set = &mut self.sets[self.hasher.hash_one(from) as usize % SETS];
         let key = (from, ssrc);
@@ -175,7 +175,7 @@ mod tests {
     /// Fails when made-up sources take memory without a bound, or push out what comes from other
     /// addresses: tried with one set for all.
     #[test]
-    fn strangers_take_bounded_memory_and_nobody_elses() {
+    fn unproven_sources_use_bounded_memory() {
         let mut probation = Probation::new(SOURCES);
         // Not in the stranger's set: one in 16 addresses is.
         let set = |p: &Probation, n| p.hasher.hash_one(address(n)) as usize % SETS;

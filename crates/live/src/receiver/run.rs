@@ -24,14 +24,14 @@ use crate::rtcp::{Reception, receiver_report};
 use crate::server::{monotonic, wall};
 use crate::socket::{address, receive_buffer};
 
-/// Sources that are measured unless told otherwise: anybody can make up more, and each takes some
+/// Default limit on measured sources: anyone can invent more, and each uses some
 /// 32 KiB.
 const SOURCES: usize = 256;
 
 /// Sources in one receiver report (RFC 3550, section 6.4.2).
 const BLOCKS: usize = 31;
 
-/// What a receiver is told.
+/// Configuration of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverConfig {
     /// Where RTP comes in; RTCP comes in at the next port.
@@ -75,7 +75,7 @@ const NOTHING: Tolerance = match Tolerance::new(0, 1) {
 /// Why a receiver cannot run.
 #[derive(Debug)]
 pub struct ReceiverError {
-    /// What was asked of the system.
+    /// The system call.
     pub what: String,
     /// Its answer.
     pub source: io::Error,
@@ -149,7 +149,7 @@ impl Receiver {
     /// Opens the sockets.
     ///
     /// # Errors
-    /// The address cannot be bound. An RTCP port that is taken is done without.
+    /// The address cannot be bound. An RTCP port in use is not an error: the receiver runs without.
     pub fn open(config: ReceiverConfig) -> Result<Receiver, ReceiverError> {
         let bind = config.bind;
         let failed = |source| ReceiverError { what: format!("UDP socket on {bind}"), source };
@@ -185,12 +185,12 @@ impl Receiver {
         self.rtp.local_addr()
     }
 
-    /// Where RTCP comes in; `None` where the next port is taken, or there is none.
+    /// Local RTCP address; `None` where the next port is in use, or there is none.
     pub fn rtcp_address(&self) -> Option<SocketAddr> {
         self.rtcp.as_ref()?.local_addr().ok()
     }
 
-    /// Receives for a time or until told to stop, and answers what was measured.
+    /// Receives for a time or until stopped, and returns the measurements.
     ///
     /// # Errors
     /// The system does not let this thread wait.
@@ -219,7 +219,7 @@ impl Receiver {
         Ok(Report { sources, unproven: self.probation.unproven(), ..self.report })
     }
 
-    /// Takes what waits, but not more than leaves time for reports.
+    /// Receives waiting packets, bounded so that reports stay on time.
     fn take_rtp(&mut self, buffer: &mut [u8]) {
         let mut control = nix::cmsg_space!(u32);
         for _ in 0..4096 {

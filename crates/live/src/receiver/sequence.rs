@@ -50,7 +50,7 @@ impl Sequence {
         self.newest - self.first + 1
     }
 
-    /// Takes a number; tells `settle` of each one, in order, whether it is lost for good.
+    /// Records a number; calls `settle` for each one, in order, with whether it is lost for good.
     pub fn take(&mut self, number: u16, settle: &mut impl FnMut(bool)) -> Place {
         let ahead = number.wrapping_sub(self.newest as u16);
         if ahead != 0 && ahead < JUMP {

@@ -107,7 +107,7 @@ pub struct SourceReport {
     pub windows: WindowsReport,
     /// Interarrival jitter, ns.
     pub jitter_ns: u64,
-    /// From sending to arrival, ns; empty when packets do not tell and no sender report came.
+    /// From sending to arrival, ns; empty when packets have no time stamps and no sender report came.
     #[serde(rename = "delay_ns", serialize_with = "summary")]
     pub delay: Histogram,
 }
@@ -133,7 +133,7 @@ fn summary<S: Serializer>(histogram: &Histogram, serializer: S) -> Result<S::Ok,
 }
 
 impl SourceMeter {
-    /// Measures a source whose timestamps count `clock` ticks a second, against a tolerance.
+    /// Measures a source with timestamps of `clock` ticks a second, against a tolerance.
     /// `same_machine`: stamps can be read on the monotonic clock.
     pub fn new(ssrc: u32, clock: u32, tolerance: Tolerance, same_machine: bool) -> SourceMeter {
         SourceMeter {
@@ -152,7 +152,7 @@ impl SourceMeter {
         }
     }
 
-    /// Takes a packet.
+    /// Records a packet.
     pub fn packet(&mut self, packet: &RtpPacket<'_>, bytes: usize, at: Arrival) {
         self.take(&Seen::of(packet, bytes, at));
     }
@@ -224,7 +224,7 @@ impl SourceMeter {
                 Sent::Wall(stamp.wall)
             });
         }
-        // What a sender report says of its clock holds for what follows, too.
+        // The clock of a sender report applies to later packets, too.
         let report = self.sender?;
         let ticks = i64::from(packet.timestamp.wrapping_sub(report.rtp) as i32);
         let ns = i128::from(ticks) * 1_000_000_000 / i128::from(self.clock);
@@ -242,12 +242,12 @@ impl SourceMeter {
         }
     }
 
-    /// Takes a sender report.
+    /// Records a sender report.
     pub fn sender_report(&mut self, ntp: u64, rtp: u32, at: Arrival) {
         self.sender = Some(SenderReport { ntp, rtp, came: at.monotonic });
     }
 
-    /// What a receiver report says now; the fraction counts from the last call on.
+    /// The current receiver report; the fraction counts from the last call on.
     pub fn reception(&mut self, now: u64) -> Option<Reception> {
         let sequence = self.sequence.as_ref()?;
         let expected = self.expected_before + sequence.expected();

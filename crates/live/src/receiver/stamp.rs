@@ -12,7 +12,7 @@ pub struct Stamp {
 const MARK: [u8; 4] = *b"LXS1";
 
 impl Stamp {
-    /// Bytes that it takes.
+    /// Its length in bytes.
     pub const BYTES: usize = 20;
 
     /// Writes it at a place in a packet; nothing when it does not fit there.

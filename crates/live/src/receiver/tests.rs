@@ -107,7 +107,7 @@ impl Line {
     }
 }
 
-/// Fails when delay is taken on the wrong clock, jitter is not smoothed by 16, or losses are not
+/// Fails when delay is measured on the wrong clock, jitter is not smoothed by 16, or losses are not
 /// counted: tried with a transit in nanoseconds and a shift of 3.
 #[test]
 fn a_stream_is_measured() {
@@ -129,7 +129,7 @@ fn a_stream_is_measured() {
     assert_eq!(report.jitter_ns, u64::from(ticks) * 1_000_000_000 / 90_000);
 }
 
-/// Fails when a sender report is not used to tell the time of sending.
+/// Fails when a sender report is not used for the time of sending.
 #[test]
 fn sender_reports_tell_delay() {
     let mut line = Line::new();
@@ -160,7 +160,7 @@ fn stamps_round_trip() {
     stamp.write(&mut packet, usize::MAX);
 }
 
-/// Receives while `act` runs, and until all that it has sent was taken.
+/// Receives while `act` runs, and until all that it has sent was received.
 fn receive(config: ReceiverConfig, act: impl FnOnce(SocketAddr, SocketAddr)) -> Report {
     let receiver = Receiver::open(config).expect("loopback");
     let to = receiver.address().expect("an address");
@@ -190,7 +190,7 @@ fn rtp(ssrc: u32, number: u16) -> Vec<u8> {
     [&[0x80, 96, number[0], number[1], 0, 0, 0, 0], &ssrc.to_be_bytes()[..], &[0; 20]].concat()
 }
 
-/// A sender of one packet under each of very many names takes no memory. Fails when one packet
+/// A sender of one packet under each of very many sources uses bounded memory. Fails when one packet
 /// makes a source: tried without probation.
 #[test]
 fn forged_sources_are_not_measured() {
@@ -209,7 +209,7 @@ fn forged_sources_are_not_measured() {
     assert_eq!(report.unproven, 1000);
 }
 
-/// Fails when sources are not bounded, or one address takes all places: tried each.
+/// Fails when sources are not bounded, or one address occupies all places: tried each.
 #[test]
 fn one_address_takes_half_of_what_is_left() {
     let report = receive(ReceiverConfig { sources: 8, ..config() }, |to, _| {
@@ -226,7 +226,7 @@ fn one_address_takes_half_of_what_is_left() {
     assert_eq!(report.too_many_sources, 2 * (46 + 48));
 }
 
-/// Fails when reports go to who only says that it is a source, so that they can be aimed at others,
+/// Fails when reports go to unproven sources, so that they can be aimed at others,
 /// or when packets from elsewhere spoil what is measured: tried each.
 #[test]
 fn reports_go_to_sources_alone() {
@@ -242,9 +242,9 @@ fn reports_go_to_sources_alone() {
             stranger.send_to(&rtp(5, number + 1000), to).expect("loopback");
         }
         let sending = rtcp::Sending::default();
-        let said = rtcp::sender_report(5, "x", &sending).expect("a report");
-        its_rtcp.send_to(&said, rtcp).expect("loopback");
-        stranger.send_to(&said, rtcp).expect("loopback");
+        let report = rtcp::sender_report(5, "x", &sending).expect("a report");
+        its_rtcp.send_to(&report, rtcp).expect("loopback");
+        stranger.send_to(&report, rtcp).expect("loopback");
         its_rtcp.set_read_timeout(Some(Duration::from_secs(10))).expect("a socket");
         its_rtcp.recv(&mut [0; 100]).expect("a report");
         its_rtcp.recv(&mut [0; 100]).expect("a report");

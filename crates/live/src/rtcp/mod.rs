@@ -15,10 +15,10 @@ pub use read::{Claim, claims};
 pub use service::Service;
 pub use write::{Reception, Sending, receiver_report, sender_report};
 
-/// What the receiver of a stream said last.
+/// The last receiver report of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Heard {
-    /// Reports taken.
+    /// Reports accepted.
     pub reports: u64,
     /// Reports that cannot be true.
     pub implausible: u64,
@@ -30,26 +30,26 @@ pub struct Heard {
     pub highest: u32,
     /// Interarrival jitter in ticks of the stream's clock.
     pub jitter: u32,
-    /// Round trip in nanoseconds, when it could be told.
+    /// Round trip in nanoseconds, when it could be measured.
     pub round_trip: Option<u64>,
 }
 
 /// What came in from the network, for all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Listened {
-    /// Report blocks taken.
+    /// Report blocks accepted.
     pub reports: u64,
     /// Sender reports sent.
     pub sender_reports: u64,
     /// Datagrams that are no RTCP.
     pub malformed: u64,
-    /// Report blocks about streams that are not here.
+    /// Report blocks about unknown streams.
     pub unknown: u64,
     /// Report blocks from addresses to which their stream is not sent.
     pub foreign: u64,
     /// Report blocks that cannot be true.
     pub implausible: u64,
-    /// Receivers that said goodbye.
+    /// Receivers that sent a goodbye.
     pub goodbyes: u64,
     /// Complaints of the network (ICMP) about destinations of streams.
     pub complaints: u64,

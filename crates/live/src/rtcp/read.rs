@@ -4,7 +4,7 @@ use rtcp_types::{Compound, Packet, ReportBlock, RtcpParseError};
 
 use super::Heard;
 
-/// One report block: what somebody says of the reception of a stream.
+/// One report block: a claim about the reception of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The stream's synchronisation source.
@@ -23,7 +23,7 @@ pub struct Claim {
     pub since_report: u32,
 }
 
-/// The claims in a compound packet, and how many goodbyes it says.
+/// The claims in a compound packet, and the number of its goodbyes.
 ///
 /// # Errors
 /// It is not RTCP.
@@ -67,9 +67,9 @@ pub(super) struct Known {
 }
 
 impl Claim {
-    /// Takes the claim over, unless it cannot be true.
+    /// Accepts the claim, unless it is implausible.
     pub(super) fn take(&self, known: Known, round_trip: Option<u64>, heard: &mut Heard) -> bool {
-        // Receivers begin counting cycles when they join, so only the lower half tells anything,
+        // Receivers begin counting cycles when they join, so only the lower half is meaningful,
         // and once all numbers have been used nothing.
         let place = u64::from((self.highest as u16).wrapping_sub(known.first));
         let sent = place < known.numbered;

@@ -64,7 +64,7 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
     let shared = handle.shared();
     let mut buffer = vec![0; 2048];
     while !stop.load(Ordering::Relaxed) {
-        // Errors are reported whatever is asked for.
+        // Errors are reported for any requested event.
         let mut fds: Vec<PollFd<'_>> =
             shared.sockets.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::empty())).collect();
         fds.extend(rtcp.map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)));
@@ -74,10 +74,10 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
         }
         let mut more = false;
         for socket in &shared.sockets {
-            let heard = complaints(socket, BURST);
-            more |= !heard.is_empty();
+            let received = complaints(socket, BURST);
+            more |= !received.is_empty();
             let mut registry = shared.registry();
-            for complaint in heard {
+            for complaint in received {
                 match registry.destinations.get_mut(&complaint.destination) {
                     Some((_, count)) => {
                         *count += 1;
@@ -105,7 +105,7 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
     }
 }
 
-/// Takes what a datagram says.
+/// Processes the reports of a datagram.
 pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
     let mut registry = handle.shared().registry();
     let registry = &mut *registry;
@@ -141,7 +141,7 @@ impl Registered {
         Known { first, numbered: self.made.packets.get() + self.made.too_large.get() }
     }
 
-    /// Only sender reports that were really sent count, and by the clock that nobody sets.
+    /// Only sender reports that were really sent count, by the monotonic clock.
     fn round_trip(&self, claim: &Claim, now: u64) -> Option<u64> {
         let (_, sent) =
             self.reports.iter().find(|(id, at)| *id == claim.last_report && *at != 0)?;

@@ -20,12 +20,12 @@ fn reception(about: u32, highest: u32) -> Reception {
 #[test]
 fn reports_round_trip() {
     let blocks: Vec<Reception> = (0..31).map(|i| reception(i, 1000 + i)).collect();
-    let bytes = receiver_report(99, "somebody", &blocks).unwrap();
+    let bytes = receiver_report(99, "receiver", &blocks).unwrap();
     let (claims, goodbyes) = claims(&bytes).unwrap();
     assert_eq!((claims.len(), goodbyes), (31, 0));
     let Claim { about, fraction_lost, lost, highest, jitter, .. } = claims[30];
     assert_eq!((about, fraction_lost, lost, highest, jitter), (30, 3, -2, 1030, 17));
-    assert!(receiver_report(99, "somebody", &[reception(1, 1); 32]).is_err());
+    assert!(receiver_report(99, "receiver", &[reception(1, 1); 32]).is_err());
 
     let sending =
         Sending { ntp: 0x1234_5678_9abc_def0, rtp: 42, packets: 3, octets: 4, ends: false };
@@ -102,9 +102,9 @@ fn until(handle: &Handle, enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
 
 /// A receiver sees sender reports and answers; liars and strangers are counted.
 ///
-/// Fails when reports are not sent, a round trip is made up, or anybody may report: tried with
-/// round trips by the receiver's word alone, and without the check of the address. Fails when
-/// players are not told that nothing more comes: tried without the goodbye.
+/// Fails when reports are not sent, a round trip is made up, or any sender may report: tried with
+/// round trips by the receiver's claim alone, and without the check of the address. Fails when
+/// players get no goodbye at the end: tried without it.
 #[test]
 fn reports_go_both_ways() {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -13,7 +13,7 @@ pub use payload::{Payload, Payloader, TooLarge};
 /// Bytes of an RTP header without contributing sources and extension.
 pub const HEADER: usize = 12;
 
-/// The largest RTP packet made unless told otherwise: it passes through every tunnel in use
+/// Default of the largest RTP packet: it passes through every tunnel in use
 /// without being fragmented, as WebRTC also assumes.
 pub const DEFAULT_LARGEST: usize = 1200;
 
@@ -43,7 +43,7 @@ impl std::error::Error for PayloadTypeError {}
 
 impl Numbering {
     /// Starts at a sequence number and timestamp drawn from `ssrc`: RFC 3550 wants them hard to
-    /// guess for encryption, which is not used here, and reproducible runs want them fixed.
+    /// guess for encryption, which is not used, and reproducible runs need them fixed.
     ///
     /// # Errors
     /// When the payload type does not fit its seven bits.

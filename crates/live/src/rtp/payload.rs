@@ -11,7 +11,7 @@ const VP8_DESCRIPTOR: usize = 4;
 /// What goes behind one RTP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// Written here.
+    /// The bytes to write.
     pub prefix: &'a [u8],
     /// A piece of the access unit.
     pub body: &'a [u8],

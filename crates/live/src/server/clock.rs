@@ -10,7 +10,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds on the clock that nobody sets: steps of the wall clock move no deadline.
+/// Nanoseconds of the monotonic clock: steps of the wall clock move no deadline.
 pub fn monotonic() -> u64 {
     nanoseconds(ClockId::CLOCK_MONOTONIC)
 }
@@ -26,7 +26,7 @@ pub fn thread_cpu() -> u64 {
 }
 
 fn nanoseconds(clock: ClockId) -> u64 {
-    // The clocks used here exist on every Linux, and their numbers are not negative.
+    // These clocks exist on every Linux, and their numbers are not negative.
     clock_gettime(clock).map_or(0, |t| t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)
 }
 

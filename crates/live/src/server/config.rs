@@ -1,4 +1,4 @@
-//! What a server is told.
+//! Configuration of a server.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::rtp;
 pub struct Config {
     /// The streams that it starts with; more may come while it runs.
     pub streams: Vec<StreamConfig>,
-    /// Who goes first.
+    /// The order of streams.
     pub policy: Policy,
     /// What may be sent in all; packets then wait for the link as for a service. Without it a
     /// packet waits for its time only, and for the socket when its buffer is full.
@@ -25,7 +25,7 @@ pub struct Config {
     pub overhead: u64,
     /// What an idle link may make up for afterwards, so that late waking costs no rate.
     pub credit: Span,
-    /// Local addresses to send from, one socket each; a stream takes the next of its family.
+    /// Local addresses to send from, one socket each; a stream uses the next of its family.
     pub bind: Vec<SocketAddr>,
     /// Send buffer of each socket in bytes, as the system counts.
     pub send_buffer: Option<usize>,
@@ -44,7 +44,7 @@ pub struct Config {
     pub cname: String,
 }
 
-/// Who goes first of the streams whose heads may go.
+/// The order of the streams with an eligible head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// A reading of DWCS.
@@ -94,10 +94,10 @@ pub struct StreamConfig {
     pub largest: usize,
     /// Packets that its ring holds.
     pub ring: usize,
-    /// When a packet of a frame was dropped, drop the rest of that frame too: nobody can decode
+    /// When a packet of a frame was dropped, drop the rest of that frame too: no decoder can use
     /// it. Those count as abandoned, not as misses.
     pub whole_frames: bool,
-    /// Where its sender reports go; the receiver's RTP port + 1 unless told otherwise.
+    /// Where its sender reports go; the receiver's RTP port + 1 by default.
     pub rtcp: Option<SocketAddr>,
 }
 
@@ -238,7 +238,7 @@ impl StreamConfig {
     }
 }
 
-/// Why a server, or one of its streams, cannot do what was asked.
+/// Errors of a server and of its streams.
 #[derive(Debug)]
 pub enum ServerError {
     /// A stream makes no sense.
@@ -255,7 +255,7 @@ pub enum ServerError {
         /// What is wrong.
         source: JoinError,
     },
-    /// The name or SSRC is taken.
+    /// The name or SSRC is in use.
     Taken {
         /// The stream that was to be added.
         name: String,
@@ -264,7 +264,7 @@ pub enum ServerError {
     },
     /// There is no such stream.
     NoStream {
-        /// The name asked for.
+        /// The given name.
         name: String,
     },
     /// No socket of the destination's family.
@@ -278,11 +278,11 @@ pub enum ServerError {
     Stopped,
     /// There is no baseline of this name.
     NoPolicy(&'static str),
-    /// The structure of the scheduler cannot keep the order asked for.
+    /// The structure of the scheduler does not support the order.
     Options(laxity_stream::structure::Unsupported),
     /// The system refuses.
     System {
-        /// What was asked of it.
+        /// The operation.
         what: String,
         /// Its answer.
         source: std::io::Error,

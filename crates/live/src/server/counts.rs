@@ -41,7 +41,7 @@ pub struct Made {
     pub too_large: Counter,
 }
 
-/// Packets taken from a stream's ring, by what became of them: their sum is all that were taken.
+/// Packets popped from a stream's ring, by outcome: their sum is all that were popped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Given to the kernel.
@@ -63,7 +63,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Packets taken from the ring.
+    /// Packets popped from the ring.
     pub fn taken(&self) -> u64 {
         self.sent + self.not_sent().iter().map(|(_, n)| n).sum::<u64>()
     }
@@ -104,7 +104,7 @@ pub struct Row {
     pub window: Window,
     /// Packets that wait in its ring.
     pub waiting: usize,
-    /// Its producer is gone.
+    /// Its producer has ended.
     pub ended: bool,
     /// Its shared ring was damaged by the process that writes to it.
     pub broken: bool,

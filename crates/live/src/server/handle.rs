@@ -96,7 +96,7 @@ pub struct Snapshot {
 /// What is counted of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamSnapshot {
-    /// What it was told; attributes as they are now.
+    /// Its configuration, with the current attributes.
     pub config: StreamConfig,
     /// What the scheduler knows.
     pub row: Row,
@@ -106,7 +106,7 @@ pub struct StreamSnapshot {
     pub overflow: u64,
     /// Packets refused because no datagram holds them.
     pub too_large: u64,
-    /// How often the network said that its destination cannot be reached.
+    /// Number of ICMP errors about its destination.
     pub unreachable: u64,
     /// What its receiver reports.
     pub heard: Heard,
@@ -126,7 +126,7 @@ impl Snapshot {
     }
 }
 
-/// Rows asked of the scheduler's thread at once: it has packets to send.
+/// Rows requested from the scheduler's thread at once: it has packets to send.
 const ROWS: usize = 64;
 
 impl Handle {
@@ -141,7 +141,7 @@ impl Handle {
     /// Adds a stream, which starts at once.
     ///
     /// # Errors
-    /// It makes no sense, its name or SSRC is taken, or the server has stopped.
+    /// It is invalid, its name or SSRC is in use, or the server has stopped.
     pub fn add(&self, config: StreamConfig) -> Result<(), ServerError> {
         config.check()?;
         let mut registry = self.shared.registry();
@@ -258,7 +258,7 @@ impl Handle {
         Ok(copy)
     }
 
-    /// The process that filled a stream is gone. What it left is sent, then the stream rests until
+    /// The process that filled a stream has ended. Its remaining packets are sent, then the stream rests until
     /// another comes.
     ///
     /// # Errors
@@ -331,7 +331,7 @@ impl Handle {
         self.ask(|reply| Message::Timing { restart: true, reply })
     }
 
-    /// All that is counted. The scheduler's thread is asked for a few streams at a time, so counts
+    /// All that is counted. The scheduler's thread reports a few streams at a time, so counts
     /// of different streams may be some microseconds apart.
     ///
     /// # Errors
@@ -461,7 +461,7 @@ impl Registry {
 
     fn snapshot(&self, stream: &Registered, row: Row) -> StreamSnapshot {
         let made = match stream.config.source {
-            // Another process does not tell; what was taken or waits was made.
+            // Another process does not report; packets popped or waiting were made.
             Source::Shared => row.counts.taken() + row.waiting as u64,
             _ => stream.made.packets.get(),
         };

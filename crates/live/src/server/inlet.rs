@@ -23,7 +23,7 @@ pub struct Inlet {
     pub(super) frame: u32,
 }
 
-/// Why a packet was not taken; it is counted.
+/// The reason why a packet was refused; it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
     /// The ring is full: the stream sends one packet a gap.
@@ -50,7 +50,7 @@ impl Inlet {
     /// Hands over a datagram, which is a frame of its own. Never waits.
     ///
     /// # Errors
-    /// The packet cannot be taken.
+    /// The packet is refused.
     pub fn push(&mut self, datagram: &[u8]) -> Result<(), Rejected> {
         self.begin_frame();
         self.push_same_frame(datagram)

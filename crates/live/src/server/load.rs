@@ -13,7 +13,7 @@ use crate::rtp;
 /// The longest header that a media format puts before a piece of a frame.
 const PREFIX: usize = 4;
 
-/// What a stream that comes or changes asks for, alone and with those that run.
+/// The load of a stream that joins or changes, alone and with the running ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     alone: Demand,
@@ -37,10 +37,10 @@ impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |load: Utilisation| load.millionths() as f64 / 1e4;
         if !self.fits_alone() {
-            let asks = percent(Utilisation::of(&[self.alone]));
+            let load = percent(Utilisation::of(&[self.alone]));
             write!(
                 f,
-                "it alone asks for {asks:.1}% of the link after all losses that it tolerates; "
+                "it alone needs {load:.1}% of the link after all losses that it tolerates; "
             )?;
             return match suggest(&[self.alone], 0).and_then(|s| s.gap) {
                 Some(gap) => write!(f, "with a gap of {} ns or more it would fit", gap.0),
@@ -48,10 +48,10 @@ impl fmt::Display for Load {
             };
         }
         if !self.fits() {
-            let asks = percent(self.all);
+            let load = percent(self.all);
             write!(
                 f,
-                "the streams now ask for {asks:.1}% of the link after all losses that they tolerate; \
+                "the streams now need {load:.1}% of the link after all losses that they tolerate; \
                  windows will be violated"
             )?;
         }
@@ -61,7 +61,7 @@ impl fmt::Display for Load {
 
 impl Handle {
     /// What the server would have to send with a stream in place of that of its name, if there is
-    /// one. `None` where the server has no rate: nothing can be said then.
+    /// one. `None` where the server has no rate.
     pub fn load_with(&self, config: &StreamConfig) -> Option<Load> {
         let (rate, overhead) = self.shared().rate?;
         let alone = demand(config, rate, overhead);

@@ -2,7 +2,7 @@
 //!
 //! One thread schedules and sends; others make packets ([`Config::producers`]), and one reads and
 //! sends RTCP. Rings join them, so none ever waits for another. The scheduler's thread owns all
-//! that it decides by; others ask it by message.
+//! that it decides by; other threads send it messages.
 
 mod clock;
 mod config;

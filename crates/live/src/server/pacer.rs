@@ -45,7 +45,7 @@ pub struct Pacer<S> {
     ends: Vec<Flush>,
     link: Option<Link>,
     pub timing: Timing,
-    /// Streams fed by other processes; those whose rings were empty are looked at in turn.
+    /// Streams fed by other processes; those with empty rings are polled in turn.
     shared: Vec<StreamId>,
 }
 
@@ -123,7 +123,7 @@ impl<S: Structure> Pacer<S> {
         Ok(())
     }
 
-    /// The process that fills a shared ring has gone, or another comes and starts from an empty ring.
+    /// The process that fills a shared ring has ended, or another starts from an empty ring.
     pub fn producer(&mut self, stream: StreamId, comes: bool) -> Result<(), UnknownStream> {
         self.scheduler.window(stream)?;
         let entry = self.table.entry(stream.slot()).ok_or(UnknownStream(stream))?;
@@ -279,7 +279,7 @@ impl<S: Structure> Pacer<S> {
         self.ends.iter().any(|end| *end != Flush::Done)
     }
 
-    /// The sockets that tell when they can be written to again.
+    /// The sockets to be polled for writability.
     pub fn full_sockets(&self) -> impl Iterator<Item = &UdpSocket> {
         let full = self.channels.iter().zip(&self.ends).filter(|(_, end)| **end == Flush::Full);
         full.map(|(channel, _)| &**channel.socket())

@@ -24,7 +24,7 @@ pub struct Start {
 /// The shortest sleep, ns: rings last longer, and waking costs more than a packet.
 const SHORTEST: u64 = 1_000_000;
 
-/// Runs until the sender of `starts` is gone.
+/// Runs until the sender of `starts` is dropped.
 pub fn run(
     starts: &Receiver<Start>,
     mut pool: Pool,

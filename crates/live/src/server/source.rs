@@ -17,7 +17,7 @@ use crate::media::{Codec, FrameRate, Media, VIDEO_CLOCK};
 use crate::receiver::Stamp;
 use crate::rtp::{self, Numbering, Payload, Payloader};
 
-/// A source asks for its next turn within these bounds.
+/// Bounds of the time to a source's next turn.
 const SOONEST: Span = Span(1_000_000);
 const LATEST: Span = Span(500_000_000);
 
@@ -46,12 +46,12 @@ pub type Pool = spsc::Consumer<Vec<u8>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     At(Time),
-    /// The source has ended, or nobody wants it any more.
+    /// The source has ended, or its stream has left.
     Never,
 }
 
 impl Feeder {
-    /// The feeder of a stream whose packets are made here, to start at `start`. The configuration
+    /// The feeder of a stream with generated packets, to start at `start`. The configuration
     /// has been checked.
     pub fn new(config: &StreamConfig, feed: Feed, made: Arc<Made>, start: Time) -> Option<Feeder> {
         let numbering = Numbering::new(config.ssrc, config.payload_type).ok()?;
@@ -145,7 +145,7 @@ impl Feeder {
         }
     }
 
-    /// Whether the scheduler must be told of new packets.
+    /// Whether the scheduler must be notified of new packets.
     pub fn must_ring(&self) -> bool {
         self.feed.must_ring()
     }

@@ -121,7 +121,7 @@ impl Table {
         loop {
             let entry = self.entry(slot)?;
             let Some((arrival, frame)) = entry.outlet.peek(now) else {
-                // Either the producer sees the bell, or what it pushed before is seen here.
+                // Either the producer sees the bell, or this thread sees the packets pushed before.
                 if entry.outlet.listen() {
                     continue;
                 }
@@ -135,7 +135,7 @@ impl Table {
         }
     }
 
-    /// Takes and counts all that waits in a ring.
+    /// Pops and counts all packets of a ring.
     pub fn clear(&mut self, slot: usize) {
         let Some(entry) = self.entry(slot) else { return };
         // Bounded by what waits now, whatever the producer does meanwhile.
@@ -208,7 +208,7 @@ impl Outlet {
         }
     }
 
-    /// Takes the head away; answers its body if that can be filled again.
+    /// Removes the head; returns its body if that can be refilled.
     fn discard(&mut self) -> Option<Vec<u8>> {
         match self {
             Outlet::Local { packets, .. } => packets.pop().map(|packet| packet.body),
@@ -219,7 +219,7 @@ impl Outlet {
         }
     }
 
-    /// Asks to be told of the next packet; answers whether one came meanwhile.
+    /// Requests a notification of the next packet; returns whether one came meanwhile.
     fn listen(&mut self) -> bool {
         match self {
             Outlet::Local { packets, bell, .. } => {
@@ -279,8 +279,8 @@ impl Feed {
         self.packets.push(packet).map_err(|full| full.0)
     }
 
-    /// Whether the scheduler found the ring empty since it was last told of packets, and so has to
-    /// be told now. To be asked after pushing.
+    /// Whether the scheduler found the ring empty since its last notification, and so needs one now. To
+    /// be called after pushing.
     #[inline]
     pub fn must_ring(&self) -> bool {
         fence(Ordering::SeqCst);

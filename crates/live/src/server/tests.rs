@@ -38,7 +38,7 @@ fn attributes(x: u64, y: u64, gap: u64, late: Late) -> Attributes {
     Attributes { tolerance: Tolerance::new(x, y).unwrap(), gap: Some(Span(gap)), late }
 }
 
-/// A pacer whose time the test decides.
+/// A pacer with a clock that the test sets.
 struct Bench<S = Wheel> {
     pacer: Pacer<S>,
     feeds: BTreeMap<StreamId, Feed>,
@@ -155,10 +155,10 @@ fn clock_jumps_make_no_burst() {
     assert!((19..=20).contains(&sent), "{sent}");
 }
 
-/// Fails when somebody who sets the wall clock moves a packet, or its time of sending for receivers
+/// Fails when a step of the wall clock moves a packet, or its time of sending for receivers
 /// on this machine: tried with the wall clock in both places of the stamp, and as the pacer's time.
 #[test]
-fn the_wall_clock_decides_nothing() {
+fn wall_clock_steps_do_not_affect_scheduling() {
     let mut bench = Bench::new(None);
     let id = bench.join(0, attributes(1, 10, 10 * MS, Late::Drop), false);
     let body = vec![0; HEADER + Stamp::BYTES];
@@ -223,8 +223,8 @@ fn the_rate_is_kept_and_used() {
 /// Fails when overload costs the stream that tolerates no loss, or the windows of the others are
 /// not looked at: tried with a first-come order (all gaps and tolerances alike).
 #[test]
-fn overload_costs_those_that_tolerate_it() {
-    // A packet of 1000 B takes 1 ms; three streams of one each 2 ms want 1.5 of the link.
+fn overload_drops_packets_of_tolerant_streams() {
+    // The service time of 1000 B is 1 ms; three streams of one each 2 ms want 1.5 of the link.
     let mut bench = Bench::new(Some(Rate(8_000_000)));
     let strict = bench.join(0, attributes(0, 10, 2 * MS, Late::Drop), false);
     let loose: Vec<StreamId> =
@@ -286,7 +286,7 @@ fn every_policy_serves() {
     assert_eq!(Policy::baseline("none"), None);
 }
 
-/// Fails when a stream that leaves takes packets of others with it, or its own are lost uncounted.
+/// Fails when a leaving stream drops packets of others, or its own are lost uncounted.
 #[test]
 fn streams_leave_with_their_packets() {
     let mut bench = Bench::new(None);
@@ -335,7 +335,7 @@ fn balanced(snapshot: &Snapshot) {
 /// Fails when a clean stop loses packets or counts them twice: tried with rings dropped without
 /// being counted.
 #[test]
-fn nothing_is_lost_silently() {
+fn all_losses_are_counted() {
     let (socket, to) = receiver();
     let streams = (0..20).map(|i| constant(&format!("s{i}"), to, i)).collect();
     let server = Server::start(Config { streams, producers: 2, ..Config::default() }).unwrap();
@@ -367,10 +367,10 @@ fn nothing_is_lost_silently() {
     assert!(end.streams.iter().all(|s| s.row.waiting == 0));
 }
 
-/// Fails when a producer that floods or dies takes another stream's packets away, or what was
+/// Fails when a producer that floods or dies loses another stream's packets, or packets
 /// refused is not counted: tried with refused packets counted as made.
 #[test]
-fn producers_harm_only_themselves() {
+fn faulty_producers_are_isolated() {
     let (socket, to) = receiver();
     let inlet = |name: &str, ssrc| {
         let attributes = attributes(1, 10, 5 * MS, Late::Send);
@@ -415,7 +415,7 @@ fn producers_harm_only_themselves() {
     assert!(received(&socket).len() as u64 >= calm.made);
 }
 
-/// Fails when nobody is told that a receiver is gone, or it costs another a packet.
+/// Fails when a vanished receiver is not reported, or costs another a packet.
 #[test]
 fn a_vanished_receiver_does_not_affect_others() {
     let (socket, to) = receiver();
@@ -424,7 +424,7 @@ fn a_vanished_receiver_does_not_affect_others() {
     let server = Server::start(Config { streams, ..Config::default() }).unwrap();
     let seen = until(server.handle(), "complaints", |s| {
         let there = s.stream("there").unwrap();
-        // Told and counted at different moments.
+        // Reported and counted at different moments.
         s.stream("gone").unwrap().unreachable > 5
             && s.listened.complaints > 5
             && there.row.counts.sent > 50

@@ -18,7 +18,7 @@ use super::pacer::{Pacer, Turn};
 use super::table::{Entry, Pools};
 use crate::socket::AnyChannel;
 
-/// How long a full device queue is left alone: nothing tells when it has room.
+/// Retry interval of a full device queue: the system does not notify when it has room.
 const BUSY: Span = Span(500_000);
 
 /// How often rings of other processes are looked at when they were empty.
@@ -43,7 +43,7 @@ pub enum Message {
         attributes: Attributes,
         reply: Sender<Result<(), JoinError>>,
     },
-    /// The process that fills a ring has gone, or another comes.
+    /// The process that fills a ring has ended, or another starts.
     Producer {
         stream: StreamId,
         comes: bool,
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-/// The thread: says whether it could begin, then runs until told to stop.
+/// The thread: reports whether it could start, then runs until stopped.
 pub fn run(
     plan: &Plan,
     pools: Pools,
@@ -188,7 +188,7 @@ struct Machine<S> {
 
 impl<S: Structure> Machine<S> {
     fn run(mut self) -> Finished {
-        // Timers of ordinary threads are late by up to 50 µs on purpose; not here.
+        // Timers of ordinary threads have a slack of 50 µs; this one has none.
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut stop: Option<Time> = None;
         let mut shared_at = Time::ZERO;
@@ -246,7 +246,7 @@ impl<S: Structure> Machine<S> {
         self.early.take().or_else(|| match self.parts.messages.try_recv() {
             Ok(message) => Some(message),
             Err(TryRecvError::Empty) => None,
-            // Nobody is left who could want anything.
+            // No handle is left.
             Err(TryRecvError::Disconnected) => Some(Message::Stop { drain_until: None }),
         })
     }
@@ -276,7 +276,7 @@ impl<S: Structure> Machine<S> {
 
     fn handle(&mut self, message: Message) {
         let now = self.parts.clock.now();
-        // A client that asked and went away needs no answer.
+        // A client that has disconnected needs no answer.
         match message {
             Message::Ring(stream) => self.pacer.announce(now, stream),
             Message::Join { attributes, entry, reply } => {

@@ -9,7 +9,7 @@ use super::transmit::{Message, Transmit};
 
 /// Packets in a batch at most. Batches grow with the load and are full only when the thread is
 /// behind: then more packets for one destination are at hand to leave as one, which is what lets it
-/// catch up. On loopback a packet takes 1.5 to 3 µs, so the last of a full batch leaves about
+/// catch up. On loopback a packet needs 1.5 to 3 µs, so the last of a full batch leaves about
 /// half a millisecond after the first.
 pub const BATCH: usize = 256;
 
@@ -37,7 +37,7 @@ const MOST_COMPLAINTS: usize = 4 * BATCH;
 pub enum Fate {
     /// The kernel has it.
     Sent,
-    /// Too long for the path; larger packets than the path takes are never cut.
+    /// Too long for the path; packets larger than the path MTU are never fragmented.
     TooLong,
     /// The kernel refused it, twice.
     Refused(Errno),
@@ -50,7 +50,7 @@ pub enum Flush {
     Done,
     /// The socket's buffer is full: it becomes writable again.
     Full,
-    /// The device's queue is full; nothing tells when it has room.
+    /// The device's queue is full; the system does not notify when it has room.
     Busy,
 }
 
@@ -116,14 +116,14 @@ impl<T: Transmit> Channel<T> {
         before - self.waiting.len()
     }
 
-    /// Takes what waits without sending it.
+    /// Discards waiting packets without sending them.
     pub fn take(&mut self) -> Vec<Datagram> {
         (self.arranged, _) = (0, self.to.clear());
         std::mem::take(&mut self.waiting)
     }
 
     /// Brings packets for one destination together, in their order, so that they can leave as runs.
-    /// All of a batch may go now, so nobody is made late by it.
+    /// All of a batch are eligible, so that batching makes none late.
     fn arrange(&mut self) {
         let Channel { to, waiting, arranged, .. } = self;
         let fresh = *arranged..waiting.len();
@@ -152,12 +152,12 @@ impl<T: Transmit> Channel<T> {
         }
     }
 
-    /// Sends what waits and tells the fate of each packet. What a full buffer held back
+    /// Sends waiting packets and reports the fate of each. Packets that a full buffer held back
     /// goes on waiting.
     ///
     /// A complaint of the network about one destination reaches the next sender on the socket,
     /// so an error counts against a packet only when it happens twice. Several complaints may follow
-    /// each other; one that nobody listens says nothing of the packet at hand and is passed over.
+    /// each other; an ICMP error does not concern the current packet and is skipped.
     pub fn flush(&mut self, mut fate: impl FnMut(Datagram, Fate)) -> Flush {
         if self.segment {
             self.arrange();
@@ -220,7 +220,7 @@ struct Batch<'a, A> {
 }
 
 /// Joins neighbours for one destination into runs of equal length, of which only the last may be
-/// shorter. The kernel is told one length for the whole call, so a batch ends before a run of
+/// shorter. The kernel gets one length for the whole call, so a batch ends before a run of
 /// another length or a single packet that would be cut.
 fn gather<'a, A: Copy + PartialEq>(
     packets: &'a [IoSlice<'a>],

@@ -1,4 +1,4 @@
-//! What the network says about packets that were sent: ICMP, with the destination it is about.
+//! ICMP errors about sent packets, with their destination.
 
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
@@ -18,10 +18,10 @@ pub struct Complaint {
     pub error: Errno,
 }
 
-/// Takes the complaints that wait at a socket, at most `most` of them.
+/// Reads the queued errors of a socket, at most `most` of them.
 pub fn complaints(socket: &UdpSocket, most: usize) -> Vec<Complaint> {
     let mut found = Vec::new();
-    // The packet that was refused comes back too; nobody needs it.
+    // The refused packet comes back too and is ignored.
     let mut body = [0; 64];
     let mut control = cmsg_space!(sock_extended_err, sockaddr_in6);
     while found.len() < most {

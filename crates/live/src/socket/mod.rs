@@ -63,7 +63,7 @@ pub fn open(bind: SocketAddr, send_buffer: Option<usize>) -> io::Result<Arc<UdpS
     Ok(Arc::new(socket))
 }
 
-/// Asks for a receive buffer; the system may give less.
+/// Requests a receive buffer; the system may give less.
 ///
 /// # Errors
 /// The system refuses.
@@ -95,7 +95,7 @@ impl AnyChannel {
     /// family is given back.
     ///
     /// # Errors
-    /// The packet, when it cannot be taken.
+    /// The packet, when it is refused.
     #[inline]
     pub fn push(&mut self, to: &Address, datagram: Datagram) -> Result<(), Datagram> {
         match (self, to) {
@@ -143,7 +143,7 @@ impl AnyChannel {
         }
     }
 
-    /// Takes what waits without sending it.
+    /// Discards waiting packets without sending them.
     pub fn take(&mut self) -> Vec<Datagram> {
         match self {
             AnyChannel::V4(c) => c.take(),

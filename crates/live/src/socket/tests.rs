@@ -5,7 +5,7 @@ use nix::errno::Errno;
 
 use super::*;
 
-/// Answers what it is told to, then sends everything.
+/// Returns the given errors, then sends everything.
 #[derive(Default)]
 struct Script {
     answers: VecDeque<Result<usize, Errno>>,
@@ -92,7 +92,7 @@ fn a_stale_error_costs_nothing() {
     assert_eq!(channel.transmit().out.len(), 3);
 }
 
-/// Fails when one refused packet takes those behind it along, or is tried forever.
+/// Fails when one refused packet drops those behind it, or is retried forever.
 #[test]
 fn a_refused_packet_is_the_only_one() {
     let mut channel = channel(true, &[(1, 10), (2, 20), (3, 30)]);
@@ -140,7 +140,7 @@ fn local() -> (Arc<UdpSocket>, UdpSocket) {
     (open(any, None).unwrap(), receiver)
 }
 
-/// Fails when the kernel is told another cut than the packets have: the receiver then gets others.
+/// Fails when the kernel gets another segment size than the packets have: the receiver then gets others.
 #[test]
 fn the_kernel_cuts_runs_as_they_were_joined() {
     let (socket, receiver) = local();
@@ -161,10 +161,10 @@ fn the_kernel_cuts_runs_as_they_were_joined() {
     }
 }
 
-/// Fails when nobody hears that a receiver is gone, or it costs the others a packet: tried
+/// Fails when a vanished receiver is not reported, or costs the others a packet: tried
 /// without the socket option, and with errors counted at once.
 #[test]
-fn a_vanished_receiver_is_named_and_harms_nobody() {
+fn a_vanished_receiver_is_reported_and_isolated() {
     let (socket, receiver) = local();
     let gone = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let mut channel = AnyChannel::new(Arc::clone(&socket), true).unwrap();
@@ -181,10 +181,10 @@ fn a_vanished_receiver_is_named_and_harms_nobody() {
     for round in 0..20 {
         assert_eq!((receiver.recv(&mut buffer).unwrap(), buffer[0]), (1, round));
     }
-    let heard = complaints(&socket, 100);
-    assert!(!heard.is_empty());
+    let received = complaints(&socket, 100);
+    assert!(!received.is_empty());
     let expected = Complaint { destination: gone, error: Errno::ECONNREFUSED };
-    assert!(heard.iter().all(|c| *c == expected), "{heard:?}");
+    assert!(received.iter().all(|c| *c == expected), "{received:?}");
     assert_eq!(complaints(&socket, 100), []);
 }
 

@@ -93,7 +93,7 @@ fn video(path: &Path, source: &[u8], heard: &Decoded, scratch: &Path) -> Verdict
         let differences = some.map(|(picture, place)| {
             let at = usize::try_from(place + first).map_or(usize::MAX / 2, |n| n * PICTURE);
             let Some(whole) = source.get(at..at + PICTURE) else { return u64::MAX / 16 };
-            // A tenth of all points is enough to tell pictures apart.
+            // A tenth of all points is enough to distinguish pictures.
             let points = (0..LUMA).step_by(11);
             points.map(|i| u64::from(whole[i].abs_diff(picture[i])).pow(2)).sum::<u64>()
         });

@@ -1,11 +1,11 @@
 //! What a player makes of an overloaded link: ffmpeg receives from the server, through a router with
 //! a link that is too slow, and decoded sound and pictures are judged, not packets.
 //!
-//! Seven streams ask for a third more than the link has. Under DWCS sound is whole and each video
+//! Seven streams need a third more than the link has. Under DWCS sound is whole and each video
 //! loses what it tolerates; FIFO, strict priority and a link that is left to itself do worse on the
 //! same load. Prints a table (`--nocapture`).
 //!
-//! Needs root, `ip`, `tc` and ffmpeg with libx264, libvpx and libopus; elsewhere it says so and
+//! Needs root, `ip`, `tc` and ffmpeg with libx264, libvpx and libopus; elsewhere it prints a note and
 //! passes, unless LAXITY_REQUIRE_ALL=1.
 
 mod judge;
@@ -34,7 +34,7 @@ use media::{ITEMS, OVERHEAD, Prepared, SECONDS, prepare};
 use network::{Network, PLAYER};
 use player::Player;
 
-/// What the streams ask for, in percent of the server's rate.
+/// Load of the streams, in percent of the server's rate.
 const LOAD: u64 = 135;
 const PORT: u16 = 5004;
 
@@ -90,7 +90,7 @@ fn config(media: &[Prepared], setup: &Setup) -> Config {
     }
 }
 
-/// What the server says of one stream to its players.
+/// The session description of one stream.
 fn description(config: &Config, stream: &StreamConfig) -> String {
     let described = Described {
         codec: stream.codec(),
@@ -150,7 +150,7 @@ fn play(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, Str
     Ok(outcome)
 }
 
-/// This thread runs before whatever else does here; the threads of the server inherit it.
+/// Raises the priority of this thread above all others; the threads of the server inherit it.
 fn first_on_the_processor() {
     let thread = gettid().to_string();
     let chrt = Command::new("chrt").args(["--fifo", "--pid", "10", &thread]).status();
@@ -204,7 +204,7 @@ impl Outcome {
     }
 }
 
-/// A folder that is gone with it, even when the test panics.
+/// A folder that is removed on drop, even when the test panics.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -227,7 +227,7 @@ fn allowed(made: u64, (x, y): (u64, u64)) -> u64 {
     made / y * x + (made % y).min(x)
 }
 
-/// Everything that was served by a policy that knows who tolerates what.
+/// Results of serving by a policy that uses tolerances.
 fn keeps_windows(outcome: &Outcome) {
     assert_eq!(outcome.dropped, 0, "the server keeps to the rate");
     for ((item, verdict), s) in ITEMS.iter().zip(&outcome.verdicts).zip(&outcome.snapshot.streams) {
@@ -263,7 +263,7 @@ fn keeps_windows(outcome: &Outcome) {
 /// what it says it is: tried with FIFO in place of DWCS, and with one packet of sixteen
 /// counted as sent and thrown away.
 #[test]
-fn overload_is_heard_and_seen_only_where_it_is_tolerated() {
+fn overload_degrades_tolerant_media_only() {
     let folder = Folder::new();
     let run = || {
         let media = prepare(&folder.0)?;
@@ -292,13 +292,13 @@ fn overload_is_heard_and_seen_only_where_it_is_tolerated() {
     assert!(fifo.decoded(thumbnail) > dwcs.decoded(thumbnail));
     assert!(fifo.violated() > 5);
 
-    // Who tolerates least always goes first: sound is whole, and the last stream gets nothing, where
-    // it asks for one packet in eight.
+    // The least tolerant always go first: sound is whole, and the last stream gets nothing, where
+    // it needs one packet in eight.
     assert_eq!(priority.verdicts[speech], dwcs.verdicts[speech]);
     assert!(priority.decoded(thumbnail) < 0.1 && dwcs.decoded(thumbnail) > 0.12);
     assert!(priority.violated() > 0);
 
-    // A queue that is full knows nobody.
+    // A full queue drops packets of any stream.
     assert!(link.dropped > 20 && link.snapshot.total().late < 10);
     assert!(link.decoded(speech) < 0.99 || link.decoded(music) < 0.99);
 }

@@ -111,7 +111,7 @@ impl Item {
             payloader.cut(media.codec(), media.parts(unit), count).expect("small packets");
         }
         let reference = folder.join(format!("{}.reference", self.name));
-        // Without what a file says of samples to be left out: RTP does not say it.
+        // Without a file's samples to be left out: RTP does not carry them.
         let input = ["-flags2", "+skip_manual", "-i"];
         ffmpeg(|c| c.args(input).arg(&file).args(self.raw()).arg(&reference))?;
         Ok(Prepared { item: *self, media: Arc::new(media), wire, reference })
@@ -143,5 +143,5 @@ pub fn ffmpeg(arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<Ou
     let output = arguments(&mut command).output().map_err(|e| format!("ffmpeg: {e}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("nothing");
-    if output.status.success() { Ok(output) } else { Err(format!("ffmpeg says: {last}")) }
+    if output.status.success() { Ok(output) } else { Err(format!("ffmpeg: {last}")) }
 }

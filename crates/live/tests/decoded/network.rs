@@ -11,7 +11,7 @@ use nix::unistd::geteuid;
 /// The player's address.
 pub const PLAYER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 
-/// Namespaces that are gone with it, even when the test panics.
+/// Namespaces that are removed on drop, even when the test panics.
 pub struct Network {
     name: String,
 }
@@ -80,7 +80,7 @@ impl Network {
         let [_, router, _] = self.namespaces();
         let show = format!("{} tc -s qdisc show dev near", within(&router));
         let text = run(&show).expect("it runs");
-        let (_, dropped) = text.split_once("dropped ").expect("tc says so");
+        let (_, dropped) = text.split_once("dropped ").expect("a count of drops");
         dropped.split(',').next().and_then(|n| n.parse().ok()).expect("a number")
     }
 }
@@ -94,7 +94,7 @@ impl Drop for Network {
     }
 }
 
-/// The words before a command within a namespace: not `ip netns exec`, `ip -n` and `tc -n`, which mount
+/// The prefix of a command within a namespace: not `ip netns exec`, `ip -n` and `tc -n`, which mount
 /// /sys again, as not every container allows.
 fn within(namespace: &str) -> String {
     format!("nsenter --net=/run/netns/{namespace}")

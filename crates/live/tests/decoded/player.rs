@@ -29,7 +29,7 @@ pub struct Player {
 /// What a player decoded, piece by piece: pictures, or runs of samples.
 #[derive(Debug)]
 pub struct Decoded {
-    /// Pictures or samples, as [`Item::raw`] says.
+    /// Pictures or samples, by [`Item::raw`].
     pub bytes: Vec<u8>,
     /// Where each piece belongs, counted from the first: in pictures or in samples.
     pub places: Vec<i64>,
@@ -44,7 +44,7 @@ impl Player {
         }
         let mut command = network.at_player("ffmpeg");
         command.args(["-v", "error", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
-        // Packets do not overtake each other here: what is missing is not waited for long.
+        // Packets are not reordered in this network: a missing one is not waited for long.
         command.args(["-max_delay", "100000", "-i"]).arg(sdp);
         command.args(item.raw()).arg(&decoded);
         // The same once more, for the time of each piece.

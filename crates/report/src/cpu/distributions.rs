@@ -7,12 +7,12 @@ use crate::number::{count, span};
 use crate::plot::{Axis, Ink, Mark, Plot, Unit};
 use laxity_results::CpuTaskResult;
 
-/// Panels beyond this are left out, and the caption says so.
+/// Panels beyond this are left out, which the caption states.
 const MOST_PANELS: usize = 12;
 
 type Buckets = Vec<(u64, u64)>;
 
-/// How many jobs take longer: a panel for each task that has jobs, a line for each policy.
+/// Distribution of response times: a panel for each task that has jobs, a line for each policy.
 pub(super) fn response(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
     let buckets = |task: &CpuTaskDetail, of: &CpuTaskResult| {
         // The last bucket's bound may lie beyond the largest.
@@ -26,7 +26,7 @@ pub(super) fn response(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) ->
     Some(captioned(figure, caption, outcome, |t| t.mean_response_ms.is_some()))
 }
 
-/// By how much jobs are late: the same, for tasks of which any job was.
+/// Distribution of tardiness: the same, for tasks with a late job.
 pub(super) fn tardiness(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
     let late = |t: &CpuTaskResult| t.missed > 0;
     let buckets = |task: &CpuTaskDetail, of: &CpuTaskResult| {
@@ -83,7 +83,7 @@ fn panel(
     deadline: bool,
 ) -> Option<Plot> {
     let mut marks = Vec::new();
-    let mut words = String::new();
+    let mut description = String::new();
     let mut due = None;
     let (mut right, mut least) = (0.0f64, 0.1f64);
     for (i, policy) in details.iter().enumerate() {
@@ -100,7 +100,7 @@ fn panel(
         right = points.last().map_or(right, |p| right.max(p.0));
         least = least.min(1.0 / total as f64);
         let at = |q| quantile(&buckets, q).map_or("none".into(), span);
-        words.push_str(&format!(
+        description.push_str(&format!(
             "{}: median {}, 99th percentile {}, largest {}. ",
             policy.policy,
             at(500),
@@ -116,7 +116,7 @@ fn panel(
     let floor = libm::floor(libm::log10(least)).max(-9.0) as i32;
     let axis = if deadline { "response time" } else { "tardiness" };
     let x = Axis::linear(axis, Unit::Time, 0.0, right * 1.04);
-    // Room above for the words of the dashed line.
+    // Room above for the label of the dashed line.
     let y = Axis::log("share that takes longer", Unit::Plain, crate::ticks::decimal(1, floor), 5.0);
     let due = due.map(|due| Mark::Vertical {
         x: due as f64,
@@ -126,7 +126,7 @@ fn panel(
     Some(
         Plot::new(name, x, y)
             .sized(380.0, 250.0)
-            .described(words.trim_end())
+            .described(description.trim_end())
             .with_all(marks)
             .with_all(due),
     )

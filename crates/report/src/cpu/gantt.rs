@@ -1,22 +1,22 @@
-//! Who runs when: a bar for each slice, with releases, deadlines and misses.
+//! Gantt chart of the schedule: a bar for each slice, with releases, deadlines and misses.
 
 use super::outcome::{CpuJob, CpuOutcome, CpuPolicyDetail, CpuTaskDetail};
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
 use crate::plot::{Axis, Body, Dash, Hue, Ink, Mark, Marker, Plot, Unit};
 
-/// Rows beyond this are left out, and the caption says so.
+/// Rows beyond this are left out, which the caption states.
 const MOST_ROWS: usize = 16;
 /// CPUs beyond this are left out.
 const MOST_CPUS: u32 = 16;
-/// A panel shows so many slices at most: more are a grey band.
+/// Most slices of a panel: more are a grey band.
 const MOST_SLICES: usize = 240;
 
-/// One panel for each policy, over a window in which something happens.
+/// One panel for each policy, over a window chosen for its misses or response times.
 pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
     let run = outcome.first()?;
     let (window, why) = window(details, run.duration_ns)?;
-    // On one CPU the rows of tasks say all.
+    // On one CPU the rows of tasks show everything.
     let cpus = if run.cpus > 1 { run.cpus.min(MOST_CPUS) } else { 0 };
     let panels: Vec<Plot> = details.iter().map(|policy| panel(policy, cpus, window)).collect();
     let rows = details.first()?.tasks.len();
@@ -26,7 +26,7 @@ pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> O
         false => format!("{} of {}, {why}.", span(to - from), span(run.duration_ns)),
     };
     caption.push_str(" A bar is a task on a CPU.");
-    let mut figure = Figure::new("gantt", "Who runs when", 1);
+    let mut figure = Figure::new("gantt", "Schedule", 1);
     let shown = |t: &CpuTaskDetail| t.jobs.iter().any(|j| j.release <= to && j.end >= from);
     if details.iter().any(|p| p.tasks.iter().any(shown)) {
         caption.push_str(
@@ -79,7 +79,7 @@ fn window(details: &[CpuPolicyDetail], duration: u64) -> Option<((u64, u64), Str
     }
     let (at, why) = centre(details, duration);
     let place = |length: u64| {
-        // What led to the instant matters more than what followed.
+        // The time before the instant matters more than the time after.
         let from = at.saturating_sub(length / 4 * 3).min(duration.saturating_sub(length));
         (from, from + length.min(duration))
     };
@@ -98,7 +98,7 @@ fn slices(policy: &CpuPolicyDetail, (from, to): (u64, u64)) -> usize {
     policy.tasks.iter().take(MOST_ROWS).map(inside).sum()
 }
 
-/// Where something is to be seen: the worst miss, else the slowest response, else where the last
+/// The instant to show: the worst miss, else the slowest response, else where the last
 /// task begins.
 fn centre(details: &[CpuPolicyDetail], duration: u64) -> (u64, String) {
     let mut worst: Option<(u64, &CpuJob, &str, &str)> = None;
@@ -169,8 +169,8 @@ fn panel(policy: &CpuPolicyDetail, cpus: u32, (from, to): (u64, u64)) -> Plot {
     }
     let note = match (due, late) {
         (0, _) => String::new(),
-        (_, 0) => "every deadline here met".to_owned(),
-        (n, late) => format!("{} of {} deadlines here missed", count(late), count(n)),
+        (_, 0) => "every deadline shown is met".to_owned(),
+        (n, late) => format!("{} of {} deadlines shown are missed", count(late), count(n)),
     };
     let desc =
         format!("Which task runs under {} from {} to {}.", policy.policy, span(from), span(to));

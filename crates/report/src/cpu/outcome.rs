@@ -3,30 +3,30 @@
 use crate::cells;
 use laxity_results::{CpuSimulationResult, CpuSimulationRuns, CpuTaskResult, Spread};
 
-/// A task on a CPU without interruption, in ns.
+/// An execution of a task on a CPU without interruption, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuSlice {
     /// The CPU, from 0.
     pub cpu: u32,
-    /// When the task got it.
+    /// Start.
     pub from: u64,
-    /// When it lost it.
+    /// End.
     pub to: u64,
 }
 
 /// A job, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuJob {
-    /// When it could start.
+    /// Release.
     pub release: u64,
-    /// When it was due, if it was.
+    /// Absolute deadline, if it has one.
     pub deadline: Option<u64>,
-    /// When it ended; of one that had not ended, the end of the run.
+    /// End of its execution; of an unfinished job, the end of the run.
     pub end: u64,
 }
 
 impl CpuJob {
-    /// By how much it was late.
+    /// Tardiness.
     pub(super) fn tardiness(&self) -> u64 {
         self.deadline.map_or(0, |deadline| self.end.saturating_sub(deadline))
     }
@@ -37,13 +37,13 @@ impl CpuJob {
 pub struct CpuTaskDetail {
     /// The task's name, as in the results.
     pub task: String,
-    /// From a release to its deadline, where its jobs have one.
+    /// Relative deadline, where its jobs have one.
     pub deadline_ns: Option<u64>,
     /// Response times as (largest value of the bucket in ns, count), rising: `Histogram::iter`.
     pub response: Vec<(u64, u64)>,
-    /// By how much late jobs were late, likewise.
+    /// Tardiness of late jobs, likewise.
     pub tardiness: Vec<(u64, u64)>,
-    /// When it ran, in order of time.
+    /// Its slices, in order of time.
     pub slices: Vec<CpuSlice>,
     /// Its jobs, in the order of their ends.
     pub jobs: Vec<CpuJob>,
@@ -128,7 +128,7 @@ impl<'a> CpuOutcome<'a> {
         cells::spread(self.each(policy, task).filter_map(of))
     }
 
-    /// Whether a task has something under any policy.
+    /// Whether any policy gives the task the property.
     pub(super) fn any(&self, task: &'a str, has: impl Fn(&CpuTaskResult) -> bool) -> bool {
         self.policies().into_iter().any(|p| self.each(p, task).any(&has))
     }

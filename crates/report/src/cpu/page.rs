@@ -17,8 +17,8 @@ pub fn cpu_simulation_page(
     let mut sections = vec![headline(&outcome, check, meta)];
     let shown = match (outcome.is_many(), outcome.first().and_then(|r| r.seed)) {
         (true, Some(seed)) => {
-            let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
-            Some(Block::Text(words))
+            let note = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
+            Some(Block::Text(note))
         }
         _ => None,
     };
@@ -60,8 +60,8 @@ pub fn cpu_simulation_page(
 
 /// The page of an analysis without a run.
 pub fn cpu_check_page(scenario: &str, check: &CpuCheckResult, meta: &Meta) -> Page {
-    let (mood, word, text) = verdict::cpu_verdict(check);
-    let mut blocks = vec![Block::Statement(mood, word.into(), text)];
+    let (mood, label, text) = verdict::cpu_verdict(check);
+    let mut blocks = vec![Block::Statement(mood, label.into(), text)];
     blocks.extend(details(check));
     Page {
         title: scenario.into(),
@@ -83,11 +83,11 @@ fn details(check: &CpuCheckResult) -> Vec<Block> {
 fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Meta) -> Section {
     let mut blocks = Vec::new();
     if let Some(check) = check {
-        let (mood, word, text) = verdict::cpu_verdict(check);
-        blocks.push(Block::Statement(mood, word.into(), text));
+        let (mood, label, text) = verdict::cpu_verdict(check);
+        blocks.push(Block::Statement(mood, label.into(), text));
     }
-    let (mood, word, text) = cpu_words(*outcome, meta.policy.as_deref());
-    blocks.push(Block::Statement(mood, word, text));
+    let (mood, label, text) = cpu_statement(*outcome, meta.policy.as_deref());
+    blocks.push(Block::Statement(mood, label, text));
     if let Some(run) = outcome.first() {
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
         let runs = match seeds[..] {
@@ -111,9 +111,9 @@ fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Met
     Section::new("In short", blocks)
 }
 
-/// What a run says, in a sentence: (mood, word, text). `policy` is the one that matters, the last
+/// The summary of a run: (mood, label, text). `policy` is the policy to judge, the last
 /// when absent.
-pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String, String) {
+pub fn cpu_statement(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String, String) {
     let policies = outcome.policies();
     let Some(last) = policies.last().copied() else {
         return (Mood::Neutral, "Nothing was run.".into(), String::new());
@@ -125,8 +125,10 @@ pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String
     let due = outcome.total(own, |t| if is_due(t) { t.jobs } else { 0 });
     let refused = outcome.total(own, |t| u64::from(t.refused.is_some()));
     if refused > 0 {
-        let text =
-            format!("Under {own} {} refused, and did not run or not as asked.", tasks(refused));
+        let text = format!(
+            "Under {own} {} refused, and did not run or ran without the reservation.",
+            tasks(refused)
+        );
         return (Mood::Bad, "Refused.".into(), text);
     }
     if due == 0 {
@@ -135,7 +137,7 @@ pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String
                 .into();
         return (Mood::Neutral, "No deadlines.".into(), text);
     }
-    let (mood, word) = match (hard(own), missed(own)) {
+    let (mood, label) = match (hard(own), missed(own)) {
         (0, 0) => (Mood::Good, "Every deadline met.".to_owned()),
         (0, n) => (Mood::Neutral, format!("{} missed, none of a hard task.", deadlines(n))),
         (n, _) => (Mood::Bad, format!("{} of hard tasks missed.", deadlines(n))),
@@ -157,7 +159,7 @@ pub fn cpu_words(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String
     if !others.is_empty() {
         text.push_str(&format!(" Missed with the others: {}.", others.join(", ")));
     }
-    (mood, word, text)
+    (mood, label, text)
 }
 
 fn deadlines(n: u64) -> String {

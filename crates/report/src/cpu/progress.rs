@@ -1,11 +1,11 @@
-//! How much CPU time each task has had, against time.
+//! Cumulative CPU time of each task against time.
 
 use super::outcome::{CpuOutcome, CpuPolicyDetail, CpuTaskDetail};
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
 use crate::plot::{Axis, Ink, Mark, Plot, Point, Unit};
 
-/// Lines beyond this are left out, and the caption says so.
+/// Lines beyond this are left out, which the caption states.
 const MOST_LINES: usize = 12;
 
 /// One panel for each policy, one line for each task.
@@ -22,7 +22,7 @@ pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> O
                 points: points(task, duration),
                 ink: Ink::series(i + 1),
             });
-            let words: Vec<String> = policy
+            let texts: Vec<String> = policy
                 .tasks
                 .iter()
                 .take(MOST_LINES)
@@ -32,7 +32,7 @@ pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> O
             let y = Axis::linear("CPU time", Unit::Time, 0.0, top * 1.04);
             Plot::new(&policy.policy, x, y)
                 .sized(560.0, 280.0)
-                .described(format!("CPU time at the end. {}.", words.join(", ")))
+                .described(format!("CPU time at the end. {}.", texts.join(", ")))
                 .with_all(marks)
         })
         .collect();

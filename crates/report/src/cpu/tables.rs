@@ -8,7 +8,7 @@ use laxity_results::{CpuTaskResult, TaskKind};
 
 type Of = fn(&CpuTaskResult) -> Option<f64>;
 
-/// Every table of a run, the most telling first; those that say nothing are left out.
+/// Every table of a run, the most important first; empty ones are left out.
 pub fn cpu_tables(outcome: CpuOutcome<'_>) -> Vec<Table> {
     let response: [(&str, Of); 3] = [
         ("Mean", |t| t.mean_response_ms),
@@ -29,7 +29,7 @@ pub fn cpu_tables(outcome: CpuOutcome<'_>) -> Vec<Table> {
         times(&outcome, "Response time", &response)
             .noted("From the release of a job, or a wake-up, to the end of its computation."),
         times(&outcome, "Tardiness", &tardiness)
-            .noted("By how much jobs ended after their deadlines."),
+            .noted("Time from the deadline of a late job to its end."),
         times(&outcome, "Longest time without service", &gap)
             .noted("The longest time that the task was ready and did not run."),
         times(&outcome, "Time from wake-up to the CPU", &latency)
@@ -41,12 +41,12 @@ pub fn cpu_tables(outcome: CpuOutcome<'_>) -> Vec<Table> {
 }
 
 fn columns(outcome: &CpuOutcome<'_>) -> Vec<Column> {
-    let mut columns = vec![Column::words("Task")];
+    let mut columns = vec![Column::text("Task")];
     columns.extend(outcome.policies().into_iter().map(Column::number));
     columns
 }
 
-/// A task with what it asks for: `sound (hard)`.
+/// A task with its kind of service: `sound (hard)`.
 fn label(outcome: &CpuOutcome<'_>, task: &str) -> String {
     let first = outcome.first().and_then(|r| r.policies.values().next()?.tasks.get(task));
     match first.map(|t| t.kind) {
@@ -56,7 +56,7 @@ fn label(outcome: &CpuOutcome<'_>, task: &str) -> String {
     }
 }
 
-/// One row for each task that has something, one cell for each policy.
+/// One row for each task with a value, one cell for each policy.
 fn rows<'a>(
     outcome: &CpuOutcome<'a>,
     has: impl Fn(&CpuTaskResult) -> bool,
@@ -106,11 +106,11 @@ fn missed(outcome: &CpuOutcome<'_>) -> Table {
         let jobs = outcome.sum(policy, task, |t| t.jobs);
         match outcome.sum(policy, task, |t| t.missed) {
             _ if jobs == 0 => Cell::none(),
-            0 => Cell::toned("0", Tone::Quiet).beside(format!("of {}", count(jobs))),
+            0 => Cell::toned("0", Tone::Quiet).with_secondary(format!("of {}", count(jobs))),
             n => {
                 let share = percent(n as f64 / jobs as f64);
                 let text = format!("\u{2717} {}", count(n));
-                Cell::toned(text, Tone::Bad).beside(format!("of {}, {share}%", count(jobs)))
+                Cell::toned(text, Tone::Bad).with_secondary(format!("of {}, {share}%", count(jobs)))
             }
         }
     });
@@ -139,10 +139,10 @@ fn times(outcome: &CpuOutcome<'_>, title: &str, groups: &[(&str, Of)]) -> Table 
     table
 }
 
-/// Context switches and readings of each policy.
+/// Context switches and options of each policy.
 fn switches(outcome: &CpuOutcome<'_>) -> Table {
     let mut columns = vec![
-        Column::words("Policy"),
+        Column::text("Policy"),
         Column::number("switches"),
         Column::number("a second"),
         Column::number("CPU busy"),
@@ -151,7 +151,7 @@ fn switches(outcome: &CpuOutcome<'_>) -> Table {
     if several {
         columns.insert(2, Column::number("migrations"));
     }
-    columns.push(Column::words("Options"));
+    columns.push(Column::text("Options"));
     let row = |policy: &&str| {
         let each = || outcome.runs().iter().filter_map(|r| Some((r, r.policies.get(*policy)?)));
         let total: u64 = each().map(|(_, p)| p.switches).fold(0, u64::saturating_add);
@@ -180,9 +180,9 @@ fn switches(outcome: &CpuOutcome<'_>) -> Table {
         .group("", outcome.policies().iter().map(row).collect())
 }
 
-/// What was not admitted, and why.
+/// Refused tasks, with the reason.
 fn refusals(outcome: &CpuOutcome<'_>) -> Table {
-    let mut table = Table::new("Refused", vec![Column::words("Task"), Column::words("Why")]);
+    let mut table = Table::new("Refused", vec![Column::text("Task"), Column::text("Reason")]);
     for policy in outcome.policies() {
         let refused = |task: &str| {
             let why = outcome.first()?.policies.get(policy)?.tasks.get(task)?.refused.clone()?;

@@ -13,15 +13,15 @@ pub fn cpu_simulation(outcome: CpuOutcome<'_>, policy: Option<&str>, style: Styl
     for t in tables::cpu_tables(outcome) {
         push(&mut out, &t, style);
     }
-    let (mood, word, text) = page::cpu_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = page::cpu_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
 /// What `laxity check` prints for CPUs.
 pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
-    let (mood, word, text) = verdict::cpu_verdict(check);
-    let mut out = statement(mood, word, &text, style);
+    let (mood, label, text) = verdict::cpu_verdict(check);
+    let mut out = statement(mood, label, &text, style);
     for reason in verdict::cpu_reasons(check) {
         out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
     }

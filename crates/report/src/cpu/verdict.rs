@@ -6,13 +6,15 @@ use crate::page::Mood;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
 
-/// The verdict in plain words: (how it is meant, its word, the sentence).
+/// The verdict: (mood, label, sentence).
 pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
     let policy = &check.policy;
     let Some(left) = check.best_effort else {
         let text = match check.requests.is_empty() {
-            true => "No task asks for a reservation; a simulation shows how each fares.".to_owned(),
-            false => format!("{policy} takes no reservations, so it promises nothing."),
+            true => {
+                "No task requests a reservation; a simulation shows the service of each.".to_owned()
+            }
+            false => format!("{policy} has no reservations, so it promises nothing."),
         };
         return (Mood::Neutral, "Nothing is reserved.", text);
     };
@@ -28,7 +30,7 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
     let hard = check.requests.iter().any(|r| r.kind == TaskKind::Hard);
     match (check.admitted, check.promised) {
         (true, _) if check.requests.is_empty() => {
-            let text = "No task asks for a reservation: best effort has everything.".to_owned();
+            let text = "No task requests a reservation: best effort has everything.".to_owned();
             (Mood::Neutral, "Nothing is reserved.", text)
         }
         (true, true) if hard => {
@@ -47,16 +49,12 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
                 1 => "one request does".to_owned(),
                 n => format!("{n} requests do"),
             };
-            (
-                Mood::Bad,
-                "Not admitted.",
-                format!("Of all that is asked for {what} not fit. {needs}"),
-            )
+            (Mood::Bad, "Not admitted.", format!("Of all requests {what} not fit. {needs}"))
         }
     }
 }
 
-/// Why a request is refused or nothing is promised, a sentence each.
+/// The reasons of refusals and obstacles to a promise, a sentence each.
 pub fn cpu_reasons(check: &CpuCheckResult) -> Vec<String> {
     let refused = check.requests.iter().filter(|r| !r.admitted).map(refusal);
     let obstacles = check.obstacles.iter().map(|text| format!("{text}."));
@@ -65,10 +63,10 @@ pub fn cpu_reasons(check: &CpuCheckResult) -> Vec<String> {
 
 fn refusal(request: &CpuRequest) -> String {
     let CpuRequest { task, at_ns, budget_ns, .. } = request;
-    let asked = format!("{task} asks for {} {}", wanted(request), at(*at_ns));
+    let asked = format!("{task} requests {} {}", wanted(request), at(*at_ns));
     let (Some(needs), Some(free)) = (request.needs, request.free) else {
         let why = request.refused.as_deref().unwrap_or("it is refused");
-        return format!("{asked}, in vain: {why}.");
+        return format!("{asked}, which is refused: {why}.");
     };
     let share = |share: f64| fixed(share * 100.0, 3);
     let mut text = format!(
@@ -93,7 +91,7 @@ fn at(ns: u64) -> String {
     if ns == 0 { "from the start".into() } else { format!("at {}", span(ns)) }
 }
 
-/// What is asked for: `1 ms in every 5 ms within 3 ms`.
+/// The requested reservation: `1 ms in every 5 ms within 3 ms`.
 fn wanted(request: &CpuRequest) -> String {
     let within = match request.deadline_ns < request.period_ns {
         true => format!(" within {}", span(request.deadline_ns)),
@@ -102,14 +100,14 @@ fn wanted(request: &CpuRequest) -> String {
     format!("{} in every {}{within}", span(request.budget_ns), span(request.period_ns))
 }
 
-/// Everything asked for, and its fate.
+/// All requests, each with its outcome.
 pub fn cpu_check_table(check: &CpuCheckResult) -> Table {
     let columns = vec![
-        Column::words("Task"),
-        Column::words("from"),
-        Column::words("asks for"),
+        Column::text("Task"),
+        Column::text("from"),
+        Column::text("requests"),
         Column::number("share"),
-        Column::words("admitted"),
+        Column::text("admitted"),
     ];
     let rows = check.requests.iter().map(|request| {
         let fate = match (request.admitted, request.from_ns) {
@@ -127,12 +125,12 @@ pub fn cpu_check_table(check: &CpuCheckResult) -> Table {
         (format!("{}{kind}", request.task), cells)
     });
     Table::new("Reservations", columns).group("", rows.collect()).noted(
-        "Asked with nothing running: while jobs are pending, what is admitted comes into force when \
-         what was used ahead has been paid back. `laxity simulate` plays that.",
+        "Assumes that nothing runs: while jobs are pending, an admitted request comes into force when \
+         what was used ahead has been paid back. `laxity simulate` includes that.",
     )
 }
 
-/// To a thousandth of its unit, so that what is printed fits.
+/// Rounded to a thousandth of its unit, so that the printed value fits.
 fn floor(ns: u64) -> String {
     let unit = unit(ns);
     span(ns / unit * unit)

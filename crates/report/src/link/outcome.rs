@@ -1,4 +1,4 @@
-//! What a run gives to plots beyond its printed results.
+//! Data of a run for plots, beyond its printed results.
 
 use crate::cells::spread;
 use laxity_results::{FlowKind, FlowResult, SimulationResult, SimulationRuns, Spread};

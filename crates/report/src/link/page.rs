@@ -40,10 +40,10 @@ pub fn simulation_page<'a>(
     .map(Block::Figure)
     .collect();
     if let (true, Some(seed)) = (outcome.is_many(), outcome.first().and_then(|r| r.seed)) {
-        let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
+        let note = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
         for blocks in [&mut over_time, &mut spread] {
             if !blocks.is_empty() {
-                blocks.insert(0, Block::Text(words.clone()));
+                blocks.insert(0, Block::Text(note.clone()));
             }
         }
     }
@@ -128,9 +128,9 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
         facts.extend(verdict::link_facts(meta));
     }
     if let Some(first) = outcome.first() {
-        let (mood, word, text) = summary_words(*outcome, meta.policy.as_deref());
+        let (mood, label, text) = summary_statement(*outcome, meta.policy.as_deref());
         // The verdict holds for all traffic, the run for this one: verdict first.
-        blocks.push(Block::Statement(mood, word, text));
+        blocks.push(Block::Statement(mood, label, text));
         let packets: u64 = first
             .policies
             .values()
@@ -148,9 +148,9 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
     Section::new("In short", blocks)
 }
 
-/// What a run says, in a sentence: (mood, word, text). `policy` is the one that matters, the last
+/// The summary of a run: (mood, label, text). `policy` is the policy to judge, the last
 /// when absent.
-pub fn summary_words<'a>(
+pub fn summary_statement<'a>(
     outcome: impl Into<Outcome<'a>>,
     policy: Option<&str>,
 ) -> (Mood, String, String) {
@@ -168,7 +168,7 @@ pub fn summary_words<'a>(
         .map(|p| format!("{p} ({})", count(outcome.missed(p))))
         .collect();
     let realtime = !outcome.flows(FlowKind::Realtime).is_empty();
-    let (mood, word) = match (realtime, missed) {
+    let (mood, label) = match (realtime, missed) {
         (false, _) => (Mood::Neutral, "Run complete.".to_string()),
         (true, 0) => (Mood::Good, "No deadline missed.".to_string()),
         (true, 1) => (Mood::Bad, "1 deadline missed.".to_string()),
@@ -206,7 +206,7 @@ pub fn summary_words<'a>(
     } else if realtime && missed == 0 && policies.len() > 1 {
         text.push_str(" The other policies missed none either.");
     }
-    (mood, word, text)
+    (mood, label, text)
 }
 
 fn seeds(outcome: &Outcome) -> String {

@@ -5,16 +5,16 @@ use crate::figure::{Figure, Key};
 use crate::number::span;
 use crate::plot::{Axis, Dash, Hue, Ink, Mark, Marker, Plot, Point, Unit};
 
-/// More corners than this in one panel are lines without dots.
+/// Most corners of a panel with dots; beyond, lines have none.
 const DOTTED: usize = 40;
 
 /// Curves over the length of an interval: ns and bytes, polylines whose jumps are two points of
 /// equal time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResidualPlot {
-    /// What the link can send less what real-time flows may ask, R(t). May be empty.
+    /// Residual capacity R(t): capacity less real-time demand. May be empty.
     pub residual: Vec<Point>,
-    /// The largest rising curve below it, E(t), with its flats.
+    /// Effective residual capacity E(t), the largest rising curve below R(t), with its flats.
     pub effective: Vec<Point>,
     /// Lines that stay below E(t), with the name of the policy that uses them.
     pub approximations: Vec<(String, Vec<Point>)>,
@@ -101,7 +101,7 @@ impl ResidualPlot {
                 last = Some(*p);
             }
         }
-        // R(t) may dive far below zero at the very start; the story is above.
+        // R(t) may fall far below zero at the start; the axis shows the part above.
         low = low.max(-0.12 * high);
         let corners: Vec<Point> =
             self.effective.iter().copied().filter(|p| p.0 > 0.0 && p.0 < end * 0.999).collect();
@@ -145,7 +145,7 @@ fn two_digits(v: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // Fails when the slope is taken per nanosecond or a jump is smoothed.
+    // Fails when the slope counts per nanosecond or a jump is smoothed.
     #[test]
     fn corners_become_a_polyline() {
         let r = ResidualPlot::from_corners(&[(0, 0.0, 0.0), (1_000_000, 100.0, 1e6)]);

@@ -27,7 +27,7 @@ fn delay_table(outcome: &Outcome, what: &str, of: Of, demoted: Of) -> Table {
         .iter()
         .flat_map(|p| flows.iter().flatten().filter_map(|f| Some(outcome.spread(p, f, of)?.mean)));
     let unit = Delays::of(all);
-    let mut columns = vec![Column::words("Flow")];
+    let mut columns = vec![Column::text("Flow")];
     columns.extend(policies.iter().map(|p| Column::number(*p)));
     let seeds = match outcome.runs().len() {
         0 | 1 => String::new(),
@@ -80,7 +80,7 @@ fn delay_row(spreads: &[Option<Spread>], unit: &Delays, kind: FlowKind, many: bo
             let Some(reference) = reference else { return cell };
             if spreads.len() > 1 {
                 if let Some(p) = percent(s.mean, reference) {
-                    cell = cell.beside(format!("/ {p}"));
+                    cell = cell.with_secondary(format!("/ {p}"));
                 }
             }
             if kind == FlowKind::BestEffort && s.mean < reference * NOTABLE {
@@ -91,11 +91,11 @@ fn delay_row(spreads: &[Option<Spread>], unit: &Delays, kind: FlowKind, many: bo
         .collect()
 }
 
-/// Packets, and for each policy what was missed, dropped and demoted, summed over the runs.
+/// Packets, and for each policy the packets missed, dropped and demoted, summed over the runs.
 pub fn loss_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let outcome = outcome.into();
     let policies = outcome.policies();
-    let mut columns = vec![Column::words("Flow"), Column::number("packets")];
+    let mut columns = vec![Column::text("Flow"), Column::number("packets")];
     columns.extend(policies.iter().map(|p| Column::number(*p)));
     let many = if outcome.is_many() { ", summed over all seeds" } else { "" };
     let mut table = Table::new(format!("Packets missed / dropped by policy{many}"), columns);
@@ -145,7 +145,7 @@ pub fn policy_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let policies = outcome.policies();
     let unit = Delays::of(policies.iter().filter_map(|p| outcome.best_effort_mean(p)));
     let columns = vec![
-        Column::words("Policy"),
+        Column::text("Policy"),
         Column::number(format!("best-effort mean ({})", unit.unit)),
         Column::number("real-time missed"),
         Column::number("link busy"),
@@ -160,7 +160,7 @@ pub fn policy_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
                 (Some(mean), Some(reference)) => {
                     let mut cell = Cell::new(unit.text(mean));
                     if let (Some(share), true) = (percent(mean, reference), policies.len() > 1) {
-                        cell = cell.beside(format!("/ {share}"));
+                        cell = cell.with_secondary(format!("/ {share}"));
                     }
                     if mean < reference * NOTABLE {
                         cell.tone = if mean <= lowest { Tone::Best } else { Tone::Better };
@@ -184,11 +184,11 @@ pub fn policy_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     Table::new("Policies, mean best-effort delay over all packets", columns).group("", rows)
 }
 
-/// Why packets were not sent, for each flow and policy; empty when every packet was.
+/// Drop reasons for each flow and policy; empty when every packet was sent.
 pub fn drop_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let outcome = outcome.into();
     let policies = outcome.policies();
-    let mut columns = vec![Column::words("Flow and reason")];
+    let mut columns = vec![Column::text("Flow and reason")];
     columns.extend(policies.iter().map(|p| Column::number(*p)));
     let mut table = Table::new("Packets not sent, by flow and reason", columns);
     for kind in [FlowKind::Realtime, FlowKind::BestEffort] {
@@ -228,7 +228,7 @@ pub fn margin_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
         .iter()
         .flat_map(|p| flows.iter().filter_map(|f| Some(worst_lateness(&outcome, p, f)?.abs())));
     let unit = Delays::of(all);
-    let mut columns = vec![Column::words("Flow")];
+    let mut columns = vec![Column::text("Flow")];
     columns.extend(policies.iter().map(|p| Column::number(*p)));
     let rows = flows
         .iter()
@@ -243,7 +243,7 @@ pub fn margin_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
                     Some(late) => {
                         let cell = Cell::new(unit.text(-late));
                         let share = deadline(&outcome, flow).and_then(|d| percent(-late, d));
-                        share.map_or(cell.clone(), |s| cell.beside(format!("/ {s}")))
+                        share.map_or(cell.clone(), |s| cell.with_secondary(format!("/ {s}")))
                     }
                 })
                 .collect();

@@ -21,16 +21,16 @@ pub fn simulation<'a>(
     push(&mut out, &tables::drop_table(outcome), style);
     push(&mut out, &tables::margin_table(outcome), style);
     push(&mut out, &tables::policy_table(outcome), style);
-    let (mood, word, text) = page::summary_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = page::summary_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
 /// What `laxity check` prints.
 pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
-    let (admitted, word, text) = verdict::verdict_words(check);
+    let (admitted, label, text) = verdict::verdict_statement(check);
     let mood = if admitted { Mood::Good } else { Mood::Bad };
-    let mut out = statement(mood, word, &text, style);
+    let mut out = statement(mood, label, &text, style);
     let t = verdict::check_table(check, deadlines);
     if !t.is_empty() {
         out.push('\n');

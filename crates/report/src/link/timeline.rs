@@ -10,7 +10,7 @@ use laxity_results::FlowKind;
 /// Headroom above the largest delay.
 const HEAD: f64 = 1.08;
 
-/// One real-time and one best-effort flow at once, the others below on demand.
+/// One real-time and one best-effort flow, the others in a collapsed part.
 pub(crate) fn blocks(outcome: &Outcome, details: &[PolicyDetail], meta: &Meta) -> Vec<Block> {
     let names = flow_names(details);
     if names.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn blocks(outcome: &Outcome, details: &[PolicyDetail], meta: &Meta) -
     out
 }
 
-/// Delay over time under each policy, for pages of one's own: for every flow of `details` a figure of
+/// Delay over time under each policy, for custom pages: for every flow of `details` a figure of
 /// the whole run, and one of `window` (ns).
 pub fn delay_figures<'a>(
     outcome: impl Into<Outcome<'a>>,
@@ -58,7 +58,7 @@ fn flow_names(details: &[PolicyDetail]) -> Vec<(String, FlowKind)> {
 }
 
 /// The real-time flow that comes nearest its deadline and the best-effort flow with most bytes,
-/// unless told.
+/// unless given.
 fn featured(outcome: &Outcome, names: &[(String, FlowKind)], meta: &Meta) -> Vec<String> {
     if !meta.featured.is_empty() {
         return meta.featured.clone();
@@ -195,7 +195,7 @@ fn panels(
     out
 }
 
-/// So that a row of panels is as wide as a page at natural size.
+/// The panel width at which a row of panels is as wide as a page at natural size.
 fn width(panels: usize) -> f64 {
     match panels {
         0..=2 => 560.0,

@@ -5,8 +5,8 @@ use crate::page::{Block, Meta, Mood};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CheckResult, FlowCheck, Silence};
 
-/// The verdict in plain words: (whether admitted, its word, the sentence).
-pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
+/// The verdict: (whether admitted, label, sentence).
+pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
     let flows = match check.flows.len() {
         1 => "the one real-time flow".to_string(),
         n => format!("all {n} real-time flows"),
@@ -25,27 +25,27 @@ pub fn verdict_words(check: &CheckResult) -> (bool, &'static str, String) {
         let text = format!(
             "The link keeps every deadline of {flows}, whatever conforming traffic arrives; they \
              reserve {percent}% of it in the long run.{worst}{}",
-            check.silence.as_ref().map(|s| format!(" {}", silence_words(s))).unwrap_or_default()
+            check.silence.as_ref().map(|s| format!(" {}", silence_sentence(s))).unwrap_or_default()
         );
         return (true, "Admitted.", text);
     }
     let why = match (within, slack) {
         (Some(t), Some(s)) if s < 0 => format!(
-            "In an interval of {t} the flows may ask {} B more than the link can send.",
+            "In an interval of {t} the flows may demand {} B more than the link can send.",
             count(s.unsigned_abs())
         ),
-        (Some(t), _) => format!("The flows may ask more than the link can send within {t}."),
+        (Some(t), _) => format!("The flows may demand more than the link can send within {t}."),
         _ if check.utilisation > 1.0 => {
             format!("The flows reserve {percent}% of the link, more than there is.")
         }
-        _ => "The flows may ask more than the link can send in time.".to_string(),
+        _ => "The flows may demand more than the link can send in time.".to_string(),
     };
     let text = format!("{why} A deadline can be missed, though a given run may not show it.");
     (false, "Not admitted.", text)
 }
 
 /// Which best-effort packets wait while real time is silent.
-pub fn silence_words(silence: &Silence) -> String {
+pub fn silence_sentence(silence: &Silence) -> String {
     let waits = match silence.release_idle_ns {
         Some(ns) => format!("or for {} of silence (`release-idle`)", span(ns)),
         None => "as long as real time is silent (`release-idle` is 0)".into(),
@@ -57,11 +57,11 @@ pub fn silence_words(silence: &Silence) -> String {
     )
 }
 
-/// What each flow asks, and how far it could go.
+/// Demand of each flow, and its limits.
 pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
     let known = |name: &str| deadlines.iter().find(|(n, _)| n == name).map(|(_, d)| *d);
     let any = check.flows.keys().any(|name| known(name).is_some());
-    let mut columns = vec![Column::words("Flow"), Column::number("demand")];
+    let mut columns = vec![Column::text("Flow"), Column::number("demand")];
     if any {
         columns.push(Column::number("deadline"));
     }
@@ -96,8 +96,8 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
     let within =
         check.binding_interval_ns.map_or(String::new(), |t| format!(" within {}", span(t)));
     let mut note = format!(
-        "Demand: what the flow may ask{within}. Smallest deadline, largest rate and burst: how far \
-         this flow alone could go, all else unchanged, before the answer becomes no."
+        "Demand: what the flow may send{within}. Smallest deadline, largest rate and burst: the limits \
+         up to which the answer stays yes, for this flow alone, all else unchanged."
     );
     let any = |of: fn(&FlowCheck) -> bool| check.flows.values().any(of);
     if any(|f| f.rate_is_peak || f.burst_is_limit) {
@@ -111,7 +111,7 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
     Table::new("Real-time flows", columns).group("", rows).noted(note)
 }
 
-/// A limit rounded up, so that what is printed is admitted too.
+/// A limit rounded up, so that the printed value is admitted too.
 fn ceil_span(ns: u64) -> String {
     let unit = match ns {
         1_000_000_000.. => 1_000_000,
@@ -123,7 +123,7 @@ fn ceil_span(ns: u64) -> String {
 
 /// Statement, facts and table.
 pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Meta) -> Vec<Block> {
-    let (admitted, word, text) = verdict_words(check);
+    let (admitted, label, text) = verdict_statement(check);
     let mood = if admitted { Mood::Good } else { Mood::Bad };
     let mut facts = link_facts(meta);
     facts.push((
@@ -136,7 +136,7 @@ pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Me
     if let Some(s) = check.slack_bytes {
         facts.push(("Left in it".into(), format!("{} B", signed(s))));
     }
-    let mut out = vec![Block::Statement(mood, word.into(), text), Block::Facts(facts)];
+    let mut out = vec![Block::Statement(mood, label.into(), text), Block::Facts(facts)];
     let table = check_table(check, deadlines);
     if !table.is_empty() {
         out.push(Block::Table(table));

@@ -1,8 +1,8 @@
-//! From data to pixels.
+//! Axes: from data to pixels.
 
 use crate::ticks::{self, Tick};
 
-/// How values are spread over an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -11,25 +11,25 @@ pub enum Scale {
     Log,
 }
 
-/// What the values of an axis are; chooses the prefix that suits the range.
+/// The unit of an axis; chooses the prefix that suits the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds, shown as s, ms, µs or ns.
     Time,
     /// Bytes, shown as B, kB, MB or GB.
     Bytes,
-    /// Shown as they are.
+    /// Shown without a unit.
     Plain,
 }
 
 /// One axis of a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, without the unit.
+    /// Its quantity, without the unit.
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// What the values are.
+    /// Unit of the values.
     pub unit: Unit,
     /// Least value shown.
     pub min: f64,
@@ -127,7 +127,7 @@ impl Axis {
 mod tests {
     use super::*;
 
-    // Fails when a range is taken as it comes: every place on the axis would be no number.
+    // Fails when a range is used unchanged: every place on the axis would be not-a-number.
     #[test]
     fn degenerate_axis_ranges_are_widened() {
         let odd = [0.0, -3.0, 5.0, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_suit_the_range() {
+    fn si_prefixes_suit_the_range() {
         assert_eq!(Axis::linear("delay", Unit::Time, 0.0, 30e6).title(), "delay (ms)");
         assert_eq!(Axis::linear("", Unit::Bytes, 0.0, 5e6).title(), "MB");
         assert_eq!(Axis::linear("x", Unit::Plain, 0.0, 5e6).title(), "x");

@@ -83,12 +83,12 @@ fn fit_name(name: &str, size: f64, width: f64) -> String {
     }
     let chars: Vec<char> = name.chars().collect();
     let room = width - size * 1.5;
-    let (mut head, mut tail, mut taken) = (0, 0, 0.0);
+    let (mut head, mut tail, mut used) = (0, 0, 0.0);
     while head + tail < chars.len() {
         // The end first, and as much of it as of the beginning.
         let next = if tail <= head { chars[chars.len() - 1 - tail] } else { chars[head] };
-        taken += text_width(next.encode_utf8(&mut [0; 4]), size);
-        if taken > room {
+        used += text_width(next.encode_utf8(&mut [0; 4]), size);
+        if used > room {
             break;
         }
         if tail <= head { tail += 1 } else { head += 1 }
@@ -143,8 +143,8 @@ fn titles(s: &mut String, plot: &Plot, frame: &Frame, y_title: &str) {
     let width = plot.width - 4.0;
     let note = fit(&plot.note, 12.0, width);
     let beside = |line: f64| {
-        let taken = if note.is_empty() { 0.0 } else { text_width(&note, 12.0) + 12.0 };
-        (width - taken).max(line)
+        let used = if note.is_empty() { 0.0 } else { text_width(&note, 12.0) + 12.0 };
+        (width - used).max(line)
     };
     // The note shares the line of the axis' title, which is short, rather than the panel's.
     let shared = !y_title.is_empty();

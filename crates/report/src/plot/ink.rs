@@ -20,7 +20,7 @@ pub enum Hue {
     Limit,
 }
 
-/// How a line is broken.
+/// The dash pattern of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dash {
     /// Unbroken.
@@ -275,7 +275,7 @@ mod tests {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    // Fails when a colour is made paler on light or darker on dark than readers can tell.
+    // Fails when a colour is made too pale on light or too dark on dark.
     #[test]
     fn colours_have_enough_contrast() {
         let (_, light, dark) = PALETTE[11];

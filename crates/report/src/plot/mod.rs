@@ -1,6 +1,6 @@
 //! Small plots as SVG text.
 //!
-//! A [`Plot`] is one panel: two axes and a list of marks in data coordinates. It knows nothing of
+//! A [`Plot`] is one panel: two axes and a list of marks in data coordinates. It is independent of
 //! pages; [`crate::Figure`] puts panels together. Output depends on the input alone. Colours are
 //! CSS variables with a fixed fallback, so one text serves light and dark pages and plain viewers.
 
@@ -43,7 +43,7 @@ pub enum Body {
 /// Something drawn between the axes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    /// A polyline; jumps are two points of equal x. Reduced to what the pixels can show.
+    /// A polyline; jumps are two points of equal x. Reduced to the resolution of the pixels.
     Line {
         /// In drawing order.
         points: Vec<Point>,
@@ -149,7 +149,7 @@ pub struct Plot {
     pub title: String,
     /// Printed at the top right, quietly: the number to take away.
     pub note: String,
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for readers who cannot see it.
     pub desc: String,
     /// Horizontal.
     pub x: Axis,

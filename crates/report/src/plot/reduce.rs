@@ -1,4 +1,4 @@
-//! Series reduced to what pixels can show, so that the size of a page has a bound.
+//! Reduces series to the resolution of the pixels, so that the size of a page has a bound.
 
 use super::Point;
 
@@ -112,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn columns_keep_the_greatest() {
+    fn columns_keep_their_maximum() {
         let points: Vec<Point> = (0..1000).map(|i| (f64::from(i), f64::from(i % 100))).collect();
         let c = columns(&points, 0.0, 999.0, 10);
         assert_eq!(c.len(), 10);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn clipping_cuts_at_the_border() {
+    fn clipping_ends_lines_at_the_border() {
         let parts = clip(&[(0.0, 0.0), (10.0, 10.0), (20.0, 0.0)], (0.0, 20.0), (0.0, 5.0));
         assert_eq!(parts, [vec![(0.0, 0.0), (5.0, 5.0)], vec![(15.0, 5.0), (20.0, 0.0)]]);
         assert!(clip(&[(0.0, f64::INFINITY), (1.0, 1.0)], (0.0, 1.0), (0.0, 1.0)).is_empty());

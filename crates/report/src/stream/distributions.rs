@@ -1,4 +1,4 @@
-//! How long packets wait, as distributions.
+//! Distributions of queueing delay.
 
 use super::outcome::{StreamOutcome, StreamPolicyDetail};
 use crate::distribution::{ccdf, legend_of, quantile};
@@ -30,7 +30,7 @@ pub(super) fn figure(
 
 fn panel(outcome: &StreamOutcome<'_>, details: &[StreamPolicyDetail], class: &str) -> Option<Plot> {
     let mut marks = Vec::new();
-    let mut words = String::new();
+    let mut description = String::new();
     let (mut right, mut least) = (0.0f64, 0.1f64);
     for (i, policy) in details.iter().enumerate() {
         let Some(detail) = policy.classes.iter().find(|c| c.class == class) else { continue };
@@ -47,7 +47,7 @@ fn panel(outcome: &StreamOutcome<'_>, details: &[StreamPolicyDetail], class: &st
         right = points.last().map_or(right, |p| right.max(p.0));
         least = least.min(1.0 / total as f64);
         let at = |q| quantile(&buckets, q).map_or("none".into(), span);
-        words.push_str(&format!(
+        description.push_str(&format!(
             "{}: median {}, 99th percentile {}, largest {}. ",
             policy.policy,
             at(500),
@@ -66,7 +66,7 @@ fn panel(outcome: &StreamOutcome<'_>, details: &[StreamPolicyDetail], class: &st
     let floor = libm::floor(libm::log10(least)).max(-9.0) as i32;
     let x = Axis::linear("delay", Unit::Time, 0.0, right * 1.04);
     let least = crate::ticks::decimal(1, floor);
-    // Room above for the words of the dashed line.
+    // Room above for the label of the dashed line.
     let y = Axis::log("share with a longer delay", Unit::Plain, least, 5.0);
     let gap = gap.map(|gap| Mark::Vertical {
         x: gap as f64,
@@ -76,7 +76,7 @@ fn panel(outcome: &StreamOutcome<'_>, details: &[StreamPolicyDetail], class: &st
     Some(
         Plot::new(class, x, y)
             .sized(380.0, 250.0)
-            .described(words.trim_end())
+            .described(description.trim_end())
             .with_all(marks)
             .with_all(gap),
     )

@@ -7,7 +7,7 @@ use crate::number::count;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Plot, Unit};
 use laxity_results::StreamClassResult;
 
-/// One bar: how long, and what is written on it.
+/// One bar: its length and label.
 struct Bar {
     value: f64,
     text: String,
@@ -25,7 +25,7 @@ fn panel(
     let longest = bars.iter().flatten().map(|b| b.value).fold(of_limit, f64::max);
     let longest = if longest > 0.0 { longest } else { 1.0 };
     let mut marks = Vec::new();
-    let mut words = limit.as_ref().map_or(String::new(), |(_, label)| format!("{label}. "));
+    let mut description = limit.as_ref().map_or(String::new(), |(_, label)| format!("{label}. "));
     for (i, bar) in bars.iter().enumerate() {
         let y = -(i as f64);
         let Some(Bar { value, text }) = bar else {
@@ -33,11 +33,11 @@ fn panel(
             marks.push(Mark::Text { at: (0.0, y), shift: (6.0, 4.0), text, anchor: Anchor::Start });
             continue;
         };
-        words.push_str(&format!("{}: {text}. ", policies[i]));
+        description.push_str(&format!("{}: {text}. ", policies[i]));
         let (hue, body) = (Hue::Series(i), Body::Solid);
         marks.push(Mark::Bar { y, x: (0.0, *value), thick: 15.0, hue, body });
         let text = text.clone();
-        // Long bars hold their words, short ones have them behind.
+        // Long bars hold their label, short ones have it behind.
         marks.push(if *value > longest * 0.45 {
             Mark::Inside { at: (0.0, y), text }
         } else {
@@ -47,7 +47,7 @@ fn panel(
     let mut names = Axis::names(policies.iter().copied());
     let mut rows = policies.len() as f64;
     if let Some((x, label)) = limit {
-        // Its words stand above the bars.
+        // The label of the dashed line is above the bars.
         names.max += 0.75;
         rows += 0.75;
         marks.push(Mark::Vertical { x, label, ink: Ink::limit() });
@@ -55,7 +55,7 @@ fn panel(
     let x = Axis::linear(label, Unit::Plain, 0.0, longest * 1.1);
     Plot::new(class, x, names)
         .sized(380.0, 78.0 + 24.0 * rows)
-        .described(words.trim_end())
+        .described(description.trim_end())
         .with_all(marks)
 }
 
@@ -80,7 +80,7 @@ fn figure<'a>(
     (!panels.is_empty()).then(|| Figure::new(name, title, 3).with(panels))
 }
 
-/// What share of deadlines was missed, beside what each class tolerates.
+/// Share of deadlines missed, beside the tolerance of each class.
 pub(super) fn missed(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     let bar = |policy, class| {
         let all = outcome.sum(policy, class, slots);
@@ -103,7 +103,7 @@ pub(super) fn missed(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     ))
 }
 
-/// What share of windows was violated.
+/// Share of windows violated.
 pub(super) fn windows(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     let bar = |policy, class| {
         let (_, y) = outcome.any(class).filter(|c| c.gap_ns.is_some()).and_then(tolerance)?;
@@ -133,7 +133,9 @@ pub(super) fn runs(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     };
     let title = "The longest run";
     let figure = figure(outcome, "runs", title, "deadlines in a row", bar, |_| None)?;
-    Some(figure.captioned(
-        "By the one stream of the class that fared worst. A gap in the sound or picture is as long.",
-    ))
+    Some(
+        figure.captioned(
+            "Of the worst stream of the class. A gap in the sound or picture is as long.",
+        ),
+    )
 }

@@ -92,7 +92,7 @@ impl<'a> StreamOutcome<'a> {
         (n > 0).then(|| Spread { mean: sum / f64::from(n), min, max })
     }
 
-    /// Any result of a class, for what all have in common.
+    /// Any result of a class, for the values that all have in common.
     pub(super) fn any(&self, class: &'a str) -> Option<&'a StreamClassResult> {
         self.policies().into_iter().find_map(|p| self.each(p, class).next())
     }

@@ -29,8 +29,8 @@ pub fn stream_simulation_page(
     if let (true, false, Some(seed)) =
         (outcome.is_many(), delays.is_empty(), outcome.first().and_then(|r| r.seed))
     {
-        let words = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
-        delays.insert(0, Block::Text(words));
+        let note = format!("Of {} seeds, seed {seed} is shown.", outcome.runs().len());
+        delays.insert(0, Block::Text(note));
     }
     add("Delay in the queue", delays);
     add("All numbers", tables::stream_tables(outcome).into_iter().map(Block::Table).collect());
@@ -65,8 +65,8 @@ pub fn stream_check_page(scenario: &str, check: &StreamCheckResult, meta: &Meta)
 }
 
 fn verdict_blocks(check: &StreamCheckResult) -> Vec<Block> {
-    let (mood, word, text) = verdict::stream_verdict(check);
-    let mut blocks = vec![Block::Statement(mood, word.into(), text)];
+    let (mood, label, text) = verdict::stream_verdict(check);
+    let mut blocks = vec![Block::Statement(mood, label.into(), text)];
     blocks.extend(verdict::stream_reasons(check).into_iter().map(Block::Text));
     blocks.push(Block::Table(verdict::stream_check_table(check)));
     blocks
@@ -79,11 +79,11 @@ fn headline(
 ) -> Section {
     let mut blocks = Vec::new();
     if let Some(check) = check {
-        let (mood, word, text) = verdict::stream_verdict(check);
-        blocks.push(Block::Statement(mood, word.into(), text));
+        let (mood, label, text) = verdict::stream_verdict(check);
+        blocks.push(Block::Statement(mood, label.into(), text));
     }
-    let (mood, word, text) = stream_words(*outcome, meta.policy.as_deref());
-    blocks.push(Block::Statement(mood, word, text));
+    let (mood, label, text) = stream_statement(*outcome, meta.policy.as_deref());
+    blocks.push(Block::Statement(mood, label, text));
     if let Some(run) = outcome.first() {
         let streams = run.policies.values().next().map_or(0, |p| p.streams);
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
@@ -108,10 +108,10 @@ fn headline(
     Section::new("In short", blocks)
 }
 
-/// Misses and violated windows of each policy, and how busy the server was.
+/// Misses, violated windows and server utilisation of each policy.
 fn policy_table(outcome: &StreamOutcome<'_>) -> Table {
     let columns = vec![
-        Column::words("Policy"),
+        Column::text("Policy"),
         Column::number("windows violated"),
         Column::number("streams concerned"),
         Column::number("deadlines missed"),
@@ -141,16 +141,19 @@ fn policy_table(outcome: &StreamOutcome<'_>) -> Table {
         .group("", outcome.policies().iter().map(row).collect())
 }
 
-/// What a run says, in a sentence: (mood, word, text). `policy` is the one that matters, the last
+/// The summary of a run: (mood, label, text). `policy` is the policy to judge, the last
 /// when absent.
-pub fn stream_words(outcome: StreamOutcome<'_>, policy: Option<&str>) -> (Mood, String, String) {
+pub fn stream_statement(
+    outcome: StreamOutcome<'_>,
+    policy: Option<&str>,
+) -> (Mood, String, String) {
     let policies = outcome.policies();
     let Some(last) = policies.last().copied() else {
         return (Mood::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
     let broken = |policy| outcome.total(policy, |c| c.tumbling);
-    let (mood, word) = match broken(own) {
+    let (mood, label) = match broken(own) {
         0 => (Mood::Good, "Every tolerance kept.".to_owned()),
         1 => (Mood::Bad, "1 window violated.".to_owned()),
         n => (Mood::Bad, format!("{} windows violated.", count(n))),
@@ -177,5 +180,5 @@ pub fn stream_words(outcome: StreamOutcome<'_>, policy: Option<&str>) -> (Mood, 
     } else if policies.len() > 1 && broken(own) == 0 {
         text.push_str(" The other policies violated no window either.");
     }
-    (mood, word, text)
+    (mood, label, text)
 }

@@ -6,7 +6,7 @@ use crate::number::{Delays, count, span};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamClassResult;
 
-/// Every table of a run, the most telling first; those that say nothing are left out.
+/// Every table of a run, the most important first; empty ones are left out.
 pub fn stream_tables(outcome: StreamOutcome<'_>) -> Vec<Table> {
     let tables = [
         windows(&outcome),
@@ -19,7 +19,7 @@ pub fn stream_tables(outcome: StreamOutcome<'_>) -> Vec<Table> {
 }
 
 fn columns(first: &str, outcome: &StreamOutcome<'_>) -> Vec<Column> {
-    let mut columns = vec![Column::words(first)];
+    let mut columns = vec![Column::text(first)];
     columns.extend(outcome.policies().into_iter().map(Column::number));
     columns
 }
@@ -41,27 +41,25 @@ fn summed(outcome: &StreamOutcome<'_>) -> &'static str {
     if outcome.is_many() { ", summed over all seeds" } else { "" }
 }
 
-/// Violated windows, and how many streams they fell on.
+/// Violated windows, and the number of streams with one.
 fn windows(outcome: &StreamOutcome<'_>) -> Table {
     let has_window = |class: &str| {
         outcome.any(class).is_some_and(|c| c.gap_ns.is_some() && tolerance(c).is_some())
     };
-    let rows = rows(outcome, |policy, class| {
-        if !has_window(class) {
-            return Cell::none();
-        }
-        let violated = outcome.sum(policy, class, |c| c.tumbling);
-        let worst = outcome.each(policy, class).map(|c| c.violated_streams).max().unwrap_or(0);
-        let streams = outcome.any(class).map_or(0, |c| c.streams);
-        match violated {
-            0 => Cell::toned("0", Tone::Quiet),
-            n => Cell::toned(format!("\u{2717} {}", count(n)), Tone::Bad).beside(format!(
-                "in {} of {}",
-                count(worst),
-                count(streams)
-            )),
-        }
-    });
+    let rows =
+        rows(outcome, |policy, class| {
+            if !has_window(class) {
+                return Cell::none();
+            }
+            let violated = outcome.sum(policy, class, |c| c.tumbling);
+            let worst = outcome.each(policy, class).map(|c| c.violated_streams).max().unwrap_or(0);
+            let streams = outcome.any(class).map_or(0, |c| c.streams);
+            match violated {
+                0 => Cell::toned("0", Tone::Quiet),
+                n => Cell::toned(format!("\u{2717} {}", count(n)), Tone::Bad)
+                    .with_secondary(format!("in {} of {}", count(worst), count(streams))),
+            }
+        });
     let mut note = "Windows of y packets, back to back from the start, with more than x missed; \
                     and how many streams of the class had one."
         .to_owned();

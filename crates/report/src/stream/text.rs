@@ -13,15 +13,15 @@ pub fn stream_simulation(outcome: StreamOutcome<'_>, policy: Option<&str>, style
     for t in tables::stream_tables(outcome) {
         push(&mut out, &t, style);
     }
-    let (mood, word, text) = page::stream_words(outcome, policy);
-    out.push_str(&statement(mood, &word, &text, style));
+    let (mood, label, text) = page::stream_statement(outcome, policy);
+    out.push_str(&statement(mood, &label, &text, style));
     out
 }
 
 /// What `laxity check` prints for streams.
 pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
-    let (mood, word, text) = verdict::stream_verdict(check);
-    let mut out = statement(mood, word, &text, style);
+    let (mood, label, text) = verdict::stream_verdict(check);
+    let mut out = statement(mood, label, &text, style);
     for reason in verdict::stream_reasons(check) {
         out.push_str(&format!("- {}\n", wrap(&terminal(&reason), style.width, 2)));
     }

@@ -5,7 +5,7 @@ use crate::page::Mood;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
 
-/// The verdict in plain words: (how it is meant, its word, the sentence).
+/// The verdict: (mood, label, sentence).
 pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String) {
     let streams: u64 = check.classes.values().map(|c| c.streams).sum();
     let streams = match streams {
@@ -28,21 +28,20 @@ pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String)
         (true, false) => {
             let text = format!(
                 "{needs} That fits, but {policy} does not promise for this set of streams that \
-                 no window loses more than it tolerates; a simulation shows how it fares."
+                 no window loses more than it tolerates; a simulation shows its losses."
             );
             (Mood::Neutral, "Admitted without a promise.", text)
         }
         (false, _) => {
             let text = format!(
-                "{needs} No policy can keep all tolerances; which streams suffer is what policies \
-                 decide."
+                "{needs} No policy can keep all tolerances; the policy decides which streams lose more."
             );
             (Mood::Bad, "Not admitted.", text)
         }
     }
 }
 
-/// Why nothing is promised, or under which condition, a sentence each.
+/// Obstacles to a promise and conditions of it, a sentence each.
 pub fn stream_reasons(check: &StreamCheckResult) -> Vec<String> {
     let capital = |text: &String| {
         let mut chars = text.chars();
@@ -61,13 +60,13 @@ pub fn stream_reasons(check: &StreamCheckResult) -> Vec<String> {
     reasons
 }
 
-/// What each class needs, and how far it could go.
+/// Demand of each class, and its limits.
 pub fn stream_check_table(check: &StreamCheckResult) -> Table {
     let columns = vec![
-        Column::words("Class (x/y)"),
+        Column::text("Class (x/y)"),
         Column::number("streams"),
         Column::number("gap"),
-        Column::number("packet takes"),
+        Column::number("packet time"),
         Column::number("share"),
         Column::number("streams that fit"),
         Column::number("shortest gap"),
@@ -102,7 +101,7 @@ pub fn stream_check_table(check: &StreamCheckResult) -> Table {
     )
 }
 
-/// Rounded up to a thousandth of its unit, so that what is printed fits.
+/// Rounded up to a thousandth of its unit, so that the printed value fits.
 fn ceil(ns: u64) -> String {
     let unit = match ns {
         1_000_000_000.. => 1_000_000,

@@ -100,7 +100,7 @@ pub fn simulation(policies: &[&str], seed: u64) -> (CpuSimulationResult, Vec<Cpu
         details.push(CpuPolicyDetail { policy: (*policy).into(), tasks: of_tasks, left_out: 0 });
     }
     let result = CpuSimulationResult {
-        scenario: "desk".into(),
+        scenario: "desktop".into(),
         seed: Some(seed),
         duration_ns: 1_000 * MS,
         cpus: 1,

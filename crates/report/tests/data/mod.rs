@@ -245,7 +245,7 @@ pub fn residual() -> ResidualPlot {
     for t in &times {
         residual.extend([(t * 1e9, left(*t, false)), (t * 1e9, left(*t, true))]);
     }
-    // The largest rising curve below: sweep from the right.
+    // The largest rising curve below R(t): sweep from the right.
     let mut effective: Vec<(f64, f64)> = Vec::new();
     let mut lowest = f64::INFINITY;
     for pair in residual.windows(2).rev() {

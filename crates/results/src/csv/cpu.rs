@@ -96,7 +96,7 @@ impl<W: Write> SliceWriter<W> {
     /// Adds one row.
     ///
     /// # Errors
-    /// What the destination reports, now and then, when it takes what was gathered.
+    /// An error of the destination, when buffered rows are written to it.
     pub fn write(&mut self, row: &SliceRow<'_>) -> io::Result<()> {
         let out = &mut self.rows.buffer;
         field(out, row.policy);
@@ -128,7 +128,7 @@ impl<W: Write> JobWriter<W> {
     /// then.
     ///
     /// # Errors
-    /// What the destination reports, now and then, when it takes what was gathered.
+    /// An error of the destination, when buffered rows are written to it.
     pub fn write(&mut self, row: &JobRow<'_>) -> io::Result<()> {
         let unfinished = row.outcome == JobOutcome::Unfinished;
         let tardiness = row.deadline.map(|deadline| row.end.since(deadline));
@@ -163,7 +163,7 @@ mod tests {
 
     // Fails when a column moves or is renamed, or when a job that never ended has a response time.
     #[test]
-    fn the_columns_are_the_contract() {
+    fn columns_match_the_contract() {
         let mut slices = SliceWriter::new(Vec::new());
         let slice =
             SliceRow { policy: "bebs", cpu: 1, task: "a,b", from: Time(5), to: Time(u64::MAX) };

@@ -114,7 +114,7 @@ impl<W: Write> PacketWriter<W> {
     /// Adds one row.
     ///
     /// # Errors
-    /// What the destination reports, now and then, when it takes what was gathered.
+    /// An error of the destination, when buffered rows are written to it.
     pub fn write(&mut self, row: &PacketRow<'_>) -> io::Result<()> {
         self.fields(row);
         self.end_line()
@@ -211,7 +211,7 @@ mod tests {
 
     // Fails when a column moves or is renamed, or when an absent time becomes 0.
     #[test]
-    fn the_columns_are_the_contract() {
+    fn columns_match_the_contract() {
         let late = PacketRow {
             departure: Some(Time(3)),
             deadline: Some(Time(2)),
@@ -229,7 +229,7 @@ mod tests {
 
     // Fails when quotes are not doubled or commas not quoted.
     #[test]
-    fn names_are_quoted_where_they_must_be() {
+    fn names_are_quoted_where_needed() {
         let text = lines(&[row("a,\"b\"", "x\ny")]);
         let line = text.split_once('\n').unwrap().1;
         assert_eq!(
@@ -240,7 +240,7 @@ mod tests {
 
     // Fails when rows beyond the first buffer are lost.
     #[test]
-    fn long_results_arrive_whole() {
+    fn long_results_are_written_completely() {
         let rows = vec![row("ftp", ""); 5_000];
         let text = lines(&rows);
         assert_eq!(text.lines().count(), 5_001);

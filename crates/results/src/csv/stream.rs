@@ -36,7 +36,7 @@ impl<W: Write> StreamPacketWriter<W> {
     /// Adds one row.
     ///
     /// # Errors
-    /// What the destination reports, now and then, when it takes what was gathered.
+    /// An error of the destination, when buffered rows are written to it.
     pub fn write(&mut self, row: &StreamPacketRow<'_>) -> io::Result<()> {
         self.rows.fields(&row.packet);
         let out = &mut self.rows.buffer;
@@ -68,7 +68,7 @@ mod tests {
     // Fails when a column moves or is renamed, or when a stream without deadlines has a kind of
     // one.
     #[test]
-    fn the_columns_are_the_contract() {
+    fn columns_match_the_contract() {
         let packet = PacketRow {
             policy: "dwcs",
             seq: 3,

@@ -14,7 +14,7 @@ pub enum Fault {
         /// How many slots there are.
         slots: usize,
     },
-    /// A packet is said to be longer than packets of this ring can be.
+    /// The claimed length of a packet exceeds the limit of this ring.
     Length {
         /// What stands there.
         bytes: u64,
@@ -27,10 +27,10 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Position { position, slots } => {
-                write!(f, "the other end says it is at slot {position} of {slots}")?;
+                write!(f, "the other end claims position {position} of {slots}")?;
             }
             Fault::Length { bytes, most } => {
-                write!(f, "the other end says a packet has {bytes} B, the most here is {most} B")?;
+                write!(f, "the other end claims a packet of {bytes} B, the limit is {most} B")?;
             }
         }
         f.write_str("; the ring is broken until it is restarted with another producer")
@@ -58,7 +58,9 @@ pub enum PushError {
 impl fmt::Display for PushError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PushError::Full => f.write_str("the ring is full; try again when some has been taken"),
+            PushError::Full => {
+                f.write_str("the ring is full; try again after the consumer has read")
+            }
             PushError::Long { bytes, most } => {
                 write!(f, "a packet of {bytes} B: this ring's largest is {most} B")
             }
@@ -106,12 +108,12 @@ pub enum OpenError {
     Shape(ShapeError),
     /// The system refused.
     System {
-        /// What was asked of it.
+        /// The operation.
         call: &'static str,
-        /// What it said.
+        /// Its error.
         error: std::io::Error,
     },
-    /// The descriptor is not of the kernel's anonymous memory, or somebody could still shrink it.
+    /// The descriptor is not of the kernel's anonymous memory, or it could still be shrunk.
     Unsealed,
     /// The memory does not begin as a ring does.
     NoRing,

@@ -29,7 +29,7 @@ pub type Producer = Writer<Mapping>;
 /// Makes a ring: the consumer's end, and the descriptor for the producer, which can be closed here
 /// when it has been passed on. It closes by itself when this process starts another program.
 ///
-/// All memory is taken here, so that taking packets meets no page that is not there yet.
+/// All memory is populated now, so that reading packets causes no page fault.
 pub fn create(shape: Shape) -> Result<(Consumer, OwnedFd), OpenError> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 do not know the flag; some later ones insist on it.
@@ -48,7 +48,7 @@ pub fn attach(descriptor: impl AsFd) -> Result<Producer, OpenError> {
     Writer::new(Mapping::open(descriptor)?)
 }
 
-/// Nobody can change the size any more, nor take that promise back.
+/// Seals the size, and the seals.
 const SIZE_IS_FIXED: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 fn system(call: &'static str) -> impl Fn(Errno) -> OpenError {

@@ -8,7 +8,7 @@ use super::words;
 use crate::index::{next, used};
 use crate::sync::{AtomicU64, Ordering};
 
-/// What the producer says of a packet.
+/// The producer's claims about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Whatever the producer gave with it, usually when it arrived: a claim.
@@ -57,8 +57,8 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         Ok(reader)
     }
 
-    /// What the producer says of the oldest packet, which stays. Asked again, the answer is the
-    /// same until the packet is taken, whatever the producer does.
+    /// The producer's claims about the oldest packet, which stays. Repeated calls return the
+    /// same until the packet is popped, whatever the producer writes.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<Head>, Fault> {
         if let Some(fault) = self.fault {
@@ -75,7 +75,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         Ok(self.head)
     }
 
-    /// Takes the oldest packet; its body is then in the first bytes of `place`.
+    /// Pops the oldest packet; its body is then in the first bytes of `place`.
     #[inline]
     pub fn pop(&mut self, place: &mut [u8]) -> Result<Option<Head>, PopError> {
         let Some(head) = self.peek()? else { return Ok(None) };
@@ -87,7 +87,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         Ok(Some(head))
     }
 
-    /// Takes the oldest packet without its body, as when it is too late to be sent.
+    /// Pops the oldest packet without its body, as when it is too late to be sent.
     #[inline]
     pub fn skip(&mut self) -> Result<Option<Head>, Fault> {
         let head = self.peek()?;
@@ -97,7 +97,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         Ok(head)
     }
 
-    /// How many packets wait, as the producer says; none when the ring is broken.
+    /// Number of waiting packets, as the producer claims; none when the ring is broken.
     pub fn waiting(&mut self) -> usize {
         let back = if self.fault.is_none() { self.look() } else { Ok(self.front) };
         back.map_or(0, |back| used(self.front, back, self.shape.slots()))
@@ -125,7 +125,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
     }
 
     /// To be called when the producer is known to be gone: its connection hung up, or its pidfd
-    /// became readable. What it has shown can still be taken.
+    /// became readable. Its published packets can still be read.
     pub fn mark_gone(&mut self) {
         self.gone = true;
     }

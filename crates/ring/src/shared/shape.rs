@@ -13,7 +13,7 @@ pub struct Shape {
 /// Positions of the words (8 B each) that the two ends share. What one end writes lies two cache
 /// lines away from what the other writes, because processors fetch lines in pairs.
 pub(super) mod word {
-    /// Tells a ring from other memory.
+    /// Distinguishes a ring from other memory.
     pub(crate) const MAGIC: usize = 0;
     /// Capacity in packets, for the producer.
     pub(crate) const PACKETS: usize = 1;
@@ -25,7 +25,7 @@ pub(super) mod word {
     pub(crate) const PRODUCER_CLOSED: usize = 17;
     /// Where the oldest packet is; the consumer writes it.
     pub(crate) const FRONT: usize = 32;
-    /// The consumer is gone.
+    /// The consumer has closed.
     pub(crate) const CONSUMER_CLOSED: usize = 33;
     /// The first slot: stamp, length, body, and room up to the next cache line.
     pub(crate) const SLOTS: usize = 48;
@@ -73,7 +73,7 @@ impl Shape {
         self.bytes
     }
 
-    /// Memory that the ring takes, in bytes.
+    /// Memory of the ring, in bytes.
     pub fn memory(self) -> u64 {
         let slots = u64::from(self.packets) + 1;
         8 * (word::SLOTS as u64 + slots * self.words_of_slot() as u64)
@@ -99,9 +99,9 @@ impl Shape {
 /// No ring has such a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError {
-    /// Capacity asked for.
+    /// Requested capacity.
     pub packets: u64,
-    /// Largest packet asked for, in bytes.
+    /// Requested largest packet, in bytes.
     pub bytes: u64,
 }
 

@@ -57,7 +57,7 @@ impl<M: AsRef<[AtomicU64]>> Writer<M> {
         slot[1].store(body.len() as u64, Ordering::Relaxed);
         words::store(&slot[2..], body);
         self.back = after;
-        // After the packet: who sees this position sees all of it.
+        // Release order: a reader of this position sees the whole packet.
         words[word::BACK].store(after as u64, Ordering::Release);
         Ok(())
     }
@@ -67,7 +67,7 @@ impl<M: AsRef<[AtomicU64]>> Writer<M> {
         self.shape
     }
 
-    /// Whether the consumer is gone, as it says itself; if it was killed, the connection to it
+    /// Whether the consumer has closed its end; if it was killed, the connection to it
     /// hangs up.
     pub fn is_closed(&self) -> bool {
         self.memory.as_ref()[word::CONSUMER_CLOSED].load(Ordering::Acquire) != 0

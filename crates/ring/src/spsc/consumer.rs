@@ -21,7 +21,7 @@ impl<T> Consumer<T> {
         Consumer { ring, front: 0, back: 0 }
     }
 
-    /// Takes the oldest value.
+    /// Pops the oldest value.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if !self.has_head() {
@@ -46,7 +46,7 @@ impl<T> Consumer<T> {
         Some(unsafe { self.ring.get(self.front) })
     }
 
-    /// Takes what waits now, oldest first; the producer gets the slots when the iterator is
+    /// Pops the waiting values, oldest first; the producer gets the slots when the iterator is
     /// dropped. What has not been taken until then stays.
     pub fn drain(&mut self) -> Drain<'_, T> {
         self.back = self.ring.back.0.load(Ordering::Acquire);
@@ -78,7 +78,7 @@ impl<T> Consumer<T> {
         self.ring.slots.len() - 1
     }
 
-    /// Whether the producer is gone. When a [`pop`](Consumer::pop) *after* this said yes finds
+    /// Whether the producer is dropped. When a [`pop`](Consumer::pop) *after* this said yes finds
     /// nothing, nothing will come any more.
     pub fn is_closed(&self) -> bool {
         self.ring.closed.load(Ordering::Acquire)

@@ -84,7 +84,7 @@ impl<T> Producer<T> {
         self.ring.slots.len() - 1
     }
 
-    /// Whether the consumer is gone, so that nothing will be taken any more.
+    /// Whether the consumer is dropped, so that nothing will be read any more.
     pub fn is_closed(&self) -> bool {
         self.ring.closed.load(Ordering::Acquire)
     }
@@ -104,7 +104,7 @@ impl<T> Producer<T> {
 impl<T> Drop for Producer<T> {
     fn drop(&mut self) {
         self.publish();
-        // After the last value: who sees this sees all values.
+        // After the last value: a consumer that sees this sees all values.
         self.ring.closed.store(true, Ordering::Release);
     }
 }

@@ -1,4 +1,4 @@
-//! What a scenario of CPUs may hold: every table, every key.
+//! The tables and keys of a CPU scenario.
 
 use laxity_cpu::CpuSet;
 
@@ -358,7 +358,7 @@ pub static WORK: Forms = Forms {
     ],
 };
 
-/// How long jobs compute
+/// Execution time of jobs
 pub static COST: Forms = Forms {
     name: "cost",
     article: "a",
@@ -425,7 +425,7 @@ pub static COST: Forms = Forms {
     ],
 };
 
-/// How long something lasts
+/// A duration
 pub static GAP: Forms = Forms {
     name: "duration",
     article: "a",

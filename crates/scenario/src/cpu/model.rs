@@ -1,4 +1,4 @@
-//! A CPU scenario as the rest of Laxity sees it.
+//! The model of a CPU scenario.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub use crate::value::{Share, Step};
 
 /// The most tasks of a scenario.
 pub const MAX_TASKS: u32 = 10_000;
-/// No job computes for less: every job then makes progress.
+/// Least execution time of a job, so that every job makes progress.
 pub const LEAST_COST: Span = Span(1_000);
 
 /// A whole scenario file for CPUs.
@@ -22,7 +22,7 @@ pub struct CpuScenario {
     pub name: String,
     /// Where it was read from, for messages; empty for a scenario made in memory.
     pub path: PathBuf,
-    /// What computes.
+    /// The CPUs.
     pub cpu: Cpu,
     /// How tasks are scheduled.
     pub policy: CpuPolicyChoice,
@@ -39,11 +39,11 @@ pub struct CpuScenario {
 pub struct Cpu {
     /// How many CPUs.
     pub cpus: u32,
-    /// How many of them share one queue; the last such cluster may be smaller.
+    /// CPUs of a cluster, which share one queue; the last cluster may be smaller.
     pub cluster: u32,
     /// Whether idle CPUs run best-effort tasks of other clusters.
     pub steal: bool,
-    /// How often best-effort tasks move to where they get more; zero for never.
+    /// Period of load balancing of best-effort tasks between clusters; zero for never.
     pub balance: Span,
 }
 
@@ -55,7 +55,7 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// Which CPUs share a queue; `None` for one CPU, where there is nothing to divide.
+    /// The clusters of CPUs; `None` for one CPU, which is not divided.
     ///
     /// # Errors
     /// When there are none, or too many.
@@ -66,7 +66,7 @@ impl Cpu {
         }
     }
 
-    /// What clusters do for each other.
+    /// Work stealing and load balancing between clusters.
     pub fn options(&self) -> clusters::Options {
         let (steal, balance) = (self.steal, self.balance);
         clusters::Options { steal, balance, ..clusters::Options::default() }
@@ -80,11 +80,11 @@ pub struct CpuPolicyChoice {
     pub use_: String,
     /// Further policies that a simulation runs beside it.
     pub compare: Vec<String>,
-    /// The options of all policies. Those of a policy hold where it runs below another, too.
+    /// The options of all policies. Those of a policy hold also where it runs under another.
     pub options: Options,
 }
 
-/// What holds without the section.
+/// The defaults without the section.
 impl Default for CpuPolicyChoice {
     fn default() -> CpuPolicyChoice {
         CpuPolicyChoice {
@@ -100,16 +100,16 @@ impl Default for CpuPolicyChoice {
 pub struct NamedReservation {
     /// Unique over all reservations.
     pub name: String,
-    /// What it gives.
+    /// Its budget, period and service.
     pub reserved: Reserved,
 }
 
-/// A budget in every period, and how it is kept.
+/// A budget in every period, and its kind of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// Budget, period and deadline; they make sense by themselves.
     pub reservation: Reservation,
-    /// Whether it is guaranteed, and the task held to it.
+    /// Hard (guaranteed and enforced) or soft.
     pub hard: bool,
 }
 
@@ -132,19 +132,19 @@ pub struct TaskClass {
     pub count: u32,
     /// Share among best-effort tasks.
     pub nice: Nice,
-    /// By which server they are served.
+    /// The server that serves them.
     pub server: TaskServer,
     /// Where they may run.
     pub affinity: CpuSet,
-    /// What each of them does.
+    /// The work of each.
     pub work: Work,
-    /// When they appear.
+    /// Instant at which they join.
     pub join: Time,
-    /// From then, or from when what they ask for is in force, to their first wake-up.
+    /// Time from joining, or from the start of their reservation, to their first wake-up.
     pub phase: Span,
-    /// When they are gone, unless they end before.
+    /// Instant at which they leave, unless they end before.
     pub leave: Option<Time>,
-    /// What they ask for later on, in order of time.
+    /// Later changes of attributes, in order of time.
     pub changes: Vec<TaskChange>,
 }
 
@@ -153,7 +153,7 @@ pub struct TaskClass {
 pub struct RecordedTasks {
     /// The file; absolute or relative to the working directory.
     pub path: PathBuf,
-    /// What recorded sleeps are when they are played again.
+    /// Replay of recorded sleeps.
     pub sleeps: RecordedSleeps,
     /// Only threads whose names begin with one of these; all where none is given.
     pub only: Vec<String>,
@@ -161,7 +161,7 @@ pub struct RecordedTasks {
     pub join: Time,
 }
 
-/// What ends a recorded sleep when it is played again.
+/// The event that ends a recorded sleep in a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordedSleeps {
     /// Each is as long as it was.
@@ -173,12 +173,12 @@ pub enum RecordedSleeps {
     Wakers,
 }
 
-/// Whose server a task is served by.
+/// The server of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskServer {
-    /// Its own, as well as possible.
+    /// Its own, best effort.
     BestEffort,
-    /// One for all tasks of the group, as well as possible: the threads of a process.
+    /// One for all tasks of the group, best effort: the threads of a process.
     Group(String),
     /// Its own, with a reservation.
     Own(Reserved),
@@ -186,10 +186,10 @@ pub enum TaskServer {
     Shared(usize),
 }
 
-/// What a task asks for from some instant on; what is absent stays.
+/// A change of a task's attributes at some instant; absent ones stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskChange {
-    /// When.
+    /// Instant of the change.
     pub at: Time,
     /// Another nice value.
     pub nice: Option<Nice>,
@@ -197,49 +197,49 @@ pub struct TaskChange {
     pub server: Option<TaskServer>,
 }
 
-/// What a task does.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Computes for ever.
     CpuBound,
-    /// Thinks for a while, then computes a little, over and over.
+    /// Sleeps and computes in turn: an interactive task.
     Interactive {
-        /// How long it computes after each wake-up.
+        /// Execution time after each wake-up.
         burst: Cost,
-        /// How long it sleeps.
+        /// Length of its sleeps.
         think: Gap,
     },
     /// Computes one job in each period.
     Periodic {
         /// From release to release.
         period: Span,
-        /// What a job computes.
+        /// Execution time of a job.
         cost: Cost,
-        /// From a release to the latest end.
+        /// Relative deadline.
         deadline: Span,
-        /// What a late job does to the next release.
+        /// Effect of a late job on the next release.
         late: Late,
     },
-    /// Computes for ever and looks for an event all the time.
+    /// Computes for ever and polls for an event.
     Poller {
         /// From seeing one event to the next.
         poll: Gap,
     },
     /// Plays steps.
     Script {
-        /// What to do.
+        /// The steps.
         steps: Vec<Step>,
         /// Whether it begins again at the end.
         repeat: bool,
     },
 }
 
-/// How long a job computes.
+/// Execution time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Always the same.
     Fixed(Span),
-    /// Each time between the two as likely.
+    /// Uniform between the two.
     Uniform {
         /// The least.
         least: Span,
@@ -285,7 +285,7 @@ pub enum Cost {
 pub enum Gap {
     /// Always the same.
     Fixed(Span),
-    /// Each length between the two as likely.
+    /// Uniform between the two.
     Uniform {
         /// The least.
         least: Span,
@@ -296,7 +296,7 @@ pub enum Gap {
     Exponential(Span),
 }
 
-/// What a job that ends after the next release does to it.
+/// Effect of a job that ends after the next release on that release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Late {
     /// The next job is released when the late one ends, and so all later ones.

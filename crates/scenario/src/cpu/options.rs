@@ -1,4 +1,4 @@
-//! The options of CPU policies as tables of keys, made from what the policies say of themselves.
+//! The options of CPU policies as tables of keys, made from the policies' own descriptions.
 
 use laxity_core::{OptionInfo, OptionKind};
 use laxity_cpu::{

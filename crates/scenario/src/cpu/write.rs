@@ -1,4 +1,4 @@
-//! Prints a CPU scenario as the file that it could have been read from.
+//! Prints a CPU scenario as TOML.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
@@ -114,8 +114,8 @@ impl Printer {
 /// The options of a policy that differ from its own, as they are written.
 fn set<'a>(options: &'a Options, policy: &'static str) -> impl Iterator<Item = String> + 'a {
     let own = Options::default();
-    let taken = laxity_cpu::registry::find(policy).map_or(&[][..], |p| p.options);
-    taken.iter().filter_map(move |option| {
+    let infos = laxity_cpu::registry::find(policy).map_or(&[][..], |p| p.options);
+    infos.iter().filter_map(move |option| {
         let value = options.get(policy, option.name)?;
         if own.get(policy, option.name) == Some(value) {
             return None;

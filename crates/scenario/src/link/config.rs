@@ -1,4 +1,4 @@
-//! From a scenario to what a link's scheduler is built from.
+//! The configuration of a link's scheduler from a scenario.
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_link::Wire;
@@ -13,8 +13,8 @@ impl Link {
         Wire { overhead: narrow(self.overhead), min_frame: narrow(self.min_frame) }
     }
 
-    /// What may be below the scheduler when it decides: shaping credit and bytes in flight.
-    pub fn below(&self) -> Bytes {
+    /// Largest backlog below the scheduler at a decision: shaping credit and bytes in flight.
+    pub fn downstream_backlog(&self) -> Bytes {
         Bytes(bytes_in(self.rate, self.credit).saturating_add(self.in_flight.0))
     }
 }
@@ -41,7 +41,7 @@ impl Scenario {
             rate: self.link.rate,
             max_packet: self.link.max_packet,
             wire: self.link.wire(),
-            downstream_backlog: self.link.below(),
+            downstream_backlog: self.link.downstream_backlog(),
             realtime: realtime.collect(),
             best_effort: best_effort.collect(),
             buffer: self.link.buffer,

@@ -1,4 +1,4 @@
-//! What a scenario of a link may hold: every table, every key, with type, meaning and default.
+//! The tables and keys of a link scenario, with type, meaning and default.
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
 use crate::link::policies;

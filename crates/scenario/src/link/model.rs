@@ -1,4 +1,4 @@
-//! A scenario as the rest of Laxity sees it: every quantity in its newtype, nothing left to parse.
+//! The model of a scenario: every quantity in its newtype, nothing left to parse.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Scenario {
     pub path: PathBuf,
     /// The link.
     pub link: Link,
-    /// How packets are scheduled.
+    /// The policy and its options.
     pub policy: PolicyChoice,
     /// Real-time flows in file order.
     pub realtime: Vec<RealtimeFlow>,
@@ -39,7 +39,7 @@ pub struct Link {
     pub credit: Span,
     /// Bytes already handed to the device below the scheduler; they lengthen blocking.
     pub in_flight: Bytes,
-    /// How much may wait; derived from the flows when absent.
+    /// Limits on waiting packets; derived from the flows when absent.
     pub buffer: Option<Buffer>,
 }
 
@@ -52,19 +52,19 @@ pub struct PolicyChoice {
     pub compare: Vec<String>,
     /// Order among best-effort classes.
     pub fair_queue: FairQueue,
-    /// How blocking by a packet already on the wire is counted.
+    /// The size of the packet that counts as blocking.
     pub blocking: Blocking,
-    /// Whose deadlines the residual capacity protects.
+    /// The deadlines that the residual capacity protects.
     pub guarantee: Guarantee,
-    /// When a best-effort packet counts as released.
+    /// The release time of a best-effort packet.
     pub release: Release,
-    /// When best-effort deadlines restart.
+    /// The restart of best-effort deadlines.
     pub restart: Restart,
     /// Whether a smaller packet of another class may pass a best-effort head that was refused.
     pub pass_refused: bool,
     /// `slack` checks also while no real-time packet waits.
     pub always_check: bool,
-    /// With `always_check`: how long a flow must be silent before it lends its place.
+    /// With `always_check`: the silence after which a flow lends its capacity.
     pub release_idle: Span,
     /// Parameters of `shifted-line`, fitted when absent.
     pub shifted_line: Option<ShiftedLine>,
@@ -74,7 +74,7 @@ pub struct PolicyChoice {
     pub tbs: Option<Rate>,
 }
 
-/// What holds without the section.
+/// The defaults without the section.
 impl Default for PolicyChoice {
     fn default() -> PolicyChoice {
         PolicyChoice {
@@ -106,9 +106,9 @@ pub struct RealtimeFlow {
     pub name: String,
     /// From conformance to the end of transmission.
     pub deadline: Span,
-    /// What the flow may send, enforced by its policer.
+    /// The flow's envelope, enforced by its policer.
     pub envelope: laxity_curve::Envelope,
-    /// What becomes of packets beyond the envelope.
+    /// The treatment of packets beyond the envelope.
     pub excess: Excess,
     /// Limit of this flow's waiting bytes, within the link's.
     pub buffer: Option<Bytes>,
@@ -123,7 +123,7 @@ pub struct RealtimeFlow {
 pub struct BestEffortClass {
     /// Unique over all flows.
     pub name: String,
-    /// Share of what best effort gets.
+    /// Share among best-effort classes.
     pub weight: Weight,
     /// Bounds the generator only.
     pub envelope: Option<laxity_curve::Envelope>,
@@ -158,7 +158,7 @@ pub enum Source {
         period: Span,
         /// Lengths of its packets.
         length: Length,
-        /// The latest that a packet may be.
+        /// Largest jitter of a packet.
         jitter: Span,
     },
     /// Packets of this flow's name in a CSV trace.

@@ -1,4 +1,4 @@
-//! Prints a link scenario as the file that it could have been read from.
+//! Prints a link scenario as TOML.
 
 use laxity_core::{Bytes, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
@@ -16,10 +16,10 @@ use crate::read::flows::OTHER;
 impl Scenario {
     /// The scenario as TOML. Keys that hold their defaults are left out. Reading it back as the
     /// same file gives an equal scenario; an envelope that was fitted to a trace is printed as
-    /// the buckets that came out.
+    /// the fitted buckets.
     pub fn to_toml(&self) -> String {
         let mut out = Printer::new(&self.path);
-        out.line("# A scenario for Laxity: a link, who shares it, and how it is scheduled.");
+        out.line("# A scenario for Laxity: a link, its flows and its policy.");
         out.link(self);
         out.policy(self);
         if !self.realtime.is_empty() {

@@ -48,8 +48,8 @@ fn is_capture(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|first| MAGIC.contains(first))
 }
 
-/// Parses a text and has `read` make something of its tables. Nothing comes of a text with
-/// problems, whatever `read` answers.
+/// Parses a text and has `read` make something of its tables. A text with
+/// problems gives an error, whatever `read` returns.
 pub(crate) fn parse<T>(
     text: &str,
     path: &Path,
@@ -77,7 +77,7 @@ pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().map_or("scenario".into(), |s| s.to_string_lossy().into_owned())
 }
 
-/// Splits a message of the TOML parser into what is wrong and what it expected.
+/// Splits a message of the TOML parser into the problem and the expectation.
 fn syntax(message: &str) -> (String, String) {
     if message.starts_with("string values must be quoted") {
         let remedy = "write it in quotes, like \"10 Mbit/s\"";

@@ -1,4 +1,4 @@
-//! What real-time flows and best-effort classes have in common: names and places.
+//! Names and paths of real-time flows and best-effort classes.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const MAX_NAME: usize = 64;
 
 /// The names so far.
 pub(crate) struct Names {
-    /// Whose names they are.
+    /// The kind of the named objects.
     of: &'static str,
     /// With the lines on which they stand.
     lines: HashMap<String, usize>,

@@ -14,10 +14,10 @@ use laxity_core::{Bytes, Time};
 
 use crate::problem::Problems;
 
-/// Gives the packets of one flow in a trace, in order of time, or says why it cannot.
+/// Returns the packets of one flow in a trace, in order of time, or an error.
 pub type TraceLoader<'l> = dyn FnMut(&Path, &str) -> Result<Vec<(Time, Bytes)>, String> + 'l;
 
-/// What every section needs beside its table.
+/// The context of every section beside its table.
 pub(crate) struct Context<'c, 't> {
     pub(crate) out: &'c mut Problems<'t>,
     /// The folder of the scenario, to which paths are relative.

@@ -1,4 +1,4 @@
-//! `use` and `compare` of `[policy]`, whatever the policies are for.
+//! `use` and `compare` of `[policy]`, for all kinds of policies.
 
 use toml::de::DeValue;
 

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packets_of_one_flow_are_picked() {
+    fn packets_are_filtered_by_flow() {
         let text = "time_ns,bytes,flow\r\n1,100,a\n\n2,200,\"b, \"\"c\"\"\"\n2,300,a\n";
         assert_eq!(read(text, "a"), Ok(vec![(1, 100), (2, 300)]));
         assert_eq!(read(text, "b, \"c\""), Ok(vec![(2, 200)]));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_the_line() {
         let e = |text: &str| read(text, "a").unwrap_err();
         assert_eq!(e(""), "it is empty; the first line must be time_ns,bytes,flow");
         assert_eq!(e("time,bytes\n"), "the first line must be time_ns,bytes,flow");

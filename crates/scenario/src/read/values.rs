@@ -143,7 +143,7 @@ pub(crate) fn tolerance(
     None
 }
 
-/// How often a second ([`Kind::Frequency`]), above zero and with at most six decimals.
+/// A frequency ([`Kind::Frequency`]), above zero and with at most six decimals.
 pub(crate) fn frequency(
     section: &Section<'_>,
     name: &str,

@@ -23,7 +23,7 @@ pub const MAX_PACKET: Bytes = Bytes(1_000_000);
 
 /// A table being read: only keys of its shape are in it once it is open.
 pub(crate) struct Section<'a> {
-    /// What the whole file may hold, for keys that stand elsewhere.
+    /// The tables of the whole file, for keys that belong elsewhere.
     file: &'static Table,
     shape: &'static Table,
     table: &'a DeTable<'a>,
@@ -33,7 +33,7 @@ pub(crate) struct Section<'a> {
     meant: Vec<&'static str>,
 }
 
-/// What TOML calls a value, with its article.
+/// TOML's name of a value's type, with its article.
 fn found(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
@@ -124,7 +124,7 @@ impl<'a> Section<'a> {
         };
         let all: Vec<&Key> = forms.tables.iter().flat_map(|t| t.keys).collect();
         let known = |name: &str| all.iter().any(|k| k.name == name);
-        // A misspelt key counts for what was meant.
+        // A misspelt key counts as the key that was meant.
         let names: Vec<&str> = table.keys().map(|k| k.get_ref().as_ref()).collect();
         let score = |form: &Table| {
             let absent = || form.keys.iter().map(|k| k.name).filter(|k| !table.contains_key(*k));
@@ -221,10 +221,10 @@ impl<'a> Section<'a> {
         if let Some(inner) = self.shape.find(name) {
             return format!("it belongs in an inner table: `{}`", join(&self.path, &inner));
         }
-        let here = format!("the keys here are {}", keys_of(self.shape));
+        let keys = format!("the keys here are {}", keys_of(self.shape));
         match self.file.find(name) {
-            Some(path) => format!("it belongs elsewhere, `{path}`; {here}"),
-            None => here,
+            Some(path) => format!("it belongs elsewhere, `{path}`; {keys}"),
+            None => keys,
         }
     }
 
@@ -447,7 +447,7 @@ fn mistyped_pair(value: &Value<'_>, path: &str, key: &Key, out: &mut Problems<'_
     out.value(value.span(), path, what, remedy);
 }
 
-/// How a key would be added: as a section, where it is one of the whole file.
+/// The remedy for a missing key: a section, where it is one of the whole file.
 fn addition(key: &Key, top: bool) -> String {
     let keys = key.example.trim_matches(['[', ']', '{', '}']).trim();
     match key.kind {
@@ -457,7 +457,7 @@ fn addition(key: &Key, top: bool) -> String {
     }
 }
 
-/// What to say of a name with a dot that stands without quotes.
+/// The message for a name with a dot that is not quoted.
 fn with_a_dot(shape: &Table, name: &str) -> Option<(String, String)> {
     let first = |k: &&Key| k.name.split_once('.').is_some_and(|(first, _)| first == name);
     let key = shape.keys.iter().find(first)?.name;
@@ -465,7 +465,7 @@ fn with_a_dot(shape: &Table, name: &str) -> Option<(String, String)> {
     Some((what, format!("write \"{key}\" = {{ ... }}, in quotes")))
 }
 
-/// What to say of a table for a policy that takes none, where policies are chosen.
+/// The message for a table of a policy without parameters, where policies are chosen.
 fn without_parameters(shape: &Table, name: &str) -> Option<(String, String)> {
     let policies = shape.keys.iter().find_map(|k| match k.kind {
         Kind::Policy(names) => Some(names.list),
@@ -474,7 +474,7 @@ fn without_parameters(shape: &Table, name: &str) -> Option<(String, String)> {
     if !policies.contains(&name) || shape.key(name).is_some() {
         return None;
     }
-    let what = format!("the policy `{name}` takes no parameters");
+    let what = format!("the policy `{name}` has no parameters");
     let remedy = match name.starts_with("algorithm-3") {
         true => "it uses those of `two-segment`".to_owned(),
         false => format!("remove the line; write use = \"{name}\" to choose it"),

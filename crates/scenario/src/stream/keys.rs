@@ -1,4 +1,4 @@
-//! What a scenario of a media server may hold: every table, every key.
+//! The tables and keys of a stream scenario.
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
 use crate::stream::model::MAX_STREAMS;
@@ -36,7 +36,7 @@ pub static SERVER: Table = Table {
             Kind::Rate,
             "derived from `service`; one of the two is needed",
             "\"1 Gbit/s\"",
-            "Rate of the outgoing link: a packet takes its bytes on the wire at this rate.",
+            "Rate of the outgoing link: the service time of a packet is its bytes on the wire at this rate.",
         ),
         optional(
             "service",
@@ -390,7 +390,7 @@ pub static SOURCE: Forms = Forms {
         Table {
             name: "media file",
             doc: "A file that a live server packetises: Ogg/Opus, H.264 Annex B or VP8 in IVF. \
-                  A simulation sends a packet each gap in its place, and says so.",
+                  A simulation sends a packet each gap in its place, with a note.",
             keys: &[
                 required("file", Kind::Path, "\"music.opus\"", "Relative to this file's folder."),
                 optional("repeat", Kind::Bool, "true", "false", "Repeat from the start."),

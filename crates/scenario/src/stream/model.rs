@@ -1,4 +1,4 @@
-//! A stream scenario as the rest of Laxity sees it.
+//! The model of a stream scenario.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ pub struct StreamScenario {
     pub name: String,
     /// Where it was read from, for messages; empty for a scenario made in memory.
     pub path: PathBuf,
-    /// What sends.
+    /// The server.
     pub server: Server,
-    /// How streams are scheduled.
+    /// The policy and its options.
     pub policy: StreamPolicyChoice,
     /// Classes of like streams in file order; stream numbers follow this order.
     pub streams: Vec<StreamClass>,
@@ -31,17 +31,17 @@ pub struct StreamScenario {
 /// `[server]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// How long a packet takes.
+    /// Service time of a packet.
     pub pace: Pace,
     /// Bytes on the wire for each packet beyond its payload.
     pub overhead: Bytes,
     /// How many sockets a live server sends from.
     pub sockets: u16,
-    /// How much of each stream may wait.
+    /// Limits on the queue of each stream.
     pub buffer: QueueLimit,
 }
 
-/// How long sending one packet takes.
+/// Service time of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// Its bytes on the wire, at this rate.
@@ -50,7 +50,7 @@ pub enum Pace {
     Service(Span),
 }
 
-/// How much of one stream may wait; what comes on top is lost.
+/// Limits on the queue of one stream; packets beyond are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimit {
     /// Packets.
@@ -76,12 +76,12 @@ pub struct StreamPolicyChoice {
     pub tuning: [Tuning; policies::DWCS.len()],
 }
 
-/// How one reading of DWCS runs.
+/// Options and structure of one reading of DWCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// Its options.
     pub options: Options,
-    /// Where it keeps streams: one of [`policies::STRUCTURES`].
+    /// Its data structure: one of [`policies::STRUCTURES`].
     pub structure: &'static str,
 }
 
@@ -91,7 +91,7 @@ impl From<Options> for Tuning {
     }
 }
 
-/// What holds without the section.
+/// The defaults without the section.
 impl Default for StreamPolicyChoice {
     fn default() -> StreamPolicyChoice {
         StreamPolicyChoice {
@@ -103,7 +103,7 @@ impl Default for StreamPolicyChoice {
 }
 
 impl StreamPolicyChoice {
-    /// How a policy that is a reading of DWCS runs; `None` for the others.
+    /// Options and structure of a reading of DWCS; `None` for other policies.
     pub fn tuning(&self, policy: &str) -> Option<&Tuning> {
         let place = policies::DWCS.iter().position(|v| v.info.name == policy)?;
         self.tuning.get(place)
@@ -122,21 +122,21 @@ pub struct StreamClass {
     pub name: String,
     /// How many streams.
     pub count: u32,
-    /// What each of them asks for.
+    /// Tolerance and gap of each.
     pub attributes: Attributes,
-    /// What the attributes were derived from, where they were.
+    /// The needs of the application that the attributes were derived from, where they were.
     pub application: Option<Application>,
     /// Lengths of packets, payload only.
     pub packet: Length,
-    /// What each of them sends.
+    /// The traffic of each.
     pub source: StreamSource,
-    /// How much of each may wait, where not as much as the server says.
+    /// Limits on the queue of each, where they differ from the server's.
     pub buffer: Option<QueueLimit>,
-    /// Where a live server sends them.
+    /// Destination of a live server.
     pub destination: Option<Destination>,
 }
 
-/// `application`: what a player needs, in its own terms.
+/// `application`: the needs of a player, in its own terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Application {
     /// Frames a second.
@@ -180,9 +180,9 @@ pub enum StreamSource {
     Backlogged,
     /// One packet each period, moved by a uniform jitter in `[0, jitter]`.
     Periodic {
-        /// From packet to packet; the gap where the file says nothing.
+        /// From packet to packet; the gap by default.
         period: Span,
-        /// The latest that a packet may be.
+        /// Largest jitter of a packet.
         jitter: Span,
         /// When it begins; drawn within a period when absent.
         phase: Option<Span>,

@@ -1,4 +1,4 @@
-//! Prints a stream scenario as the file that it could have been read from.
+//! Prints a stream scenario as TOML.
 
 use laxity_core::{Bytes, Span};
 use laxity_stream::{Check, Late, Options, Order, RuleA, RuleC, ZeroTie};

@@ -14,7 +14,7 @@ pub(super) fn v4(c: &mut Cursor<'_>, h: &mut Headers) -> Result<(), Stop> {
     }
     h.ip_version = Some(4);
     h.network_offset = Some(c.at as u32);
-    // Field by field, so that a header that is cut off still says what it can.
+    // Field by field, so that a truncated header yields the fields it holds.
     let &[_, tos] = c.peek()?;
     traffic_class(tos, h);
     let &[.., l0, l1] = c.peek::<4>()?;

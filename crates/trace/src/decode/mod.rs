@@ -73,7 +73,7 @@ pub enum Stop {
     BadIp,
 }
 
-/// What the headers of a frame say; what was not reached or is not there is `None`.
+/// The decoded headers of a frame; fields that are absent or were not reached are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Headers {
     /// The EtherType after the VLAN tags; for link types without one, that of the IP version.
@@ -88,8 +88,8 @@ pub struct Headers {
     pub dscp: Option<u8>,
     /// Explicit congestion notification, 0 to 3.
     pub ecn: Option<u8>,
-    /// Bytes of the IP packet as its header tells; `None` where the header says 0, as it does for
-    /// packets that the network card was to cut up.
+    /// Length field of the IP header, in bytes; `None` where it is 0, as it is for
+    /// packets that the network card was to segment.
     pub ip_len: Option<u32>,
     /// Number of the protocol above IP, after IPv6 extension headers and authentication headers.
     /// Of an IPv6 packet whose extension headers are cut off, the one that could not be read.
@@ -114,7 +114,7 @@ pub struct Headers {
     pub stop_offset: u32,
 }
 
-/// Addresses, protocol and ports: what tells flows apart.
+/// Addresses, protocol and ports: the identity of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FiveTuple {
     /// Source address.
@@ -172,24 +172,24 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The bytes that are left.
+    /// The remaining bytes.
     fn rest(&self) -> &'a [u8] {
         self.data.get(self.at..).unwrap_or_default()
     }
 
-    /// The next `N` bytes, without going past them.
+    /// The next `N` bytes, without consuming them.
     fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Stop> {
         self.rest().first_chunk().ok_or(Stop::Short)
     }
 
-    /// The next `N` bytes, which are then behind.
+    /// Consumes the next `N` bytes.
     fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
         let bytes = self.peek()?;
         self.at += N;
         Ok(bytes)
     }
 
-    /// Goes `n` bytes ahead.
+    /// Skips `n` bytes.
     fn skip(&mut self, n: usize) -> Result<(), Stop> {
         if n > self.rest().len() {
             return Err(Stop::Short);

@@ -104,7 +104,7 @@ impl Parser<'_> {
             Some(b'{') => Kind::Object(self.object(depth)?),
             Some(b'[') => Kind::List(self.list(depth)?),
             Some(b'"') => Kind::Text(self.text()?),
-            Some(_) => self.word()?,
+            Some(_) => self.token()?,
             None => return self.wrong("the file ends where a value is due"),
         };
         Ok(Value { line, kind })
@@ -186,18 +186,18 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self) -> Parsed<Kind> {
+    fn token(&mut self) -> Parsed<Kind> {
         let begin = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b"+-._".contains(&b)) {
             self.at += 1;
         }
-        let word = String::from_utf8_lossy(&self.text[begin..self.at]).into_owned();
-        let is_number = word.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        Ok(match word.as_str() {
+        let token = String::from_utf8_lossy(&self.text[begin..self.at]).into_owned();
+        let is_number = token.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        Ok(match token.as_str() {
             "null" => Kind::Null,
             "true" | "True" | "TRUE" => Kind::Bool(true),
             "false" | "False" | "FALSE" => Kind::Bool(false),
-            _ if is_number => word.parse().map_or(Kind::Fraction(word), Kind::Number),
+            _ if is_number => token.parse().map_or(Kind::Fraction(token), Kind::Number),
             _ => return self.wrong("a value is missing or is none"),
         })
     }

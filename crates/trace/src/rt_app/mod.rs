@@ -1,14 +1,13 @@
 //! Workloads of rt-app: threads that run, sleep and wait for timers in phases.
 //!
-//! From the JSON files that rt-app itself takes (its comments included) and from the freer ones of its
+//! From the JSON files that rt-app itself reads (its comments included) and from the freer ones of its
 //! `workgen`, in which keys may repeat. Times there are microseconds.
 //!
-//! What changes who runs when is understood or refused, with the line: `run`, `runtime`, `sleep`,
+//! Keys that change the schedule are read or refused, with the line. Read are `run`, `runtime`, `sleep`,
 //! `timer`, `suspend`, `resume`, `sem_wait`, `sem_post`; loops, phases, instances, delays; policies,
-//! priorities, reservations of `SCHED_DEADLINE`, CPUs of threads. What hardly matters for a schedule
-//! (`lock`, `unlock`, `yield`, memory placement, clamps of utilisation, logging) is listed as ignored.
-//! What cannot be played is refused: `wait`, `sync`, `barrier`, `fork`, and work that is given in bytes
-//! (`mem`, `iorun`, `memrun`).
+//! priorities, reservations of `SCHED_DEADLINE`, CPUs of threads. Refused are `wait`, `sync`, `barrier`,
+//! `fork`, and work in bytes (`mem`, `iorun`, `memrun`). Keys that hardly change a schedule (`lock`,
+//! `unlock`, `yield`, memory placement, clamps of utilisation, logging) are listed as ignored.
 
 mod json;
 mod read;
@@ -27,7 +26,7 @@ pub struct RtApp {
     pub threads: Vec<RtThread>,
     /// How long it shall run; `None` without end.
     pub duration_ns: Option<u64>,
-    /// What was not understood and matters little, as `line 7: tasks.a.phases.b.lock`.
+    /// Ignored keys, as `line 7: tasks.a.phases.b.lock`.
     pub ignored: Vec<String>,
 }
 
@@ -42,11 +41,11 @@ pub struct RtThread {
     pub delay_ns: u64,
     /// How it is scheduled.
     pub policy: RtPolicy,
-    /// Where it may run; empty for everywhere.
+    /// The CPUs on which it may run (affinity); empty for all.
     pub cpus: Vec<u32>,
-    /// What it does.
+    /// Its steps, in order.
     pub steps: Vec<RtStep>,
-    /// Whether it does so over and over.
+    /// Whether its steps repeat for ever.
     pub repeat: bool,
 }
 
@@ -92,20 +91,20 @@ pub enum RtStep {
         /// Whether a timer that was missed counts from now on.
         relative: bool,
     },
-    /// Waits for a wake-up, or takes one that came before.
+    /// Waits for a wake-up, or consumes a pending one.
     Await,
     /// Wakes all instances of a thread, by place.
     Wake(usize),
 }
 
-/// Why a file is no workload that can be played.
+/// An error in a workload file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RtAppError {
     /// The line, counted from one.
     pub line: u64,
     /// Keys from the outermost one on, `tasks.thread0.run`; empty where JSON itself is wrong.
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// The problem and its remedy.
     pub problem: String,
 }
 

@@ -5,7 +5,7 @@ use super::{MAX_STEPS, RtApp, RtAppError, RtPolicy, RtStep, RtThread};
 
 type Checked<T> = Result<T, RtAppError>;
 
-/// What hardly changes a schedule.
+/// Keys that hardly change a schedule; they are ignored.
 const IGNORED: &[&str] = &[
     "lock",
     "unlock",
@@ -20,11 +20,11 @@ const IGNORED: &[&str] = &[
     "stats",
     "comment",
 ];
-/// What cannot be played, and why.
+/// Unsupported keys, with the reason.
 const REFUSED: &[(&str, &str)] = &[
-    ("memrun", "work in bytes takes no known time: give it as `run`"),
-    ("mem", "work in bytes takes no known time: give it as `run`"),
-    ("iorun", "work in bytes takes no known time: give it as `run`"),
+    ("memrun", "work in bytes has no known duration: give it as `run`"),
+    ("mem", "work in bytes has no known duration: give it as `run`"),
+    ("iorun", "work in bytes has no known duration: give it as `run`"),
     ("wait", "condition variables are not played: use `suspend` and `resume`, or semaphores"),
     ("sync", "condition variables are not played: use `suspend` and `resume`, or semaphores"),
     ("barrier", "barriers are not played: use semaphores"),
@@ -77,7 +77,7 @@ impl Place<'_> {
 /// Reads a workload.
 ///
 /// # Errors
-/// With line and key of what is wrong or cannot be played.
+/// With line and key of a value that is invalid or unsupported.
 pub fn read(text: &str) -> Result<RtApp, RtAppError> {
     let root = json::parse(text).map_err(|(line, problem)| RtAppError {
         line,
@@ -116,7 +116,7 @@ struct Reader {
     waits: Vec<(String, usize)>,
 }
 
-/// What holds for a thread, and for its phases unless they say otherwise.
+/// Properties of a thread, which its phases inherit unless they override them.
 #[derive(Default)]
 struct Manner {
     policy: Option<String>,
@@ -311,10 +311,10 @@ impl Reader {
                 Some("suspend") => steps.push(RtStep::Await),
                 Some("resume") => {
                     let name = at.text()?;
-                    let Some(whom) = self.names.iter().position(|n| n == name) else {
+                    let Some(waiter) = self.names.iter().position(|n| n == name) else {
                         return at.wrong(format!("there is no thread {name:?} under `tasks`"));
                     };
-                    steps.push(RtStep::Wake(whom));
+                    steps.push(RtStep::Wake(waiter));
                 }
                 Some("sem_wait") => {
                     let (name, me) = (at.text()?.to_string(), self.found.threads.len());
@@ -339,14 +339,14 @@ impl Reader {
         Ok(())
     }
 
-    /// A semaphore is its waiter's: which thread that is must be known by then.
+    /// A semaphore belongs to its waiter, which the file has to name first.
     fn post(&mut self, at: Place) -> Checked<RtStep> {
         let name = at.text()?;
         let mut waiters = self.waits.iter().filter(|(n, _)| n == name);
         match (waiters.next(), waiters.next()) {
-            (Some((_, whom)), None) => Ok(RtStep::Wake(*whom)),
+            (Some((_, waiter)), None) => Ok(RtStep::Wake(*waiter)),
             (None, _) => at.wrong(format!(
-                "nobody above waits for semaphore {name:?}: put the thread that waits first"
+                "no earlier thread waits for semaphore {name:?}: put the thread that waits first"
             )),
             _ => at.wrong(format!("several threads wait for semaphore {name:?}: use one for each")),
         }

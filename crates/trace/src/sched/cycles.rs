@@ -1,4 +1,4 @@
-//! Threads that wake each other in a circle.
+//! Cycles of threads that wake each other.
 
 use std::collections::BTreeSet;
 

@@ -1,18 +1,18 @@
-//! What is wrong with a line of a recording.
+//! Errors in a recording.
 
 use std::fmt;
 use std::io;
 
-/// Why a recording cannot be read on.
+/// An error that ends the reading of a recording.
 #[derive(Debug)]
 pub struct SchedError {
     /// The line, counted from one; the one after the last where the file ends too soon.
     pub line: u64,
-    /// What is wrong there.
+    /// The kind of error.
     pub kind: SchedErrorKind,
 }
 
-/// What is wrong.
+/// The kind of error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SchedErrorKind {
@@ -84,7 +84,7 @@ impl fmt::Display for SchedError {
             }
             SchedErrorKind::Empty => write!(
                 f,
-                "no event of the scheduler up to here; record with `perf sched record` or \
+                "no event of the scheduler so far; record with `perf sched record` or \
                  `trace-cmd record -e sched`"
             ),
         }

@@ -4,14 +4,14 @@
 //! parts outwards: first the time that stands before the name of the event, then what is left of
 //! it, and in the fields from one key to the next.
 
-use super::{Left, SchedErrorKind, SchedEvent, SchedKind};
+use super::{PrevState, SchedErrorKind, SchedEvent, SchedKind};
 
 /// A line of interest, or not.
 pub(super) enum Line<'a> {
     Event(SchedEvent),
     /// An event of another kind, by name.
     Other(&'a str),
-    /// So many events were lost here, by the recorder's account.
+    /// Number of events that the recorder reports lost at this line.
     Lost(u64),
     /// Comments, headings, empty lines.
     Nothing,
@@ -65,9 +65,9 @@ fn lost(line: &str) -> Option<u64> {
     if upper.contains("SCHED_") {
         return None;
     }
-    let digits = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok();
-    let mut words = line.split_whitespace().filter(|w| !w.starts_with("CPU"));
-    Some(words.find_map(digits).unwrap_or(1))
+    let digits = |token: &str| token.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok();
+    let mut tokens = line.split_whitespace().filter(|w| !w.starts_with("CPU"));
+    Some(tokens.find_map(digits).unwrap_or(1))
 }
 
 /// `12.345678:` and what stands before and after it: the first such number that an event follows.
@@ -76,10 +76,10 @@ fn split_at_time(line: &str) -> Option<(&str, &str, &str)> {
     while let Some(at) = line[from..].find(": ").map(|at| from + at) {
         let head = &line[..at];
         let begin = head.rfind(' ').map_or(0, |space| space + 1);
-        let word = &head[begin..];
-        let is_time = word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let token = &head[begin..];
+        let is_time = token.contains('.') && token.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if is_time {
-            return Some((line[..begin].trim_end(), word, line[at + 1..].trim_start()));
+            return Some((line[..begin].trim_end(), token, line[at + 1..].trim_start()));
         }
         from = at + 1;
     }
@@ -100,34 +100,34 @@ fn known(name: &str) -> Option<&'static str> {
 
 /// CPU and thread from `name pid/tid [cpu] flags` or `name-pid (group) [cpu] flags`.
 fn header(before: &str) -> Parsed<(u32, u32)> {
-    // The last word in brackets is the CPU; flags after it have none.
+    // The last token in brackets is the CPU; flags after it have none.
     let (mut rest, mut interrupted) = (before, false);
     let cpu = loop {
-        let (head, word) = rest.rsplit_once(char::is_whitespace).unwrap_or(("", rest));
-        if let Some(cpu) = word.strip_prefix('[').and_then(|w| w.strip_suffix(']')) {
+        let (head, token) = rest.rsplit_once(char::is_whitespace).unwrap_or(("", rest));
+        if let Some(cpu) = token.strip_prefix('[').and_then(|w| w.strip_suffix(']')) {
             rest = head.trim_end();
             break cpu.parse().map_err(|_| number("CPU", cpu))?;
         }
         if head.is_empty() {
             return Err(SchedErrorKind::NoCpu);
         }
-        // The third flag says whether an interrupt was being served, which then did it.
-        interrupted |= matches!(word.as_bytes(), [_, _, b'h' | b'H' | b's' | b'z' | b'Z', ..]);
+        // The third flag marks events of an interrupt, not of the thread that it interrupted.
+        interrupted |= matches!(token.as_bytes(), [_, _, b'h' | b'H' | b's' | b'z' | b'Z', ..]);
         rest = head.trim_end();
     };
     // The thread group that ftrace can add.
     if rest.ends_with(')') {
         rest = rest.rfind('(').map_or(rest, |at| rest[..at].trim_end());
     }
-    let word = rest.rsplit(char::is_whitespace).next().unwrap_or(rest);
-    // perf does not always know.
-    if interrupted || word == "-1" {
+    let token = rest.rsplit(char::is_whitespace).next().unwrap_or(rest);
+    // perf writes -1 for an unknown thread.
+    if interrupted || token == "-1" {
         return Ok((cpu, 0));
     }
-    let id = match word.rsplit_once(['/', '-']) {
+    let id = match token.rsplit_once(['/', '-']) {
         // `pid/tid` has digits on both sides; names with slashes are followed by a space or dash.
         Some((_, id)) if is_number(id) => id,
-        _ => word,
+        _ => token,
     };
     Ok((cpu, thread("thread of the line", id)?))
 }
@@ -159,7 +159,7 @@ fn kind(event: &'static str, fields: &str, current: u32) -> Parsed<SchedKind> {
             SchedKind::Switch {
                 from: thread("prev_pid", get("prev_pid=", " ")?)?,
                 from_name: get("prev_comm=", " prev_pid=")?.into(),
-                left: state(get("prev_state=", " ==>")?),
+                prev_state: state(get("prev_state=", " ==>")?),
                 to: thread("next_pid", get("next_pid=", " ")?)?,
                 to_name: get("next_comm=", " next_pid=")?.into(),
             }
@@ -171,7 +171,7 @@ fn kind(event: &'static str, fields: &str, current: u32) -> Parsed<SchedKind> {
             SchedKind::Switch {
                 from: thread("prev_pid", from)?,
                 from_name: from_name.into(),
-                left: state(state_text),
+                prev_state: state(state_text),
                 to: thread("next_pid", to)?,
                 to_name: to_name.into(),
             }
@@ -220,7 +220,7 @@ fn kind(event: &'static str, fields: &str, current: u32) -> Parsed<SchedKind> {
     })
 }
 
-/// What stands between a key and the next one. The key may begin with a space, and then also begin
+/// The text between a key and the next one. The key may begin with a space, and then also begin
 /// the text.
 fn value<'a>(fields: &'a str, key: &str, next: &str) -> Option<&'a str> {
     let after = match fields.find(key) {
@@ -243,12 +243,12 @@ fn plain(text: &str) -> Option<(&str, &str, &str)> {
     is_number(id).then_some((name, id, rest.trim()))
 }
 
-/// Letters of the kernel: running ones are pre-empted, `X` and `Z` are gone, all else sleeps.
+/// The kernel's state letters: running is pre-empted, `X` and `Z` are dead, all others sleep.
 /// A zero is what old kernels print for running.
-fn state(text: &str) -> Left {
+fn state(text: &str) -> PrevState {
     match text.trim().chars().next() {
-        None | Some('R' | '0' | '+') => Left::Preempted,
-        Some('X' | 'Z' | 'x') => Left::Dead,
-        Some(_) => Left::Blocked,
+        None | Some('R' | '0' | '+') => PrevState::Preempted,
+        Some('X' | 'Z' | 'x') => PrevState::Dead,
+        Some(_) => PrevState::Blocked,
     }
 }

@@ -1,6 +1,6 @@
-//! Recordings of a Linux scheduler as text: who ran, slept and woke whom, and when.
+//! Recordings of a Linux scheduler as text: context switches, sleeps and wake-ups of threads.
 //!
-//! [`SchedReader`] takes what these print, told apart line by line:
+//! [`SchedReader`] reads these formats, recognised line by line:
 //! - `perf sched script` and `perf script` of the events of `perf sched record`, with times of six or
 //!   nine decimals, with `pid` or `pid/tid`, with or without `sched:` before event names;
 //! - `trace-cmd report`, with fields by name or as its plugins write them
@@ -21,49 +21,49 @@ pub use error::{SchedError, SchedErrorKind};
 pub use reader::SchedReader;
 pub use threads::{Burst, Recorded, RecordedThread, Rest};
 
-/// What happened at an instant.
+/// An event of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedEvent {
-    /// When, by the clock of the recording.
+    /// Time by the clock of the recording.
     pub time_ns: u64,
-    /// Where the event was recorded.
+    /// The CPU that recorded the event.
     pub cpu: u32,
-    /// Who ran there then, 0 for nobody.
+    /// Thread running on that CPU, 0 for the idle task.
     pub current: u32,
     /// The line of the file, counted from one.
     pub line: u64,
-    /// What happened.
+    /// The kind of event, with its fields.
     pub kind: SchedKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchedKind {
-    /// A CPU goes from one thread to another; 0 is nobody.
+    /// Context switch; 0 is the idle task.
     Switch {
-        /// Who ran.
+        /// The previous thread.
         from: u32,
         /// Its name.
         from_name: String,
-        /// Why it stops.
-        left: Left,
-        /// Who runs now.
+        /// State in which the previous thread stopped.
+        prev_state: PrevState,
+        /// The next thread.
         to: u32,
         /// Its name.
         to_name: String,
     },
     /// The current thread, or an interrupt, makes a thread runnable.
     Wakeup {
-        /// Who wakes.
+        /// The woken thread.
         thread: u32,
         /// Its name.
         name: String,
-        /// Whether it has never run before.
+        /// Whether it is a new thread.
         new: bool,
     },
-    /// A thread makes another.
+    /// A thread creates another.
     Fork {
-        /// Who.
+        /// The creator.
         parent: u32,
         /// The new thread.
         child: u32,
@@ -72,18 +72,18 @@ pub enum SchedKind {
     },
     /// A thread is about to end.
     Exit {
-        /// Who.
+        /// The thread.
         thread: u32,
     },
 }
 
-/// Why a thread stops running.
+/// State of a thread that stops running (`prev_state` of `sched_switch`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It would go on.
+pub enum PrevState {
+    /// Still runnable.
     Preempted,
-    /// It sleeps until woken.
+    /// Asleep until woken.
     Blocked,
-    /// It is gone.
+    /// Ended.
     Dead,
 }

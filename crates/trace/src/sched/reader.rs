@@ -23,7 +23,7 @@ pub struct SchedReader<R> {
 }
 
 impl<R: BufRead> SchedReader<R> {
-    /// Reads from here.
+    /// Reads events from `input`.
     pub fn new(reader: R) -> SchedReader<R> {
         SchedReader {
             reader,
@@ -39,7 +39,7 @@ impl<R: BufRead> SchedReader<R> {
     /// The next event of the scheduler; `None` at the end.
     ///
     /// # Errors
-    /// With the number of the line that is wrong.
+    /// With the number of the malformed line.
     pub fn next_event(&mut self) -> Result<Option<SchedEvent>, SchedError> {
         while self.next_line()? {
             let text = String::from_utf8_lossy(&self.text);
@@ -74,7 +74,7 @@ impl<R: BufRead> SchedReader<R> {
         &self.others
     }
 
-    /// Events that the recorder says were lost.
+    /// Events that the recorder reports lost.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -1,11 +1,11 @@
-//! Events turned into what each thread did: bursts of CPU time and sleeps between them.
+//! Converts events into bursts of CPU time and sleeps of each thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use super::{Left, SchedError, SchedEvent, SchedKind, SchedReader, cycles};
+use super::{PrevState, SchedError, SchedEvent, SchedKind, SchedReader, cycles};
 
-/// What the threads of a recording did.
+/// The bursts and sleeps of the threads of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// In the order in which they appear.
@@ -16,16 +16,16 @@ pub struct Recorded {
     pub cpus: u32,
     /// Events of other kinds, by name.
     pub others: BTreeMap<String, u64>,
-    /// Events that the recorder lost, as it says.
+    /// Events that the recorder reports lost.
     pub lost: u64,
-    /// Threads that ran without having been woken, and CPUs that changed hands unseen: events are
+    /// Threads that ran without a recorded wake-up, and unrecorded context switches: events are
     /// missing around there, sleeps end late and bursts may be short.
     pub gaps: u64,
-    /// Threads, by place, that wake each other in a circle.
+    /// Cycles of threads, by index, that wake each other.
     pub cycles: Vec<Vec<usize>>,
 }
 
-/// What one thread did. It is runnable at `appears_ns`.
+/// The bursts of one thread, which is runnable at `appears_ns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedThread {
     /// The kernel's number of it.
@@ -45,13 +45,13 @@ pub struct RecordedThread {
 pub struct Burst {
     /// CPU time; waiting for a CPU is not in it.
     pub cpu_ns: u64,
-    /// What came after.
+    /// The end of the burst.
     pub rest: Rest,
-    /// Whom it woke, by place, each after so much of its CPU time.
+    /// Threads that it woke, by index, each with the CPU time of the burst up to then.
     pub wakes: Vec<(u64, usize)>,
 }
 
-/// What comes after a burst.
+/// The state after a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// A sleep that ended while recording.
@@ -100,7 +100,7 @@ impl Live {
 struct Builder {
     start: u64,
     live: BTreeMap<u32, Live>,
-    /// By CPU: who runs.
+    /// Running thread by CPU.
     on: BTreeMap<u32, u32>,
     seen: BTreeSet<u32>,
     recorded: Recorded,
@@ -110,7 +110,7 @@ impl Recorded {
     /// Reads a recording to its end.
     ///
     /// # Errors
-    /// With the number of the line that is wrong.
+    /// With the number of the malformed line.
     pub fn read(reader: impl BufRead) -> Result<Recorded, SchedError> {
         let mut reader = SchedReader::new(reader);
         let mut builder = Builder::default();
@@ -128,7 +128,7 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// Only threads for which `keep` says so. Wake-ups by others become plain sleeps.
+    /// Keeps the threads for which `keep` returns true. Wake-ups by others become plain sleeps.
     #[must_use]
     pub fn only(&self, mut keep: impl FnMut(&RecordedThread) -> bool) -> Recorded {
         let kept: Vec<usize> =
@@ -139,7 +139,7 @@ impl Recorded {
             thread.parent = thread.parent.and_then(place);
             for burst in &mut thread.bursts {
                 burst.wakes = (burst.wakes.iter())
-                    .filter_map(|(at, whom)| Some((*at, place(*whom)?)))
+                    .filter_map(|(at, woken)| Some((*at, place(*woken)?)))
                     .collect();
                 if let Rest::Sleep { waker, .. } = &mut burst.rest {
                     *waker = waker.and_then(place);
@@ -155,7 +155,7 @@ impl Recorded {
     fn find_cycles(&mut self) {
         let edges = self.threads.iter().enumerate().flat_map(|(i, thread)| {
             let wakes = thread.bursts.iter().flat_map(|b| &b.wakes);
-            wakes.map(move |(_, whom)| (i, *whom))
+            wakes.map(move |(_, woken)| (i, *woken))
         });
         self.cycles = cycles::groups(self.threads.len(), &edges.collect());
     }
@@ -173,16 +173,16 @@ impl Builder {
         let now = event.time_ns;
         self.seen.insert(event.cpu);
         match event.kind {
-            SchedKind::Switch { from, from_name, left, to, to_name } => {
-                self.stops(now, event.cpu, from, &from_name, left);
-                self.starts(now, event.cpu, to, &to_name);
+            SchedKind::Switch { from, from_name, prev_state, to, to_name } => {
+                self.switch_out(now, event.cpu, from, &from_name, prev_state);
+                self.switch_in(now, event.cpu, to, &to_name);
             }
             SchedKind::Wakeup { thread, name, new } => {
-                self.wakes(now, event.current, thread, &name, new);
+                self.wake(now, event.current, thread, &name, new);
             }
             SchedKind::Fork { parent, child, name } => {
-                // The number is used again, and the end of its last owner was not seen.
-                self.ends(now, child, Rest::Open);
+                // The thread ID is reused, and the exit of its last owner was not recorded.
+                self.close_burst(now, child, Rest::Open);
                 let place = self.appear(now, child, &name, State::Waiting);
                 self.recorded.threads[place].parent = self.live.get(&parent).map(|l| l.place);
             }
@@ -208,10 +208,10 @@ impl Builder {
         place
     }
 
-    fn stops(&mut self, now: u64, cpu: u32, tid: u32, name: &str, left: Left) {
+    fn switch_out(&mut self, now: u64, cpu: u32, tid: u32, name: &str, prev_state: PrevState) {
         let before = self.on.remove(&cpu);
         if let Some(other) = before.filter(|other| *other != tid) {
-            self.loses(now, other);
+            self.unrecorded_switch(now, other);
         }
         if tid == 0 {
             return;
@@ -227,26 +227,26 @@ impl Builder {
         }
         live.cpu_ns = live.spent(now);
         self.recorded.threads[live.place].name = name.into();
-        let left = if live.exits { Left::Dead } else { left };
-        match left {
-            Left::Preempted => live.state = State::Waiting,
-            Left::Blocked => live.state = State::Blocked { since: now },
-            Left::Dead => {
+        let prev_state = if live.exits { PrevState::Dead } else { prev_state };
+        match prev_state {
+            PrevState::Preempted => live.state = State::Waiting,
+            PrevState::Blocked => live.state = State::Blocked { since: now },
+            PrevState::Dead => {
                 live.state = State::Waiting;
-                self.ends(now, tid, Rest::Exit);
+                self.close_burst(now, tid, Rest::Exit);
             }
         }
     }
 
-    /// Nothing more will be known of a thread.
-    fn ends(&mut self, now: u64, tid: u32, rest: Rest) {
+    /// Records the last burst of a thread.
+    fn close_burst(&mut self, now: u64, tid: u32, rest: Rest) {
         let Some(live) = self.live.remove(&tid) else { return };
         let burst = Burst { cpu_ns: live.spent(now), rest, wakes: live.wakes };
         self.recorded.threads[live.place].bursts.push(burst);
     }
 
-    /// Somebody else turns out to have its CPU: when it stopped was not seen.
-    fn loses(&mut self, now: u64, tid: u32) {
+    /// An unrecorded context switch: another thread has its CPU.
+    fn unrecorded_switch(&mut self, now: u64, tid: u32) {
         self.recorded.gaps += 1;
         if let Some(live) = self.live.get_mut(&tid) {
             live.cpu_ns = live.spent(now);
@@ -254,7 +254,7 @@ impl Builder {
         }
     }
 
-    fn starts(&mut self, now: u64, cpu: u32, tid: u32, name: &str) {
+    fn switch_in(&mut self, now: u64, cpu: u32, tid: u32, name: &str) {
         if tid == 0 {
             return;
         }
@@ -265,11 +265,11 @@ impl Builder {
         match state {
             Some(State::Blocked { .. }) => {
                 self.recorded.gaps += 1;
-                self.rises(now, tid, None);
+                self.end_sleep(now, tid, None);
             }
             Some(State::Running { cpu: other, .. }) => {
-                self.on.retain(|on, who| *on != other || *who != tid);
-                self.loses(now, tid);
+                self.on.retain(|on, thread| *on != other || *thread != tid);
+                self.unrecorded_switch(now, tid);
             }
             _ => {}
         }
@@ -280,7 +280,7 @@ impl Builder {
         self.on.insert(cpu, tid);
     }
 
-    fn wakes(&mut self, now: u64, waker: u32, tid: u32, name: &str, new: bool) {
+    fn wake(&mut self, now: u64, waker: u32, tid: u32, name: &str, new: bool) {
         if tid == 0 {
             return;
         }
@@ -293,15 +293,15 @@ impl Builder {
                     let at = waker.spent(now);
                     (waker.place, at)
                 });
-                self.rises(now, tid, waker);
+                self.end_sleep(now, tid, waker);
             }
             // `sched_waking` came before `sched_wakeup`, or the wake-up came before the sleep.
             Some(_) => {}
         }
     }
 
-    /// A sleep ends, by a thread after so much of its burst, or by nobody known.
-    fn rises(&mut self, now: u64, tid: u32, waker: Option<(usize, u64)>) {
+    /// Ends a sleep. `waker` is the waking thread, with the CPU time of its burst, where known.
+    fn end_sleep(&mut self, now: u64, tid: u32, waker: Option<(usize, u64)>) {
         let Some(live) = self.live.get_mut(&tid) else { return };
         let State::Blocked { since } = live.state else { return };
         live.state = State::Waiting;
@@ -326,7 +326,7 @@ impl Builder {
 
     fn finish(mut self, end: u64) -> Recorded {
         while let Some(tid) = self.live.keys().next().copied() {
-            self.ends(end, tid, Rest::Open);
+            self.close_burst(end, tid, Rest::Open);
         }
         self.recorded.length_ns = end - self.start;
         self.recorded.cpus = self.seen.len() as u32;

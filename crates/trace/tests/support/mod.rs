@@ -115,7 +115,7 @@ pub fn read(file: &[u8]) -> (Vec<OwnedFrame>, Report) {
     (frames, capture.report().clone())
 }
 
-/// The most memory the process has held, in bytes; `None` where the system does not tell.
+/// The most memory the process has held, in bytes; `None` where the system does not report it.
 pub fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! System calls that no safe crate offers: the only unsafe code here. Everything else asks these
+//! System calls that no safe crate offers: the only unsafe code of the crate. Everything else calls these
 //! files in safe terms.
 
 #[allow(unsafe_code)]

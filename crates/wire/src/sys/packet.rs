@@ -120,7 +120,7 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// What the kernel says beside a frame.
+/// The kernel's metadata of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// When it arrived, by the wall clock, in ns; zero when it was not stamped.
@@ -202,7 +202,7 @@ impl Inbox {
     }
 
     /// Receives frames into buffers of the pool, as many as wait and find a buffer. Says how many;
-    /// they are asked for by [`frame`](Self::frame) then.
+    /// [`frame`](Self::frame) returns them then.
     ///
     /// # Errors
     /// What the system says; `WouldBlock` when nothing waits.
@@ -241,7 +241,7 @@ impl Inbox {
     }
 
     /// The frame received as number `i` of the last call: its buffer, its length on the wire, and
-    /// what the kernel says of it.
+    /// the kernel's metadata.
     pub fn frame(&self, i: usize) -> (Slot, usize, Beside) {
         let len = (self.messages.headers[i].msg_len as usize).saturating_sub(PREFIX);
         (self.held[i], len, self.beside(i))

@@ -113,7 +113,7 @@ impl<T: Copy> Ring<T> {
         unsafe { self.memory.at.as_ptr().add(self.entries).cast::<T>().add(index) }
     }
 
-    /// What the kernel has not taken.
+    /// Entries that the kernel has not consumed.
     fn untaken(&self) -> u32 {
         let taken = self.word(self.consumer).load(Ordering::Acquire);
         self.word(self.producer).load(Ordering::Relaxed).wrapping_sub(taken)
@@ -244,7 +244,7 @@ impl XskIn {
         self.received.consume(many);
     }
 
-    /// Frames that were lost up to now because nobody read them in time.
+    /// Frames that were lost up to now because they were not read in time.
     pub fn lost(&self) -> u64 {
         let statistics = sockopt::xdp_statistics(&self.shared.socket);
         statistics.map_or(0, |s| {
@@ -294,7 +294,7 @@ impl XskOut {
         many as usize
     }
 
-    /// Asks the kernel to send what is in the ring. Says how many frames are still there.
+    /// Requests the kernel to send the frames of the ring. Returns how many remain.
     ///
     /// # Errors
     /// What the system says, when frames are left and none went.
@@ -305,7 +305,7 @@ impl XskOut {
                 return Ok(0);
             }
             let done = rustix::net::send(&self.shared.socket, &[], SendFlags::DONTWAIT);
-            // The kernel sends some at a time and then asks to be asked again.
+            // The kernel sends some at a time and then requests another call.
             if self.send.untaken() == before {
                 return done.map(|_| before).map_err(io::Error::from);
             }

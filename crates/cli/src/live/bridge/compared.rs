@@ -13,7 +13,7 @@ use crate::{output, warning};
 /// Arrivals that `--compare` keeps: some 100 MB.
 pub const RECORD: usize = 1 << 22;
 
-/// What the simulator makes of the frames that came.
+/// The simulation of the received frames.
 ///
 /// # Errors
 /// The simulator cannot run them.
@@ -41,7 +41,7 @@ pub fn compared(
     let rows = rows.map_err(Failure::input)?;
     let ms = |ns: Option<f64>| ns.map_or_else(Cell::none, |ns| Cell::new(number::short(ns / 1e6)));
     let columns = vec![
-        Column::words("Flow"),
+        Column::text("Flow"),
         Column::number("packets, live"),
         Column::number("simulated"),
         Column::number("mean delay (ms), live"),

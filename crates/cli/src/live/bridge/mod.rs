@@ -32,10 +32,10 @@ use crate::live::link::table;
 use crate::live::running;
 use crate::{interrupt, output, warning};
 
-/// How often is looked whether it is time to stop.
+/// Period of checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How often the status file is written.
+/// Period of writes of the status file.
 const STATUS: Duration = Duration::from_secs(1);
 
 impl From<WireError> for Failure {
@@ -60,7 +60,7 @@ impl From<WireError> for Failure {
     }
 }
 
-/// Where a direction leads and how.
+/// Interfaces, I/O and schedule of a direction.
 struct Place {
     /// The interface that it reads from, and the one that it sends to.
     from: String,
@@ -109,15 +109,15 @@ fn drive(
 ) -> Result<ExitCode, Failure> {
     let limit = args.duration.as_deref().map(|text| span("--duration", text)).transpose()?;
     let limit = limit.map(|span| Duration::from_nanos(span.0));
-    // From here on the interfaces are to be left as they were found.
+    // From now on the interfaces have to be restored at the end.
     let interrupted = interrupt::control();
     let bridge = start()?;
     for (place, _) in &bridge.directions {
-        warning::say(place.said());
+        warning::say(place.description());
     }
     let bridge = Arc::new(Mutex::new(Some(bridge)));
     let server = args.listen.map(|address| serve(address, &bridge)).transpose()?;
-    // The features of interfaces are put back at the end, and the status may be anybody's file.
+    // The features of interfaces are put back at the end, and the status file may be anywhere.
     let of_status =
         if args.status.is_some() { Capabilities::DAC_OVERRIDE } else { Capabilities::empty() };
     confine(Capabilities::NET_ADMIN | of_status, Bpf::Denied);
@@ -183,7 +183,7 @@ impl Bridge {
         self.directions.iter().all(|(_, running)| running.is_running())
     }
 
-    /// What is to be seen now; `None` when a direction has ended.
+    /// The current status; `None` when a direction has ended.
     fn status(&self) -> Option<Status> {
         let reports =
             self.directions.iter().map(|(place, running)| Some((place, running.report()?)));
@@ -229,7 +229,7 @@ impl Place {
         Ok((self, running))
     }
 
-    fn said(&self) -> String {
+    fn description(&self) -> String {
         let Place { from, to, io, schedule } = self;
         match schedule {
             Some(Schedule { scenario, policy, .. }) => format!(

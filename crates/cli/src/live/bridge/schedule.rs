@@ -1,4 +1,4 @@
-//! What a direction runs: a scenario that is admitted, with a credit for the lateness of threads.
+//! The schedule of a direction: an admitted scenario with a credit for the lateness of threads.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a link in user space says of itself.
+//! The status of a link in user space.
 
 use indexmap::IndexMap;
 use laxity_wire::bridge::{Report, Schedule};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Place;
 use crate::live::link::record::{Flow, Kind, Link, Links, Stalls, Waiting};
 
-/// The status: what `laxity link status` says of other links, and how the threads fare.
+/// The status: that of `laxity link status` for other links, and the state of the threads.
 #[derive(Debug, Serialize)]
 pub struct Status {
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct Thread {
     lag_mean_us: Option<f64>,
     lag_p99_us: Option<f64>,
     lag_max_us: Option<f64>,
-    /// From the instant asked for to waking.
+    /// Wake-up latency, from the requested instant.
     wake_p99_us: Option<f64>,
     /// Beyond what the credit makes good: how often, in all, and the longest.
     stalls: u64,
@@ -41,7 +41,7 @@ pub struct Thread {
 }
 
 impl Status {
-    /// Of directions that run or have run.
+    /// The directions that run or have run.
     pub fn of(reports: &[(&Place, &Report)]) -> Status {
         let mut status = Status { links: Links::default(), threads: IndexMap::new() };
         for (place, report) in reports {

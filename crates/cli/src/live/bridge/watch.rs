@@ -11,9 +11,9 @@ use crate::failure::Failure;
 use crate::live::link::export;
 use crate::{output, warning};
 
-/// Asks the bridge, as long as there is one.
-pub fn with<T>(bridge: &Mutex<Option<Bridge>>, ask: impl Fn(&Bridge) -> T) -> Option<T> {
-    bridge.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
+/// Calls `query` with the bridge, as long as there is one.
+pub fn with<T>(bridge: &Mutex<Option<Bridge>>, query: impl Fn(&Bridge) -> T) -> Option<T> {
+    bridge.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(query)
 }
 
 /// Serves metrics and the status.

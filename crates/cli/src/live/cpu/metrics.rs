@@ -59,7 +59,7 @@ fn scheduler(text: &mut Text, status: &Status) {
         let name = format!("laxity_cpu_reservation_{name}");
         text.family(&name, kind, help);
         for (index, r) in status.reservations.iter().enumerate() {
-            // Samples of a family need distinct labels: a task that reserved, whose children share the
+            // Samples of a family need distinct labels: a task that reserved and whose children share the
             // reservation, and that released, may have reserved again.
             let earlier = &status.reservations[..index];
             let is_duplicate = earlier.iter().any(|e| e.task() == r.task());

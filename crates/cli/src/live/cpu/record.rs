@@ -68,7 +68,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
 struct Task {
     tid: u32,
     name: String,
-    /// Of its server, at its last dispatch.
+    /// Deadline of its server at its last dispatch.
     remaining_budget: Span,
     deadline: Time,
     /// Of its reservation: the deadline of its last job, and the end of the job's last run.

@@ -50,7 +50,7 @@ pub struct CpuStatus {
 pub struct ReservationStatus {
     /// `None` if the task is outside of the PID namespace of the command.
     pub pid: Option<u32>,
-    /// The user to whose share it counts.
+    /// The user whose share it is charged to.
     pub user: u32,
     pub cpu: u32,
     pub runtime_ns: u64,
@@ -96,7 +96,7 @@ pub fn ms(ns: u64) -> String {
 /// The tables that people read.
 pub fn tables(status: &Status, style: Style) -> String {
     let columns = vec![
-        Column::words("CPU"),
+        Column::text("CPU"),
         Column::number("reserved (%)"),
         Column::number("servers"),
         Column::number("switches"),
@@ -144,8 +144,8 @@ pub fn tables(status: &Status, style: Style) -> String {
 
 fn inferred(status: &Status) -> Table {
     let columns = vec![
-        Column::words("Task"),
-        Column::words("name"),
+        Column::text("Task"),
+        Column::text("name"),
         Column::number("on CPU"),
         Column::number("budget (ms)"),
         Column::number("period (ms)"),
@@ -164,7 +164,7 @@ fn inferred(status: &Status) -> Table {
 
 fn reservations(status: &Status) -> Table {
     let columns = vec![
-        Column::words("Reserved for task"),
+        Column::text("Reserved for task"),
         Column::number("by user"),
         Column::number("on CPU"),
         Column::number("runtime (ms)"),

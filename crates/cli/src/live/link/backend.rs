@@ -1,4 +1,4 @@
-//! What the kernel is asked for; a build without the kernel's part says so.
+//! The operations on links in the kernel; a build without the kernel's part refuses them.
 
 #[cfg(feature = "kernel")]
 pub use with::*;
@@ -36,18 +36,18 @@ mod with {
         }
     }
 
-    fn wish(admitted: &Admitted) -> LinkRequest<'_> {
+    fn request(admitted: &Admitted) -> LinkRequest<'_> {
         let Admitted { scenario, policy, plan } = admitted;
         LinkRequest { plan, policy, scenario }
     }
 
     pub fn up(admitted: &Admitted, device: &str, replace: bool) -> Result<(), Failure> {
-        Ok(qdisc::up(&wish(admitted), device, replace)?)
+        Ok(qdisc::up(&request(admitted), device, replace)?)
     }
 
     /// Whether it comes into force with the next packet only.
-    pub fn set(admitted: &Admitted, device: &str, patience: Duration) -> Result<bool, Failure> {
-        Ok(qdisc::set(&wish(admitted), device, patience)? == Change::WithNextPacket)
+    pub fn set(admitted: &Admitted, device: &str, timeout: Duration) -> Result<bool, Failure> {
+        Ok(qdisc::set(&request(admitted), device, timeout)? == Change::WithNextPacket)
     }
 
     pub fn down(device: &str) -> Result<(), Failure> {
@@ -63,7 +63,7 @@ mod with {
         let mut links = Vec::new();
         for name in devices {
             match qdisc::status(&name) {
-                // Taken down since they were listed.
+                // Removed since they were listed.
                 Err(LinkError::Down { .. }) if device.is_none() => {}
                 status => links.push(Link::new(name, status?)?),
             }

@@ -15,7 +15,7 @@ use crate::{interrupt, warning};
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
-    // What cannot be read now is said now.
+    // Unreadable links are reported at the start.
     backend::status(args.dev.as_deref())?;
     let look = |device: Option<String>| {
         move || backend::status(device.as_deref()).map_err(|failure| failure.text().to_owned())
@@ -40,7 +40,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The metrics page. Counters start at zero when another scenario takes over; what was before is
+/// The metrics page. Counters restart at zero when another scenario comes into force; earlier counts are
 /// under the flow `earlier`.
 pub fn page(links: &Links) -> String {
     let mut text = Text::default();

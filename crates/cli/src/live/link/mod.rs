@@ -42,7 +42,7 @@ pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
         Ok(kernel) => {
             Ok(record::Links { links: [kernel.links, running.links].concat(), ..running })
         }
-        // What runs is shown, whatever the kernel lacks.
+        // Running links are shown also when the kernel lacks something.
         Err(failure) if !running.is_empty() => {
             let without_kernel = device.is_none().then(|| failure.text().to_owned());
             Ok(record::Links { without_kernel, ..running })

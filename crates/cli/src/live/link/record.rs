@@ -1,4 +1,4 @@
-//! What a link has done, as its JSON: made from the kernel's counts or by a process, read back by others.
+//! The statistics of a link as JSON: from the kernel's counts or from a process, read back by others.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Links {
     /// Processes of Laxity that do not say what they do: stopped, or of another version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<u32>,
-    /// Why there is nothing of the kernel's links.
+    /// The reason why the kernel's links are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_kernel: Option<String>,
 }
@@ -55,13 +55,13 @@ pub struct Link {
     pub process: Option<Process>,
     pub policy: String,
     pub rate_bit_s: u64,
-    /// False after somebody else removed its qdisc.
+    /// False after another program removed its qdisc.
     pub attached: bool,
-    /// How often another scenario has taken over.
+    /// Number of changes of the scenario.
     pub changes: u32,
-    /// Another scenario takes over with the next packet.
+    /// Another scenario comes into force with the next packet.
     pub pending: bool,
-    /// The root qdisc that was put aside.
+    /// The replaced root qdisc.
     pub replaced: Option<String>,
     pub waiting: Waiting,
     /// Time lost since the link came up; older programs do not count it.

@@ -12,13 +12,13 @@ pub fn links(links: &Links, style: Style) -> String {
     tables.join("\n")
 }
 
-/// What there is beside links: media servers, and what cannot be shown.
+/// Media servers, and notes on links that cannot be shown.
 pub fn beside(links: &Links, style: Style) -> Vec<String> {
     let mut parts = Vec::new();
     if links.is_empty() && links.without_kernel.is_none() {
         parts.push(
             "no interface of this network namespace has a link, and no link or media server of this \
-             user or root runs here\n"
+             user or root is running\n"
                 .to_owned(),
         );
     }
@@ -41,19 +41,19 @@ pub fn beside(links: &Links, style: Style) -> Vec<String> {
 
 fn servers(servers: &[MediaServer], style: Style) -> String {
     let columns = vec![
-        Column::words("Server"),
+        Column::text("Server"),
         Column::number("process"),
         Column::number("user"),
-        Column::words("policy"),
+        Column::text("policy"),
         Column::number("streams"),
         Column::number("packets sent"),
         Column::number("dropped as late"),
         Column::number("windows violated"),
-        Column::words("control"),
-        Column::words("metrics"),
+        Column::text("control"),
+        Column::text("metrics"),
     ];
     let rows = servers.iter().map(|server| {
-        let said = |text: Option<String>| text.map_or_else(Cell::none, Cell::new);
+        let cell = |text: Option<String>| text.map_or_else(Cell::none, Cell::new);
         let cells = vec![
             count(server.process.id.into()),
             count(server.process.user.into()),
@@ -62,15 +62,15 @@ fn servers(servers: &[MediaServer], style: Style) -> String {
             count(server.sent),
             count(server.late),
             bad(server.violated),
-            said(server.control.as_ref().map(|path| path.display().to_string())),
-            said(server.metrics.map(|address| address.to_string())),
+            cell(server.control.as_ref().map(|path| path.display().to_string())),
+            cell(server.metrics.map(|address| address.to_string())),
         ];
         (server.scenario.clone(), cells)
     });
     text::table(&Table::new("Media servers", columns).group("", rows.collect()), style)
 }
 
-/// Who runs a link, where that is not the kernel.
+/// The program that runs a link outside the kernel.
 pub fn runner(link: &Link) -> String {
     link.process.as_ref().map_or_else(String::new, |process| {
         format!(", by {} (process {})", process.program, process.id)
@@ -79,7 +79,7 @@ pub fn runner(link: &Link) -> String {
 
 fn link(link: &Link, style: Style) -> String {
     let columns = vec![
-        Column::words("Flow"),
+        Column::text("Flow"),
         Column::number("packets sent"),
         Column::number("delay (ms), mean"),
         Column::number("99th percentile"),
@@ -123,13 +123,13 @@ fn bad(n: u64) -> Cell {
     if n > 0 { Cell::toned(n.to_string(), Tone::Bad) } else { count(n) }
 }
 
-/// What else there is to know.
+/// Notes on a link, in sentences.
 pub fn sentences(link: &Link) -> Vec<String> {
     let mut said = Vec::new();
     if !link.attached {
         said.push(format!(
-            "Somebody else has removed the qdisc, so nothing is scheduled: `laxity link down --dev \
-             {}` tidies up, `up` puts it back.",
+            "Another program has removed the qdisc, so nothing is scheduled: `laxity link down --dev \
+             {}` cleans up, `up` restores it.",
             link.device
         ));
     }
@@ -143,8 +143,8 @@ pub fn sentences(link: &Link) -> Vec<String> {
         let times =
             if stalls.count == 1 { "once".to_owned() } else { format!("{} times", stalls.count) };
         said.push(format!(
-            "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; what real \
-             time is late by comes from that.",
+            "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; real-time \
+             packets are late because of that.",
             number::short(stalls.total_ms),
             number::short(stalls.longest_ms)
         ));
@@ -168,7 +168,7 @@ pub fn sentences(link: &Link) -> Vec<String> {
     }
     if link.flows.values().any(|flow| flow.reasons.contains_key("oversize")) {
         said.push(
-            "Oversize packets are longer than the scenario says (max_packet of the link, packet \
+            "Oversize packets are longer than the scenario allows (max_packet of the link, packet \
              of the flow); a router that joins packets needs GRO off on the interface where they \
              come in: ethtool -K DEV gro off."
                 .to_owned(),

@@ -49,7 +49,7 @@ fn one(text: &mut String, link: &Link, before: Option<(&Link, f64)>, style: Styl
         table::runner(link),
         link.changes
     );
-    // What other processes say may be anything.
+    // Other processes may announce anything.
     line(text, &terminal(&title), BOLD, style);
     let _ = writeln!(text, "{:<longest$}  {HEADINGS}  0 to the bound", "flow");
     for (name, flow) in &link.flows {
@@ -138,9 +138,9 @@ mod tests {
         assert!(screen(&Links::default(), None, Style::PLAIN).starts_with("no interface"));
     }
 
-    /// Fails when delays of demoted packets are told as those of the flow, or not at all.
+    /// Fails when delays of demoted packets are shown as those of the flow, or not at all.
     #[test]
-    fn demoted_packets_have_a_sentence() {
+    fn demoted_packets_are_reported() {
         let mut links: Links = serde_json::from_str(AFTER).expect("a recording");
         let voice = links.links[0].flows.get_mut("voice").expect("a flow");
         (voice.demoted, voice.demoted_mean_ms) = (12, Some(30.5));

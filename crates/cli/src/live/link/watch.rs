@@ -9,7 +9,7 @@ use super::{duration, now, table};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
-/// How often it looks whether it is to stop.
+/// Period of checks whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
 /// Moves to the corner of the terminal and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
@@ -24,7 +24,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Does something at once and then after each interval, until Ctrl-C or as often as said.
+/// Calls a function at once and after each interval, until Ctrl-C or a number of times.
 pub fn repeat(
     interval: Duration,
     count: Option<u64>,

@@ -15,7 +15,7 @@ use crate::{output, warning};
 
 /// Runs the command.
 pub fn run(args: &ControlArgs) -> Result<ExitCode, Failure> {
-    // Checked here, where a remedy can be told.
+    // Checked before sending, so that the error has a remedy.
     let request: Value = serde_json::from_str(&args.request).map_err(|e| {
         Failure::input(format!(
             "the request is not JSON: {e}; write one such as '{{\"list\": {{}}}}'"

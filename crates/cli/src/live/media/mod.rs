@@ -25,7 +25,7 @@ pub fn run(command: &StreamCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A server that cannot do what was asked: its input, this machine, or the system is to blame.
+/// The failure of a server: of its input, of this machine, or of the system.
 fn of_server(error: ServerError) -> Failure {
     match &error {
         ServerError::System { source, .. } => of_system(&error, source),
@@ -40,7 +40,7 @@ fn of_system(what: impl Display, error: &std::io::Error) -> Failure {
         PermissionDenied,
     };
     match error.kind() {
-        PermissionDenied => Failure::Lacking(format!("{what}; run as a user who may")),
+        PermissionDenied => Failure::Lacking(format!("{what}; run as a permitted user")),
         // Addresses, and paths of sockets, which are short and lie in folders that exist.
         AddrInUse | AddrNotAvailable | AlreadyExists | NotFound | NotADirectory | InvalidInput => {
             Failure::input(format!("{what}; choose another"))

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::live::confine::{Bpf, Capabilities, confine};
 use crate::{interrupt, output, warning};
 
-/// Without `--duration`, until it is stopped; this is longer than anybody waits.
+/// The duration without `--duration`: practically until it is stopped.
 const ALWAYS: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Runs the command.

@@ -19,7 +19,7 @@ use crate::live::link::record::{Links, MediaServer};
 use crate::live::running;
 use crate::{files, interrupt, output, warning};
 
-/// How often it looks whether it is to stop.
+/// Period of checks whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the command.
@@ -41,7 +41,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     let Plan { mut config, notes } =
         plan(&scenario, policy).map_err(|e| in_file(&scenario, &e.to_string()))?;
     notes.iter().for_each(warning::say);
-    say_what_is_promised(&scenario, policy);
+    warn_of_overload(&scenario, policy);
 
     if !args.bind.is_empty() {
         config.bind.clone_from(&args.bind);
@@ -127,9 +127,9 @@ fn in_file(scenario: &StreamScenario, what: &str) -> Failure {
     Failure::input(format!("{}: {what}", scenario.path.display()))
 }
 
-/// A server is not refused because its streams ask for more than the link has: tolerances say who
-/// loses then. But its owner should know.
-fn say_what_is_promised(scenario: &StreamScenario, policy: &str) {
+/// Warns of streams that need more than the link has. The server runs all the same: tolerances
+/// determine the losses.
+fn warn_of_overload(scenario: &StreamScenario, policy: &str) {
     let verdict = stream::analyse(scenario, policy);
     if !verdict.admitted {
         warning::say(format!(

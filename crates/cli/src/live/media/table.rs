@@ -1,4 +1,4 @@
-//! What a server and a receiver saw, as tables.
+//! Tables of a server's and a receiver's measurements.
 
 use laxity_live::receiver::Report;
 use laxity_live::server::{Counts, Snapshot, StreamSnapshot};
@@ -6,10 +6,10 @@ use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
 use laxity_scenario::stream::StreamScenario;
 
-/// What a server sent, by class of streams.
+/// Counts of a server, by class of streams.
 pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> String {
     let columns = vec![
-        Column::words("Streams"),
+        Column::text("Streams"),
         Column::number("how many"),
         Column::number("packets sent"),
         Column::number("dropped as late"),
@@ -35,7 +35,7 @@ pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> S
         "Sent: given to the kernel. A packet went to its system call {} us after it could go in \
          the middle case, {} us at the 99th percentile. {} packets left in {} system calls; all \
          threads together took {} s of processor time. Other reasons: a full ring or socket, a \
-         packet too large or refused by the kernel, the end of the stream; --json tells them apart.",
+         packet too large or refused by the kernel, the end of the stream; --json lists each.",
         late(500),
         late(990),
         snapshot.total().sent,
@@ -80,10 +80,10 @@ fn row(name: &str, streams: &[&StreamSnapshot]) -> Option<(String, Vec<Cell>)> {
     Some((name.to_owned(), cells))
 }
 
-/// What a receiver measured, by source.
+/// Measurements of a receiver, by source.
 pub fn received(report: &Report, style: Style) -> String {
     let columns = vec![
-        Column::words("Source (SSRC)"),
+        Column::text("Source (SSRC)"),
         Column::number("received"),
         Column::number("lost"),
         Column::number("windows violated"),
@@ -108,7 +108,7 @@ pub fn received(report: &Report, style: Style) -> String {
     });
     let mut note = format!(
         "Windows: back to back, of the tolerance given. Delay: where packets carry their time of \
-         sending, or sender reports tell it. {} datagrams were not RTP; {} packets came faster \
+         sending, or sender reports give it. {} datagrams were not RTP; {} packets came faster \
          than they could be read.",
         report.not_rtp, report.overflow
     );

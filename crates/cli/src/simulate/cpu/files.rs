@@ -22,7 +22,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Creates those that are asked for.
+    /// Creates the requested ones.
     pub fn create(args: &SimulateArgs) -> Result<Files, Failure> {
         let mut pending = Vec::new();
         let mut create = |path: &Path| {

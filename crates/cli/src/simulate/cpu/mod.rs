@@ -27,7 +27,7 @@ use crate::{interrupt, memory, output, page, warning};
 use files::Files;
 use schedule::Schedule;
 
-/// Simulated unless told otherwise.
+/// Default of `--duration`.
 const DURATION: Span = Span::from_millis(10_000);
 
 /// Runs the command.
@@ -119,7 +119,7 @@ fn runs(
         [("--trace-out", &args.trace_out), ("--slices", &args.slices), ("--jobs", &args.jobs)];
     let written = written.iter().find(|(_, path)| path.is_some());
     if let (Some((option, _)), [_, _, ..]) = (written, seeds) {
-        return Err(Failure::input(format!("{option} takes one seed: rows do not name it")));
+        return Err(Failure::input(format!("{option} needs a single seed: rows do not name it")));
     }
     if written.is_none() && args.report.is_none() {
         let runs = simulate_all(scenario, tasks, policies, seeds, duration, control);
@@ -175,7 +175,7 @@ fn exit_code(
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
 
-/// The tables, unless JSON was asked for, and the page.
+/// Prints the tables, or JSON, and writes the page.
 fn report(
     args: &SimulateArgs,
     scenario: &CpuScenario,

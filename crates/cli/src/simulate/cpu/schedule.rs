@@ -1,4 +1,4 @@
-//! What is kept of a run for plots and files: the schedule, every job, and when tasks waited.
+//! The record of a run for plots and files: the schedule, jobs and waits of tasks.
 
 use laxity_core::Time;
 use laxity_cpu::{Admitted, CpuId, Refusal, TaskId};
@@ -11,7 +11,7 @@ pub struct Wait {
     pub task: TaskId,
     /// Since when.
     pub from: Time,
-    /// Until it ran or was gone.
+    /// End of the wait: it ran or left.
     pub to: Time,
 }
 
@@ -23,7 +23,7 @@ pub struct Schedule {
     pub unfinished: Vec<(TaskId, Job)>,
     /// In order of their ends.
     pub waits: Vec<Wait>,
-    /// What was refused, and when.
+    /// Refusals with their instants.
     pub refusals: Vec<(TaskId, Time, Refusal)>,
     /// Ready without a CPU since, by task.
     ready: Vec<Option<Time>>,
@@ -32,7 +32,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Nothing seen yet of so many tasks. Of slices, jobs and waits `limit` each are kept, others
+    /// An empty record for a number of tasks. Of slices, jobs and waits `limit` each are kept, others
     /// counted.
     pub fn new(tasks: usize, limit: usize) -> Schedule {
         Schedule {
@@ -56,7 +56,7 @@ impl Schedule {
         &self.recording.jobs
     }
 
-    /// How much was not kept.
+    /// The number of entries that were not kept.
     pub fn left_out(&self) -> u64 {
         self.recording.left_out + self.left_out
     }
@@ -105,7 +105,7 @@ impl Observer for Schedule {
     fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
         self.served(from, task);
         self.recording.ran(from, to, cpu, task);
-        // Should the CPU go to another now, the wait begins here.
+        // When the CPU switches to another task now, the wait begins now.
         self.waits(to, task);
     }
 

@@ -57,7 +57,7 @@ impl<W: Write> ScheduleEvents<W> {
             of_tasks.push((slice.task.0, slice.from, slice.to, "running"));
         }
         of_tasks.extend(schedule.waits.iter().map(|w| (w.task.0, w.from, w.to, "waiting")));
-        // At one instant a viewer takes events as the file has them: ends before beginnings.
+        // Viewers keep the file's order of events at one instant: ends before beginnings.
         of_tasks.sort_unstable();
         for (tid, from, to, what) in of_tasks {
             events.span(what, Track { pid: task, tid }, from, to)?;

@@ -11,7 +11,7 @@ use laxity_analysis::link;
 use laxity_core::{FlowId, Span};
 use laxity_link::registry::{POLICIES, find};
 use laxity_report::{
-    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_words, simulation_page, text,
+    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_sentence, simulation_page, text,
 };
 use laxity_results::{CheckResult, FlowKind, SimulationRuns};
 use laxity_scenario::link::model::{Scenario, Source};
@@ -28,7 +28,7 @@ use crate::progress::Progress;
 use crate::{interrupt, output, page, warning};
 use recorder::Recorder;
 
-/// Simulated unless told otherwise.
+/// Default of `--duration`.
 const DURATION: Span = Span::from_millis(60_000);
 
 /// Runs the command.
@@ -91,7 +91,7 @@ pub fn run(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure
         report(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
     if let (Some(silence), false) = (&check.silence, args.json) {
-        output::print(&format!("{}\n", silence_words(silence)))?;
+        output::print(&format!("{}\n", silence_sentence(silence)))?;
     }
     Ok(exit_code(scenario, &runs, &control))
 }

@@ -79,7 +79,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// What follows is of this policy.
+    /// Starts the rows of a policy.
     pub fn begin(&mut self, policy: &str) {
         self.waiting.clear();
         policy.clone_into(&mut self.policy);
@@ -88,7 +88,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Nothing more is sent under this policy: what waits is a row too, unless the run was broken
+    /// Ends the rows of a policy: waiting packets are rows too, unless the run was broken
     /// off and it might have been sent.
     pub fn end(&mut self, complete: bool) {
         let waiting = std::mem::take(&mut self.waiting);

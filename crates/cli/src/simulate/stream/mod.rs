@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::{interrupt, output, page, warning};
 use recorder::Recorder;
 
-/// Simulated unless told otherwise.
+/// Default of `--duration`.
 const DURATION: Span = Span::from_millis(10_000);
 
 /// Runs the command.
@@ -123,7 +123,7 @@ fn recorded(
     control: &Control,
 ) -> Result<Vec<StreamRun>, Failure> {
     let [seed] = seeds else {
-        return Err(Failure::input("--packets takes one seed: rows do not name it"));
+        return Err(Failure::input("--packets needs a single seed: rows do not name it"));
     };
     let mut recorder = Recorder::create(path, scenario)?;
     let mut runs = Vec::new();
@@ -153,7 +153,7 @@ fn exit_code(scenario: &StreamScenario, runs: &[StreamRun], control: &Control) -
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
 
-/// The tables, unless JSON was asked for, and the page.
+/// Prints the tables, or JSON, and writes the page.
 fn report(
     args: &SimulateArgs,
     scenario: &StreamScenario,

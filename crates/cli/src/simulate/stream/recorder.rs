@@ -37,7 +37,7 @@ impl<'a> Recorder<'a> {
         Ok(Recorder { rows, file, classes, policy: String::new(), failed: None })
     }
 
-    /// What follows is of this policy.
+    /// Starts the rows of a policy.
     pub fn begin(&mut self, policy: &str) {
         policy.clone_into(&mut self.policy);
     }

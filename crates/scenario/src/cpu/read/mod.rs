@@ -1,4 +1,4 @@
-//! Reads a CPU scenario, one file here for each section there.
+//! Reads a CPU scenario, one file for each section.
 
 mod policy;
 mod recording;
@@ -19,7 +19,7 @@ use crate::read::{Context, TraceLoader, file, flows, values};
 
 impl CpuScenario {
     /// Reads and checks a file that describes CPUs;
-    /// [`Document::read`](crate::Document::read) takes all kinds.
+    /// [`Document::read`](crate::Document::read) reads all kinds.
     ///
     /// # Errors
     /// The file cannot be read, or it has problems; all of them are reported, each with line,
@@ -39,7 +39,7 @@ impl CpuScenario {
     }
 }
 
-/// Reads what stands under the whole file's sections.
+/// Reads the sections of the file.
 pub(crate) fn scenario(
     root: &Section<'_>,
     path: &Path,
@@ -91,7 +91,7 @@ fn cpu(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Cpu> {
     Some(Cpu { cpus, cluster, steal, balance })
 }
 
-/// What only all tasks together show.
+/// Checks of all tasks together.
 fn whole(root: &Section<'_>, scenario: &CpuScenario, out: &mut Problems<'_>) {
     let all: u64 = scenario.tasks.iter().map(|c| u64::from(c.count)).sum();
     if all > MAX_TASKS.into() {

@@ -49,8 +49,8 @@ fn can_run(
 }
 
 fn options(section: &Section<'_>, policy: &str, options: &mut Options, out: &mut Problems<'_>) {
-    let taken = laxity_cpu::registry::find(policy).map_or(&[][..], |p| p.options);
-    for option in taken {
+    let infos = laxity_cpu::registry::find(policy).map_or(&[][..], |p| p.options);
+    for option in infos {
         let value = match option.kind {
             OptionKind::Bool => section.boolean(option.name, out).map(Value::Bool),
             OptionKind::Time => section.time(option.name, out).map(Value::Time),
@@ -59,7 +59,7 @@ fn options(section: &Section<'_>, policy: &str, options: &mut Options, out: &mut
                 let place = section.choice(option.name, out);
                 place.and_then(|i| names.get(i)).map(|name| Value::Choice(name))
             }
-            // No policy takes a rate.
+            // No policy has an option of a rate.
             OptionKind::Rate | OptionKind::RatePair => None,
         };
         let Some(value) = value else { continue };

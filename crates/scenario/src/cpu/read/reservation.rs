@@ -10,7 +10,7 @@ use crate::quantity::print_span;
 use crate::read::flows;
 use crate::read::walk::{Section, shown};
 
-/// In place of a reservation.
+/// Keys in place of a reservation.
 pub(crate) const NONE: &str = "none";
 
 /// The reservations that have a name, and whether a task has named them.
@@ -20,7 +20,7 @@ pub(super) struct Names<'a> {
 
 struct Row<'a> {
     section: Section<'a>,
-    /// Where it is known; tasks may refer to it whatever else is wrong with it.
+    /// Its index; tasks may refer to it even when it has other problems.
     name: Option<String>,
     reserved: Option<Reserved>,
     used: bool,
@@ -43,7 +43,7 @@ impl<'a> Names<'a> {
         Names { rows }
     }
 
-    /// What a task or change asks for.
+    /// The reservation of a task or change.
     pub(super) fn server(
         &mut self,
         section: &Section<'_>,
@@ -72,7 +72,7 @@ impl<'a> Names<'a> {
         None
     }
 
-    /// The reservation of a place, where it is right.
+    /// The reservation of an index, where it is valid.
     pub(super) fn reserved(&self, server: &TaskServer) -> Option<Reserved> {
         match server {
             TaskServer::Own(reserved) => Some(*reserved),

@@ -54,7 +54,7 @@ fn task(
     let reserved = server.as_ref().and_then(|s| reservations.reserved(s));
     let work = match section.has("work") {
         true => work::read(section, reserved, out),
-        // What is wrong with the reservation has been said.
+        // Problems of the reservation are reported already.
         false if section.has("reservation") && reserved.is_none() => None,
         false => reserved.map(work::whole_budgets).or_else(|| {
             let what = "`work` is missing; a task without a reservation needs it";

@@ -15,13 +15,13 @@ pub(super) fn whole_budgets(reserved: Reserved) -> Work {
     Work::Periodic { period, cost: Cost::Fixed(budget), deadline, late: late(Some(reserved)) }
 }
 
-/// What late jobs do where nothing is said. Those of hard reservations are never late, and where
+/// Default of `late`. Jobs of hard reservations are never late, and where
 /// they are all the same, as after an overrun, a guarantee is for a fixed grid.
 fn late(reserved: Option<Reserved>) -> Late {
     if reserved.is_some_and(|r| r.hard) { Late::Grid } else { Late::Rephase }
 }
 
-/// Reads what a task does. Its forms stand in the table of keys in this order.
+/// Reads the work of a task. Its forms stand in the table of keys in this order.
 pub(super) fn read(
     task: &Section<'_>,
     reserved: Option<Reserved>,
@@ -137,7 +137,7 @@ fn enough(section: &Section<'_>, name: &str, cost: Span, out: &mut Problems<'_>)
     cost >= LEAST_COST
 }
 
-/// How long something lasts: a time, or a distribution of times.
+/// A duration: a time, or a distribution of times.
 fn gap(section: &Section<'_>, name: &str, out: &mut Problems<'_>) -> Option<Gap> {
     let (_, value) = section.get(name)?;
     if !value.get_ref().is_table() {

@@ -1,4 +1,4 @@
-//! `application`: what a player needs, turned into attributes.
+//! `application`: the needs of a player, converted to attributes.
 
 use laxity_core::Span;
 use laxity_stream::{Attributes, Tolerance};
@@ -20,7 +20,7 @@ pub(super) fn read(class: &Section<'_>, out: &mut Problems<'_>) -> Option<Applic
     Some(Application { frames: frames?, packets: packets?, loss: loss?, burst })
 }
 
-/// The tolerance and gap that stand for what a player needs.
+/// The tolerance and gap for the needs of a player.
 pub(super) fn attributes(
     class: &Section<'_>,
     needs: &Application,

@@ -1,4 +1,4 @@
-//! Reads a stream scenario, one file here for each section there.
+//! Reads a stream scenario, one file for each section.
 
 mod application;
 mod policy;
@@ -17,7 +17,7 @@ use crate::read::{Context, TraceLoader, file};
 
 impl StreamScenario {
     /// Reads and checks a file that describes a media server;
-    /// [`Document::read`](crate::Document::read) takes all kinds.
+    /// [`Document::read`](crate::Document::read) reads all kinds.
     ///
     /// # Errors
     /// The file cannot be read, or it has problems; all of them are reported, each with line,
@@ -37,7 +37,7 @@ impl StreamScenario {
     }
 }
 
-/// Reads what stands under the whole file's sections.
+/// Reads the sections of the file.
 pub(crate) fn scenario(
     root: &Section<'_>,
     path: &Path,

@@ -15,7 +15,7 @@ use crate::stream::model::{
 use crate::stream::policies::DWCS;
 use crate::value::Length;
 
-/// Packets where `packet` is absent: what fits the paths of the Internet with room for headers.
+/// Default of `packet`: fits the paths of the Internet with room for headers.
 const DEFAULT_PACKET: Bytes = Bytes(1200);
 /// RTP payload type where none is given: the first of the dynamic ones (RFC 3551).
 const DEFAULT_PAYLOAD_TYPE: u8 = 96;
@@ -96,20 +96,20 @@ fn read_class(
         Some(false) => Late::Send,
         _ => Late::Drop,
     };
-    let asked = asked(section, cx.out);
+    let demand = demand(section, cx.out);
     let packet = match section.has("packet") {
         true => length::read(section, "packet", MAX_PAYLOAD, cx.out),
         false => Some(Length::Fixed(DEFAULT_PACKET)),
     };
-    let gap = asked.as_ref().map(|(_, gap, _)| *gap);
-    // What the source would default to is not known without a gap.
+    let gap = demand.as_ref().map(|(_, gap, _)| *gap);
+    // The source's defaults depend on the gap.
     let source = match (section.has("source"), gap) {
         (false, None) => None,
         (_, gap) => source::read(section, gap.flatten(), cx),
     };
     let buffer = server::buffer(section, cx.out);
     let destination = destination(section, count, cx.out);
-    let (tolerance, gap, application) = asked?;
+    let (tolerance, gap, application) = demand?;
     Some(StreamClass {
         name: name?,
         count: count?,
@@ -122,8 +122,8 @@ fn read_class(
     })
 }
 
-/// What the streams ask for: in so many words, or by what their application needs.
-fn asked(
+/// The streams' demand: given explicitly, or by the needs of their application.
+fn demand(
     section: &Section<'_>,
     out: &mut Problems<'_>,
 ) -> Option<(Tolerance, Option<Span>, Option<Application>)> {

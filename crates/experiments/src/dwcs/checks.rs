@@ -1,4 +1,4 @@
-//! Figures 7 and 8: looking at deadlines less often.
+//! Figures 7 and 8: checking deadlines less often.
 
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
@@ -18,10 +18,10 @@ const MOST: usize = 760;
 /// Units of time between deadlines in the two parts of each figure.
 pub const GAPS: [u64; 2] = [200, GAP];
 
-/// Services between two looks.
+/// Services between two checks.
 pub const PERIODS: [u32; 5] = [1, 4, 12, 25, 50];
 
-/// Periods at which other variants are looked at, and of which numbers are printed.
+/// Periods at which other variants run, and of which numbers are printed.
 const SHOWN: [u32; 3] = [1, 12, 50];
 
 fn at(scale: &Scale, variant: Variant, streams: usize, gap: u64, every: u32) -> Vec<Setting> {
@@ -29,7 +29,7 @@ fn at(scale: &Scale, variant: Variant, streams: usize, gap: u64, every: u32) -> 
     settings.into_iter().map(|s| Setting { gap, every, ..s }).collect()
 }
 
-/// What is run.
+/// The runs.
 pub fn settings(scale: &Scale) -> Vec<Setting> {
     let mut all = Vec::new();
     for gap in GAPS {
@@ -51,7 +51,7 @@ fn one(runs: &Runs, variant: Variant, n: usize, gap: u64, every: u32) -> Option<
     runs.find(at(runs.scale(), variant, n, gap, every).first()?)
 }
 
-/// What one of the two figures counts.
+/// The count of one of the two figures.
 #[derive(Clone, Copy)]
 struct Count {
     name: &'static str,
@@ -86,7 +86,7 @@ impl Count {
         rows
     }
 
-    /// By how many percent it grows when deadlines are looked at once in `every` services.
+    /// Growth in percent when deadlines are checked once in `every` services.
     fn growth(self, runs: &Runs) -> Vec<Measured> {
         let mut rows = Vec::new();
         let cases = [(PAPER, 480), (PAPER, MOST), (SETTLED, MOST), (DEFAULT, MOST)];
@@ -94,8 +94,8 @@ impl Count {
             for gap in GAPS {
                 for every in [12, 50] {
                     let number = |every| one(runs, variant, n, gap, every).map(self.of);
-                    let growth = number(1).zip(number(every)).map(|(always, seldom)| {
-                        (seldom as f64 / always.max(1) as f64 - 1.0) * 100.0
+                    let growth = number(1).zip(number(every)).map(|(always, periodic)| {
+                        (periodic as f64 / always.max(1) as f64 - 1.0) * 100.0
                     });
                     let name = variant.name;
                     let label = format!("{name}/{n}-streams-{gap}/{}-growth-p{every}", self.name);
@@ -121,7 +121,7 @@ impl Count {
             Panel {
                 title: &panel_title[i],
                 desc: "Nearly level lines, one for each number of streams.",
-                x: "services between two looks at deadlines",
+                x: "services between two checks of deadlines",
                 y: &label,
                 unit: Unit::Plain,
                 log_from: Some(10.0),
@@ -156,10 +156,10 @@ pub fn violated(runs: &Runs) -> Vec<Measured> {
 
 /// The drawing of Figure 7.
 pub fn missed_figure(runs: &Runs) -> Figure {
-    MISSED.figure(runs, "dwcs-fig7", "Deadlines missed when they are looked at less often")
+    MISSED.figure(runs, "dwcs-fig7", "Deadlines missed when they are checked less often")
 }
 
 /// The drawing of Figure 8.
 pub fn violated_figure(runs: &Runs) -> Figure {
-    VIOLATED.figure(runs, "dwcs-fig8", "Windows violated when deadlines are looked at less often")
+    VIOLATED.figure(runs, "dwcs-fig8", "Windows violated when deadlines are checked less often")
 }
