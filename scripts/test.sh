@@ -56,27 +56,38 @@ step "the virtual machine"
 vm/test.sh
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+later=$(mktemp)
+trap 'rm -f "$log" "$later"' EXIT
 if [ ${#kernel[@]} != 0 ]; then
     step "lints and tests without the kernel's parts"
     cargo clippy --workspace --all-targets --locked -- -D warnings
     cargo test --workspace --locked --test link --test cpu 2>&1 | tee -a "$log"
 fi
 
-step "tests, documentation examples and those in the virtual machine among them"
-cargo test --workspace --locked --no-fail-fast "${kernel[@]}" 2>&1 | tee -a "$log"
+# Virtual machines that count instructions are not disturbed by each other and take one CPU each, so their
+# tests are run side by side afterwards. Tests that are sensitive to load have the machine to themselves.
+step "tests, without those in the virtual machine"
+failed=
+# Examples are built, too: machines run them.
+cargo test --workspace --locked --no-run "${kernel[@]}"
+host=$(rustc -vV | sed -n 's/^host: //p')
+LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --lib --bins --tests \
+    --config "target.$host.runner=['$root/scripts/runner.sh']" 2>&1 | tee -a "$log" || failed=1
 
+# Without the runner, with which rustdoc runs all of a crate in one process.
+step "documentation examples"
+cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --doc 2>&1 | tee -a "$log" || failed=1
+
+step "tests in the virtual machine, comparisons, and the rings in every order of events"
 if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
     # One short row each; `make compare-link` and `make compare-cpu` run all of it.
-    step "beside the kernel's disciplines and schedulers"
-    scripts/compare-link.sh --short
-    scripts/compare-cpu.sh --short
+    printf '%s\n' "scripts/compare-link.sh --short" "scripts/compare-cpu.sh --short" >>"$later"
 elif [ ${#kernel[@]} != 0 ]; then
     skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi
-
-step "the rings, in every order of events"
-scripts/loom.sh 2>&1 | tee -a "$log"
+echo scripts/loom.sh >>"$later"
+scripts/beside.sh "$later" 2>&1 | tee -a "$log" || failed=1
+[ -z "$failed" ] || exit 1
 
 step "documentation"
 RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --locked

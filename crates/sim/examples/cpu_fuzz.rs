@@ -12,7 +12,7 @@ use laxity_cpu::sched_deadline::SchedDeadline;
 use laxity_cpu::servers::{Adaptation, Basis, Load, Transition};
 use laxity_cpu::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
 
-type Build = Box<dyn Fn() -> Box<dyn Policy + Send>>;
+type Build = Box<dyn Fn() -> Box<dyn Policy + Send> + Sync>;
 
 fn reserved(reclaim: bool) -> impl Policy + Send {
     Layered::new(SchedDeadline::new(reclaim), RoundRobin::new(Span::from_millis(10)))

@@ -17,7 +17,7 @@ const SYSTEMS: u64 = 10_000;
 const IMPLICIT: Mix = Mix { soft: true, constrained: false, greedy: false, length: ms(2000) };
 const CONSTRAINED: Mix = Mix { soft: true, constrained: true, greedy: true, length: ms(2000) };
 
-fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P) {
+fn none_late<P: Policy>(name: &str, policy: impl Fn() -> P + Sync) {
     for mix in [IMPLICIT, CONSTRAINED] {
         let v = judge(&policy, 0..SYSTEMS, mix);
         println!("{name}: {} of {} late, {} refused", v.late, v.jobs, v.refused);

@@ -7,7 +7,7 @@ use laxity_cpu::{CpuId, CpuSet, Policy, Service, TaskId};
 use laxity_sim::cpu::{Machine, Observer, Task, run};
 use laxity_sim::{Control, Random};
 
-use super::systems::{HardJobs, Mix, Verdict, system};
+use super::systems::{HardJobs, Mix, Verdict, judged, system};
 
 /// Policies in clusters.
 pub type Several = Clusters<Box<dyn Policy + Send>>;
@@ -83,13 +83,12 @@ pub fn hard_ones(tasks: &[Task]) -> HardJobs {
 
 /// Runs the random machines of these seeds.
 pub fn judge_machines<P: Policy>(
-    policy: impl Fn(&Layout) -> P,
+    policy: impl Fn(&Layout) -> P + Sync,
     seeds: std::ops::Range<u64>,
     mix: Mix,
     largest: u32,
 ) -> Verdict {
-    let mut verdict = Verdict::default();
-    for seed in seeds {
+    judged(seeds, |verdict, seed| {
         let system = random_machine(seed, mix, largest);
         let mut jobs = hard_ones(&system.tasks);
         let mut policy = policy(&system.layout);
@@ -97,8 +96,7 @@ pub fn judge_machines<P: Policy>(
         let ending = run(&mut policy, &system.tasks, machine, &mut jobs, &Control::default())
             .unwrap_or_else(|e| panic!("machine {seed}: {e}"));
         verdict.add(seed, &jobs, ending);
-    }
-    verdict
+    })
 }
 
 /// Watches that no CPU idles beside best-effort work that may run there, and that nothing runs

@@ -1,5 +1,8 @@
 //! Random systems of hard and best-effort tasks that come, go, sleep and change.
 
+use std::ops::Range;
+use std::panic::resume_unwind;
+
 use laxity_core::{Span, Time};
 use laxity_cpu::{Admitted, Attributes, Nice, Policy, Refusal, Reservation, Service, TaskId};
 use laxity_sim::cpu::{
@@ -213,12 +216,50 @@ impl Verdict {
             self.broken.push(seed);
         }
     }
+
+    /// Adds the totals over later systems.
+    fn append(&mut self, mut later: Verdict) {
+        self.jobs += later.jobs;
+        self.late += later.late;
+        self.broken.append(&mut later.broken);
+        self.worst = self.worst.max(later.worst);
+        self.refused += later.refused;
+        self.decisions += later.decisions;
+    }
+}
+
+/// Enters each seed into a verdict. Threads, as many as there are CPUs, take contiguous ranges, and totals
+/// are added in order of seeds, so the verdict does not depend on their number. Of several systems that
+/// panic, one in each range at most, the panic of the first is passed on.
+pub fn judged(seeds: Range<u64>, enter: impl Fn(&mut Verdict, u64) + Sync) -> Verdict {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let each = seeds.end.saturating_sub(seeds.start).div_ceil(threads).max(1);
+    let parts = (0..threads).map(|i| {
+        let bound = |i: u64| (seeds.start + i * each).min(seeds.end);
+        bound(i)..bound(i + 1)
+    });
+    let enter = &enter;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = parts
+            .map(|part| {
+                scope.spawn(move || {
+                    let mut verdict = Verdict::default();
+                    part.for_each(|seed| enter(&mut verdict, seed));
+                    verdict
+                })
+            })
+            .collect();
+        let mut all = Verdict::default();
+        for thread in running {
+            all.append(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
+    })
 }
 
 /// Runs the systems of these seeds.
-pub fn judge<P: Policy>(policy: impl Fn() -> P, seeds: std::ops::Range<u64>, mix: Mix) -> Verdict {
-    let mut verdict = Verdict::default();
-    for seed in seeds {
+pub fn judge<P: Policy>(policy: impl Fn() -> P + Sync, seeds: Range<u64>, mix: Mix) -> Verdict {
+    judged(seeds, |verdict, seed| {
         let tasks = system(seed, mix);
         let hard = |t: &Task| matches!(t.attributes.service, Service::Hard(_));
         let mut jobs = HardJobs::of(tasks.iter().map(hard).collect());
@@ -226,6 +267,5 @@ pub fn judge<P: Policy>(policy: impl Fn() -> P, seeds: std::ops::Range<u64>, mix
         let ending = run(&mut policy(), &tasks, machine, &mut jobs, &Control::default())
             .unwrap_or_else(|e| panic!("system {seed}: {e}"));
         verdict.add(seed, &jobs, ending);
-    }
-    verdict
+    })
 }
