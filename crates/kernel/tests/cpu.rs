@@ -353,7 +353,7 @@ fn six_thousand_changes_on_four_cpus_lose_no_task() {
 }
 
 /// Without the `running` and `stopping` hooks the scheduler infers the run state
-/// (`bpf/scx/cpu_run.h`), and with them it behaves the same. A real-time task takes nothing from
+/// (`bpf/include/laxity/cpu_run.h`), and with them it behaves the same. A real-time task takes nothing from
 /// reservations, and none of its time is charged to them, so a task held to a fifth of the CPU gets
 /// that and no more; after the real-time class has had the CPU for two seconds, reservations hold
 /// again. Without reservations, the task with the nearer deadline is served at once beside two that

@@ -12,7 +12,7 @@
 /* Execution of the current task that has not been charged yet; marks it as charged. */
 LX_GLOBAL_FN u64 lx_current_runtime(struct lx_cpu *c __arg_nonnull, u64 now)
 {
-	struct lx_task *t = lx_task_at(c->current);
+	struct lx_task *t = lx_task_at(c->run.current);
 	const struct task_struct *p;
 	u64 executed, since, ran;
 
@@ -62,8 +62,8 @@ LX_INLINE u64 lx_charge_current(struct lx_cpu *c, u64 now)
 {
 	now = lx_max(now, c->clock);
 	c->clock = now;
-	if (c->current != LX_NONE)
-		lx_charge_task(c, c->current, now, lx_current_runtime(c, now));
+	if (c->run.current != LX_NONE)
+		lx_charge_task(c, c->run.current, now, lx_current_runtime(c, now));
 	return now;
 }
 
@@ -89,8 +89,8 @@ LX_INLINE int lx_wake_takes_share(struct lx_cpu *c, u32 slot)
 LX_INLINE u64 lx_sync_clock(struct lx_cpu *c, u64 now, u32 slot)
 {
 	now = lx_max(now, c->clock);
-	if (c->current != LX_NONE) {
-		u32 server = lx_member(c->current)->server;
+	if (c->run.current != LX_NONE) {
+		u32 server = lx_member(c->run.current)->server;
 
 		if (server == LX_NONE ||
 		    now - c->current_since >= lx_server(&c->servers, server)->remaining_budget ||

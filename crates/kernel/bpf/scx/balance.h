@@ -26,7 +26,7 @@ LX_GLOBAL_FN u32 lx_find_migratable(struct lx_cpu *c __arg_nonnull, struct lx_he
 		struct lx_task *t;
 
 		if (s->kind == LX_HARD || s->nr_members != 1 || slot == LX_NONE ||
-		    slot == c->next || slot == c->current || lx_member(slot)->pinned)
+		    slot == c->run.next || slot == c->run.current || lx_member(slot)->pinned)
 			continue;
 		t = lx_task_at(slot);
 		p = t && t->queued && !t->pending ? t->task : NULL;
@@ -51,7 +51,7 @@ LX_GLOBAL_FN u32 lx_steal_from(u32 cpu, u32 k)
 	u32 slot;
 
 	/* The kernel migrates the tasks of a CPU that goes offline, and counts them. */
-	if (!c || !h || lx_nr_ready(h) <= (READ_ONCE(h->next) != LX_NONE) || !lx_is_active(k) ||
+	if (!c || !h || lx_nr_ready(h) <= (READ_ONCE(h->run.next) != LX_NONE) || !lx_is_active(k) ||
 	    !lx_lock(&h->lock))
 		return 0;
 	slot = lx_find_migratable(h, &h->servers.ready, cpu);

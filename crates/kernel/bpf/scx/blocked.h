@@ -27,14 +27,14 @@ LX_INLINE u64 lx_ran_past_preemption(struct lx_cpu *c, const struct task_struct 
 	struct lx_task *next;
 	u64 length;
 
-	if (!c->nr_local || c->current == LX_NONE || !p->on_cpu)
+	if (!c->run.nr_local || c->run.current == LX_NONE || !p->on_cpu)
 		return 0;
-	if (*lx_at(c->local_queue, c->nr_local - 1) != slot &&
-	    (c->current == slot || !lx_run_contains(c, slot)))
+	if (lx_run_last_parked(&c->run) != slot &&
+	    (c->run.current == slot || !lx_run_contains(&c->run, slot)))
 		return 0;
 	length = bpf_ktime_get_ns();
 	length -= lx_min(c->clock, length);
-	next = lx_task_at(c->current);
+	next = lx_task_at(c->run.current);
 	if (next)
 		next->charged_runtime += length;
 	return length;
@@ -48,7 +48,7 @@ LX_INLINE void lx_mark_blocked(struct lx_cpu *c, struct lx_task *t, u32 slot, u6
 
 	lx_charge_total(c, t, slot, at, executed, 0);
 	lx_on_block(c, at, slot);
-	lx_run_remove(c, slot, at);
+	lx_cpu_remove(c, slot, at);
 }
 
 /* Requires the lock. Returns true if a task of the run state is blocked, and removes it then. */
@@ -81,18 +81,11 @@ LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 	u32 i;
 
 	for (i = lx_zero; i <= LX_MAX_LOCAL && can_loop; i += 1 + lx_zero)
-		if (c->current == LX_NONE || !lx_check_blocked_off_cpu(c, c->current, now))
+		if (c->run.current == LX_NONE || !lx_check_blocked_off_cpu(c, c->run.current, now))
 			break;
 }
 
-/* Returns true if the run state holds other tasks than `last` although the local DSQ is empty.
- * Needs no lock, since only this CPU adds tasks; other CPUs may remove some. */
-LX_INLINE int lx_has_stale_run_state(const struct lx_cpu *c, u32 last)
-{
-	return c && (c->nr_local || (c->current != LX_NONE && c->current != last));
-}
-
-/* Removes one of them. */
+/* Removes a task that the run state holds although the local DSQ is empty. */
 LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -101,9 +94,9 @@ LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
 	if (!lx_lock(&c->lock))
 		return 0;
 	now = lx_max(now, c->clock);
-	slot = c->nr_local ? *lx_at(c->local_queue, c->nr_local - 1) : c->current;
+	slot = lx_run_stale_slot(&c->run);
 	if (slot != LX_NONE && !lx_check_blocked(c, slot, now))
-		lx_run_remove(c, slot, now);
+		lx_cpu_remove(c, slot, now);
 	lx_unlock(&c->lock);
 	return 0;
 }
@@ -113,7 +106,7 @@ LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
 {
 	u32 i;
 
-	for (i = lx_zero; i <= LX_MAX_LOCAL && lx_has_stale_run_state(c, last) && can_loop;
+	for (i = lx_zero; i <= LX_MAX_LOCAL && c && lx_run_is_stale(&c->run, last) && can_loop;
 	     i += 1 + lx_zero)
 		lx_drop_stale_one(c);
 }
@@ -131,7 +124,7 @@ LX_INLINE int lx_requeued(struct lx_cpu *c, struct lx_task *t, const struct task
 	}
 	more = lx_ran_past_preemption(c, p, slot);
 	lx_charge_total(c, t, slot, c->clock + more, p->se.sum_exec_runtime, more);
-	lx_run_remove(c, slot, c->clock);
+	lx_cpu_remove(c, slot, c->clock);
 	return p->on_cpu != 0;
 }
 
@@ -196,7 +189,7 @@ LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 	if (!c || !lx_lock(&c->lock))
 		return 0;
 	now = lx_max(now, c->clock);
-	c->drain_local = 0;
+	lx_run_drained(&c->run);
 	if (last->exec_start)
 		c->clock_offset = now - last->exec_start;
 	if (t) {
@@ -209,7 +202,7 @@ LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 		lx_charge_total(c, t, slot, now, last->sum_exec_runtime, 0);
 		if (!last->runnable) {
 			lx_on_block(c, now, slot);
-			lx_run_remove(c, slot, now);
+			lx_cpu_remove(c, slot, now);
 			last->slot = LX_NONE;
 		}
 	}
@@ -225,17 +218,6 @@ LX_INLINE u64 lx_pick_time(struct lx_cpu *c, struct lx_prev *last)
 		c->clock = lx_max(bpf_ktime_get_ns(), c->clock);
 	last->exec_start = 0;
 	return c->clock;
-}
-
-/* Requires the lock. The picked task becomes current; LX_NONE for an idle CPU. */
-LX_INLINE void lx_switch_to(struct lx_cpu *c, u32 slot, u64 now)
-{
-	if (c->current != slot) {
-		if (c->current != LX_NONE)
-			lx_run_remove(c, c->current, now);
-		if (slot != LX_NONE)
-			lx_set_current(c, now, slot);
-	}
 }
 
 #endif

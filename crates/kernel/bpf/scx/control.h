@@ -58,8 +58,8 @@ LX_INLINE u32 lx_pid_for_caller(u32 pid)
 /* Requires the lock. Parked tasks must not resume without a decision; makes the CPU reschedule. */
 LX_INLINE void lx_drain_local(struct lx_cpu *c)
 {
-	if (c->nr_local) {
-		c->drain_local = 1;
+	if (c->run.nr_local) {
+		lx_run_drain(&c->run);
 		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
 	}
 }
@@ -74,7 +74,7 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 
 	if (!c)
 		return;
-	runs = lx_run_contains(c, slot) || c->next == slot;
+	runs = lx_run_contains(&c->run, slot) || c->run.next == slot;
 	if (runs)
 		lx_drain_local(c);
 	lx_unlock(&c->lock);

@@ -21,7 +21,7 @@ struct lx_decision {
  * next replenishment on. The current task has been charged. */
 LX_INLINE void lx_arm_at_budget_end(struct lx_cpu *c, u64 now)
 {
-	u32 server = c->current == LX_NONE ? LX_NONE : lx_member(c->current)->server;
+	u32 server = c->run.current == LX_NONE ? LX_NONE : lx_member(c->run.current)->server;
 
 	if (server != LX_NONE)
 		lx_arm_timer(c, now,
@@ -29,16 +29,12 @@ LX_INLINE void lx_arm_at_budget_end(struct lx_cpu *c, u64 now)
 				    now + lx_server(&c->servers, server)->remaining_budget));
 }
 
-/* Adjusts the next timer while tasks are parked on the local DSQ. The task parked last runs after
- * the current one; if that is the picked task, no drain is necessary. Its budget must end in time
- * if other tasks wait. */
-LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, const struct lx_decision *o)
+/* Adjusts the next timer while tasks are parked on the local DSQ: the budget of the task that runs
+ * after the current one must end in time if other tasks wait. */
+LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, u32 parked)
 {
-	u32 next = *lx_at(c->local_queue, c->nr_local - 1);
-	u32 server = lx_member(next)->server;
+	u32 server = lx_member(parked)->server;
 
-	if (o->preempt && o->slot != next)
-		c->drain_local = 1;
 	if (server == LX_NONE || c->servers.ready.count < 3)
 		return due;
 	return lx_min(due, now + lx_server(&c->servers, server)->remaining_budget);
@@ -61,7 +57,7 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 	}
 	lx_record(LX_CHOSEN, c, now, o->slot, left, deadline);
 	if (server != LX_NONE) {
-		if (o->slot == c->current)
+		if (o->slot == c->run.current)
 			left -= lx_min(left, now - c->current_since);
 		if (!c->servers.reserved_bw)
 			left += LX_TIMER_SLACK_NS;
@@ -71,9 +67,10 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 			left += lx_coalesced_length(c, server);
 		due = lx_min(due, now + left);
 	}
-	o->preempt = o->slot != LX_NONE && o->slot != c->next;
-	if (c->nr_local)
-		due = lx_due_with_local(c, now, due, o);
+	o->preempt = lx_run_must_preempt(&c->run, o->slot);
+	if (c->run.nr_local)
+		due = lx_due_with_local(c, now, due,
+					lx_run_decide(&c->run, o->slot, o->preempt));
 	lx_arm_timer(c, now, due);
 }
 

@@ -57,7 +57,7 @@ int laxity_select_cpu(u64 *ctx)
  * changed. */
 LX_INLINE int lx_preempted_for_next(const struct lx_cpu *c, u32 slot, u64 flags)
 {
-	return c->next != slot && c->next != LX_NONE && !(flags & SCX_ENQ_LAST) &&
+	return c->run.next != slot && c->run.next != LX_NONE && !(flags & SCX_ENQ_LAST) &&
 	       lx_next_timer(&c->servers) >= c->due &&
 	       lx_heap_top(&c->servers.ready) != lx_member(slot)->server;
 }
@@ -73,7 +73,7 @@ LX_INLINE int lx_is_preempted(const struct task_struct *p, u64 flags)
  * ksoftirqd waits, every switch must go through `dispatch`. */
 LX_INLINE int lx_may_run_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
-	return c->nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE && !lx_is_preempted(p, flags);
+	return c->run.nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE && !lx_is_preempted(p, flags);
 }
 
 SEC("struct_ops/enqueue")
@@ -141,13 +141,13 @@ void laxity_enqueue(u64 *ctx)
 		o.cpu = c->cpu;
 	} else {
 		now = now ? now : bpf_ktime_get_ns();
-		if (c->nr_local && !preempted)
+		if (c->run.nr_local && !preempted)
 			lx_update_blocked(c, now);
 		now = lx_sync_clock(c, now, slot);
 		lx_task_attach(c, t, slot, now);
 		lx_on_wake(c, now, slot);
-		drain_before = c->drain_local;
-		was_next = c->next;
+		drain_before = c->run.drain_local;
+		was_next = c->run.next;
 		lx_decide(c, now, &o);
 		run_now = o.preempt && o.slot == slot && c->cpu == cpu &&
 			  (run_hooks || lx_may_run_first(c, p, flags));
@@ -157,21 +157,20 @@ void laxity_enqueue(u64 *ctx)
 			o.preempt = 0;
 	}
 	if (run_now) {
-		c->drain_local = drain_before;
-		c->next = slot;
+		lx_run_preempt_now(&c->run, slot, drain_before);
 		o.preempt = 0;
 		if (!run_hooks)
-			lx_preempt_current(c, slot, now);
+			lx_cpu_preempt(c, slot, now);
 	} else if (!run_hooks && !o.preempt && cpu == c->cpu &&
 		   lx_may_park(c, t, slot, preempted)) {
 		park = 1;
-		lx_push_local(c, slot);
+		lx_run_park(&c->run, slot);
 	} else {
 		lx_task_hold(t, p);
 		t->queued = 1;
 		if (lx_overtakes_local(c, slot))
-			c->drain_local = 1;
-		o.preempt |= c->drain_local;
+			lx_run_drain(&c->run);
+		o.preempt |= c->run.drain_local;
 		if (o.preempt && !lx_is_preempted(p, flags))
 			lx_request_preempt(c);
 	}
@@ -245,8 +244,8 @@ LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 	lx_decide(c, now, &o);
 	slot = o.slot;
 	if (!machine.has_run_hooks)
-		lx_switch_to(c, slot, now);
-	c->next = slot;
+		lx_cpu_switch_to(c, slot, now);
+	lx_run_pick(&c->run, slot);
 	lx_unlock(&c->lock);
 	o.preempt = 0;
 	lx_kick_on_preempt(&o);
@@ -433,8 +432,7 @@ int laxity_init(u64 *ctx)
 		    bpf_timer_set_callback(&timer->bpf, lx_timer_fired))
 			return -ENOMEM;
 		c->cpu = k;
-		c->current = LX_NONE;
-		c->next = LX_NONE;
+		lx_run_init(&c->run);
 		c->ksoftirqd = LX_NONE;
 		lx_servers_start(&c->servers, &setup.rules);
 		/* Shared by tasks for which no server is free; never destroyed. */

@@ -11,8 +11,6 @@
 #define LX_UNCHARGED_SLICE_NS (LX_SLICE_NS / 100)
 /* Maximum number of picks per `dispatch`, if picked tasks are gone or tasks were stolen. */
 #define LX_MAX_RETRIES 8
-/* Maximum number of preempted tasks parked on the local DSQ. */
-#define LX_MAX_LOCAL 8
 /* Without reservations the timer lets a task overrun its budget by this time, in ns: most tasks
  * block before, and are charged then. */
 #define LX_TIMER_SLACK_NS 100000

@@ -7,7 +7,7 @@
 #define LAXITY_SCX_MIGRATE_H
 
 #include "accounting.h"
-#include "cpu_run.h"
+#include "local_queue.h"
 #include "dispatch.h"
 #include "reservations.h"
 
@@ -40,7 +40,7 @@ LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_res
 {
 	struct lx_member *m = lx_member(slot);
 
-	lx_run_remove_task(c, slot, now);
+	lx_cpu_remove_task(c, slot, now);
 	if (c->ksoftirqd == slot)
 		c->ksoftirqd = LX_NONE;
 	if (m->server == LX_NONE) {
@@ -156,7 +156,7 @@ LX_INLINE void lx_task_blocks(struct task_struct *p)
 		return;
 	now = lx_charge_current(c, now);
 	t->queued = 0;
-	lx_run_remove_task(c, slot, now);
+	lx_cpu_remove_task(c, slot, now);
 	lx_on_block(c, now, slot);
 	lx_unlock(&c->lock);
 }
@@ -178,7 +178,7 @@ LX_INLINE void lx_discard_stale_pick(struct lx_cpu *c, const struct lx_task *t, 
 	if (!lx_lock(&c->lock))
 		return;
 	now = lx_charge_current(c, now);
-	lx_run_remove_task(c, slot, now);
+	lx_cpu_remove_task(c, slot, now);
 	if (READ_ONCE(t->home_cpu) == c->cpu && !READ_ONCE(t->queued))
 		lx_on_block(c, now, slot);
 	lx_unlock(&c->lock);

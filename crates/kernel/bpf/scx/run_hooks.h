@@ -20,11 +20,12 @@ LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 	if (lx_slot_is_task(c->ksoftirqd, p))
 		c->ksoftirqd = LX_NONE;
 	/* A timer that fired in between had no effect, since the kernel was about to switch. */
-	as_chosen = lx_slot_is_task(c->next, p) && lx_member(c->next)->runnable &&
+	as_chosen = lx_slot_is_task(c->run.next, p) && lx_member(c->run.next)->runnable &&
 		    READ_ONCE(c->armed);
 	if (as_chosen) {
 		c->clock = lx_max(lx_decision_time(c, p->se.exec_start), c->clock);
-		lx_set_current(c, c->clock, c->next);
+		lx_run_start(&c->run, c->run.next);
+		lx_on_start(c, c->run.current, c->clock);
 	}
 	lx_unlock(&c->lock);
 	lx_run_pending_timers(c);
@@ -39,20 +40,18 @@ LX_INLINE int lx_stops(u32 cpu, const struct task_struct *p, u64 now, u32 runnab
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
-	running = lx_slot_is_task(c->current, p);
+	running = lx_slot_is_task(c->run.current, p);
 	if (running) {
-		u32 slot = c->current;
+		u32 slot = c->run.current;
 
 		/* A budget that is used up ends before the block; otherwise the task would wait for
 		 * its replenishment after it wakes. */
 		now = lx_charge_current(c, now);
 		if (!runnable)
 			lx_on_block(c, now, slot);
+		lx_run_stop(&c->run);
 		lx_record(LX_STOPPED, c, now, slot, 0, 0);
-		c->current = LX_NONE;
 		c->stopped_at = p->se.exec_start;
-		if (c->next == slot)
-			c->next = LX_NONE;
 	}
 	lx_unlock(&c->lock);
 	return running;
@@ -95,8 +94,9 @@ void laxity_running(u64 *ctx)
 	lx_on_wake(c, now, slot);
 	was_held = t->queued;
 	t->queued = 0;
-	c->next = slot;
-	lx_set_current(c, now, slot);
+	lx_run_pick(&c->run, slot);
+	lx_run_start(&c->run, slot);
+	lx_on_start(c, slot, now);
 	lx_decide(c, now, &o);
 	lx_unlock(&c->lock);
 	if (was_held)

@@ -5,6 +5,7 @@
 #ifndef LAXITY_SCX_STATE_H
 #define LAXITY_SCX_STATE_H
 
+#include <laxity/cpu_run.h>
 #include <laxity/layout.h>
 #include <laxity/servers.h>
 #include "intf.h"
@@ -29,10 +30,7 @@ struct lx_coalesced {
 struct lx_cpu {
 	struct lx_lock lock;
 	u32 cpu;
-	/* Slots of the current task, which has been running since `current_since`, and of the task
-	 * picked last. */
-	u32 current;
-	u32 next;
+	/* Time up to which the current task has been charged, or its start. */
 	u64 current_since;
 	/* Time of the last event. It never decreases, whichever CPU reads the clock. */
 	u64 clock;
@@ -49,12 +47,7 @@ struct lx_cpu {
 	u32 offline;
 	/* Slot of ksoftirqd while that thread waits for the CPU. */
 	u32 ksoftirqd;
-	/* Slots of the tasks parked on the local DSQ; the last one runs next (cpu_run.h). */
-	u32 nr_local;
-	u32 local_queue[LX_MAX_LOCAL];
-	/* Parked tasks must not resume by themselves: the CPU has to call `dispatch`. */
-	u32 drain_local;
-	u32 padding;
+	struct lx_cpu_run run;
 	struct lx_coalesced coalesced;
 	/* Time of the last comparison with other CPUs. */
 	u64 last_balance;

@@ -15,7 +15,7 @@
  * not be called then. */
 LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)
 {
-	u32 slot = READ_ONCE(c->current);
+	u32 slot = READ_ONCE(c->run.current);
 	const struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
 
 	return !machine.has_run_hooks && t && t->task_addr && lx_is_runnable(slot) &&
@@ -36,7 +36,7 @@ LX_GLOBAL_FN u32 lx_request_preempt(struct lx_cpu *c __arg_nonnull)
 LX_GLOBAL_FN u32 lx_local_queue_overtaken(struct lx_cpu *c __arg_nonnull)
 {
 	const struct lx_heap *h = &c->servers.ready;
-	u32 i, before = 0, last = lx_member(c->local_queue[0])->server;
+	u32 i, before = 0, last = lx_member(c->run.local_queue[0])->server;
 	u64 key;
 
 	if (last == LX_NONE || !lx_heap_contains(h, last))
@@ -44,7 +44,7 @@ LX_GLOBAL_FN u32 lx_local_queue_overtaken(struct lx_cpu *c __arg_nonnull)
 	key = lx_heap_key(h, last);
 	for (i = lx_zero; i < h->count && can_loop; i += 1 + lx_zero)
 		before += lx_at(h->node, i)->key < key ? 1 + lx_zero : 0;
-	return before > c->nr_local;
+	return before > c->run.nr_local;
 }
 
 /* Called by the timer while tasks are parked: a budget may have ended, a release may be due, or a
@@ -62,10 +62,10 @@ LX_INLINE u32 lx_timer_check_local(struct lx_cpu *c)
 	since = c->current_since;
 	lx_update_blocked(c, now);
 	now = lx_charge_current(c, now);
-	if (lx_process_due(c, now) && c->nr_local && lx_local_queue_overtaken(c))
-		c->drain_local = 1;
+	if (lx_process_due(c, now) && c->run.nr_local && lx_local_queue_overtaken(c))
+		lx_run_drain(&c->run);
 	lx_decide(c, now, &o);
-	o.preempt |= c->drain_local;
+	o.preempt |= c->run.drain_local;
 	lx_unlock(&c->lock);
 	/* The kernel may be about to switch. */
 	return o.preempt || (now > since + LX_HIGHER_CLASS_POLL_NS && lx_higher_class_runs(c));
@@ -106,7 +106,7 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 		}
 		return 0;
 	}
-	if (READ_ONCE(c->nr_local)) {
+	if (READ_ONCE(c->run.nr_local)) {
 		u32 other;
 
 		bpf_local_irq_save(&flags);

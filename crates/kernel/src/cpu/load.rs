@@ -12,7 +12,7 @@ use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
 /// The scheduler itself, among the maps: where the kernel need not say who starts and who stops, and
-/// where it does (`bpf/scx/cpu_run.h`).
+/// where it does (`bpf/include/laxity/cpu_run.h`).
 const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_run_hooks"];
 
 /// The one that this machine loads.
