@@ -1,6 +1,6 @@
 //! BEBS: best-effort bandwidth servers whose periods adapt to past execution.
 
-use laxity_core::{PolicyInfo, Span};
+use laxity_core::{Live, PolicyInfo, Span};
 
 use crate::Share;
 use crate::servers::{
@@ -14,6 +14,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
               releasing early under the original deadline.",
     source: "BEBS, section 4",
     keeps_deadlines: true,
+    live: &[Live::SchedExt(0)],
     options: &[
         describe::SAMPLE,
         describe::FIRST,
@@ -26,6 +27,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         describe::TRANSITION,
         describe::LEAST_BEST_EFFORT,
     ],
+    table: options_table!("bebs", "{ sample = \"job\" }"),
 };
 
 /// The options of BEBS.

@@ -12,7 +12,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               deadline one period later.",
     source: "Abeni and Buttazzo 1998; BEBS, section 4.1",
     keeps_deadlines: true,
+    live: &[],
     options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    table: options_table!("cbs", "{ period = \"20 ms\" }"),
 };
 
 /// Options of [`cbs`](self).

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{OptionInfo, PolicyInfo, Span, Time};
 
+use crate::servers::describe::TIME;
 use crate::table::Table;
 use crate::ticks::Ticks;
 use crate::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, TaskId};
@@ -15,20 +16,28 @@ pub const INFO: PolicyInfo = PolicyInfo {
               lag is kept over sleep.",
     source: "Stoica and Abdel-Wahab 1995; Linux 6.12",
     keeps_deadlines: false,
+    live: &[],
     options: &[
         OptionInfo {
             name: "slice",
-            kind: OptionKind::Time,
+            kind: TIME,
+            required: false,
             default: "2.8 ms",
+            example: "\"2.8 ms\"",
             summary: "Slice of a task; Linux has 2.8 ms on 8 CPUs, 0.7 ms on one.",
+            reference: None,
         },
         OptionInfo {
             name: "tick",
-            kind: OptionKind::Time,
+            kind: TIME,
+            required: false,
             default: "1 ms",
+            example: "\"1 ms\"",
             summary: "Tick at which used slices are detected.",
+            reference: None,
         },
     ],
+    table: options_table!("eevdf", "{ slice = \"2.8 ms\" }"),
 };
 
 /// The kernel's weights: 1024 at nice 0, with a factor of about 1.25 a step.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{Choice as _, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
 use crate::quantum::{CLOCK, Clock};
 use crate::table::Table;
@@ -16,16 +16,21 @@ pub const INFO: PolicyInfo = PolicyInfo {
               half of its remaining quantum, and goes first.",
     source: "Linux 2.4; BeRate, section 4.1",
     keeps_deadlines: false,
+    live: &[],
     options: &[
-        CLOCK,
+        OptionInfo { example: "\"100-hz\"", ..CLOCK },
         OptionInfo {
             name: "goodness",
-            kind: OptionKind::Choice(&["kernel", "counter", "same-memory"]),
+            kind: OptionKind::Choice(Goodness::NAMES),
+            required: false,
             default: "kernel",
+            example: "\"kernel\"",
             summary: "What is compared: ticks left plus 20 - nice, ticks left alone, or the first \
                       and one more for a task that shares the memory of the running one.",
+            reference: None,
         },
     ],
+    table: options_table!("linux-2.4", "{ goodness = \"counter\" }"),
 };
 
 /// How goodness is computed.

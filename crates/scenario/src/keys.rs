@@ -2,7 +2,7 @@
 //! for editors and the reference page.
 
 /// One key of a table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// As it is written in the file.
     pub name: &'static str,
@@ -93,7 +93,7 @@ pub enum Kind {
 }
 
 /// A table and its keys.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// As messages and the reference call it.
     pub name: &'static str,

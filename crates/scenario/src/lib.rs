@@ -28,6 +28,7 @@ pub mod fuzz;
 pub mod keys;
 pub mod model;
 pub mod names;
+mod options;
 pub mod policies;
 mod problem;
 pub mod quantity;

@@ -1,24 +1,27 @@
-//! The names of the link policies, from their registry.
+//! The link policies, from their registry.
 
+use laxity_core::PolicyInfo;
+use laxity_link::assign::{Assigner as _, Exact};
 use laxity_link::registry;
 
 use crate::keys::Names;
 
-const LIST: [&str; registry::POLICIES.len()] = {
-    let mut names = [""; registry::POLICIES.len()];
+/// The names of all policies of a registry; `N` is their number.
+pub(crate) const fn names<const N: usize>(policies: &[PolicyInfo]) -> [&'static str; N] {
+    let mut names = [""; N];
     let mut i = 0;
-    while i < names.len() {
-        names[i] = registry::POLICIES[i].name;
+    while i < N {
+        names[i] = policies[i].name;
         i += 1;
     }
     names
-};
+}
 
 /// Every policy that `policy.use` and `policy.compare` accept.
-pub const POLICIES: &[&str] = &LIST;
+pub const POLICIES: &[&str] = &names::<{ registry::POLICIES.len() }>(registry::POLICIES);
 
 /// The same for the table of keys.
 pub(crate) static NAMES: Names = Names { of: "link", list: POLICIES };
 
 /// The policy of a scenario that names none.
-pub const DEFAULT_POLICY: &str = "exact";
+pub const DEFAULT_POLICY: &str = Exact::INFO.name;

@@ -1,7 +1,6 @@
 //! Scenarios of CPUs and their tasks.
 
 pub mod model;
-mod options;
 pub mod policies;
 pub(crate) mod read;
 pub mod shape;
