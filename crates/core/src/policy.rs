@@ -230,6 +230,11 @@ impl PolicyInfo {
         self.options.iter().find(|o| o.name == name)
     }
 
+    /// Whether that program runs it.
+    pub fn runs_in(&self, program: Live) -> bool {
+        self.live.contains(&program)
+    }
+
     /// The number of its rule in the BPF queueing discipline, if that runs it.
     pub const fn qdisc(&self) -> Option<u32> {
         let mut i = 0;
@@ -252,6 +257,18 @@ impl PolicyInfo {
             i += 1;
         }
         None
+    }
+}
+
+impl Live {
+    /// The program's name in lists.
+    pub fn name(self) -> &'static str {
+        match self {
+            Live::Qdisc(_) => "qdisc",
+            Live::UserLink => "user-link",
+            Live::SchedExt(_) => "sched_ext",
+            Live::MediaServer => "media-server",
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use laxity_core::{Live, PolicyInfo, Span};
 
 use crate::Share;
+use crate::options::Field;
 use crate::servers::{
     Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe,
 };
@@ -41,6 +42,18 @@ pub struct Options {
     pub transition: Transition,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "load" => Field::Choice(&mut self.load),
+            "transition" => Field::Choice(&mut self.transition),
+            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            _ => return self.adaptation.field(option),
+        })
+    }
 }
 
 impl Default for Options {

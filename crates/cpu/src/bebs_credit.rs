@@ -40,6 +40,7 @@
 use laxity_core::{Live, OptionInfo, OptionKind, PolicyInfo, Span};
 
 use crate::LONGEST_PERIOD;
+use crate::options::Field;
 use crate::servers::{
     Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe,
 };
@@ -84,6 +85,17 @@ pub struct Options {
     pub ahead: Span,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "ahead" => Field::Time(&mut self.ahead),
+            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            _ => return self.adaptation.field(option),
+        })
+    }
 }
 
 impl Default for Options {

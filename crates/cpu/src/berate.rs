@@ -2,6 +2,7 @@
 
 use laxity_core::{Choice as _, Live, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
+use crate::options::Field;
 use crate::quantum::{CLOCK, Clock};
 use crate::queue::Queue;
 use crate::ready::Ready;
@@ -72,6 +73,18 @@ pub struct Options {
     pub clock: Clock,
     /// Limits for long-running systems of many tasks; not from the paper.
     pub limits: Option<Limits>,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "base" => Field::Choice(&mut self.base),
+            "load" => Field::Choice(&mut self.load),
+            "clock" => Field::Choice(&mut self.clock),
+            _ => return None,
+        })
+    }
 }
 
 /// Limits of the load to active tasks, and of waiting times to seconds.

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use laxity_core::{OptionInfo, PolicyInfo, Span, Time};
 
+use crate::options::Field;
 use crate::servers::describe::TIME;
 use crate::table::Table;
 use crate::ticks::Ticks;
@@ -57,6 +58,17 @@ pub struct Options {
     pub slice: Span,
     /// The time between clock ticks.
     pub tick: Span,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "slice" => Field::Time(&mut self.slice),
+            "tick" => Field::Time(&mut self.tick),
+            _ => return None,
+        })
+    }
 }
 
 impl Default for Options {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use laxity_core::{Choice as _, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
+use crate::options::Field;
 use crate::quantum::{CLOCK, Clock};
 use crate::table::Table;
 use crate::ticks::Ticks;
@@ -53,6 +54,17 @@ pub struct Options {
     pub clock: Clock,
     /// How goodness is computed.
     pub goodness: Goodness,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "clock" => Field::Choice(&mut self.clock),
+            "goodness" => Field::Choice(&mut self.goodness),
+            _ => return None,
+        })
+    }
 }
 
 /// Linux 2.4 on one CPU. As in the original, a decision scans all runnable tasks, and a new epoch

@@ -62,63 +62,38 @@ impl PolicyOptions for Options {
     }
 }
 
-impl Options {
-    fn field(&mut self, policy: &str, option: &str) -> Option<Field<'_>> {
-        match (policy, option) {
-            ("bebs", "load") => Some(Field::Choice(&mut self.bebs.load)),
-            ("bebs", "transition") => Some(Field::Choice(&mut self.bebs.transition)),
-            ("bebs", "least-best-effort") => {
-                Some(Field::PerMille(&mut self.bebs.best_effort_bw_min))
-            }
-            ("bebs", _) => adaptation(&mut self.bebs.adaptation, option),
-            ("bebs-credit", "ahead") => Some(Field::Time(&mut self.bebs_credit.ahead)),
-            ("bebs-credit", "least-best-effort") => {
-                Some(Field::PerMille(&mut self.bebs_credit.best_effort_bw_min))
-            }
-            ("bebs-credit", _) => adaptation(&mut self.bebs_credit.adaptation, option),
-            ("edf", _) => equal(&mut self.edf, option),
-            ("cbs", _) => equal(&mut self.cbs, option),
-            ("iris", _) => equal(&mut self.iris, option),
-            ("iris-naive", _) => equal(&mut self.iris_naive, option),
-            ("berate", "base") => Some(Field::Choice(&mut self.berate.base)),
-            ("berate", "load") => Some(Field::Choice(&mut self.berate.load)),
-            ("berate", "clock") => Some(Field::Choice(&mut self.berate.clock)),
-            ("best", "clock") => Some(Field::Choice(&mut self.best)),
-            ("linux-2.4", "clock") => Some(Field::Choice(&mut self.linux_2_4.clock)),
-            ("linux-2.4", "goodness") => Some(Field::Choice(&mut self.linux_2_4.goodness)),
-            ("eevdf", "slice") => Some(Field::Time(&mut self.eevdf.slice)),
-            ("eevdf", "tick") => Some(Field::Time(&mut self.eevdf.tick)),
-            ("posix", "below") => Some(Field::Choice(&mut self.below_posix)),
-            ("sched-deadline", "reclaim") => Some(Field::Bool(&mut self.reclaim)),
-            ("sched-deadline", "below") => Some(Field::Choice(&mut self.below_sched_deadline)),
-            _ => None,
-        }
+impl Adaptation {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "sample" => Field::Choice(&mut self.sample),
+            "first" => Field::Time(&mut self.initial_average),
+            "margin" => Field::Integer(&mut self.margin),
+            "least" => Field::Time(&mut self.min_budget),
+            "most" => Field::Time(&mut self.max_budget),
+            "period" => Field::Choice(&mut self.basis),
+            "lazy" => Field::Integer(&mut self.hysteresis),
+            _ => return None,
+        })
     }
 }
 
-fn adaptation<'a>(how: &'a mut Adaptation, option: &str) -> Option<Field<'a>> {
-    Some(match option {
-        "sample" => Field::Choice(&mut how.sample),
-        "first" => Field::Time(&mut how.initial_average),
-        "margin" => Field::Integer(&mut how.margin),
-        "least" => Field::Time(&mut how.min_budget),
-        "most" => Field::Time(&mut how.max_budget),
-        "period" => Field::Choice(&mut how.basis),
-        "lazy" => Field::Integer(&mut how.hysteresis),
-        _ => return None,
-    })
+impl Clock {
+    /// Where the option is kept, where a clock is the only one.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        (option == "clock").then_some(Field::Choice(self))
+    }
 }
 
-fn equal<'a>(options: &'a mut crate::cbs::Options, option: &str) -> Option<Field<'a>> {
-    Some(match option {
-        "period" => Field::Time(&mut options.period),
-        "least-best-effort" => Field::PerMille(&mut options.best_effort_bw_min),
-        _ => return None,
-    })
+impl Below {
+    /// Where the option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        (option == "below").then_some(Field::Choice(self))
+    }
 }
 
 /// Where an option is kept.
-enum Field<'a> {
+pub(crate) enum Field<'a> {
     Bool(&'a mut bool),
     Time(&'a mut Span),
     Integer(&'a mut u32),
@@ -128,7 +103,7 @@ enum Field<'a> {
 }
 
 /// A [`Choice`] whatever its type.
-trait Chosen {
+pub(crate) trait Chosen {
     fn name(&self) -> &'static str;
     fn choose(&mut self, name: &str) -> Option<()>;
 }

@@ -1,6 +1,8 @@
 //! The one table of keys. What is written here drives the reader's suggestions, the JSON schema
 //! for editors and the reference page.
 
+use laxity_core::PolicyInfo;
+
 /// One key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -138,7 +140,9 @@ pub enum Plain {
 pub struct Names {
     /// Whose policies they are, as the schema calls them.
     pub of: &'static str,
-    /// The names.
+    /// The policies.
+    pub policies: &'static [PolicyInfo],
+    /// Their names.
     pub list: &'static [&'static str],
 }
 

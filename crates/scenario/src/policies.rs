@@ -21,7 +21,7 @@ pub(crate) const fn names<const N: usize>(policies: &[PolicyInfo]) -> [&'static 
 pub const POLICIES: &[&str] = &names::<{ registry::POLICIES.len() }>(registry::POLICIES);
 
 /// The same for the table of keys.
-pub(crate) static NAMES: Names = Names { of: "link", list: POLICIES };
+pub(crate) static NAMES: Names = Names { of: "link", policies: registry::POLICIES, list: POLICIES };
 
 /// The policy of a scenario that names none.
 pub const DEFAULT_POLICY: &str = Exact::INFO.name;

@@ -6,7 +6,8 @@ use crate::keys::Names;
 use crate::policies::names;
 
 /// Every policy that `policy.use` and `policy.compare` of a CPU scenario accept.
-pub(crate) static NAMES: Names = Names { of: "cpu", list: &names::<{ POLICIES.len() }>(POLICIES) };
+pub(crate) static NAMES: Names =
+    Names { of: "cpu", policies: POLICIES, list: &names::<{ POLICIES.len() }>(POLICIES) };
 
 /// The policy of a scenario that names none.
 pub const DEFAULT_POLICY: &str = laxity_cpu::bebs::INFO.name;

@@ -7,7 +7,7 @@ use crate::policies::names;
 
 /// Every policy that `policy.use` and `policy.compare` of a stream scenario accept.
 pub(crate) static NAMES: Names =
-    Names { of: "stream", list: &names::<{ POLICIES.len() }>(POLICIES) };
+    Names { of: "stream", policies: POLICIES, list: &names::<{ POLICIES.len() }>(POLICIES) };
 
 /// The policy of a scenario that names none.
 ///
