@@ -89,7 +89,7 @@ fn prepare(folder: &Path, [load, seed, seconds]: [u64; 3], jobs: &str) -> Result
 fn jobs(folder: &Path, words: [&str; 3], disciplines: &[&str]) -> Result<(), String> {
     let [load, seed, seconds] = words.map(number);
     let (load, seed, seconds) = (load?, seed?, seconds?);
-    let ours = laxity_kernel::plan::POLICIES.iter().map(|p| format!("laxity-{p}"));
+    let ours = laxity_kernel::plan::policies().map(|p| format!("laxity-{p}"));
     let all: Vec<String> = match disciplines {
         [] => PEERS.iter().map(|p| (*p).to_string()).chain(ours).collect(),
         some => some.iter().map(|d| (*d).to_string()).collect(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use laxity_core::{FlowId, Time};
 use laxity_kernel::bounded_slack::BoundedSlack;
+use laxity_kernel::plan::Rule;
 use laxity_link::pipeline::Pipeline;
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::Control;
@@ -69,7 +70,7 @@ pub fn means(
     let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &control)
         .map_err(|e| e.to_string())?;
     let by_policy = means_of(&run, scenario);
-    if policy != "slack" {
+    if Rule::of(policy) != Some(Rule::Slack) {
         return Ok(Simulated { qdisc: by_policy.clone(), policy: by_policy });
     }
     let setup = scenario.setup();

@@ -24,6 +24,7 @@ pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
                 "summary": p.summary,
                 "source": p.source,
                 "keeps_deadlines": p.keeps_deadlines,
+                "live": p.live.iter().map(|l| l.name()).collect::<Vec<_>>(),
                 "options": options.collect::<Vec<_>>(),
             })
         };

@@ -29,6 +29,12 @@ fn policies_are_listed_with_their_options() {
     let kinds = [POLICIES, stream::policies::POLICIES, cpu::policies::POLICIES];
     let all = || kinds.into_iter().flatten();
     assert!(names.iter().copied().eq(all().map(|p| p.name)));
+    let live = |name: &str| {
+        let row = json.as_array().unwrap().iter().find(|p| p["name"] == name);
+        row.unwrap()["live"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect()
+    };
+    let (exact, berate): (Vec<_>, Vec<_>) = (live("exact"), live("berate"));
+    assert_eq!((exact, berate), (vec!["qdisc", "user-link"], vec!["sched_ext"]));
     for p in all() {
         assert!(text.contains(p.name) && text.contains(p.summary), "{}", p.name);
         assert!(p.options.iter().all(|o| text.contains(o.name)), "{}", p.name);

@@ -16,7 +16,10 @@ mod quantity;
 pub use clock::LinkClock;
 pub use divisor::Divisor;
 pub use histogram::Histogram;
-pub use policy::{OptionInfo, OptionKind, PolicyInfo};
+pub use policy::{
+    Choice, Live, OptionConflict, OptionFault, OptionInfo, OptionKind, OptionTable, OptionValue,
+    PolicyInfo, PolicyOptions, Reference,
+};
 pub use quantity::{Bytes, FlowId, Rate, Span, Time, Weight};
 
 /// Nanobits in one byte: the unit in which `rate (bit/s) * time (ns)` is an integer.

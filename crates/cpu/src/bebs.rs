@@ -1,8 +1,9 @@
 //! BEBS: best-effort bandwidth servers whose periods adapt to past execution.
 
-use laxity_core::{PolicyInfo, Span};
+use laxity_core::{Live, PolicyInfo, Span};
 
 use crate::Share;
+use crate::options::Field;
 use crate::servers::{
     Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe,
 };
@@ -14,6 +15,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
               releasing early under the original deadline.",
     source: "BEBS, section 4",
     keeps_deadlines: true,
+    live: &[Live::SchedExt(0)],
     options: &[
         describe::SAMPLE,
         describe::FIRST,
@@ -26,6 +28,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         describe::TRANSITION,
         describe::LEAST_BEST_EFFORT,
     ],
+    table: options_table!("bebs", "{ sample = \"job\" }"),
 };
 
 /// The options of BEBS.
@@ -39,6 +42,18 @@ pub struct Options {
     pub transition: Transition,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "load" => Field::Choice(&mut self.load),
+            "transition" => Field::Choice(&mut self.transition),
+            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            _ => return self.adaptation.field(option),
+        })
+    }
 }
 
 impl Default for Options {

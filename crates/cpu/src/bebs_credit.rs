@@ -37,8 +37,10 @@
 //! 0.76 % with 500 ms, 0.65 % without. `laxity reproduce bebs --only credit` compares this policy with
 //! others.
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span};
+use laxity_core::{Live, OptionInfo, OptionKind, PolicyInfo, Span};
 
+use crate::LONGEST_PERIOD;
+use crate::options::Field;
 use crate::servers::{
     Adaptation, Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe,
 };
@@ -51,22 +53,27 @@ pub const INFO: PolicyInfo = PolicyInfo {
               time, so that periodic tasks meet their deadlines at their full share.",
     source: "our own, from BEBS section 4 and CBS",
     keeps_deadlines: true,
+    live: &[Live::SchedExt(1)],
     options: &[
         describe::SAMPLE_JOB,
         describe::FIRST,
-        OptionInfo { default: "1000", ..describe::MARGIN },
+        OptionInfo { default: "1000", example: "1000", ..describe::MARGIN },
         describe::LEAST,
-        describe::MOST,
+        OptionInfo { example: "\"200 ms\"", ..describe::MOST },
         describe::LAZY,
         OptionInfo {
             name: "ahead",
-            kind: OptionKind::Time,
+            kind: OptionKind::Time(Span::ZERO, LONGEST_PERIOD),
+            required: false,
             default: "500 ms",
+            example: "\"500 ms\"",
             summary: "How far deadlines may run ahead in idle time: more of it lets periodic \
                       tasks miss less and CPU-bound ones wait longer afterwards.",
+            reference: None,
         },
         describe::LEAST_BEST_EFFORT,
     ],
+    table: options_table!("bebs-credit", "{ ahead = \"200 ms\" }"),
 };
 
 /// Options of BEBS with credit.
@@ -78,6 +85,17 @@ pub struct Options {
     pub ahead: Span,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "ahead" => Field::Time(&mut self.ahead),
+            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            _ => return self.adaptation.field(option),
+        })
+    }
 }
 
 impl Default for Options {

@@ -1,7 +1,8 @@
 //! BeRate: deadlines from the rate at which a task recently used the CPU.
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{Choice as _, Live, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
+use crate::options::Field;
 use crate::quantum::{CLOCK, Clock};
 use crate::queue::Queue;
 use crate::ready::Ready;
@@ -15,22 +16,30 @@ pub const INFO: PolicyInfo = PolicyInfo {
               divided by its fair share.",
     source: "BeRate, section 4.2",
     keeps_deadlines: false,
+    live: &[Live::SchedExt(2)],
     options: &[
         OptionInfo {
             name: "base",
-            kind: OptionKind::Choice(&["old-deadline", "now"]),
+            kind: OptionKind::Choice(Base::NAMES),
+            required: false,
             default: "old-deadline",
+            example: "\"old-deadline\"",
             summary: "Base of the deadline after a quantum; `now` follows the letter of the \
                       paper and forgets work done early.",
+            reference: None,
         },
         OptionInfo {
             name: "load",
-            kind: OptionKind::Choice(&["live", "runnable"]),
+            kind: OptionKind::Choice(LoadOf::NAMES),
+            required: false,
             default: "live",
+            example: "\"live\"",
             summary: "Tasks whose quanta make up the load.",
+            reference: None,
         },
         CLOCK,
     ],
+    table: options_table!("berate", "{ base = \"now\" }"),
 };
 
 /// The base of the deadline after a quantum.
@@ -64,6 +73,18 @@ pub struct Options {
     pub clock: Clock,
     /// Limits for long-running systems of many tasks; not from the paper.
     pub limits: Option<Limits>,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "base" => Field::Choice(&mut self.base),
+            "load" => Field::Choice(&mut self.load),
+            "clock" => Field::Choice(&mut self.clock),
+            _ => return None,
+        })
+    }
 }
 
 /// Limits of the load to active tasks, and of waiting times to seconds.

@@ -18,7 +18,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               wake-ups; nice values and shares are disregarded.",
     source: "BEST, as BeRate section 2.1 describes it",
     keeps_deadlines: false,
+    live: &[],
     options: &[CLOCK],
+    table: options_table!("best", "{ clock = \"100-hz\" }"),
 };
 
 /// The greatest distance between wake-ups that is averaged, and the greatest relative deadline.

@@ -3,6 +3,7 @@
 use laxity_core::{PolicyInfo, Span};
 
 use crate::Share;
+use crate::options::Field;
 use crate::servers::{Exhaustion, Load, Rules, Servers, Sizing, Slack, Transition, describe};
 
 /// How the policy describes itself.
@@ -12,7 +13,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               deadline one period later.",
     source: "Abeni and Buttazzo 1998; BEBS, section 4.1",
     keeps_deadlines: true,
+    live: &[],
     options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    table: options_table!("cbs", "{ period = \"20 ms\" }"),
 };
 
 /// Options of [`cbs`](self).
@@ -22,6 +25,17 @@ pub struct Options {
     pub period: Span,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "period" => Field::Time(&mut self.period),
+            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            _ => return None,
+        })
+    }
 }
 
 impl Default for Options {

@@ -15,7 +15,7 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::{PolicyInfo, Span, Time};
+use laxity_core::{OptionTable, PolicyInfo, Span, Time};
 use laxity_stream::admission::{Demand, Utilisation};
 use laxity_stream::structure::Heaps;
 use laxity_stream::{
@@ -33,7 +33,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               have what is left, by EEVDF.",
     source: "West, Schwan and Poellabauer 1999, whose future work it is",
     keeps_deadlines: false,
+    live: &[],
     options: &[],
+    table: OptionTable::None,
 };
 
 /// Windowed threads on one CPU. Tasks without a reservation are served last, in quanta, in no

@@ -14,7 +14,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               while none of them is ready.",
     source: "Liu and Layland 1973; BEBS, section 3",
     keeps_deadlines: true,
+    live: &[],
     options: &[describe::LEAST_BEST_EFFORT],
+    table: options_table!("edf", "{ least-best-effort = 100 }"),
 };
 
 /// The quantum of a best-effort task.

@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{OptionInfo, PolicyInfo, Span, Time};
 
+use crate::options::Field;
+use crate::servers::describe::TIME;
 use crate::table::Table;
 use crate::ticks::Ticks;
 use crate::{Admitted, Attributes, CpuId, Nice, Pick, Policy, Refusal, TaskId};
@@ -15,20 +17,28 @@ pub const INFO: PolicyInfo = PolicyInfo {
               lag is kept over sleep.",
     source: "Stoica and Abdel-Wahab 1995; Linux 6.12",
     keeps_deadlines: false,
+    live: &[],
     options: &[
         OptionInfo {
             name: "slice",
-            kind: OptionKind::Time,
+            kind: TIME,
+            required: false,
             default: "2.8 ms",
+            example: "\"2.8 ms\"",
             summary: "Slice of a task; Linux has 2.8 ms on 8 CPUs, 0.7 ms on one.",
+            reference: None,
         },
         OptionInfo {
             name: "tick",
-            kind: OptionKind::Time,
+            kind: TIME,
+            required: false,
             default: "1 ms",
+            example: "\"1 ms\"",
             summary: "Tick at which used slices are detected.",
+            reference: None,
         },
     ],
+    table: options_table!("eevdf", "{ slice = \"2.8 ms\" }"),
 };
 
 /// The kernel's weights: 1024 at nice 0, with a factor of about 1.25 a step.
@@ -48,6 +58,17 @@ pub struct Options {
     pub slice: Span,
     /// The time between clock ticks.
     pub tick: Span,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "slice" => Field::Time(&mut self.slice),
+            "tick" => Field::Time(&mut self.tick),
+            _ => return None,
+        })
+    }
 }
 
 impl Default for Options {

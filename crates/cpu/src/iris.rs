@@ -12,7 +12,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               period before the new deadline.",
     source: "Marzario, Lipari, Balbastre, Crespo 2004; BEBS, section 4.2",
     keeps_deadlines: true,
+    live: &[],
     options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    table: options_table!("iris", "{ period = \"20 ms\" }"),
 };
 
 /// IRIS with the budgets and periods that tasks declare; others have equal periods.

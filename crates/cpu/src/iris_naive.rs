@@ -1,6 +1,6 @@
 //! IRIS without declared parameters: equal periods for all.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{OptionInfo, PolicyInfo};
 
 use crate::cbs::Options;
 use crate::iris;
@@ -12,7 +12,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "IRIS with the same period for all servers and equal shares by weight.",
     source: "BEBS, section 6",
     keeps_deadlines: true,
-    options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    live: &[],
+    options: &[
+        OptionInfo { example: "\"100 ms\"", ..describe::EQUAL },
+        describe::LEAST_BEST_EFFORT,
+    ],
+    table: options_table!("iris-naive", "{ period = \"100 ms\" }"),
 };
 
 /// IRIS that disregards the budgets and periods that soft tasks declare.

@@ -11,6 +11,19 @@
 
 extern crate alloc;
 
+/// The table of options of the policy of a name, with an example of such a table.
+macro_rules! options_table {
+    ($policy:literal, $example:expr) => {
+        laxity_core::OptionTable::Own {
+            schema: concat!("cpu ", $policy),
+            doc: concat!("Options of the policy `", $policy, "`."),
+            key: "Options of the policy of this name.",
+            default: "every default below",
+            example: $example,
+        }
+    };
+}
+
 mod admission;
 mod attributes;
 pub mod bebs;
@@ -50,7 +63,6 @@ pub use attributes::{
     Attributes, GroupId, LONGEST_PERIOD, Nice, Reservation, ReservationFault, Service,
 };
 pub use cpu_set::CpuSet;
-pub use options::{OptionFault, Value};
 pub use policy::{Admitted, CpuId, Pick, Policy, TaskId};
 pub use refusal::Refusal;
 pub use servers::Sample;

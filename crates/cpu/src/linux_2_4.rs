@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{Choice as _, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
+use crate::options::Field;
 use crate::quantum::{CLOCK, Clock};
 use crate::table::Table;
 use crate::ticks::Ticks;
@@ -16,16 +17,21 @@ pub const INFO: PolicyInfo = PolicyInfo {
               half of its remaining quantum, and goes first.",
     source: "Linux 2.4; BeRate, section 4.1",
     keeps_deadlines: false,
+    live: &[],
     options: &[
-        CLOCK,
+        OptionInfo { example: "\"100-hz\"", ..CLOCK },
         OptionInfo {
             name: "goodness",
-            kind: OptionKind::Choice(&["kernel", "counter", "same-memory"]),
+            kind: OptionKind::Choice(Goodness::NAMES),
+            required: false,
             default: "kernel",
+            example: "\"kernel\"",
             summary: "What is compared: ticks left plus 20 - nice, ticks left alone, or the first \
                       and one more for a task that shares the memory of the running one.",
+            reference: None,
         },
     ],
+    table: options_table!("linux-2.4", "{ goodness = \"counter\" }"),
 };
 
 /// How goodness is computed.
@@ -48,6 +54,17 @@ pub struct Options {
     pub clock: Clock,
     /// How goodness is computed.
     pub goodness: Goodness,
+}
+
+impl Options {
+    /// Where an option is kept.
+    pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
+        Some(match option {
+            "clock" => Field::Choice(&mut self.clock),
+            "goodness" => Field::Choice(&mut self.goodness),
+            _ => return None,
+        })
+    }
 }
 
 /// Linux 2.4 on one CPU. As in the original, a decision scans all runnable tasks, and a new epoch

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use laxity_core::{PolicyInfo, Span, Time};
+use laxity_core::{OptionTable, PolicyInfo, Span, Time};
 
 use crate::table::Table;
 use crate::ticks::Ticks;
@@ -16,7 +16,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
               when all slices are used.",
     source: "Linux 2.6.8, without fork, uninterruptible sleep and credit for waiting",
     keeps_deadlines: false,
+    live: &[],
     options: &[],
+    table: OptionTable::None,
 };
 
 const MS: u64 = 1_000_000;

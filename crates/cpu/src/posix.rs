@@ -1,8 +1,9 @@
 //! POSIX real-time scheduling: fixed priorities above a time-share policy.
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Span, Time};
+use laxity_core::{Choice as _, OptionInfo, OptionKind, PolicyInfo, Span, Time};
 
 use crate::order::Order;
+use crate::registry::Below;
 use crate::table::Table;
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
 
@@ -13,15 +14,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
               nor held to their budgets; the rest below them.",
     source: "IEEE Std 1003.1, SCHED_FIFO; Liu and Layland 1973",
     keeps_deadlines: false,
+    live: &[],
     options: &[BELOW],
+    table: options_table!("posix", "{ below = \"eevdf\" }"),
 };
 
 /// The policy for tasks that are not hard.
 pub(crate) const BELOW: OptionInfo = OptionInfo {
     name: "below",
-    kind: OptionKind::Choice(&["linux-2.4", "linux-2.6", "eevdf", "berate", "best"]),
+    kind: OptionKind::Choice(Below::NAMES),
+    required: false,
     default: "linux-2.6",
+    example: "\"linux-2.6\"",
     summary: "The policy for tasks that are not hard.",
+    reference: None,
 };
 
 /// `SCHED_FIFO`: the shorter the period, the higher the priority.

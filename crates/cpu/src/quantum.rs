@@ -1,6 +1,6 @@
 //! The quanta and ticks of Linux 2.4, which BeRate and BEST also use.
 
-use laxity_core::{OptionInfo, OptionKind, Span};
+use laxity_core::{Choice as _, OptionInfo, OptionKind, Span};
 
 use crate::Nice;
 
@@ -20,9 +20,12 @@ pub enum Clock {
 /// The description of the option.
 pub(crate) const CLOCK: OptionInfo = OptionInfo {
     name: "clock",
-    kind: OptionKind::Choice(&["100-hz", "800-hz", "800-hz-x8"]),
+    kind: OptionKind::Choice(Clock::NAMES),
+    required: false,
     default: "800-hz-x8",
+    example: "\"800-hz-x8\"",
     summary: "Ticks, and how quanta follow from nice values.",
+    reference: None,
 };
 
 impl Clock {

@@ -1,4 +1,4 @@
-//! All CPU policies by name. A new policy is a file and an entry here.
+//! All CPU policies by name. A new policy is a file and an entry in the list below.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -7,28 +7,12 @@ use core::fmt;
 use laxity_core::PolicyInfo;
 
 use crate::layered::Layered;
+use crate::options::Field;
+use crate::servers::Servers;
 use crate::{
     Policy, bebs, bebs_credit, berate, best, cbs, dwcs, edf, eevdf, iris, iris_naive, linux_2_4,
     linux_2_6, posix, quantum::Clock, sched_deadline,
 };
-
-/// All policies.
-pub const POLICIES: &[PolicyInfo] = &[
-    bebs::INFO,
-    bebs_credit::INFO,
-    edf::INFO,
-    cbs::INFO,
-    iris::INFO,
-    iris_naive::INFO,
-    berate::INFO,
-    best::INFO,
-    linux_2_4::INFO,
-    linux_2_6::INFO,
-    eevdf::INFO,
-    posix::INFO,
-    sched_deadline::INFO,
-    dwcs::INFO,
-];
 
 /// The policy of a name.
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
@@ -142,33 +126,117 @@ pub fn build(name: &str, options: &Options) -> Result<Box<dyn Policy + Send>, Un
     visit(name, options, Boxed)
 }
 
-/// Builds a policy by name and hands it to `visitor`.
-///
-/// # Errors
-/// When there is none of this name.
-pub fn visit<V: Visitor>(name: &str, options: &Options, v: V) -> Result<V::Output, UnknownPolicy> {
-    Ok(match name {
-        "bebs" => v.visit(bebs::new(&options.bebs)),
-        "bebs-credit" => v.visit(bebs_credit::new(&options.bebs_credit)),
-        "edf" => v.visit(edf::new(&options.edf)),
-        "cbs" => v.visit(cbs::new(&options.cbs)),
-        "iris" => v.visit(iris::new(&options.iris)),
-        "iris-naive" => v.visit(iris_naive::new(&options.iris_naive)),
-        "berate" => v.visit(berate::BeRate::new(&options.berate)),
-        "best" => v.visit(best::Best::new(options.best)),
-        "linux-2.4" => v.visit(linux_2_4::Linux24::new(&options.linux_2_4)),
-        "linux-2.6" => v.visit(linux_2_6::Linux26::new()),
-        "eevdf" => v.visit(eevdf::Eevdf::new(&options.eevdf)),
-        "posix" => {
-            v.visit(Layered::new(posix::FixedPriority::new(), options.below(options.below_posix)))
+/// The one list of policies: of each its description, how it is built for one CPU and handed to the
+/// visitor, where its options are kept, and how it is built for several CPUs that share one queue,
+/// if it supports that.
+macro_rules! policies {
+    (
+        |$options:ident, $visitor:ident|
+        $(
+            $info:expr => $build:expr
+            $(, option |$own:ident, $name:ident| $field:expr)?
+            $(, global |$cpus:ident| $global:expr)?;
+        )+
+    ) => {
+        /// All policies.
+        pub const POLICIES: &[PolicyInfo] = &[$($info),+];
+
+        /// Policies that support one queue for several CPUs.
+        pub(crate) const GLOBAL_EDF: &[&str] = &[$($({
+            const _: &str = stringify!($global);
+            $info.name
+        },)?)+];
+
+        /// Builds a policy by name and hands it to `visitor`.
+        ///
+        /// # Errors
+        /// When there is none of this name.
+        pub fn visit<V: Visitor>(
+            name: &str,
+            $options: &Options,
+            $visitor: V,
+        ) -> Result<V::Output, UnknownPolicy> {
+            $(if name == const { $info.name } {
+                return Ok($build);
+            })+
+            Err(UnknownPolicy(name.to_string()))
         }
-        "sched-deadline" => {
-            let above = sched_deadline::SchedDeadline::new(options.reclaim);
-            v.visit(Layered::new(above, options.below(options.below_sched_deadline)))
+
+        impl Options {
+            /// Where an option of a policy is kept.
+            pub(crate) fn field(&mut self, policy: &str, option: &str) -> Option<Field<'_>> {
+                $($(if policy == const { $info.name } {
+                    let ($own, $name) = (self, option);
+                    return $field;
+                })?)+
+                None
+            }
         }
-        "dwcs" => v.visit(Layered::new(dwcs::Dwcs::new(), eevdf::Eevdf::new(&options.eevdf))),
-        _ => return Err(UnknownPolicy(name.to_string())),
-    })
+
+        /// A policy by name for several CPUs that share one queue; `None` for one that does not
+        /// support that.
+        pub(crate) fn global(
+            name: &str,
+            $options: &Options,
+            cpus: u32,
+        ) -> Option<Box<dyn Policy + Send>> {
+            $($(if name == const { $info.name } {
+                let $cpus = cpus;
+                return Some(Box::new($global));
+            })?)+
+            None
+        }
+    };
+}
+
+policies! {
+    |options, v|
+    bebs::INFO => v.visit(bebs::new(&options.bebs)),
+        option |o, option| o.bebs.field(option),
+        global |cpus| shared(&bebs::new(&options.bebs), cpus);
+    bebs_credit::INFO => v.visit(bebs_credit::new(&options.bebs_credit)),
+        option |o, option| o.bebs_credit.field(option),
+        global |cpus| shared(&bebs_credit::new(&options.bebs_credit), cpus);
+    edf::INFO => v.visit(edf::new(&options.edf)),
+        option |o, option| o.edf.field(option),
+        global |cpus| edf::global(&options.edf, cpus);
+    cbs::INFO => v.visit(cbs::new(&options.cbs)),
+        option |o, option| o.cbs.field(option),
+        global |cpus| shared(&cbs::new(&options.cbs), cpus);
+    iris::INFO => v.visit(iris::new(&options.iris)),
+        option |o, option| o.iris.field(option),
+        global |cpus| shared(&iris::new(&options.iris), cpus);
+    iris_naive::INFO => v.visit(iris_naive::new(&options.iris_naive)),
+        option |o, option| o.iris_naive.field(option),
+        global |cpus| shared(&iris_naive::new(&options.iris_naive), cpus);
+    berate::INFO => v.visit(berate::BeRate::new(&options.berate)),
+        option |o, option| o.berate.field(option),
+        global |cpus| berate::BeRate::global(&options.berate, cpus);
+    best::INFO => v.visit(best::Best::new(options.best)),
+        option |o, option| o.best.field(option);
+    linux_2_4::INFO => v.visit(linux_2_4::Linux24::new(&options.linux_2_4)),
+        option |o, option| o.linux_2_4.field(option);
+    linux_2_6::INFO => v.visit(linux_2_6::Linux26::new());
+    eevdf::INFO => v.visit(eevdf::Eevdf::new(&options.eevdf)),
+        option |o, option| o.eevdf.field(option);
+    posix::INFO => {
+        v.visit(Layered::new(posix::FixedPriority::new(), options.below(options.below_posix)))
+    }, option |o, option| o.below_posix.field(option);
+    sched_deadline::INFO => {
+        let above = sched_deadline::SchedDeadline::new(options.reclaim);
+        v.visit(Layered::new(above, options.below(options.below_sched_deadline)))
+    }, option |o, option| match option {
+        "reclaim" => Some(Field::Bool(&mut o.reclaim)),
+        _ => o.below_sched_deadline.field(option),
+    };
+    dwcs::INFO => {
+        v.visit(Layered::new(dwcs::Dwcs::new(), eevdf::Eevdf::new(&options.eevdf)))
+    };
+}
+
+/// The same servers for several CPUs.
+fn shared(one: &Servers, cpus: u32) -> Servers {
+    Servers::global(*one.rules(), cpus)
 }
 
 impl Options {

@@ -22,15 +22,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
     // bandwidth is not available to a task that wakes or joins before the period is over, least of
     // all when deadlines are shorter than periods; the kernel does not guarantee more.
     keeps_deadlines: false,
+    live: &[],
     options: &[
         OptionInfo {
             name: "reclaim",
             kind: OptionKind::Bool,
+            required: false,
             default: "true",
+            example: "true",
             summary: "Whether reservations may use bandwidth that others leave (GRUB).",
+            reference: None,
         },
-        OptionInfo { default: "eevdf", ..BELOW },
+        OptionInfo { default: "eevdf", example: "\"eevdf\"", ..BELOW },
     ],
+    table: options_table!("sched-deadline", "{ reclaim = false }"),
 };
 
 /// The greatest reserved share of a CPU: 95 %, rounded up, so that exactly 95 % fits.

@@ -114,7 +114,7 @@ fn policy(name: &str, setup: &LinkConfig) -> Box<dyn LinkPolicy> {
         let slack = laxity_kernel::bounded_slack::BoundedSlack::new(setup);
         return Box::new(Pipeline::new(setup, slack).expect("a pipeline"));
     }
-    let curve = |name| registry::curve(name, setup).expect("a curve").expect("with pieces");
+    let curve = |name| registry::curve(name, setup).expect("a curve").expect("with pieces").inverse;
     let history = |name| Exact::new(&curve(name), REMEMBERED);
     match name {
         "exact" => Box::new(Pipeline::new(setup, ByDeadline(history(name))).expect("a pipeline")),
@@ -296,7 +296,7 @@ fn decide_alike(stalls: bool) {
     for seed in 0..400 {
         let mut random = Random(seed);
         let setup = setup(&mut random);
-        for name in laxity_kernel::plan::POLICIES {
+        for name in laxity_kernel::plan::policies() {
             let plan = match Plan::of_link(&setup, name, &[], 0) {
                 Ok(plan) => plan,
                 // The latter: real time alone may need more than the buffer.

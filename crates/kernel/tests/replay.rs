@@ -24,7 +24,7 @@ use again::Again;
 use film::{Film, executed};
 use laxity_core::{Span, Time};
 use laxity_kernel::cpu::record::{Event, What};
-use laxity_kernel::cpu::{POLICIES, Policy};
+use laxity_kernel::cpu::{Policy, policies};
 use laxity_sim::cpu::{Task, Workload};
 use machine::{available, example, number, part, program};
 use resumed::Resumed;
@@ -106,7 +106,7 @@ fn kernel_decisions_replay(name: &str, told: bool) {
     assert!(again.decisions[1] > 3000, "{name}: {:?}", again.decisions);
 
     let switch = played(&events, 0).switch;
-    for policy in POLICIES {
+    for policy in policies() {
         let [turns, time] = agreement(&events, name, policy, switch);
         eprintln!("{name}, {policy} simulated: {turns} % of turns and {time} % of time alike");
         if policy == name {

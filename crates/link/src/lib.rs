@@ -15,6 +15,8 @@ pub mod config;
 pub mod edf;
 pub mod fair;
 mod ingress;
+pub mod live;
+mod options;
 pub mod packet;
 pub mod pipeline;
 pub mod police;

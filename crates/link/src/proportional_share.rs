@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use laxity_core::{Bytes, PolicyInfo, Rate, Span, Time, Weight};
+use laxity_core::{Bytes, Live, OptionTable, PolicyInfo, Rate, Span, Time, Weight};
 use laxity_curve::check_gps;
 
 use crate::buffer::DropReason;
@@ -24,7 +24,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "PGPS: each real-time flow its smallest sufficient rate, best effort the rest",
     source: "RTAS 2002, section 3 (the competing alternative); Parekh and Gallager 1993",
     keeps_deadlines: true,
+    live: &[Live::UserLink],
     options: &[],
+    table: OptionTable::None,
 };
 
 /// Weight of the whole link: rates are shares of it, those of flows rounded up.

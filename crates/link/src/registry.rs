@@ -20,21 +20,6 @@ use crate::pipeline::{ByDeadline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
 
-/// All policies; those that only serve as bounds come last.
-pub const POLICIES: &[PolicyInfo] = &[
-    Background::INFO,
-    TotalBandwidthServer::INFO,
-    Shifted::INFO,
-    TwoSegments::INFO,
-    Algorithm3::INFO,
-    Algorithm3Printed::INFO,
-    Exact::INFO,
-    slack::INFO,
-    proportional_share::INFO,
-    Fifo::INFO,
-    BestEffortFirst::INFO,
-];
-
 /// Finds a policy by name.
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|p| p.name == name)
@@ -115,61 +100,98 @@ pub fn build(name: &str, config: &LinkConfig) -> Result<Box<dyn LinkPolicy + Sen
     visit(name, config, Boxed)
 }
 
-/// Builds a policy by name and hands it to `visitor`.
-///
-/// # Errors
-/// See [`BuildError`].
-pub fn visit<V: Visitor>(
-    name: &str,
-    config: &LinkConfig,
-    visitor: V,
-) -> Result<V::Output, BuildError> {
-    let parts = Parts { config };
-    match name {
-        "background" => parts.by_deadline(Background, visitor),
-        "tbs" => parts.by_deadline(parts.tbs()?, visitor),
-        "shifted-line" => parts.by_deadline(parts.shifted()?, visitor),
-        "two-segment" => {
-            let line = parts.two_segment(TwoSegments::INFO.name)?;
-            parts.by_deadline(TwoSegments::new(&line, History::CAPACITY)?, visitor)
-        }
-        "algorithm-3" => {
-            let line = parts.two_segment(Algorithm3::INFO.name)?;
-            parts.by_deadline(Algorithm3::new(&line), visitor)
-        }
-        "algorithm-3-printed" => {
-            let line = parts.two_segment(Algorithm3Printed::INFO.name)?;
-            parts.by_deadline(Algorithm3Printed::new(&line), visitor)
-        }
-        "exact" => parts.by_deadline(parts.exact()?, visitor),
-        "slack" => {
-            parts.residual()?;
-            Ok(visitor.visit(Pipeline::new(config, Slack::new(config))?))
-        }
-        "proportional-share" => Ok(visitor.visit(ProportionalShare::new(config)?)),
-        "fifo" => parts.by_deadline(Fifo, visitor),
-        "best-effort-first" => parts.by_deadline(BestEffortFirst, visitor),
-        _ => Err(BuildError::Unknown(name.to_string())),
+/// The curve from which a policy's deadlines follow as Algorithm 1 has them ([`History`]).
+#[derive(Clone, Debug)]
+pub struct DeadlineCurve {
+    /// The curve.
+    pub inverse: InverseCurve,
+    /// [`Assigner::RESTARTS_BEFORE_BEST_EFFORT`] of the policy.
+    pub restarts_before_best_effort: bool,
+}
+
+impl DeadlineCurve {
+    fn of<A: Assigner>(inverse: InverseCurve) -> DeadlineCurve {
+        let restarts_before_best_effort = A::RESTARTS_BEFORE_BEST_EFFORT;
+        DeadlineCurve { inverse, restarts_before_best_effort }
     }
 }
 
-/// The curve from which a policy's deadlines follow as Algorithm 1 has them
-/// ([`History`]), for those that are nothing but such a curve; `None` for the others.
-///
-/// # Errors
-/// See [`BuildError`].
-pub fn curve(name: &str, config: &LinkConfig) -> Result<Option<InverseCurve>, BuildError> {
-    let parts = Parts { config };
-    let line = |line| InverseCurve::from_shifted_line(&line);
-    Ok(match name {
-        "tbs" => Some(line(ShiftedLine { slope: parts.tbs_slope()?, shift: Span(0) })?),
-        "shifted-line" => Some(line(parts.shifted_line()?)?),
-        "two-segment" => {
-            Some(InverseCurve::from_two_segment(&parts.two_segment(TwoSegments::INFO.name)?)?)
+/// The one list of policies: of each its description, how it is built and handed to the visitor,
+/// and the curve if its deadlines follow from nothing but a curve.
+macro_rules! policies {
+    (
+        |$parts:ident, $visitor:ident|
+        $($info:expr => $build:expr $(, curve $curve:expr)?;)+
+    ) => {
+        /// All policies; those that only serve as bounds come last.
+        pub const POLICIES: &[PolicyInfo] = &[$($info),+];
+
+        /// Builds a policy by name and hands it to `visitor`.
+        ///
+        /// # Errors
+        /// See [`BuildError`].
+        pub fn visit<V: Visitor>(
+            name: &str,
+            config: &LinkConfig,
+            $visitor: V,
+        ) -> Result<V::Output, BuildError> {
+            let $parts = Parts { config };
+            $(if name == const { $info.name } {
+                return $build;
+            })+
+            Err(BuildError::Unknown(name.to_string()))
         }
-        "exact" => Some(parts.service()?),
-        _ => None,
-    })
+
+        /// The curve from which a policy's deadlines follow, for those that are nothing but such a
+        /// curve; `None` for the others.
+        ///
+        /// # Errors
+        /// See [`BuildError`].
+        pub fn curve(name: &str, config: &LinkConfig) -> Result<Option<DeadlineCurve>, BuildError> {
+            let $parts = Parts { config };
+            $($(if name == const { $info.name } {
+                return Ok(Some($curve));
+            })?)+
+            Ok(None)
+        }
+    };
+}
+
+policies! {
+    |parts, visitor|
+    Background::INFO => parts.by_deadline(Background, visitor);
+    TotalBandwidthServer::INFO => parts.by_deadline(parts.tbs()?, visitor), curve {
+        let line = ShiftedLine { slope: parts.tbs_slope()?, shift: Span(0) };
+        DeadlineCurve::of::<TotalBandwidthServer>(InverseCurve::from_shifted_line(&line)?)
+    };
+    Shifted::INFO => parts.by_deadline(parts.shifted()?, visitor), curve {
+        DeadlineCurve::of::<Shifted>(InverseCurve::from_shifted_line(&parts.shifted_line()?)?)
+    };
+    TwoSegments::INFO => {
+        let line = parts.two_segment(TwoSegments::INFO.name)?;
+        parts.by_deadline(TwoSegments::new(&line, History::CAPACITY)?, visitor)
+    }, curve {
+        let line = parts.two_segment(TwoSegments::INFO.name)?;
+        DeadlineCurve::of::<TwoSegments>(InverseCurve::from_two_segment(&line)?)
+    };
+    Algorithm3::INFO => {
+        let line = parts.two_segment(Algorithm3::INFO.name)?;
+        parts.by_deadline(Algorithm3::new(&line), visitor)
+    };
+    Algorithm3Printed::INFO => {
+        let line = parts.two_segment(Algorithm3Printed::INFO.name)?;
+        parts.by_deadline(Algorithm3Printed::new(&line), visitor)
+    };
+    Exact::INFO => parts.by_deadline(parts.exact()?, visitor), curve {
+        DeadlineCurve::of::<Exact>(parts.service()?)
+    };
+    slack::INFO => {
+        parts.residual()?;
+        Ok(visitor.visit(Pipeline::new(parts.config, Slack::new(parts.config))?))
+    };
+    proportional_share::INFO => Ok(visitor.visit(ProportionalShare::new(parts.config)?));
+    Fifo::INFO => parts.by_deadline(Fifo, visitor);
+    BestEffortFirst::INFO => parts.by_deadline(BestEffortFirst, visitor);
 }
 
 struct Parts<'a> {

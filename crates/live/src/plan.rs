@@ -12,12 +12,12 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use laxity_core::{Bytes, Span};
+use laxity_core::{Bytes, Live, Span};
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::model::{
     Destination, Frequency, Length, Pace, StreamClass, StreamPolicyChoice, StreamSource,
 };
-use laxity_scenario::stream::policies::{POLICIES, STRUCTURES};
+use laxity_scenario::stream::policies::{POLICIES, STRUCTURES, find};
 
 use crate::media::{FrameRate, Media, MediaError};
 use crate::rtp;
@@ -61,7 +61,7 @@ impl fmt::Display for PlanError {
             PlanError::Policy(name) => write!(
                 f,
                 "there is no policy {name:?} for streams; there are {}",
-                POLICIES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
+                live_policies().collect::<Vec<_>>().join(", ")
             ),
             PlanError::Service => write!(
                 f,
@@ -116,13 +116,19 @@ pub fn plan(scenario: &StreamScenario, policy: &str) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
+fn live_policies() -> impl Iterator<Item = &'static str> {
+    POLICIES.iter().filter(|p| p.runs_in(Live::MediaServer)).map(|p| p.name)
+}
+
 fn of_name(
     choice: &StreamPolicyChoice,
     name: &str,
     notes: &mut Vec<String>,
 ) -> Result<Policy, PlanError> {
+    let unknown = || PlanError::Policy(name.to_owned());
+    find(name).filter(|p| p.runs_in(Live::MediaServer)).ok_or_else(unknown)?;
     let Some(tuning) = choice.tuning(name) else {
-        return Policy::baseline(name).ok_or_else(|| PlanError::Policy(name.to_owned()));
+        return Policy::baseline(name).ok_or_else(unknown);
     };
     let mut options = tuning.options;
     if options.ahead.is_none() {

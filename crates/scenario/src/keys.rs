@@ -1,8 +1,10 @@
 //! The table of keys, which drives the reader's suggestions, the JSON schema
 //! for editors and the reference page.
 
+use laxity_core::PolicyInfo;
+
 /// One key of a table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name in the file.
     pub name: &'static str,
@@ -114,7 +116,7 @@ pub enum Kind {
 }
 
 /// A table and its keys.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// Its name in messages and the reference.
     pub name: &'static str,
@@ -159,7 +161,9 @@ pub enum Plain {
 pub struct Names {
     /// The kind of policies, as the schema calls it.
     pub of: &'static str,
-    /// The names.
+    /// The policies.
+    pub policies: &'static [PolicyInfo],
+    /// Their names.
     pub list: &'static [&'static str],
 }
 
@@ -369,4 +373,15 @@ mod tests {
         assert_eq!(nearest("x", ["y"]), None);
         assert_eq!(nearest(&"x".repeat(100_000), keys), None);
     }
+}
+
+/// The names of all policies of a registry; `N` is their number.
+pub(crate) const fn names<const N: usize>(policies: &[PolicyInfo]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut i = 0;
+    while i < N {
+        names[i] = policies[i].name;
+        i += 1;
+    }
+    names
 }

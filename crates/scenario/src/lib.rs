@@ -29,6 +29,7 @@ pub mod keys;
 mod kind;
 pub mod link;
 pub mod names;
+mod options;
 mod printer;
 mod problem;
 pub mod quantity;

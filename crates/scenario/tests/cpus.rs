@@ -1,8 +1,9 @@
 //! CPU scenarios: defaults, every key, and printing them all.
 
+use laxity_core::{OptionValue, PolicyOptions as _};
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
-use laxity_cpu::{CpuSet, Nice, Reservation, Value};
+use laxity_cpu::{CpuSet, Nice, Reservation};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::cpu::model::*;
 use laxity_scenario::{Document, DocumentKind};
@@ -71,7 +72,7 @@ fn every_policy_option_is_read() {
     let each = || POLICIES.iter().flat_map(|p| p.options.iter().map(|o| (p.name, o.name)));
     let differ = each().filter(|(p, o)| s.policy.options.get(p, o) != own.get(p, o)).count();
     assert_eq!(differ, 10 + 2 + 1 + 1 + 2 + 1 + 3 + 1 + 2 + 2 + 1 + 2);
-    assert_eq!(s.policy.options.get("sched-deadline", "reclaim"), Some(Value::Bool(false)));
+    assert_eq!(s.policy.options.get("sched-deadline", "reclaim"), Some(OptionValue::Bool(false)));
     // Every option alone: read, and printed so that it reads back.
     for policy in POLICIES {
         for option in policy.options {

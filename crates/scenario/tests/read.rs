@@ -4,6 +4,7 @@ use std::path::Path;
 
 use laxity_core::{Bytes, Rate, Span, Time, Weight};
 use laxity_curve::{Bucket, Envelope};
+use laxity_link::config::Options;
 use laxity_scenario::ScenarioError;
 use laxity_scenario::link::model::*;
 
@@ -50,7 +51,7 @@ fn defaults() {
     assert_eq!(s.policy.fair_queue, FairQueue::Wfq);
     assert_eq!((s.policy.blocking, s.policy.guarantee), (Blocking::Paper, Guarantee::Realtime));
     assert_eq!(s.policy.release, Release::Arrival);
-    assert!(!s.policy.always_check && !s.policy.pass_refused);
+    assert!(!s.policy.options.always_check && !s.policy.options.pass_refused);
     let names: Vec<&str> = s.flow_names().collect();
     assert_eq!(names, ["bulk", "other"]);
     assert!(s.best_effort.iter().all(|c| c.weight == Weight::ONE && c.source.is_none()));
@@ -150,17 +151,22 @@ fn every_key() {
         blocking: Blocking::Exact,
         guarantee: Guarantee::All,
         release: Release::HeadOfLine,
-        restart: Restart::Idle,
-        pass_refused: true,
-        always_check: true,
-        release_idle: Span::from_millis(250),
-        shifted_line: Some(ShiftedLine { slope: Rate(2_964_240), shift: Span::from_millis(15) }),
-        two_segment: Some(TwoSegment {
-            first: Rate(2_868_240),
-            second: Rate(3_600_000),
-            corner: Span::from_millis(463),
-        }),
-        tbs: Some(Rate(2_400_000)),
+        options: Options {
+            restart: Restart::Idle,
+            pass_refused: true,
+            always_check: true,
+            release_idle: Span::from_millis(250),
+            shifted_line: Some(ShiftedLine {
+                slope: Rate(2_964_240),
+                shift: Span::from_millis(15),
+            }),
+            two_segment: Some(TwoSegment {
+                first: Rate(2_868_240),
+                second: Rate(3_600_000),
+                corner: Span::from_millis(463),
+            }),
+            tbs: Some(Rate(2_400_000)),
+        },
     };
     assert_eq!(s.policy, policy);
     let names: Vec<&str> = s.flow_names().collect();
@@ -331,7 +337,11 @@ fn every_key_of_the_table_is_read() {
     check(&keys::LINK, &|t| format!("link = {t}{other}"));
     check(&keys::BUFFER, &|t| format!("link = {{ rate = \"1 bit/s\", buffer = {t} }}{other}"));
     check(&keys::POLICY, &|t| format!("{link}policy = {t}{other}"));
-    for table in [&keys::SLACK, &keys::TBS, &keys::SHIFTED_LINE, &keys::TWO_SEGMENT] {
+    let tables = keys::POLICY.keys.iter().filter_map(|key| match key.kind {
+        Kind::Table(table) => Some(table),
+        _ => None,
+    });
+    for table in tables {
         check(table, &|t| format!("{link}policy = {{ {} = {t} }}{other}", table.name));
     }
     check(&keys::REALTIME, &|t| format!("{link}realtime = [{t}]"));

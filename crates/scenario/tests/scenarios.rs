@@ -55,10 +55,10 @@ fn the_access_link_matches_the_paper() {
     assert_eq!(s.policy.use_, "exact");
     assert_eq!(s.policy.compare, ["background", "shifted-line", "two-segment"]);
     let line = ShiftedLine { slope: Rate(2_964_240), shift: Span::from_millis(15) };
-    assert_eq!(s.policy.shifted_line, Some(line));
+    assert_eq!(s.policy.options.shifted_line, Some(line));
     let corner = Span::from_millis(463);
     let lines = TwoSegment { first: Rate(2_868_240), second: Rate(3_600_000), corner };
-    assert_eq!(s.policy.two_segment, Some(lines));
+    assert_eq!(s.policy.options.two_segment, Some(lines));
 
     // (b, r, M, p, deadline in ms), then Table 4.
     let table = [
@@ -113,7 +113,7 @@ fn all_but_the_slow_link_are_admitted() {
 #[test]
 fn the_slow_link_blocks_longer_than_its_deadline() {
     let s = load("slow-link.toml");
-    assert!(s.policy.use_ == "slack" && s.policy.always_check);
+    assert!(s.policy.use_ == "slack" && s.policy.options.always_check);
     assert!(s.link.rate.time_for(s.link.max_packet).unwrap() > s.realtime[0].deadline);
 }
 

@@ -75,6 +75,7 @@ mod options;
 mod queues;
 mod rank;
 mod record;
+pub mod registry;
 mod rules;
 mod scheduler;
 pub mod structure;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 
-use laxity_link::registry::BuildError;
+use laxity_core::Live;
+use laxity_link::registry::{BuildError, POLICIES};
 
 /// Why a link in user space cannot run, or goes on no longer.
 #[derive(Debug)]
@@ -11,6 +12,11 @@ use laxity_link::registry::BuildError;
 pub enum WireError {
     /// The link has a rate of zero.
     NoRate,
+    /// The policy does not run in user space.
+    NotLive {
+        /// Its name.
+        policy: String,
+    },
     /// The policy cannot be built.
     Policy(BuildError),
     /// What may wait does not fit into memory.
@@ -123,6 +129,11 @@ impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WireError::NoRate => write!(f, "link.rate is zero; say what the link carries"),
+            WireError::NotLive { policy } => {
+                write!(f, "policy `{policy}` does not run in user space; these do:")?;
+                let live = POLICIES.iter().filter(|p| p.runs_in(Live::UserLink));
+                live.map(|p| p.name).try_for_each(|name| write!(f, " {name}"))
+            }
             WireError::Policy(e) => e.fmt(f),
             WireError::PoolTooLarge { slots, largest } => write!(
                 f,

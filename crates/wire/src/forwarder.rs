@@ -1,6 +1,6 @@
 //! The scheduler of one direction, sans-io: frames and the time in, frames to send out.
 
-use laxity_core::{Bytes, FlowId, LinkClock, Span, Time};
+use laxity_core::{Bytes, FlowId, LinkClock, Live, Span, Time};
 use laxity_curve::Envelope;
 use laxity_link::buffer::{Buffers, DropReason};
 use laxity_link::classify::Classifier;
@@ -95,6 +95,10 @@ impl Forwarder {
         policy: &str,
         link_type: LinkType,
     ) -> Result<Forwarder, WireError> {
+        // A name that is not in the registry has its message from there.
+        if registry::find(policy).is_some_and(|p| !p.runs_in(Live::UserLink)) {
+            return Err(WireError::NotLive { policy: policy.into() });
+        }
         let setup = scenario.setup();
         let clock = LinkClock::new(setup.rate).ok_or(WireError::NoRate)?;
         let buffers = Buffers::new(&setup).map_err(registry::BuildError::from)?;

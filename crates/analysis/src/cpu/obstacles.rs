@@ -1,10 +1,12 @@
 //! Why hard jobs may be late although all reservations fit.
 
+use laxity_core::{OptionValue, PolicyOptions as _};
+use laxity_cpu::Service;
 use laxity_cpu::registry::{self, Options};
-use laxity_cpu::{Service, Value};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::cpu::model::{TaskClass, TaskServer, Work};
-use laxity_sim::cpu::{Task, attributes};
+use laxity_sim::cpu::Task;
+use laxity_sim::cpu::attributes;
 
 use super::Reserves;
 
@@ -37,7 +39,7 @@ pub(super) fn obstacles(
              budgets"
         )),
     }
-    let is = |option, name| options.get(policy, option) == Some(Value::Choice(name));
+    let is = |option, name| options.get(policy, option) == Some(OptionValue::Choice(name));
     for (option, name) in
         [("transition", "stretch"), ("transition", "neither"), ("period", "average")]
     {

@@ -2,9 +2,8 @@
 
 mod residual;
 
-use laxity_core::{Bytes, Rate};
+use laxity_core::{Bytes, OptionValue, PolicyOptions as _, Rate};
 use laxity_curve::{Envelope, LinkSpec, MAX_BURST, Residual};
-use laxity_link::slack;
 use laxity_results::{CheckResult, FlowCheck, Silence};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
@@ -13,10 +12,15 @@ pub use residual::{ResidualCurves, residual};
 
 use crate::AnalysisError;
 
+/// Whether a policy lets best effort start only where it blocks no deadline.
+fn always_checks(scenario: &Scenario, policy: &str) -> bool {
+    scenario.policy.options.get(policy, "always-check") == Some(OptionValue::Bool(true))
+}
+
 /// The link as the admission test of a policy sees it.
 fn link_spec(scenario: &Scenario, policy: &str) -> LinkSpec {
     let mut link = scenario.setup().link_spec();
-    if policy == slack::INFO.name && scenario.policy.always_check {
+    if always_checks(scenario, policy) {
         // Best effort never starts where it could block a deadline.
         link.best_effort_packet = Bytes(0);
     }
@@ -70,12 +74,11 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
 /// Under `slack` with `always-check`: a packet goes beside silent flows, which have all their buckets
 /// full, if it fits into what admission leaves.
 fn silence(scenario: &Scenario, policy: &str, left: i64) -> Option<Silence> {
-    let options = &scenario.policy;
     let setup = scenario.setup();
     let at_once_bytes = u64::try_from(left).unwrap_or(0);
-    let checks = policy == slack::INFO.name && options.always_check;
-    let waits = checks && at_once_bytes < setup.wire.of_bytes(setup.max_packet).0;
-    let release = Some(options.release_idle.0).filter(|ns| *ns > 0);
+    let waits =
+        always_checks(scenario, policy) && at_once_bytes < setup.wire.of_bytes(setup.max_packet).0;
+    let release = Some(scenario.policy.options.release_idle.0).filter(|ns| *ns > 0);
     (waits && !scenario.realtime.is_empty())
         .then_some(Silence { at_once_bytes, release_idle_ns: release })
 }

@@ -3,6 +3,7 @@
 use laxity_curve::{
     Curve, Piece, check_shifted_line, check_two_segment, fit_shifted_line, fit_two_segment,
 };
+use laxity_link::assign::{Assigner as _, Shifted, TwoSegments};
 use laxity_scenario::link::model::Scenario;
 
 use crate::points::{Point, bytes, float, polyline};
@@ -37,11 +38,11 @@ pub fn residual(scenario: &Scenario) -> Option<ResidualCurves> {
     let guarantee = scenario.policy.guarantee;
     let last = corners(residual.effective()).last()?.0 as f64;
     let end = last * 1.3 + 1e6;
-    let shifted = match scenario.policy.shifted_line {
+    let shifted = match scenario.policy.options.shifted_line {
         Some(line) => check_shifted_line(&residual, guarantee, &line).map(|()| line),
         None => fit_shifted_line(&residual, guarantee),
     };
-    let two = match scenario.policy.two_segment {
+    let two = match scenario.policy.options.two_segment {
         Some(line) => check_two_segment(&residual, guarantee, &line).map(|()| line),
         None => fit_two_segment(&residual, guarantee),
     };
@@ -50,7 +51,7 @@ pub fn residual(scenario: &Scenario) -> Option<ResidualCurves> {
         let (slope, shift) = (line.slope.0 as f64 / 8e9, line.shift.0 as f64);
         let points =
             vec![(0.0, 0.0), (shift, 0.0), (end.max(shift), slope * (end - shift).max(0.0))];
-        approximations.push(("shifted-line".to_owned(), points));
+        approximations.push((Shifted::INFO.name.to_owned(), points));
     }
     if let Ok(line) = two {
         let (first, second) = (line.first.0 as f64 / 8e9, line.second.0 as f64 / 8e9);
@@ -61,7 +62,7 @@ pub fn residual(scenario: &Scenario) -> Option<ResidualCurves> {
             (corner, at_corner),
             (end.max(corner), at_corner + second * (end - corner).max(0.0)),
         ];
-        approximations.push(("two-segment".to_owned(), points));
+        approximations.push((TwoSegments::INFO.name.to_owned(), points));
     }
     Some(ResidualCurves {
         residual: polyline(residual.deadlines(), end),

@@ -5,10 +5,8 @@ use alloc::string::String;
 use core::fmt;
 
 use super::{Clusters, Layout, Options};
-use crate::berate::BeRate;
-use crate::registry::{self, UnknownPolicy};
-use crate::servers::Servers;
-use crate::{Policy, bebs, bebs_credit, cbs, edf, iris, iris_naive};
+use crate::registry::{self, GLOBAL_EDF, UnknownPolicy};
+use crate::{Policy, bebs};
 
 /// Why a policy cannot be built for a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +48,6 @@ impl From<UnknownPolicy> for BuildError {
 
 type Boxed = Box<dyn Policy + Send>;
 
-/// Policies that support one queue for several CPUs.
-const GLOBAL_EDF: &[&str] = &["bebs", "bebs-credit", "cbs", "iris", "iris-naive", "edf", "berate"];
-
 /// A policy by name for each cluster. On clusters of one CPU that can be any policy of the
 /// [`registry`].
 ///
@@ -71,19 +66,15 @@ pub fn build(
         return Err(BuildError::OneCpu { policy, cluster: cluster as u32, cpus });
     }
     let options = Options { reservations: options.reservations && info.keeps_deadlines, ..options };
-    let one = || registry::build(name, policy).ok();
     Ok(Clusters::new(layout, options, |cpus| {
-        let servers = |one: Servers| -> Boxed { Box::new(Servers::global(*one.rules(), cpus)) };
-        match name {
-            _ if cpus == 1 => one().unwrap_or_else(|| servers(bebs::new(&policy.bebs))),
-            "bebs-credit" => servers(bebs_credit::new(&policy.bebs_credit)),
-            "cbs" => servers(cbs::new(&policy.cbs)),
-            "iris" => servers(iris::new(&policy.iris)),
-            "iris-naive" => servers(iris_naive::new(&policy.iris_naive)),
-            "edf" => Box::new(edf::global(&policy.edf, cpus)),
-            "berate" => Box::new(BeRate::global(&policy.berate, cpus)),
-            _ => servers(bebs::new(&policy.bebs)),
-        }
+        let global = match cpus {
+            1 => None,
+            _ => registry::global(name, policy, cpus),
+        };
+        // Both exist: the name is one of the registry, and larger clusters were refused above.
+        global
+            .or_else(|| registry::build(name, policy).ok())
+            .unwrap_or_else(|| Box::new(bebs::new(&policy.bebs)))
     }))
 }
 

@@ -68,8 +68,8 @@ fn figure(residual: &Residual, lines: &[(&str, Broken)]) -> Option<Figure> {
 
 /// The paper's lines.
 fn lines(scenario: &Scenario) -> Vec<(&'static str, Broken)> {
-    let shifted = scenario.policy.shifted_line.map(|l| (COLUMNS[1], Broken::from(l)));
-    let two = scenario.policy.two_segment.map(|l| (COLUMNS[2], Broken::from(l)));
+    let shifted = scenario.policy.options.shifted_line.map(|l| (COLUMNS[1], Broken::from(l)));
+    let two = scenario.policy.options.two_segment.map(|l| (COLUMNS[2], Broken::from(l)));
     shifted.into_iter().chain(two).collect()
 }
 

@@ -44,7 +44,7 @@ const REFERENCE: &str = COLUMNS[0];
 /// Only when the file of this crate is broken.
 pub fn scenario() -> Result<Scenario, ExperimentError> {
     let mut scenario = Scenario::parse(LINK, Path::new("low-delay/access-link.toml"))?;
-    scenario.policy.restart = Restart::Idle;
+    scenario.policy.options.restart = Restart::Idle;
     Ok(scenario)
 }
 

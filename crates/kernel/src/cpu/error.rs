@@ -99,7 +99,7 @@ impl fmt::Display for CpuError {
             CpuError::Policy { name, why: None } => write!(
                 f,
                 "there is no policy `{name}` for live CPUs; there are {}",
-                super::POLICIES.join(", ")
+                super::policies().collect::<Vec<_>>().join(", ")
             ),
             CpuError::Refused { cpu, refusal } => write!(f, "CPU {cpu}: {refusal}"),
             CpuError::State(text) | CpuError::Invalid(text) | CpuError::Affinity(text) => {

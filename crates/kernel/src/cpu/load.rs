@@ -60,7 +60,7 @@ fn configure(
     let mut setup = [0; lx_setup::SIZEOF];
     lx_setup::RULES.set(&mut setup, &policy.rules()?.image());
     lx_setup::BEST_EFFORT_BW_MIN.set_u64(&mut setup, policy.best_effort_min().0);
-    lx_setup::POLICY.set_u32(&mut setup, policy.number());
+    lx_setup::POLICY.set_u32(&mut setup, policy.number);
     let mut machine = [0; lx_machine::SIZEOF];
     lx_machine::CPUS.set_u32(&mut machine, cpus);
     lx_machine::HAS_RUN_HOOKS.set_u32(&mut machine, system::needs_run_hooks().into());

@@ -22,7 +22,7 @@ mod scheduler_client;
 mod system;
 
 pub use error::CpuError;
-pub use policy::{POLICIES, Policy};
+pub use policy::{Policy, policies};
 pub use reservation_backend::{
     MAX_ATTEMPTS, ReservationBackend, ReservationStatus, ReservationTable, ReserveOutcome,
     reserve_with_retry,

@@ -1,14 +1,19 @@
 //! The policies that the kernel runs, and what is chosen for it where the papers leave a choice.
 
+use std::any::Any;
+
 use laxity_core::Span;
-use laxity_cpu::berate::{self, Limits};
+use laxity_cpu::berate::{self, BeRate, Limits};
+use laxity_cpu::registry::{self, Options};
 use laxity_cpu::servers::{Exhaustion, Load, Rules, Servers, Sizing};
-use laxity_cpu::{Share, bebs, bebs_credit};
+use laxity_cpu::{Share, bebs};
 
 use super::{CpuError, CpuRules};
 
-/// Their names.
-pub const POLICIES: [&str; 3] = ["bebs", "bebs-credit", "berate"];
+/// Their names, by what the policies say of themselves.
+pub fn policies() -> impl Iterator<Item = &'static str> {
+    registry::POLICIES.iter().filter(|p| p.sched_ext().is_some()).map(|p| p.name)
+}
 
 /// No best-effort task waits for longer than about twice this, even when hundreds compute: the
 /// kernel would take the scheduler away after 30 s.
@@ -30,11 +35,34 @@ const LAPSE: Span = Span::from_millis(1_000);
 /// and waits for about as long when others come.
 const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), max_period: LONGEST };
 
+/// What of the scheduler serves the best effort of a policy.
+enum Algorithm {
+    Servers(Rules),
+    BeRate,
+}
+
+/// Finds the algorithm of a policy by its type; `None` for one that the scheduler does not have.
+struct AlgorithmOf;
+
+impl registry::Visitor for AlgorithmOf {
+    type Output = Option<Algorithm>;
+
+    fn visit<P: laxity_cpu::Policy + Send + 'static>(self, policy: P) -> Option<Algorithm> {
+        let policy: &dyn Any = &policy;
+        match policy.downcast_ref::<Servers>() {
+            Some(servers) => Some(Algorithm::Servers(*servers.rules())),
+            None => policy.is::<BeRate>().then_some(Algorithm::BeRate),
+        }
+    }
+}
+
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Its name.
     pub name: &'static str,
+    /// Its number in the scheduler, as it describes itself.
+    pub number: u32,
     /// Of all best effort, or of reservations above BeRate.
     rules: Rules,
     berate: Option<berate::Options>,
@@ -49,10 +77,13 @@ impl Policy {
     /// When there is none, or the kernel does not run it.
     pub fn named(name: &str) -> Result<Policy, CpuError> {
         let unknown = || CpuError::Policy { name: name.into(), why: None };
-        let known = POLICIES.into_iter().find(|p| *p == name).ok_or_else(unknown)?;
-        let mut rules = match known {
-            "bebs" | "berate" => *bebs::new(&bebs::Options::default()).rules(),
-            _ => *bebs_credit::new(&bebs_credit::Options::default()).rules(),
+        let info = registry::find(name).ok_or_else(unknown)?;
+        let number = info.sched_ext().ok_or_else(unknown)?;
+        let algorithm = registry::visit(name, &Options::default(), AlgorithmOf).ok().flatten();
+        let (mut rules, berate) = match algorithm.ok_or_else(unknown)? {
+            Algorithm::Servers(rules) => (rules, false),
+            // Reservations above BeRate have the servers of BEBS.
+            Algorithm::BeRate => (*bebs::new(&bebs::Options::default()).rules(), true),
         };
         (rules.load, rules.lapse, rules.max_period) = (Load::Unblocked, LAPSE, Some(LONGEST));
         if let Sizing::Adaptive(how) = &mut rules.sizing {
@@ -61,14 +92,16 @@ impl Policy {
                 (how.initial_average, how.margin) = (FIRST, 0);
             }
         }
-        let berate = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };
-        Ok(Policy { name: known, rules, berate: (known == "berate").then_some(berate) })
+        let options = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };
+        let berate = berate.then_some(options);
+        Ok(Policy { name: info.name, number, rules, berate })
     }
 
-    /// Its place in [`POLICIES`].
+    /// The policy of a number that the scheduler reports.
     #[cfg(feature = "kernel")]
-    pub(super) fn number(&self) -> u32 {
-        POLICIES.iter().position(|name| *name == self.name).unwrap_or_default() as u32
+    pub(super) fn numbered(number: u32) -> Result<Policy, CpuError> {
+        let info = registry::POLICIES.iter().find(|p| p.sched_ext() == Some(number));
+        Policy::named(info.map_or("", |p| p.name))
     }
 
     /// As the kernel takes them.
@@ -176,7 +209,9 @@ mod tests {
 
     #[test]
     fn every_policy_is_one_that_the_kernel_runs() {
-        for name in POLICIES {
+        let mut numbers = std::collections::BTreeSet::new();
+        for name in policies() {
+            assert!(numbers.insert(Policy::named(name).expect("a policy").number), "{name}");
             assert!(Policy::named(name).expect("a policy").rules().is_ok(), "{name}");
         }
         let error = Policy::named("bebs-").expect_err("no such policy");

@@ -7,9 +7,7 @@ use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 
 use super::load::{kernel_error, load_control_programs, run};
-use super::{
-    CpuError, CpuStatus, Inferred, POLICIES, PlacedReservation, Policy, ReservationRequest, system,
-};
+use super::{CpuError, CpuStatus, Inferred, PlacedReservation, Policy, ReservationRequest, system};
 use crate::layout::Field;
 use crate::layout::cpu::{
     LX_MAX_RESERVATIONS, lx_ended, lx_report, lx_request, lx_reservation, lx_setup, lx_task_report,
@@ -250,8 +248,7 @@ impl ControlPrograms {
     /// The policy in force.
     pub(super) fn policy(&self) -> Result<Policy, CpuError> {
         let number = lx_setup::POLICY.u32(&self.value(".data.setup", 0)?);
-        let name = POLICIES.get(number as usize).copied().unwrap_or_default();
-        Policy::named(name)
+        Policy::numbered(number)
     }
 
     /// Another policy for all tasks.
@@ -259,7 +256,7 @@ impl ControlPrograms {
         let mut context = [0; lxc_policy_change::SIZEOF];
         lxc_policy_change::RULES.set(&mut context, &policy.rules()?.image());
         lxc_policy_change::BEST_EFFORT_BW_MIN.set_u64(&mut context, policy.best_effort_min().0);
-        lxc_policy_change::POLICY.set_u32(&mut context, policy.number());
+        lxc_policy_change::POLICY.set_u32(&mut context, policy.number);
         self.call(CHANGE, &mut context)?;
         let changed = lxc_policy_change::CHANGED.u32(&context);
         if changed == system::cpus()? {

@@ -56,7 +56,7 @@ impl fmt::Display for PlanError {
             ),
             PlanError::NotLive { policy } => {
                 write!(f, "policy `{policy}` does not run in the kernel; these do:")?;
-                super::POLICIES.iter().try_for_each(|name| write!(f, " {name}"))
+                super::policies().try_for_each(|name| write!(f, " {name}"))
             }
             PlanError::TooMany { what, of, found, most } => {
                 let of = of.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));

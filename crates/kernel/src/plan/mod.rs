@@ -36,9 +36,10 @@ pub const MOST_BUCKETS: usize = link::LX_MAX_BUCKETS as usize;
 /// Products and differences of the programs stay below 2^62; each of their terms below this.
 const TERM: i128 = 1 << 60;
 
-/// Policies that run in the kernel.
-pub const POLICIES: &[&str] =
-    &["background", "tbs", "shifted-line", "two-segment", "exact", "slack"];
+/// Policies that run in the kernel, by what they say of themselves.
+pub fn policies() -> impl Iterator<Item = &'static str> {
+    registry::POLICIES.iter().filter(|p| p.qdisc().is_some()).map(|p| p.name)
+}
 
 /// `enum lx_policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,15 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// The rule of a policy of that name; `None` for one that does not run in the kernel.
+    ///
+    /// A policy of [`Rule::History`] whose curve is one line runs under [`Rule::Line`].
+    pub fn of(policy: &str) -> Option<Rule> {
+        let number = registry::find(policy)?.qdisc()?;
+        let all = [Rule::Background, Rule::Line, Rule::History, Rule::Slack];
+        all.into_iter().find(|rule| rule.number() == number)
+    }
+
     /// Its number in the programs.
     pub fn number(self) -> u32 {
         self as u32
@@ -109,10 +119,7 @@ impl Plan {
         names: &[&str],
         credit: u64,
     ) -> Result<Plan, PlanError> {
-        let policy = *POLICIES
-            .iter()
-            .find(|name| **name == policy)
-            .ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
+        let rule = Rule::of(policy).ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
         limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
         let mut deadlines: Vec<u64> = link.realtime.iter().map(|f| f.deadline.0).collect();
@@ -127,7 +134,7 @@ impl Plan {
         }
         let curve = registry::curve(policy, link)?;
         let mut notices = Vec::new();
-        let service = Service::new(policy, curve.as_ref(), &mut notices)?;
+        let service = Service::new((policy, rule), curve.as_ref(), &mut notices)?;
         let shares = Shares::new(link, &mut notices);
         let queues = Queues::new(link, &mut notices)?;
         let slack = match service.rule() {
@@ -256,4 +263,29 @@ fn write_bucket(place: &mut [u8], burst: u64, rate: u64) {
     lx_bucket::BURST.set_u64(place, burst);
     lx_bucket::RATE.set_u64(place, rate);
     lx_bucket::FILL.set_u64(place, fill);
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_core::Live;
+    use laxity_link::live;
+
+    use super::*;
+
+    // Fails when a rule has another number in the programs than in the descriptions of policies.
+    #[test]
+    fn policies_name_rules_of_the_programs() {
+        for (rule, live) in [
+            (Rule::Background, live::BACKGROUND),
+            (Rule::Line, live::LINE),
+            (Rule::History, live::HISTORY),
+            (Rule::Slack, live::SLACK),
+        ] {
+            assert_eq!(Live::Qdisc(rule.number()), live);
+        }
+        for name in policies() {
+            assert!(Rule::of(name).is_some(), "{name}");
+        }
+        assert_eq!(Rule::of("fifo"), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! The curve from which best-effort deadlines follow.
 
-use laxity_curve::{InverseCurve, InversePiece};
-use laxity_link::assign::{Assigner, Exact};
+use laxity_curve::InversePiece;
+use laxity_link::registry::DeadlineCurve;
 
 use super::{Notice, PlanError, Rule, TERM, corners};
 use crate::layout::link::{self, lx_piece, lx_service};
@@ -19,12 +19,11 @@ pub(super) struct Service {
 
 impl Service {
     pub(super) fn new(
-        policy: &'static str,
-        curve: Option<&InverseCurve>,
+        (policy, rule): (&str, Rule),
+        curve: Option<&DeadlineCurve>,
         notices: &mut Vec<Notice>,
     ) -> Result<Service, PlanError> {
-        let Some(curve) = curve else {
-            let rule = if policy == "slack" { Rule::Slack } else { Rule::Background };
+        let Some(DeadlineCurve { inverse: curve, restarts_before_best_effort }) = curve else {
             return Ok(Service { pieces: Vec::new(), saturated: 0, rule, restarts: false });
         };
         let given = corners::at_most(MOST_PIECES, curve.pieces());
@@ -61,7 +60,7 @@ impl Service {
             && given[0].above == 0
             && given[0].intercept <= 0;
         let rule = if line { Rule::Line } else { Rule::History };
-        Ok(Service { pieces, saturated, rule, restarts: policy == Exact::INFO.name })
+        Ok(Service { pieces, saturated, rule, restarts: *restarts_before_best_effort })
     }
 
     /// Whether deadlines restart whenever no real-time packet waits; see

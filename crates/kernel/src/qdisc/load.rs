@@ -37,9 +37,9 @@ impl Room {
     pub(super) fn of(plan: &Plan, policy: &str) -> Room {
         let realtime = u64::from(plan.realtime_slots).max(2 * MOST_SHAPED_SLOTS);
         let slots = (MOST_BEST_EFFORT_SLOTS + realtime) as u32;
-        // Curves of these two have several pieces but under few flows.
-        let rule = match (plan.rule, policy) {
-            (Rule::Line, "exact" | "two-segment") => Rule::History,
+        // Curves of such policies have several pieces but under few flows.
+        let rule = match (plan.rule, Rule::of(policy)) {
+            (Rule::Line, Some(Rule::History)) => Rule::History,
             (rule, _) => rule,
         };
         Room { rule, slots }

@@ -1,10 +1,10 @@
 //! `algorithm-3`: two segments with constant memory, corrected.
 
-use laxity_core::{Divisor, NANOBITS_PER_BYTE, PolicyInfo, Time};
+use laxity_core::{Divisor, Live, NANOBITS_PER_BYTE, OptionTable, PolicyInfo, Time};
 use laxity_curve::TwoSegment;
 
 use super::Assigner;
-use super::two_segment::OPTIONS;
+use super::two_segment::{OPTIONS, TwoSegments};
 
 /// Algorithm 3 of the paper as its text derives it: the demand so far is taken to touch `E`
 /// everywhere, so the point at the previous deadline decides.
@@ -80,7 +80,9 @@ impl Assigner for Algorithm3 {
         summary: "EDF with two-segment deadlines from constant memory (corrected)",
         source: "RTAS 2002, section 4.3.1, Algorithm 3, corrected",
         keeps_deadlines: true,
+        live: &[Live::UserLink],
         options: OPTIONS,
+        table: OptionTable::Of(TwoSegments::INFO.name),
     };
 
     #[inline]

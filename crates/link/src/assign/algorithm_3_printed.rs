@@ -1,11 +1,11 @@
 //! `algorithm-3-printed`: Algorithm 3 letter by letter, kept to show that it is unsafe.
 
-use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Time};
+use laxity_core::{Live, NANOBITS_PER_BYTE, OptionTable, PolicyInfo, Time};
 use laxity_curve::TwoSegment;
 
 use super::Assigner;
 use super::algorithm_3::Segments;
-use super::two_segment::OPTIONS;
+use super::two_segment::{OPTIONS, TwoSegments};
 
 /// Algorithm 3 as printed.
 ///
@@ -51,7 +51,9 @@ impl Assigner for Algorithm3Printed {
         summary: "Algorithm 3 as printed: unsafe, kept for comparison",
         source: "RTAS 2002, section 4.3.1, Algorithm 3",
         keeps_deadlines: false,
+        live: &[Live::UserLink],
         options: OPTIONS,
+        table: OptionTable::Of(TwoSegments::INFO.name),
     };
 
     #[inline]

@@ -1,6 +1,8 @@
 //! `background`: best effort only while no real-time packet waits.
 
-use laxity_core::{PolicyInfo, Time};
+use laxity_core::{Live, OptionTable, PolicyInfo, Time};
+
+use crate::live;
 
 use super::Assigner;
 
@@ -14,7 +16,9 @@ impl Assigner for Background {
         summary: "EDF for real-time packets, best effort while none of them waits",
         source: "RTAS 2002, section 3 (the reference of its tables)",
         keeps_deadlines: true,
+        live: &[live::BACKGROUND, Live::UserLink],
         options: &[],
+        table: OptionTable::None,
     };
 
     #[inline]

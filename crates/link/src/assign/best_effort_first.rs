@@ -1,6 +1,6 @@
 //! `best-effort-first`: a lower bound on best-effort delay, not a policy for use.
 
-use laxity_core::{PolicyInfo, Time};
+use laxity_core::{Live, OptionTable, PolicyInfo, Time};
 
 use super::Assigner;
 
@@ -15,7 +15,9 @@ impl Assigner for BestEffortFirst {
         summary: "best effort before real time: the lower bound of its delay, deadlines not kept",
         source: "bound",
         keeps_deadlines: false,
+        live: &[Live::UserLink],
         options: &[],
+        table: OptionTable::None,
     };
 
     #[inline]

@@ -1,7 +1,9 @@
 //! `exact`: the shortest safe deadlines (Algorithm 1).
 
-use laxity_core::{PolicyInfo, Time};
+use laxity_core::{Live, OptionTable, PolicyInfo, Time};
 use laxity_curve::InverseCurve;
+
+use crate::live;
 
 use super::{Assigner, History};
 
@@ -37,7 +39,9 @@ impl Assigner for Exact {
         summary: "EDF with the shortest safe deadline for every best-effort packet",
         source: "RTAS 2002, section 3, Algorithm 1",
         keeps_deadlines: true,
+        live: &[live::HISTORY, Live::UserLink],
         options: &[],
+        table: OptionTable::None,
     };
 
     #[inline]
@@ -59,4 +63,6 @@ impl Assigner for Exact {
             }
         }
     }
+
+    const RESTARTS_BEFORE_BEST_EFFORT: bool = true;
 }

@@ -1,6 +1,6 @@
 //! `fifo`: order of arrival, as a bound.
 
-use laxity_core::{PolicyInfo, Time};
+use laxity_core::{Live, OptionTable, PolicyInfo, Time};
 
 use super::Assigner;
 
@@ -15,7 +15,9 @@ impl Assigner for Fifo {
         summary: "one queue in order of arrival, deadlines not kept",
         source: "bound",
         keeps_deadlines: false,
+        live: &[Live::UserLink],
         options: &[],
+        table: OptionTable::None,
     };
 
     #[inline]

@@ -84,4 +84,8 @@ pub trait Assigner {
     /// Whether everything is served in order of arrival: real-time packets by conformance instead
     /// of deadline, best effort as one queue whatever its classes.
     const ARRIVAL_ORDER: bool = false;
+
+    /// Whether [`restart`](Self::restart) forgets earlier packets whenever no real-time packet
+    /// waits, instead of when nothing waits.
+    const RESTARTS_BEFORE_BEST_EFFORT: bool = false;
 }

@@ -1,9 +1,13 @@
 //! `shifted-line`: deadlines from one line that cuts the time axis at the shift.
 
-use laxity_core::{Divisor, NANOBITS_PER_BYTE, OptionInfo, OptionKind, PolicyInfo, Time};
+use laxity_core::{
+    Divisor, Live, NANOBITS_PER_BYTE, OptionInfo, OptionKind, OptionTable, PolicyInfo, Reference,
+    Span, Time,
+};
 use laxity_curve::ShiftedLine;
 
 use super::Assigner;
+use crate::live;
 
 /// `D = w/g + max(r + delta, D_prev)`: needs the previous deadline only.
 #[derive(Clone, Debug)]
@@ -66,20 +70,40 @@ impl Assigner for Shifted {
         summary: "EDF with deadlines from one shifted line below the residual capacity",
         source: "RTAS 2002, section 4.2",
         keeps_deadlines: true,
+        live: &[live::LINE, Live::UserLink],
         options: &[
             OptionInfo {
                 name: "slope",
                 kind: OptionKind::Rate,
+                required: true,
                 default: "fitted to the residual capacity",
+                example: "\"370530 B/s\"",
                 summary: "slope of the line",
+                reference: Some(Reference {
+                    default: "fitted to the residual capacity",
+                    doc: "Its slope.",
+                }),
             },
             OptionInfo {
                 name: "shift",
-                kind: OptionKind::Time,
+                kind: OptionKind::Time(Span(0), Span(u64::MAX)),
+                required: true,
                 default: "fitted to the residual capacity",
+                example: "\"15 ms\"",
                 summary: "where the line cuts the time axis",
+                reference: Some(Reference {
+                    default: "fitted to the residual capacity",
+                    doc: "Its zero crossing.",
+                }),
             },
         ],
+        table: OptionTable::Own {
+            schema: "shifted-line",
+            doc: "A line below the residual capacity.",
+            key: "Parameters of the policy `shifted-line`.",
+            default: "fitted",
+            example: "{ slope = \"370530 B/s\", shift = \"15 ms\" }",
+        },
     };
 
     #[inline]

@@ -1,10 +1,13 @@
 //! `tbs`: the Total Bandwidth Server.
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Rate, Span, Time};
+use laxity_core::{
+    Live, OptionInfo, OptionKind, OptionTable, PolicyInfo, Rate, Reference, Span, Time,
+};
 use laxity_curve::ShiftedLine;
 
 use super::Assigner;
 use super::shifted_line::Recursion;
+use crate::live;
 
 /// `D = w/g + max(r, D_prev)`: a line through the origin, as Spuri and Buttazzo give it for tasks.
 #[derive(Clone, Debug)]
@@ -25,12 +28,26 @@ impl Assigner for TotalBandwidthServer {
         summary: "EDF with deadlines from one line through the origin (Total Bandwidth Server)",
         source: "RTAS 2002, section 4.1; Spuri and Buttazzo 1996",
         keeps_deadlines: true,
+        live: &[live::LINE, Live::UserLink],
         options: &[OptionInfo {
             name: "slope",
             kind: OptionKind::Rate,
+            required: true,
             default: "fitted to the residual capacity",
+            example: "\"370530 B/s\"",
             summary: "bandwidth of the server",
+            reference: Some(Reference {
+                default: "fitted to the residual capacity",
+                doc: "The server's rate.",
+            }),
         }],
+        table: OptionTable::Own {
+            schema: "tbs",
+            doc: "Parameters of the Total Bandwidth Server.",
+            key: "Parameters of the policy `tbs`.",
+            default: "fitted",
+            example: "{ slope = \"370530 B/s\" }",
+        },
     };
 
     #[inline]

@@ -1,9 +1,10 @@
 //! `two-segment`: shortest deadlines under two line segments (Algorithm 2).
 
-use laxity_core::{OptionInfo, OptionKind, PolicyInfo, Time};
+use laxity_core::{Live, OptionInfo, OptionKind, OptionTable, PolicyInfo, Reference, Span, Time};
 use laxity_curve::{CurveError, InverseCurve, TwoSegment};
 
 use super::{Assigner, History};
+use crate::live;
 
 /// Algorithm 2 of the paper: `E` approximated by a segment through the origin and a steeper one.
 ///
@@ -19,14 +20,26 @@ pub(super) const OPTIONS: &[OptionInfo] = &[
     OptionInfo {
         name: "slopes",
         kind: OptionKind::RatePair,
+        required: true,
         default: "fitted to the residual capacity",
+        example: "[\"358530 B/s\", \"450000 B/s\"]",
         summary: "slopes left and right of the corner, the first at most the second",
+        reference: Some(Reference {
+            default: "fitted to the residual capacity",
+            doc: "Their slopes.",
+        }),
     },
     OptionInfo {
         name: "corner",
-        kind: OptionKind::Time,
+        kind: OptionKind::Time(Span(1), Span(u64::MAX)),
+        required: true,
         default: "fitted to the residual capacity",
+        example: "\"463 ms\"",
         summary: "where the segments meet",
+        reference: Some(Reference {
+            default: "fitted to the residual capacity",
+            doc: "Start of the second.",
+        }),
     },
 ];
 
@@ -46,7 +59,15 @@ impl Assigner for TwoSegments {
         summary: "EDF with deadlines from two line segments below the residual capacity",
         source: "RTAS 2002, section 4.3, Algorithm 2",
         keeps_deadlines: true,
+        live: &[live::HISTORY, Live::UserLink],
         options: OPTIONS,
+        table: OptionTable::Own {
+            schema: "two-segment",
+            doc: "Two lines below the residual capacity, the second no flatter than the first.",
+            key: "Parameters of the policies `two-segment`, `algorithm-3` and `algorithm-3-printed`.",
+            default: "fitted",
+            example: "{ slopes = [\"358530 B/s\", \"450000 B/s\"], corner = \"463 ms\" }",
+        },
     };
 
     #[inline]

@@ -41,10 +41,13 @@ mod flow;
 mod search;
 mod silence;
 
-use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Span, Time};
+use laxity_core::{
+    Live, NANOBITS_PER_BYTE, OptionInfo, OptionKind, OptionTable, PolicyInfo, Reference, Span, Time,
+};
 
 use crate::config::LinkConfig;
 use crate::edf::{EdfQueue, Entry};
+use crate::live;
 use crate::pipeline::{Discipline, Head};
 use search::{Deficit, Search, SearchResult};
 use silence::SilentFlows;
@@ -89,28 +92,60 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "EDF; best effort goes first whenever no deadline could suffer from it now",
     source: "beyond the paper",
     keeps_deadlines: true,
+    live: &[live::SLACK, Live::UserLink],
     options: &[
-        laxity_core::OptionInfo {
+        OptionInfo {
             name: "always-check",
-            kind: laxity_core::OptionKind::Bool,
+            kind: OptionKind::Bool,
+            required: false,
             default: "false",
+            example: "true",
             summary: "check also while no real-time packet waits: admits tighter deadlines on \
                       slow links, but may leave the link idle",
+            reference: Some(Reference {
+                default: "false",
+                doc: "Check also while no real-time packet waits. Admission then need not reserve \
+                      for a best-effort packet on the wire, which makes slow links usable; the \
+                      link may idle while best effort waits.",
+            }),
         },
-        laxity_core::OptionInfo {
+        OptionInfo {
             name: "release-idle",
-            kind: laxity_core::OptionKind::Time,
+            kind: OptionKind::Time(Span(0), Span(u64::MAX)),
+            required: false,
             default: "1 s",
+            example: "\"200 ms\"",
             summary: "with always-check, how long a flow must be silent before best effort may \
                       go although the flow's next packets then wait for its end; 0 s for never",
+            reference: Some(Reference {
+                default: "\"1 s\"",
+                doc: "With `always-check`, how long a real-time flow must be silent, and at least \
+                      until its envelope is full again, before a best-effort packet may go for \
+                      which its deadline leaves no room. Packets that the flow sends meanwhile \
+                      conform when that packet ends. 0 for never: best effort may then wait for \
+                      as long as real time is silent.",
+            }),
         },
-        laxity_core::OptionInfo {
+        OptionInfo {
             name: "pass-refused",
-            kind: laxity_core::OptionKind::Bool,
+            kind: OptionKind::Bool,
+            required: false,
             default: "false",
+            example: "true",
             summary: "a smaller packet of another class may pass a refused best-effort packet",
+            reference: Some(Reference {
+                default: "false",
+                doc: "A smaller packet of another class may overtake a refused best-effort packet.",
+            }),
         },
     ],
+    table: OptionTable::Own {
+        schema: "slack",
+        doc: "Options of the policy `slack`.",
+        key: "Options of the policy `slack`.",
+        default: "both checks off",
+        example: "{ always-check = true }",
+    },
 };
 
 impl Slack {

@@ -3,9 +3,10 @@
 use laxity_cpu::CpuSet;
 
 use super::model::MAX_TASKS;
-use super::{options, policies};
+use super::policies;
 use crate::keys::{Forms, Key, Kind, Plain, Table};
 use crate::keys::{optional, required};
+use crate::options::policy_section;
 
 /// The whole file.
 pub static SCENARIO: Table = Table {
@@ -105,17 +106,16 @@ pub static CPU: Table = Table {
     ],
 };
 
-const fn of_policy(name: &'static str, table: &'static Table, example: &'static str) -> Key {
-    let doc = "Options of the policy of this name.";
-    optional(name, Kind::Table(table), "every default below", example, doc)
-}
-
 /// `[policy]`
 pub static POLICY: Table = Table {
     name: "cpu-policy",
     doc: "Which policies run, and their options. Options of a policy also apply where it runs \
           below `posix` or `sched-deadline`. Quote names with a dot.",
-    keys: &[
+    keys: POLICY_KEYS,
+};
+
+policy_section! {
+    POLICY_KEYS: policies::POLICIES, &[
         optional(
             "use",
             Kind::Policy(&policies::NAMES),
@@ -130,20 +130,8 @@ pub static POLICY: Table = Table {
             "[\"eevdf\", \"linux-2.6\"]",
             "Further policies that a simulation runs beside it, on the same tasks.",
         ),
-        of_policy("bebs", &options::BEBS, "{ sample = \"job\" }"),
-        of_policy("bebs-credit", &options::BEBS_CREDIT, "{ ahead = \"200 ms\" }"),
-        of_policy("edf", &options::EDF, "{ least-best-effort = 100 }"),
-        of_policy("cbs", &options::CBS, "{ period = \"20 ms\" }"),
-        of_policy("iris", &options::IRIS, "{ period = \"20 ms\" }"),
-        of_policy("iris-naive", &options::IRIS_NAIVE, "{ period = \"100 ms\" }"),
-        of_policy("berate", &options::BERATE, "{ base = \"now\" }"),
-        of_policy("best", &options::BEST, "{ clock = \"100-hz\" }"),
-        of_policy("linux-2.4", &options::LINUX_2_4, "{ goodness = \"counter\" }"),
-        of_policy("eevdf", &options::EEVDF, "{ slice = \"2.8 ms\" }"),
-        of_policy("posix", &options::POSIX, "{ below = \"eevdf\" }"),
-        of_policy("sched-deadline", &options::SCHED_DEADLINE, "{ reclaim = false }"),
-    ],
-};
+    ]
+}
 
 const BUDGET: Key = required("budget", Kind::Time, "\"1 ms\"", "CPU time in every period.");
 const PERIOD: Key = required("period", Kind::Time, "\"5 ms\"", "Length of a period.");

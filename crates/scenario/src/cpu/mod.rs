@@ -2,7 +2,6 @@
 
 pub mod keys;
 pub mod model;
-mod options;
 pub mod policies;
 pub(crate) mod read;
 mod write;

@@ -2,7 +2,7 @@
 
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
-use laxity_cpu::{CpuSet, Nice, Value};
+use laxity_cpu::{CpuSet, Nice};
 
 use super::model::{
     Cost, Cpu, CpuScenario, Gap, Late, RecordedSleeps, RecordedTasks, Reserved, Step, TaskChange,
@@ -59,15 +59,7 @@ impl Printer {
             let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
             self.key("compare", &format!("[{}]", names.join(", ")));
         }
-        for info in POLICIES {
-            let set: Vec<String> = set(&policy.options, info.name).collect();
-            if !set.is_empty() {
-                // A dot in a bare key would make it two.
-                let name =
-                    if info.name.contains('.') { quoted(info.name) } else { info.name.into() };
-                self.key(&name, &format!("{{ {} }}", set.join(", ")));
-            }
-        }
+        self.options(POLICIES, &policy.options, &Options::default());
     }
 
     fn recording(&mut self, recording: &RecordedTasks) {
@@ -109,24 +101,6 @@ impl Printer {
             self.key("change", &format!("[{}]", changes.join(", ")));
         }
     }
-}
-
-/// The options of a policy that differ from its own, as they are written.
-fn set<'a>(options: &'a Options, policy: &'static str) -> impl Iterator<Item = String> + 'a {
-    let own = Options::default();
-    let infos = laxity_cpu::registry::find(policy).map_or(&[][..], |p| p.options);
-    infos.iter().filter_map(move |option| {
-        let value = options.get(policy, option.name)?;
-        if own.get(policy, option.name) == Some(value) {
-            return None;
-        }
-        let value = match value {
-            Value::Time(span) => time(&span),
-            Value::Choice(name) => quoted(name),
-            other => other.to_string(),
-        };
-        Some(format!("{} = {value}", option.name))
-    })
 }
 
 fn cpus(set: &CpuSet) -> String {

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_link::Wire;
-use laxity_link::config::{BestEffortClass, LinkConfig, Options, RealtimeFlow};
+use laxity_link::config::{BestEffortClass, LinkConfig, RealtimeFlow};
 
 use crate::link::model::{Link, Scenario};
 
@@ -49,15 +49,7 @@ impl Scenario {
             blocking: policy.blocking,
             guarantee: policy.guarantee,
             release: policy.release,
-            options: Options {
-                tbs: policy.tbs,
-                shifted_line: policy.shifted_line,
-                two_segment: policy.two_segment,
-                restart: policy.restart,
-                always_check: policy.always_check,
-                release_idle: policy.release_idle,
-                pass_refused: policy.pass_refused,
-            },
+            options: policy.options,
         }
     }
 }

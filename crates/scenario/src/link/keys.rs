@@ -1,7 +1,10 @@
 //! The tables and keys of a link scenario, with type, meaning and default.
 
+use laxity_link::registry;
+
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
 use crate::link::policies;
+use crate::options::policy_section;
 
 /// The whole file.
 pub static SCENARIO: Table = Table {
@@ -105,10 +108,11 @@ pub static BUFFER: Table = Table {
 };
 
 /// `[policy]`
-pub static POLICY: Table = Table {
-    name: "policy",
-    doc: "Which policies run, and their options.",
-    keys: &[
+pub static POLICY: Table =
+    Table { name: "policy", doc: "Which policies run, and their options.", keys: POLICY_KEYS };
+
+policy_section! {
+    POLICY_KEYS: registry::POLICIES, &[
         optional(
             "use",
             Kind::Policy(&policies::NAMES),
@@ -164,97 +168,8 @@ pub static POLICY: Table = Table {
              as that is safe, which is when nothing waits or, under `exact`, no real-time \
              packet; `idle` when the link idles.",
         ),
-        optional(
-            "slack",
-            Kind::Table(&SLACK),
-            "both checks off",
-            "{ always-check = true }",
-            "Options of the policy `slack`.",
-        ),
-        optional(
-            "tbs",
-            Kind::Table(&TBS),
-            "fitted",
-            "{ slope = \"370530 B/s\" }",
-            "Parameters of the policy `tbs`.",
-        ),
-        optional(
-            "shifted-line",
-            Kind::Table(&SHIFTED_LINE),
-            "fitted",
-            "{ slope = \"370530 B/s\", shift = \"15 ms\" }",
-            "Parameters of the policy `shifted-line`.",
-        ),
-        optional(
-            "two-segment",
-            Kind::Table(&TWO_SEGMENT),
-            "fitted",
-            "{ slopes = [\"358530 B/s\", \"450000 B/s\"], corner = \"463 ms\" }",
-            "Parameters of the policies `two-segment`, `algorithm-3` and `algorithm-3-printed`.",
-        ),
-    ],
-};
-
-/// `slack` of `[policy]`
-pub static SLACK: Table = Table {
-    name: "slack",
-    doc: "Options of the policy `slack`.",
-    keys: &[
-        optional(
-            "always-check",
-            Kind::Bool,
-            "false",
-            "true",
-            "Check also while no real-time packet waits. Admission then need not reserve for a \
-             best-effort packet on the wire, which makes slow links usable; the link may idle \
-             while best effort waits.",
-        ),
-        optional(
-            "release-idle",
-            Kind::Time,
-            "\"1 s\"",
-            "\"200 ms\"",
-            "With `always-check`, how long a real-time flow must be silent, and at least until its \
-             envelope is full again, before a best-effort packet may go for which its deadline \
-             leaves no room. Packets that the flow sends meanwhile conform when that packet ends. \
-             0 for never: best effort may then wait for as long as real time is silent.",
-        ),
-        optional(
-            "pass-refused",
-            Kind::Bool,
-            "false",
-            "true",
-            "A smaller packet of another class may overtake a refused best-effort packet.",
-        ),
-    ],
-};
-
-/// `tbs` of `[policy]`
-pub static TBS: Table = Table {
-    name: "tbs",
-    doc: "Parameters of the Total Bandwidth Server.",
-    keys: &[required("slope", Kind::Rate, "\"370530 B/s\"", "The server's rate.")],
-};
-
-/// `shifted-line` of `[policy]`
-pub static SHIFTED_LINE: Table = Table {
-    name: "shifted-line",
-    doc: "A line below the residual capacity.",
-    keys: &[
-        required("slope", Kind::Rate, "\"370530 B/s\"", "Its slope."),
-        required("shift", Kind::Time, "\"15 ms\"", "Its zero crossing."),
-    ],
-};
-
-/// `two-segment` of `[policy]`
-pub static TWO_SEGMENT: Table = Table {
-    name: "two-segment",
-    doc: "Two lines below the residual capacity, the second no flatter than the first.",
-    keys: &[
-        required("slopes", Kind::RatePair, "[\"358530 B/s\", \"450000 B/s\"]", "Their slopes."),
-        required("corner", Kind::Time, "\"463 ms\"", "Start of the second."),
-    ],
-};
+    ]
+}
 
 /// `[[realtime]]`
 pub static REALTIME: Table = Table {

@@ -58,20 +58,8 @@ pub struct PolicyChoice {
     pub guarantee: Guarantee,
     /// The release time of a best-effort packet.
     pub release: Release,
-    /// The restart of best-effort deadlines.
-    pub restart: Restart,
-    /// Whether a smaller packet of another class may pass a best-effort head that was refused.
-    pub pass_refused: bool,
-    /// `slack` checks also while no real-time packet waits.
-    pub always_check: bool,
-    /// With `always_check`: the silence after which a flow lends its capacity.
-    pub release_idle: Span,
-    /// Parameters of `shifted-line`, fitted when absent.
-    pub shifted_line: Option<ShiftedLine>,
-    /// Parameters of `two-segment` and both forms of `algorithm-3`, fitted when absent.
-    pub two_segment: Option<TwoSegment>,
-    /// Slope of `tbs`, fitted when absent.
-    pub tbs: Option<Rate>,
+    /// The options of the policies, by their own tables; `restart` is one for all.
+    pub options: Options,
 }
 
 /// The defaults without the section.
@@ -84,13 +72,7 @@ impl Default for PolicyChoice {
             blocking: Blocking::default(),
             guarantee: Guarantee::default(),
             release: Release::default(),
-            restart: Restart::default(),
-            pass_refused: false,
-            always_check: false,
-            release_idle: Options::RELEASE_IDLE,
-            shifted_line: None,
-            two_segment: None,
-            tbs: None,
+            options: Options::default(),
         }
     }
 }

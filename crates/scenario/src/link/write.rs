@@ -3,6 +3,7 @@
 use laxity_core::{Bytes, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
 use laxity_link::config::Options;
+use laxity_link::registry;
 
 use crate::link::model::{
     BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
@@ -97,35 +98,13 @@ impl Printer {
                 Release::HeadOfLine => "hol",
             })
         });
-        self.unless("restart", policy.restart, Restart::default(), |r| {
+        self.unless("restart", policy.options.restart, Restart::default(), |r| {
             quoted(match r {
                 Restart::Sooner => "sooner",
                 Restart::Idle => "idle",
             })
         });
-        let options =
-            [("always-check", policy.always_check), ("pass-refused", policy.pass_refused)];
-        let mut set: Vec<String> =
-            options.iter().filter(|(_, on)| *on).map(|(k, _)| format!("{k} = true")).collect();
-        if policy.release_idle != Options::RELEASE_IDLE {
-            set.push(format!("release-idle = {}", time(&policy.release_idle)));
-        }
-        if !set.is_empty() {
-            self.key("slack", &format!("{{ {} }}", set.join(", ")));
-        }
-        if let Some(slope) = policy.tbs {
-            self.key("tbs", &format!("{{ slope = {} }}", quoted(&print_rate(slope))));
-        }
-        if let Some(line) = policy.shifted_line {
-            let (slope, shift) = (quoted(&print_rate(line.slope)), time(&line.shift));
-            self.key("shifted-line", &format!("{{ slope = {slope}, shift = {shift} }}"));
-        }
-        if let Some(lines) = policy.two_segment {
-            let (first, second) = (print_rate(lines.first), print_rate(lines.second));
-            let slopes = format!("[{}, {}]", quoted(&first), quoted(&second));
-            let corner = time(&lines.corner);
-            self.key("two-segment", &format!("{{ slopes = {slopes}, corner = {corner} }}"));
-        }
+        self.options(registry::POLICIES, &policy.options, &Options::default());
     }
 
     fn realtime(&mut self, flow: &RealtimeFlow, first: bool) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use laxity_core::{Bytes, Rate, Span};
+use laxity_core::{Bytes, OptionTable, Rate, Span};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -468,16 +468,14 @@ fn with_a_dot(shape: &Table, name: &str) -> Option<(String, String)> {
 /// The message for a table of a policy without parameters, where policies are chosen.
 fn without_parameters(shape: &Table, name: &str) -> Option<(String, String)> {
     let policies = shape.keys.iter().find_map(|k| match k.kind {
-        Kind::Policy(names) => Some(names.list),
+        Kind::Policy(names) => Some(names.policies),
         _ => None,
     })?;
-    if !policies.contains(&name) || shape.key(name).is_some() {
-        return None;
-    }
+    let policy = policies.iter().find(|p| p.name == name && shape.key(name).is_none())?;
     let what = format!("the policy `{name}` has no parameters");
-    let remedy = match name.starts_with("algorithm-3") {
-        true => "it uses those of `two-segment`".to_owned(),
-        false => format!("remove the line; write use = \"{name}\" to choose it"),
+    let remedy = match policy.table {
+        OptionTable::Of(owner) => format!("it uses those of `{owner}`"),
+        _ => format!("remove the line; write use = \"{name}\" to choose it"),
     };
     Some((what, remedy))
 }

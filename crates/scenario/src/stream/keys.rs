@@ -1,6 +1,7 @@
 //! The tables and keys of a stream scenario.
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
+use crate::options::policy_section;
 use crate::stream::model::MAX_STREAMS;
 use crate::stream::policies;
 
@@ -90,7 +91,11 @@ pub static BUFFER: Table = Table {
 pub static POLICY: Table = Table {
     name: "stream-policy",
     doc: "Which policies run, and their options.",
-    keys: &[
+    keys: POLICY_KEYS,
+};
+
+policy_section! {
+    POLICY_KEYS: policies::POLICIES, &[
         optional(
             "use",
             Kind::Policy(&policies::NAMES),
@@ -105,126 +110,8 @@ pub static POLICY: Table = Table {
             "[\"edf\", \"fifo\"]",
             "Further policies that a simulation runs beside it, on the same arrivals.",
         ),
-        optional(
-            "dwcs",
-            Kind::Table(&DWCS),
-            "as recommended",
-            "{ check = \"adaptive\" }",
-            "Options of the policy `dwcs`.",
-        ),
-        optional(
-            "dwcs-tolerance-first",
-            Kind::Table(&DWCS),
-            "as recommended",
-            "{ ahead = 2 }",
-            "Options of the policy `dwcs-tolerance-first`.",
-        ),
-        optional(
-            "dwcs-paper",
-            Kind::Table(&DWCS),
-            "as in the paper",
-            "{ check = 50 }",
-            "Options of the policy `dwcs-paper`.",
-        ),
-    ],
-};
-
-/// Options of DWCS
-pub static DWCS: Table = Table {
-    name: "dwcs",
-    doc: "Options of dynamic window-constrained scheduling.",
-    keys: &[
-        optional(
-            "order",
-            Kind::Choice(&["edf-first", "tolerance-first"]),
-            "by the policy's name",
-            "\"edf-first\"",
-            "Primary order: deadlines (the form of 2000 and 2004) or tolerances (the \
-             paper's Table 1).",
-        ),
-        optional(
-            "rule-a",
-            Kind::Choice(&["rolling", "printed"]),
-            "\"rolling\"; `dwcs-paper`: \"printed\"",
-            "\"rolling\"",
-            "Effect of a packet sent in time on the window. `rolling` makes windows consecutive \
-             and is needed for the guarantee; `printed` leaves a window of x = y unchanged until \
-             a miss.",
-        ),
-        optional(
-            "rule-c",
-            Kind::Choice(&["tag", "reset", "widen"]),
-            "\"tag\"; `dwcs-paper`: \"reset\"",
-            "\"reset\"",
-            "Effect of a miss on a window that tolerates none: urgent until served, a new window \
-             (method 2 of the paper), or a longer one (method 1).",
-        ),
-        optional(
-            "check",
-            Kind::WholeOr(1, u32::MAX, &["adaptive"]),
-            "1",
-            "50",
-            "Number of packets between deadline checks. `adaptive`: as many as keep decisions \
-             within `budget`, unless windows suffer; in simulations, where decisions take no \
-             time, 1.",
-        ),
-        optional(
-            "budget",
-            Kind::Time,
-            "\"1 us\"",
-            "\"1 us\"",
-            "Time that a decision may take on average under `check = \"adaptive\"`.",
-        ),
-        optional(
-            "check-most",
-            Kind::Whole(1, u32::MAX),
-            "256",
-            "256",
-            "Most packets between two deadline checks under `check = \"adaptive\"`.",
-        ),
-        optional(
-            "settle",
-            Kind::Bool,
-            "true; `dwcs-paper`: false",
-            "true",
-            "Check the deadlines of the chosen stream just before it is served; without effect \
-             unless `check` is above 1.",
-        ),
-        optional(
-            "ahead",
-            Kind::WholeOr(1, u32::MAX, &["unlimited"]),
-            "1; `dwcs-paper`: \"unlimited\"",
-            "2",
-            "Most gaps before its deadline at which a packet may be sent. Working far ahead for \
-             some streams makes others miss deadlines.",
-        ),
-        optional(
-            "align",
-            Kind::Bool,
-            "false",
-            "true",
-            "Align deadlines to multiples of the gap: a packet that arrives at an empty queue \
-             may be sent, and is due, up to a gap later. With deadlines first, the guarantee \
-             needs it unless streams start together.",
-        ),
-        optional(
-            "structure",
-            Kind::Choice(&policies::STRUCTURES),
-            "\"fastest\"",
-            "\"heaps\"",
-            "Data structure that orders the streams. All decide alike and differ in cost; \
-             `wheel` needs \
-             deadlines first, `buckets` tolerances first.",
-        ),
-        optional(
-            "zero-tie",
-            Kind::Choice(&["deadline", "first-come"]),
-            "\"deadline\"; `dwcs-paper`: \"first-come\"",
-            "\"deadline\"",
-            "Order of two streams that tolerate no more losses in equally long windows.",
-        ),
-    ],
-};
+    ]
+}
 
 /// `[[stream]]`
 pub static STREAM: Table = Table {

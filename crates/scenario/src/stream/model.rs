@@ -1,9 +1,13 @@
 //! The model of a stream scenario.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use laxity_core::{Bytes, Rate, Span};
-use laxity_stream::{Attributes, Loss, Options};
+use laxity_core::{
+    Bytes, Choice, OptionConflict, OptionFault, OptionValue, PolicyInfo, PolicyOptions, Rate, Span,
+};
+use laxity_stream::registry::{self, ADAPTIVE, UNLIMITED};
+use laxity_stream::{Attributes, Check, Loss, Options};
 
 use super::policies;
 pub use crate::value::{Frequency, Length, Share};
@@ -114,6 +118,105 @@ impl StreamPolicyChoice {
         self.tuning(policy).map(|tuning| &tuning.options)
     }
 }
+
+impl PolicyOptions for StreamPolicyChoice {
+    fn policy(name: &str) -> Option<&'static PolicyInfo> {
+        policies::find(name)
+    }
+
+    fn get(&self, policy: &str, option: &str) -> Option<OptionValue> {
+        let Tuning { options, structure } = self.tuning(policy)?;
+        Some(match option {
+            "order" => OptionValue::Choice(options.order.name()),
+            "rule-a" => OptionValue::Choice(options.rule_a.name()),
+            "rule-c" => OptionValue::Choice(options.rule_c.name()),
+            "check" => match options.check {
+                Check::Every(packets) => OptionValue::Integer(packets.get()),
+                Check::Adaptive { .. } => OptionValue::Choice(ADAPTIVE),
+            },
+            "budget" => match options.check {
+                Check::Adaptive { budget, .. } => OptionValue::Time(budget),
+                Check::Every(_) => return None,
+            },
+            "check-most" => match options.check {
+                Check::Adaptive { most, .. } => OptionValue::Integer(most.get()),
+                Check::Every(_) => return None,
+            },
+            "settle" => OptionValue::Bool(options.settle),
+            "ahead" => match options.ahead {
+                Some(gaps) => OptionValue::Integer(gaps.get()),
+                None => OptionValue::Choice(UNLIMITED),
+            },
+            "align" => OptionValue::Bool(options.align),
+            "structure" => OptionValue::Choice(structure),
+            "zero-tie" => OptionValue::Choice(options.zero_tie.name()),
+            _ => return None,
+        })
+    }
+
+    fn store(&mut self, policy: &str, option: &str, value: OptionValue) -> Result<(), OptionFault> {
+        let place = policies::DWCS.iter().position(|v| v.info.name == policy);
+        let tuning = place.and_then(|i| self.tuning.get_mut(i)).ok_or(OptionFault::Unknown)?;
+        let (options, structure) = (&mut tuning.options, &mut tuning.structure);
+        let adaptive = OptionValue::Choice(ADAPTIVE);
+        let needs = Err(OptionFault::Needs { option: "check", value: adaptive });
+        match (option, value) {
+            ("order", OptionValue::Choice(name)) => choose(&mut options.order, name),
+            ("rule-a", OptionValue::Choice(name)) => choose(&mut options.rule_a, name),
+            ("rule-c", OptionValue::Choice(name)) => choose(&mut options.rule_c, name),
+            ("check", OptionValue::Choice(_)) => {
+                options.check =
+                    Check::Adaptive { budget: DEFAULT_BUDGET, most: DEFAULT_CHECK_MOST };
+                Ok(())
+            }
+            ("check", OptionValue::Integer(packets)) => {
+                options.check = NonZeroU32::new(packets).map_or(options.check, Check::Every);
+                Ok(())
+            }
+            ("budget", OptionValue::Time(time)) => match &mut options.check {
+                Check::Adaptive { budget, .. } => assign(budget, time),
+                Check::Every(_) => needs,
+            },
+            ("check-most", OptionValue::Integer(packets)) => match &mut options.check {
+                Check::Adaptive { most, .. } => {
+                    assign(most, NonZeroU32::new(packets).unwrap_or(*most))
+                }
+                Check::Every(_) => needs,
+            },
+            ("settle", OptionValue::Bool(settle)) => assign(&mut options.settle, settle),
+            ("ahead", OptionValue::Choice(_)) => assign(&mut options.ahead, None),
+            ("ahead", OptionValue::Integer(n)) => assign(&mut options.ahead, NonZeroU32::new(n)),
+            ("align", OptionValue::Bool(align)) => assign(&mut options.align, align),
+            ("structure", OptionValue::Choice(name)) => assign(structure, name),
+            ("zero-tie", OptionValue::Choice(name)) => choose(&mut options.zero_tie, name),
+            _ => Err(OptionFault::Unknown),
+        }
+    }
+
+    fn check(&self, policy: &str) -> Result<(), OptionConflict> {
+        let Some(Tuning { options, structure }) = self.tuning(policy) else { return Ok(()) };
+        registry::keeps(structure, options).map_err(|error| OptionConflict {
+            options: &["structure"],
+            what: &["`", "` cannot keep this order"],
+            values: [OptionValue::Choice(error.structure); 2],
+            remedy: error.remedy,
+        })
+    }
+}
+
+fn assign<T>(option: &mut T, value: T) -> Result<(), OptionFault> {
+    *option = value;
+    Ok(())
+}
+
+fn choose<T: Choice>(option: &mut T, name: &str) -> Result<(), OptionFault> {
+    assign(option, T::by_name(name).ok_or(OptionFault::Unknown)?)
+}
+
+/// Time that a governed decision may take: about what one of a million streams costs.
+pub(crate) const DEFAULT_BUDGET: Span = Span(1_000);
+/// A governed scheduler looks at deadlines at least this often.
+pub(crate) const DEFAULT_CHECK_MOST: NonZeroU32 = NonZeroU32::new(256).unwrap();
 
 /// `[[stream]]`: a class of streams that are alike.
 #[derive(Clone, Debug, PartialEq)]

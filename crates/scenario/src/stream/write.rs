@@ -1,12 +1,13 @@
 //! Prints a stream scenario as TOML.
 
 use laxity_core::{Bytes, Span};
-use laxity_stream::{Check, Late, Options, Order, RuleA, RuleC, ZeroTie};
+use laxity_stream::Late;
 
 use super::model::{
-    Application, Frequency, Pace, QueueLimit, Share, StreamClass, StreamScenario, StreamSource,
+    Application, Frequency, Pace, QueueLimit, Share, StreamClass, StreamPolicyChoice,
+    StreamScenario, StreamSource,
 };
-use super::policies::{DWCS, STRUCTURES};
+use super::policies::POLICIES;
 use crate::printer::{Printer, decimal, length, quoted, range, size, time};
 use crate::quantity::print_bit_rate;
 
@@ -48,15 +49,7 @@ impl Printer {
             let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
             self.key("compare", &format!("[{}]", names.join(", ")));
         }
-        for (variant, tuning) in DWCS.iter().zip(&policy.tuning) {
-            let mut fields = tuned(&tuning.options, &(variant.options)());
-            if tuning.structure != STRUCTURES[0] {
-                fields.push(format!("structure = {}", quoted(tuning.structure)));
-            }
-            if !fields.is_empty() {
-                self.key(variant.info.name, &format!("{{ {} }}", fields.join(", ")));
-            }
-        }
+        self.options(POLICIES, policy, &StreamPolicyChoice::default());
     }
 
     fn class(&mut self, class: &StreamClass) {
@@ -131,59 +124,4 @@ fn application(needs: &Application) -> String {
     let loss = decimal(u64::from(*loss), 10_000);
     let burst = burst.map_or(String::new(), |burst| format!(", burst = {burst}"));
     format!("{{ frames = \"{frames}/s\", packets = {packets}, loss = \"{loss} %\"{burst} }}")
-}
-
-/// The options that differ from a policy's own, as they are written.
-fn tuned(options: &Options, own: &Options) -> Vec<String> {
-    let mut fields = Vec::new();
-    let mut field = |name: &str, value: String| fields.push(format!("{name} = {value}"));
-    if options.order != own.order {
-        let order = match options.order {
-            Order::DeadlineFirst => "edf-first",
-            Order::ToleranceFirst => "tolerance-first",
-        };
-        field("order", quoted(order));
-    }
-    if options.rule_a != own.rule_a {
-        let rule = match options.rule_a {
-            RuleA::Rolling => "rolling",
-            RuleA::Printed => "printed",
-        };
-        field("rule-a", quoted(rule));
-    }
-    if options.rule_c != own.rule_c {
-        let rule = match options.rule_c {
-            RuleC::Tag => "tag",
-            RuleC::Reset => "reset",
-            RuleC::Widen => "widen",
-        };
-        field("rule-c", quoted(rule));
-    }
-    if options.check != own.check {
-        match options.check {
-            Check::Every(period) => field("check", period.to_string()),
-            Check::Adaptive { budget, most } => {
-                field("check", quoted("adaptive"));
-                field("budget", time(&budget));
-                field("check-most", most.to_string());
-            }
-        }
-    }
-    if options.settle != own.settle {
-        field("settle", options.settle.to_string());
-    }
-    if options.ahead != own.ahead {
-        field("ahead", options.ahead.map_or(quoted("unlimited"), |n| n.to_string()));
-    }
-    if options.align != own.align {
-        field("align", options.align.to_string());
-    }
-    if options.zero_tie != own.zero_tie {
-        let tie = match options.zero_tie {
-            ZeroTie::Deadline => "deadline",
-            ZeroTie::FirstCome => "first-come",
-        };
-        field("zero-tie", quoted(tie));
-    }
-    fields
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use indexmap::IndexMap;
-use laxity_core::{Histogram, Span, Time};
+use laxity_core::{Histogram, PolicyOptions as _, Span, Time};
 use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Policy, Service, TaskId};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::PolicyInfo;
+use laxity_core::{Live, OptionTable, PolicyInfo};
 
 use crate::history::History;
 use crate::structure::Precedence;
@@ -33,7 +33,9 @@ impl Dbp {
         summary: "the stream nearest to more than x misses in its last y packets, (m,k)-firm",
         source: "Hamdaoui and Ramanathan, IEEE Transactions on Computers 44(12), 1995",
         keeps_deadlines: false,
+        live: &[Live::MediaServer],
         options: &[],
+        table: OptionTable::None,
     };
 
     #[inline]

@@ -1,6 +1,6 @@
 //! `edf`: earliest deadline first, and nothing else.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{Live, OptionTable, PolicyInfo};
 
 use crate::structure::Precedence;
 use crate::{Rank, Record};
@@ -17,7 +17,9 @@ impl Edf {
         summary: "the packet that is due first, whatever its stream tolerates",
         source: "Liu and Layland, JACM 1973",
         keeps_deadlines: false,
+        live: &[Live::MediaServer],
         options: &[],
+        table: OptionTable::None,
     };
 }
 

@@ -1,6 +1,6 @@
 //! `fifo`: order of arrival.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{Live, OptionTable, PolicyInfo};
 
 use crate::structure::Precedence;
 use crate::{Rank, Record};
@@ -16,7 +16,9 @@ impl Fifo {
         summary: "the packet that arrived first, whatever its stream tolerates",
         source: "the paper, section 5",
         keeps_deadlines: false,
+        live: &[Live::MediaServer],
         options: &[],
+        table: OptionTable::None,
     };
 }
 

@@ -26,10 +26,6 @@ use crate::structure::{Heaps, Precedence};
 /// The structure of a baseline: `Scheduler<Baseline<Edf>>` is a scheduler by deadline alone.
 pub type Baseline<P> = Heaps<P>;
 
-/// All baselines. A new one is a file, an entry in this list and one in [`visit`].
-pub const POLICIES: &[PolicyInfo] =
-    &[Fifo::INFO, Edf::INFO, StaticPriority::INFO, Wfq::INFO, Dbp::INFO];
-
 /// Takes a policy in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor {
     /// What comes of it.
@@ -38,17 +34,23 @@ pub trait Visitor {
     fn visit<P: Precedence + Send + 'static>(self) -> Self::Output;
 }
 
-/// Hands the policy of a name to `visitor`; `None` when no baseline has this name.
-pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-    match name {
-        "fifo" => Some(visitor.visit::<Fifo>()),
-        "edf" => Some(visitor.visit::<Edf>()),
-        "static-priority" => Some(visitor.visit::<StaticPriority>()),
-        "wfq" => Some(visitor.visit::<Wfq>()),
-        "dbp" => Some(visitor.visit::<Dbp>()),
-        _ => None,
-    }
+macro_rules! baselines {
+    ($($baseline:ident)+) => {
+        /// All baselines.
+        pub const POLICIES: &[PolicyInfo] = &[$($baseline::INFO),+];
+
+        /// Hands the policy of a name to `visitor`; `None` when no baseline has this name.
+        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            $(if name == $baseline::INFO.name {
+                return Some(visitor.visit::<$baseline>());
+            })+
+            None
+        }
+    };
 }
+
+// A new one is a file and an entry in this list.
+baselines! { Fifo Edf StaticPriority Wfq Dbp }
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! `static-priority`: the less a stream tolerates, the sooner it goes, always.
 
-use laxity_core::PolicyInfo;
+use laxity_core::{Live, OptionTable, PolicyInfo};
 
 use crate::rank::urgency;
 use crate::structure::Precedence;
@@ -18,7 +18,9 @@ impl StaticPriority {
         summary: "the stream with the lowest tolerance, in order of arrival among equal ones",
         source: "the paper, section 1",
         keeps_deadlines: false,
+        live: &[Live::MediaServer],
         options: &[],
+        table: OptionTable::None,
     };
 }
 

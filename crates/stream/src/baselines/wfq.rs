@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use laxity_core::PolicyInfo;
+use laxity_core::{Live, OptionTable, PolicyInfo};
 
 use crate::structure::Precedence;
 use crate::{Rank, Record};
@@ -38,7 +38,9 @@ impl Wfq {
         summary: "self-clocked fair queueing of packets, weighted by the rate that the tolerance asks for",
         source: "Golestani, INFOCOM 1994",
         keeps_deadlines: false,
+        live: &[Live::MediaServer],
         options: &[],
+        table: OptionTable::None,
     };
 }
 

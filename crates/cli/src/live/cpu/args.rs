@@ -28,8 +28,8 @@ pub enum CpuCommand {
 #[derive(Debug, Args)]
 pub struct UpArgs {
     /// The policy of best effort; reservations have precedence under every policy.
-    #[arg(long, value_name = "P", default_value = "bebs-credit",
-          value_parser = clap::builder::PossibleValuesParser::new(laxity_kernel::cpu::POLICIES))]
+    #[arg(long, value_name = "P", default_value = laxity_cpu::bebs_credit::INFO.name,
+          value_parser = clap::builder::PossibleValuesParser::new(laxity_kernel::cpu::policies()))]
     pub policy: String,
 }
 
