@@ -23,7 +23,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analysis", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "sim"]),
     ("report", &["core", "results"]),
     ("daemon", &[]),
-    ("live", &["core", "ring", "stream", "link", "scenario", "daemon"]),
+    ("telemetry", &[]),
+    ("live", &["core", "ring", "stream", "link", "scenario", "daemon", "telemetry"]),
     ("kernel", &["core", "curve", "link", "cpu", "scenario"]),
     ("reserve", &[]),
     ("reserve-c", &["reserve"]),
@@ -68,6 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "reserve",
             "broker",
             "daemon",
+            "telemetry",
         ],
     ),
 ];

@@ -5,16 +5,13 @@
 //! - [`rtcp`], [`receiver`]: what receivers report, and one that measures.
 //! - [`plan`]: the server that a scenario describes.
 //! - [`control`], [`metrics`]: a server from outside while it runs.
-//! - [`exposition`], [`http`]: how metrics of any kind are written and served.
 //! - [`socket`]: batches out, errors in.
 //! - [`thread_per_stream`]: the plain server that this one is measured against.
 #![forbid(unsafe_code)]
 
 pub mod control;
-pub mod exposition;
 #[doc(hidden)]
 pub mod fuzz;
-pub mod http;
 pub mod media;
 pub mod metrics;
 pub mod plan;

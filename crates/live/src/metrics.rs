@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 
-use crate::exposition::{Text, seconds};
-use crate::http::{self, Page};
+use laxity_daemon::privileges;
+use laxity_telemetry::exposition::{Family, Text, Value};
+use laxity_telemetry::http::{self, Page};
+use laxity_telemetry::table::stream as table;
+
 use crate::server::{Handle, ServerError, Snapshot, StreamSnapshot};
 
 /// The metrics page. Dropping it closes it.
@@ -17,7 +20,9 @@ impl Metrics {
     /// As [`http::Server::listen`].
     pub fn listen(handle: Handle, bind: SocketAddr) -> Result<Metrics, ServerError> {
         let make = move || handle.snapshot().map(|s| page(&s)).map_err(|e| e.to_string());
-        let server = http::Server::listen(bind, vec![Page::new("/metrics", http::METRICS, make)]);
+        let server = http::Server::listen(bind, vec![Page::metrics(make)], || {
+            let _ = privileges::drop_all();
+        });
         server.map(Metrics).map_err(ServerError::system(format!("metrics on {bind}")))
     }
 
@@ -30,69 +35,50 @@ impl Metrics {
 /// The page.
 pub fn page(snapshot: &Snapshot) -> String {
     let mut text = Text::default();
-    text.family("laxity_streams", "gauge", "Streams.");
-    text.sample("laxity_streams", &[], snapshot.streams.len() as u64);
-    packets(&mut text, snapshot);
-    let streams = &snapshot.streams;
-    each(&mut text, streams, "made_packets_total", "counter", "Packets put into the ring.", |s| {
-        s.made
-    });
-    let help = "Packets offered to a full ring.";
-    each(&mut text, streams, "overflow_packets_total", "counter", help, |s| s.overflow);
-    let help = "Access units and packets too large to be sent.";
-    each(&mut text, streams, "too_large_total", "counter", help, |s| s.too_large);
-    let help = "UDP payload given to the kernel.";
-    each(&mut text, streams, "sent_bytes_total", "counter", help, |s| s.row.counts.sent_bytes);
-    let help = "Packets that wait.";
-    each(&mut text, streams, "waiting_packets", "gauge", help, |s| s.row.waiting as u64);
-    let help = "Deadlines missed.";
-    each(&mut text, streams, "deadline_misses_total", "counter", help, |s| s.row.measures.missed);
-    let help = "Back-to-back windows with more misses than tolerated.";
-    each(&mut text, streams, "violated_windows_total", "counter", help, |s| {
-        s.row.measures.tumbling
-    });
-    let help = "1 when the producer has ended.";
-    each(&mut text, streams, "ended", "gauge", help, |s| u64::from(s.row.ended));
-    let help = "Complaints of the network about the destination (ICMP).";
-    each(&mut text, streams, "unreachable_total", "counter", help, |s| s.unreachable);
-    let help = "Packets lost as the receiver reports.";
-    let lost = |s: &StreamSnapshot| u64::try_from(s.heard.lost).unwrap_or(0);
-    each(&mut text, streams, "reported_lost_packets", "gauge", help, lost);
-    network(&mut text, snapshot);
+    text.family(&table::STREAMS).sample(&[], snapshot.streams.len() as u64);
+    packets(&mut text.family(&table::PACKETS_TOTAL), snapshot);
+    let mut each = |metric, value: &dyn Fn(&StreamSnapshot) -> u64| {
+        let mut family = text.family(metric);
+        for stream in &snapshot.streams {
+            family.sample(&[&stream.config.name], value(stream));
+        }
+    };
+    each(&table::MADE_PACKETS_TOTAL, &|s| s.made);
+    each(&table::OVERFLOW_PACKETS_TOTAL, &|s| s.overflow);
+    each(&table::TOO_LARGE_TOTAL, &|s| s.too_large);
+    each(&table::SENT_BYTES_TOTAL, &|s| s.row.counts.sent_bytes);
+    each(&table::WAITING_PACKETS, &|s| s.row.waiting as u64);
+    each(&table::DEADLINE_MISSES_TOTAL, &|s| s.row.measures.missed);
+    each(&table::VIOLATED_WINDOWS_TOTAL, &|s| s.row.measures.tumbling);
+    each(&table::ENDED, &|s| u64::from(s.row.ended));
+    each(&table::UNREACHABLE_TOTAL, &|s| s.unreachable);
+    each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.heard.lost).unwrap_or(0));
+    network(&mut text.family(&table::NETWORK_TOTAL), snapshot);
     let timing = &snapshot.timing;
-    let help = "From the instant at which a packet could go to the system call that sends it.";
-    let name = "laxity_start_error_seconds";
-    text.family(name, "histogram", help);
     let sum = u64::try_from(timing.start_error.sum()).unwrap_or(u64::MAX);
-    text.histogram(name, &[], timing.start_error.iter(), sum);
-    text.family("laxity_send_calls_total", "counter", "System calls that sent packets.");
-    text.sample("laxity_send_calls_total", &[], timing.calls);
-    let name = "laxity_full_total";
-    text.family(name, "counter", "Sends cut short by a full socket buffer or device queue.");
-    text.sample(name, &[("what", "socket")], timing.full);
-    text.sample(name, &[("what", "device")], timing.busy);
-    text.family("laxity_thread_cpu_seconds_total", "counter", "CPU time, kernel included.");
-    for (thread, cpu) in &snapshot.threads {
-        let labels = [("thread", thread.as_str())];
-        text.line("laxity_thread_cpu_seconds_total", &labels, &seconds(*cpu));
+    text.family(&table::START_ERROR_SECONDS).histogram(&[], timing.start_error.iter(), sum);
+    text.family(&table::SEND_CALLS_TOTAL).sample(&[], timing.calls);
+    let mut full = text.family(&table::FULL_TOTAL);
+    full.sample(&["socket"], timing.full);
+    full.sample(&["device"], timing.busy);
+    let mut cpu = text.family(&table::THREAD_CPU_SECONDS_TOTAL);
+    for (thread, ns) in &snapshot.threads {
+        cpu.sample(&[thread], Value::Nanoseconds(*ns));
     }
     text.page()
 }
 
-fn packets(text: &mut Text, snapshot: &Snapshot) {
-    let name = "laxity_packets_total";
-    text.family(name, "counter", "Packets popped from rings, by outcome.");
+fn packets(family: &mut Family<'_>, snapshot: &Snapshot) {
     for stream in &snapshot.streams {
-        let (label, counts) = (stream.config.name.as_str(), stream.row.counts);
-        let mut fate = |fate, n| text.sample(name, &[("stream", label), ("fate", fate)], n);
-        fate("sent", counts.sent);
-        counts.not_sent().into_iter().for_each(|(reason, n)| fate(reason, n));
+        let (name, counts) = (stream.config.name.as_str(), stream.row.counts);
+        family.sample(&[name, "sent"], counts.sent);
+        for (reason, n) in counts.not_sent() {
+            family.sample(&[name, reason], n);
+        }
     }
 }
 
-fn network(text: &mut Text, snapshot: &Snapshot) {
-    let name = "laxity_network_total";
-    text.family(name, "counter", "What came in from the network, and sender reports.");
+fn network(family: &mut Family<'_>, snapshot: &Snapshot) {
     let n = snapshot.listened;
     for (kind, count) in [
         ("reports", n.reports),
@@ -105,22 +91,7 @@ fn network(text: &mut Text, snapshot: &Snapshot) {
         ("complaints", n.complaints),
         ("stray_complaints", n.stray_complaints),
     ] {
-        text.sample(name, &[("kind", kind)], count);
-    }
-}
-
-fn each(
-    text: &mut Text,
-    streams: &[StreamSnapshot],
-    name: &str,
-    kind: &str,
-    help: &str,
-    value: impl Fn(&StreamSnapshot) -> u64,
-) {
-    let name = format!("laxity_stream_{name}");
-    text.family(&name, kind, help);
-    for stream in streams {
-        text.sample(&name, &[("stream", &stream.config.name)], value(stream));
+        family.sample(&[kind], count);
     }
 }
 
@@ -131,11 +102,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::exposition::BUCKETS;
-    use crate::http::LONGEST;
     use crate::server::{Config, Server, Source, Stop, StreamConfig};
     use laxity_core::Span;
     use laxity_stream::{Attributes, Tolerance};
+    use laxity_telemetry::exposition::BUCKETS;
+    use laxity_telemetry::http::LONGEST;
 
     /// Whether a line is a sample: a name, labels with escaped values, a number.
     fn sample(line: &str) -> Option<(&str, f64)> {

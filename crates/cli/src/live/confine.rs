@@ -9,6 +9,11 @@ use crate::warning;
 pub const OF_KERNEL: Capabilities =
     Capabilities::BPF.union(Capabilities::PERFMON).union(Capabilities::SYS_ADMIN);
 
+/// Drops all capabilities of this thread but some. A thread that cannot goes on with those that it has.
+pub fn keep(kept: Capabilities) {
+    let _ = retain(kept);
+}
+
 /// Gives back all capabilities but some, for this thread and those that it starts, and has the
 /// kernel refuse to all threads what no such program does. Where the kernel has no such filters it
 /// runs without, with a note.

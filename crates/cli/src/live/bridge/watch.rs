@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use laxity_live::http::{self, Page, Server};
+use laxity_telemetry::http::{Page, Server};
 
 use super::Bridge;
 use crate::failure::Failure;
+use crate::live::confine::{Capabilities, keep};
 use crate::live::link::export;
 use crate::{output, warning};
 
@@ -26,14 +27,10 @@ pub fn serve(address: SocketAddr, bridge: &Arc<Mutex<Option<Bridge>>>) -> Result
         move || with(&bridge, Bridge::status).flatten().ok_or("the link ends".to_owned())
     };
     let (metrics, status) = (look(), look());
-    let pages = vec![
-        Page::new("/metrics", http::METRICS, move || Ok(export::page(&metrics()?.links))),
-        Page::new("/status", http::JSON, move || {
-            serde_json::to_string_pretty(&status()?).map_err(|e| e.to_string())
-        }),
-    ];
+    let pages =
+        vec![Page::metrics(move || Ok(export::page(&metrics()?.links))), Page::status(status)];
     let failed = |e| Failure::input(format!("--listen {address}: {e}; choose another"));
-    let server = Server::listen(address, pages).map_err(failed)?;
+    let server = Server::listen(address, pages, || keep(Capabilities::empty())).map_err(failed)?;
     warning::say(format!("metrics at http://{}/metrics", server.address()));
     Ok(server)
 }

@@ -1,63 +1,50 @@
 //! The metrics page for Prometheus.
 
 use laxity_broker::RequestCounters;
-use laxity_live::exposition::Text;
+use laxity_telemetry::exposition::{Text, Value};
+use laxity_telemetry::table::cpu as table;
 
 use super::status::{CpuStatus, ReservationStatus, Status};
 
 /// The metrics of the scheduler, if it is running, and of the server.
 pub fn page(status: Option<&Status>, counters: &RequestCounters) -> String {
     let mut text = Text::default();
-    text.family("laxity_cpu_up", "gauge", "1 while the scheduler is running.");
+    let mut up = text.family(&table::UP);
     match status {
         Some(status) => {
-            text.sample("laxity_cpu_up", &[("policy", &*status.policy)], 1);
+            up.sample(&[&status.policy], 1);
             scheduler(&mut text, status);
         }
-        None => text.sample("laxity_cpu_up", &[], 0),
+        None => up.sample(&[], 0),
     }
-    let name = "laxity_cpu_requests_total";
-    text.family(name, "counter", "Requests of programs by outcome.");
+    let mut requests = text.family(&table::REQUESTS_TOTAL);
     for count in counters.requests() {
-        let labels = [("request", count.request), ("outcome", count.outcome)];
-        text.sample(name, &labels, count.count);
+        requests.sample(&[count.request, count.outcome], count.count);
     }
-    let name = "laxity_cpu_rejected_connections_total";
-    text.family(name, "counter", "Connections rejected because of a limit.");
-    text.sample(name, &[], counters.rejected_connections());
+    text.family(&table::REJECTED_CONNECTIONS_TOTAL).sample(&[], counters.rejected_connections());
     text.page()
 }
 
 fn scheduler(text: &mut Text, status: &Status) {
-    let mut of_cpu = |name: &str, kind: &str, help: &str, value: &dyn Fn(&CpuStatus) -> String| {
-        let name = format!("laxity_cpu_{name}");
-        text.family(&name, kind, help);
+    use Value::{Count, Nanoseconds, Number};
+
+    let mut of_cpu = |metric, value: &dyn Fn(&CpuStatus) -> Value| {
+        let mut family = text.family(metric);
         for cpu in &status.cpus {
-            text.line(&name, &[("cpu", &*cpu.cpu.to_string())], &value(cpu));
+            family.sample(&[&cpu.cpu.to_string()], value(cpu));
         }
     };
-    let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-    of_cpu("reserved_ratio", "gauge", "The reserved share.", &|c| c.reserved.to_string());
-    of_cpu("servers", "gauge", "The number of servers.", &|c| c.servers.to_string());
-    of_cpu("switches_total", "counter", "Times that a task started to run.", &|c| {
-        c.switches.to_string()
-    });
-    let help = "Tasks that other CPUs stole from this one.";
-    of_cpu("steals_total", "counter", help, &|c| c.steals.to_string());
-    let help = "The greatest overrun of a budget.";
-    of_cpu("max_overrun_seconds", "gauge", help, &|c| seconds(c.max_overrun_ns));
-    let help = "The greatest lateness of a reservation's release.";
-    of_cpu("max_release_lateness_seconds", "gauge", help, &|c| seconds(c.max_release_lateness_ns));
-    let help =
-        "Periods of present and past reservations in which work within the runtime ended late.";
-    of_cpu("deadline_misses_total", "counter", help, &|c| c.deadline_misses.to_string());
-    let help = "The greatest lateness of such work.";
-    of_cpu("max_lateness_seconds", "gauge", help, &|c| seconds(c.max_lateness_ns));
+    of_cpu(&table::RESERVED_RATIO, &|c| Number(c.reserved));
+    of_cpu(&table::SERVERS, &|c| Count(c.servers));
+    of_cpu(&table::SWITCHES_TOTAL, &|c| Count(c.switches));
+    of_cpu(&table::STEALS_TOTAL, &|c| Count(c.steals));
+    of_cpu(&table::MAX_OVERRUN_SECONDS, &|c| Nanoseconds(c.max_overrun_ns));
+    of_cpu(&table::MAX_RELEASE_LATENESS_SECONDS, &|c| Nanoseconds(c.max_release_lateness_ns));
+    of_cpu(&table::DEADLINE_MISSES_TOTAL, &|c| Count(c.deadline_misses));
+    of_cpu(&table::MAX_LATENESS_SECONDS, &|c| Nanoseconds(c.max_lateness_ns));
 
-    type Value<'a> = &'a dyn Fn(&ReservationStatus) -> String;
-    let mut of_task = |name: &str, kind: &str, help: &str, value: Value<'_>| {
-        let name = format!("laxity_cpu_reservation_{name}");
-        text.family(&name, kind, help);
+    let mut of_task = |metric, value: &dyn Fn(&ReservationStatus) -> Value| {
+        let mut family = text.family(metric);
         for (index, r) in status.reservations.iter().enumerate() {
             // Samples of a family need distinct labels: a task that reserved and whose children share the
             // reservation, and that released, may have reserved again.
@@ -66,26 +53,17 @@ fn scheduler(text: &mut Text, status: &Status) {
             let is_unique = r.pid.is_some() && !is_duplicate;
             let task = if is_unique { r.task() } else { format!("{} {index}", r.task()) };
             let [user, cpu] = [r.user, r.cpu].map(|n| n.to_string());
-            text.line(&name, &[("task", &*task), ("user", &*user), ("cpu", &*cpu)], &value(r));
+            family.sample(&[&task, &user, &cpu], value(r));
         }
     };
-    let help = "CPU time in each period.";
-    of_task("runtime_seconds", "gauge", help, &|r| seconds(r.runtime_ns));
-    of_task("period_seconds", "gauge", "The period.", &|r| seconds(r.period_ns));
-    of_task("tasks", "gauge", "The number of tasks that share it.", &|r| r.tasks.to_string());
-    let help = "Periods in which work within the runtime ended after the period.";
-    of_task("deadline_misses_total", "counter", help, &|r| r.deadline_misses.to_string());
-    let help = "The greatest lateness of such work.";
-    of_task("max_lateness_seconds", "gauge", help, &|r| seconds(r.max_lateness_ns));
+    of_task(&table::RESERVATION_RUNTIME_SECONDS, &|r| Nanoseconds(r.runtime_ns));
+    of_task(&table::RESERVATION_PERIOD_SECONDS, &|r| Nanoseconds(r.period_ns));
+    of_task(&table::RESERVATION_TASKS, &|r| Count(r.tasks));
+    of_task(&table::RESERVATION_DEADLINE_MISSES_TOTAL, &|r| Count(r.deadline_misses));
+    of_task(&table::RESERVATION_MAX_LATENESS_SECONDS, &|r| Nanoseconds(r.max_lateness_ns));
 
-    let mut total = |name: &str, help: &str, value: u64| {
-        text.family(name, "counter", help);
-        text.sample(name, &[], value);
-    };
-    let help = "Times that a task without a table entry was served.";
-    total("laxity_cpu_unaccounted_total", help, status.unaccounted);
-    let help = "Times that a reserved task ran on another CPU than that of its reservation.";
-    total("laxity_cpu_elsewhere_total", help, status.elsewhere);
+    text.family(&table::UNACCOUNTED_TOTAL).sample(&[], status.unaccounted);
+    text.family(&table::ELSEWHERE_TOTAL).sample(&[], status.elsewhere);
 }
 
 #[cfg(test)]

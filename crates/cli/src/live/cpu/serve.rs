@@ -7,12 +7,12 @@ use laxity_broker::share::UserLimits;
 use laxity_broker::{Broker, ConnectionLimits, Server, activation_socket, group_id};
 use laxity_daemon::directory::denies_access;
 use laxity_daemon::socket::{directory_of, listen};
-use laxity_live::http::{self, Page};
+use laxity_telemetry::http::{self, Page};
 
 use super::args::ServeArgs;
 use super::{backend, metrics};
 use crate::failure::Failure;
-use crate::live::confine::{Bpf, OF_KERNEL, confine};
+use crate::live::confine::{Bpf, OF_KERNEL, confine, keep};
 use crate::{interrupt, warning};
 
 /// Interval at which it checks whether it was interrupted.
@@ -51,14 +51,13 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let mut message = format!("programs may reserve at {address}, each user up to {}", args.share);
     let monitor = Mutex::new(backend::StatusMonitor::default());
     let counting = Arc::clone(&broker);
-    let page = Page::new("/metrics", http::METRICS, move || {
+    let page = Page::metrics(move || {
         let mut monitor = monitor.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(metrics::page(monitor.status().ok().as_ref(), &counting.counters))
     });
     let failed = |address, e| Failure::input(format!("--listen {address}: {e}; choose another"));
-    let limits = http::Limits::default();
     let pages = args.listen.map(|address| {
-        let served = http::Server::with(address, vec![page], limits, OF_KERNEL);
+        let served = http::Server::listen(address, vec![page], || keep(OF_KERNEL));
         served.map_err(|e| failed(address, e))
     });
     let pages = pages.transpose()?;

@@ -15,11 +15,11 @@ fn any() -> SocketAddr {
 fn serve(body: &str) -> Server {
     let body = body.to_owned();
     let page = Page::new("/page", METRICS, move || Ok(body.clone()));
-    Server::listen(any(), vec![page]).expect("loopback")
+    Server::listen(any(), vec![page], || {}).expect("loopback")
 }
 
 fn limited(page: Page, limits: Limits) -> Server {
-    Server::with(any(), vec![page], limits, Capabilities::empty()).expect("loopback")
+    Server::with(any(), vec![page], limits, || {}).expect("loopback")
 }
 
 fn connect(server: &Server) -> TcpStream {

@@ -13,22 +13,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use laxity_daemon::privileges::{self, Capabilities};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
 
 #[cfg(test)]
 mod tests;
 
 /// The longest request that is read.
-pub(crate) const LONGEST: usize = 8 << 10;
+pub const LONGEST: usize = 8 << 10;
 
 /// How often to look for deadlines, and how long to pause when no descriptors are left.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The type of a metrics page.
-pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The type of JSON.
-pub const JSON: &str = "application/json";
+const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What a page holds, or why it cannot be had now.
@@ -53,6 +53,18 @@ impl Page {
         make: impl Fn() -> Body + Send + 'static,
     ) -> Page {
         Page { path, kind, make: Box::new(make), last: None }
+    }
+
+    /// The page of metrics, which [`Text`](crate::exposition::Text) writes, at `/metrics`.
+    pub fn metrics(make: impl Fn() -> Body + Send + 'static) -> Page {
+        Page::new("/metrics", METRICS, make)
+    }
+
+    /// The status as JSON, at `/status`.
+    pub fn status<T: Serialize>(make: impl Fn() -> Result<T, String> + Send + 'static) -> Page {
+        Page::new("/status", JSON, move || {
+            serde_json::to_string_pretty(&make()?).map_err(|e| e.to_string())
+        })
     }
 
     /// The page, rebuilt only if the last one is older than `fresh`.
@@ -99,16 +111,21 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves pages on an address of this machine's loopback.
+    /// Serves pages on an address of this machine's loopback, by a thread that first calls `prepare`: it
+    /// drops there the privileges that no page needs.
     ///
     /// # Errors
     /// Another address than loopback: counts and names are private, and a proxy
     /// can decide otherwise. Or the address cannot be bound.
-    pub fn listen(bind: SocketAddr, pages: Vec<Page>) -> io::Result<Server> {
-        Server::with(bind, pages, Limits::default(), Capabilities::empty())
+    pub fn listen(
+        bind: SocketAddr,
+        pages: Vec<Page>,
+        prepare: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Server> {
+        Server::with(bind, pages, Limits::default(), prepare)
     }
 
-    /// The same with other limits, and pages that need some capabilities of the caller.
+    /// The same with other limits.
     ///
     /// # Errors
     /// As [`listen`](Server::listen).
@@ -116,7 +133,7 @@ impl Server {
         bind: SocketAddr,
         pages: Vec<Page>,
         limits: Limits,
-        kept: Capabilities,
+        prepare: impl FnOnce() + Send + 'static,
     ) -> io::Result<Server> {
         if !bind.ip().is_loopback() {
             let only = "metrics are served on loopback only; put a proxy before it";
@@ -129,7 +146,7 @@ impl Server {
         let builder = std::thread::Builder::new().name("metrics".to_owned());
         let service = Service { listener, ended, pages, limits, connections: Vec::new() };
         let thread = builder.spawn(move || {
-            let _ = privileges::retain(kept);
+            prepare();
             service.run();
         })?;
         Ok(Server { address, alive: Some(alive), thread: Some(thread) })

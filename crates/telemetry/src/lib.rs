@@ -1,0 +1,13 @@
+//! What live parts report: the link in the kernel and in user space, the CPU scheduler, the media server.
+//!
+//! - [`table`]: all metrics, an entry each: name, type, unit, labels, help.
+//! - [`exposition`]: a page of metrics, in the text format of Prometheus.
+//! - [`http`]: pages of metrics and of status over HTTP, on loopback.
+#![forbid(unsafe_code)]
+
+pub mod exposition;
+pub mod http;
+mod metric;
+pub mod table;
+
+pub use metric::{Kind, Metric, Unit};
