@@ -16,7 +16,7 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::input(format!("--only: no benchmark's name contains `{only}`")));
     }
     if args.json {
-        output::json(&BenchResult { results })?;
+        output::result(&BenchResult { results })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use laxity_report::text::Style;
+use laxity_results::Versioned;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -22,6 +23,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Failure::Internal(e.to_string()))?;
     print(&text)
+}
+
+/// Prints a result of a scenario, a paper or benchmarks as JSON, with its version.
+pub fn result(result: &impl Serialize) -> Result<(), Failure> {
+    json(&Versioned::new(result))
 }
 
 /// Writes a file as a whole, or leaves it as it was.

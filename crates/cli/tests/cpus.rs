@@ -50,10 +50,12 @@ fn check_reports_fitting_reservations() {
     assert!(text.starts_with("Admitted, and promised."), "{text}");
     let json = laxity(&["check", &desktop(), "--json"]).succeeds();
     let check: CpuCheckResult = serde_json::from_str(&json).unwrap();
-    assert!(check.admitted && check.promised && check.obstacles.is_empty());
+    assert!(check.admitted && check.guaranteed && check.obstacles.is_empty());
     assert_eq!((check.policy.as_str(), check.options["sample"].as_str()), ("bebs-credit", "job"));
     assert_eq!(check.requests.len(), 1);
-    assert!((check.best_effort.unwrap() - 0.8).abs() < 1e-6 && (check.demand - 0.2).abs() < 1e-6);
+    assert!(
+        (check.best_effort_share.unwrap() - 0.8).abs() < 1e-6 && (check.demand - 0.2).abs() < 1e-6
+    );
 
     let folder = Folder::new("cpu-check");
     let crowded = folder.write("crowded.toml", CROWDED);
@@ -69,7 +71,7 @@ fn check_reports_fitting_reservations() {
     assert_eq!(admitted, [true, false, true]);
     let more = &check.requests[1];
     assert_eq!(more.max_budget_ns, Some(55_000_000));
-    assert!(more.free.is_some_and(|free| (free - 0.55).abs() < 1e-9));
+    assert!(more.available_share.is_some_and(|free| (free - 0.55).abs() < 1e-9));
     // 2 ms within 3 ms, whatever the period.
     assert!((check.demand - 2.0 / 3.0).abs() < 1e-6 && check.utilisation < 0.401, "{check:?}");
 
@@ -109,7 +111,7 @@ fn simulate_prints_tables_or_json() {
         // Promised deadlines are met.
         let sound = &policy.tasks["sound"];
         assert_eq!((sound.kind, sound.jobs), (TaskKind::Hard, 600), "{name}");
-        assert!(!known.keeps_deadlines || sound.missed == 0, "{name}");
+        assert!(!known.keeps_deadlines || sound.deadline_misses == 0, "{name}");
     }
     assert_eq!(result.policies["posix"].options["below"], "eevdf");
     assert!(table.contains("Every deadline met.") && !table.contains('\u{1b}'), "{table}");
@@ -190,7 +192,7 @@ fn jobs_are_rows() {
     for (policy, of) in &result.policies {
         for (task, of) in of.tasks.iter().filter(|(_, t)| t.jobs > 0) {
             let (jobs, late, longest) = counts[&(policy.clone(), task.clone())];
-            assert_eq!((of.jobs, of.missed), (jobs, late), "{policy} {task}");
+            assert_eq!((of.jobs, of.deadline_misses), (jobs, late), "{policy} {task}");
             assert_eq!(of.max_response_ms, Some(longest as f64 / 1e6), "{policy} {task}");
         }
     }

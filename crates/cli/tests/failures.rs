@@ -123,7 +123,7 @@ fn misses_of_a_policy_without_promise_are_no_failure() {
     let ran = laxity(&["simulate", &path, "--policy", "fifo", "--duration", "2s", "--json"]);
     assert_eq!(ran.code, Some(0));
     let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    assert!(json["policies"]["fifo"]["realtime_missed"].as_u64().unwrap() > 0);
+    assert!(json["policies"]["fifo"]["realtime_deadline_misses"].as_u64().unwrap() > 0);
 }
 
 /// Fails when a file that cannot be written is bad input, or when the results are lost with it.

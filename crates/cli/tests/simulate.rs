@@ -240,7 +240,7 @@ fn agrees(path: &str, result: &SimulationResult) {
         for (name, f) in p.flows.iter().filter(|(_, f)| f.packets > 0) {
             let sum = &sums[&(policy.clone(), name.clone())];
             let got = (sum.packets, sum.bytes, sum.late, sum.dropped);
-            assert_eq!(got, (f.packets, f.bytes, f.missed, f.dropped), "{policy} {name}");
+            assert_eq!(got, (f.packets, f.bytes, f.deadline_misses, f.dropped), "{policy} {name}");
             let mean = (sum.sent > 0).then(|| sum.delay as f64 / sum.sent as f64 / 1e6);
             let difference = mean.unwrap_or(0.0) - f.mean_ms.unwrap_or(0.0);
             assert!(difference.abs() < 1e-9, "{policy} {name}: {mean:?} {:?}", f.mean_ms);
@@ -334,6 +334,6 @@ fn interrupted_simulations_print_finished_runs() {
             _ => serde_json::from_str::<SimulationRuns>(&ran.out).unwrap().runs.remove(0),
         };
         let voice = &run.policies["exact"].flows["voice"];
-        assert!(voice.packets > 1000 && voice.missed == 0);
+        assert!(voice.packets > 1000 && voice.deadline_misses == 0);
     }
 }

@@ -20,7 +20,7 @@ fn check_reports_the_guarantee() {
     assert!(text.starts_with("Admitted, and promised."), "{text}");
     let json = laxity(&["check", &paper(), "--json"]).succeeds();
     let check: StreamCheckResult = serde_json::from_str(&json).unwrap();
-    assert!(check.admitted && check.promised && check.obstacles.is_empty());
+    assert!(check.admitted && check.guaranteed && check.obstacles.is_empty());
     assert!(check.utilisation > 0.998 && check.utilisation < 1.0);
 
     // Gaps and packets differ: it fits, and nothing is promised.
@@ -53,8 +53,8 @@ fn simulate_prints_tables_or_json() {
         assert_eq!((result.streams, result.classes.len()), (270, 4));
     }
     let own = &result.policies["dwcs-tolerance-first"].classes;
-    assert!(own.values().all(|c| c.tumbling == 0) && own["video"].missed > 0);
-    assert!(result.policies["fifo"].classes["speech"].tumbling > 0);
+    assert!(own.values().all(|c| c.tumbling_violations == 0) && own["video"].deadline_misses > 0);
+    assert!(result.policies["fifo"].classes["speech"].tumbling_violations > 0);
     assert!(table.contains("Every tolerance kept.") && !table.contains('\u{1b}'), "{table}");
 }
 
@@ -67,7 +67,7 @@ fn several_seeds_are_runs_and_a_summary() {
     let json = run();
     let runs: StreamSimulationRuns = serde_json::from_str(&json).unwrap();
     assert!(runs.runs.iter().map(|r| r.seed).eq([Some(3), Some(4), Some(5)]));
-    let spread = runs.summary["fifo"].classes["speech"].missed.unwrap();
+    let spread = runs.summary["fifo"].classes["speech"].deadline_misses.unwrap();
     assert!(spread.min <= spread.mean && spread.mean <= spread.max && spread.mean > 0.0);
     assert_eq!(json, run(), "the same seeds give the same bytes");
 }

@@ -62,10 +62,10 @@ fn deadline_misses_are_highlighted() {
     let good = rendered(&result);
     assert!(good.contains("Every deadline met."), "{good}");
     assert!(good.contains("25 under linux-2.6, 25 under bebs"), "{good}");
-    result.policies["bebs-credit"].tasks["video"].missed = 1;
+    result.policies["bebs-credit"].tasks["video"].deadline_misses = 1;
     let soft = rendered(&result);
     assert!(soft.contains("1 deadline missed, none of a hard task."), "{soft}");
-    result.policies["bebs-credit"].tasks["sound"].missed = 1;
+    result.policies["bebs-credit"].tasks["sound"].deadline_misses = 1;
     let bad = rendered(&result);
     assert!(
         bad.contains("1 deadline of hard tasks missed.") && bad.contains("\u{2717} 1"),
@@ -115,7 +115,7 @@ fn verdicts_differ() {
     let promised = rendered(&check(true));
     assert!(promised.starts_with("Admitted, and promised."), "{promised}");
     let obstacles = vec!["With transition = \"stretch\" hard jobs can be late".to_owned()];
-    let fits = rendered(&CpuCheckResult { promised: false, obstacles, ..check(true) });
+    let fits = rendered(&CpuCheckResult { guaranteed: false, obstacles, ..check(true) });
     assert!(fits.starts_with("Admitted without a promise."), "{fits}");
     assert!(fits.contains("- With transition"), "{fits}");
     let refused = rendered(&check(false));
@@ -127,7 +127,7 @@ fn verdicts_differ() {
     assert!(refused.contains("\u{2717} no"), "{refused}");
     let nothing = CpuCheckResult { requests: vec![], ..check(true) };
     assert!(rendered(&nothing).starts_with("Nothing is reserved."));
-    let unknown = CpuCheckResult { best_effort: None, ..check(true) };
+    let unknown = CpuCheckResult { best_effort_share: None, ..check(true) };
     assert!(rendered(&unknown).contains("has no reservations"));
     let page = cpu_check_page("desktop", &check(false), &Meta::default()).html();
     assert!(page.contains("statement bad") && page.contains("109.091"));
@@ -163,11 +163,11 @@ fn extreme_numbers_give_pages() {
                 cpu_ms: v,
                 switches: n,
                 jobs: n,
-                missed: n,
+                deadline_misses: n,
                 mean_response_ms: Some(v),
                 max_response_ms: Some(v),
                 max_tardiness_ms: Some(v),
-                longest_gap_ms: v,
+                max_wait_ms: v,
                 ..task(TaskKind::Hard)
             };
             let policy = CpuPolicyResult {

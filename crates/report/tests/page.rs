@@ -259,7 +259,7 @@ fn flow(kind: FlowKind) -> FlowResult {
         max_ms: None,
         deadline_ms: None,
         max_lateness_ms: None,
-        missed: 0,
+        deadline_misses: 0,
         dropped: 0,
         demoted: 0,
         demoted_mean_ms: None,
@@ -279,7 +279,10 @@ fn one(policies: Vec<(&str, Vec<(&str, FlowResult)>)>) -> SimulationResult {
                 let policy = PolicyResult {
                     utilisation: 0.0,
                     best_effort_mean_ms: None,
-                    realtime_missed: flows.iter().map(|f| f.1.missed).fold(0, u64::saturating_add),
+                    realtime_deadline_misses: flows
+                        .iter()
+                        .map(|f| f.1.deadline_misses)
+                        .fold(0, u64::saturating_add),
                     flows: flows.into_iter().map(|(n, f)| (n.to_string(), f)).collect(),
                 };
                 (name.to_string(), policy)
@@ -334,7 +337,7 @@ fn empty_results_give_pages() {
         slack_bytes: None,
         flows: Default::default(),
         residual: vec![],
-        silence: None,
+        idle_realtime: None,
     };
     renders(&check_page("", &empty, None, &Meta::default()));
 }
@@ -351,7 +354,7 @@ fn extreme_numbers_give_pages() {
                 max_ms: Some(v),
                 deadline_ms: Some(v),
                 max_lateness_ms: Some(v),
-                missed: n,
+                deadline_misses: n,
                 dropped: n,
                 demoted: n,
                 demoted_mean_ms: (n > 0).then_some(v),
@@ -385,7 +388,7 @@ fn extreme_numbers_give_pages() {
                 slack_bytes: Some(i64::MIN),
                 flows: Default::default(),
                 residual: vec![(0, v, v), (n, v, v)],
-                silence: None,
+                idle_realtime: None,
             };
             let meta = Meta { excerpt: Some((n, 0)), ..Meta::default() };
             let html_of = simulation_page(&result, &details, Some(&check), None, &meta);
@@ -406,7 +409,7 @@ fn extreme_numbers_give_pages() {
 fn deadline_misses_are_highlighted() {
     let missed = FlowResult {
         packets: 10,
-        missed: 2,
+        deadline_misses: 2,
         mean_ms: Some(4.0),
         max_ms: Some(7.0),
         deadline_ms: Some(5.0),

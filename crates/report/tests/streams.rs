@@ -38,7 +38,7 @@ fn violations_are_highlighted() {
     let good = text::stream_simulation(StreamOutcome::One(&result), Some("dwcs"), Style::PLAIN);
     assert!(good.contains("Every tolerance kept."), "{good}");
     assert!(good.contains("under fifo") && good.contains("under edf"));
-    result.policies["dwcs"].classes["speech"].tumbling = 1;
+    result.policies["dwcs"].classes["speech"].tumbling_violations = 1;
     let bad = text::stream_simulation(StreamOutcome::One(&result), Some("dwcs"), Style::PLAIN);
     assert!(bad.contains("1 window violated.") && bad.contains("\u{2717} 1 in"), "{bad}");
     assert!(page(&result, &details).html().contains("statement bad"));
@@ -53,7 +53,8 @@ fn several_seeds_are_summed_and_spread() {
     };
     let out = text::stream_simulation(StreamOutcome::Runs(&runs), None, Style::PLAIN);
     assert!(out.contains("summed over all seeds") && out.contains("over 3 seeds"), "{out}");
-    let missed: u64 = runs.runs.iter().map(|r| r.policies["fifo"].classes["alarm"].missed).sum();
+    let missed: u64 =
+        runs.runs.iter().map(|r| r.policies["fifo"].classes["alarm"].deadline_misses).sum();
     let dropped = out.split("Dropped: the deadline passed").nth(1).unwrap();
     assert!(dropped.lines().nth(1).unwrap().contains(&missed.to_string()), "{out}");
     let (_, details) = simulation(&POLICIES, 1);
@@ -69,7 +70,7 @@ fn verdicts_differ() {
     let promised = rendered(&check(true));
     assert!(promised.starts_with("Admitted, and promised."), "{promised}");
     assert!(promised.contains("sources of video may pause"), "{promised}");
-    let fits = rendered(&StreamCheckResult { promised: false, ..check(true) });
+    let fits = rendered(&StreamCheckResult { guaranteed: false, ..check(true) });
     assert!(fits.starts_with("Admitted without a promise."), "{fits}");
     let refused = rendered(&check(false));
     assert!(refused.starts_with("Not admitted.") && refused.contains("\u{2717} 0"), "{refused}");
@@ -105,12 +106,12 @@ fn extreme_numbers_give_pages() {
                 let c = StreamClassResult {
                     packets: n,
                     served: n,
-                    missed: n,
+                    deadline_misses: n,
                     dropped: n,
-                    late: n,
-                    overflowed: n,
-                    tumbling: n,
-                    longest_run: n,
+                    sent_late: n,
+                    overflows: n,
+                    tumbling_violations: n,
+                    max_consecutive_misses: n,
                     violated_streams: n,
                     mean_ms: Some(v),
                     p99_ms: Some(v),

@@ -51,7 +51,7 @@ pub struct CpuTaskResult {
     /// Jobs that ended, or were late already at the end.
     pub jobs: u64,
     /// Jobs that ended after their deadline, or had not ended by it.
-    pub missed: u64,
+    pub deadline_misses: u64,
     /// Mean time from the release of a job to its end; null without any.
     pub mean_response_ms: Option<f64>,
     /// Median.
@@ -71,7 +71,7 @@ pub struct CpuTaskResult {
     /// 99th percentile.
     pub p99_latency_ms: Option<f64>,
     /// The longest time that it was runnable and did not run.
-    pub longest_gap_ms: f64,
+    pub max_wait_ms: f64,
     /// Why it was not admitted, or a change was not: the last refusal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub refused: Option<String>,
@@ -113,13 +113,13 @@ pub struct CpuTaskSummary {
     /// Of the share.
     pub share: Option<Spread>,
     /// Of deadlines missed.
-    pub missed: Option<Spread>,
+    pub deadline_misses: Option<Spread>,
     /// Of the mean response time.
     pub mean_response_ms: Option<Spread>,
     /// Of the largest tardiness.
     pub max_tardiness_ms: Option<Spread>,
     /// Of the longest time runnable without running.
-    pub longest_gap_ms: Option<Spread>,
+    pub max_wait_ms: Option<Spread>,
 }
 
 /// `laxity check --json` of a CPU scenario.
@@ -133,16 +133,16 @@ pub struct CpuCheckResult {
     pub cpus: u32,
     /// Whether every reservation is admitted at its request.
     pub admitted: bool,
-    /// Whether the policy promises that no job of a task with a hard reservation is late.
-    pub promised: bool,
+    /// Whether the policy guarantees that no job of a task with a hard reservation is late.
+    pub guaranteed: bool,
     /// The greatest sum of budgets over periods that is in force at any time, of all CPUs.
     pub utilisation: f64,
     /// The greatest share of all CPUs that reservations need, deadlines shorter than periods
     /// included.
     pub demand: f64,
     /// The share of all CPUs that best effort has then; null where the policy reserves nothing.
-    pub best_effort: Option<f64>,
-    /// Why nothing is promised, a sentence each.
+    pub best_effort_share: Option<f64>,
+    /// Why nothing is guaranteed, a sentence each.
     pub obstacles: Vec<String>,
     /// All requests, in order of time.
     pub requests: Vec<CpuRequest>,
@@ -172,10 +172,10 @@ pub struct CpuRequest {
     pub from_ns: Option<u64>,
     /// What it needs beside the reservations in force; null where it is admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub needs: Option<f64>,
+    pub required_share: Option<f64>,
     /// What is free beside them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub free: Option<f64>,
+    pub available_share: Option<f64>,
     /// The greatest budget that would fit with this period and deadline.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_budget_ns: Option<u64>,

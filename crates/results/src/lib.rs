@@ -1,6 +1,6 @@
 //! Results as they are printed and stored: stable names, units in the names.
 //!
-//! An example of each stands in `tests/examples` of this crate, where a test holds it to the types.
+//! What the command prints is a [`Versioned`] result. An example of each stands in `tests/examples` of this crate, where a test holds it to the types.
 //!
 //! ```
 //! use laxity_results::{BenchResult, BenchRow};
@@ -29,6 +29,26 @@ pub use cpu::*;
 pub use link::*;
 pub use reproduction::*;
 pub use stream::*;
+
+/// The version of the JSON: a number that grows when a key is renamed or removed, or changes its meaning.
+pub const VERSION: u32 = 1;
+
+/// A result as it is printed: [`VERSION`] first, then its keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Versioned<T> {
+    /// [`VERSION`] of the program that printed it.
+    pub version: u32,
+    /// The result.
+    #[serde(flatten)]
+    pub result: T,
+}
+
+impl<T> Versioned<T> {
+    /// A result in this version.
+    pub fn new(result: T) -> Versioned<T> {
+        Versioned { version: VERSION, result }
+    }
+}
 
 /// `laxity check --json`, of a scenario of any kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -27,7 +27,7 @@ pub struct PolicyResult {
     /// Mean delay over all best-effort packets sent; absent when none was.
     pub best_effort_mean_ms: Option<f64>,
     /// Real-time packets that ended after their deadline.
-    pub realtime_missed: u64,
+    pub realtime_deadline_misses: u64,
     /// By flow name, real-time first.
     pub flows: IndexMap<String, FlowResult>,
 }
@@ -56,7 +56,7 @@ pub struct FlowResult {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_lateness_ms: Option<f64>,
     /// Packets that ended after their deadline.
-    pub missed: u64,
+    pub deadline_misses: u64,
     /// Packets not sent.
     pub dropped: u64,
     /// Packets sent as best effort because they exceeded the envelope.
@@ -96,7 +96,7 @@ pub struct PolicySummary {
     /// Over seeds, of the mean over packets.
     pub best_effort_mean_ms: Option<Spread>,
     /// Summed over seeds.
-    pub realtime_missed: u64,
+    pub realtime_deadline_misses: u64,
     /// By flow name.
     pub flows: IndexMap<String, FlowSummary>,
 }
@@ -128,17 +128,17 @@ pub struct CheckResult {
     /// Best effort that waits while real time is silent, under `slack` with `always-check`; left
     /// out where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silence: Option<Silence>,
+    pub idle_realtime: Option<IdleRealtime>,
 }
 
 /// Which best-effort packets wait while real time is silent, and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Silence {
+pub struct IdleRealtime {
     /// Packets of up to so many bytes on the wire go whenever nothing waits.
-    pub at_once_bytes: u64,
+    pub max_immediate_bytes: u64,
     /// Larger ones just after real-time packets, or when all flows have been silent for so long;
     /// null for never.
-    pub release_idle_ns: Option<u64>,
+    pub idle_timeout_ns: Option<u64>,
 }
 
 /// One flow in a verdict.
@@ -162,5 +162,5 @@ pub struct FlowCheck {
     /// The flow could go further than the three say: upper bounds stand for steps of periodic
     /// flows that are too many to follow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub strict: bool,
+    pub conservative: bool,
 }

@@ -47,26 +47,26 @@ pub struct StreamClassResult {
     /// Packets sent.
     pub served: u64,
     /// Packets sent by their deadline.
-    pub met: u64,
+    pub deadlines_met: u64,
     /// Deadlines missed.
-    pub missed: u64,
+    pub deadline_misses: u64,
     /// Packets dropped because they missed their deadline.
     pub dropped: u64,
     /// Packets sent after a deadline.
-    pub late: u64,
+    pub sent_late: u64,
     /// Packets lost because the stream's queue was full; no slots.
-    pub overflowed: u64,
+    pub overflows: u64,
     /// Packets that still waited at the end; no slots.
-    pub waiting: u64,
+    pub backlog: u64,
     /// Back-to-back windows of y slots with more than x misses.
-    pub tumbling: u64,
+    pub tumbling_violations: u64,
     /// Windows of y slots, begun at any slot, with more than x misses; null where too many streams
     /// make keeping their histories too dear.
-    pub sliding: Option<u64>,
-    /// Misses that made more than x of the last y slots; null like `sliding`.
-    pub at_miss: Option<u64>,
+    pub sliding_violations: Option<u64>,
+    /// Misses that made more than x of the last y slots; null like `sliding_violations`.
+    pub violations_at_miss: Option<u64>,
     /// Most deadlines missed in a row by one stream.
-    pub longest_run: u64,
+    pub max_consecutive_misses: u64,
     /// Streams with at least one back-to-back window violated.
     pub violated_streams: u64,
     /// Mean delay from arrival to the start of sending, over packets sent; null without any, and
@@ -100,11 +100,11 @@ pub struct StreamPolicySummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamClassSummary {
     /// Of deadlines missed.
-    pub missed: Option<Spread>,
+    pub deadline_misses: Option<Spread>,
     /// Of back-to-back windows violated.
-    pub tumbling: Option<Spread>,
+    pub tumbling_violations: Option<Spread>,
     /// Of the longest run of misses.
-    pub longest_run: Option<Spread>,
+    pub max_consecutive_misses: Option<Spread>,
     /// Of the 99th percentile of delay.
     pub p99_ms: Option<Spread>,
 }
@@ -117,13 +117,13 @@ pub struct StreamCheckResult {
     /// Whether the shares of all streams fit the server together.
     pub admitted: bool,
     /// Whether that keeps every tolerance, in back-to-back windows.
-    pub promised: bool,
+    pub guaranteed: bool,
     /// Sum of the shares, rounded up.
     pub utilisation: f64,
     /// Obstacles to the promise, as text; empty when it holds.
     pub obstacles: Vec<String>,
-    /// Classes whose queues may run empty, which voids the promise for a while: their names.
-    pub pausing: Vec<String>,
+    /// Classes whose queues may run empty, which voids the guarantee for a while: their names.
+    pub intermittent: Vec<String>,
     /// By class name, in file order.
     pub classes: IndexMap<String, StreamClassCheck>,
 }

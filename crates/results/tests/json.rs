@@ -8,11 +8,12 @@ use serde_json::Value;
 /// Reads an example and writes it again. Fails when a field is renamed, is lost, or appears where
 /// the contract has none.
 fn round_trip<T: DeserializeOwned + Serialize + PartialEq + std::fmt::Debug>(text: &str) -> T {
-    let value: T = serde_json::from_str(text).unwrap();
+    let value: Versioned<T> = serde_json::from_str(text).unwrap();
+    assert_eq!(value.version, VERSION);
     let json = serde_json::to_value(&value).unwrap();
     assert_eq!(json, serde_json::from_str::<Value>(text).unwrap());
-    assert_eq!(serde_json::from_value::<T>(json).unwrap(), value);
-    value
+    assert_eq!(serde_json::from_value::<Versioned<T>>(json).unwrap(), value);
+    value.result
 }
 
 fn example(name: &str) -> String {
@@ -74,7 +75,10 @@ fn simulate_streams() {
     let result: StreamSimulationResult = round_trip(&example("stream-simulate.json"));
     let classes = &result.policies["dwcs"].classes;
     assert_eq!(classes.keys().collect::<Vec<_>>(), ["speech", "bulk"]);
-    assert_eq!((classes["speech"].tumbling, classes["bulk"].sliding), (2, None));
+    assert_eq!(
+        (classes["speech"].tumbling_violations, classes["bulk"].sliding_violations),
+        (2, None)
+    );
     let runs: StreamSimulationRuns = round_trip(&example("stream-simulate-seeds.json"));
     assert_eq!((runs.runs.len(), runs.summary["dwcs"].classes["bulk"].p99_ms), (2, None));
 }
@@ -82,7 +86,7 @@ fn simulate_streams() {
 #[test]
 fn check_streams() {
     let result: StreamCheckResult = round_trip(&example("stream-check.json"));
-    assert!(result.admitted && !result.promised);
+    assert!(result.admitted && !result.guaranteed);
     assert_eq!(result.classes["video"].max_streams, 101);
 }
 
@@ -113,6 +117,6 @@ fn cpu_simulate() {
 fn cpu_check() {
     let result: CpuCheckResult = round_trip(&example("cpu-check.json"));
     let admitted: Vec<bool> = result.requests.iter().map(|r| r.admitted).collect();
-    assert_eq!((admitted, result.best_effort), (vec![true, false], Some(0.6)));
+    assert_eq!((admitted, result.best_effort_share), (vec![true, false], Some(0.6)));
     assert_eq!(result.requests[1].max_budget_ns, Some(55_000_000));
 }

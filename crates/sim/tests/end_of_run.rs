@@ -68,7 +68,7 @@ fn a_packet_due_at_the_end_of_a_run_is_missed_unless_it_begins() {
         );
         let result = run.expect("runs").result(&scenario);
         let class = &result.classes["s"];
-        assert_eq!((class.served, class.missed), (3, missed), "{streams} streams");
+        assert_eq!((class.served, class.deadline_misses), (3, missed), "{streams} streams");
     }
 }
 
@@ -156,7 +156,7 @@ fn delays_of_demoted_packets_are_reported_separately() {
     let runs = simulate_all(&scenario, &policies, &[1], &traffic, &control).expect("runs");
     let result = runs[0].result(&scenario);
     let r = &result.flows["r"];
-    assert_eq!((r.packets, r.demoted, r.missed, r.dropped), (2, 1, 0, 0));
+    assert_eq!((r.packets, r.demoted, r.deadline_misses, r.dropped), (2, 1, 0, 0));
     assert!(r.max_ms.is_some_and(|ms| ms <= 2.0), "{r:?}");
     assert_eq!((r.demoted_max_ms, r.demoted_mean_ms), (Some(3.0), Some(3.0)));
 }

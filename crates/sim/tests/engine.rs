@@ -116,7 +116,7 @@ fn excess_is_dropped_or_demoted_as_configured() {
     let (run, log) = replay(&scenario(&text), "exact", packets.clone());
     assert_eq!(log.dropped, [(1, DropReason::Excess), (2, DropReason::Oversize)]);
     let voice = &run.result(&scenario(&text)).flows["voice"];
-    assert_eq!((voice.dropped, voice.packets, voice.missed), (2, 3, 0));
+    assert_eq!((voice.dropped, voice.packets, voice.deadline_misses), (2, 3, 0));
     assert_eq!(voice.drop_reasons["oversize"], 1);
 
     let text = SHAPED.replace("\"delay\"", "\"demote\"");

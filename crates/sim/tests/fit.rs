@@ -299,7 +299,7 @@ fn the_scenario_of_a_capture_describes_its_link() {
     for policy in ["background", "shifted-line", "exact", "slack"] {
         let (run, log) = replay(&scenario, policy, packets.clone());
         let result = run.result(&scenario);
-        assert_eq!((result.realtime_missed, log.dropped.len()), (0, 0), "{policy}");
+        assert_eq!((result.realtime_deadline_misses, log.dropped.len()), (0, 0), "{policy}");
         means.push(result.best_effort_mean_ms.unwrap());
     }
     assert!(means.is_sorted_by(|a, b| a > b), "{means:?}");

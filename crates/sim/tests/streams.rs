@@ -110,21 +110,25 @@ fn every_packet_is_accounted_for() {
             let of = |p: &StreamPacket| p.class == i as u32;
             let lost = |why| log.lost.iter().filter(|(p, _, w)| of(p) && *w == why).count() as u64;
             assert_eq!(class.served, log.sent.iter().filter(|(p, _)| of(p)).count() as u64);
-            assert_eq!((class.dropped, class.overflowed), (lost(Loss::Late), lost(Loss::Overflow)));
-            let accounted = class.served + class.dropped + class.overflowed + class.waiting;
+            assert_eq!((class.dropped, class.overflows), (lost(Loss::Late), lost(Loss::Overflow)));
+            let accounted = class.served + class.dropped + class.overflows + class.backlog;
             assert_eq!(class.packets, accounted, "{}/{name}", policy.name);
             let late = log.sent.iter().filter(|(p, s)| of(p) && s.late).count() as u64;
-            assert_eq!((class.late, class.met), (late, class.served - late), "{name}");
+            assert_eq!(
+                (class.sent_late, class.deadlines_met),
+                (late, class.served - late),
+                "{name}"
+            );
         }
         let video = &result.classes["video"];
-        assert!(video.overflowed > 0 && result.classes["archive"].dropped == 0);
+        assert!(video.overflows > 0 && result.classes["archive"].dropped == 0);
         let mut bursts: BTreeMap<(u32, Time), u32> = BTreeMap::new();
         let kept = log.lost.iter().filter(|(.., why)| *why == Loss::Late).map(|(p, ..)| p);
         for p in kept.chain(log.sent.iter().map(|(p, _)| p)).filter(|p| p.class == 1) {
             *bursts.entry((p.stream, p.arrival)).or_default() += p.bytes;
         }
         assert!(bursts.values().all(|bytes| *bytes <= 4_000), "queues hold 4 kB");
-        assert_eq!(result.classes["bulk"].missed, 0);
+        assert_eq!(result.classes["bulk"].deadline_misses, 0);
     }
 }
 
@@ -397,9 +401,9 @@ fn runs_in_parallel_are_those_run_alone() {
             assert_eq!(together.policies[policy], alone);
         }
     }
-    let missed = |i: usize| results[i].policies["fifo"].classes["video"].missed as f64;
+    let missed = |i: usize| results[i].policies["fifo"].classes["video"].deadline_misses as f64;
     assert!(missed(0) != missed(1) || missed(1) != missed(2), "{:?}", [0, 1, 2].map(missed));
-    let spread = summary::of(&results)["fifo"].classes["video"].missed.unwrap();
+    let spread = summary::of(&results)["fifo"].classes["video"].deadline_misses.unwrap();
     assert!((spread.mean - (missed(0) + missed(1) + missed(2)) / 3.0).abs() < 1e-9);
     assert!(control.reached() >= 800_000_000 * 3 * policies.len() as u64);
 }
@@ -411,14 +415,14 @@ fn sliding_windows_are_counted_within_the_memory_limit() {
     let small = scenario(MIXED);
     let (run, _) = log(&small, "edf", 1, 200);
     let audio = &run.result(&small).classes["audio"];
-    assert!(audio.sliding.is_some() && audio.at_miss.is_some());
-    assert!(audio.sliding >= Some(audio.tumbling));
+    assert!(audio.sliding_violations.is_some() && audio.violations_at_miss.is_some());
+    assert!(audio.sliding_violations >= Some(audio.tumbling_violations));
     let large = scenario(
         "[server]\nservice = \"1 us\"\n[[stream]]\nname = \"a\"\ncount = 100000\n\
          tolerance = \"1/65535\"\ngap = \"1 s\"\n",
     );
     let (run, _) = log(&large, "dwcs", 1, 1);
-    assert_eq!(run.result(&large).classes["a"].sliding, None);
+    assert_eq!(run.result(&large).classes["a"].sliding_violations, None);
 }
 
 /// Fails when a file without a gap is simulated as anything at all.

@@ -75,10 +75,10 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         options: readings(options, policy),
         cpus: scenario.cpu.cpus,
         admitted,
-        promised: admitted && obstacles.is_empty(),
+        guaranteed: admitted && obstacles.is_empty(),
         utilisation: replay.peak.utilisation / cpus,
         demand,
-        best_effort: counts.then_some(1.0 - demand),
+        best_effort_share: counts.then_some(1.0 - demand),
         obstacles,
         requests,
     }

@@ -188,8 +188,8 @@ fn request(
         utilisation: utilisation(&asked),
         admitted: refused.is_none(),
         from_ns: from.map(|from| from.0),
-        needs: None,
-        free: None,
+        required_share: None,
+        available_share: None,
         max_budget_ns: None,
         min_period_ns: None,
         refused: refused.map(|r| r.to_string()),
@@ -198,8 +198,8 @@ fn request(
         Refusal::Overload { needs, free, fits, .. } | Refusal::NoCluster { needs, free, fits, .. },
     ) = refused
     {
-        request.needs = Some(fraction(needs));
-        request.free = Some(fraction(free));
+        request.required_share = Some(fraction(needs));
+        request.available_share = Some(fraction(free));
         request.max_budget_ns = Some(fits.0).filter(|ns| *ns > 0);
         request.min_period_ns = shortest_period(asked.budget, free).map(|p| p.0);
     }

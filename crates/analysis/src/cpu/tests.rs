@@ -24,7 +24,7 @@ fn crowded(budget: &str, period: &str) -> CpuCheckResult {
 fn suggested_reservations_fit() {
     let refused = crowded("60 ms", "100 ms");
     let admitted: Vec<bool> = refused.requests.iter().map(|r| r.admitted).collect();
-    assert!(!refused.admitted && !refused.promised && admitted == [true, false, true]);
+    assert!(!refused.admitted && !refused.guaranteed && admitted == [true, false, true]);
     let more = &refused.requests[1];
     assert_eq!(more.max_budget_ns, Some(55_000_000));
     let period = more.min_period_ns.unwrap();
@@ -45,7 +45,7 @@ fn short_deadlines_need_more_than_their_utilisation() {
     let check = crowded("20 ms", "100 ms");
     // 60 % from 1 s to 2 s, and 2 ms within 3 ms later.
     assert!(check.utilisation < 0.601 && (check.demand - 2.0 / 3.0).abs() < 1e-6, "{check:?}");
-    assert!(check.best_effort.is_some_and(|left| (left - 1.0 / 3.0).abs() < 1e-6));
+    assert!(check.best_effort_share.is_some_and(|left| (left - 1.0 / 3.0).abs() < 1e-6));
 }
 
 // Fails when a policy or a reading that does not keep deadlines promises them, or when work that
@@ -58,7 +58,7 @@ fn promises_are_kept() {
              reservation = {{ budget = \"2 ms\", period = \"10 ms\" }}\n"
         ));
         assert!(check.admitted, "{policy} {work}");
-        assert_eq!(check.promised, check.obstacles.is_empty(), "{policy} {work}");
+        assert_eq!(check.guaranteed, check.obstacles.is_empty(), "{policy} {work}");
         check.obstacles
     };
     let obstacle = |policy: &str, work: &str, words: &str| {

@@ -4,7 +4,7 @@ mod residual;
 
 use laxity_core::{Bytes, OptionValue, PolicyOptions as _, Rate};
 use laxity_curve::{Envelope, LinkSpec, MAX_BURST, Residual};
-use laxity_results::{CheckResult, FlowCheck, Silence};
+use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
 
@@ -57,7 +57,7 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
         max_burst: s.max_burst.map(print_bytes),
         rate_is_peak: s.max_rate.is_some() && s.max_rate == peak(&flow.envelope),
         burst_is_limit: s.max_burst == Some(MAX_BURST),
-        strict: s.strict,
+        conservative: s.strict,
     });
     let some = !scenario.realtime.is_empty();
     Ok(CheckResult {
@@ -67,20 +67,23 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
         slack_bytes: some.then_some(verdict.slack_bytes),
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| residual::corners(r.effective())).unwrap_or_default(),
-        silence: verdict.admitted.then(|| silence(scenario, policy, verdict.slack_bytes)).flatten(),
+        idle_realtime: verdict
+            .admitted
+            .then(|| idle_realtime(scenario, policy, verdict.slack_bytes))
+            .flatten(),
     })
 }
 
 /// Under `slack` with `always-check`: a packet goes beside silent flows, which have all their buckets
 /// full, if it fits into what admission leaves.
-fn silence(scenario: &Scenario, policy: &str, left: i64) -> Option<Silence> {
+fn idle_realtime(scenario: &Scenario, policy: &str, left: i64) -> Option<IdleRealtime> {
     let setup = scenario.setup();
-    let at_once_bytes = u64::try_from(left).unwrap_or(0);
-    let waits =
-        always_checks(scenario, policy) && at_once_bytes < setup.wire.of_bytes(setup.max_packet).0;
+    let max_immediate_bytes = u64::try_from(left).unwrap_or(0);
+    let waits = always_checks(scenario, policy)
+        && max_immediate_bytes < setup.wire.of_bytes(setup.max_packet).0;
     let release = Some(scenario.policy.options.release_idle.0).filter(|ns| *ns > 0);
     (waits && !scenario.realtime.is_empty())
-        .then_some(Silence { at_once_bytes, release_idle_ns: release })
+        .then_some(IdleRealtime { max_immediate_bytes, idle_timeout_ns: release })
 }
 
 /// The rate beyond which the long-term rate of an envelope has no effect.

@@ -51,12 +51,12 @@ fn only_guaranteeing_policies_promise_deadlines() {
 #[test]
 fn silence_is_bounded_by_the_residual_capacity() {
     let options = "slack = { always-check = true, release-idle = \"200 ms\" }";
-    let silence = check(&scenario(&format!("use = \"slack\"\n{options}"), "5 ms")).silence;
-    let expected = Silence { at_once_bytes: 225, release_idle_ns: Some(200_000_000) };
+    let silence = check(&scenario(&format!("use = \"slack\"\n{options}"), "5 ms")).idle_realtime;
+    let expected = IdleRealtime { max_immediate_bytes: 225, idle_timeout_ns: Some(200_000_000) };
     assert_eq!(silence, Some(expected));
     let long = check(&scenario(&format!("use = \"slack\"\n{options}"), "20 ms"));
-    assert_eq!(long.silence, None);
-    assert_eq!(check(&scenario("use = \"slack\"", "20 ms")).silence, None);
+    assert_eq!(long.idle_realtime, None);
+    assert_eq!(check(&scenario("use = \"slack\"", "20 ms")).idle_realtime, None);
 }
 
 // Fails when corners and curves differ, or a line rises above E(t).

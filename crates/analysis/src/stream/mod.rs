@@ -35,10 +35,10 @@ pub fn analyse(scenario: &StreamScenario, policy: &str) -> StreamCheckResult {
     StreamCheckResult {
         policy: policy.to_owned(),
         admitted: utilisation.fits(),
-        promised: obstacles.is_empty(),
+        guaranteed: obstacles.is_empty(),
         utilisation: share(&utilisation),
         obstacles,
-        pausing: pausing.collect(),
+        intermittent: pausing.collect(),
         classes: classes.collect(),
     }
 }

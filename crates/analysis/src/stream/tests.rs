@@ -33,9 +33,9 @@ fn different_gaps_void_the_promise() {
     let same = stream("a", "gap = \"10 ms\"\ntolerance = \"1/2\"");
     let other = stream("b", "gap = \"20 ms\"\ntolerance = \"1/2\"");
     let both = check(&(same.clone() + &other));
-    assert!(both.admitted && !both.promised && both.obstacles[0].contains("gaps differ"));
+    assert!(both.admitted && !both.guaranteed && both.obstacles[0].contains("gaps differ"));
     let alone = scenario(&same);
-    assert!(!analyse(&alone, "fifo").promised);
+    assert!(!analyse(&alone, "fifo").guaranteed);
     assert_eq!(analyse(&alone, "fifo").obstacles, ["fifo does not know what streams tolerate"]);
 }
 
@@ -45,5 +45,5 @@ fn possibly_empty_queues_are_named() {
     let keys = "gap = \"10 ms\"\ntolerance = \"1/2\"\nsource = ";
     let full = stream("full", &format!("{keys}\"backlogged\""));
     let rare = stream("rare", &format!("{keys}{{ period = \"30 ms\" }}"));
-    assert_eq!(check(&(full + &rare)).pausing, ["rare"]);
+    assert_eq!(check(&(full + &rare)).intermittent, ["rare"]);
 }

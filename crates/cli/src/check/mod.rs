@@ -45,7 +45,7 @@ fn answer(
         output::file(path, &page().html())?;
     }
     if args.json {
-        output::json(check)?;
+        output::result(check)?;
     } else {
         output::print(&text(output::style()))?;
     }

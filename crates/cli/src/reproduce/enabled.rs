@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use laxity_experiments::{ExperimentError, Job, Order, Outcome, PAPERS, plan};
 use laxity_report::{Kind, Meta, reproduction_page, text};
+use laxity_results::Versioned;
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, INTERRUPTED};
@@ -78,8 +79,8 @@ fn write(args: &ReproduceArgs, jobs: &[Job], outcomes: Vec<Outcome>) -> Result<(
     match (&papers[..], args.json) {
         (_, false) => output::print(&text::reproduction(&papers, output::style())),
         // `all` gives a list even while there is one paper, so that its form never changes.
-        ([one], true) if args.paper != "all" => output::json(one),
-        (all, true) => output::json(&all),
+        ([one], true) if args.paper != "all" => output::result(one),
+        (all, true) => output::json(&all.iter().map(Versioned::new).collect::<Vec<_>>()),
     }
 }
 

@@ -27,7 +27,7 @@ pub fn whole(runs: &Runs) -> Vec<Measured> {
     let each = |number: fn(&FlowResult) -> Option<f64>, flow: &str| {
         COLUMNS.map(|policy| runs.each(policy, flow, number))
     };
-    let missed = each(|f| Some(f.missed as f64), REALTIME);
+    let missed = each(|f| Some(f.deadline_misses as f64), REALTIME);
     let total = (0..runs.seeds.len()).map(|i| missed.iter().map(|m| m[i]).sum()).collect();
     let mut rows = vec![Measured::new(format!("all/{REALTIME}/missed"), "packets", total)];
     let mut improves = |flow: &str, statistic: &str, number: fn(&FlowResult) -> Option<f64>| {

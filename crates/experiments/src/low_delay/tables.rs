@@ -63,7 +63,8 @@ pub fn delays(runs: &Runs, statistic: Statistic) -> Vec<Measured> {
             let label = format!("{policy}/best-effort/mean");
             rows.push(Measured::new(label, "ms", values));
         } else if !COLUMNS.contains(&policy) {
-            let values = variant.results.iter().map(|r| r.realtime_missed as f64).collect();
+            let values =
+                variant.results.iter().map(|r| r.realtime_deadline_misses as f64).collect();
             let label = format!("{policy}/realtime/missed");
             rows.push(Measured::new(label, "packets", values));
         }
@@ -85,7 +86,7 @@ fn claims_of_maxima(runs: &Runs, suffix: &str) -> Vec<Measured> {
     let variant = |policy: &str| runs.variant(&format!("{policy}{suffix}"));
     let columns = || COLUMNS.iter().filter_map(|c| variant(c));
     let missed = (0..runs.seeds.len())
-        .map(|i| columns().map(|v| v.results[i].realtime_missed as f64).sum())
+        .map(|i| columns().map(|v| v.results[i].realtime_deadline_misses as f64).sum())
         .collect();
     let runs_of = || variant(REFERENCE).into_iter().flat_map(|v| &v.results);
     let scale = WHOLE_RUN / runs.traffic.duration().0.max(1) as f64;

@@ -28,10 +28,10 @@ pub(super) fn response(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) ->
 
 /// Distribution of tardiness: the same, for tasks with a late job.
 pub(super) fn tardiness(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
-    let late = |t: &CpuTaskResult| t.missed > 0;
+    let late = |t: &CpuTaskResult| t.deadline_misses > 0;
     let buckets = |task: &CpuTaskDetail, of: &CpuTaskResult| {
         let max = of.max_tardiness_ms.map_or(u64::MAX, |ms| (ms * 1e6).round() as u64);
-        let mut all = vec![(0, of.jobs.saturating_sub(of.missed))];
+        let mut all = vec![(0, of.jobs.saturating_sub(of.deadline_misses))];
         all.extend(task.tardiness.iter().map(|(upper, n)| ((*upper).min(max), *n)));
         all
     };

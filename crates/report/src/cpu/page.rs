@@ -119,9 +119,10 @@ pub fn cpu_statement(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, St
         return (Mood::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
-    let missed = |policy| outcome.total(policy, |t| t.missed);
-    let hard =
-        |policy| outcome.total(policy, |t| if t.kind == TaskKind::Hard { t.missed } else { 0 });
+    let missed = |policy| outcome.total(policy, |t| t.deadline_misses);
+    let hard = |policy| {
+        outcome.total(policy, |t| if t.kind == TaskKind::Hard { t.deadline_misses } else { 0 })
+    };
     let due = outcome.total(own, |t| if is_due(t) { t.jobs } else { 0 });
     let refused = outcome.total(own, |t| u64::from(t.refused.is_some()));
     if refused > 0 {

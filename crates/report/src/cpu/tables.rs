@@ -22,7 +22,7 @@ pub fn cpu_tables(outcome: CpuOutcome<'_>) -> Vec<Table> {
     ];
     let latency: [(&str, Of); 2] =
         [("Mean", |t| t.mean_latency_ms), ("99th percentile", |t| t.p99_latency_ms)];
-    let gap: [(&str, Of); 1] = [("", |t| Some(t.longest_gap_ms))];
+    let gap: [(&str, Of); 1] = [("", |t| Some(t.max_wait_ms))];
     let tables = [
         shares(&outcome),
         missed(&outcome),
@@ -104,7 +104,7 @@ fn shares(outcome: &CpuOutcome<'_>) -> Table {
 fn missed(outcome: &CpuOutcome<'_>) -> Table {
     let rows = rows(outcome, is_due, |policy, task| {
         let jobs = outcome.sum(policy, task, |t| t.jobs);
-        match outcome.sum(policy, task, |t| t.missed) {
+        match outcome.sum(policy, task, |t| t.deadline_misses) {
             _ if jobs == 0 => Cell::none(),
             0 => Cell::toned("0", Tone::Quiet).with_secondary(format!("of {}", count(jobs))),
             n => {

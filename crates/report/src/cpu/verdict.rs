@@ -9,7 +9,7 @@ use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
 /// The verdict: (mood, label, sentence).
 pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
     let policy = &check.policy;
-    let Some(left) = check.best_effort else {
+    let Some(left) = check.best_effort_share else {
         let text = match check.requests.is_empty() {
             true => {
                 "No task requests a reservation; a simulation shows the service of each.".to_owned()
@@ -28,7 +28,7 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
         percent(left)
     );
     let hard = check.requests.iter().any(|r| r.kind == TaskKind::Hard);
-    match (check.admitted, check.promised) {
+    match (check.admitted, check.guaranteed) {
         (true, _) if check.requests.is_empty() => {
             let text = "No task requests a reservation: best effort has everything.".to_owned();
             (Mood::Neutral, "Nothing is reserved.", text)
@@ -64,7 +64,7 @@ pub fn cpu_reasons(check: &CpuCheckResult) -> Vec<String> {
 fn refusal(request: &CpuRequest) -> String {
     let CpuRequest { task, at_ns, budget_ns, .. } = request;
     let asked = format!("{task} requests {} {}", wanted(request), at(*at_ns));
-    let (Some(needs), Some(free)) = (request.needs, request.free) else {
+    let (Some(needs), Some(free)) = (request.required_share, request.available_share) else {
         let why = request.refused.as_deref().unwrap_or("it is refused");
         return format!("{asked}, which is refused: {why}.");
     };

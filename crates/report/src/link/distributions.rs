@@ -267,7 +267,7 @@ mod tests {
             max_ms: Some(4.99),
             deadline_ms: Some(5.0),
             max_lateness_ms: Some(-0.01),
-            missed: 0,
+            deadline_misses: 0,
             dropped: 0,
             demoted: 0,
             demoted_mean_ms: None,
@@ -277,7 +277,7 @@ mod tests {
         let policy = PolicyResult {
             utilisation: 0.1,
             best_effort_mean_ms: None,
-            realtime_missed: 0,
+            realtime_deadline_misses: 0,
             flows: [("voice".to_string(), result)].into(),
         };
         let run = SimulationResult {

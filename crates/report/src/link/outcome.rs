@@ -127,7 +127,7 @@ impl<'a> Outcome<'a> {
     /// Misses of a policy over the runs.
     pub(crate) fn missed(&self, policy: &str) -> u64 {
         let each = self.runs().iter().filter_map(|r| r.policies.get(policy));
-        each.map(|p| p.realtime_missed).fold(0, u64::saturating_add)
+        each.map(|p| p.realtime_deadline_misses).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn is_many(&self) -> bool {

@@ -122,7 +122,7 @@ fn loss_cell<'a>(outcome: &Outcome<'a>, policy: &'a str, flow: &'a str, kind: Fl
     if outcome.each(policy, flow).next().is_none() {
         return Cell::none();
     }
-    let missed = outcome.sum(policy, flow, |f| f.missed);
+    let missed = outcome.sum(policy, flow, |f| f.deadline_misses);
     let dropped = outcome.sum(policy, flow, |f| f.dropped);
     let demoted = outcome.sum(policy, flow, |f| f.demoted);
     let mut text = match kind {

@@ -3,7 +3,7 @@
 use crate::number::{count, fixed, signed, span};
 use crate::page::{Block, Meta, Mood};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{CheckResult, FlowCheck, Silence};
+use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 
 /// The verdict: (whether admitted, label, sentence).
 pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
@@ -25,7 +25,11 @@ pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
         let text = format!(
             "The link keeps every deadline of {flows}, whatever conforming traffic arrives; they \
              reserve {percent}% of it in the long run.{worst}{}",
-            check.silence.as_ref().map(|s| format!(" {}", silence_sentence(s))).unwrap_or_default()
+            check
+                .idle_realtime
+                .as_ref()
+                .map(|s| format!(" {}", silence_sentence(s)))
+                .unwrap_or_default()
         );
         return (true, "Admitted.", text);
     }
@@ -45,15 +49,15 @@ pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
 }
 
 /// Which best-effort packets wait while real time is silent.
-pub fn silence_sentence(silence: &Silence) -> String {
-    let waits = match silence.release_idle_ns {
+pub fn silence_sentence(silence: &IdleRealtime) -> String {
+    let waits = match silence.idle_timeout_ns {
         Some(ns) => format!("or for {} of silence (`release-idle`)", span(ns)),
         None => "as long as real time is silent (`release-idle` is 0)".into(),
     };
     format!(
         "Under `always-check` best-effort packets of more than {} B on the wire wait for the gap \
          after a real-time packet, {waits}.",
-        count(silence.at_once_bytes)
+        count(silence.max_immediate_bytes)
     )
 }
 
@@ -75,7 +79,7 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
             if any {
                 cells.push(deadline.map_or_else(Cell::none, |d| Cell::new(span(d))));
             }
-            let most = if f.strict { "\u{2264} " } else { "" };
+            let most = if f.conservative { "\u{2264} " } else { "" };
             cells.push(match (f.min_deadline_ns, deadline) {
                 (None, _) => Cell::toned("none", Tone::Bad),
                 (Some(least), Some(d)) if least > d => {
@@ -84,7 +88,7 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
                 (Some(least), _) => Cell::new(format!("{most}{}", ceil_span(least))),
             });
             let limit = |q: &Option<String>, ends: bool| match q {
-                Some(q) if ends || f.strict => Cell::new(format!("\u{2265} {q}")),
+                Some(q) if ends || f.conservative => Cell::new(format!("\u{2265} {q}")),
                 Some(q) => Cell::new(q.as_str()),
                 None => Cell::toned("none", Tone::Bad),
             };
@@ -104,7 +108,7 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
         note += " \u{2265}: the answer is still yes where the search ends, for a rate at the flow's \
                  peak, for a burst at 1 GB.";
     }
-    if any(|f| f.strict) {
+    if any(|f| f.conservative) {
         note += " \u{2264} smallest deadline: the flow could go further, since the periodic flows \
                  have too many steps to follow and upper bounds stand for the rest.";
     }

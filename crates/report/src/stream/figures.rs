@@ -84,7 +84,7 @@ fn figure<'a>(
 pub(super) fn missed(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     let bar = |policy, class| {
         let all = outcome.sum(policy, class, slots);
-        let missed = outcome.sum(policy, class, |c| c.missed);
+        let missed = outcome.sum(policy, class, |c| c.deadline_misses);
         let share = missed as f64 / all as f64;
         (all > 0).then(|| {
             let allowed = outcome.any(class).and_then(tolerance).map_or(1.0, |t| t.0);
@@ -108,7 +108,7 @@ pub(super) fn windows(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     let bar = |policy, class| {
         let (_, y) = outcome.any(class).filter(|c| c.gap_ns.is_some()).and_then(tolerance)?;
         let all = outcome.sum(policy, class, slots).div_ceil(y);
-        let violated = outcome.sum(policy, class, |c| c.tumbling);
+        let violated = outcome.sum(policy, class, |c| c.tumbling_violations);
         // The last window of a stream may be begun only.
         let share = (violated as f64 / all as f64).min(1.0);
         let text = match violated {
@@ -127,7 +127,7 @@ pub(super) fn windows(outcome: &StreamOutcome<'_>) -> Option<Figure> {
 /// The longest run of misses.
 pub(super) fn runs(outcome: &StreamOutcome<'_>) -> Option<Figure> {
     let bar = |policy, class| {
-        let longest = outcome.each(policy, class).map(|c| c.longest_run).max()?;
+        let longest = outcome.each(policy, class).map(|c| c.max_consecutive_misses).max()?;
         let text = if longest == 0 { "none".to_owned() } else { count(longest) };
         Some(Bar { value: longest as f64, text })
     };

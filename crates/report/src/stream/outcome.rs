@@ -109,7 +109,7 @@ impl<'a> StreamOutcome<'a> {
 
 /// Packets sent and deadlines missed.
 pub(super) fn slots(class: &StreamClassResult) -> u64 {
-    class.served.saturating_add(class.missed)
+    class.served.saturating_add(class.deadline_misses)
 }
 
 /// The share of slots that a class may lose, and the length of its window.

@@ -118,7 +118,7 @@ fn policy_table(outcome: &StreamOutcome<'_>) -> Table {
         Column::number("server busy"),
     ];
     let row = |policy: &&str| {
-        let violated = outcome.total(policy, |c| c.tumbling);
+        let violated = outcome.total(policy, |c| c.tumbling_violations);
         let concerned = outcome.total(policy, |c| c.violated_streams);
         let bad = |n: u64| match n {
             0 => Cell::new("0"),
@@ -131,7 +131,7 @@ fn policy_table(outcome: &StreamOutcome<'_>) -> Table {
         let cells = vec![
             bad(violated),
             bad(concerned),
-            Cell::new(count(outcome.total(policy, |c| c.missed))),
+            Cell::new(count(outcome.total(policy, |c| c.deadline_misses))),
             Cell::new(format!("{}%", fixed(busy * 100.0, 1))),
         ];
         (policy.to_string(), cells)
@@ -152,13 +152,13 @@ pub fn stream_statement(
         return (Mood::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
-    let broken = |policy| outcome.total(policy, |c| c.tumbling);
+    let broken = |policy| outcome.total(policy, |c| c.tumbling_violations);
     let (mood, label) = match broken(own) {
         0 => (Mood::Good, "Every tolerance kept.".to_owned()),
         1 => (Mood::Bad, "1 window violated.".to_owned()),
         n => (Mood::Bad, format!("{} windows violated.", count(n))),
     };
-    let missed = outcome.total(own, |c| c.missed);
+    let missed = outcome.total(own, |c| c.deadline_misses);
     let all = outcome.total(own, super::outcome::slots);
     let mut text = match missed {
         0 => format!("Under {own} no deadline was missed."),

@@ -51,7 +51,7 @@ fn windows(outcome: &StreamOutcome<'_>) -> Table {
             if !has_window(class) {
                 return Cell::none();
             }
-            let violated = outcome.sum(policy, class, |c| c.tumbling);
+            let violated = outcome.sum(policy, class, |c| c.tumbling_violations);
             let worst = outcome.each(policy, class).map(|c| c.violated_streams).max().unwrap_or(0);
             let streams = outcome.any(class).map_or(0, |c| c.streams);
             match violated {
@@ -75,7 +75,7 @@ fn windows(outcome: &StreamOutcome<'_>) -> Table {
 fn missed(outcome: &StreamOutcome<'_>) -> Table {
     let rows = rows(outcome, |policy, class| {
         let all = outcome.sum(policy, class, slots);
-        let missed = outcome.sum(policy, class, |c| c.missed);
+        let missed = outcome.sum(policy, class, |c| c.deadline_misses);
         if all == 0 {
             return Cell::none();
         }
@@ -98,7 +98,7 @@ fn missed(outcome: &StreamOutcome<'_>) -> Table {
 /// The longest run of misses.
 fn runs(outcome: &StreamOutcome<'_>) -> Table {
     let rows = rows(outcome, |policy, class| {
-        match outcome.each(policy, class).map(|c| c.longest_run).max() {
+        match outcome.each(policy, class).map(|c| c.max_consecutive_misses).max() {
             None => Cell::none(),
             Some(0) => Cell::toned("0", Tone::Quiet),
             Some(n) => Cell::new(count(n)),
@@ -157,8 +157,8 @@ fn losses(outcome: &StreamOutcome<'_>) -> Table {
     type Of = fn(&StreamClassResult) -> u64;
     let kinds: [(&str, Of); 3] = [
         ("Dropped: the deadline passed", |c| c.dropped),
-        ("Sent late", |c| c.late),
-        ("Lost: the queue was full", |c| c.overflowed),
+        ("Sent late", |c| c.sent_late),
+        ("Lost: the queue was full", |c| c.overflows),
     ];
     let caption = format!("Packets lost or late{}", summed(outcome));
     let mut table = Table::new(caption, columns("Class", outcome));

@@ -17,7 +17,7 @@ pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String)
         fixed(check.utilisation * 100.0, 2)
     );
     let policy = &check.policy;
-    match (check.admitted, check.promised) {
+    match (check.admitted, check.guaranteed) {
         (true, true) => {
             let text = format!(
                 "{needs} Under {policy} every stream loses at most x of every y packets, counted \
@@ -49,12 +49,12 @@ pub fn stream_reasons(check: &StreamCheckResult) -> Vec<String> {
         format!("{first}{}.", chars.as_str())
     };
     let mut reasons: Vec<String> = check.obstacles.iter().map(capital).collect();
-    if check.promised && !check.pausing.is_empty() {
+    if check.guaranteed && !check.intermittent.is_empty() {
         reasons.push(format!(
             "The promise is for streams that always have a packet when the deadline before has \
              passed. The sources of {} may pause; a packet that comes late counts again from its \
              arrival, and the windows around it are not promised.",
-            check.pausing.join(", ")
+            check.intermittent.join(", ")
         ));
     }
     reasons

@@ -19,7 +19,7 @@ pub fn task(kind: TaskKind) -> CpuTaskResult {
         cpu_ms: 0.0,
         switches: 0,
         jobs: 0,
-        missed: 0,
+        deadline_misses: 0,
         mean_response_ms: None,
         p50_response_ms: None,
         p99_response_ms: None,
@@ -29,7 +29,7 @@ pub fn task(kind: TaskKind) -> CpuTaskResult {
         max_tardiness_ms: None,
         mean_latency_ms: None,
         p99_latency_ms: None,
-        longest_gap_ms: 0.0,
+        max_wait_ms: 0.0,
         refused: None,
     }
 }
@@ -66,7 +66,7 @@ pub fn simulation(policies: &[&str], seed: u64) -> (CpuSimulationResult, Vec<Cpu
                 cpu_ms: (jobs * length) as f64 / 1e6,
                 switches: jobs,
                 jobs: done,
-                missed,
+                deadline_misses: missed,
                 mean_response_ms: ms(response),
                 p50_response_ms: ms(response),
                 p99_response_ms: ms(response),
@@ -76,7 +76,7 @@ pub fn simulation(policies: &[&str], seed: u64) -> (CpuSimulationResult, Vec<Cpu
                 max_tardiness_ms: ms(tardiness),
                 mean_latency_ms: Some(0.5),
                 p99_latency_ms: Some(1.5),
-                longest_gap_ms: 3.0,
+                max_wait_ms: 3.0,
                 ..task(kind)
             };
             tasks.push((name.to_owned(), result));
@@ -120,8 +120,8 @@ pub fn check(admitted: bool) -> CpuCheckResult {
         utilisation: 0.6,
         admitted,
         from_ns: None,
-        needs: (!admitted).then_some(0.6),
-        free: (!admitted).then_some(0.55),
+        required_share: (!admitted).then_some(0.6),
+        available_share: (!admitted).then_some(0.55),
         max_budget_ns: (!admitted).then_some(54_999_999),
         min_period_ns: (!admitted).then_some(109_090_910),
         refused: (!admitted).then(|| "60 ms in every 100 ms needs too much".into()),
@@ -131,10 +131,10 @@ pub fn check(admitted: bool) -> CpuCheckResult {
         options: Default::default(),
         cpus: 1,
         admitted,
-        promised: admitted,
+        guaranteed: admitted,
         utilisation: 0.4,
         demand: 0.4,
-        best_effort: Some(0.6),
+        best_effort_share: Some(0.6),
         obstacles: vec![],
         requests: vec![request("sound", 0, true), request("late", 5_000 * MS, admitted)],
     }

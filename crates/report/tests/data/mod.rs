@@ -88,7 +88,7 @@ pub fn simulation(policies: &[&str], seconds: u64) -> (SimulationResult, Vec<Pol
             PolicyResult {
                 utilisation: 0.912,
                 best_effort_mean_ms: Some(sum / n as f64),
-                realtime_missed: 0,
+                realtime_deadline_misses: 0,
                 flows,
             },
         );
@@ -145,7 +145,7 @@ fn flow(spec: &Flow, policy: usize, seed: u64, seconds: u64) -> (FlowResult, Flo
         max_ms: max,
         deadline_ms: deadline.map(|d| d as f64),
         max_lateness_ms: deadline.and_then(|d| Some(max? - d as f64)),
-        missed: 0,
+        deadline_misses: 0,
         dropped: if name == "mail" { 12 * (4 - policy.min(4) as u64) } else { 0 },
         demoted: 0,
         demoted_mean_ms: None,
@@ -192,7 +192,7 @@ pub fn check(admitted: bool) -> CheckResult {
         max_burst: Some(burst.into()),
         rate_is_peak: false,
         burst_is_limit: false,
-        strict: false,
+        conservative: false,
     };
     let mut flows = indexmap::IndexMap::new();
     flows.insert("transactions".into(), flow(19_700, 13_204_000, "2.34 Mbit/s", "53.1 kB"));
@@ -208,7 +208,7 @@ pub fn check(admitted: bool) -> CheckResult {
         slack_bytes: Some(if admitted { 4414 } else { -389 }),
         flows,
         residual: corners(&residual().effective),
-        silence: None,
+        idle_realtime: None,
     }
 }
 

@@ -104,7 +104,7 @@ impl CpuRun {
             cpu_ms: ms(task.executed.0),
             switches: task.switches,
             jobs: task.jobs,
-            missed: task.missed,
+            deadline_misses: task.missed,
             mean_response_ms: mean(&task.response),
             p50_response_ms: at(&task.response, 500),
             p99_response_ms: at(&task.response, 990),
@@ -114,7 +114,7 @@ impl CpuRun {
             max_tardiness_ms: due.then(|| ms(task.tardiness.max().unwrap_or(0))),
             mean_latency_ms: mean(&task.latency),
             p99_latency_ms: at(&task.latency, 990),
-            longest_gap_ms: ms(task.longest_gap.0),
+            max_wait_ms: ms(task.longest_gap.0),
             refused: task.refused.map(|refusal| refusal.to_string()),
         }
     }

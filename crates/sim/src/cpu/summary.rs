@@ -13,10 +13,10 @@ pub fn of(runs: &[CpuSimulationResult]) -> IndexMap<String, CpuPolicySummary> {
         let of = |of: fn(&CpuTaskResult) -> Option<f64>| spread(each().filter_map(of));
         CpuTaskSummary {
             share: of(|t| Some(t.share)),
-            missed: of(|t| Some(t.missed as f64)),
+            deadline_misses: of(|t| Some(t.deadline_misses as f64)),
             mean_response_ms: of(|t| t.mean_response_ms),
             max_tardiness_ms: of(|t| t.max_tardiness_ms),
-            longest_gap_ms: of(|t| Some(t.longest_gap_ms)),
+            max_wait_ms: of(|t| Some(t.max_wait_ms)),
         }
     };
     let policies = first.policies.iter().map(|(name, result)| {

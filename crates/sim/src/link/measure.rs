@@ -94,7 +94,7 @@ impl Measure {
         PolicyResult {
             utilisation: ending.busy as f64 / duration_ns.max(ending.time.0).max(1) as f64,
             best_effort_mean_ms: (count > 0).then(|| sum as f64 / count as f64 / 1e6),
-            realtime_missed,
+            realtime_deadline_misses: realtime_missed,
             flows,
         }
     }
@@ -128,7 +128,7 @@ impl FlowMeasure {
             max_ms: self.delay.max().map(ms),
             deadline_ms: deadline.map(ms),
             max_lateness_ms: deadline.and(lateness),
-            missed: self.missed,
+            deadline_misses: self.missed,
             dropped: self.drops.values().sum(),
             demoted: self.demoted(),
             demoted_mean_ms: self.demoted_delay.mean().map(|m| m / 1e6),

@@ -24,7 +24,7 @@ pub fn of(runs: &[SimulationResult]) -> IndexMap<String, PolicySummary> {
         }
         PolicySummary {
             best_effort_mean_ms: spread(each().filter_map(|p| p.best_effort_mean_ms)),
-            realtime_missed: each().map(|p| p.realtime_missed).sum(),
+            realtime_deadline_misses: each().map(|p| p.realtime_deadline_misses).sum(),
             flows,
         }
     };

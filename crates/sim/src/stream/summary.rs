@@ -14,9 +14,9 @@ pub fn of(runs: &[StreamSimulationResult]) -> IndexMap<String, StreamPolicySumma
         let each = || runs.iter().filter_map(|r| r.policies.get(policy)?.classes.get(class));
         let count = |of: fn(&StreamClassResult) -> u64| spread(each().map(|c| of(c) as f64));
         StreamClassSummary {
-            missed: count(|c| c.missed),
-            tumbling: count(|c| c.tumbling),
-            longest_run: count(|c| c.longest_run),
+            deadline_misses: count(|c| c.deadline_misses),
+            tumbling_violations: count(|c| c.tumbling_violations),
+            max_consecutive_misses: count(|c| c.max_consecutive_misses),
             p99_ms: spread(each().filter_map(|c| c.p99_ms)),
         }
     };

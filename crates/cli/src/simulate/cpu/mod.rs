@@ -60,13 +60,13 @@ pub fn run(args: &SimulateArgs, scenario: &CpuScenario) -> Result<ExitCode, Fail
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
-            output::json(one)?;
+            output::result(one)?;
         }
         report(args, scenario, &tasks, CpuOutcome::One(one), &details, &seeds)?;
     } else {
         let all = CpuSimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
-            output::json(&all)?;
+            output::result(&all)?;
         }
         report(args, scenario, &tasks, CpuOutcome::Runs(&all), &details, &seeds)?;
     }
@@ -169,8 +169,8 @@ fn exit_code(
     }
     let broken = runs.iter().any(|run| {
         let results = run.result(scenario, tasks).tasks;
-        let late = results.values().any(|t| t.kind == TaskKind::Hard && t.missed > 0);
-        late && cpu::verdict(scenario, tasks, &run.policy).promised
+        let late = results.values().any(|t| t.kind == TaskKind::Hard && t.deadline_misses > 0);
+        late && cpu::verdict(scenario, tasks, &run.policy).guaranteed
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }

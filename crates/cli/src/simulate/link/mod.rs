@@ -74,7 +74,7 @@ pub fn run(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
-            output::json(one)?;
+            output::result(one)?;
         } else {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(one, used, output::style()))?;
@@ -83,14 +83,14 @@ pub fn run(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure
     } else {
         let runs = SimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
-            output::json(&runs)?;
+            output::result(&runs)?;
         } else {
             let used = Some(scenario.policy.use_.as_str());
             output::print(&text::simulation(&runs, used, output::style()))?;
         }
         report(args, scenario, Outcome::Runs(&runs), &details, &check, &meta)?;
     }
-    if let (Some(silence), false) = (&check.silence, args.json) {
+    if let (Some(silence), false) = (&check.idle_realtime, args.json) {
         output::print(&format!("{}\n", silence_sentence(silence)))?;
     }
     Ok(exit_code(scenario, &runs, &control))

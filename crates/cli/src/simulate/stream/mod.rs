@@ -62,13 +62,13 @@ pub fn run(args: &SimulateArgs, scenario: &StreamScenario) -> Result<ExitCode, F
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
-            output::json(one)?;
+            output::result(one)?;
         }
         report(args, scenario, StreamOutcome::One(one), &runs, &seeds)?;
     } else {
         let all = StreamSimulationRuns { summary: summary::of(&results), runs: results };
         if args.json {
-            output::json(&all)?;
+            output::result(&all)?;
         }
         report(args, scenario, StreamOutcome::Runs(&all), &runs, &seeds)?;
     }
@@ -148,7 +148,7 @@ fn exit_code(scenario: &StreamScenario, runs: &[StreamRun], control: &Control) -
     let broken = runs.iter().any(|run| {
         let check = stream::analyse(scenario, &run.policy);
         let violated = run.classes.iter().any(|c| c.measures.tumbling > 0);
-        check.promised && check.pausing.is_empty() && violated
+        check.guaranteed && check.intermittent.is_empty() && violated
     });
     if broken { ExitCode::from(NO) } else { ExitCode::SUCCESS }
 }
