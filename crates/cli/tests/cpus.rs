@@ -346,7 +346,7 @@ fn options_of_other_kinds_are_refused_for_cpus() {
     laxity(&["check", &desktop, "--blocking", "paper"]).fails(2, &["no meaning for CPUs"]);
     laxity(&["simulate", &desktop, "--policy", "tbs"]).fails(2, &["tbs", "bebs", "eevdf"]);
     let rows = ["simulate", &desktop, "--slices", "x.csv", "--seeds", "1..2"];
-    laxity(&rows).fails(2, &["--slices", "one seed"]);
+    laxity(&rows).fails(2, &["--slices", "single seed"]);
     laxity(&["simulate", &desktop, "--jobs", "/nowhere/x.csv"]).fails(4, &["/nowhere/x.csv"]);
     laxity(&["stream", "serve", &desktop]).fails(2, &["this is a CPU scenario"]);
     let (link, media) = (file("scenarios/robot.toml"), file("scenarios/media-server.toml"));

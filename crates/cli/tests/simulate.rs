@@ -26,8 +26,15 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 fn check_prints_the_agreed_json() {
     let out = laxity(&["check", &link(), "--json"]).succeeds();
     let value: Value = serde_json::from_str(&out).unwrap();
-    let top =
-        ["admitted", "binding_interval_ns", "flows", "residual", "slack_bytes", "utilisation"];
+    let top = [
+        "admitted",
+        "binding_interval_ns",
+        "flows",
+        "residual",
+        "slack_bytes",
+        "utilisation",
+        "version",
+    ];
     assert_eq!(keys(&value), BTreeSet::from(top));
     let mut flow = vec!["demand_bytes", "max_burst", "max_rate", "min_deadline_ns"];
     // The ends of the two searches; left out where they are the exact limits.
@@ -47,15 +54,24 @@ fn simulate_prints_the_agreed_json() {
     let arguments = ["simulate", &link(), "--duration", "2s", "--seed", "7", "--json"];
     let out = laxity(&arguments).succeeds();
     let value: Value = serde_json::from_str(&out).unwrap();
-    let top = ["duration_ns", "policies", "scenario", "seed"];
+    let top = ["duration_ns", "policies", "scenario", "seed", "version"];
     assert_eq!(keys(&value), BTreeSet::from(top));
     let policies: Vec<&String> = value["policies"].as_object().unwrap().keys().collect();
     assert_eq!(policies, ["background", "shifted-line", "two-segment", "exact"]);
     let exact = &value["policies"]["exact"];
-    let policy = ["best_effort_mean_ms", "flows", "realtime_missed", "utilisation"];
+    let policy = ["best_effort_mean_ms", "flows", "realtime_deadline_misses", "utilisation"];
     assert_eq!(keys(exact), BTreeSet::from(policy));
-    let flow =
-        ["kind", "packets", "bytes", "mean_ms", "p50_ms", "p99_ms", "max_ms", "missed", "dropped"];
+    let flow = [
+        "kind",
+        "packets",
+        "bytes",
+        "mean_ms",
+        "p50_ms",
+        "p99_ms",
+        "max_ms",
+        "deadline_misses",
+        "dropped",
+    ];
     assert!(keys(&exact["flows"]["ftp"]).is_superset(&BTreeSet::from(flow)));
     assert_eq!(exact["flows"]["ftp"]["kind"], "best_effort");
     let result: SimulationResult = serde_json::from_str(&out).unwrap();
