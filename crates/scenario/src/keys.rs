@@ -347,6 +347,17 @@ fn slips(a: &[char], b: &[char]) -> usize {
     last[b.len()]
 }
 
+/// The names of all policies of a registry; `N` is their number.
+pub(crate) const fn names<const N: usize>(policies: &[PolicyInfo]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut i = 0;
+    while i < N {
+        names[i] = policies[i].name;
+        i += 1;
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,15 +384,4 @@ mod tests {
         assert_eq!(nearest("x", ["y"]), None);
         assert_eq!(nearest(&"x".repeat(100_000), keys), None);
     }
-}
-
-/// The names of all policies of a registry; `N` is their number.
-pub(crate) const fn names<const N: usize>(policies: &[PolicyInfo]) -> [&'static str; N] {
-    let mut names = [""; N];
-    let mut i = 0;
-    while i < N {
-        names[i] = policies[i].name;
-        i += 1;
-    }
-    names
 }
