@@ -13,6 +13,15 @@ pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     (n > 0).then(|| Spread { mean: sum / f64::from(n), min, max })
 }
 
+/// The number of runs and their seeds; `unseeded` names a run without one.
+pub(crate) fn runs(seeds: &[u64], unseeded: &str) -> String {
+    match seeds {
+        [] => unseeded.into(),
+        [one] => format!("one, seed {one}"),
+        [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
+    }
+}
+
 /// A mean, and half the range where there is one.
 pub(crate) fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
     match spread {

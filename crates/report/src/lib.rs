@@ -25,6 +25,7 @@ pub mod escape;
 mod figure;
 mod link;
 pub mod number;
+mod outcome;
 mod page;
 pub mod plot;
 mod reproduction;

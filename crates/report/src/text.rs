@@ -25,7 +25,7 @@ impl Style {
     pub const PLAIN: Style = Style { colour: false, width: 0 };
 }
 
-/// What `laxity reproduce` prints.
+/// The output of `laxity reproduce`.
 pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
     let mut out = String::new();
     let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| (p.quick, e)));
@@ -45,6 +45,39 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
         &reproduction::outcome_sentences(papers),
         style,
     ));
+    out
+}
+
+/// The output of `laxity simulate`: tables, and a sentence.
+pub(crate) fn tables_and_statement(
+    tables: &[Table],
+    (mood, label, text): (Mood, String, String),
+    style: Style,
+) -> String {
+    let mut out = String::new();
+    for table in tables {
+        push(&mut out, table, style);
+    }
+    out.push_str(&statement(mood, &label, &text, style));
+    out
+}
+
+/// The output of `laxity check`: a sentence, reasons, and a table.
+pub(crate) fn statement_and_table(
+    (mood, label, text): (Mood, &str, &str),
+    reasons: &[String],
+    table: &Table,
+    style: Style,
+) -> String {
+    let mut out = statement(mood, label, text, style);
+    for reason in reasons {
+        out.push_str(&format!("- {}\n", wrap(&terminal(reason), style.width, 2)));
+    }
+    if !table.is_empty() {
+        out.push('\n');
+        push(&mut out, table, style);
+        out.pop();
+    }
     out
 }
 

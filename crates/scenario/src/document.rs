@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use crate::cpu::{self, CpuScenario};
 use crate::keys::{Table, nearest};
-use crate::kind::{AnyScenario, KindInfo};
+use crate::kind::KindInfo;
 use crate::link::{self, Scenario};
 use crate::problem::{Problems, ScenarioError};
 use crate::read::walk::Section;
@@ -40,7 +40,7 @@ impl DocumentKind {
     pub const ALL: [DocumentKind; 3] =
         [DocumentKind::Link, DocumentKind::Stream, DocumentKind::Cpu];
 
-    /// What it gives to the file language.
+    /// Its part of the file language.
     pub(crate) fn info(self) -> &'static KindInfo {
         match self {
             DocumentKind::Link => &link::KIND,
@@ -59,7 +59,7 @@ impl DocumentKind {
         self.info().noun
     }
 
-    /// What such a file may hold.
+    /// The tables and keys of such a file.
     pub fn keys(self) -> &'static Table {
         self.info().keys
     }
@@ -102,22 +102,22 @@ impl Document {
         })
     }
 
-    fn scenario(&self) -> &dyn AnyScenario {
-        match self {
-            Document::Link(scenario) => scenario,
-            Document::Stream(scenario) => scenario,
-            Document::Cpu(scenario) => scenario,
-        }
-    }
-
-    /// What the file describes.
+    /// The kind of the file.
     pub fn kind(&self) -> DocumentKind {
-        self.scenario().info().kind
+        match self {
+            Document::Link(_) => DocumentKind::Link,
+            Document::Stream(_) => DocumentKind::Stream,
+            Document::Cpu(_) => DocumentKind::Cpu,
+        }
     }
 
     /// The scenario's name.
     pub fn name(&self) -> &str {
-        self.scenario().name()
+        match self {
+            Document::Link(scenario) => &scenario.name,
+            Document::Stream(scenario) => &scenario.name,
+            Document::Cpu(scenario) => &scenario.name,
+        }
     }
 
     /// The link of the file, if it describes one.
@@ -130,7 +130,11 @@ impl Document {
 
     /// The scenario as TOML, which reads back equal.
     pub fn to_toml(&self) -> String {
-        self.scenario().to_toml()
+        match self {
+            Document::Link(scenario) => scenario.to_toml(),
+            Document::Stream(scenario) => scenario.to_toml(),
+            Document::Cpu(scenario) => scenario.to_toml(),
+        }
     }
 }
 

@@ -1,12 +1,11 @@
-//! Options of policies in scenarios: their keys, their reading and their printing, from what the
-//! policies say of themselves.
+//! Options of policies in scenarios: their keys, their reading and their printing, from the
+//! descriptors of the policies.
 
 use laxity_core::{
     OptionFault, OptionInfo, OptionKind, OptionTable, OptionValue, PolicyInfo, PolicyOptions, Span,
 };
 
-use crate::keys::optional;
-use crate::keys::{Key, Kind, Need, Table};
+use crate::keys::{Key, Kind, Need, Table, optional};
 use crate::printer::{Printer, quoted, time};
 use crate::problem::Problems;
 use crate::quantity::{print_rate, print_span};

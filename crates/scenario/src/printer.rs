@@ -16,6 +16,16 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
+    /// Begins `[policy]` with the policy that runs and those to compare.
+    pub(crate) fn policies(&mut self, used: &str, compare: &[String]) {
+        self.line("\n[policy]");
+        self.key("use", &quoted(used));
+        if !compare.is_empty() {
+            let names: Vec<String> = compare.iter().map(|name| quoted(name)).collect();
+            self.key("compare", &format!("[{}]", names.join(", ")));
+        }
+    }
+
     /// An empty file at `path`.
     pub(crate) fn new(path: &Path) -> Printer {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();

@@ -29,27 +29,33 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
     kind::of(&document).simulate(args)
 }
 
-/// Refuses what is about tasks where there are packets.
-pub fn refuse_cpu_options(args: &SimulateArgs) -> Result<(), Failure> {
-    let given =
-        [("--trace-out", &args.trace_out), ("--slices", &args.slices), ("--jobs", &args.jobs)];
-    match given.iter().find(|(_, path)| path.is_some()) {
-        Some((option, _)) => {
-            Err(Failure::input(format!("{option} has no meaning for packets: it is about tasks")))
-        }
+/// Refuses options of another kind of scenario: each with whether it is given, and the reason.
+fn refuse(given: &[(&str, bool)], reason: &str) -> Result<(), Failure> {
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::input(format!("{option} has no meaning for {reason}"))),
         None => Ok(()),
     }
 }
 
-/// The policies to run, by name and each once: those asked for, `all` for all of `known`, or where
-/// none is asked for those of the scenario.
-pub fn chosen(
-    asked: &[String],
+/// Refuses options for tasks in a simulation of packets.
+fn refuse_cpu_options(args: &SimulateArgs) -> Result<(), Failure> {
+    let given = [
+        ("--trace-out", args.trace_out.is_some()),
+        ("--slices", args.slices.is_some()),
+        ("--jobs", args.jobs.is_some()),
+    ];
+    refuse(&given, "packets: it is about tasks")
+}
+
+/// The policies to run, by name and each once: the requested ones, `all` for all of `known`, or by
+/// default those of the scenario.
+fn chosen(
+    requested: &[String],
     compare: &[String],
     used: &str,
     known: &[PolicyInfo],
 ) -> Result<Vec<String>, Failure> {
-    let wanted: Vec<String> = match asked {
+    let wanted: Vec<String> = match requested {
         // The reference comes first, so that the table's percentages are relative to it.
         [] => compare.iter().cloned().chain([used.to_owned()]).collect(),
         [all] if all == "all" => known.iter().map(|p| p.name.to_owned()).collect(),
@@ -71,12 +77,12 @@ pub fn chosen(
 }
 
 /// The seeds to run.
-pub fn seeds(args: &SimulateArgs) -> Vec<u64> {
+fn seeds(args: &SimulateArgs) -> Vec<u64> {
     args.seeds.map_or_else(|| vec![args.seed], Seeds::list)
 }
 
-/// How long packets arrive.
-pub fn duration(args: &SimulateArgs, usual: Span) -> Result<Span, Failure> {
+/// The time over which packets arrive.
+fn duration(args: &SimulateArgs, usual: Span) -> Result<Span, Failure> {
     let duration = match &args.duration {
         None => usual,
         Some(text) => {

@@ -3,6 +3,7 @@
 use super::outcome::{CpuJob, CpuOutcome, CpuPolicyDetail, CpuTaskDetail};
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
+use crate::outcome::Runs as _;
 use crate::plot::{Axis, Body, Dash, Hue, Ink, Mark, Marker, Plot, Unit};
 
 /// Rows beyond this are left out, which the caption states.

@@ -1,7 +1,8 @@
 //! Results of one seed or several, and what plots need beside them.
 
-use crate::cells;
-use laxity_results::{CpuSimulationResult, CpuSimulationRuns, CpuTaskResult, Spread};
+use crate::outcome::{Run, Runs};
+use indexmap::IndexMap;
+use laxity_results::{CpuPolicyResult, CpuSimulationResult, CpuSimulationRuns, CpuTaskResult};
 
 /// An execution of a task on a CPU without interruption, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,72 +70,34 @@ pub enum CpuOutcome<'a> {
     Runs(&'a CpuSimulationRuns),
 }
 
-impl<'a> CpuOutcome<'a> {
-    /// All runs; none when `Runs` is empty.
-    pub(super) fn runs(&self) -> &'a [CpuSimulationResult] {
+impl Run for CpuSimulationResult {
+    type Policy = CpuPolicyResult;
+    type Item = CpuTaskResult;
+
+    fn policies(&self) -> &IndexMap<String, CpuPolicyResult> {
+        &self.policies
+    }
+
+    fn items(policy: &CpuPolicyResult) -> &IndexMap<String, CpuTaskResult> {
+        &policy.tasks
+    }
+}
+
+impl<'a> Runs<'a> for CpuOutcome<'a> {
+    type Run = CpuSimulationResult;
+
+    fn runs(&self) -> &'a [CpuSimulationResult] {
         match self {
             CpuOutcome::One(result) => std::slice::from_ref(*result),
             CpuOutcome::Runs(runs) => &runs.runs,
         }
     }
+}
 
-    /// The run that plots are drawn from.
-    pub(super) fn first(&self) -> Option<&'a CpuSimulationResult> {
-        self.runs().first()
-    }
-
-    pub(super) fn policies(&self) -> Vec<&'a str> {
-        self.first().map_or(Vec::new(), |r| r.policies.keys().map(String::as_str).collect())
-    }
-
-    /// Names of the tasks in file order.
-    pub(super) fn tasks(&self) -> Vec<&'a str> {
-        let first = self.first().and_then(|r| r.policies.values().next());
-        first.map_or(Vec::new(), |p| p.tasks.keys().map(String::as_str).collect())
-    }
-
-    /// One task under one policy in each run.
-    pub(super) fn each(
-        &self,
-        policy: &'a str,
-        task: &'a str,
-    ) -> impl Iterator<Item = &'a CpuTaskResult> + use<'a> {
-        self.runs().iter().filter_map(move |r| r.policies.get(policy)?.tasks.get(task))
-    }
-
-    /// A count summed over the runs.
-    pub(super) fn sum(
-        &self,
-        policy: &'a str,
-        task: &'a str,
-        of: impl Fn(&CpuTaskResult) -> u64,
-    ) -> u64 {
-        self.each(policy, task).map(of).fold(0, u64::saturating_add)
-    }
-
-    /// A count summed over runs and tasks.
-    pub(super) fn total(&self, policy: &'a str, of: impl Fn(&CpuTaskResult) -> u64) -> u64 {
-        let tasks = self.tasks().into_iter();
-        tasks.map(|t| self.sum(policy, t, &of)).fold(0, u64::saturating_add)
-    }
-
-    /// A figure over the runs that have it: mean, least and greatest.
-    pub(super) fn spread(
-        &self,
-        policy: &'a str,
-        task: &'a str,
-        of: impl Fn(&CpuTaskResult) -> Option<f64>,
-    ) -> Option<Spread> {
-        cells::spread(self.each(policy, task).filter_map(of))
-    }
-
+impl<'a> CpuOutcome<'a> {
     /// Whether any policy gives the task the property.
     pub(super) fn any(&self, task: &'a str, has: impl Fn(&CpuTaskResult) -> bool) -> bool {
         self.policies().into_iter().any(|p| self.each(p, task).any(&has))
-    }
-
-    pub(super) fn is_many(&self) -> bool {
-        self.runs().len() > 1
     }
 }
 

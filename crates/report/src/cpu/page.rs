@@ -4,6 +4,7 @@ use super::outcome::{CpuOutcome, CpuPolicyDetail, is_due};
 use super::{distributions, gantt, progress, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, span};
+use crate::outcome::Runs as _;
 use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use laxity_results::{CpuCheckResult, TaskKind};
 
@@ -90,16 +91,11 @@ fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Met
     blocks.push(Block::Statement(mood, label, text));
     if let Some(run) = outcome.first() {
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
-        let runs = match seeds[..] {
-            [] => "one".into(),
-            [one] => format!("one, seed {one}"),
-            [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
-        };
         blocks.push(Block::Facts(vec![
             ("CPUs".into(), count(run.cpus.into())),
-            ("Tasks".into(), count(outcome.tasks().len() as u64)),
+            ("Tasks".into(), count(outcome.items().len() as u64)),
             ("Duration of a run".into(), span(run.duration_ns)),
-            ("Runs".into(), runs),
+            ("Runs".into(), crate::cells::runs(&seeds, "one")),
         ]));
     }
     if let Some(check) = check {

@@ -3,6 +3,7 @@
 use super::outcome::{CpuOutcome, CpuPolicyDetail, CpuTaskDetail};
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
+use crate::outcome::Runs as _;
 use crate::plot::{Axis, Ink, Mark, Plot, Point, Unit};
 
 /// Lines beyond this are left out, which the caption states.

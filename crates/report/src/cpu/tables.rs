@@ -3,6 +3,7 @@
 use super::outcome::{CpuOutcome, is_due};
 use crate::cells::{delay, percent};
 use crate::number::{Delays, count, fixed};
+use crate::outcome::Runs as _;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CpuTaskResult, TaskKind};
 
@@ -63,7 +64,7 @@ fn rows<'a>(
     cell: impl Fn(&'a str, &'a str) -> Cell,
 ) -> Vec<(String, Vec<Cell>)> {
     let policies = outcome.policies();
-    let tasks = outcome.tasks().into_iter().filter(|t| outcome.any(t, &has));
+    let tasks = outcome.items().into_iter().filter(|t| outcome.any(t, &has));
     let row = |task: &'a str| {
         let cells = policies.iter().map(|policy| cell(policy, task)).collect();
         (label(outcome, task), cells)
@@ -121,7 +122,7 @@ fn missed(outcome: &CpuOutcome<'_>) -> Table {
 /// Times of each task under each policy, in one unit.
 fn times(outcome: &CpuOutcome<'_>, title: &str, groups: &[(&str, Of)]) -> Table {
     let policies = outcome.policies();
-    let tasks = outcome.tasks();
+    let tasks = outcome.items();
     let cells = || policies.iter().flat_map(|p| tasks.iter().map(move |t| (*p, *t)));
     let all = groups.iter().flat_map(|(_, of)| {
         cells().filter_map(|(p, t)| Some(outcome.spread(p, t, *of)?.mean)).collect::<Vec<_>>()
@@ -188,7 +189,7 @@ fn refusals(outcome: &CpuOutcome<'_>) -> Table {
             let why = outcome.first()?.policies.get(policy)?.tasks.get(task)?.refused.clone()?;
             Some((task.to_owned(), vec![Cell::toned(why, Tone::Bad)]))
         };
-        let rows: Vec<_> = outcome.tasks().into_iter().filter_map(refused).collect();
+        let rows: Vec<_> = outcome.items().into_iter().filter_map(refused).collect();
         if !rows.is_empty() {
             table = table.group(policy, rows);
         }

@@ -2,18 +2,17 @@
 
 use super::outcome::{FlowDetail, Outcome, PolicyDetail};
 use super::tables::{deadline, ns, worst_lateness};
-use crate::distribution::{ccdf, legend_of, quantile};
+use crate::distribution::{Buckets, Tails, legend_of, quantile, quantiles, up_to};
 use crate::figure::{Figure, Key};
 use crate::number::span;
+use crate::outcome::Runs as _;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit};
 use laxity_results::FlowKind;
 
-/// Bucket bounds with the last one lowered to the exact maximum, so that a bucket's width never
-/// looks like a missed deadline.
-fn exact(outcome: &Outcome, policy: &str, flow: &FlowDetail) -> Vec<(u64, u64)> {
+/// The distribution of a flow, up to its exact maximum.
+fn exact(outcome: &Outcome, policy: &str, flow: &FlowDetail) -> Buckets {
     let result = outcome.first().and_then(|r| r.policies.get(policy)?.flows.get(&flow.flow));
-    let max = result.and_then(|r| r.max_ms).map_or(u64::MAX, ns);
-    flow.distribution.iter().map(|(upper, n)| ((*upper).min(max), *n)).collect()
+    up_to(&flow.distribution, result.and_then(|r| r.max_ms))
 }
 
 fn names(details: &[PolicyDetail]) -> Vec<&str> {
@@ -39,37 +38,16 @@ fn flow_title(details: &[PolicyDetail], name: &str) -> String {
 pub(crate) fn ccdf_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<Figure> {
     let mut panels = Vec::new();
     for name in names(details) {
-        let mut marks = Vec::new();
-        let (mut right, mut least) = (0.0f64, 0.1f64);
+        let mut tails = Tails::new();
         let mut limit = None;
-        for (i, policy) in details.iter().enumerate() {
+        for (place, policy) in details.iter().enumerate() {
             let Some(f) = policy.flow(name) else { continue };
-            let points = ccdf(&exact(outcome, &policy.policy, f));
-            let total: u64 = f.distribution.iter().map(|b| b.1).fold(0, u64::saturating_add);
-            right = points.last().map_or(right, |p| right.max(p.0));
-            if total > 0 {
-                least = least.min(1.0 / total as f64);
-            }
+            tails.add(place, &policy.policy, &exact(outcome, &policy.policy, f));
             limit = limit.or(f.deadline_ns);
-            marks.push(Mark::Line { points, ink: Ink::series(i) });
         }
-        right = limit.map_or(right, |d| right.max(d as f64)).max(1.0);
-        let floor = libm::floor(libm::log10(least)).max(-9.0) as i32;
-        let bottom = crate::ticks::decimal(1, floor);
-        let x = Axis::linear("delay", Unit::Time, 0.0, right * 1.04);
-        let y = Axis::log("share of packets with a longer delay", Unit::Plain, bottom, 1.0);
-        let limit = limit.map(|d| Mark::Vertical {
-            x: d as f64,
-            label: format!("deadline {}", span(d)),
-            ink: Ink::limit(),
-        });
-        panels.push(
-            Plot::new(flow_title(details, name), x, y)
-                .sized(380.0, 250.0)
-                .described(tail_words(outcome, details, name))
-                .with_all(marks)
-                .with_all(limit),
-        );
+        let axes = ("delay", "share of packets with a longer delay", 1.0);
+        let limit = limit.map(|deadline| ("deadline", deadline));
+        panels.push(tails.plot(flow_title(details, name), axes, limit));
     }
     if panels.is_empty() {
         return None;
@@ -137,7 +115,7 @@ pub(crate) fn box_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<
         panels.push(
             Plot::new(flow_title(details, name), x, y)
                 .sized(380.0, 76.0 + 24.0 * present.len() as f64)
-                .described(tail_words(outcome, details, name))
+                .described(description(outcome, details, name))
                 .with_all(limit)
                 .with_all(marks),
         );
@@ -224,21 +202,12 @@ pub(crate) fn legend(details: &[PolicyDetail]) -> Vec<Key> {
     legend_of(details.iter().map(|p| p.policy.as_str()))
 }
 
-fn tail_words(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String {
-    let mut words = String::new();
-    for policy in details {
-        let Some(f) = policy.flow(name) else { continue };
-        let buckets = exact(outcome, &policy.policy, f);
-        let at = |q| quantile(&buckets, q).map_or("none".into(), span);
-        words.push_str(&format!(
-            "{}: median {}, 99th percentile {}, largest {}. ",
-            policy.policy,
-            at(500),
-            at(990),
-            at(1000)
-        ));
-    }
-    words.trim_end().into()
+fn description(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String {
+    let of = |policy: &PolicyDetail| {
+        let flow = policy.flow(name)?;
+        Some(quantiles(&policy.policy, &exact(outcome, &policy.policy, flow)))
+    };
+    details.iter().filter_map(of).collect::<String>().trim_end().into()
 }
 
 #[cfg(test)]
@@ -246,7 +215,7 @@ mod tests {
     use super::*;
     use laxity_results::{FlowResult, PolicyResult, SimulationResult};
 
-    // Fails when the bounds are taken as they are: 4.99 ms lies in a bucket that ends after 5 ms.
+    // Fails when the bounds are used unchanged: 4.99 ms lies in a bucket that ends after 5 ms.
     #[test]
     fn rounding_to_buckets_never_shows_a_miss() {
         let flow = FlowDetail {

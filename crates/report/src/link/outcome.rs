@@ -1,7 +1,9 @@
 //! Data of a run for plots, beyond its printed results.
 
 use crate::cells::spread;
-use laxity_results::{FlowKind, FlowResult, SimulationResult, SimulationRuns, Spread};
+use crate::outcome::{Run, Runs};
+use indexmap::IndexMap;
+use laxity_results::{FlowKind, FlowResult, PolicyResult, SimulationResult, SimulationRuns};
 
 /// One flow under one policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,24 +60,31 @@ impl<'a> From<&'a SimulationRuns> for Outcome<'a> {
     }
 }
 
-impl<'a> Outcome<'a> {
-    /// All runs; none when `Runs` is empty.
-    pub(crate) fn runs(&self) -> &'a [SimulationResult] {
+impl Run for SimulationResult {
+    type Policy = PolicyResult;
+    type Item = FlowResult;
+
+    fn policies(&self) -> &IndexMap<String, PolicyResult> {
+        &self.policies
+    }
+
+    fn items(policy: &PolicyResult) -> &IndexMap<String, FlowResult> {
+        &policy.flows
+    }
+}
+
+impl<'a> Runs<'a> for Outcome<'a> {
+    type Run = SimulationResult;
+
+    fn runs(&self) -> &'a [SimulationResult] {
         match self {
             Outcome::One(result) => std::slice::from_ref(*result),
             Outcome::Runs(runs) => &runs.runs,
         }
     }
+}
 
-    /// The run that plots are drawn from.
-    pub(crate) fn first(&self) -> Option<&'a SimulationResult> {
-        self.runs().first()
-    }
-
-    pub(crate) fn policies(&self) -> Vec<&'a str> {
-        self.first().map_or(Vec::new(), |r| r.policies.keys().map(String::as_str).collect())
-    }
-
+impl<'a> Outcome<'a> {
     /// Names of the flows of a kind, over all policies, in the order of the results.
     pub(crate) fn flows(&self, kind: FlowKind) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
@@ -89,35 +98,6 @@ impl<'a> Outcome<'a> {
         names
     }
 
-    /// One flow under one policy in each run.
-    pub(crate) fn each(
-        &self,
-        policy: &'a str,
-        flow: &'a str,
-    ) -> impl Iterator<Item = &'a FlowResult> + use<'a> {
-        self.runs().iter().filter_map(move |r| r.policies.get(policy)?.flows.get(flow))
-    }
-
-    /// A figure of a flow over the runs: mean, least and greatest.
-    pub(crate) fn spread(
-        &self,
-        policy: &'a str,
-        flow: &'a str,
-        of: impl Fn(&FlowResult) -> Option<f64>,
-    ) -> Option<Spread> {
-        spread(self.each(policy, flow).filter_map(of))
-    }
-
-    /// A count of a flow summed over the runs.
-    pub(crate) fn sum(
-        &self,
-        policy: &'a str,
-        flow: &'a str,
-        of: impl Fn(&FlowResult) -> u64,
-    ) -> u64 {
-        self.each(policy, flow).map(of).fold(0, u64::saturating_add)
-    }
-
     /// Mean best-effort delay of a policy in ms over the runs.
     pub(crate) fn best_effort_mean(&self, policy: &str) -> Option<f64> {
         let means = self.runs().iter().filter_map(|r| r.policies.get(policy)?.best_effort_mean_ms);
@@ -128,9 +108,5 @@ impl<'a> Outcome<'a> {
     pub(crate) fn missed(&self, policy: &str) -> u64 {
         let each = self.runs().iter().filter_map(|r| r.policies.get(policy));
         each.map(|p| p.realtime_deadline_misses).fold(0, u64::saturating_add)
-    }
-
-    pub(crate) fn is_many(&self) -> bool {
-        self.runs().len() > 1
     }
 }

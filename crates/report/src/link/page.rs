@@ -4,7 +4,9 @@ use super::outcome::{Outcome, PolicyDetail};
 use super::residual::ResidualPlot;
 use super::tables::{self, deadline, ns};
 use super::{distributions, timeline, verdict};
+use crate::cells;
 use crate::number::{Delays, count, percent, span};
+use crate::outcome::Runs as _;
 use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 
@@ -211,11 +213,7 @@ pub fn summary_statement<'a>(
 
 fn seeds(outcome: &Outcome) -> String {
     let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
-    match seeds[..] {
-        [] => "one, from a trace".into(),
-        [one] => format!("one, seed {one}"),
-        [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
-    }
+    cells::runs(&seeds, "one, from a trace")
 }
 
 fn provenance(outcome: &Outcome, meta: &Meta) -> Vec<(String, String)> {

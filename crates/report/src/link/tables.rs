@@ -2,6 +2,7 @@
 
 use super::outcome::Outcome;
 use crate::number::{Delays, count, fixed, percent};
+use crate::outcome::Runs as _;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{FlowKind, FlowResult, Spread};
 

@@ -3,6 +3,7 @@
 use super::outcome::{FlowDetail, Outcome, PolicyDetail};
 use crate::figure::Figure;
 use crate::number::{Delays, span};
+use crate::outcome::Runs as _;
 use crate::page::{Block, Meta};
 use crate::plot::{Axis, Hue, Ink, Mark, Marker, Plot, Point, Unit};
 use laxity_results::FlowKind;

@@ -4,6 +4,7 @@ use super::outcome::{StreamOutcome, slots, tolerance};
 use crate::cells::percent;
 use crate::figure::Figure;
 use crate::number::count;
+use crate::outcome::Runs as _;
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Plot, Unit};
 use laxity_results::StreamClassResult;
 
@@ -69,7 +70,7 @@ fn figure<'a>(
 ) -> Option<Figure> {
     let policies = outcome.policies();
     let panels: Vec<Plot> = outcome
-        .classes()
+        .items()
         .into_iter()
         .map(|class| {
             let bars: Vec<_> = policies.iter().map(|policy| bar(policy, class)).collect();

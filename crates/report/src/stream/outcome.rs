@@ -1,6 +1,10 @@
 //! Results of one seed or several, and what plots need beside them.
 
-use laxity_results::{Spread, StreamClassResult, StreamSimulationResult, StreamSimulationRuns};
+use crate::outcome::{Run, Runs};
+use indexmap::IndexMap;
+use laxity_results::{
+    StreamClassResult, StreamPolicyResult, StreamSimulationResult, StreamSimulationRuns,
+};
 
 /// One class under one policy, for plots.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,69 +33,31 @@ pub enum StreamOutcome<'a> {
     Runs(&'a StreamSimulationRuns),
 }
 
-impl<'a> StreamOutcome<'a> {
-    /// All runs; none when `Runs` is empty.
-    pub(super) fn runs(&self) -> &'a [StreamSimulationResult] {
+impl Run for StreamSimulationResult {
+    type Policy = StreamPolicyResult;
+    type Item = StreamClassResult;
+
+    fn policies(&self) -> &IndexMap<String, StreamPolicyResult> {
+        &self.policies
+    }
+
+    fn items(policy: &StreamPolicyResult) -> &IndexMap<String, StreamClassResult> {
+        &policy.classes
+    }
+}
+
+impl<'a> Runs<'a> for StreamOutcome<'a> {
+    type Run = StreamSimulationResult;
+
+    fn runs(&self) -> &'a [StreamSimulationResult] {
         match self {
             StreamOutcome::One(result) => std::slice::from_ref(*result),
             StreamOutcome::Runs(runs) => &runs.runs,
         }
     }
+}
 
-    /// The run that plots are drawn from.
-    pub(super) fn first(&self) -> Option<&'a StreamSimulationResult> {
-        self.runs().first()
-    }
-
-    pub(super) fn policies(&self) -> Vec<&'a str> {
-        self.first().map_or(Vec::new(), |r| r.policies.keys().map(String::as_str).collect())
-    }
-
-    /// Names of the classes in file order.
-    pub(super) fn classes(&self) -> Vec<&'a str> {
-        let first = self.first().and_then(|r| r.policies.values().next());
-        first.map_or(Vec::new(), |p| p.classes.keys().map(String::as_str).collect())
-    }
-
-    /// One class under one policy in each run.
-    pub(super) fn each(
-        &self,
-        policy: &'a str,
-        class: &'a str,
-    ) -> impl Iterator<Item = &'a StreamClassResult> + use<'a> {
-        self.runs().iter().filter_map(move |r| r.policies.get(policy)?.classes.get(class))
-    }
-
-    /// A count summed over the runs.
-    pub(super) fn sum(
-        &self,
-        policy: &'a str,
-        class: &'a str,
-        of: impl Fn(&StreamClassResult) -> u64,
-    ) -> u64 {
-        self.each(policy, class).map(of).fold(0, u64::saturating_add)
-    }
-
-    /// A count summed over runs and classes.
-    pub(super) fn total(&self, policy: &'a str, of: impl Fn(&StreamClassResult) -> u64) -> u64 {
-        let classes = self.classes().into_iter();
-        classes.map(|c| self.sum(policy, c, &of)).fold(0, u64::saturating_add)
-    }
-
-    /// A figure over the runs that have it: mean, least and greatest.
-    pub(super) fn spread(
-        &self,
-        policy: &'a str,
-        class: &'a str,
-        of: impl Fn(&StreamClassResult) -> Option<f64>,
-    ) -> Option<Spread> {
-        let (mut n, mut sum, mut min, mut max) = (0u32, 0.0, f64::INFINITY, f64::NEG_INFINITY);
-        for v in self.each(policy, class).filter_map(of).filter(|v| v.is_finite()) {
-            (n, sum, min, max) = (n + 1, sum + v, min.min(v), max.max(v));
-        }
-        (n > 0).then(|| Spread { mean: sum / f64::from(n), min, max })
-    }
-
+impl<'a> StreamOutcome<'a> {
     /// Any result of a class, for the values that all have in common.
     pub(super) fn any(&self, class: &'a str) -> Option<&'a StreamClassResult> {
         self.policies().into_iter().find_map(|p| self.each(p, class).next())
@@ -100,10 +66,6 @@ impl<'a> StreamOutcome<'a> {
     /// A class with its tolerance: `speech (1/100)`.
     pub(super) fn label(&self, class: &'a str) -> String {
         self.any(class).map_or(class.into(), |c| format!("{class} ({})", c.tolerance))
-    }
-
-    pub(super) fn is_many(&self) -> bool {
-        self.runs().len() > 1
     }
 }
 

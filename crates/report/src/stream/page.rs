@@ -4,6 +4,7 @@ use super::outcome::{StreamOutcome, StreamPolicyDetail};
 use super::{distributions, figures, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, fixed, span};
+use crate::outcome::Runs as _;
 use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
@@ -87,15 +88,10 @@ fn headline(
     if let Some(run) = outcome.first() {
         let streams = run.policies.values().next().map_or(0, |p| p.streams);
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
-        let runs = match seeds[..] {
-            [] => "one".into(),
-            [one] => format!("one, seed {one}"),
-            [first, .., last] => format!("{}, seeds {first} to {last}", seeds.len()),
-        };
         blocks.push(Block::Facts(vec![
             ("Streams".into(), count(streams)),
             ("Duration of a run".into(), span(run.duration_ns)),
-            ("Runs".into(), runs),
+            ("Runs".into(), crate::cells::runs(&seeds, "one")),
         ]));
         blocks.push(Block::Table(policy_table(outcome)));
     }

@@ -3,6 +3,7 @@
 use super::outcome::{StreamOutcome, slots, tolerance};
 use crate::cells::{delay, percent};
 use crate::number::{Delays, count, span};
+use crate::outcome::Runs as _;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamClassResult;
 
@@ -34,7 +35,7 @@ fn rows<'a>(
         let cells = policies.iter().map(|policy| cell(policy, class)).collect();
         (outcome.label(class), cells)
     };
-    outcome.classes().into_iter().map(row).collect()
+    outcome.items().into_iter().map(row).collect()
 }
 
 fn summed(outcome: &StreamOutcome<'_>) -> &'static str {
@@ -114,7 +115,7 @@ fn runs(outcome: &StreamOutcome<'_>) -> Table {
 
 /// Mean and 99th percentile of the delay in the queue.
 pub fn stream_delay_table(outcome: StreamOutcome<'_>) -> Table {
-    let classes = outcome.classes();
+    let classes = outcome.items();
     let seen: Vec<&str> = classes
         .into_iter()
         .filter(|c| {

@@ -6,14 +6,13 @@ pub mod policies;
 pub(crate) mod read;
 mod write;
 
-use crate::document::{Document, DocumentKind};
-use crate::kind::{AnyScenario, KindInfo};
+use crate::document::Document;
+use crate::kind::KindInfo;
 
 pub use model::CpuScenario;
 
-/// What the file language needs to know of this kind.
+/// This kind in the file language.
 pub(crate) static KIND: KindInfo = KindInfo {
-    kind: DocumentKind::Cpu,
     section: "cpu",
     noun: "a CPU scenario",
     keys: &keys::SCENARIO,
@@ -21,17 +20,3 @@ pub(crate) static KIND: KindInfo = KindInfo {
     either: &[],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Cpu),
 };
-
-impl AnyScenario for CpuScenario {
-    fn info(&self) -> &'static KindInfo {
-        &KIND
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn to_toml(&self) -> String {
-        self.to_toml()
-    }
-}

@@ -53,12 +53,7 @@ impl CpuScenario {
 impl Printer {
     fn cpu_policy(&mut self, scenario: &CpuScenario) {
         let policy = &scenario.policy;
-        self.line("\n[policy]");
-        self.key("use", &quoted(&policy.use_));
-        if !policy.compare.is_empty() {
-            let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
-            self.key("compare", &format!("[{}]", names.join(", ")));
-        }
+        self.policies(&policy.use_, &policy.compare);
         self.options(POLICIES, &policy.options, &Options::default());
     }
 

@@ -7,14 +7,13 @@ pub mod policies;
 pub(crate) mod read;
 mod write;
 
-use crate::document::{Document, DocumentKind};
-use crate::kind::{AnyScenario, KindInfo};
+use crate::document::Document;
+use crate::kind::KindInfo;
 
 pub use model::Scenario;
 
-/// What the file language needs to know of this kind.
+/// This kind in the file language.
 pub(crate) static KIND: KindInfo = KindInfo {
-    kind: DocumentKind::Link,
     section: "link",
     noun: "a link scenario",
     keys: &keys::SCENARIO,
@@ -22,17 +21,3 @@ pub(crate) static KIND: KindInfo = KindInfo {
     either: &[(&keys::REALTIME, ["deadline", "rspec"])],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Link),
 };
-
-impl AnyScenario for Scenario {
-    fn info(&self) -> &'static KindInfo {
-        &KIND
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn to_toml(&self) -> String {
-        self.to_toml()
-    }
-}

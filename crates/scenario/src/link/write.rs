@@ -67,12 +67,7 @@ impl Printer {
 
     fn policy(&mut self, scenario: &Scenario) {
         let policy = &scenario.policy;
-        self.line("\n[policy]");
-        self.key("use", &quoted(&policy.use_));
-        if !policy.compare.is_empty() {
-            let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
-            self.key("compare", &format!("[{}]", names.join(", ")));
-        }
+        self.policies(&policy.use_, &policy.compare);
         self.unless("fair_queue", policy.fair_queue, FairQueue::default(), |f| {
             quoted(match f {
                 FairQueue::Wfq => "wfq",

@@ -43,12 +43,7 @@ impl Printer {
 
     fn stream_policy(&mut self, scenario: &StreamScenario) {
         let policy = &scenario.policy;
-        self.line("\n[policy]");
-        self.key("use", &quoted(&policy.use_));
-        if !policy.compare.is_empty() {
-            let names: Vec<String> = policy.compare.iter().map(|n| quoted(n)).collect();
-            self.key("compare", &format!("[{}]", names.join(", ")));
-        }
+        self.policies(&policy.use_, &policy.compare);
         self.options(POLICIES, policy, &StreamPolicyChoice::default());
     }
 

@@ -19,7 +19,7 @@ use laxity_sim::cpu::{
     CpuRun, CpuSimulationError, Task, Workload, result, simulate, simulate_all, summary, tasks,
 };
 
-use super::{chosen, duration, seeds};
+use super::{chosen, duration, refuse, seeds};
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
@@ -80,12 +80,7 @@ fn refuse_link_options(args: &SimulateArgs) -> Result<(), Failure> {
         ("--packets", args.packets.is_some()),
         ("--pcap-out", args.pcap_out.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(Failure::input(format!("{option} has no meaning for CPUs: it is about packets")))
-        }
-        None => Ok(()),
-    }
+    refuse(&given, "CPUs: it is about packets")
 }
 
 fn of_scenario(scenario: &CpuScenario, error: &CpuSimulationError) -> Failure {

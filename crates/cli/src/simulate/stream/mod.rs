@@ -18,7 +18,7 @@ use laxity_sim::Control;
 use laxity_sim::stream::simulate::result;
 use laxity_sim::stream::{StreamRun, StreamSimulationError, simulate, simulate_all, summary};
 
-use super::{chosen, duration, refuse_cpu_options, seeds};
+use super::{chosen, duration, refuse, refuse_cpu_options, seeds};
 use crate::args::SimulateArgs;
 use crate::failure::{Failure, INTERRUPTED, NO};
 use crate::progress::Progress;
@@ -81,12 +81,7 @@ fn refuse_link_options(args: &SimulateArgs) -> Result<(), Failure> {
         ("--blocking", args.blocking.is_some()),
         ("--pcap-out", args.pcap_out.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(Failure::input(format!("{option} has no meaning for streams: it is about links")))
-        }
-        None => Ok(()),
-    }
+    refuse(&given, "streams: it is about links")
 }
 
 fn of_scenario(scenario: &StreamScenario, error: &StreamSimulationError) -> Failure {
