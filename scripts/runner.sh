@@ -6,7 +6,7 @@
 set -euo pipefail
 
 name=$(basename "$1")
-# What crates/kernel/tests/machine provides.
+# Tests that run virtual machines use crates/kernel/tests/machine.
 if ! grep -q -s '^mod machine;' "tests/${name%-*}.rs"; then
     exec "$@"
 fi

@@ -1,4 +1,4 @@
-//! What a kind of scenario gives to the commands, and the list of kinds.
+//! Kinds of scenarios in the commands, and the list of them.
 
 use std::path::Path;
 use std::process::ExitCode;

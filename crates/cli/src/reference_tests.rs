@@ -36,7 +36,7 @@ fn exported(page: &str) -> Vec<&str> {
     types.filter_map(|family| family.split(' ').next()).collect()
 }
 
-/// A page whose section has another table of metrics.
+/// A page with another table of metrics in its section.
 fn with_table(text: &str, section: &str, table: &str) -> String {
     let start = text.find(&format!("\n## {section}\n")).unwrap();
     let start = start + text[start..].find(HEAD).unwrap();
@@ -59,7 +59,7 @@ fn every_metric_of_the_table_is_exported() {
     }
 }
 
-// Fails when a metric is added, renamed or explained in other words and the page is not: tried with
+// Fails when a metric is added, renamed or explained differently and the page is not: tried with
 // another name of `laxity_link_attached`.
 #[test]
 fn the_reference_lists_every_metric() {

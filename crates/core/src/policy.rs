@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::{Rate, Span};
 
-/// What a policy is called, what it does, which options it takes, and where it runs live.
+/// The descriptor of a policy: name, summary, source, options, and the programs that run it live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyInfo {
     /// The one name: in code, scenario, command line, Python, plots and docs.
@@ -68,20 +68,20 @@ pub struct OptionInfo {
     pub kind: OptionKind,
     /// Whether a table of the policy has to give it: options that mean something only together.
     pub required: bool,
-    /// What happens when it is absent, in words.
+    /// The default, in words.
     pub default: &'static str,
     /// A value as it would be written in a scenario.
     pub example: &'static str,
     /// One sentence for help texts.
     pub summary: &'static str,
-    /// What schema and reference say, where that is more than help texts do.
+    /// Text of schema and reference that is longer than the help text.
     pub reference: Option<Reference>,
 }
 
-/// What schema and reference say about an option.
+/// Text of schema and reference about an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// What happens when it is absent, in words.
+    /// The default, in words.
     pub default: &'static str,
     /// One or two sentences.
     pub doc: &'static str,
@@ -158,7 +158,7 @@ pub struct OptionConflict {
     pub what: &'static [&'static str],
     /// The values that contradict each other.
     pub values: [OptionValue; 2],
-    /// What would be right.
+    /// The remedy.
     pub remedy: &'static str,
 }
 

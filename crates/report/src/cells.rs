@@ -34,7 +34,7 @@ pub(crate) fn delay(spread: Option<Spread>, unit: &Delays) -> Cell {
     }
 }
 
-/// Enough digits to tell a small share from none.
+/// Enough digits to distinguish a small share from none.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = match percent {

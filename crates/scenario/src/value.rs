@@ -23,7 +23,7 @@ pub enum Length {
     },
 }
 
-/// How often a second, in millionths.
+/// A frequency in millionths of 1/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frequency(pub u64);
 

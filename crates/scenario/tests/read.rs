@@ -304,7 +304,7 @@ fn a_source_in_memory_prints_outside_its_folder() {
 #[test]
 fn every_key_of_the_table_is_read() {
     use laxity_scenario::{keys::*, link::keys};
-    // A table of each kind with what it requires, and around it a scenario.
+    // A table of each kind with its required keys, within a scenario.
     fn fields(table: &Table, but: &str) -> String {
         let keys = table.keys.iter().filter(|k| {
             k.name != but && (k.need == Need::Required || k.name == "deadline" && but != "rspec")

@@ -24,7 +24,7 @@ choices! {
 pub struct Variant {
     /// How it describes itself.
     pub info: PolicyInfo,
-    /// Its options where a scenario says nothing.
+    /// Its default options.
     pub options: fn() -> Options,
 }
 
@@ -32,7 +32,7 @@ pub struct Variant {
 pub const STRUCTURES: [&str; 5] =
     [Fastest::NAME, List::NAME, <Heaps<Rank> as Structure>::NAME, Buckets::NAME, Wheel::NAME];
 
-/// Whether a structure of [`STRUCTURES`] keeps the order that the options ask for.
+/// Whether a structure of [`STRUCTURES`] supports the order of the options.
 ///
 /// # Errors
 /// When it does not, with a remedy.
@@ -47,7 +47,7 @@ pub fn keeps(structure: &str, options: &Options) -> Result<(), Unsupported> {
 
 const SOURCE: &str = "West, Schwan, Poellabauer, RTAS 1999";
 
-/// The options that every reading of DWCS takes.
+/// The options of every reading of DWCS.
 const OPTIONS: &[OptionInfo] = &[
     OptionInfo {
         name: "order",
@@ -261,7 +261,7 @@ pub const DWCS: [Variant; 3] = [
 /// How many there are in all.
 const COUNT: usize = DWCS.len() + baselines::POLICIES.len();
 
-/// Every policy, baselines last. All of them drop or keep late packets as the streams say, so they
+/// Every policy, baselines last. All of them drop or keep late packets as the streams specify, so they
 /// differ in order alone.
 pub const POLICIES: &[PolicyInfo] = &{
     let mut all = [DWCS[0].info; COUNT];

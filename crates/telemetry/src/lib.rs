@@ -1,4 +1,4 @@
-//! What live parts report: the link in the kernel and in user space, the CPU scheduler, the media server.
+//! Telemetry of live parts: the link in the kernel and in user space, the CPU scheduler, the media server.
 //!
 //! - [`table`]: all metrics, an entry each: name, type, unit, labels, help.
 //! - [`exposition`]: a page of metrics, in the text format of Prometheus.

@@ -1,4 +1,4 @@
-//! What a metric is, apart from its values.
+//! The descriptor of a metric.
 
 /// The type of a metric, as Prometheus distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     kind::of(&document).check(args)
 }
 
-/// Refuses what is about links where there is none.
+/// Refuses options for links in a check of another kind.
 fn refuse_link_options(args: &CheckArgs, what: &str) -> Result<(), Failure> {
     match args.blocking {
         Some(_) => {
@@ -33,7 +33,7 @@ fn refuse_link_options(args: &CheckArgs, what: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a verdict in the forms that were asked for; `admitted` is the exit status.
+/// Writes a verdict in the requested forms; `admitted` is the exit status.
 fn answer(
     args: &CheckArgs,
     check: &impl Serialize,

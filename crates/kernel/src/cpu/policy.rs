@@ -10,7 +10,7 @@ use laxity_cpu::{Share, bebs};
 
 use super::{CpuError, CpuRules};
 
-/// Their names, by what the policies say of themselves.
+/// Their names, from the descriptors.
 pub fn policies() -> impl Iterator<Item = &'static str> {
     registry::POLICIES.iter().filter(|p| p.sched_ext().is_some()).map(|p| p.name)
 }

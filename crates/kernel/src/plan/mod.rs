@@ -36,7 +36,7 @@ pub const MOST_BUCKETS: usize = link::LX_MAX_BUCKETS as usize;
 /// Products and differences of the programs stay below 2^62; each of their terms below this.
 const TERM: i128 = 1 << 60;
 
-/// Policies that run in the kernel, by what they say of themselves.
+/// Policies that run in the kernel, from their descriptors.
 pub fn policies() -> impl Iterator<Item = &'static str> {
     registry::POLICIES.iter().filter(|p| p.qdisc().is_some()).map(|p| p.name)
 }

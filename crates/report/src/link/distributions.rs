@@ -129,7 +129,7 @@ pub(crate) fn box_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<
     ))
 }
 
-/// How much of the deadline the worst packet of each real-time flow used.
+/// The largest delay of each real-time flow as a share of its deadline.
 pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
     let policies = outcome.policies();
     let mut panels = Vec::new();

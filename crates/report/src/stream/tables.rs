@@ -153,7 +153,7 @@ pub fn stream_delay_table(outcome: StreamOutcome<'_>) -> Table {
     )
 }
 
-/// What did not leave in time, and why.
+/// Packets that missed their deadline, by reason.
 fn losses(outcome: &StreamOutcome<'_>) -> Table {
     type Of = fn(&StreamClassResult) -> u64;
     let kinds: [(&str, Of); 3] = [

@@ -213,9 +213,9 @@ fn choose<T: Choice>(option: &mut T, name: &str) -> Result<(), OptionFault> {
     assign(option, T::by_name(name).ok_or(OptionFault::Unknown)?)
 }
 
-/// Time that a governed decision may take: about what one of a million streams costs.
+/// Time limit of a governed decision: about that of one with a million streams.
 pub(crate) const DEFAULT_BUDGET: Span = Span(1_000);
-/// A governed scheduler looks at deadlines at least this often.
+/// A governed scheduler checks deadlines at least this often.
 pub(crate) const DEFAULT_CHECK_MOST: NonZeroU32 = NonZeroU32::new(256).unwrap();
 
 /// `[[stream]]`: a class of streams that are alike.

@@ -20,7 +20,7 @@ use crate::read::walk::Section;
 use crate::read::{self, Context, TraceLoader, file};
 
 impl Scenario {
-    /// Reads and checks a file that describes a link; [`Document::read`](crate::Document::read) takes all kinds.
+    /// Reads and checks a file that describes a link; [`Document::read`](crate::Document::read) reads all kinds.
     ///
     /// # Errors
     /// The file cannot be read, or it has problems; all of them are reported, each with line,
