@@ -55,6 +55,9 @@ cargo clippy --workspace --all-targets --locked --keep-going "${kernel[@]}" -- -
 step "the virtual machine"
 vm/test.sh
 
+step "lints of the command without its optional parts"
+cargo clippy -p laxity-cli --no-default-features --locked -- -D warnings
+
 log=$(mktemp)
 later=$(mktemp)
 trap 'rm -f "$log" "$later"' EXIT

@@ -143,7 +143,11 @@ fn kinds_of_scenarios_know_nothing_of_each_other() {
             for path in own.into_iter().filter(|path| path.ends_with(".rs")) {
                 let source = text(path);
                 for other in kinds.iter().filter(|other| **other != kind) {
-                    for use_ in [format!("crate::{other}::"), format!("super::{other}::")] {
+                    for use_ in [
+                        format!("crate::{other}::"),
+                        format!("super::{other}::"),
+                        format!("crate::{{{other}::"),
+                    ] {
                         assert!(!source.contains(&use_), "{path} uses {use_}");
                     }
                 }

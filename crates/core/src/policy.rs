@@ -237,24 +237,23 @@ impl PolicyInfo {
 
     /// The number of its rule in the BPF queueing discipline, if that runs it.
     pub const fn qdisc(&self) -> Option<u32> {
-        let mut i = 0;
-        while i < self.live.len() {
-            if let Live::Qdisc(rule) = self.live[i] {
-                return Some(rule);
-            }
-            i += 1;
-        }
-        None
+        self.number(true)
     }
 
     /// Its number in the sched_ext scheduler, if that runs it.
     pub const fn sched_ext(&self) -> Option<u32> {
+        self.number(false)
+    }
+
+    /// Its number in one of the two programs.
+    const fn number(&self, in_qdisc: bool) -> Option<u32> {
         let mut i = 0;
         while i < self.live.len() {
-            if let Live::SchedExt(number) = self.live[i] {
-                return Some(number);
+            match self.live[i] {
+                Live::Qdisc(number) if in_qdisc => return Some(number),
+                Live::SchedExt(number) if !in_qdisc => return Some(number),
+                _ => i += 1,
             }
-            i += 1;
         }
         None
     }
