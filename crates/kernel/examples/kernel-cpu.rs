@@ -18,7 +18,7 @@ use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
 const USAGE: &str = "\
 kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
-           | recorded FILE | lose PID | reset-maxima | steady";
+           | recorded FILE | lose PID | reset-maxima | steady INTERVALS";
 
 fn main() {
     command::main(run);
@@ -46,19 +46,21 @@ fn lose(pid: u32) -> Result<(), command::Failure> {
     Err("there is no such task".into())
 }
 
-/// Prints the greatest overrun and release lateness between two lines of standard input.
-fn steady() -> Result<(), command::Failure> {
+/// Prints the greatest overrun and release lateness of each interval between lines of standard input.
+fn steady(intervals: usize) -> Result<(), command::Failure> {
     let mut monitor = cpu::StatusMonitor::default();
     monitor.status()?;
     let mut lines = std::io::stdin().lines();
     lines.next();
-    monitor.reset_maxima()?;
-    lines.next();
-    for cpu in monitor.status()?.cpus {
-        println!(
-            "steady max_overrun_ns {} max_release_lateness_ns {}",
-            cpu.max_overrun_ns, cpu.max_release_lateness_ns
-        );
+    for _ in 0..intervals {
+        monitor.reset_maxima()?;
+        lines.next();
+        for cpu in monitor.status()?.cpus {
+            println!(
+                "steady max_overrun_ns {} max_release_lateness_ns {}",
+                cpu.max_overrun_ns, cpu.max_release_lateness_ns
+            );
+        }
     }
     Ok(())
 }
@@ -142,7 +144,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             }
         }
         ["reset-maxima"] => cpu::StatusMonitor::default().reset_maxima()?,
-        ["steady"] => steady()?,
+        ["steady", intervals] => steady(intervals.parse()?)?,
         ["down"] => cpu::down()?,
         ["reserve", pid, budget, period] => {
             println!("on cpu {}", cpu::reserve(pid.parse()?, reservation(budget, period)?, false)?);

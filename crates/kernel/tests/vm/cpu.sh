@@ -24,11 +24,11 @@ for_a_while() {
     wait
     cat /tmp/hogs
 }
-# What is late is counted between two calls of `look`, and said after the second: while programs are
-# loaded, to reserve, the kernel zeroes memory without preemption.
+# watched INTERVALS: what is late is measured between calls of `look`, one more than intervals. While
+# programs are loaded, to reserve, the kernel zeroes memory without preemption.
 mkfifo /tmp/looks /tmp/said
 watched() {
-    kernel-cpu steady </tmp/looks >/tmp/steady &
+    kernel-cpu steady "$1" </tmp/looks >/tmp/steady &
     watch=$!
     exec 9>/tmp/looks
 }
@@ -65,7 +65,7 @@ for policy in bebs:10 bebs-credit:100; do
     echo "== $policy"
     kernel-cpu up "$policy"
     cat /sys/kernel/sched_ext/root/ops
-    watched
+    watched 1
     beside loaded "$answers" kernel-cpu run 6300 10000 tasks periodic 10000 6000 100
     wait $watch
     cat /tmp/steady
@@ -77,10 +77,10 @@ for policy in bebs:10 bebs-credit:100; do
 done
 
 echo "== steady"
-# Two seconds in which nothing starts or ends, with a reserved task that would take all.
+# Nine intervals in which nothing starts or ends, with a reserved task that would take all.
 for policy in bebs bebs-credit berate; do
     kernel-cpu up $policy
-    watched
+    watched 9
     kernel-cpu run 6300 10000 tasks periodic 10000 6000 10000 >/dev/null &
     hard=$!
     kernel-cpu run 1000 10000 tasks hog 1 60 >/dev/null &
@@ -95,8 +95,10 @@ for policy in bebs bebs-credit berate; do
     answers=$!
     sleep 1
     look
-    sleep 2
-    look
+    for _ in 1 2 3 4 5 6 7 8 9; do
+        sleep 0.25
+        look
+    done
     wait $watch
     sed "s/^/$policy /" /tmp/steady
     kill $hard $held $hogs $answers

@@ -44,12 +44,20 @@ typedef signed long long s64;
 /* Zero, unknown to the verifier. A loop counter that starts from it has the same abstract state in
  * every iteration, so the verifier follows the loop once. */
 static volatile u32 lx_zero;
+/* may_goto, which assemblers before clang 19 do not know: opcode 0xe5, and in the low half of the
+ * next 32 bits the distance in instructions of eight bytes. */
+#ifdef __BPF_FEATURE_MAY_GOTO
+#define LX_MAY_GOTO "may_goto %l[l_break]"
+#else
+#define LX_MAY_GOTO                                                                                \
+	"0: .byte 0xe5, 0\n .long 0xffff & ((%l[l_break] - 0b - 8) / 8)\n .byte 0, 0"
+#endif
 /* Bounds a loop that depends on data: the kernel ends it after about eight million iterations. */
 #define can_loop                                                                                   \
 	({                                                                                         \
 		__label__ l_break, l_continue;                                                     \
 		int ret = 1;                                                                       \
-		asm volatile goto("may_goto %l[l_break]" : : : : l_break);                         \
+		asm volatile goto(LX_MAY_GOTO : : : : l_break);                                    \
 		goto l_continue;                                                                   \
 l_break:                                                                                           \
 		ret = 0;                                                                           \
