@@ -12,7 +12,7 @@ rust cargo
 virtual_machine need
 get_needs
 fetch_machine packets || exit "$lacks"
-cargo build --release --locked -p laxity-live --example fq_baseline
+cargo build --release --locked -p laxity-media --example fq_baseline
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/rows.sh" <<'EOF'

@@ -7,7 +7,7 @@ set -euo pipefail
 
 program need ffmpeg ffmpeg ffmpeg ffmpeg ffmpeg ffmpeg
 get_needs
-place=crates/live/tests/media
+place=crates/media/tests/media
 mkdir -p "$place"
 make_one() {
     ffmpeg -hide_banner -loglevel error -y -f lavfi -i "$1" -t 2 \

@@ -2,7 +2,7 @@
 //! and a stream with packets from no file is converted to its configuration.
 #![no_main]
 
-use laxity_live::fuzz;
+use laxity_media::fuzz;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| fuzz::control(data));

@@ -3,7 +3,7 @@
 //! packets.
 #![no_main]
 
-use laxity_wire::fuzz;
+use laxity_userlink::fuzz;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| fuzz::segments(data));

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use laxity_core::{Span, Time};
-use laxity_stream::structure::{Buckets, Heaps, List, Structure, Wheel};
-use laxity_stream::{
+use laxity_dwcs::structure::{Buckets, Heaps, List, Structure, Wheel};
+use laxity_dwcs::{
     Attributes, Decision, Dropped, Ledger, Meter, Options, Overdue, Queues, Scheduler, StreamId,
     Tolerance,
 };

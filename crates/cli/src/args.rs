@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_core::Bytes;
 use laxity_curve::Rational;
+use laxity_dwcs::Tolerance;
 use laxity_scenario::quantity;
-use laxity_stream::Tolerance;
 
 use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
-use laxity_live::server::Snapshot;
+use laxity_media::server::Snapshot;
 use laxity_telemetry::{Metric, table as metrics};
 
 use crate::args::Laxity;
@@ -50,7 +50,7 @@ fn with_table(text: &str, section: &str, table: &str) -> String {
 fn every_metric_of_the_table_is_exported() {
     let links = link::export::page(&link::record::Links::default());
     let cpus = cpu::metrics::page(Some(&cpu::status::tests::sample()), &Default::default());
-    let streams = laxity_live::metrics::page(&Snapshot::default());
+    let streams = laxity_media::metrics::page(&Snapshot::default());
     for (page, metrics) in
         [(links, metrics::link::ALL), (cpus, metrics::cpu::ALL), (streams, metrics::stream::ALL)]
     {

@@ -13,34 +13,34 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("curve", &["core"]),
     ("ring", &["core"]),
     ("link", &["core", "curve", "ring"]),
-    ("stream", &["core", "ring"]),
-    ("cpu", &["core", "stream"]),
+    ("dwcs", &["core", "ring"]),
+    ("cpu", &["core", "dwcs"]),
     ("results", &["core"]),
-    ("scenario", &["core", "curve", "link", "stream", "cpu"]),
+    ("scenario", &["core", "curve", "link", "dwcs", "cpu"]),
     ("trace", &["core"]),
     ("traffic", &["core", "link", "scenario", "trace"]),
-    ("sim", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "trace", "traffic"]),
-    ("analysis", &["core", "curve", "link", "stream", "cpu", "results", "scenario", "sim"]),
+    ("sim", &["core", "curve", "link", "dwcs", "cpu", "results", "scenario", "trace", "traffic"]),
+    ("analysis", &["core", "curve", "link", "dwcs", "cpu", "results", "scenario", "sim"]),
     ("report", &["core", "results"]),
     ("daemon", &[]),
     ("telemetry", &[]),
-    ("live", &["core", "ring", "stream", "link", "scenario", "daemon", "telemetry"]),
+    ("media", &["core", "ring", "dwcs", "link", "scenario", "daemon", "telemetry"]),
     ("kernel", &["core", "curve", "link", "cpu", "scenario"]),
     ("reserve", &[]),
     ("reserve-c", &["reserve"]),
     ("broker", &["core", "cpu", "kernel", "reserve", "daemon"]),
-    ("wire", &["core", "curve", "link", "scenario", "trace", "traffic", "daemon"]),
+    ("userlink", &["core", "curve", "link", "scenario", "trace", "traffic", "daemon"]),
     (
         "bench",
         &[
-            "core", "curve", "ring", "link", "stream", "cpu", "results", "scenario", "trace",
+            "core", "curve", "ring", "link", "dwcs", "cpu", "results", "scenario", "trace",
             "traffic", "sim",
         ],
     ),
     (
         "experiments",
         &[
-            "core", "curve", "link", "stream", "cpu", "results", "scenario", "trace", "sim",
+            "core", "curve", "link", "dwcs", "cpu", "results", "scenario", "trace", "sim",
             "analysis", "report", "bench",
         ],
     ),
@@ -52,7 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "core",
             "curve",
             "link",
-            "stream",
+            "dwcs",
             "cpu",
             "results",
             "scenario",
@@ -63,9 +63,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "report",
             "bench",
             "experiments",
-            "live",
+            "media",
             "kernel",
-            "wire",
+            "userlink",
             "reserve",
             "broker",
             "daemon",
@@ -75,7 +75,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Policy crates: they build without the standard library and depend on nothing from outside.
-const SANS_IO: &[&str] = &["core", "curve", "ring", "link", "stream", "cpu"];
+const SANS_IO: &[&str] = &["core", "curve", "ring", "link", "dwcs", "cpu"];
 
 /// The one place there where a number need not be exact: means for printing.
 const FLOATS_MAY_BE: &[&str] = &["crates/core/src/histogram.rs"];

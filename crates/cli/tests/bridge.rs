@@ -1,15 +1,15 @@
 //! `laxity link bridge` as it is run: started, queried, killed, restarted, stopped.
 #![cfg(target_os = "linux")]
 
-#[path = "../../wire/tests/support/mod.rs"]
+#[path = "../../userlink/tests/support/mod.rs"]
 mod network;
 mod support;
 
 use std::process::{Command, Stdio};
 
 use laxity_core::Span;
-use laxity_wire::device::Device;
-use laxity_wire::offload;
+use laxity_userlink::device::Device;
+use laxity_userlink::offload;
 use network::scenarios::{FLOWS, VOICE, family_with, parsed};
 use network::traffic::{self, Receivers};
 use network::{LINK, Network, RECEIVER, SENDER, until};

@@ -2,23 +2,23 @@
 //!
 //! The paper on DWCS leaves threads to future work. Here a reserved thread demands its budget in
 //! every period, not preempted, and tolerates `x` of any `y` consecutive periods without it. Order,
-//! windows and misses are those of `laxity-stream`, tolerances first: a CPU-bound thread is a stream
+//! windows and misses are those of `laxity-dwcs`, tolerances first: a CPU-bound thread is a stream
 //! with a packet waiting, and one quantum is one packet.
 //!
 //! # The guarantee
 //!
 //! Threads are admitted while `sum (1 - x/y) C/T <= 1`. With equal budgets and equal periods each
 //! CPU-bound thread then begins its quantum within the period in all but `x` of every `y` periods,
-//! counted back to back, whenever it started (`laxity_stream::admission` states the conditions and
+//! counted back to back, whenever it started (`laxity_dwcs::admission` states the conditions and
 //! shows what fails without them). With unequal ones the order is the same without a guarantee. A
 //! quantum may end after its period, by a budget at most.
 
 use alloc::vec::Vec;
 
 use laxity_core::{OptionTable, PolicyInfo, Span, Time};
-use laxity_stream::admission::{Demand, Utilisation};
-use laxity_stream::structure::Heaps;
-use laxity_stream::{
+use laxity_dwcs::admission::{Demand, Utilisation};
+use laxity_dwcs::structure::Heaps;
+use laxity_dwcs::{
     Attributes as Stream, Decision, Late, Options, Queues, Scheduler, StreamId, Tolerance,
 };
 

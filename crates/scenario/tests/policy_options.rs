@@ -164,7 +164,7 @@ fn every_option_survives<K: Kind>(policies: &[PolicyInfo]) -> usize {
 #[test]
 fn every_option_is_read_and_printed() {
     assert!(every_option_survives::<Scenario>(laxity_link::registry::POLICIES) > 15);
-    assert!(every_option_survives::<StreamScenario>(laxity_stream::registry::POLICIES) > 60);
+    assert!(every_option_survives::<StreamScenario>(laxity_dwcs::registry::POLICIES) > 60);
     assert!(every_option_survives::<CpuScenario>(laxity_cpu::registry::POLICIES) > 60);
 }
 
@@ -194,6 +194,6 @@ fn every_option_is_documented<K: Kind>(policies: &[PolicyInfo]) {
 #[test]
 fn every_option_is_documented_where_scenarios_are() {
     every_option_is_documented::<Scenario>(laxity_link::registry::POLICIES);
-    every_option_is_documented::<StreamScenario>(laxity_stream::registry::POLICIES);
+    every_option_is_documented::<StreamScenario>(laxity_dwcs::registry::POLICIES);
     every_option_is_documented::<CpuScenario>(laxity_cpu::registry::POLICIES);
 }

@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use laxity_core::{Bytes, Rate, Span};
+use laxity_dwcs::{Attributes, Check, Late, Options, Order, RuleA, RuleC, Tolerance, ZeroTie};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::model::*;
 use laxity_scenario::stream::policies;
 use laxity_scenario::{Document, DocumentKind};
-use laxity_stream::{Attributes, Check, Late, Options, Order, RuleA, RuleC, Tolerance, ZeroTie};
 
 const LEAST: &str = include_str!("../corpus/streams-least.toml");
 const FULL: &str = include_str!("../corpus/streams-full.toml");

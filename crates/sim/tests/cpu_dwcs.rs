@@ -8,9 +8,9 @@ use laxity_cpu::dwcs::Dwcs;
 use laxity_cpu::layered::Layered;
 use laxity_cpu::round_robin::RoundRobin;
 use laxity_cpu::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Reservation, Share, TaskId};
+use laxity_dwcs::Tolerance;
 use laxity_sim::cpu::{Machine, Measure, Task, Workload, run};
 use laxity_sim::{Control, Random};
-use laxity_stream::Tolerance;
 
 const BUDGET: Span = ms(2);
 

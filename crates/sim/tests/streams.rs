@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_core::{Span, Time};
+use laxity_dwcs::Measures;
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::policies::POLICIES;
 use laxity_sim::Control;
@@ -12,7 +13,6 @@ use laxity_sim::stream::simulate::result;
 use laxity_sim::stream::{
     StreamObserver, StreamPacket, StreamRun, simulate, simulate_all, summary,
 };
-use laxity_stream::Measures;
 
 /// Everything that happened, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Media servers: the admission test of their streams, and suggestions.
 
 use laxity_core::Span;
+use laxity_dwcs::admission::{Demand, Phases, Utilisation, admit, suggest};
 use laxity_results::{StreamCheckResult, StreamClassCheck};
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::model::{StreamClass, StreamSource};
-use laxity_stream::admission::{Demand, Phases, Utilisation, admit, suggest};
 
 /// The admission test of a scenario under a policy, with suggestions. It cannot fail: a stream scenario
 /// has no curves, and names no files.

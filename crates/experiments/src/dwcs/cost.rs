@@ -6,11 +6,11 @@ use laxity_bench::baselines::channels::{Heads, Ring, SystemV};
 use laxity_bench::cpu_time;
 use laxity_bench::ring::cost_per_packet;
 use laxity_core::Time;
+use laxity_dwcs::structure::{Heaps, List, Structure, Wheel};
+use laxity_dwcs::{Attributes, Decision, Late, Options, Queues, Scheduler, StreamId};
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 use laxity_sim::Control;
-use laxity_stream::structure::{Heaps, List, Structure, Wheel};
-use laxity_stream::{Attributes, Decision, Late, Options, Queues, Scheduler, StreamId};
 
 use super::checks::{GAPS, PERIODS};
 use super::play::joined;

@@ -1,13 +1,13 @@
 //! One run: streams, a policy, a packet each unit of time.
 
 use laxity_core::{Span, Time};
-use laxity_sim::Control;
-use laxity_stream::baselines::{self, Baseline, Visitor};
-use laxity_stream::structure::{Heaps, Precedence, Structure, Wheel};
-use laxity_stream::{
+use laxity_dwcs::baselines::{self, Baseline, Visitor};
+use laxity_dwcs::structure::{Heaps, Precedence, Structure, Wheel};
+use laxity_dwcs::{
     Attributes, Decision, Ledger, Measures, Meter, Misses, Options, Order, Scheduler, Service,
     StreamId, Tolerance,
 };
+use laxity_sim::Control;
 
 use super::variants::{self, Kind, Variant};
 use super::workload::{Backlog, Bursts, CLASSES, SERVICE, class, streams};
@@ -333,7 +333,7 @@ impl Tally {
 mod tests {
     use std::collections::VecDeque;
 
-    use laxity_stream::{Late, Queues};
+    use laxity_dwcs::{Late, Queues};
 
     use super::*;
     use crate::dwcs::variants::FIFOS;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use laxity_stream::{Check, Late, Options, RuleA};
+use laxity_dwcs::{Check, Late, Options, RuleA};
 
 use super::workload::Bursts;
 
@@ -69,7 +69,7 @@ const fn fifo(name: &'static str, title: &'static str, bursts: Bursts) -> Varian
 
 /// DWCS as the paper prints it.
 pub const PAPER: Variant = dwcs("paper", "DWCS as printed", printed, Late::Send);
-/// The default of `laxity-stream`.
+/// The default of `laxity-dwcs`.
 pub const DEFAULT: Variant = dwcs("default", "DWCS by default", paced, Late::Drop);
 /// Tolerances first, all else as by default.
 pub const TOLERANCE_FIRST: Variant =

@@ -1,8 +1,8 @@
 //! The streams of section 5, and the orders in which FIFO may meet their packets.
 
 use laxity_core::{Span, Time};
+use laxity_dwcs::{Attributes, Dropped, Late, Overdue, Queues, StreamId, Tolerance};
 use laxity_sim::Random;
-use laxity_stream::{Attributes, Dropped, Late, Overdue, Queues, StreamId, Tolerance};
 
 /// Service time of a packet. The paper counts in units of it; a millisecond leaves room for a
 /// million arrivals within one unit, so that arrivals can order packets and nothing else.

@@ -3,7 +3,7 @@
 
 use laxity_core::Span;
 use laxity_cpu::{CpuSet, Nice};
-use laxity_stream::{Tolerance, ToleranceError};
+use laxity_dwcs::{Tolerance, ToleranceError};
 use toml::de::DeValue;
 
 use super::walk::{self, Section, shown};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use laxity_core::{
     Bytes, Choice, OptionConflict, OptionFault, OptionValue, PolicyInfo, PolicyOptions, Rate, Span,
 };
-use laxity_stream::registry::{self, ADAPTIVE, UNLIMITED};
-use laxity_stream::{Attributes, Check, Loss, Options};
+use laxity_dwcs::registry::{self, ADAPTIVE, UNLIMITED};
+use laxity_dwcs::{Attributes, Check, Loss, Options};
 
 use super::policies;
 pub use crate::value::{Frequency, Length, Share};
@@ -254,10 +254,10 @@ pub struct Application {
 
 impl Application {
     /// The same in the terms of the scheduler; `None` when a number has too many digits.
-    pub(crate) fn terms(&self) -> Option<laxity_stream::Application> {
+    pub(crate) fn terms(&self) -> Option<laxity_dwcs::Application> {
         let (frames, seconds) = lowest(self.frames.0, 1_000_000);
         let (lost, of) = lowest(self.loss.0.into(), Share::WHOLE.0.into());
-        Some(laxity_stream::Application {
+        Some(laxity_dwcs::Application {
             frames: u32::try_from(frames).ok()?,
             seconds: u32::try_from(seconds).ok()?,
             packets_per_frame: self.packets,

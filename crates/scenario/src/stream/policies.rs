@@ -1,6 +1,6 @@
 //! The policies for streams, from their registry.
 
-pub use laxity_stream::registry::{DWCS, POLICIES, STRUCTURES, Variant, find};
+pub use laxity_dwcs::registry::{DWCS, POLICIES, STRUCTURES, Variant, find};
 
 use crate::keys::Names;
 use crate::keys::names;

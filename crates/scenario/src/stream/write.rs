@@ -1,7 +1,7 @@
 //! Prints a stream scenario as TOML.
 
 use laxity_core::{Bytes, Span};
-use laxity_stream::Late;
+use laxity_dwcs::Late;
 
 use super::model::{
     Application, Frequency, Pace, QueueLimit, Share, StreamClass, StreamPolicyChoice,

@@ -1,9 +1,9 @@
 //! The engine: one server, one scheduler, integer time.
 
 use laxity_core::{Bytes, LinkClock, Span, Time};
+use laxity_dwcs::structure::Structure;
+use laxity_dwcs::{Decision, Ledger, Meter, Misses, Scheduler, Service, StreamId, Tolerance};
 use laxity_scenario::stream::model::{Pace, Server};
-use laxity_stream::structure::Structure;
-use laxity_stream::{Decision, Ledger, Meter, Misses, Scheduler, Service, StreamId, Tolerance};
 
 use super::arrivals::StreamArrivals;
 use super::fifos::Fifos;

@@ -1,8 +1,8 @@
 //! The queues of all streams, in one pool of packets.
 
 use laxity_core::{Bytes, Span, Time};
+use laxity_dwcs::{Dropped, Overdue, Queues, StreamId};
 use laxity_scenario::stream::model::{Length, QueueLimit};
-use laxity_stream::{Dropped, Overdue, Queues, StreamId};
 
 use super::engine::{Loss, STRIDE, StreamObserver, StreamPacket};
 use super::source::length;

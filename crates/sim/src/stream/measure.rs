@@ -1,9 +1,9 @@
 //! Measures of a run, by class.
 
 use laxity_core::Histogram;
+use laxity_dwcs::{Ledger, Measures, StreamId};
 use laxity_results::StreamClassResult;
 use laxity_scenario::stream::model::{StreamClass, StreamScenario};
-use laxity_stream::{Ledger, Measures, StreamId};
 
 use super::fifos::FifoCounts;
 

@@ -1,11 +1,11 @@
 //! Schedulers for streams by their policy's one name.
 
-use laxity_scenario::stream::model::StreamPolicyChoice;
-use laxity_stream::baselines::{self, Baseline};
-use laxity_stream::structure::{
+use laxity_dwcs::baselines::{self, Baseline};
+use laxity_dwcs::structure::{
     Buckets, Fastest, Heaps, List, Precedence, Structure, Unsupported, Wheel,
 };
-use laxity_stream::{Meter, Options, Scheduler};
+use laxity_dwcs::{Meter, Options, Scheduler};
+use laxity_scenario::stream::model::StreamPolicyChoice;
 
 /// Takes a scheduler in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor<M> {

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use laxity_core::{Span, Time};
+use laxity_dwcs::structure::{Structure, Unsupported};
+use laxity_dwcs::{JoinError, Ledger, Scheduler};
 use laxity_results::{StreamPolicyResult, StreamSimulationResult};
 use laxity_scenario::stream::model::{StreamClass, StreamScenario};
-use laxity_stream::structure::{Structure, Unsupported};
-use laxity_stream::{JoinError, Ledger, Scheduler};
 
 use super::arrivals::StreamArrivals;
 use super::engine::{self, Setting, StreamEnding, StreamObserver, Tap, Unobserved};

@@ -3,8 +3,8 @@
 use laxity_report::{Cell, Column, Table, number, text};
 use laxity_sim::link::compare::{Live, compare};
 use laxity_traffic::Arrival;
-use laxity_wire::bridge::Schedule;
-use laxity_wire::counts::Counts;
+use laxity_userlink::bridge::Schedule;
+use laxity_userlink::counts::Counts;
 
 use super::Place;
 use crate::failure::Failure;

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use laxity_report::number;
 use laxity_trace::LinkType;
-use laxity_wire::WireError;
-use laxity_wire::bridge::{Attached, Ended, Io, Report, Running, Schedule};
-use laxity_wire::device::Device;
-use laxity_wire::lock::Lock;
-use laxity_wire::offload::Offload;
-use laxity_wire::port::{Receive, Transmit};
-use laxity_wire::tun::{RawTransmitter, TunReceiver};
+use laxity_userlink::WireError;
+use laxity_userlink::bridge::{Attached, Ended, Io, Report, Running, Schedule};
+use laxity_userlink::device::Device;
+use laxity_userlink::lock::Lock;
+use laxity_userlink::offload::Offload;
+use laxity_userlink::port::{Receive, Transmit};
+use laxity_userlink::tun::{RawTransmitter, TunReceiver};
 
 use self::args::{BridgeArgs, CommonArgs, IoArg, TunArgs};
 use self::compared::compared;

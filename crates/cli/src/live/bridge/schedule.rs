@@ -7,7 +7,7 @@ use laxity_core::Span;
 use laxity_scenario::Document;
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
-use laxity_wire::bridge::Schedule;
+use laxity_userlink::bridge::Schedule;
 
 use super::args::CommonArgs;
 use super::compared::RECORD;

@@ -1,8 +1,8 @@
 //! The status of a link in user space.
 
 use indexmap::IndexMap;
-use laxity_wire::bridge::{Report, Schedule};
-use laxity_wire::counts::ClassCounts;
+use laxity_userlink::bridge::{Report, Schedule};
+use laxity_userlink::counts::ClassCounts;
 use serde::Serialize;
 
 use super::Place;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use laxity_live::control::Request;
+use laxity_media::control::Request;
 use serde::Deserialize as _;
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use laxity_core::Span;
-use laxity_live::server::ServerError;
+use laxity_media::server::ServerError;
 use laxity_scenario::quantity;
 
 use crate::args::StreamCommand;

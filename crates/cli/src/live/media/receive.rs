@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use laxity_live::receiver::{Receiver, ReceiverConfig};
+use laxity_media::receiver::{Receiver, ReceiverConfig};
 
 use super::{duration, of_system, table};
 use crate::args::ReceiveArgs;
@@ -28,7 +28,7 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
         sources: args.sources as usize,
         ..ReceiverConfig::new(args.bind)
     };
-    let failed = |e: laxity_live::receiver::ReceiverError| of_system(&e, &e.source);
+    let failed = |e: laxity_media::receiver::ReceiverError| of_system(&e, &e.source);
     let receiver = Receiver::open(config).map_err(failed)?;
     let interrupted = interrupt::control();
     confine(Capabilities::empty(), Bpf::Denied);

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use laxity_analysis::stream;
-use laxity_live::control::{Control, statistics};
-use laxity_live::metrics::Metrics;
-use laxity_live::plan::{Plan, plan};
-use laxity_live::server::{Server, Stop};
+use laxity_media::control::{Control, statistics};
+use laxity_media::metrics::Metrics;
+use laxity_media::plan::{Plan, plan};
+use laxity_media::server::{Server, Stop};
 use laxity_scenario::Document;
 use laxity_scenario::stream::StreamScenario;
 

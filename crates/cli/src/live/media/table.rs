@@ -1,7 +1,7 @@
 //! Tables of a server's and a receiver's measurements.
 
-use laxity_live::receiver::Report;
-use laxity_live::server::{Counts, Snapshot, StreamSnapshot};
+use laxity_media::receiver::Report;
+use laxity_media::server::{Counts, Snapshot, StreamSnapshot};
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
 use laxity_scenario::stream::StreamScenario;

@@ -1,7 +1,7 @@
 //! `application`: the needs of a player, converted to attributes.
 
 use laxity_core::Span;
-use laxity_stream::{Attributes, Tolerance};
+use laxity_dwcs::{Attributes, Tolerance};
 
 use crate::problem::Problems;
 use crate::read::values;

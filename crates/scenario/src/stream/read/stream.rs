@@ -1,7 +1,7 @@
 //! `[[stream]]`
 
 use laxity_core::{Bytes, Span};
-use laxity_stream::{Attributes, LONGEST_WINDOW, Late, RuleC, Tolerance};
+use laxity_dwcs::{Attributes, LONGEST_WINDOW, Late, RuleC, Tolerance};
 
 use super::{application, server, source};
 use crate::problem::Problems;

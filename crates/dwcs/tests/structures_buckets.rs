@@ -1,0 +1,99 @@
+//! Buckets decide as the list does.
+
+mod common;
+mod play;
+
+use std::num::NonZeroU32;
+
+use laxity_core::Span;
+use laxity_dwcs::structure::{Buckets, Structure};
+use laxity_dwcs::{Attributes, Options, Order, Tolerance, ZeroTie};
+use play::long::{Gaps, History};
+use play::{Event, agrees, events, options};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    /// Fails when a bucket's head is not its first, or what came late is lost: tried by key alone
+    /// in `Bucket::insert`, with `>=` for `>` beside `greatest`, without the second condition
+    /// there, without `join_late`, and with what is listed in `structures_wheel.rs`.
+    #[test]
+    fn buckets_decide_as_the_list(options in options(), events in events()) {
+        let (order, zero_tie) = (Order::ToleranceFirst, ZeroTie::Deadline);
+        agrees::<Buckets>(&Options { order, zero_tie, ..options }, &events);
+    }
+}
+
+fn histories(gaps: Gaps, step: u64) {
+    for (seed, ahead) in [Some(1), None, Some(3), Some(1000)].into_iter().enumerate() {
+        for together in [false, true] {
+            let ahead = ahead.and_then(NonZeroU32::new);
+            let options = Options { ahead, ..Options::tolerance_first() };
+            let calm = [2, 100][usize::from(together)];
+            let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
+            agrees::<Buckets>(&options, &history.events(seed as u64));
+        }
+    }
+}
+
+#[test]
+fn equal_gaps() {
+    histories(Gaps::Equal(1_000_000), 1000);
+    histories(Gaps::Equal(1_000_000), 2000);
+}
+
+/// Crowds that are due at one instant, with packets that came at different ones.
+#[test]
+fn deadlines_on_multiples_of_the_gap() {
+    for (seed, step) in [(1, 500), (2, 1000), (3, 3000)] {
+        let options = Options { align: true, ..Options::tolerance_first() };
+        let gaps = Gaps::Equal(1_000_000);
+        let history =
+            History { streams: 1000, events: 3000, gaps, step, together: false, calm: 100 };
+        agrees::<Buckets>(&options, &history.events(seed));
+    }
+}
+
+#[test]
+fn mixed_gaps() {
+    histories(Gaps::Mixed(1_000_000), 1000);
+    histories(Gaps::Mixed(1_000_000), 2000);
+}
+
+#[test]
+fn gaps_of_all_sizes() {
+    histories(Gaps::Wide, 100);
+    histories(Gaps::Wide, 1_000_000);
+}
+
+#[test]
+fn gaps_of_hours_beside_short_ones() {
+    histories(Gaps::Hours, 50);
+    histories(Gaps::Hours, 3_000_000_000);
+}
+
+#[test]
+fn only_tolerances_first() {
+    let refused = Buckets::new(Options::default().rank()).expect_err("not its order");
+    assert!(refused.to_string().contains("tolerances first"), "{refused}");
+    let refused = Buckets::new(Options::paper().rank()).expect_err("not its ties");
+    assert!(refused.to_string().contains("by deadline"), "{refused}");
+}
+
+/// More tolerances than there are buckets.
+#[test]
+fn each_stream_has_its_own_tolerance() {
+    let mut random = common::Random(5);
+    let mut events = vec![];
+    for i in 0..1500 {
+        let y = 2000 + 37 * i as u64;
+        let tolerance = Tolerance::new(1 + random.below(y), y).expect("x is at most y");
+        events.push(Event::Join(Attributes::new(tolerance, Span(1_000_000 + random.below(1000)))));
+        events.push(Event::Arrive(i, 200));
+    }
+    for _ in 0..1500 {
+        events.push(Event::Next(400 + random.below(400), 3));
+    }
+    agrees::<Buckets>(&Options::tolerance_first(), &events);
+}

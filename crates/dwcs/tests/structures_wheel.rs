@@ -1,0 +1,101 @@
+//! The wheel decides as the list does.
+
+mod common;
+mod play;
+
+use std::num::NonZeroU32;
+
+use laxity_core::Span;
+use laxity_dwcs::structure::{Structure, Wheel};
+use laxity_dwcs::{Attributes, Options, Order};
+use play::long::{Gaps, History};
+use play::{Event, agrees, events, options};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    /// Fails when the first of those in order is mistaken for the first of all, when ties are not
+    /// settled, or when a list beyond the window is found too late: tried with `<=` for `<` before
+    /// `calendar.bound()`, without `settle_ties`, without the records in `search` and `lesser`,
+    /// without `is_past`, with `ordered.is_some()` alone in `look_beyond`; in `timed`, with
+    /// `block - last` for `block ^ last`, without `hint`, the wrap of `first`, `listed` or
+    /// `exact`, with `<=` for `<` in `drain_lists`, and with each way of `Run::insert` the other
+    /// way round.
+    #[test]
+    fn the_wheel_decides_as_the_list(options in options(), events in events()) {
+        let options = Options { order: Order::DeadlineFirst, ..options };
+        agrees::<Wheel>(&options, &events);
+    }
+}
+
+fn histories(gaps: Gaps, step: u64) {
+    for (seed, ahead) in [Some(1), None, Some(3), Some(1000)].into_iter().enumerate() {
+        for together in [false, true] {
+            let ahead = ahead.and_then(NonZeroU32::new);
+            let options = Options { ahead, ..Options::default() };
+            let calm = [2, 100][usize::from(together)];
+            let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
+            agrees::<Wheel>(&options, &history.events(seed as u64));
+        }
+    }
+}
+
+#[test]
+fn equal_gaps() {
+    histories(Gaps::Equal(1_000_000), 1000);
+    histories(Gaps::Equal(1_000_000), 2000);
+}
+
+/// Crowds that are due at one instant, with packets that came at different ones. Fails when
+/// `settle_many` forgets arrivals.
+#[test]
+fn deadlines_on_multiples_of_the_gap() {
+    for (seed, step) in [(1, 500), (2, 1000), (3, 3000)] {
+        let options = Options { align: true, ..Options::default() };
+        let gaps = Gaps::Equal(1_000_000);
+        let history =
+            History { streams: 1000, events: 3000, gaps, step, together: false, calm: 100 };
+        agrees::<Wheel>(&options, &history.events(seed));
+    }
+}
+
+#[test]
+fn mixed_gaps() {
+    histories(Gaps::Mixed(1_000_000), 1000);
+    histories(Gaps::Mixed(1_000_000), 2000);
+}
+
+#[test]
+fn gaps_of_all_sizes() {
+    histories(Gaps::Wide, 100);
+    histories(Gaps::Wide, 1_000_000);
+}
+
+#[test]
+fn gaps_of_hours_beside_short_ones() {
+    histories(Gaps::Hours, 50);
+    histories(Gaps::Hours, 3_000_000_000);
+}
+
+/// Streams that change again and again before their time leave entries behind. Fails when
+/// `Timed::store` does not sweep them out: they then take all chunks.
+#[test]
+fn stale_entries_are_removed() {
+    let gap = |i: u64| Attributes::new(common::tolerance(1, 2), Span(3_600_000_000_000 + i));
+    let mut events = vec![];
+    for i in 0..50 {
+        events.extend([Event::Join(gap(i)), Event::Arrive(i as usize, 9), Event::Next(1, 1)]);
+    }
+    for i in 0..20_000 {
+        events.push(Event::Change(i as usize % 50, gap(i)));
+    }
+    events.push(Event::Next(100_000_000_000, 200));
+    agrees::<Wheel>(&Options::default(), &events);
+}
+
+#[test]
+fn only_deadlines_first() {
+    let refused = Wheel::new(Options::tolerance_first().rank()).expect_err("not its order");
+    assert!(refused.to_string().contains("deadlines first"), "{refused}");
+}
