@@ -4,11 +4,11 @@
 #[path = "support/headers.rs"]
 mod headers;
 
-/// What is explored: `tasks` of them, the first with a reservation or not, with run hooks or not,
+/// What is explored: `tasks` of them, the first `reserved` with a reservation, with run hooks or not,
 /// after `awake` wake-ups from the latest deadline on, up to a number of further events.
 struct Search {
     tasks: u32,
-    reserved: bool,
+    reserved: u32,
     run_hooks: bool,
     awake: u32,
     events: u32,
@@ -20,7 +20,7 @@ const UNBOUNDED: u32 = 1000;
 /// The number of states found.
 fn states(search: &Search) -> Option<u64> {
     let Search { tasks, reserved, run_hooks, awake, events } = *search;
-    let input = [tasks, reserved.into(), run_hooks.into(), awake, events];
+    let input = [tasks, reserved, run_hooks.into(), awake, events];
     let lines = headers::ask("cpu_run.c", input.iter().flat_map(|n| n.to_ne_bytes()).collect())?;
     let [line] = &lines[..] else { panic!("{lines:?}") };
     assert!(!line.starts_with('E'), "{line}");
@@ -31,16 +31,18 @@ fn states(search: &Search) -> Option<u64> {
 
 /// Four tasks, until there is no other state: the same task is current, the same are parked in the
 /// same order, the same one is picked, and the drain is the same. No runnable task is lost, and a
-/// task that runs before an earlier one is about to be preempted.
+/// task that runs before an earlier one, or without a budget, is about to be preempted.
 ///
 /// Fails when a preempted task is lost, is swapped with the one that preempts it, or stays parked
 /// when it resumes; when the oldest task resumes instead of the last, or none; when a task that
 /// leaves stays picked, or stays parked below another; when a decision never drains, drains for the
 /// task that resumes anyway, or undoes a drain as it preempts; when `dispatch` does not end the
-/// drain, keeps the current task beside the picked one, or takes the previous task for stale.
+/// drain, keeps the current task beside the picked one, or takes the previous task for stale; when a
+/// decision that picks no task does not preempt a reservation whose budget ends as another without a
+/// budget wakes.
 #[test]
 fn run_state_is_a_list() {
-    for reserved in [false, true] {
+    for reserved in 0..=3 {
         let search = Search { tasks: 4, reserved, run_hooks: false, awake: 0, events: UNBOUNDED };
         let Some(states) = states(&search) else { return };
         assert!(states > 30_000, "{states} states: some events never happen");
@@ -51,7 +53,7 @@ fn run_state_is_a_list() {
 /// and when the picked task is compared with the current one.
 #[test]
 fn run_hooks_park_nothing() {
-    let search = Search { tasks: 4, reserved: true, run_hooks: true, awake: 0, events: UNBOUNDED };
+    let search = Search { tasks: 4, reserved: 2, run_hooks: true, awake: 0, events: UNBOUNDED };
     let Some(states) = states(&search) else { return };
     assert!(states > 20_000, "{states} states: some events never happen");
 }
@@ -62,7 +64,7 @@ fn run_hooks_park_nothing() {
 #[test]
 fn run_state_is_full() {
     for awake in [9, 10] {
-        let search = Search { tasks: 10, reserved: false, run_hooks: false, awake, events: 3 };
+        let search = Search { tasks: 10, reserved: 0, run_hooks: false, awake, events: 3 };
         let Some(states) = states(&search) else { return };
         assert!(states > 1000, "{states} states: some events never happen");
     }

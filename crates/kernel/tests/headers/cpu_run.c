@@ -3,7 +3,7 @@
  * Runs the per-CPU run state in user space through all states that the sched_ext hooks can reach, or
  * those within a number of events, and compares it with a reference model after each event.
  *
- * Input: five u32, the number of tasks, whether task 0 has a reservation, whether the `running` and
+ * Input: five u32, the number of tasks, how many of them have a reservation, from task 0, whether the `running` and
  * `stopping` hooks are loaded, how many tasks wake first, in the order from the latest deadline, and
  * the largest number of events after these. Prints `STATES EVENTS`, or a line that starts with `E`
  * with the shortest sequence of events that leads to the difference.
@@ -39,7 +39,7 @@ enum event {
 	/* `dispatch`, by what the previous task does: 0, it is runnable; 1, it has blocked; 2, it is
 	 * no task of this CPU. */
 	DISPATCH,
-	/* The timer decides while tasks are parked; 1 at the release of the reservation. */
+	/* The timer decides while tasks are parked; N at the release of the Nth reservation. */
 	TIMER,
 	/* A request moves a task, so parked tasks are drained. */
 	DRAIN,
@@ -86,14 +86,13 @@ static void drop(struct state *s, u32 task)
 	m->preempted &= left;
 }
 
-/* Returns true if the picked task preempts. */
+/* Returns true if the decision preempts. */
 static int decide(struct state *s)
 {
 	struct model *m = &s->model;
 	u32 picked = pick(m);
-	int preempts = picked != LX_NONE && picked != m->next;
+	int preempts = picked != m->next;
 
-	expect(!lx_run_must_preempt(&s->run, LX_NONE), "no task preempts");
 	expect(!!lx_run_must_preempt(&s->run, picked) == preempts, "lx_run_must_preempt");
 	if (m->length > 1) {
 		u32 after = m->list[m->length - 2];
@@ -265,10 +264,11 @@ static int apply(struct state *s, u32 event, u32 argument)
 		dispatch(s, argument < 2 ? running : LX_NONE, argument == 1);
 		return 1;
 	case TIMER:
-		if (argument > 1 || (argument ? !m->exhausted : m->length < 2))
+		if (argument > reserved ||
+		    (argument ? !(m->exhausted >> (argument - 1) & 1) : m->length < 2))
 			return 0;
 		if (argument)
-			m->exhausted = 0;
+			m->exhausted &= ~(1U << (argument - 1));
 		if (m->length < 2) {
 			m->kicked = 1;
 			return 1;
@@ -355,6 +355,8 @@ static const char *check(const struct state *s)
 	if (running != LX_NONE && earlier(m, m->waiting & ready(m), running) && !m->kicked &&
 	    !m->preempted)
 		return "a task runs before an earlier one, and no decision follows";
+	if (running != LX_NONE && m->exhausted >> running & 1 && !m->kicked && !m->preempted)
+		return "a reservation runs without a budget, and no decision follows";
 	return NULL;
 }
 
@@ -407,7 +409,7 @@ int main(void)
 	struct state s;
 
 	if (fread(input, sizeof(input), 1, stdin) != 1 || input[0] < 3 || input[0] > MAX_TASKS ||
-	    input[3] > input[0])
+	    input[1] > input[0] || input[3] > input[0])
 		return 2;
 	nr_tasks = input[0];
 	reserved = input[1];

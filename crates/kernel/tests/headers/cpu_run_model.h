@@ -28,7 +28,7 @@ struct model {
 	u32 preempted;
 	/* A kick is pending, so the current task will be preempted. */
 	u32 kicked;
-	/* The reservation has no budget. */
+	/* Reservations without a budget. */
 	u32 exhausted;
 	/* Order of deadlines. */
 	u32 rank[MAX_TASKS];
@@ -110,8 +110,8 @@ static void end_budget(struct model *m, u32 task)
 {
 	u32 i;
 
-	if (reserved && !task)
-		m->exhausted = 1;
+	if (task < reserved)
+		m->exhausted |= 1U << task;
 	for (i = 0; i < nr_tasks; i++)
 		if (m->rank[i] > m->rank[task])
 			m->rank[i]--;

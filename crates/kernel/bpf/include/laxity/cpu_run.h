@@ -175,10 +175,11 @@ LX_INLINE void lx_run_switch_to(struct lx_cpu_run *r, u32 slot)
 	}
 }
 
-/* Returns true if a picked task has to preempt the CPU. */
+/* Returns true if a decision has to preempt the CPU: it picks another task, or none, since the
+ * budget of the current one has ended and no other task has one. */
 LX_INLINE u32 lx_run_must_preempt(const struct lx_cpu_run *r, u32 slot)
 {
-	return slot != LX_NONE && slot != r->next;
+	return slot != r->next;
 }
 
 /* A decision while tasks are parked. The task parked last runs after the current one, and is
