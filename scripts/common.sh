@@ -70,15 +70,21 @@ fetch_machine() {
 }
 
 # The features with which the workspace is built where the kernel's parts can be.
-kernel_features="laxity-kernel/kernel,laxity-cli/kernel"
+kernel_features="laxity-kernel/kernel,laxity-cli/kernel,laxity-tools-kernel/kernel"
+
+# What tests run in the virtual machine. Examples bring the dependencies of tests, without which some
+# dependencies would be built again with fewer features.
+build_machine_programs() {
+    cargo build --profile test --locked --workspace --features "$kernel_features" --examples --bins
+}
 
 # build_comparison full|short link|cpu: what goes into the virtual machine, and what reads its results.
 # The short one is run after the tests, and takes what they have built.
 build_comparison() {
     if [ "$1" = short ]; then
-        cargo build --profile test --locked --workspace --features "$kernel_features" --examples --bins
+        build_machine_programs
     else
-        cargo build --release --locked -p laxity-kernel --features kernel --examples
+        cargo build --release --locked -p laxity-tools-kernel --features kernel
         cargo build --release --locked -p "laxity-compare-$2"
     fi
 }

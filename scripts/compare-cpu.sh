@@ -89,7 +89,7 @@ get_schbench() {
     git -C "$folder" checkout -q "$schbench_commit" && make -s -C "$folder" schbench
 }
 
-programs=(--with chrt --with nice --with "$built/examples/tasks")
+programs=(--with chrt --with nice --with "$built/tasks")
 more=()
 # take_along PROGRAM...: what tests run.
 take_along() {
@@ -134,8 +134,8 @@ run() {
     [ "$group" != cost ] || speed=0
     case $group in more | film | short) with+=("${more[@]}") ;; esac
     case $scheduler in
-        laxity-*) with+=(--with "$built/examples/kernel-cpu") ;;
-        scx_bare) with+=(--with "$built/examples/scx_bare") ;;
+        laxity-*) with+=(--with "$built/kernel-cpu") ;;
+        scx_bare) with+=(--with "$built/scx_bare") ;;
         scx_*)
             if ! why=$(peer "$scheduler"); then
                 echo "refused $why" >"$folder/output"

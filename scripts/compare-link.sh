@@ -30,7 +30,7 @@ wire=crates/kernel/tests/vm/wire.sh
 # Another program or script means other results.
 inputs() {
     cat vm/run compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \
-        "$built"/examples/{kernel-link,traffic} | sha256sum | cut -c 1-16
+        "$built"/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
 if [ "$(cat "$results/stamp" 2>/dev/null)" != "$stamp" ]; then
@@ -41,7 +41,7 @@ fi
 
 in_vm() {
     vm/run --deterministic --for packets --timeout 1500 --with chrt \
-        --with "$built/examples/kernel-link" --with "$built/examples/traffic" "$@"
+        --with "$built/kernel-link" --with "$built/traffic" "$@"
 }
 
 # run FOLDER: the jobs there, unless that has been done.

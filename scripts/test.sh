@@ -71,8 +71,8 @@ fi
 # tests are run side by side afterwards. Tests that are sensitive to load have the machine to themselves.
 step "tests, without those in the virtual machine"
 failed=
-# Examples are built, too: machines run them.
 cargo test --workspace --locked --no-run "${kernel[@]}"
+if [ ${#kernel[@]} != 0 ]; then build_machine_programs; fi
 host=$(rustc -vV | sed -n 's/^host: //p')
 LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --lib --bins --tests \
     --config "target.$host.runner=['$root/scripts/runner.sh']" 2>&1 | tee -a "$log" || failed=1

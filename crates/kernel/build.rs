@@ -3,17 +3,16 @@
 
 #[path = "build/clang.rs"]
 mod clang;
+#[path = "build/compile.rs"]
+mod compile;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, exit};
+use std::process::exit;
 
 /// What is compiled, and where the loaders find it.
-const SOURCES: [(&str, &str); 3] = [
-    ("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"),
-    ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o"),
-    ("bpf/scx/bare.bpf.c", "bare.bpf.o"),
-];
+const SOURCES: [(&str, &str); 2] =
+    [("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"), ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o")];
 
 /// The lists of structures and constants, and the modules that are made of them.
 const INTERFACES: [(&[&str], &str); 2] =
@@ -35,9 +34,14 @@ fn main() {
         return;
     }
     for (source, object) in SOURCES {
-        if let Err(error) = compile(source, &out.join(object)) {
-            eprintln!("the BPF programs do not compile: {source}: {error}");
-            exit(1);
+        let include = [Path::new("bpf/include")];
+        match compile::compile(Path::new(source), &include, &out.join(object)) {
+            // The verifier's cost depends on it.
+            Ok(version) => println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}"),
+            Err(error) => {
+                eprintln!("the BPF programs do not compile: {source}: {error}");
+                exit(1);
+            }
         }
     }
 }
@@ -81,20 +85,4 @@ fn layout(sources: &[&str], module: &str) -> Result<String, String> {
         );
     }
     Ok(lines + "}\n")
-}
-
-fn compile(source: &str, out: &Path) -> Result<(), String> {
-    let (clang, version) = clang::find()?;
-    // The verifier's cost depends on it.
-    println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
-    let status = Command::new(&clang)
-        .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3"])
-        .args(["-I", "bpf/include", "-c", source, "-o"])
-        .arg(out)
-        .status()
-        .map_err(|e| format!("{clang}: {e}"))?;
-    if !status.success() {
-        return Err(format!("{clang} ended with {status}"));
-    }
-    Ok(())
 }

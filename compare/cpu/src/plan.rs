@@ -53,7 +53,7 @@ pub const SCHEDULERS: [&str; 10] = [
     "laxity-berate",
 ];
 
-/// No policy: `crates/kernel/bpf/scx/bare.bpf.c`. Only its overhead is meaningful, not its schedule.
+/// No policy: `tools/kernel/bpf/bare.bpf.c`. Only its overhead is meaningful, not its schedule.
 const BARE: &str = "scx_bare";
 
 /// Those of the short rows.

@@ -46,6 +46,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("compare-link", &["core", "kernel", "link", "scenario", "traffic", "sim", "report"]),
     ("compare-cpu", &["report"]),
+    ("compare-media", &["core", "dwcs", "media"]),
+    ("tools-kernel", &["core", "cpu", "kernel", "link", "scenario"]),
     (
         "cli",
         &[

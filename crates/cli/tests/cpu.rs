@@ -107,7 +107,7 @@ mod live {
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, Said, available, example, file, number, part, stripped};
+    use super::machine::{self, Said, available, example, file, number, part, stripped, tool};
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {
@@ -217,7 +217,7 @@ mod live {
             "systemctl".into(),
             "setpriv".into(),
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
-            stripped(&example("tasks")),
+            stripped(&tool("tasks")),
         ];
         let text = run("units.sh", &[], &programs, places);
 
@@ -269,8 +269,8 @@ mod live {
         let programs = [
             python.clone(),
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
-            stripped(&example("tasks")),
-            stripped(&example("periodic")),
+            stripped(&tool("tasks")),
+            stripped(&example("laxity-reserve", "periodic")),
             compiled("crates/reserve-c/examples/periodic.c", "periodic-c"),
             compiled("crates/reserve-c/tests/query.c", "query-c"),
             "setpriv".into(),

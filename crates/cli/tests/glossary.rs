@@ -169,15 +169,23 @@ fn documents_name_existing_files() {
             || path.starts_with("docs/how-to/add-a-")
             || path == "fuzz/README.md"
             || path.ends_with("/README.md")
-                && (path.starts_with("crates/") || path.starts_with("compare/"))
+                && ["crates/", "compare/", "tools/"].iter().any(|top| path.starts_with(top))
     });
     let mut faults = Vec::new();
     let mut seen = 0;
     for page in pages.filter(|page| page.ends_with(".md")) {
         let page_text = text(&page);
         for word in page_text.split('`').skip(1).step_by(2) {
-            let tops =
-                ["crates/", "compare/", "scripts/", "docs/", "vm/", "experiments/", "scenarios/"];
+            let tops = [
+                "crates/",
+                "compare/",
+                "tools/",
+                "scripts/",
+                "docs/",
+                "vm/",
+                "experiments/",
+                "scenarios/",
+            ];
             let is_path = tops.iter().any(|top| word.starts_with(top));
             let is_pattern = word.contains(|c: char| c.is_whitespace() || "*{<".contains(c));
             if !is_path || is_pattern || word.contains("NAME") {

@@ -9,14 +9,14 @@ mod machine;
 #[path = "support/verified.rs"]
 mod verified;
 
-use machine::{Said, available, example, number, part, program};
+use machine::{Said, available, number, part, program, tool};
 
 /// What a script prints; `None` where there is no virtual machine.
 fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
     if !available() {
         return None;
     }
-    let mut programs = vec![example("kernel-cpu"), example("tasks"), example("churn")];
+    let mut programs = vec![tool("kernel-cpu"), tool("tasks"), tool("churn")];
     programs.extend(["chrt", "nice"].map(program));
     let options = [&["--for", "cpu"], options].concat();
     let text = machine::run_with(&options, script, arguments, &programs, &[]);

@@ -26,7 +26,7 @@ use laxity_core::{Span, Time};
 use laxity_kernel::cpu::record::{Event, What};
 use laxity_kernel::cpu::{Policy, policies};
 use laxity_sim::cpu::{Task, Workload};
-use machine::{available, example, number, part, program};
+use machine::{available, number, part, program, tool};
 use resumed::Resumed;
 use shown::{BelowReservations, Shown};
 use simulated::{alike, before, common, order, played, simulated};
@@ -77,7 +77,7 @@ fn kernel_decisions_replay(name: &str, told: bool) {
     if !available() {
         return;
     }
-    let mut programs: Vec<_> = ["kernel-cpu", "tasks"].map(example).into();
+    let mut programs: Vec<_> = ["kernel-cpu", "tasks"].map(tool).into();
     programs.extend(["nice", "renice"].map(program));
     let text = machine::run_with(
         &["--for", "cpu"],
@@ -185,7 +185,7 @@ fn other_tasks_make_frames_late() {
     if !available() {
         return;
     }
-    let programs: Vec<_> = ["kernel-cpu", "tasks"].map(example).into();
+    let programs: Vec<_> = ["kernel-cpu", "tasks"].map(tool).into();
     let text = machine::run_with(&["--for", "cpu"], "background.sh", &[], &programs, &[]);
     let said = part(&text, "run");
     assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");

@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine::{Said, available, example, number, part};
+use machine::{Said, available, number, part, tool};
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs a script of `tests/vm` with the examples of this crate.
+/// Runs a script of `tests/vm` with programs of `tools/kernel`.
 fn run(script: &str, files: &[PathBuf]) -> Said {
-    machine::run(script, &["kernel-link", "traffic"].map(example), files)
+    machine::run(script, &["kernel-link", "traffic"].map(tool), files)
 }
 
 /// The verifier's cost is as recorded in `bpf/verifier-cost.txt` if kernel and compiler are the

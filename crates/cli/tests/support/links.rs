@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-use crate::machine::{self, Said, example, file, stripped};
+use crate::machine::{self, Said, file, stripped, tool};
 
 /// Packets that conform, for so many seconds: so many of so many bytes at once, every `period` ns.
 pub fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
@@ -41,14 +41,14 @@ pub fn write<B: Ord + Display>(name: &str, mut packets: Vec<(u64, B, &str)>) -> 
     path
 }
 
-/// Runs a script with the command and the examples that send and receive.
+/// Runs a script with the command and the programs that send and receive.
 pub fn run(script: &str, files: &[PathBuf]) -> Said {
     run_with(&[], script, files)
 }
 
 pub fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> Said {
     let laxity = stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
-    let programs = ["kernel-link", "traffic"].map(|name| stripped(&example(name)));
+    let programs = ["kernel-link", "traffic"].map(|name| stripped(&tool(name)));
     let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
     let own = ["more.toml", "slow.toml", "link.sh"];
     let own = own.map(|f| file("crates/kernel/tests/vm").join(f));

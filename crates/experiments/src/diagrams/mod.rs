@@ -2,7 +2,7 @@
 //!
 //! They show the constructions of Figures 1, 2, 3 and 6 of Chakraborty, Gries and Thiele (RTAS 2002)
 //! on a small link with curves of distinct shapes, and Figure 8 unchanged.
-//! `cargo run -p laxity-experiments --example figures -- docs/figures` writes them.
+//! `LAXITY_BLESS=1 cargo test -p laxity-experiments --test golden` writes them.
 
 mod algorithm_3;
 mod approximations;

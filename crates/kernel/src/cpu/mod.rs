@@ -6,6 +6,9 @@
 
 mod error;
 #[cfg(feature = "kernel")]
+#[doc(hidden)]
+pub mod fault;
+#[cfg(feature = "kernel")]
 mod libbpf_log;
 #[cfg(feature = "kernel")]
 mod load;

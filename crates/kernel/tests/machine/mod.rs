@@ -59,14 +59,26 @@ pub fn available() -> bool {
     lacking(&format!("there is no virtual machine: {why}"))
 }
 
-/// Examples lie beside the folder of test programs.
-pub fn example(name: &str) -> PathBuf {
+/// A program of `tools/kernel`.
+pub fn tool(name: &str) -> PathBuf {
+    built(name, "-p laxity-tools-kernel --features kernel")
+}
+
+/// An example of a crate.
+pub fn example(package: &str, name: &str) -> PathBuf {
+    built(&format!("examples/{name}"), &format!("-p {package} --example {name}"))
+}
+
+/// A program below the folder that also holds the folder of test programs. Cargo builds it for tests of the
+/// whole workspace, not for those of one crate.
+fn built(path: &str, options: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let target = test.parent().and_then(Path::parent).expect("a target folder");
-    let path = target.join("examples").join(name);
+    let path = target.join(path);
     assert!(
         path.exists(),
-        "{name} is not built: cargo build -p laxity-kernel --features kernel --examples"
+        "{} is not built; build it with: cargo build --profile test {options}",
+        path.display()
     );
     path
 }

@@ -1,5 +1,6 @@
 //! A small counter-based generator: the same events on every machine.
 
+/// The generator, with its seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -11,10 +12,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// A number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
+    /// One of the choices.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }

@@ -1,4 +1,4 @@
-//! What tests and examples on CPUs share.
+//! What tests on CPUs share.
 #![allow(dead_code, unused_imports)]
 
 pub mod machines;

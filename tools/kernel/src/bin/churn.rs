@@ -1,0 +1,170 @@
+//! Starts, ends and changes threads and processes at random, for tests of the CPU scheduler.
+//!
+//! ```text
+//! churn COUNT SEED FILE [THREADS]   so many changes, and more until the file is there: threads that
+//!     start and end, so many at a time, other CPUs, other nice values, processes, and real-time
+//!     priorities and back; then waits for all. Prints what was done and how many tasks did not do
+//!     their work to the end
+//! ```
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use laxity_tools_kernel::random::Random;
+use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
+
+/// At a time, unless told otherwise.
+const THREADS: usize = 24;
+/// More than so many times the changes are not made: nobody may come to say that it is enough.
+const MOST: u64 = 50;
+/// A thread that has not ended so long after it was told to is lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A thread that works a little, sleeps a little, and ends when it is told to.
+struct Worker {
+    thread: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
+    tid: Arc<AtomicU32>,
+}
+
+impl Worker {
+    fn start(us: u64, processors: u64) -> Worker {
+        let stop = Arc::new(AtomicBool::new(false));
+        let tid = Arc::new(AtomicU32::new(0));
+        let (told, own) = (stop.clone(), tid.clone());
+        let thread = std::thread::spawn(move || {
+            own.store(gettid().as_raw_nonzero().get() as u32, Ordering::Release);
+            while !told.load(Ordering::Acquire) {
+                for i in 0..us * 50 {
+                    std::hint::black_box(i);
+                }
+                std::hint::spin_loop();
+                // All together keep about half of the processors busy.
+                std::thread::sleep(Duration::from_micros(us * 60 / processors));
+            }
+        });
+        Worker { thread, stop, tid }
+    }
+
+    /// Once it runs.
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(self.tid.load(Ordering::Acquire) as i32)
+    }
+
+    /// Whether it came to its end.
+    fn end(self) -> bool {
+        self.stop.store(true, Ordering::Release);
+        let until = Instant::now() + PATIENCE;
+        while !self.thread.is_finished() {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.thread.join().is_ok()
+    }
+}
+
+#[derive(Default)]
+struct Done {
+    starts: u64,
+    ends: u64,
+    cpus: u64,
+    nice: u64,
+    processes: u64,
+    classes: u64,
+    lost: u64,
+    failed: u64,
+}
+
+fn command(program: &str, arguments: &[&str]) -> bool {
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status();
+    status.is_ok_and(|s| s.success())
+}
+
+/// Some of the processors, at least one.
+fn some(random: &mut Random, processors: usize) -> CpuSet {
+    let mut set = CpuSet::new();
+    set.set(random.below(processors as u64) as usize);
+    for cpu in 0..processors {
+        if random.below(2) == 0 {
+            set.set(cpu);
+        }
+    }
+    set
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = || arguments.next()?.parse::<u64>().ok();
+    let (Some(count), Some(seed), Some(enough)) = (number(), number(), arguments.next()) else {
+        eprintln!("churn COUNT SEED FILE [THREADS]");
+        std::process::exit(2);
+    };
+    let threads = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(THREADS);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut random = Random(seed);
+    let mut workers: Vec<Worker> = Vec::new();
+    let mut done = Done::default();
+    for made in 0..count * MOST {
+        if made >= count && Path::new(&enough).exists() {
+            break;
+        }
+        let choice = random.below(100);
+        if workers.len() < 2 || (choice < 25 && workers.len() < threads) {
+            workers.push(Worker::start(5 + random.below(50), processors as u64));
+            done.starts += 1;
+            continue;
+        }
+        let at = random.below(workers.len() as u64) as usize;
+        if choice < 50 {
+            done.lost += u64::from(!workers.swap_remove(at).end());
+            done.ends += 1;
+            continue;
+        }
+        let Some(pid) = workers[at].pid() else { continue };
+        let changed = match choice {
+            50..75 => {
+                done.cpus += 1;
+                sched_setaffinity(Some(pid), &some(&mut random, processors)).is_ok()
+            }
+            75..94 => {
+                done.nice += 1;
+                let nice = random.below(40) as i32 - 20;
+                rustix::process::setpriority_process(Some(pid), nice).is_ok()
+            }
+            94..97 => {
+                done.processes += 1;
+                command("/bin/true", &[])
+            }
+            _ => {
+                // Away to the kernel's real-time scheduler, and back.
+                done.classes += 2;
+                let pid = pid.as_raw_nonzero().to_string();
+                command("chrt", &["-f", "-p", "1", &pid])
+                    && command("chrt", &["-o", "-p", "0", &pid])
+            }
+        };
+        done.failed += u64::from(!changed);
+    }
+    for worker in workers {
+        done.lost += u64::from(!worker.end());
+        done.ends += 1;
+    }
+    println!(
+        "churn starts {} ends {} cpus {} nice {} processes {} classes {} failed {} lost {}",
+        done.starts,
+        done.ends,
+        done.cpus,
+        done.nice,
+        done.processes,
+        done.classes,
+        done.failed,
+        done.lost
+    );
+}
