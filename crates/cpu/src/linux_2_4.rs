@@ -26,8 +26,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
             required: false,
             default: "kernel",
             example: "\"kernel\"",
-            summary: "What is compared: ticks left plus 20 - nice, ticks left alone, or the first \
-                      and one more for a task that shares the memory of the running one.",
+            summary: "Order of tasks: ticks left plus 20 - nice, ticks left alone, or the first and \
+                      one more for a task that shares the memory of the running one.",
             reference: None,
         },
     ],

@@ -53,7 +53,7 @@ pub mod link {
             "The longest stall.";
         PACKETS_TOTAL: Counter, Count, ["device", "flow", "fate"],
             "laxity_link_packets_total",
-            "Packets by what became of them: sent, or the reason why not.";
+            "Packets by fate: sent, or the reason of a drop.";
         SENT_BYTES_TOTAL: Counter, Bytes, ["device", "flow"],
             "laxity_link_sent_bytes_total",
             "Bytes of packets sent.";
@@ -137,7 +137,7 @@ pub mod stream {
             "Streams.";
         PACKETS_TOTAL: Counter, Count, ["stream", "fate"],
             "laxity_packets_total",
-            "Packets taken from rings, by what became of them.";
+            "Packets taken from rings, by fate.";
         MADE_PACKETS_TOTAL: Counter, Count, ["stream"],
             "laxity_stream_made_packets_total",
             "Packets put into the ring.";
@@ -170,7 +170,7 @@ pub mod stream {
             "Packets lost as the receiver reports.";
         NETWORK_TOTAL: Counter, Count, ["kind"],
             "laxity_network_total",
-            "What came in from the network, and sender reports.";
+            "Reports and errors from the network by kind, and sender reports.";
         START_ERROR_SECONDS: Histogram, Seconds, [],
             "laxity_start_error_seconds",
             "From the instant at which a packet could go to the system call that sends it.";

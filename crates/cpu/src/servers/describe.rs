@@ -80,7 +80,7 @@ pub(crate) const LAZY: OptionInfo = OptionInfo {
     required: false,
     default: "0",
     example: "100",
-    summary: "Budgets stay while the average is within so many thousandths of what they rest on.",
+    summary: "A budget stays while the average is within so many thousandths of the one that gave it.",
     reference: None,
 };
 /// `load`
