@@ -245,7 +245,7 @@ pub enum StreamCommand {
     Serve(Box<ServeArgs>),
     /// Receive RTP and measure losses in windows, delay and jitter.
     Receive(ReceiveArgs),
-    /// Send a request to a running server: add, change, drop, list, stats, describe.
+    /// Send a request to a running server: add, change, remove, list, stats, describe.
     Control(ControlArgs),
 }
 

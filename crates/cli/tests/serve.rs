@@ -110,7 +110,7 @@ fn shown(process: u32) -> (Vec<Value>, bool) {
             Value::Null
         }
     };
-    let servers = status["servers"].as_array().cloned().unwrap_or_default();
+    let servers = status["media_servers"].as_array().cloned().unwrap_or_default();
     let servers = servers.into_iter().filter(|server| server["process"]["id"] == process).collect();
     let top = laxity(&["top", "--count", "1"]);
     (servers, top.out.contains(&format!(" {process} ")))
@@ -197,9 +197,9 @@ fn servers_serve_answer_and_stop() {
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.contains(r#"stream="more""#) && page.contains(r#"stream="video-2""#), "{page}");
 
-    let dropped = ask(&socket, r#"{"drop": {"name": "more"}}"#);
+    let dropped = ask(&socket, r#"{"remove": {"name": "more"}}"#);
     assert!(number(&dropped["packets"]["sent"]) >= 20, "{dropped}");
-    let again = laxity(&["stream", "control", &socket, r#"{"drop": {"name": "more"}}"#]);
+    let again = laxity(&["stream", "control", &socket, r#"{"remove": {"name": "more"}}"#]);
     again.fails(1, &["more"]);
 
     server.interrupt();

@@ -44,8 +44,8 @@ pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
         }
         // Running links are shown also when the kernel lacks something.
         Err(failure) if !running.is_empty() => {
-            let without_kernel = device.is_none().then(|| failure.text().to_owned());
-            Ok(record::Links { without_kernel, ..running })
+            let kernel_error = device.is_none().then(|| failure.text().to_owned());
+            Ok(record::Links { kernel_error, ..running })
         }
         Err(failure) => Err(failure),
     }
