@@ -68,7 +68,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         Some(path) => Some(Control::listen(handle.clone(), path).map_err(of_server)?),
         None => None,
     };
-    let metrics = match args.metrics {
+    let metrics = match args.listen {
         Some(bind) => Some(Metrics::listen(handle.clone(), bind).map_err(of_server)?),
         None => None,
     };

@@ -114,7 +114,7 @@ pub fn received(report: &Report, style: Style) -> String {
     );
     for (count, what) in [
         (report.on_probation, "of sources that never sent two in sequence"),
-        (report.over_source_limit, "of more sources than --sources lets one address have"),
+        (report.over_source_limit, "of more sources than --max-sources lets one address have"),
         (report.wrong_address, "under the number of a source, from another address"),
     ] {
         if count > 0 {
