@@ -266,7 +266,7 @@ mod live {
         let metrics = part(&text, "metrics");
         for line in [
             "laxity_link_attached{device=\"near\",policy=\"shifted-line\"} 1",
-            "laxity_link_packets_total{device=\"near\",flow=\"voice\",fate=\"sent\"} ",
+            "laxity_link_packets_total{device=\"near\",flow=\"voice\",outcome=\"sent\"} ",
             "      \"device\": \"near\"",
         ] {
             says(metrics, &[line]);

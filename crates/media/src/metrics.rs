@@ -43,22 +43,22 @@ pub fn page(snapshot: &Snapshot) -> String {
             family.sample(&[&stream.config.name], value(stream));
         }
     };
-    each(&table::MADE_PACKETS_TOTAL, &|s| s.produced);
-    each(&table::OVERFLOW_PACKETS_TOTAL, &|s| s.overflows);
-    each(&table::TOO_LARGE_TOTAL, &|s| s.oversize);
+    each(&table::PRODUCED_PACKETS_TOTAL, &|s| s.produced);
+    each(&table::OVERFLOWS_TOTAL, &|s| s.overflows);
+    each(&table::OVERSIZE_TOTAL, &|s| s.oversize);
     each(&table::SENT_BYTES_TOTAL, &|s| s.row.counts.sent_bytes);
-    each(&table::WAITING_PACKETS, &|s| s.row.waiting as u64);
+    each(&table::BACKLOG_PACKETS, &|s| s.row.waiting as u64);
     each(&table::DEADLINE_MISSES_TOTAL, &|s| s.row.measures.missed);
-    each(&table::VIOLATED_WINDOWS_TOTAL, &|s| s.row.measures.tumbling);
+    each(&table::TUMBLING_VIOLATIONS_TOTAL, &|s| s.row.measures.tumbling);
     each(&table::ENDED, &|s| u64::from(s.row.ended));
-    each(&table::UNREACHABLE_TOTAL, &|s| s.icmp_errors);
+    each(&table::ICMP_ERRORS_TOTAL, &|s| s.icmp_errors);
     each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.receiver_report.lost).unwrap_or(0));
-    network(&mut text.family(&table::NETWORK_TOTAL), snapshot);
+    network(&mut text.family(&table::NETWORK_EVENTS_TOTAL), snapshot);
     let timing = &snapshot.timing;
     let sum = u64::try_from(timing.send_lateness.sum()).unwrap_or(u64::MAX);
-    text.family(&table::START_ERROR_SECONDS).histogram(&[], timing.send_lateness.iter(), sum);
+    text.family(&table::SEND_LATENESS_SECONDS).histogram(&[], timing.send_lateness.iter(), sum);
     text.family(&table::SEND_CALLS_TOTAL).sample(&[], timing.calls);
-    let mut full = text.family(&table::FULL_TOTAL);
+    let mut full = text.family(&table::QUEUE_FULL_TOTAL);
     full.sample(&["socket"], timing.full);
     full.sample(&["device"], timing.busy);
     let mut cpu = text.family(&table::THREAD_CPU_SECONDS_TOTAL);
@@ -168,12 +168,12 @@ mod tests {
         }
         assert!(samples > 40, "{body}");
         assert!(
-            body.contains("{stream=\"a \\\"quoted\\\\ \\n name} 7\",fate=\"sent\"} "),
+            body.contains("{stream=\"a \\\"quoted\\\\ \\n name} 7\",outcome=\"sent\"} "),
             "{body}"
         );
         let buckets: Vec<f64> = body
             .lines()
-            .filter(|l| l.starts_with("laxity_start_error_seconds_bucket"))
+            .filter(|l| l.starts_with("laxity_stream_send_lateness_seconds_bucket"))
             .map(|l| sample(l).unwrap().1)
             .collect();
         assert!(buckets.len() == BUCKETS.len() + 1 && buckets.is_sorted(), "{buckets:?}");

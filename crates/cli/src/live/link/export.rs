@@ -37,7 +37,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The metrics page. Counters restart at zero when another scenario comes into force; earlier counts are
-/// under the flow `earlier`.
+/// under the flow `previous`.
 pub fn page(links: &Links) -> String {
     use Value::{Count, Number};
 
@@ -49,13 +49,13 @@ pub fn page(links: &Links) -> String {
         }
     };
     of_link(&table::ATTACHED, &|l| Count(l.attached.into()));
-    of_link(&table::RATE_BITS, &|l| Count(l.rate_bit_s));
-    of_link(&table::CHANGES, &|l| Count(l.changes.into()));
-    of_link(&table::WAITING_PACKETS, &|l| Count(l.backlog.packets.into()));
-    of_link(&table::WAITING_BYTES, &|l| Count(l.backlog.bytes.into()));
+    of_link(&table::RATE_BITS_PER_SECOND, &|l| Count(l.rate_bit_s));
+    of_link(&table::CHANGES_TOTAL, &|l| Count(l.changes.into()));
+    of_link(&table::BACKLOG_PACKETS, &|l| Count(l.backlog.packets.into()));
+    of_link(&table::BACKLOG_BYTES, &|l| Count(l.backlog.bytes.into()));
     of_link(&table::STALLS_TOTAL, &|l| Count(l.stalls.count));
-    of_link(&table::STALLED_SECONDS_TOTAL, &|l| Number(l.stalls.total_ms / 1e3));
-    of_link(&table::LONGEST_STALL_SECONDS, &|l| Number(l.stalls.max_ms / 1e3));
+    of_link(&table::STALL_SECONDS_TOTAL, &|l| Number(l.stalls.total_ms / 1e3));
+    of_link(&table::MAX_STALL_SECONDS, &|l| Number(l.stalls.max_ms / 1e3));
 
     let mut packets = text.family(&table::PACKETS_TOTAL);
     each(links, |device, name, flow| {
@@ -82,6 +82,6 @@ pub fn page(links: &Links) -> String {
 fn each(links: &Links, mut of: impl FnMut(&str, &str, &Flow)) {
     for link in &links.links {
         link.flows.iter().for_each(|(name, flow)| of(&link.device, name, flow));
-        of(&link.device, "earlier", &link.previous);
+        of(&link.device, "previous", &link.previous);
     }
 }
