@@ -77,7 +77,7 @@ pub fn json(rows: &[Row], cost: &[Cost]) -> Value {
             json!({
                 "scheduler": row.scheduler, "seed": row.seed, "load": row.load,
                 "best_effort_mean_ms": row.run.best_effort_mean_ms(),
-                "realtime_late": row.run.late(), "realtime_lost": row.run.lost(),
+                "realtime_deadline_misses": row.run.late(), "realtime_lost": row.run.lost(),
             })
         })
         .collect();

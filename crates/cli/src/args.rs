@@ -195,13 +195,13 @@ pub struct FitArgs {
     pub capture: PathBuf,
     /// Largest packet of real-time flows, such as `1536 B`; the default is the largest seen.
     #[arg(long, value_name = "S")]
-    pub packet_size: Option<String>,
+    pub max_packet: Option<String>,
     /// From 0 (peak rate, smallest burst) to 1 (mean rate, the burst that it needs).
     #[arg(long, value_name = "X", default_value = "1", value_parser = parse_tightness)]
     pub tightness: Rational,
     /// Key that distinguishes flows; a CSV trace names its flows.
-    #[arg(long, default_value = "dscp")]
-    pub by: GroupArg,
+    #[arg(long, value_name = "KEY", default_value = "dscp")]
+    pub flow_key: GroupArg,
     /// Rate of the link, such as `10 Mbit/s`; guessed when absent.
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
@@ -245,7 +245,7 @@ pub enum StreamCommand {
     Serve(Box<ServeArgs>),
     /// Receive RTP and measure losses in windows, delay and jitter.
     Receive(ReceiveArgs),
-    /// Send a request to a running server: add, change, drop, list, stats, describe.
+    /// Send a request to a running server: add, change, remove, list, stats, describe.
     Control(ControlArgs),
 }
 
@@ -274,9 +274,9 @@ pub struct ServeArgs {
     /// Accept requests at a Unix socket, from this user and root only.
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
-    /// Serve metrics for Prometheus; loopback, such as `127.0.0.1:9400`.
+    /// Serve metrics for Prometheus at /metrics; loopback, such as `127.0.0.1:9400`.
     #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
     /// Threads that produce packets.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub producers: u8,
@@ -302,18 +302,18 @@ pub struct ReceiveArgs {
     /// Clock rate of the timestamps: 48000 for Opus, 90000 for video.
     #[arg(long, value_name = "HZ", default_value = "90000",
           value_parser = clap::value_parser!(u32).range(1..))]
-    pub clock: u32,
+    pub clock_rate: u32,
     /// Maximum number of sources, of some 32 KiB each; one address gets at most half of the free
     /// places.
     #[arg(long, value_name = "N", default_value = "256",
           value_parser = clap::value_parser!(u32).range(2..=65_536))]
-    pub sources: u32,
+    pub max_sources: u32,
     /// Duration, such as `10s`; the default is until Ctrl-C.
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
     /// The sender is another machine with an unsynchronised clock.
     #[arg(long)]
-    pub other_machine: bool,
+    pub remote_sender: bool,
     /// Send no receiver reports.
     #[arg(long)]
     pub no_reports: bool,

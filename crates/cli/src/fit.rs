@@ -70,15 +70,16 @@ fn options(args: &FitArgs) -> Result<Options, Failure> {
         }
         deadlines.push((name.to_owned(), time));
     }
-    let size = args.packet_size.as_deref().map(|text| {
-        quantity::bytes(text).map_err(|e| Failure::quantity("--packet-size", text, &e))
-    });
+    let size = args
+        .max_packet
+        .as_deref()
+        .map(|text| quantity::bytes(text).map_err(|e| Failure::quantity("--max-packet", text, &e)));
     let rate = args
         .rate
         .as_deref()
         .map(|text| quantity::rate(text).map_err(|e| Failure::quantity("--rate", text, &e)));
     Ok(Options {
-        by: args.by.into(),
+        by: args.flow_key.into(),
         packet: size.transpose()?,
         tightness: args.tightness,
         rate: rate.transpose()?,

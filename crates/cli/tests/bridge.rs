@@ -119,7 +119,7 @@ fn a_killed_bridge_leaves_no_trace_after_restart() {
         let link = &seen["links"][0];
         assert_eq!((&link["device"], &link["policy"]), (&"out".into(), &"exact".into()));
         let thread = &seen["threads"]["in"];
-        let excused = thread["stalled_ms"].as_f64() > Some(0.0);
+        let excused = thread["stall_total_ms"].as_f64() > Some(0.0);
         assert!(excused || link["flows"]["voice"]["dropped"] == 0, "{io}: {seen}");
         assert_eq!(thread["io"], io);
         assert_eq!(features(&network), before, "{io}: features are as they were");

@@ -19,9 +19,9 @@ fn usage_errors_precede_kernel_errors() {
     laxity(&["cpu", "run", "--runtime", "4ms", "--period", "10ms"]).fails(2, &["CMD"]);
     laxity(&["cpu", "reserve", "one", "--runtime", "4ms", "--period", "10ms"]).fails(2, &["one"]);
     let record = |file: &'static str, length: &'static str| {
-        laxity(&["cpu", "record", file, "--for", length])
+        laxity(&["cpu", "record", file, "--duration", length])
     };
-    record("unwritten", "1 parsec").fails(2, &["--for", "1 parsec"]);
+    record("unwritten", "1 parsec").fails(2, &["--duration", "1 parsec"]);
     record("unwritten", "11min").fails(2, &["at most 10 minutes"]);
     assert!(!std::path::Path::new("unwritten").exists());
 }

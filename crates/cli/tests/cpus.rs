@@ -113,7 +113,7 @@ fn simulate_prints_tables_or_json() {
         assert_eq!((sound.kind, sound.jobs), (TaskKind::Hard, 600), "{name}");
         assert!(!known.keeps_deadlines || sound.deadline_misses == 0, "{name}");
     }
-    assert_eq!(result.policies["posix"].options["below"], "eevdf");
+    assert_eq!(result.policies["posix"].options["best-effort-policy"], "eevdf");
     assert!(table.contains("Every deadline met.") && !table.contains('\u{1b}'), "{table}");
 }
 

@@ -13,7 +13,7 @@ fn fitted_scenarios_are_admitted_and_replay() {
     for name in ["access-link", "cooked-sll", "cooked-sll2", "tunnel-raw"] {
         let capture = file(&format!("captures/{name}.pcap"));
         for by in ["dscp", "flow", "port"] {
-            let text = laxity(&["fit", &capture, "--by", by]).succeeds();
+            let text = laxity(&["fit", &capture, "--flow-key", by]).succeeds();
             Scenario::parse(&text, "printed.toml").unwrap_or_else(|e| panic!("{name} {by}: {e}"));
             let path = folder.write("printed.toml", &text);
             let checked = laxity(&["check", &path, "--json"]).succeeds();

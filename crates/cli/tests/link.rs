@@ -126,7 +126,7 @@ mod live {
         assert!(count(&status["changes"]) > 50, "{status}");
         assert!(all_packets(&status) >= sent, "{sent} of {status}");
         assert_eq!(
-            (&status["earlier"]["missed"], &status["earlier"]["dropped"]),
+            (&status["previous"]["deadline_misses"], &status["previous"]["dropped"]),
             (&0.into(), &0.into())
         );
 
@@ -135,8 +135,12 @@ mod live {
         says(rate, &["set 1 laxity: the link on near runs on as it was: best-effort packets"]);
         let status = self::status(rate);
         assert!(count(&status["changes"]) > 8, "{status}");
-        for flow in [&status["earlier"], &status["flows"]["voice"]] {
-            assert_eq!((&flow["missed"], &flow["dropped"]), (&0.into(), &0.into()), "{status}");
+        for flow in [&status["previous"], &status["flows"]["voice"]] {
+            assert_eq!(
+                (&flow["deadline_misses"], &flow["dropped"]),
+                (&0.into(), &0.into()),
+                "{status}"
+            );
         }
 
         // A backlog that TCP never lets go, of a connection that is older than the link.
@@ -153,8 +157,8 @@ mod live {
         assert!(all_packets(&status) > 1500, "TCP had the rest of the link: {status}");
         // By the qdisc's own count, to the nanosecond.
         let flows = ["voice", "video", "control"].map(|flow| &status["flows"][flow]);
-        for flow in flows.into_iter().chain([&status["earlier"]]) {
-            assert_eq!(flow["missed"], 0, "{status}");
+        for flow in flows.into_iter().chain([&status["previous"]]) {
+            assert_eq!(flow["deadline_misses"], 0, "{status}");
         }
     }
 
@@ -182,7 +186,7 @@ mod live {
             let got = format!("got {flow}");
             assert_eq!(number(&text, &got, "late"), 0, "{text}");
             assert_eq!(number(&text, &got, flow), number(&text, &format!("sent {flow}"), flow));
-            assert_eq!(status(&text)["flows"][flow]["missed"], 0, "{text}");
+            assert_eq!(status(&text)["flows"][flow]["deadline_misses"], 0, "{text}");
         }
         // Of 10 Mbit/s for 4 s voice and video take 5.6 for 2 s.
         let got = number(&text, "iperf3", "iperf3");
@@ -225,7 +229,10 @@ mod live {
             assert_eq!(format!("{} {}", text_of(&link["device"]), text_of(&link["policy"])), name);
             for flow in ["voice", "video", "http"] {
                 let counts = &link["flows"][flow];
-                assert_eq!((&counts["missed"], &counts["dropped"]), (&0.into(), &0.into()));
+                assert_eq!(
+                    (&counts["deadline_misses"], &counts["dropped"]),
+                    (&0.into(), &0.into())
+                );
                 assert_eq!(count(&counts["packets"]), number(two, &format!("sent {flow}"), flow));
             }
         }
@@ -252,14 +259,14 @@ mod live {
         let status = status(downed);
         let bulk = &status["flows"]["bulk"];
         let counted = count(&bulk["packets"]) + count(&bulk["dropped"]);
-        assert!(count(&bulk["reasons"]["flushed"]) > 0, "{bulk}");
+        assert!(count(&bulk["drop_reasons"]["flushed"]) > 0, "{bulk}");
         let device = number(downed, "given", "device");
         assert_eq!(number(downed, "given", "given"), counted + device, "{downed}");
 
         let metrics = part(&text, "metrics");
         for line in [
             "laxity_link_attached{device=\"near\",policy=\"shifted-line\"} 1",
-            "laxity_link_packets_total{device=\"near\",flow=\"voice\",fate=\"sent\"} ",
+            "laxity_link_packets_total{device=\"near\",flow=\"voice\",outcome=\"sent\"} ",
             "      \"device\": \"near\"",
         ] {
             says(metrics, &[line]);
@@ -306,7 +313,7 @@ mod live {
                 let (sent, got) = (format!("sent {flow}"), format!("got {flow}"));
                 assert_eq!(number(part, &got, "late"), 0, "{part}");
                 assert_eq!(number(part, &got, flow), number(part, &sent, flow), "{part}");
-                assert_eq!(status["flows"][flow]["missed"], 0, "{part}");
+                assert_eq!(status["flows"][flow]["deadline_misses"], 0, "{part}");
             }
             assert!(count(&status["flows"][bulk]["packets"]) > 500, "{part}");
         }

@@ -79,7 +79,7 @@ fn flipped_bytes_never_end_in_a_panic() {
             bytes[at] ^= (state >> 20) as u8 | 1;
         }
         let path = folder.write("flipped.pcap", &bytes);
-        for ran in [simulate(&path), laxity(&["fit", &path, "--by", "flow"])] {
+        for ran in [simulate(&path), laxity(&["fit", &path, "--flow-key", "flow"])] {
             assert!(matches!(ran.code, Some(0 | 2)), "{ran:#?}");
             assert!(!ran.err.contains("panicked"), "{}", ran.err);
             assert_eq!(ran.code == Some(0), !ran.out.is_empty());

@@ -110,7 +110,7 @@ fn shown(process: u32) -> (Vec<Value>, bool) {
             Value::Null
         }
     };
-    let servers = status["servers"].as_array().cloned().unwrap_or_default();
+    let servers = status["media_servers"].as_array().cloned().unwrap_or_default();
     let servers = servers.into_iter().filter(|server| server["process"]["id"] == process).collect();
     let top = laxity(&["top", "--count", "1"]);
     (servers, top.out.contains(&format!(" {process} ")))
@@ -158,7 +158,7 @@ fn servers_serve_answer_and_stop() {
         &sdp,
         "--control",
         &socket,
-        "--metrics",
+        "--listen",
         "127.0.0.1:0",
         "--rtcp",
         "127.0.0.1:0",
@@ -197,9 +197,9 @@ fn servers_serve_answer_and_stop() {
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.contains(r#"stream="more""#) && page.contains(r#"stream="video-2""#), "{page}");
 
-    let dropped = ask(&socket, r#"{"drop": {"name": "more"}}"#);
+    let dropped = ask(&socket, r#"{"remove": {"name": "more"}}"#);
     assert!(number(&dropped["packets"]["sent"]) >= 20, "{dropped}");
-    let again = laxity(&["stream", "control", &socket, r#"{"drop": {"name": "more"}}"#]);
+    let again = laxity(&["stream", "control", &socket, r#"{"remove": {"name": "more"}}"#]);
     again.fails(1, &["more"]);
 
     server.interrupt();
@@ -236,7 +236,7 @@ fn privileges_are_dropped() {
     let folder = Folder::new("serve-privileges");
     let file = folder.write("server.toml", scenario(9));
     let (socket, any) = (folder.path("control"), "127.0.0.1:0");
-    let serve = ["stream", "serve", &file, "--control", &socket, "--metrics", any, "--rtcp", any];
+    let serve = ["stream", "serve", &file, "--control", &socket, "--listen", any, "--rtcp", any];
     let receive = ["stream", "receive", any];
     let filtered = std::path::Path::new("/proc/sys/kernel/seccomp").exists();
     for (arguments, says, least) in [(&serve[..], "serving", 6), (&receive[..], "receiving", 2)] {
@@ -308,7 +308,7 @@ fn unservable_scenarios_are_refused() {
     let plain = folder.write("plain", String::new());
     laxity(&["stream", "serve", &fine, "--control", &plain])
         .fails(2, &[&plain, "not a socket", "choose another"]);
-    laxity(&["stream", "receive", &taken, "--clock", "0"]).fails(2, &["--clock", "0"]);
+    laxity(&["stream", "receive", &taken, "--clock-rate", "0"]).fails(2, &["--clock-rate", "0"]);
     let last = laxity(&["stream", "receive", "127.0.0.1:65535", "--duration", "1ms"]);
     assert!(last.code == Some(2) || last.err.contains("a port below 65535"), "{last:?}");
     laxity(&["stream", "control", &none, "{"]).fails(2, &["not JSON"]);

@@ -175,7 +175,7 @@ fn the_packet_file_agrees_with_the_results() {
     // A policy that leaves packets for ever: bulk sees no gap after the last voice packet.
     let slow = folder.write("slow.toml", concat!(
         "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
-        "[policy]\nuse = \"slack\"\nslack = { always-check = true, release-idle = \"0 s\" }\n",
+        "[policy]\nuse = \"slack\"\nslack = { always-check = true, idle-timeout = \"0 s\" }\n",
         "[[realtime]]\nname = \"voice\"\ndeadline = \"5 ms\"\n",
         "envelope = { period = \"20 ms\", size = \"200 B\" }\n[[best_effort]]\nname = \"bulk\"\n",
     ));
@@ -194,12 +194,12 @@ fn waits_for_silence_are_reported_and_bounded() {
     let folder = Folder::new("silence");
     let slow = folder.write("slow.toml", concat!(
         "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"1536 B\"\n",
-        "[policy]\nuse = \"slack\"\nslack = { always-check = true, release-idle = \"200 ms\" }\n",
+        "[policy]\nuse = \"slack\"\nslack = { always-check = true, idle-timeout = \"200 ms\" }\n",
         "[[realtime]]\nname = \"voice\"\ndeadline = \"5 ms\"\n",
         "envelope = { period = \"20 ms\", size = \"200 B\" }\n[[best_effort]]\nname = \"bulk\"\n",
     ));
     let sentence = "best-effort packets of more than 225 B on the wire wait for the gap after a \
-                    real-time packet, or for 200 ms of silence (`release-idle`)";
+                    real-time packet, or for 200 ms of silence (`idle-timeout`)";
     let out = laxity(&["check", &slow]).succeeds();
     assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(sentence), "{out}");
     let trace = folder.write("t.csv", "time_ns,bytes,flow\n0,200,voice\n50000000,1500,bulk\n");

@@ -18,15 +18,15 @@ pub const INFO: PolicyInfo = PolicyInfo {
     live: &[Live::SchedExt(0)],
     options: &[
         describe::SAMPLE,
-        describe::FIRST,
+        describe::INITIAL_AVERAGE,
         describe::MARGIN,
-        describe::LEAST,
-        describe::MOST,
+        describe::MIN_BUDGET,
+        describe::MAX_BUDGET,
         describe::BASIS,
-        describe::LAZY,
+        describe::HYSTERESIS,
         describe::LOAD,
         describe::TRANSITION,
-        describe::LEAST_BEST_EFFORT,
+        describe::MIN_BEST_EFFORT_BW,
     ],
     table: options_table!("bebs", "{ sample = \"job\" }"),
 };
@@ -50,7 +50,7 @@ impl Options {
         Some(match option {
             "load" => Field::Choice(&mut self.load),
             "transition" => Field::Choice(&mut self.transition),
-            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            "min-best-effort-bw" => Field::PerMille(&mut self.best_effort_bw_min),
             _ => return self.adaptation.field(option),
         })
     }

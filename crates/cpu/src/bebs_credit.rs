@@ -56,13 +56,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     live: &[Live::SchedExt(1)],
     options: &[
         describe::SAMPLE_JOB,
-        describe::FIRST,
+        describe::INITIAL_AVERAGE,
         OptionInfo { default: "1000", example: "1000", ..describe::MARGIN },
-        describe::LEAST,
-        OptionInfo { example: "\"200 ms\"", ..describe::MOST },
-        describe::LAZY,
+        describe::MIN_BUDGET,
+        OptionInfo { example: "\"200 ms\"", ..describe::MAX_BUDGET },
+        describe::HYSTERESIS,
         OptionInfo {
-            name: "ahead",
+            name: "max-ahead",
             kind: OptionKind::Time(Span::ZERO, LONGEST_PERIOD),
             required: false,
             default: "500 ms",
@@ -71,9 +71,9 @@ pub const INFO: PolicyInfo = PolicyInfo {
                       tasks miss less and CPU-bound ones wait longer afterwards.",
             reference: None,
         },
-        describe::LEAST_BEST_EFFORT,
+        describe::MIN_BEST_EFFORT_BW,
     ],
-    table: options_table!("bebs-credit", "{ ahead = \"200 ms\" }"),
+    table: options_table!("bebs-credit", "{ max-ahead = \"200 ms\" }"),
 };
 
 /// Options of BEBS with credit.
@@ -91,8 +91,8 @@ impl Options {
     /// Where an option is kept.
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
         Some(match option {
-            "ahead" => Field::Time(&mut self.ahead),
-            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            "max-ahead" => Field::Time(&mut self.ahead),
+            "min-best-effort-bw" => Field::PerMille(&mut self.best_effort_bw_min),
             _ => return self.adaptation.field(option),
         })
     }

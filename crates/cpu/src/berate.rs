@@ -19,11 +19,11 @@ pub const INFO: PolicyInfo = PolicyInfo {
     live: &[Live::SchedExt(2)],
     options: &[
         OptionInfo {
-            name: "base",
+            name: "deadline-base",
             kind: OptionKind::Choice(Base::NAMES),
             required: false,
-            default: "old-deadline",
-            example: "\"old-deadline\"",
+            default: "previous-deadline",
+            example: "\"previous-deadline\"",
             summary: "Base of the deadline after a quantum; `now` follows the letter of the \
                       paper and forgets work done early.",
             reference: None,
@@ -39,7 +39,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         CLOCK,
     ],
-    table: options_table!("berate", "{ base = \"now\" }"),
+    table: options_table!("berate", "{ deadline-base = \"now\" }"),
 };
 
 /// The base of the deadline after a quantum.
@@ -79,7 +79,7 @@ impl Options {
     /// Where an option is kept.
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
         Some(match option {
-            "base" => Field::Choice(&mut self.base),
+            "deadline-base" => Field::Choice(&mut self.base),
             "load" => Field::Choice(&mut self.load),
             "clock" => Field::Choice(&mut self.clock),
             _ => return None,

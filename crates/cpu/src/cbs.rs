@@ -14,7 +14,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     source: "Abeni and Buttazzo 1998; BEBS, section 4.1",
     keeps_deadlines: true,
     live: &[],
-    options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    options: &[describe::EQUAL, describe::MIN_BEST_EFFORT_BW],
     table: options_table!("cbs", "{ period = \"20 ms\" }"),
 };
 
@@ -32,7 +32,7 @@ impl Options {
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
         Some(match option {
             "period" => Field::Time(&mut self.period),
-            "least-best-effort" => Field::PerMille(&mut self.best_effort_bw_min),
+            "min-best-effort-bw" => Field::PerMille(&mut self.best_effort_bw_min),
             _ => return None,
         })
     }

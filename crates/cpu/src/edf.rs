@@ -15,8 +15,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
     source: "Liu and Layland 1973; BEBS, section 3",
     keeps_deadlines: true,
     live: &[],
-    options: &[describe::LEAST_BEST_EFFORT],
-    table: options_table!("edf", "{ least-best-effort = 100 }"),
+    options: &[describe::MIN_BEST_EFFORT_BW],
+    table: options_table!("edf", "{ min-best-effort-bw = 100 }"),
 };
 
 /// The quantum of a best-effort task.

@@ -13,7 +13,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     source: "Marzario, Lipari, Balbastre, Crespo 2004; BEBS, section 4.2",
     keeps_deadlines: true,
     live: &[],
-    options: &[describe::EQUAL, describe::LEAST_BEST_EFFORT],
+    options: &[describe::EQUAL, describe::MIN_BEST_EFFORT_BW],
     table: options_table!("iris", "{ period = \"20 ms\" }"),
 };
 

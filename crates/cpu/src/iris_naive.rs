@@ -15,7 +15,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     live: &[],
     options: &[
         OptionInfo { example: "\"100 ms\"", ..describe::EQUAL },
-        describe::LEAST_BEST_EFFORT,
+        describe::MIN_BEST_EFFORT_BW,
     ],
     table: options_table!("iris-naive", "{ period = \"100 ms\" }"),
 };

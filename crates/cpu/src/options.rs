@@ -47,15 +47,16 @@ impl PolicyOptions for Options {
     }
 
     fn check(&self, policy: &str) -> Result<(), OptionConflict> {
-        let [Some(least), Some(most)] = ["least", "most"].map(|o| self.get(policy, o)) else {
+        let [Some(least), Some(most)] = ["min-budget", "max-budget"].map(|o| self.get(policy, o))
+        else {
             return Ok(());
         };
         match (least, most) {
             (OptionValue::Time(l), OptionValue::Time(m)) if l > m => Err(OptionConflict {
-                options: &["least", "most"],
+                options: &["min-budget", "max-budget"],
                 what: &["the least budget, ", ", is above the greatest, ", ""],
                 values: [least, most],
-                remedy: "lower `least`, or raise `most`",
+                remedy: "lower `min-budget`, or raise `max-budget`",
             }),
             _ => Ok(()),
         }
@@ -67,12 +68,12 @@ impl Adaptation {
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
         Some(match option {
             "sample" => Field::Choice(&mut self.sample),
-            "first" => Field::Time(&mut self.initial_average),
+            "initial-average" => Field::Time(&mut self.initial_average),
             "margin" => Field::Integer(&mut self.margin),
-            "least" => Field::Time(&mut self.min_budget),
-            "most" => Field::Time(&mut self.max_budget),
-            "period" => Field::Choice(&mut self.basis),
-            "lazy" => Field::Integer(&mut self.hysteresis),
+            "min-budget" => Field::Time(&mut self.min_budget),
+            "max-budget" => Field::Time(&mut self.max_budget),
+            "period-basis" => Field::Choice(&mut self.basis),
+            "hysteresis" => Field::Integer(&mut self.hysteresis),
             _ => return None,
         })
     }
@@ -88,7 +89,7 @@ impl Clock {
 impl Below {
     /// Where the option is kept.
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
-        (option == "below").then_some(Field::Choice(self))
+        (option == "best-effort-policy").then_some(Field::Choice(self))
     }
 }
 
@@ -130,7 +131,7 @@ choices! {
         "stretch-and-wait" => Transition::StretchAndWait,
         "neither" => Transition::Neither,
     }
-    Base { "old-deadline" => Base::OldDeadline, "now" => Base::Now }
+    Base { "previous-deadline" => Base::OldDeadline, "now" => Base::Now }
     LoadOf { "live" => LoadOf::Live, "runnable" => LoadOf::Runnable }
     Clock {
         "100-hz" => Clock::Hz100,
@@ -211,7 +212,7 @@ mod tests {
         );
         let tick = text("eevdf", "tick", OptionValue::Time(Span(1)));
         assert_eq!(tick, "give from 0.01 ms to 86400000 ms");
-        let kept = text("cbs", "least-best-effort", OptionValue::Integer(1001));
+        let kept = text("cbs", "min-best-effort-bw", OptionValue::Integer(1001));
         assert_eq!(kept, "give from 0 to 1000");
         assert_eq!(
             text("cbs", "sample", OptionValue::Integer(1)),
@@ -219,7 +220,7 @@ mod tests {
         );
         assert_eq!(text("cfs", "tick", OptionValue::Integer(1)), "the policy takes no such option");
         assert_eq!(options, Options::default());
-        options.set("bebs", "least", OptionValue::Time(Span::from_millis(300))).unwrap();
+        options.set("bebs", "min-budget", OptionValue::Time(Span::from_millis(300))).unwrap();
         let fault = options.check("bebs").unwrap_err().to_string();
         assert_eq!(fault, "the least budget, 300 ms, is above the greatest, 200 ms");
         assert_eq!(options.check("bebs-credit"), Ok(()));

@@ -16,12 +16,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
     keeps_deadlines: false,
     live: &[],
     options: &[BELOW],
-    table: options_table!("posix", "{ below = \"eevdf\" }"),
+    table: options_table!("posix", "{ best-effort-policy = \"eevdf\" }"),
 };
 
 /// The policy for tasks that are not hard.
 pub(crate) const BELOW: OptionInfo = OptionInfo {
-    name: "below",
+    name: "best-effort-policy",
     kind: OptionKind::Choice(Below::NAMES),
     required: false,
     default: "linux-2.6",

@@ -90,7 +90,7 @@ const OPTIONS: &[OptionInfo] = &[
         }),
     },
     OptionInfo {
-        name: "check",
+        name: "check-interval",
         kind: OptionKind::IntegerOr(1, u32::MAX, &[ADAPTIVE]),
         required: false,
         default: "1",
@@ -99,12 +99,12 @@ const OPTIONS: &[OptionInfo] = &[
         reference: Some(Reference {
             default: "1",
             doc: "Number of packets between deadline checks. `adaptive`: as many as keep \
-                  decisions within `budget`, unless windows suffer; in simulations, where \
+                  decisions within `decision-budget`, unless windows suffer; in simulations, where \
                   decisions take no time, 1.",
         }),
     },
     OptionInfo {
-        name: "budget",
+        name: "decision-budget",
         kind: OptionKind::Time(Span(1), Span(u64::MAX)),
         required: false,
         default: "1 us",
@@ -112,11 +112,11 @@ const OPTIONS: &[OptionInfo] = &[
         summary: "time that a decision may take on average, with an adaptive check",
         reference: Some(Reference {
             default: "\"1 us\"",
-            doc: "Time that a decision may take on average under `check = \"adaptive\"`.",
+            doc: "Time that a decision may take on average under `check-interval = \"adaptive\"`.",
         }),
     },
     OptionInfo {
-        name: "check-most",
+        name: "max-check-interval",
         kind: OptionKind::Integer(1, u32::MAX),
         required: false,
         default: "256",
@@ -124,11 +124,11 @@ const OPTIONS: &[OptionInfo] = &[
         summary: "most packets between two deadline checks, with an adaptive check",
         reference: Some(Reference {
             default: "256",
-            doc: "Most packets between two deadline checks under `check = \"adaptive\"`.",
+            doc: "Most packets between two deadline checks under `check-interval = \"adaptive\"`.",
         }),
     },
     OptionInfo {
-        name: "settle",
+        name: "check-before-service",
         kind: OptionKind::Bool,
         required: false,
         default: "the policy's own",
@@ -137,11 +137,11 @@ const OPTIONS: &[OptionInfo] = &[
         reference: Some(Reference {
             default: "true; `dwcs-paper`: false",
             doc: "Check the deadlines of the chosen stream just before it is served; without \
-                  effect unless `check` is above 1.",
+                  effect unless `check-interval` is above 1.",
         }),
     },
     OptionInfo {
-        name: "ahead",
+        name: "max-ahead",
         kind: OptionKind::IntegerOr(1, u32::MAX, &[UNLIMITED]),
         required: false,
         default: "the policy's own",
@@ -154,7 +154,7 @@ const OPTIONS: &[OptionInfo] = &[
         }),
     },
     OptionInfo {
-        name: "align",
+        name: "align-deadlines",
         kind: OptionKind::Bool,
         required: false,
         default: "false",
@@ -217,7 +217,7 @@ pub const DWCS: [Variant; 3] = [
             table: options_table(
                 "Options of the policy `dwcs`.",
                 "as recommended",
-                "{ check = \"adaptive\" }",
+                "{ check-interval = \"adaptive\" }",
             ),
         },
         options: Options::default,
@@ -234,7 +234,7 @@ pub const DWCS: [Variant; 3] = [
             table: options_table(
                 "Options of the policy `dwcs-tolerance-first`.",
                 "as recommended",
-                "{ ahead = 2 }",
+                "{ max-ahead = 2 }",
             ),
         },
         options: Options::tolerance_first,
@@ -251,7 +251,7 @@ pub const DWCS: [Variant; 3] = [
             table: options_table(
                 "Options of the policy `dwcs-paper`.",
                 "as in the paper",
-                "{ check = 50 }",
+                "{ check-interval = 50 }",
             ),
         },
         options: Options::paper,

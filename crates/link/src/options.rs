@@ -36,8 +36,8 @@ impl Options {
         const SLACK: &str = slack::INFO.name;
         Some(match (owner(policy), option) {
             (SLACK, "always-check") => Field::Bool(&mut self.always_check),
-            (SLACK, "release-idle") => Field::Time(&mut self.release_idle),
-            (SLACK, "pass-refused") => Field::Bool(&mut self.pass_refused),
+            (SLACK, "idle-timeout") => Field::Time(&mut self.release_idle),
+            (SLACK, "allow-overtaking") => Field::Bool(&mut self.pass_refused),
             (TBS, "slope") => Field::Rate(&mut self.tbs),
             (SHIFTED, "slope") => Field::Slope(&mut self.shifted_line),
             (SHIFTED, "shift") => Field::Shift(&mut self.shifted_line),

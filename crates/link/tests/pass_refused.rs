@@ -1,4 +1,4 @@
-//! `slack` with `pass-refused`: a smaller packet of another class uses what a refused head cannot.
+//! `slack` with `allow-overtaking`: a smaller packet of another class uses what a refused head cannot.
 
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Envelope, Guarantee};

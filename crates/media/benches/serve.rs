@@ -80,7 +80,7 @@ struct Measured {
     lost: u64,
     cpu: f64,
     seconds: f64,
-    start_error: Histogram,
+    send_lateness: Histogram,
 }
 
 impl Measured {
@@ -89,7 +89,7 @@ impl Measured {
     }
 
     fn show(&self, name: &str) {
-        let us = |q| self.start_error.quantile(q).map_or(f64::NAN, |ns| ns as f64 / 1000.0);
+        let us = |q| self.send_lateness.quantile(q).map_or(f64::NAN, |ns| ns as f64 / 1000.0);
         println!(
             "{name:<34} {:>7.0} {:>9.0} {:>6.1} {:>9.1} {:>9.1} {:>9.1} {:>8} {:>6}",
             self.sent as f64 / self.seconds,
@@ -131,11 +131,11 @@ fn serve(streams: usize, receivers: usize, gap: Span, seconds: f64) -> Measured 
     let (a, b) = (after.total(), before.total());
     Measured {
         sent: a.sent - b.sent,
-        late: a.late - b.late,
+        late: a.expired - b.expired,
         lost: whole - sink.close(),
         cpu: (cpu(&after) - cpu(&before)) as f64 / 1e9,
         seconds,
-        start_error: after.timing.start_error,
+        send_lateness: after.timing.send_lateness,
     }
 }
 
@@ -153,7 +153,7 @@ fn baseline(streams: usize, gap: Span, seconds: f64) -> Measured {
         lost: done.sent - sink.close(),
         cpu: done.cpu as f64 / 1e9,
         seconds,
-        start_error: done.start_error,
+        send_lateness: done.send_lateness,
         ..Measured::default()
     }
 }

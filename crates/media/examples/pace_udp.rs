@@ -59,7 +59,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     // Added: where every packet went.
     for stream in pacing.stop(Stop::Drain(Span::from_millis(100))).streams {
         let (row, name) = (&stream.row, &stream.config.name);
-        let (sent, late, violated) = (row.counts.sent, row.counts.late, row.measures.tumbling);
+        let (sent, late, violated) = (row.counts.sent, row.counts.expired, row.measures.tumbling);
         println!("{name}: {sent} sent, {late} dropped as late, {violated} windows violated");
     }
     Ok(())

@@ -43,22 +43,22 @@ pub fn page(snapshot: &Snapshot) -> String {
             family.sample(&[&stream.config.name], value(stream));
         }
     };
-    each(&table::MADE_PACKETS_TOTAL, &|s| s.made);
-    each(&table::OVERFLOW_PACKETS_TOTAL, &|s| s.overflow);
-    each(&table::TOO_LARGE_TOTAL, &|s| s.too_large);
+    each(&table::PRODUCED_PACKETS_TOTAL, &|s| s.produced);
+    each(&table::OVERFLOWS_TOTAL, &|s| s.overflows);
+    each(&table::OVERSIZE_TOTAL, &|s| s.oversize);
     each(&table::SENT_BYTES_TOTAL, &|s| s.row.counts.sent_bytes);
-    each(&table::WAITING_PACKETS, &|s| s.row.waiting as u64);
+    each(&table::BACKLOG_PACKETS, &|s| s.row.waiting as u64);
     each(&table::DEADLINE_MISSES_TOTAL, &|s| s.row.measures.missed);
-    each(&table::VIOLATED_WINDOWS_TOTAL, &|s| s.row.measures.tumbling);
+    each(&table::TUMBLING_VIOLATIONS_TOTAL, &|s| s.row.measures.tumbling);
     each(&table::ENDED, &|s| u64::from(s.row.ended));
-    each(&table::UNREACHABLE_TOTAL, &|s| s.unreachable);
-    each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.heard.lost).unwrap_or(0));
-    network(&mut text.family(&table::NETWORK_TOTAL), snapshot);
+    each(&table::ICMP_ERRORS_TOTAL, &|s| s.icmp_errors);
+    each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.receiver_report.lost).unwrap_or(0));
+    network(&mut text.family(&table::NETWORK_EVENTS_TOTAL), snapshot);
     let timing = &snapshot.timing;
-    let sum = u64::try_from(timing.start_error.sum()).unwrap_or(u64::MAX);
-    text.family(&table::START_ERROR_SECONDS).histogram(&[], timing.start_error.iter(), sum);
+    let sum = u64::try_from(timing.send_lateness.sum()).unwrap_or(u64::MAX);
+    text.family(&table::SEND_LATENESS_SECONDS).histogram(&[], timing.send_lateness.iter(), sum);
     text.family(&table::SEND_CALLS_TOTAL).sample(&[], timing.calls);
-    let mut full = text.family(&table::FULL_TOTAL);
+    let mut full = text.family(&table::QUEUE_FULL_TOTAL);
     full.sample(&["socket"], timing.full);
     full.sample(&["device"], timing.busy);
     let mut cpu = text.family(&table::THREAD_CPU_SECONDS_TOTAL);
@@ -79,17 +79,17 @@ fn packets(family: &mut Family<'_>, snapshot: &Snapshot) {
 }
 
 fn network(family: &mut Family<'_>, snapshot: &Snapshot) {
-    let n = snapshot.listened;
+    let n = snapshot.network;
     for (kind, count) in [
-        ("reports", n.reports),
-        ("sender_reports", n.sender_reports),
+        ("receiver-reports", n.receiver_reports),
+        ("sender-reports", n.sender_reports),
         ("malformed", n.malformed),
-        ("unknown", n.unknown),
-        ("foreign", n.foreign),
+        ("unknown-stream", n.unknown_stream),
+        ("wrong-address", n.wrong_address),
         ("implausible", n.implausible),
         ("goodbyes", n.goodbyes),
-        ("complaints", n.complaints),
-        ("stray_complaints", n.stray_complaints),
+        ("icmp-errors", n.icmp_errors),
+        ("unmatched-icmp-errors", n.unmatched_icmp_errors),
     ] {
         family.sample(&[kind], count);
     }
@@ -168,12 +168,12 @@ mod tests {
         }
         assert!(samples > 40, "{body}");
         assert!(
-            body.contains("{stream=\"a \\\"quoted\\\\ \\n name} 7\",fate=\"sent\"} "),
+            body.contains("{stream=\"a \\\"quoted\\\\ \\n name} 7\",outcome=\"sent\"} "),
             "{body}"
         );
         let buckets: Vec<f64> = body
             .lines()
-            .filter(|l| l.starts_with("laxity_start_error_seconds_bucket"))
+            .filter(|l| l.starts_with("laxity_stream_send_lateness_seconds_bucket"))
             .map(|l| sample(l).unwrap().1)
             .collect();
         assert!(buckets.len() == BUCKETS.len() + 1 && buckets.is_sorted(), "{buckets:?}");

@@ -136,7 +136,7 @@ fn of_name(
         options.ahead = Some(NonZeroU32::MIN);
         notes.push(format!(
             "policy.{name}: a live server does not work ahead without bound; it sends each stream \
-             a packet a gap at most, as with ahead = 1"
+             a packet a gap at most, as with max-ahead = 1"
         ));
     }
     if tuning.structure != STRUCTURES[0] {

@@ -33,14 +33,14 @@ pub struct Done {
     /// CPU time of all threads, kernel time included, ns.
     pub cpu: u64,
     /// From the instant at which a packet was due to the call that sends it, ns.
-    pub start_error: Histogram,
+    pub send_lateness: Histogram,
 }
 
 impl Done {
     fn merge(&mut self, other: &Done) {
         self.sent += other.sent;
         self.cpu += other.cpu;
-        self.start_error.merge(&other.start_error);
+        self.send_lateness.merge(&other.send_lateness);
     }
 }
 
@@ -91,7 +91,7 @@ fn send(stream: &Plain, ssrc: u32, socket: &UdpSocket, part: u64, stop: &AtomicB
         }
         numbering.write(&mut packet, ticks, &payload);
         ticks += stream.gap.0 * 9 / 100_000;
-        done.start_error.record(monotonic().saturating_sub(due));
+        done.send_lateness.record(monotonic().saturating_sub(due));
         // A full buffer loses the packet, as it would in a server written like this.
         done.sent += u64::from(socket.send_to(&packet, stream.destination).is_ok());
         due += stream.gap.0;

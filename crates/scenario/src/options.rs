@@ -12,6 +12,32 @@ use crate::quantity::{print_rate, print_span};
 use crate::read::values::{self, Or};
 use crate::read::walk::{self, Section};
 
+/// Former names of options, each with the present one.
+const RENAMED: &[(&str, &str)] = &[
+    ("release-idle", "idle-timeout"),
+    ("pass-refused", "allow-overtaking"),
+    ("check", "check-interval"),
+    ("check-most", "max-check-interval"),
+    ("budget", "decision-budget"),
+    ("settle", "check-before-service"),
+    ("ahead", "max-ahead"),
+    ("align", "align-deadlines"),
+    ("first", "initial-average"),
+    ("least", "min-budget"),
+    ("most", "max-budget"),
+    ("lazy", "hysteresis"),
+    ("least-best-effort", "min-best-effort-bw"),
+    ("period", "period-basis"),
+    ("base", "deadline-base"),
+    ("below", "best-effort-policy"),
+];
+
+/// The message for the former name of an option of this table.
+pub(crate) fn renamed(table: &Table, name: &str) -> Option<(String, String)> {
+    let (_, new) = RENAMED.iter().find(|(old, new)| *old == name && table.key(new).is_some())?;
+    Some((format!("`{name}` was renamed"), format!("write {new}")))
+}
+
 const NO_KEY: Key = optional("", Kind::Bool, "", "", "");
 
 /// Whether a policy has a table of its own.

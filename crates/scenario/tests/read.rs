@@ -76,7 +76,7 @@ blocking = "exact"
 guarantee = "all"
 release = "hol"
 restart = "idle"
-slack = { always-check = true, pass-refused = true, release-idle = "250 ms" }
+slack = { always-check = true, allow-overtaking = true, idle-timeout = "250 ms" }
 tbs = { slope = "300 kB/s" }
 shifted-line = { slope = "370530 B/s", shift = "15 ms" }
 [policy.two-segment]

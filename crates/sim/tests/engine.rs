@@ -148,7 +148,7 @@ const SLOW: &str = r#"
     max_packet = "1536 B"
     [policy]
     use = "slack"
-    slack = { always-check = true, release-idle = "0 s" }
+    slack = { always-check = true, idle-timeout = "0 s" }
     [[realtime]]
     name = "voice"
     deadline = "5 ms"

@@ -146,7 +146,7 @@ mod tests {
         let page = text.page();
         let samples: Vec<&str> = page.lines().filter(|l| !l.starts_with('#')).collect();
         let expected = [
-            r#"laxity_link_packets_total{device="a\\b",flow="c\"d",fate="e\nf"} 7"#,
+            r#"laxity_link_packets_total{device="a\\b",flow="c\"d",outcome="e\nf"} 7"#,
             r#"laxity_cpu_reserved_ratio{cpu="3"} 0.25"#,
             "laxity_cpu_up 0",
         ];
@@ -166,7 +166,7 @@ mod tests {
             counted.into_iter(),
             1_500_000_000,
         );
-        text.family(&stream::START_ERROR_SECONDS).histogram(&[], counted.into_iter(), 1);
+        text.family(&stream::SEND_LATENESS_SECONDS).histogram(&[], counted.into_iter(), 1);
         let page = text.page();
         for line in [
             "laxity_link_delay_seconds_bucket{device=\"b\",flow=\"c\",le=\"0.000020000\"} 3",
@@ -174,8 +174,8 @@ mod tests {
             "laxity_link_delay_seconds_bucket{device=\"b\",flow=\"c\",le=\"+Inf\"} 12",
             "laxity_link_delay_seconds_sum{device=\"b\",flow=\"c\"} 1.500000000",
             "laxity_link_delay_seconds_count{device=\"b\",flow=\"c\"} 12",
-            "laxity_start_error_seconds_bucket{le=\"0.000020000\"} 3",
-            "laxity_start_error_seconds_sum 0.000000001",
+            "laxity_stream_send_lateness_seconds_bucket{le=\"0.000020000\"} 3",
+            "laxity_stream_send_lateness_seconds_sum 0.000000001",
         ] {
             assert!(page.lines().any(|l| l == line), "no {line} in {page}");
         }

@@ -30,30 +30,30 @@ pub mod link {
         ATTACHED: Gauge, Flag, ["device", "policy"],
             "laxity_link_attached",
             "1 while the interface has the qdisc.";
-        RATE_BITS: Gauge, BitsPerSecond, ["device", "policy"],
-            "laxity_link_rate_bits",
+        RATE_BITS_PER_SECOND: Gauge, BitsPerSecond, ["device", "policy"],
+            "laxity_link_rate_bits_per_second",
             "Rate of the link, bit/s.";
-        CHANGES: Gauge, Count, ["device", "policy"],
-            "laxity_link_changes",
+        CHANGES_TOTAL: Counter, Count, ["device", "policy"],
+            "laxity_link_changes_total",
             "How often another scenario took over.";
-        WAITING_PACKETS: Gauge, Count, ["device", "policy"],
-            "laxity_link_waiting_packets",
+        BACKLOG_PACKETS: Gauge, Count, ["device", "policy"],
+            "laxity_link_backlog_packets",
             "Packets that wait.";
-        WAITING_BYTES: Gauge, Bytes, ["device", "policy"],
-            "laxity_link_waiting_bytes",
+        BACKLOG_BYTES: Gauge, Bytes, ["device", "policy"],
+            "laxity_link_backlog_bytes",
             "Bytes that wait.";
         STALLS_TOTAL: Counter, Count, ["device", "policy"],
             "laxity_link_stalls_total",
             "Times at which packets waited and the link sent nothing, beyond the credit.";
-        STALLED_SECONDS_TOTAL: Counter, Seconds, ["device", "policy"],
-            "laxity_link_stalled_seconds_total",
+        STALL_SECONDS_TOTAL: Counter, Seconds, ["device", "policy"],
+            "laxity_link_stall_seconds_total",
             "Time lost in stalls.";
-        LONGEST_STALL_SECONDS: Gauge, Seconds, ["device", "policy"],
-            "laxity_link_longest_stall_seconds",
+        MAX_STALL_SECONDS: Gauge, Seconds, ["device", "policy"],
+            "laxity_link_max_stall_seconds",
             "The longest stall.";
-        PACKETS_TOTAL: Counter, Count, ["device", "flow", "fate"],
+        PACKETS_TOTAL: Counter, Count, ["device", "flow", "outcome"],
             "laxity_link_packets_total",
-            "Packets by fate: sent, or the reason of a drop.";
+            "Packets by outcome: sent, or the reason of a drop.";
         SENT_BYTES_TOTAL: Counter, Bytes, ["device", "flow"],
             "laxity_link_sent_bytes_total",
             "Bytes of packets sent.";
@@ -117,8 +117,8 @@ pub mod cpu {
         UNACCOUNTED_TOTAL: Counter, Count, [],
             "laxity_cpu_unaccounted_total",
             "Times that a task without a table entry was served.";
-        ELSEWHERE_TOTAL: Counter, Count, [],
-            "laxity_cpu_elsewhere_total",
+        MISPLACED_RUNS_TOTAL: Counter, Count, [],
+            "laxity_cpu_misplaced_runs_total",
             "Times that a reserved task ran on another CPU than that of its reservation.";
         REQUESTS_TOTAL: Counter, Count, ["request", "outcome"],
             "laxity_cpu_requests_total",
@@ -135,53 +135,53 @@ pub mod stream {
         STREAMS: Gauge, Count, [],
             "laxity_streams",
             "Streams.";
-        PACKETS_TOTAL: Counter, Count, ["stream", "fate"],
-            "laxity_packets_total",
-            "Packets taken from rings, by fate.";
-        MADE_PACKETS_TOTAL: Counter, Count, ["stream"],
-            "laxity_stream_made_packets_total",
+        PACKETS_TOTAL: Counter, Count, ["stream", "outcome"],
+            "laxity_stream_packets_total",
+            "Packets taken from rings, by outcome.";
+        PRODUCED_PACKETS_TOTAL: Counter, Count, ["stream"],
+            "laxity_stream_produced_packets_total",
             "Packets put into the ring.";
-        OVERFLOW_PACKETS_TOTAL: Counter, Count, ["stream"],
-            "laxity_stream_overflow_packets_total",
+        OVERFLOWS_TOTAL: Counter, Count, ["stream"],
+            "laxity_stream_overflows_total",
             "Packets offered to a full ring.";
-        TOO_LARGE_TOTAL: Counter, Count, ["stream"],
-            "laxity_stream_too_large_total",
+        OVERSIZE_TOTAL: Counter, Count, ["stream"],
+            "laxity_stream_oversize_total",
             "Access units and packets too large to be sent.";
         SENT_BYTES_TOTAL: Counter, Bytes, ["stream"],
             "laxity_stream_sent_bytes_total",
             "UDP payload given to the kernel.";
-        WAITING_PACKETS: Gauge, Count, ["stream"],
-            "laxity_stream_waiting_packets",
+        BACKLOG_PACKETS: Gauge, Count, ["stream"],
+            "laxity_stream_backlog_packets",
             "Packets that wait.";
         DEADLINE_MISSES_TOTAL: Counter, Count, ["stream"],
             "laxity_stream_deadline_misses_total",
             "Deadlines missed.";
-        VIOLATED_WINDOWS_TOTAL: Counter, Count, ["stream"],
-            "laxity_stream_violated_windows_total",
+        TUMBLING_VIOLATIONS_TOTAL: Counter, Count, ["stream"],
+            "laxity_stream_tumbling_violations_total",
             "Back-to-back windows with more misses than tolerated.";
         ENDED: Gauge, Flag, ["stream"],
             "laxity_stream_ended",
             "1 when the producer is gone.";
-        UNREACHABLE_TOTAL: Counter, Count, ["stream"],
-            "laxity_stream_unreachable_total",
-            "Complaints of the network about the destination (ICMP).";
+        ICMP_ERRORS_TOTAL: Counter, Count, ["stream"],
+            "laxity_stream_icmp_errors_total",
+            "ICMP errors about the destination.";
         REPORTED_LOST_PACKETS: Gauge, Count, ["stream"],
             "laxity_stream_reported_lost_packets",
             "Packets lost as the receiver reports.";
-        NETWORK_TOTAL: Counter, Count, ["kind"],
-            "laxity_network_total",
-            "Reports and errors from the network by kind, and sender reports.";
-        START_ERROR_SECONDS: Histogram, Seconds, [],
-            "laxity_start_error_seconds",
+        NETWORK_EVENTS_TOTAL: Counter, Count, ["kind"],
+            "laxity_stream_network_events_total",
+            "Reports and errors from the network, and sender reports.";
+        SEND_LATENESS_SECONDS: Histogram, Seconds, [],
+            "laxity_stream_send_lateness_seconds",
             "From the instant at which a packet could go to the system call that sends it.";
         SEND_CALLS_TOTAL: Counter, Count, [],
-            "laxity_send_calls_total",
+            "laxity_stream_send_calls_total",
             "System calls that sent packets.";
-        FULL_TOTAL: Counter, Count, ["what"],
-            "laxity_full_total",
+        QUEUE_FULL_TOTAL: Counter, Count, ["queue"],
+            "laxity_stream_queue_full_total",
             "Sends cut short by a full socket buffer or device queue.";
         THREAD_CPU_SECONDS_TOTAL: Counter, Seconds, ["thread"],
-            "laxity_thread_cpu_seconds_total",
+            "laxity_stream_thread_cpu_seconds_total",
             "CPU time, kernel included.";
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     /// Fails when a name lacks the suffix of its type or unit, or has that of another: tried with
-    /// `laxity_link_stalled_total` in seconds.
+    /// `laxity_link_stall_total` in seconds.
     #[test]
     fn names_end_with_unit_and_type() {
         for metric in all() {
@@ -204,7 +204,7 @@ mod tests {
             let suffixes = [
                 ("_seconds", Unit::Seconds),
                 ("_bytes", Unit::Bytes),
-                ("_bits", Unit::BitsPerSecond),
+                ("_bits_per_second", Unit::BitsPerSecond),
                 ("_ratio", Unit::Ratio),
             ];
             let base = total.unwrap_or(name);

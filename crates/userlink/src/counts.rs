@@ -19,9 +19,9 @@ pub struct ClassCounts {
     /// Bytes sent.
     pub sent_bytes: u64,
     /// Sent after their deadline.
-    pub late: u64,
-    /// The largest lateness, in ns.
-    pub most_late: u64,
+    pub deadline_misses: u64,
+    /// The greatest lateness of these, in ns.
+    pub max_lateness_ns: u64,
     /// Dropped by the policy; see [`DropReason::index`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Longer than the interface sends.

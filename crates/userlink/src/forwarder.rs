@@ -282,8 +282,8 @@ impl Forwarder {
         delays.record(end.since(self.pool.stamp(slot)).0);
         class.sent_bytes += u64::from(packet.bytes);
         if realtime && end > deadline {
-            class.late += 1;
-            class.most_late = class.most_late.max(end.since(deadline).0);
+            class.deadline_misses += 1;
+            class.max_lateness_ns = class.max_lateness_ns.max(end.since(deadline).0);
         }
         self.pool.give(slot);
     }

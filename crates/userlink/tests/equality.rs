@@ -158,7 +158,7 @@ fn every_policy_sends_what_the_simulator_sends() {
                 assert_eq!(ours.delay, theirs.delay, "{policy}, seed {seed}");
                 assert_eq!(ours.demoted_delay, theirs.demoted_delay, "{policy}, seed {seed}");
                 assert_eq!(
-                    (ours.packets, ours.bytes, ours.late, ours.most_late),
+                    (ours.packets, ours.bytes, ours.deadline_misses, ours.max_lateness_ns),
                     (theirs.packets, theirs.bytes, theirs.missed, theirs.most_late)
                 );
                 let dropped: HashMap<_, _> = ours.drops().collect();

@@ -105,7 +105,7 @@ fn no_frame_is_later_than_its_lost_time() {
                 let counts = drive(policy, &arrivals, manner, seed);
                 let excuse = counts.excuse(credit);
                 for flow in [VOICE, VIDEO] {
-                    let most = counts.classes[flow].most_late;
+                    let most = counts.classes[flow].max_lateness_ns;
                     assert!(
                         most <= excuse,
                         "{policy}, {manner:?}, seed {seed}: flow {flow} is late by {most} ns, \
@@ -199,7 +199,7 @@ fn after_a_stall_no_policy_is_worse_than_background() {
                 let counts = drive_stalled(policy.name, &arrivals, still);
                 assert!(counts.stalls >= 10, "{counts:?}");
                 assert!(counts.longest_stall > Span::from_millis(STALL - 5), "{counts:?}");
-                let all = [VOICE, VIDEO].iter().map(|flow| counts.classes[*flow].late);
+                let all = [VOICE, VIDEO].iter().map(|flow| counts.classes[*flow].deadline_misses);
                 *late.entry((policy.name, still == Still::Thread)).or_default() += all.sum::<u64>();
             }
         }

@@ -84,7 +84,7 @@ impl Passed {
         let live: Vec<Live> = counts
             .classes
             .iter()
-            .map(|class| Live::new(class.sent(), &class.delay, class.late))
+            .map(|class| Live::new(class.sent(), &class.delay, class.deadline_misses))
             .collect();
         let rows = compare(&scenario, &policy, arrivals.clone(), &live).expect(&name);
         Some(Passed { name, outcome, counts, scenario, arrivals, rows })
@@ -115,9 +115,9 @@ impl Passed {
                 assert_eq!(dropped, [], "{name}: real-time flow {flow} lost frames");
             }
             assert!(
-                class.most_late <= excuse,
+                class.max_lateness_ns <= excuse,
                 "{name}: real-time flow {flow} was late by {} ns, the threads by {excuse} ns only",
-                class.most_late
+                class.max_lateness_ns
             );
         }
         assert_eq!(counts.malformed, 0, "{name}");
@@ -250,7 +250,7 @@ fn only_lost_time_makes_frames_late() {
         let counts = &passed.counts;
         assert!(counts.stalls >= 10, "{policy}: {} stalls", counts.stalls);
         assert!(counts.longest_stall > Span::from_millis(15), "{policy}: {}", counts.longest_stall);
-        let late = counts.classes[VOICE].late;
+        let late = counts.classes[VOICE].deadline_misses;
         let (lost, of) = (counts.stalled.0 / 1_000_000, counts.classes[VOICE].packets);
         eprintln!("{policy}: {} stalls, {lost} ms, {late} of {of} late", counts.stalls);
         assert!(3 * late <= lost, "{policy}: {late} frames of voice late, {lost} ms lost");
@@ -294,7 +294,7 @@ fn a_nonconforming_flow_is_isolated() {
                 assert!(hurt >= beyond, "{name}: {beyond} B too much, {hurt} B not served");
                 assert_eq!(video.demoted() > 0, excess == "demote", "{name}");
             }
-            let late = video.most_late;
+            let late = video.max_lateness_ns;
             assert!(late <= counts.excuse(scenario.link.credit), "{name}: late by {late} ns");
         }
     }

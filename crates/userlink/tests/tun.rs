@@ -72,7 +72,11 @@ fn local_packets_are_scheduled_and_forwarded() {
     assert!(missing[0] <= counts.overflow, "{missing:?} missing, {} too many", counts.overflow);
     assert!(missing[1] <= lost, "{missing:?} missing, {lost} lost");
     let voice = &counts.classes[VOICE];
-    assert!(voice.most_late <= counts.excuse(scenario.link.credit), "{} ns", voice.most_late);
+    assert!(
+        voice.max_lateness_ns <= counts.excuse(scenario.link.credit),
+        "{} ns",
+        voice.max_lateness_ns
+    );
     // The device goes with the link.
     until("the device is gone", || network.ip(LINK, "link show tun0").is_err());
     assert!(network.ip(RECEIVER, "link show b0").is_ok());

@@ -41,7 +41,7 @@ pub(super) fn obstacles(
     }
     let is = |option, name| options.get(policy, option) == Some(OptionValue::Choice(name));
     for (option, name) in
-        [("transition", "stretch"), ("transition", "neither"), ("period", "average")]
+        [("transition", "stretch"), ("transition", "neither"), ("period-basis", "average")]
     {
         if is(option, name) {
             all.push(format!("With {option} = \"{name}\" hard jobs can be late"));

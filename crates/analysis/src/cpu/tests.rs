@@ -72,7 +72,7 @@ fn promises_are_kept() {
     obstacle("use = \"posix\"", "", "neither admits hard tasks");
     obstacle("use = \"sched-deadline\"", "", "sched-deadline keeps budgets");
     obstacle("bebs = { transition = \"stretch\" }", "", "With transition = \"stretch\"");
-    obstacle("bebs = { period = \"average\" }", "", "With period = \"average\"");
+    obstacle("bebs = { period-basis = \"average\" }", "", "With period-basis = \"average\"");
     let long = "work = { period = \"10 ms\", cost = \"3 ms\" }";
     obstacle("", long, "t has jobs of 3 ms, beyond its budget of 2 ms");
     let often = "work = { period = \"5 ms\", cost = \"1 ms\" }";

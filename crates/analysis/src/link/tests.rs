@@ -50,7 +50,7 @@ fn only_guaranteeing_policies_promise_deadlines() {
 // Fails when packets that fit are reported to wait, or waiting ones are not reported.
 #[test]
 fn silence_is_bounded_by_the_residual_capacity() {
-    let options = "slack = { always-check = true, release-idle = \"200 ms\" }";
+    let options = "slack = { always-check = true, idle-timeout = \"200 ms\" }";
     let silence = check(&scenario(&format!("use = \"slack\"\n{options}"), "5 ms")).idle_realtime;
     let expected = IdleRealtime { max_immediate_bytes: 225, idle_timeout_ns: Some(200_000_000) };
     assert_eq!(silence, Some(expected));

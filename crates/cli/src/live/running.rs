@@ -2,7 +2,7 @@
 
 use laxity_daemon::announce::{Announcement, RunningProgram, announce, running_programs};
 
-use crate::live::link::record::{Link, Links, MediaServer, Process};
+use crate::live::link::record::{Link, Links, MediaServer, Process, STATUS_VERSION};
 use crate::warning;
 
 /// Announces this process to `laxity link status`. A failure is a note only.
@@ -27,14 +27,14 @@ pub fn look(device: Option<&str>) -> Links {
         match read(&program) {
             Some(links) => {
                 found.links.extend(links.links);
-                found.servers.extend(links.servers);
+                found.media_servers.extend(links.media_servers);
             }
-            None => found.silent.push(program.pid),
+            None => found.unresponsive.push(program.pid),
         }
     }
     if let Some(device) = device {
         found.links.retain(|link| link.device == device);
-        (found.servers, found.silent) = Default::default();
+        (found.media_servers, found.unresponsive) = Default::default();
     }
     found
 }
@@ -44,8 +44,11 @@ fn read(program: &RunningProgram) -> Option<Links> {
     let is = |process: &mut Process| {
         (process.id, process.user) = (program.pid, program.user);
     };
+    if links.version != STATUS_VERSION {
+        return None;
+    }
     links.links.iter_mut().filter_map(|link| link.process.as_mut()).for_each(is);
-    links.servers.iter_mut().map(|server| &mut server.process).for_each(is);
+    links.media_servers.iter_mut().map(|server| &mut server.process).for_each(is);
     links.links.retain(|link| link.process.is_some());
     Some(links)
 }
@@ -59,11 +62,28 @@ impl Links {
 
     /// A media server in this process.
     pub fn of_server(server: MediaServer) -> Links {
-        Links { servers: vec![server], ..Links::default() }
+        Links { media_servers: vec![server], ..Links::default() }
     }
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty() && self.servers.is_empty() && self.silent.is_empty()
+        self.links.is_empty() && self.media_servers.is_empty() && self.unresponsive.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when the status of a program of another version is shown, or that of this one is not.
+    #[test]
+    fn other_versions_are_unresponsive() {
+        let read_version = |version| {
+            let status = Links { version, ..Links::default() };
+            let status = serde_json::to_string(&status).ok();
+            read(&RunningProgram { pid: 7, user: 0, status }).is_some()
+        };
+        assert!(read_version(STATUS_VERSION));
+        assert!(!read_version(STATUS_VERSION + 1));
     }
 }

@@ -78,7 +78,7 @@ pub fn text_of(value: &Value) -> &str {
 /// Sent by the qdisc under all scenarios.
 pub fn all_packets(status: &Value) -> u64 {
     let flows = status["flows"].as_object().expect("flows").values();
-    let all = flows.chain([&status["earlier"]]);
+    let all = flows.chain([&status["previous"]]);
     all.map(|flow| count(&flow["packets"])).sum()
 }
 

@@ -23,9 +23,9 @@ pub(crate) const SAMPLE: OptionInfo = OptionInfo {
 };
 /// `sample` where its default is `job`
 pub(crate) const SAMPLE_JOB: OptionInfo = OptionInfo { default: "job", ..SAMPLE };
-/// `first`
-pub(crate) const FIRST: OptionInfo = OptionInfo {
-    name: "first",
+/// `initial-average`
+pub(crate) const INITIAL_AVERAGE: OptionInfo = OptionInfo {
+    name: "initial-average",
     kind: TIME,
     required: false,
     default: "10 ms",
@@ -43,9 +43,9 @@ pub(crate) const MARGIN: OptionInfo = OptionInfo {
     summary: "Budget beyond the average execution, in thousandths of the average (C).",
     reference: None,
 };
-/// `least`
-pub(crate) const LEAST: OptionInfo = OptionInfo {
-    name: "least",
+/// `min-budget`
+pub(crate) const MIN_BUDGET: OptionInfo = OptionInfo {
+    name: "min-budget",
     kind: TIME,
     required: false,
     default: "0.01 ms",
@@ -53,9 +53,9 @@ pub(crate) const LEAST: OptionInfo = OptionInfo {
     summary: "The least budget.",
     reference: None,
 };
-/// `most`
-pub(crate) const MOST: OptionInfo = OptionInfo {
-    name: "most",
+/// `max-budget`
+pub(crate) const MAX_BUDGET: OptionInfo = OptionInfo {
+    name: "max-budget",
     kind: TIME,
     required: false,
     default: "200 ms",
@@ -63,9 +63,9 @@ pub(crate) const MOST: OptionInfo = OptionInfo {
     summary: "The greatest budget (e_max).",
     reference: None,
 };
-/// `period`
+/// `period-basis`
 pub(crate) const BASIS: OptionInfo = OptionInfo {
-    name: "period",
+    name: "period-basis",
     kind: OptionKind::Choice(Basis::NAMES),
     required: false,
     default: "budget",
@@ -74,8 +74,8 @@ pub(crate) const BASIS: OptionInfo = OptionInfo {
     reference: None,
 };
 /// `hysteresis`
-pub(crate) const LAZY: OptionInfo = OptionInfo {
-    name: "lazy",
+pub(crate) const HYSTERESIS: OptionInfo = OptionInfo {
+    name: "hysteresis",
     kind: THOUSANDTHS,
     required: false,
     default: "0",
@@ -103,9 +103,9 @@ pub(crate) const TRANSITION: OptionInfo = OptionInfo {
     summary: "How bandwidth is reassigned; `stretch` and `neither` can make hard jobs late.",
     reference: None,
 };
-/// `best_effort_bw_min`
-pub(crate) const LEAST_BEST_EFFORT: OptionInfo = OptionInfo {
-    name: "least-best-effort",
+/// `min-best-effort-bw`
+pub(crate) const MIN_BEST_EFFORT_BW: OptionInfo = OptionInfo {
+    name: "min-best-effort-bw",
     kind: OptionKind::Integer(0, 1000),
     required: false,
     default: "50",
@@ -113,7 +113,7 @@ pub(crate) const LEAST_BEST_EFFORT: OptionInfo = OptionInfo {
     summary: "The share that hard reservations must leave, in thousandths (U_BE,min).",
     reference: None,
 };
-/// `equal period`
+/// `period`
 pub(crate) const EQUAL: OptionInfo = OptionInfo {
     name: "period",
     kind: TIME,

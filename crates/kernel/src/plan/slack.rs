@@ -41,7 +41,7 @@ impl Slack {
         };
         if link.options.always_check || link.options.pass_refused {
             return Err(out_of_range(
-                "`slack` with `always-check` or `pass-refused`",
+                "`slack` with `always-check` or `allow-overtaking`",
                 "leave both out; the kernel decides by the head alone",
             ));
         }

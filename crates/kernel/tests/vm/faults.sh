@@ -70,7 +70,7 @@ link up family.toml --dev near --policy shifted-line
 nsenter --net=/run/netns/tx laxity link export --listen 127.0.0.1:9401 2>/dev/null &
 exporter=$!
 sleep 1
-in_tx wget -qO- http://127.0.0.1:9401/metrics | grep -e '_attached' -e 'fate="sent"' -e '_count'
+in_tx wget -qO- http://127.0.0.1:9401/metrics | grep -e '_attached' -e 'outcome="sent"' -e '_count'
 in_tx wget -qO- http://127.0.0.1:9401/status | grep '"device"'
 kill $exporter
 link watch --interval 100ms --count 2

@@ -88,16 +88,16 @@ beside sh -c 'laxity top --interval 500ms --count 2 | cat'
 periodic_ends
 
 echo "== trace"
-told as 1000 laxity cpu record /tmp/none.json --for 1ms
+told as 1000 laxity cpu record /tmp/none.json --duration 1ms
 periodic_begins
-beside laxity cpu record /tmp/trace.json --for 400ms
+beside laxity cpu record /tmp/trace.json --duration 400ms
 periodic_ends
 echo "== events"
 cat /tmp/trace.json
 
 echo "== cut short"
 record() {
-    laxity cpu record "$1" --for 1min 2>&1 &
+    laxity cpu record "$1" --duration 1min 2>&1 &
     recorder=$!
     sleep 1
 }

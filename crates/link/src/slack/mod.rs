@@ -110,7 +110,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             }),
         },
         OptionInfo {
-            name: "release-idle",
+            name: "idle-timeout",
             kind: OptionKind::Time(Span(0), Span(u64::MAX)),
             required: false,
             default: "1 s",
@@ -127,7 +127,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             }),
         },
         OptionInfo {
-            name: "pass-refused",
+            name: "allow-overtaking",
             kind: OptionKind::Bool,
             required: false,
             default: "false",

@@ -7,7 +7,7 @@
 //! {"add": {"name": "a", "destination": "127.0.0.1:5004", "ssrc": 7, "tolerance": "1/80",
 //!          "gap_ns": 20000000, "source": {"media": {"path": "a.ogg", "repeat": true}}}}
 //! {"change": {"name": "a", "tolerance": "1/20", "gap_ns": 20000000}}
-//! {"drop": {"name": "a"}}
+//! {"remove": {"name": "a"}}
 //! {"list": {}}
 //! {"stats": {}}
 //! {"describe": {"names": ["a"]}}

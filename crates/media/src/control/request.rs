@@ -21,8 +21,8 @@ pub enum Request {
     Add(Box<Add>),
     /// Gives a stream other attributes.
     Change(Change),
-    /// Drops a stream and answers what it did.
-    Drop(Named),
+    /// Ends a stream and answers what it did.
+    Remove(Named),
     /// Names and attributes of all streams.
     List(None),
     /// All counts.
@@ -93,10 +93,10 @@ pub struct Add {
     pub source: SourceRequest,
     /// The largest UDP payload, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest: Option<usize>,
+    pub max_payload: Option<usize>,
     /// Packets in its ring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ring: Option<usize>,
+    pub ring_packets: Option<usize>,
     /// Drop what is left of a frame of which a packet was dropped.
     #[serde(default)]
     pub whole_frames: bool,
@@ -183,8 +183,8 @@ impl Add {
         let mut config =
             StreamConfig::new(self.name, attributes, self.destination, self.ssrc, source);
         config.payload_type = self.payload_type.unwrap_or(config.payload_type);
-        config.largest = self.largest.unwrap_or(config.largest);
-        config.ring = self.ring.unwrap_or(config.ring);
+        config.largest = self.max_payload.unwrap_or(config.largest);
+        config.ring = self.ring_packets.unwrap_or(config.ring);
         config.whole_frames = self.whole_frames;
         config.rtcp = self.rtcp;
         Ok(config)
@@ -225,7 +225,7 @@ impl Request {
                 };
                 let load = admitted(handle, &config)?;
                 handle.add(config).map_err(|e| e.to_string())?;
-                plain(with_warning(json!({ "faults_in_file": faults }), load))
+                plain(with_warning(json!({ "file_faults": faults }), load))
             }
             Request::Change(Change { name, tolerance, gap_ns, send_late }) => {
                 let attributes = attributes(&tolerance, gap_ns, send_late)?;
@@ -234,7 +234,7 @@ impl Request {
                 handle.change(&name, attributes).map_err(|e| e.to_string())?;
                 plain(with_warning(json!({}), load))
             }
-            Request::Drop(Named { name }) => {
+            Request::Remove(Named { name }) => {
                 plain(stream(&handle.remove(&name).map_err(|e| e.to_string())?))
             }
             Request::List(None {}) => plain(handle.list().iter().map(config).collect()),
@@ -269,23 +269,29 @@ fn config(config: &StreamConfig) -> Value {
 }
 
 fn stream(snapshot: &StreamSnapshot) -> Value {
-    let StreamSnapshot { row, heard, .. } = snapshot;
+    let StreamSnapshot { row, receiver_report, .. } = snapshot;
     let measures = &row.measures;
     json!({
         "name": snapshot.config.name,
-        "made": snapshot.made,
-        "overflow": snapshot.overflow,
-        "too_large": snapshot.too_large,
-        "waiting": row.waiting,
+        "produced": snapshot.produced,
+        "overflows": snapshot.overflows,
+        "oversize": snapshot.oversize,
+        "backlog": row.waiting,
         "ended": row.ended,
-        "broken": row.broken,
+        "ring_corrupted": row.broken,
         "packets": row.counts,
-        "deadlines": { "met": measures.met, "missed": measures.missed, "dropped": measures.dropped },
-        "windows": { "tumbling": measures.tumbling, "longest_run": measures.longest_run },
-        "unreachable": snapshot.unreachable,
-        "heard": heard,
+        "deadlines_met": measures.met,
+        "deadline_misses": measures.missed,
+        "dropped": measures.dropped,
+        "tumbling_violations": measures.tumbling,
+        "max_consecutive_misses": measures.longest_run,
+        "icmp_errors": snapshot.icmp_errors,
+        "receiver_report": receiver_report,
     })
 }
+
+/// The version of [`statistics`].
+const STATISTICS_VERSION: u32 = 1;
 
 /// All counts as JSON: what `stats` answers.
 pub fn statistics(snapshot: &Snapshot) -> Value {
@@ -293,18 +299,19 @@ pub fn statistics(snapshot: &Snapshot) -> Value {
     let threads: serde_json::Map<String, Value> =
         snapshot.threads.iter().map(|(name, cpu)| (name.clone(), json!(cpu))).collect();
     json!({
+        "version": STATISTICS_VERSION,
         "streams": snapshot.streams.iter().map(stream).collect::<Vec<_>>(),
         "total": snapshot.total(),
-        "start_error_ns": {
-            "p50": timing.start_error.quantile(500),
-            "p99": timing.start_error.quantile(990),
-            "p999": timing.start_error.quantile(999),
-            "max": timing.start_error.max(),
+        "send_lateness_ns": {
+            "p50": timing.send_lateness.quantile(500),
+            "p99": timing.send_lateness.quantile(990),
+            "p999": timing.send_lateness.quantile(999),
+            "max": timing.send_lateness.max(),
         },
         "send_calls": timing.calls,
         "socket_full": timing.full,
         "device_full": timing.busy,
         "thread_cpu_ns": threads,
-        "network": snapshot.listened,
+        "network": snapshot.network,
     })
 }

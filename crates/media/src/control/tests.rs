@@ -136,12 +136,12 @@ fn a_server_is_controlled() {
     loop {
         let stats = client.ok(json!({"stats": {}}));
         if stats["streams"].as_array().unwrap().iter().all(|s| s["packets"]["sent"] != 0) {
-            assert!(stats["start_error_ns"]["p99"].is_u64(), "{stats}");
+            assert!(stats["send_lateness_ns"]["p99"].is_u64(), "{stats}");
             break;
         }
         assert!(Instant::now() < end, "{stats}");
     }
-    let dropped = client.ok(json!({"drop": {"name": "plain"}}));
+    let dropped = client.ok(json!({"remove": {"name": "plain"}}));
     assert_eq!(dropped["name"], "plain");
     assert_eq!(client.ok(json!({"list": {}})).as_array().unwrap().len(), 2);
 
@@ -149,8 +149,8 @@ fn a_server_is_controlled() {
         ("nonsense", "request: expected"),
         ("{\"add\": {}}", "missing field `name`"),
         ("{\"stop\": {}}", "unknown variant `stop`"),
-        ("{\"drop\": {\"name\": \"x\"}}", "there is no stream \"x\""),
-        ("{\"drop\": {\"name\": \"x\", \"all\": 1}}", "unknown field `all`"),
+        ("{\"remove\": {\"name\": \"x\"}}", "there is no stream \"x\""),
+        ("{\"remove\": {\"name\": \"x\", \"all\": 1}}", "unknown field `all`"),
         ("{\"attach\": {\"name\": \"tone\"}}", "its source is not `shared`"),
         ("", "EOF while parsing"),
     ] {
@@ -321,7 +321,7 @@ fn processes_fill_rings_in_shared_memory() {
     let _control = Control::listen(server.handle().clone(), &place.socket()).unwrap();
     let mut client = Client::new(&place.socket());
     for (name, ssrc) in [("a", 1), ("b", 2)] {
-        client.ok(json!({"add": {"name": name, "destination": to, "ssrc": ssrc, "ring": 8,
+        client.ok(json!({"add": {"name": name, "destination": to, "ssrc": ssrc, "ring_packets": 8,
             "tolerance": "1/10", "gap_ns": 1_000_000, "send_late": true, "source": "shared"}}));
     }
     let receive = || {
@@ -357,7 +357,7 @@ fn processes_fill_rings_in_shared_memory() {
     let mut healthy = shared::attach(&healthy).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&memory, &[0xff; 1000], 0).unwrap();
     let end = Instant::now() + Duration::from_secs(20);
-    while client.ok(json!({"stats": {}}))["streams"][1]["broken"] != true {
+    while client.ok(json!({"stats": {}}))["streams"][1]["ring_corrupted"] != true {
         assert!(Instant::now() < end);
     }
     healthy.push(0, b"still here").unwrap();
@@ -367,8 +367,8 @@ fn processes_fill_rings_in_shared_memory() {
 /// Requests of each kind, with all of their keys.
 const REQUESTS: [&str; 8] = [
     r#"{"add":{"name":"a","destination":"127.0.0.1:9","ssrc":1,"payload_type":96,"tolerance":"1/10",
-        "gap_ns":20000000,"send_late":true,"source":{"constant":{"bytes":200}},"largest":1200,
-        "ring":8,"whole_frames":true,"rtcp":"[::1]:9"}}"#,
+        "gap_ns":20000000,"send_late":true,"source":{"constant":{"bytes":200}},"max_payload":1200,
+        "ring_packets":8,"whole_frames":true,"rtcp":"[::1]:9"}}"#,
     r#"{"add":{"name":"b","destination":"[::1]:9","ssrc":2,"tolerance":"2/7","gap_ns":null,
         "source":{"frames":{"sizes":[3000,200],"frame_rate":[25,1]}}}}"#,
     r#"{"add":{"name":"c","destination":"127.0.0.1:9","ssrc":3,"tolerance":"0/1","gap_ns":1,

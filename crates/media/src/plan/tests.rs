@@ -101,7 +101,7 @@ fn every_policy_of_a_scenario_can_be_served() {
                 let own = scenario.policy.options(policy.name).expect("a reading of DWCS");
                 let ahead = own.ahead.or(NonZeroU32::new(1));
                 assert_eq!(options, Options { ahead, ..*own });
-                assert_eq!(notes.contains("ahead = 1"), own.ahead.is_none(), "{notes}");
+                assert_eq!(notes.contains("max-ahead = 1"), own.ahead.is_none(), "{notes}");
                 assert_eq!(notes.contains("decides like list"), policy.name == "dwcs", "{notes}");
             }
         }

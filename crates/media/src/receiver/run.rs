@@ -31,6 +31,9 @@ const SOURCES: usize = 256;
 /// Sources in one receiver report (RFC 3550, section 6.4.2).
 const BLOCKS: usize = 31;
 
+/// The version of [`Report`] as JSON.
+pub const REPORT_VERSION: u32 = 1;
+
 /// Configuration of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverConfig {
@@ -96,6 +99,8 @@ impl std::error::Error for ReceiverError {
 /// What was received.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub version: u32,
     /// By synchronisation source.
     pub sources: Vec<SourceReport>,
     /// Datagrams that are not RTP.
@@ -103,15 +108,15 @@ pub struct Report {
     /// Datagrams on the RTCP port that are not RTCP.
     pub not_rtcp: u64,
     /// Packets of sources beyond those that are measured.
-    pub too_many_sources: u64,
-    /// Packets of sources that never sent two in sequence.
-    pub unproven: u64,
+    pub over_source_limit: u64,
+    /// Packets of sources that never sent two in sequence (RFC 3550, appendix A.1: probation).
+    pub on_probation: u64,
     /// Packets that came under the number of a source from another address than that source's.
-    pub foreign: u64,
+    pub wrong_address: u64,
     /// Packets that this receiver was too slow for; they count as lost with their source.
-    pub overflow: u64,
+    pub receive_overflows: u64,
     /// Receiver reports sent.
-    pub reports: u64,
+    pub receiver_reports: u64,
     /// Goodbyes of sources.
     pub goodbyes: u64,
 }
@@ -216,7 +221,8 @@ impl Receiver {
         }
         self.take_rtp(&mut buffer);
         let sources = self.sources.into_values().map(|source| source.meter.finish()).collect();
-        Ok(Report { sources, unproven: self.probation.unproven(), ..self.report })
+        let (version, on_probation) = (REPORT_VERSION, self.probation.unproven());
+        Ok(Report { version, sources, on_probation, ..self.report })
     }
 
     /// Receives waiting packets, bounded so that reports stay on time.
@@ -230,7 +236,7 @@ impl Receiver {
             let Ok(message) = received else { break };
             for control in message.cmsgs().into_iter().flatten() {
                 if let ControlMessageOwned::RxqOvfl(count) = control {
-                    self.report.overflow = count.into();
+                    self.report.receive_overflows = count.into();
                 }
             }
             let from = message.address.as_ref().and_then(address);
@@ -252,7 +258,7 @@ impl Receiver {
                 source.rtp_from = from;
                 source.meter.take(&packet);
             } else {
-                self.report.foreign += 1;
+                self.report.wrong_address += 1;
             }
             return;
         }
@@ -260,7 +266,7 @@ impl Receiver {
         let left = self.config.sources.saturating_sub(self.sources.len());
         let of_address = self.addresses.get(&from.ip()).copied().unwrap_or_default();
         if of_address >= left {
-            self.report.too_many_sources += held.iter().count() as u64;
+            self.report.over_source_limit += held.iter().count() as u64;
             return;
         }
         self.addresses.insert(from.ip(), of_address + 1);
@@ -315,7 +321,7 @@ impl Receiver {
             for some in blocks.chunks(BLOCKS) {
                 let report = receiver_report(own, "receiver", some);
                 let sent = report.is_ok_and(|report| socket.send_to(&report, to).is_ok());
-                self.report.reports += u64::from(sent);
+                self.report.receiver_reports += u64::from(sent);
             }
         }
     }

@@ -63,11 +63,11 @@ struct Counts {
     bytes: u64,
     lost: u64,
     reordered: u64,
-    twice: u64,
-    too_late: u64,
-    strange: u64,
+    duplicates: u64,
+    late_arrivals: u64,
+    bad_sequence: u64,
     restarts: u64,
-    ahead_of_time: u64,
+    negative_delays: u64,
 }
 
 /// A sender report: the source's RTP clock beside its wall clock.
@@ -94,15 +94,15 @@ pub struct SourceReport {
     /// Packets that came after one with a higher number.
     pub reordered: u64,
     /// Packets that came again.
-    pub twice: u64,
+    pub duplicates: u64,
     /// Packets that came after they had been given up.
-    pub too_late: u64,
+    pub late_arrivals: u64,
     /// Packets with numbers far from what was expected.
-    pub strange: u64,
+    pub bad_sequence: u64,
     /// How often the source began another sequence.
     pub restarts: u64,
     /// Packets that seem to have come before they were sent: clocks disagree.
-    pub ahead_of_time: u64,
+    pub negative_delays: u64,
     /// Loss against the tolerance.
     pub windows: WindowsReport,
     /// Interarrival jitter, ns.
@@ -186,15 +186,15 @@ impl SourceMeter {
             Place::Reordered => counts.reordered += 1,
             Place::Restart => counts.restarts += 1,
             Place::Twice => {
-                counts.twice += 1;
+                counts.duplicates += 1;
                 return;
             }
             Place::TooLate => {
-                counts.too_late += 1;
+                counts.late_arrivals += 1;
                 return;
             }
             Place::Strange => {
-                counts.strange += 1;
+                counts.bad_sequence += 1;
                 return;
             }
         }
@@ -211,7 +211,7 @@ impl SourceMeter {
     fn count_delay(&mut self, at: u64, sent: u64) {
         match at.checked_sub(sent) {
             Some(delay) => self.delay.record(delay),
-            None => self.counts.ahead_of_time += 1,
+            None => self.counts.negative_delays += 1,
         }
     }
 
@@ -251,7 +251,7 @@ impl SourceMeter {
     pub fn reception(&mut self, now: u64) -> Option<Reception> {
         let sequence = self.sequence.as_ref()?;
         let expected = self.expected_before + sequence.expected();
-        let received = self.counts.received + self.counts.twice;
+        let received = self.counts.received + self.counts.duplicates;
         let since = (expected - self.reported.0, received - self.reported.1);
         self.reported = (expected, received);
         let lost = since.0.saturating_sub(since.1);
@@ -290,11 +290,11 @@ impl SourceMeter {
             expected,
             lost: c.lost,
             reordered: c.reordered,
-            twice: c.twice,
-            too_late: c.too_late,
-            strange: c.strange,
+            duplicates: c.duplicates,
+            late_arrivals: c.late_arrivals,
+            bad_sequence: c.bad_sequence,
             restarts: c.restarts,
-            ahead_of_time: c.ahead_of_time,
+            negative_delays: c.negative_delays,
             windows: self.windows.report(),
             jitter_ns: u64::from(self.jitter >> 4) * 1_000_000_000 / u64::from(self.clock),
             delay: self.delay,

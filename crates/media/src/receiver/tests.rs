@@ -19,12 +19,12 @@ fn slowly(losses: &[bool], x: usize, y: usize) -> WindowsReport {
     let over = |w: &[bool]| w.iter().filter(|l| **l).count();
     let sliding: Vec<usize> = losses.windows(y).map(over).collect();
     WindowsReport {
-        tumbling: (losses.len() / y) as u64,
-        tumbling_violated: losses.chunks(y).filter(|w| over(w) > x).count() as u64,
-        sliding: sliding.len() as u64,
-        sliding_violated: sliding.iter().filter(|n| **n > x).count() as u64,
-        longest_run: losses.split(|l| !l).map(<[bool]>::len).max().unwrap_or(0) as u64,
-        worst: sliding.into_iter().max().unwrap_or(0) as u64,
+        tumbling_windows: (losses.len() / y) as u64,
+        tumbling_violations: losses.chunks(y).filter(|w| over(w) > x).count() as u64,
+        sliding_windows: sliding.len() as u64,
+        sliding_violations: sliding.iter().filter(|n| **n > x).count() as u64,
+        max_consecutive_losses: losses.split(|l| !l).map(<[bool]>::len).max().unwrap_or(0) as u64,
+        max_window_losses: sliding.into_iter().max().unwrap_or(0) as u64,
     }
 }
 
@@ -46,7 +46,10 @@ fn windows_count_as_defined() {
     }
     let mut none = Windows::new(tolerance(0, 0));
     (0..5).for_each(|_| none.count(true));
-    assert_eq!(none.report(), WindowsReport { longest_run: 5, ..WindowsReport::default() });
+    assert_eq!(
+        none.report(),
+        WindowsReport { max_consecutive_losses: 5, ..WindowsReport::default() }
+    );
 }
 
 /// Fails when numbers wrap into losses, late packets are lost, or a jump counts as loss.
@@ -123,7 +126,7 @@ fn a_stream_is_measured() {
     let report = line.meter.finish();
     assert_eq!((report.received, report.expected, report.lost), (5, 8, 3));
     assert_eq!((report.delay.min(), report.delay.max()), (Some(5_000_000), Some(21_000_000)));
-    assert_eq!((report.windows.tumbling, report.windows.tumbling_violated), (2, 1));
+    assert_eq!((report.windows.tumbling_windows, report.windows.tumbling_violations), (2, 1));
     // 16 ms there and back: 1440 ticks each, smoothed by 1/16: (1440 - 90 + 1440) / 16, then / 16.
     let ticks = [0u32, 1440, 1440, 0].iter().fold(0u32, |j, d| j - ((j + 8) >> 4) + d) >> 4;
     assert_eq!(report.jitter_ns, u64::from(ticks) * 1_000_000_000 / 90_000);
@@ -143,7 +146,7 @@ fn sender_reports_tell_delay() {
     line.packet(1020, Some(1024), false);
     line.packet(1040, Some(1039), false);
     let report = line.meter.finish();
-    assert_eq!((report.delay.count(), report.ahead_of_time), (1, 1));
+    assert_eq!((report.delay.count(), report.negative_delays), (1, 1));
     let delay = report.delay.max().unwrap();
     assert!((3_990_000..4_010_000).contains(&delay), "{delay}");
 }
@@ -206,7 +209,7 @@ fn forged_sources_are_not_measured() {
     let ssrcs: Vec<u32> = report.sources.iter().map(|source| source.ssrc).collect();
     assert_eq!(ssrcs, [5], "{report:?}");
     assert_eq!((report.sources[0].received, report.sources[0].lost), (10, 0));
-    assert_eq!(report.unproven, 1000);
+    assert_eq!(report.on_probation, 1000);
 }
 
 /// Fails when sources are not bounded, or one address occupies all places: tried each.
@@ -223,7 +226,7 @@ fn one_address_takes_half_of_what_is_left() {
     });
     let ssrcs: Vec<u32> = report.sources.iter().map(|source| source.ssrc).collect();
     assert_eq!(ssrcs, [100, 101, 102, 103, 200, 201]);
-    assert_eq!(report.too_many_sources, 2 * (46 + 48));
+    assert_eq!(report.over_source_limit, 2 * (46 + 48));
 }
 
 /// Fails when reports go to unproven sources, so that they can be aimed at others,
@@ -251,6 +254,6 @@ fn reports_go_to_sources_alone() {
         stranger.set_nonblocking(true).expect("a socket");
         assert!(stranger.recv(&mut [0; 100]).is_err());
     });
-    assert_eq!((report.sources.len(), report.sources[0].received, report.foreign), (1, 3, 3));
+    assert_eq!((report.sources.len(), report.sources[0].received, report.wrong_address), (1, 3, 3));
     assert_eq!(report.sources[0].lost, 0);
 }

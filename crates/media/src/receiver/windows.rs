@@ -24,17 +24,17 @@ pub struct Windows {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WindowsReport {
     /// Whole back-to-back windows of `y` packets.
-    pub tumbling: u64,
+    pub tumbling_windows: u64,
     /// Those with more than `x` losses, the current one too when it has them already.
-    pub tumbling_violated: u64,
+    pub tumbling_violations: u64,
     /// Windows of `y` packets begun at any packet.
-    pub sliding: u64,
+    pub sliding_windows: u64,
     /// Those with more than `x` losses.
-    pub sliding_violated: u64,
+    pub sliding_violations: u64,
     /// Most losses in a row.
-    pub longest_run: u64,
+    pub max_consecutive_losses: u64,
     /// Most losses in a window begun at any packet.
-    pub worst: u64,
+    pub max_window_losses: u64,
 }
 
 impl Windows {
@@ -56,7 +56,7 @@ impl Windows {
     /// The next packet in the order of sequence numbers.
     pub fn count(&mut self, lost: bool) {
         self.run = if lost { self.run + 1 } else { 0 };
-        self.report.longest_run = self.report.longest_run.max(self.run);
+        self.report.max_consecutive_losses = self.report.max_consecutive_losses.max(self.run);
         let (x, y) = (u64::from(self.tolerance.x()), u64::from(self.tolerance.y()));
         if y == 0 {
             return;
@@ -67,16 +67,16 @@ impl Windows {
         self.sliding_losses += u64::from(lost);
         self.sliding_losses -= u64::from(old);
         if self.seen >= y {
-            self.report.sliding += 1;
-            self.report.sliding_violated += u64::from(self.sliding_losses > x);
-            self.report.worst = self.report.worst.max(self.sliding_losses);
+            self.report.sliding_windows += 1;
+            self.report.sliding_violations += u64::from(self.sliding_losses > x);
+            self.report.max_window_losses = self.report.max_window_losses.max(self.sliding_losses);
         }
         self.slots += 1;
         self.losses += u64::from(lost);
         // At once, so that the last window counts too.
-        self.report.tumbling_violated += u64::from(lost && self.losses == x + 1);
+        self.report.tumbling_violations += u64::from(lost && self.losses == x + 1);
         if self.slots == y {
-            self.report.tumbling += 1;
+            self.report.tumbling_windows += 1;
             (self.slots, self.losses) = (0, 0);
         }
     }

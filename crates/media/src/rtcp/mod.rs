@@ -17,7 +17,7 @@ pub use write::{Reception, Sending, receiver_report, sender_report};
 
 /// The last receiver report of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Heard {
+pub struct LastReceiverReport {
     /// Reports accepted.
     pub reports: u64,
     /// Reports that cannot be true.
@@ -27,34 +27,34 @@ pub struct Heard {
     /// Packets lost in all; negative when some came twice.
     pub lost: i32,
     /// Highest sequence number received, with cycles.
-    pub highest: u32,
+    pub highest_sequence: u32,
     /// Interarrival jitter in ticks of the stream's clock.
-    pub jitter: u32,
+    pub jitter_ticks: u32,
     /// Round trip in nanoseconds, when it could be measured.
-    pub round_trip: Option<u64>,
+    pub round_trip_ns: Option<u64>,
 }
 
 /// What came in from the network, for all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Listened {
+pub struct NetworkCounts {
     /// Report blocks accepted.
-    pub reports: u64,
+    pub receiver_reports: u64,
     /// Sender reports sent.
     pub sender_reports: u64,
     /// Datagrams that are no RTCP.
     pub malformed: u64,
     /// Report blocks about unknown streams.
-    pub unknown: u64,
+    pub unknown_stream: u64,
     /// Report blocks from addresses to which their stream is not sent.
-    pub foreign: u64,
+    pub wrong_address: u64,
     /// Report blocks that cannot be true.
     pub implausible: u64,
     /// Receivers that sent a goodbye.
     pub goodbyes: u64,
-    /// Complaints of the network (ICMP) about destinations of streams.
-    pub complaints: u64,
-    /// Complaints about others.
-    pub stray_complaints: u64,
+    /// ICMP errors about destinations of streams.
+    pub icmp_errors: u64,
+    /// ICMP errors about other destinations.
+    pub unmatched_icmp_errors: u64,
 }
 
 /// The middle 32 bits of an NTP timestamp, by which reports refer to each other.

@@ -2,7 +2,7 @@
 
 use rtcp_types::{Compound, Packet, ReportBlock, RtcpParseError};
 
-use super::Heard;
+use super::LastReceiverReport;
 
 /// One report block: a claim about the reception of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,12 @@ pub(super) struct Known {
 
 impl Claim {
     /// Accepts the claim, unless it is implausible.
-    pub(super) fn take(&self, known: Known, round_trip: Option<u64>, heard: &mut Heard) -> bool {
+    pub(super) fn take(
+        &self,
+        known: Known,
+        round_trip: Option<u64>,
+        heard: &mut LastReceiverReport,
+    ) -> bool {
         // Receivers begin counting cycles when they join, so only the lower half is meaningful,
         // and once all numbers have been used nothing.
         let place = u64::from((self.highest as u16).wrapping_sub(known.first));
@@ -81,9 +86,9 @@ impl Claim {
         heard.reports += 1;
         heard.fraction_lost = self.fraction_lost;
         heard.lost = self.lost;
-        heard.highest = self.highest;
-        heard.jitter = self.jitter;
-        heard.round_trip = round_trip.or(heard.round_trip);
+        heard.highest_sequence = self.highest;
+        heard.jitter_ticks = self.jitter;
+        heard.round_trip_ns = round_trip.or(heard.round_trip_ns);
         true
     }
 }

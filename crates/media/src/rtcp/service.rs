@@ -81,9 +81,9 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
                 match registry.destinations.get_mut(&complaint.destination) {
                     Some((_, count)) => {
                         *count += 1;
-                        registry.listened.complaints += 1;
+                        registry.network.icmp_errors += 1;
                     }
-                    None => registry.listened.stray_complaints += 1,
+                    None => registry.network.unmatched_icmp_errors += 1,
                 }
             }
         }
@@ -110,27 +110,27 @@ pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
     let mut registry = handle.shared().registry();
     let registry = &mut *registry;
     let Ok((claims, goodbyes)) = claims(datagram) else {
-        registry.listened.malformed += 1;
+        registry.network.malformed += 1;
         return;
     };
-    registry.listened.goodbyes += goodbyes;
+    registry.network.goodbyes += goodbyes;
     for claim in claims {
         let name = registry.ssrcs.get(&claim.about);
         let Some(stream) = name.and_then(|name| registry.streams.get_mut(name)) else {
-            registry.listened.unknown += 1;
+            registry.network.unknown_stream += 1;
             continue;
         };
         let to = stream.config.destination.ip();
         let rtcp_to = stream.config.rtcp_destination().map(|a| a.ip());
         if from.ip() != to && Some(from.ip()) != rtcp_to && !to.is_multicast() {
-            registry.listened.foreign += 1;
+            registry.network.wrong_address += 1;
             continue;
         }
         let round_trip = stream.round_trip(&claim, monotonic());
-        if claim.take(stream.known(), round_trip, &mut stream.heard) {
-            registry.listened.reports += 1;
+        if claim.take(stream.known(), round_trip, &mut stream.receiver_report) {
+            registry.network.receiver_reports += 1;
         } else {
-            registry.listened.implausible += 1;
+            registry.network.implausible += 1;
         }
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
 impl Registered {
     fn known(&self) -> Known {
         let first = Numbering::new(self.config.ssrc, 0).map_or(0, |n| n.next_sequence());
-        Known { first, numbered: self.made.packets.get() + self.made.too_large.get() }
+        Known { first, numbered: self.made.packets.get() + self.made.oversize.get() }
     }
 
     /// Only sender reports that were really sent count, by the monotonic clock.
@@ -179,5 +179,5 @@ fn report(handle: &Handle, socket: &UdpSocket, ends: bool) {
         // One that is lost is followed by another.
         sent += u64::from(socket.send_to(&report, to).is_ok());
     }
-    registry.listened.sender_reports += sent;
+    registry.network.sender_reports += sent;
 }

@@ -60,14 +60,14 @@ fn implausible_reports_are_ignored() {
         last_report: 0,
         since_report: 0,
     };
-    let mut heard = Heard::default();
+    let mut heard = LastReceiverReport::default();
     assert!(claim(65_530, 0).take(known, None, &mut heard));
     assert!(claim(65_536 + 3, 10).take(known, Some(5), &mut heard));
     assert!(!claim(65_536 + 4, 0).take(known, None, &mut heard), "not sent yet");
     assert!(!claim(65_529, 0).take(known, None, &mut heard), "before the first");
     assert!(!claim(65_530, 11).take(known, None, &mut heard), "more lost than sent");
-    assert_eq!((heard.reports, heard.implausible, heard.round_trip), (2, 3, Some(5)));
-    assert_eq!((heard.highest, heard.lost), (65_539, 10));
+    assert_eq!((heard.reports, heard.implausible, heard.round_trip_ns), (2, 3, Some(5)));
+    assert_eq!((heard.highest_sequence, heard.lost), (65_539, 10));
 }
 
 proptest! {
@@ -146,9 +146,9 @@ fn reports_go_both_ways() {
     };
     // It refers to a report that was never sent.
     send(&[forged]);
-    let seen = until(&handle, |s| s.listened.reports == 1);
-    let heard = seen.stream("a").unwrap().heard;
-    assert_eq!((heard.reports, heard.round_trip), (1, None));
+    let seen = until(&handle, |s| s.network.receiver_reports == 1);
+    let heard = seen.stream("a").unwrap().receiver_report;
+    assert_eq!((heard.reports, heard.round_trip_ns), (1, None));
     send(&[good, liar]);
     send(&[stranger]);
     rtcp.send_to(b"nonsense", from).unwrap();
@@ -157,15 +157,15 @@ fn reports_go_both_ways() {
     elsewhere.send_to(&receiver_report(1, "r", &[foreign]).unwrap(), from).unwrap();
 
     let seen = until(&handle, |s| {
-        let n = s.listened;
-        n.reports + n.malformed + n.unknown + n.foreign + n.implausible >= 6
+        let n = s.network;
+        n.receiver_reports + n.malformed + n.unknown_stream + n.wrong_address + n.implausible >= 6
     });
-    let n = seen.listened;
-    assert_eq!((n.reports, n.implausible, n.unknown), (2, 1, 1), "{n:?}");
-    assert_eq!((n.malformed, n.foreign), (1, 1), "{n:?}");
-    let heard = seen.stream("a").unwrap().heard;
+    let n = seen.network;
+    assert_eq!((n.receiver_reports, n.implausible, n.unknown_stream), (2, 1, 1), "{n:?}");
+    assert_eq!((n.malformed, n.wrong_address), (1, 1), "{n:?}");
+    let heard = seen.stream("a").unwrap().receiver_report;
     assert_eq!((heard.reports, heard.implausible, heard.fraction_lost), (2, 1, 0));
-    assert!(heard.round_trip.is_some_and(|ns| ns < 20_000_000_000));
+    assert!(heard.round_trip_ns.is_some_and(|ns| ns < 20_000_000_000));
     server.stop(Stop::Drop);
     let sent = std::iter::from_fn(|| rtp.recv(&mut [0; 1500]).ok()).count() + 1;
     loop {

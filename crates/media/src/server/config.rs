@@ -95,7 +95,7 @@ pub struct StreamConfig {
     /// Packets that its ring holds.
     pub ring: usize,
     /// When a packet of a frame was dropped, drop the rest of that frame too: no decoder can use
-    /// it. Those count as abandoned, not as misses.
+    /// it. Those count as `incomplete_frame`, not as misses.
     pub whole_frames: bool,
     /// Where its sender reports go; the receiver's RTP port + 1 by default.
     pub rtcp: Option<SocketAddr>,

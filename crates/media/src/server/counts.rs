@@ -36,9 +36,9 @@ pub struct Made {
     /// Packets put into the ring.
     pub packets: Counter,
     /// Packets offered to a full ring, which are not made.
-    pub overflow: Counter,
+    pub overflows: Counter,
     /// Access units or packets too large to be sent.
-    pub too_large: Counter,
+    pub oversize: Counter,
 }
 
 /// Packets popped from a stream's ring, by outcome: their sum is all that were popped.
@@ -49,15 +49,15 @@ pub struct Counts {
     /// Bytes of those, UDP payload.
     pub sent_bytes: u64,
     /// Dropped by DWCS: the deadline had passed.
-    pub late: u64,
+    pub expired: u64,
     /// Dropped because another packet of the frame was.
-    pub abandoned: u64,
+    pub incomplete_frame: u64,
     /// Dropped because the socket's buffer stayed full.
-    pub blocked: u64,
+    pub socket_full: u64,
     /// Refused by the kernel: longer than the path or a datagram allows.
     pub too_long: u64,
     /// Refused by the kernel for another reason.
-    pub refused: u64,
+    pub send_error: u64,
     /// Dropped when the stream or the server ended.
     pub discarded: u64,
 }
@@ -71,11 +71,11 @@ impl Counts {
     /// Packets not sent, by reason.
     pub fn not_sent(&self) -> [(&'static str, u64); 6] {
         [
-            ("late", self.late),
-            ("abandoned", self.abandoned),
-            ("blocked", self.blocked),
-            ("too_long", self.too_long),
-            ("refused", self.refused),
+            ("expired", self.expired),
+            ("incomplete-frame", self.incomplete_frame),
+            ("socket-full", self.socket_full),
+            ("too-long", self.too_long),
+            ("send-error", self.send_error),
             ("discarded", self.discarded),
         ]
     }
@@ -84,11 +84,11 @@ impl Counts {
     pub fn merge(&mut self, other: &Counts) {
         self.sent += other.sent;
         self.sent_bytes += other.sent_bytes;
-        self.late += other.late;
-        self.abandoned += other.abandoned;
-        self.blocked += other.blocked;
+        self.expired += other.expired;
+        self.incomplete_frame += other.incomplete_frame;
+        self.socket_full += other.socket_full;
         self.too_long += other.too_long;
-        self.refused += other.refused;
+        self.send_error += other.send_error;
         self.discarded += other.discarded;
     }
 }
@@ -114,7 +114,7 @@ pub struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     /// From the instant at which a packet could go to the system call that sends it, ns.
-    pub start_error: Histogram,
+    pub send_lateness: Histogram,
     /// From that instant to the return of the system call, ns.
     pub left: Histogram,
     /// System calls that sent something.

@@ -19,7 +19,7 @@ use super::source::Feeder;
 use super::spread;
 use super::table::{Entry, Feed, Outlet, Reported};
 use super::thread::{Finished, Message, Post};
-use crate::rtcp::{Heard, Listened};
+use crate::rtcp::{LastReceiverReport, NetworkCounts};
 use crate::sdp::{self, Described};
 
 /// A running server, for any thread. Clones are the same server.
@@ -54,7 +54,7 @@ pub(crate) struct Registry {
     pub added: u64,
     /// Of streams that were dropped.
     pub retired: Counts,
-    pub listened: Listened,
+    pub network: NetworkCounts,
     /// Where receiver reports come in.
     pub rtcp: Option<SocketAddr>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Registered {
     pub config: StreamConfig,
     pub made: Arc<Made>,
     pub reported: Option<Arc<Reported>>,
-    pub heard: Heard,
+    pub receiver_report: LastReceiverReport,
     /// Sender reports sent last: [`middle`](crate::rtcp::middle) and monotonic time.
     pub reports: [(u32, u64); 4],
     /// When the next is due, monotonic.
@@ -90,7 +90,7 @@ pub struct Snapshot {
     /// CPU time of each thread, kernel time included, ns.
     pub threads: Vec<(String, u64)>,
     /// What came in from the network.
-    pub listened: Listened,
+    pub network: NetworkCounts,
 }
 
 /// What is counted of a stream.
@@ -101,15 +101,15 @@ pub struct StreamSnapshot {
     /// What the scheduler knows.
     pub row: Row,
     /// Packets made.
-    pub made: u64,
+    pub produced: u64,
     /// Packets refused because the ring was full.
-    pub overflow: u64,
+    pub overflows: u64,
     /// Packets refused because no datagram holds them.
-    pub too_large: u64,
+    pub oversize: u64,
     /// Number of ICMP errors about its destination.
-    pub unreachable: u64,
+    pub icmp_errors: u64,
     /// What its receiver reports.
-    pub heard: Heard,
+    pub receiver_report: LastReceiverReport,
 }
 
 impl Snapshot {
@@ -209,7 +209,7 @@ impl Handle {
             config,
             made,
             reported,
-            heard: Heard::default(),
+            receiver_report: LastReceiverReport::default(),
             reports: [(0, 0); 4],
             next_report: 0,
             inlet,
@@ -374,7 +374,7 @@ impl Handle {
             retired: registry.retired,
             timing,
             threads: threads.map(|(name, cpu)| (name.clone(), cpu.get())).collect(),
-            listened: registry.listened,
+            network: registry.network,
         }
     }
 
@@ -460,18 +460,18 @@ impl Registry {
     }
 
     fn snapshot(&self, stream: &Registered, row: Row) -> StreamSnapshot {
-        let made = match stream.config.source {
+        let produced = match stream.config.source {
             // Another process does not report; packets popped or waiting were made.
             Source::Shared => row.counts.taken() + row.waiting as u64,
             _ => stream.made.packets.get(),
         };
         StreamSnapshot {
             row,
-            made,
-            overflow: stream.made.overflow.get(),
-            too_large: stream.made.too_large.get(),
-            unreachable: self.destinations.get(&stream.config.destination).map_or(0, |d| d.1),
-            heard: stream.heard,
+            produced,
+            overflows: stream.made.overflows.get(),
+            oversize: stream.made.oversize.get(),
+            icmp_errors: self.destinations.get(&stream.config.destination).map_or(0, |d| d.1),
+            receiver_report: stream.receiver_report,
             config: stream.config.clone(),
         }
     }

@@ -68,14 +68,14 @@ impl Inlet {
     /// As there.
     pub fn push_same_frame(&mut self, datagram: &[u8]) -> Result<(), Rejected> {
         if datagram.len() > LARGEST_DATAGRAM {
-            self.made.too_large.add(1);
+            self.made.oversize.add(1);
             return Err(Rejected::TooLarge);
         }
         if self.feed.is_closed() {
             return Err(Rejected::Closed);
         }
         if self.feed.is_full() {
-            self.made.overflow.add(1);
+            self.made.overflows.add(1);
             return Err(Rejected::Full);
         }
         let body = datagram.to_vec();

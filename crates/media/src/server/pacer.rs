@@ -236,7 +236,7 @@ impl<S: Structure> Pacer<S> {
             Datagram { body: packet.body, stream: slot as u32, due: due.0, stamp: packet.stamp };
         let to = entry.to;
         if let Err(back) = self.channels[entry.channel].push(&to, datagram) {
-            entry.counts.blocked += 1;
+            entry.counts.socket_full += 1;
             self.table.recycle(slot, back.body);
         }
     }
@@ -261,10 +261,10 @@ impl<S: Structure> Pacer<S> {
             for datagram in channel.waiting().filter(|d| d.stamp != 0) {
                 stamp.write(&mut datagram.body, usize::from(datagram.stamp));
             }
-            let Timing { start_error, left, calls, full: was_full, busy: was_busy, .. } = timing;
+            let Timing { send_lateness, left, calls, full: was_full, busy: was_busy, .. } = timing;
             let mut sent = Sent { start, dues: [0; BATCH], count: 0 };
             *end = channel.flush(|datagram, fate| {
-                sent.count(&datagram, fate, stamp.monotonic, table, start_error);
+                sent.count(&datagram, fate, stamp.monotonic, table, send_lateness);
                 table.recycle(datagram.stream as usize, datagram.body);
             });
             *calls += 1;
@@ -321,7 +321,7 @@ impl Sent {
         fate: Fate,
         at: u64,
         table: &mut Table,
-        start_error: &mut Histogram,
+        send_lateness: &mut Histogram,
     ) {
         let Some(entry) = table.entry(datagram.stream as usize) else { return };
         match fate {
@@ -338,12 +338,12 @@ impl Sent {
                     }
                     reported.at.set(at);
                 }
-                start_error.record(self.start.0.saturating_sub(datagram.due));
+                send_lateness.record(self.start.0.saturating_sub(datagram.due));
                 self.dues[self.count] = datagram.due;
                 self.count += 1;
             }
             Fate::TooLong => entry.counts.too_long += 1,
-            Fate::Refused(_) => entry.counts.refused += 1,
+            Fate::Refused(_) => entry.counts.send_error += 1,
         }
     }
 

@@ -140,7 +140,7 @@ impl Feeder {
             if units.cut(&unit, payloader, emit).is_err() {
                 // The receiver shall see that something is missing.
                 numbering.skip();
-                self.made.too_large.add(1);
+                self.made.oversize.add(1);
             }
         }
     }

@@ -130,7 +130,7 @@ impl Table {
             if entry.lost_frame.is_none_or(|lost| Some(lost) != frame) {
                 return Some(arrival);
             }
-            entry.counts.abandoned += 1;
+            entry.counts.incomplete_frame += 1;
             self.discard(slot);
         }
     }
@@ -174,7 +174,7 @@ impl Queues for Table {
         if entry.whole_frames {
             entry.lost_frame = entry.outlet.peek(now).and_then(|(_, frame)| frame);
         }
-        entry.counts.late += 1;
+        entry.counts.expired += 1;
         self.discard(slot);
         self.head(slot)
     }

@@ -111,7 +111,7 @@ const STALL: u64 = 20_000_000;
 fn play_undisturbed(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, String> {
     for _ in 0..3 {
         let outcome = play(media, setup, folder)?;
-        let stall = outcome.snapshot.timing.start_error.max().unwrap_or(0);
+        let stall = outcome.snapshot.timing.send_lateness.max().unwrap_or(0);
         if stall < STALL {
             return Ok(outcome);
         }
@@ -179,7 +179,7 @@ fn table(setup: &Setup, outcome: &Outcome) -> String {
     let mut text = format!("{} (dropped by the link: {})\n", setup.title, outcome.dropped);
     for ((item, verdict), s) in ITEMS.iter().zip(&outcome.verdicts).zip(&outcome.snapshot.streams) {
         let (x, y) = item.tolerance;
-        let (made, late, violated) = (s.made, s.row.counts.late, s.row.measures.tumbling);
+        let (made, late, violated) = (s.produced, s.row.counts.expired, s.row.measures.tumbling);
         let _ = writeln!(
             text,
             "  {:9} {x}/{y:<3} {made:4} packets, {late:3} dropped late, {violated:2} windows \
@@ -231,9 +231,9 @@ fn allowed(made: u64, (x, y): (u64, u64)) -> u64 {
 fn keeps_windows(outcome: &Outcome) {
     assert_eq!(outcome.dropped, 0, "the server keeps to the rate");
     for ((item, verdict), s) in ITEMS.iter().zip(&outcome.verdicts).zip(&outcome.snapshot.streams) {
-        let (late, name) = (s.row.counts.late, item.name);
+        let (late, name) = (s.row.counts.expired, item.name);
         assert_eq!(s.row.measures.tumbling, 0, "{name}: {late} late");
-        assert_eq!(s.row.counts.sent + late, s.made, "{name}: {:?}", s.row.counts);
+        assert_eq!(s.row.counts.sent + late, s.produced, "{name}: {:?}", s.row.counts);
         match *verdict {
             Verdict::Audio { decoded, snr, level } => {
                 assert!(late <= item.tolerance.0, "{name}: {late}");
@@ -242,7 +242,7 @@ fn keeps_windows(outcome: &Outcome) {
                 assert!(late > 0 || (decoded, snr) == (1.0, SAME), "{name}: {verdict}");
             }
             Verdict::Video { decoded, ssim } => {
-                assert!(late <= allowed(s.made, item.tolerance), "{name}: {late}");
+                assert!(late <= allowed(s.produced, item.tolerance), "{name}: {late}");
                 let lost = item.pictures() as f64 * (1.0 - decoded);
                 if item.is_moving() {
                     // One packet spoils up to five pictures, but not what most of them show.
@@ -255,7 +255,7 @@ fn keeps_windows(outcome: &Outcome) {
         }
     }
     let total = outcome.snapshot.total();
-    assert!(total.late * 100 > total.sent * 10, "that was no overload: {total:?}");
+    assert!(total.expired * 100 > total.sent * 10, "that was no overload: {total:?}");
 }
 
 /// Fails when the server keeps windows on paper only: packets that it counts as sent do not arrive,
@@ -299,6 +299,6 @@ fn overload_degrades_tolerant_media_only() {
     assert!(priority.violated() > 0);
 
     // A full queue drops packets of any stream.
-    assert!(link.dropped > 20 && link.snapshot.total().late < 10);
+    assert!(link.dropped > 20 && link.snapshot.total().expired < 10);
     assert!(link.decoded(speech) < 0.99 || link.decoded(music) < 0.99);
 }

@@ -51,8 +51,8 @@ pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
 /// Which best-effort packets wait while real time is silent.
 pub fn silence_sentence(silence: &IdleRealtime) -> String {
     let waits = match silence.idle_timeout_ns {
-        Some(ns) => format!("or for {} of silence (`release-idle`)", span(ns)),
-        None => "as long as real time is silent (`release-idle` is 0)".into(),
+        Some(ns) => format!("or for {} of silence (`idle-timeout`)", span(ns)),
+        None => "as long as real time is silent (`idle-timeout` is 0)".into(),
     };
     format!(
         "Under `always-check` best-effort packets of more than {} B on the wire wait for the gap \

@@ -99,7 +99,9 @@ impl<'a> Section<'a> {
         let (file, span) = (self.file, value.span());
         let mut section = Section { file, shape, table, span, path, meant: Vec::new() };
         section.check(out, &|name| {
-            with_a_dot(shape, name).or_else(|| without_parameters(shape, name))
+            with_a_dot(shape, name)
+                .or_else(|| without_parameters(shape, name))
+                .or_else(|| crate::options::renamed(shape, name))
         });
         Some(section)
     }

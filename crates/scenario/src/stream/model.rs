@@ -130,24 +130,24 @@ impl PolicyOptions for StreamPolicyChoice {
             "order" => OptionValue::Choice(options.order.name()),
             "rule-a" => OptionValue::Choice(options.rule_a.name()),
             "rule-c" => OptionValue::Choice(options.rule_c.name()),
-            "check" => match options.check {
+            "check-interval" => match options.check {
                 Check::Every(packets) => OptionValue::Integer(packets.get()),
                 Check::Adaptive { .. } => OptionValue::Choice(ADAPTIVE),
             },
-            "budget" => match options.check {
+            "decision-budget" => match options.check {
                 Check::Adaptive { budget, .. } => OptionValue::Time(budget),
                 Check::Every(_) => return None,
             },
-            "check-most" => match options.check {
+            "max-check-interval" => match options.check {
                 Check::Adaptive { most, .. } => OptionValue::Integer(most.get()),
                 Check::Every(_) => return None,
             },
-            "settle" => OptionValue::Bool(options.settle),
-            "ahead" => match options.ahead {
+            "check-before-service" => OptionValue::Bool(options.settle),
+            "max-ahead" => match options.ahead {
                 Some(gaps) => OptionValue::Integer(gaps.get()),
                 None => OptionValue::Choice(UNLIMITED),
             },
-            "align" => OptionValue::Bool(options.align),
+            "align-deadlines" => OptionValue::Bool(options.align),
             "structure" => OptionValue::Choice(structure),
             "zero-tie" => OptionValue::Choice(options.zero_tie.name()),
             _ => return None,
@@ -159,34 +159,38 @@ impl PolicyOptions for StreamPolicyChoice {
         let tuning = place.and_then(|i| self.tuning.get_mut(i)).ok_or(OptionFault::Unknown)?;
         let (options, structure) = (&mut tuning.options, &mut tuning.structure);
         let adaptive = OptionValue::Choice(ADAPTIVE);
-        let needs = Err(OptionFault::Needs { option: "check", value: adaptive });
+        let needs = Err(OptionFault::Needs { option: "check-interval", value: adaptive });
         match (option, value) {
             ("order", OptionValue::Choice(name)) => choose(&mut options.order, name),
             ("rule-a", OptionValue::Choice(name)) => choose(&mut options.rule_a, name),
             ("rule-c", OptionValue::Choice(name)) => choose(&mut options.rule_c, name),
-            ("check", OptionValue::Choice(_)) => {
+            ("check-interval", OptionValue::Choice(_)) => {
                 options.check =
                     Check::Adaptive { budget: DEFAULT_BUDGET, most: DEFAULT_CHECK_MOST };
                 Ok(())
             }
-            ("check", OptionValue::Integer(packets)) => {
+            ("check-interval", OptionValue::Integer(packets)) => {
                 options.check = NonZeroU32::new(packets).map_or(options.check, Check::Every);
                 Ok(())
             }
-            ("budget", OptionValue::Time(time)) => match &mut options.check {
+            ("decision-budget", OptionValue::Time(time)) => match &mut options.check {
                 Check::Adaptive { budget, .. } => assign(budget, time),
                 Check::Every(_) => needs,
             },
-            ("check-most", OptionValue::Integer(packets)) => match &mut options.check {
+            ("max-check-interval", OptionValue::Integer(packets)) => match &mut options.check {
                 Check::Adaptive { most, .. } => {
                     assign(most, NonZeroU32::new(packets).unwrap_or(*most))
                 }
                 Check::Every(_) => needs,
             },
-            ("settle", OptionValue::Bool(settle)) => assign(&mut options.settle, settle),
-            ("ahead", OptionValue::Choice(_)) => assign(&mut options.ahead, None),
-            ("ahead", OptionValue::Integer(n)) => assign(&mut options.ahead, NonZeroU32::new(n)),
-            ("align", OptionValue::Bool(align)) => assign(&mut options.align, align),
+            ("check-before-service", OptionValue::Bool(settle)) => {
+                assign(&mut options.settle, settle)
+            }
+            ("max-ahead", OptionValue::Choice(_)) => assign(&mut options.ahead, None),
+            ("max-ahead", OptionValue::Integer(n)) => {
+                assign(&mut options.ahead, NonZeroU32::new(n))
+            }
+            ("align-deadlines", OptionValue::Bool(align)) => assign(&mut options.align, align),
             ("structure", OptionValue::Choice(name)) => assign(structure, name),
             ("zero-tie", OptionValue::Choice(name)) => choose(&mut options.zero_tie, name),
             _ => Err(OptionFault::Unknown),

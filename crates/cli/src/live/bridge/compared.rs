@@ -35,7 +35,7 @@ pub fn compared(
     let live: Vec<Live> = counts
         .classes
         .iter()
-        .map(|class| Live::new(class.sent(), &class.delay, class.late))
+        .map(|class| Live::new(class.sent(), &class.delay, class.deadline_misses))
         .collect();
     let rows = compare(&schedule.scenario, &schedule.policy, arrivals, &live);
     let rows = rows.map_err(Failure::input)?;

@@ -6,7 +6,7 @@ use laxity_userlink::counts::ClassCounts;
 use serde::Serialize;
 
 use super::Place;
-use crate::live::link::record::{Flow, Kind, Link, Links, Stalls, Waiting};
+use crate::live::link::record::{Backlog, Flow, Kind, Link, Links, Stalls};
 
 /// The status: that of `laxity link status` for other links, and the state of the threads.
 #[derive(Debug, Serialize)]
@@ -23,18 +23,21 @@ pub struct Thread {
     cpu_ms: f64,
     packets: u64,
     /// From a frame's start, as the policy has it, to its being handed over.
-    lag_mean_us: Option<f64>,
-    lag_p99_us: Option<f64>,
-    lag_max_us: Option<f64>,
+    send_lateness_mean_us: Option<f64>,
+    send_lateness_p99_us: Option<f64>,
+    send_lateness_max_us: Option<f64>,
     /// Wake-up latency, from the requested instant.
-    wake_p99_us: Option<f64>,
+    wakeup_latency_p99_us: Option<f64>,
     /// Beyond what the credit makes good: how often, in all, and the longest.
     stalls: u64,
-    stalled_ms: f64,
-    longest_stall_ms: f64,
-    blocked: u64,
-    down: u64,
-    overflow: u64,
+    stall_total_ms: f64,
+    stall_max_ms: f64,
+    /// How often the interface had no room for a frame.
+    device_full: u64,
+    /// How often the interface was down.
+    device_down: u64,
+    /// Frames lost because the socket's receive buffer was full.
+    receive_overflows: u64,
     segmented: u64,
     checksums: u64,
     malformed: u64,
@@ -61,16 +64,16 @@ impl Thread {
             io,
             cpu_ms: *cpu_ns as f64 / 1e6,
             packets: counts.lag.count(),
-            lag_mean_us: counts.lag.mean().map(|ns| ns / 1e3),
-            lag_p99_us: counts.lag.quantile(990).map(us),
-            lag_max_us: counts.lag.max().map(us),
-            wake_p99_us: counts.wakes.quantile(990).map(us),
+            send_lateness_mean_us: counts.lag.mean().map(|ns| ns / 1e3),
+            send_lateness_p99_us: counts.lag.quantile(990).map(us),
+            send_lateness_max_us: counts.lag.max().map(us),
+            wakeup_latency_p99_us: counts.wakes.quantile(990).map(us),
             stalls: counts.stalls,
-            stalled_ms: counts.stalled.0 as f64 / 1e6,
-            longest_stall_ms: counts.longest_stall.0 as f64 / 1e6,
-            blocked: counts.blocked,
-            down: counts.down,
-            overflow: counts.overflow,
+            stall_total_ms: counts.stalled.0 as f64 / 1e6,
+            stall_max_ms: counts.longest_stall.0 as f64 / 1e6,
+            device_full: counts.blocked,
+            device_down: counts.down,
+            receive_overflows: counts.overflow,
             segmented: counts.segmented,
             checksums: counts.checksums,
             malformed: counts.malformed,
@@ -98,13 +101,13 @@ fn link(device: &str, schedule: &Schedule, report: &Report) -> Link {
         changes: 0,
         pending: false,
         replaced: None,
-        waiting: Waiting { packets: narrow(report.waiting as u64), bytes: narrow(bytes) },
+        backlog: Backlog { packets: narrow(report.waiting as u64), bytes: narrow(bytes) },
         stalls: {
             let counts = &report.counts;
             Stalls::new(counts.stalls, counts.stalled.0, counts.longest_stall.0)
         },
         flows: flows.collect(),
-        earlier: flow(Kind::Mixed, None, &ClassCounts::default()),
+        previous: flow(Kind::Mixed, None, &ClassCounts::default()),
     }
 }
 
@@ -119,12 +122,12 @@ fn flow(kind: Kind, deadline: Option<u64>, c: &ClassCounts) -> Flow {
         p50_ms: c.delay.quantile(500).map(ms),
         p99_ms: c.delay.quantile(990).map(ms),
         max_ms: c.delay.max().map(ms),
-        missed: c.late,
+        deadline_misses: c.deadline_misses,
         demoted: c.demoted(),
         demoted_mean_ms: c.demoted_delay.mean().map(|ns| ns / 1e6),
         demoted_max_ms: c.demoted_delay.max().map(ms),
         dropped: c.drops().map(|(_, n)| n).sum(),
-        reasons: c.drops().map(|(why, n)| (why.to_owned(), n)).collect(),
+        drop_reasons: c.drops().map(|(why, n)| (why.to_owned(), n)).collect(),
         delays: (c.delay.iter().collect(), u64::try_from(c.delay.sum()).unwrap_or(u64::MAX)),
     }
 }

@@ -82,8 +82,8 @@ pub struct RecordArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The duration, at most `10min`.
-    #[arg(long = "for", value_name = "TIME", default_value = "5s")]
-    pub length: String,
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub duration: String,
 }
 
 #[derive(Debug, Args)]

@@ -152,7 +152,7 @@ mod enabled {
             reservations: reservations.collect(),
             inferred,
             unaccounted: status.unaccounted,
-            elsewhere: status.elsewhere,
+            misplaced_runs: status.elsewhere,
         }
     }
 }

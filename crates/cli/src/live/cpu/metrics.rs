@@ -63,7 +63,7 @@ fn scheduler(text: &mut Text, status: &Status) {
     of_task(&table::RESERVATION_MAX_LATENESS_SECONDS, &|r| Nanoseconds(r.max_lateness_ns));
 
     text.family(&table::UNACCOUNTED_TOTAL).sample(&[], status.unaccounted);
-    text.family(&table::ELSEWHERE_TOTAL).sample(&[], status.elsewhere);
+    text.family(&table::MISPLACED_RUNS_TOTAL).sample(&[], status.misplaced_runs);
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
             "laxity_cpu_max_overrun_seconds{cpu=\"1\"} 0.000007250",
             "laxity_cpu_reservation_runtime_seconds{task=\"369\",user=\"1000\",cpu=\"1\"} 0.004500000",
             "laxity_cpu_reservation_deadline_misses_total{task=\"369\",user=\"1000\",cpu=\"1\"} 1",
-            "laxity_cpu_elsewhere_total 3",
+            "laxity_cpu_misplaced_runs_total 3",
             "laxity_cpu_rejected_connections_total 0",
         ] {
             assert!(page.lines().any(|l| l == line), "no {line} in {page}");

@@ -22,13 +22,14 @@ use crate::{interrupt, warning};
 const CPUS: u32 = 1;
 const TASKS: u32 = 2;
 /// The longest recording. 40,000 switches a second write 10 MB a second.
-const MAX_LENGTH: Duration = Duration::from_secs(600);
+const MAX_DURATION: Duration = Duration::from_secs(600);
 
 /// Runs the command.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
-    let length = link::duration("--for", &args.length)?;
-    if length > MAX_LENGTH {
-        return Err(Failure::Input(format!("--for {}: give at most 10 minutes", args.length)));
+    let duration = link::duration("--duration", &args.duration)?;
+    if duration > MAX_DURATION {
+        let text = &args.duration;
+        return Err(Failure::Input(format!("--duration {text}: give at most 10 minutes")));
     }
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
@@ -39,7 +40,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let mut failed = None;
     let interrupted = interrupt::control();
     let lost = recorder.record(
-        length,
+        duration,
         || !interrupted.stopped(),
         |event| {
             if failed.is_none() {

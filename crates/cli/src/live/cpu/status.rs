@@ -21,7 +21,7 @@ pub struct Status {
     /// The number of times that a task without a table entry was served.
     pub unaccounted: u64,
     /// The number of times that a reserved task ran on another CPU than that of its reservation.
-    pub elsewhere: u64,
+    pub misplaced_runs: u64,
 }
 
 /// One CPU.
@@ -125,8 +125,8 @@ pub fn tables(status: &Status, style: Style) -> String {
             status.unaccounted
         ));
     }
-    if status.elsewhere > 0 {
-        notes.push(format!("Reserved tasks ran elsewhere {} times.", status.elsewhere));
+    if status.misplaced_runs > 0 {
+        notes.push(format!("Reserved tasks ran elsewhere {} times.", status.misplaced_runs));
     }
     let caption = format!("Policy {}", status.policy);
     let cpus = Table::new(caption, columns).group("", rows.collect()).noted(notes.concat());
@@ -231,7 +231,7 @@ pub mod tests {
                 period_ns: 90_000_000,
             }],
             unaccounted: 0,
-            elsewhere: 3,
+            misplaced_runs: 3,
         }
     }
 

@@ -53,7 +53,7 @@ pub struct SetArgs {
     pub policy: Option<String>,
     /// Timeout of waiting for an instant without queued real-time packets.
     #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub patience: String,
+    pub timeout: String,
 }
 
 #[derive(Debug, Args)]

@@ -37,7 +37,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The metrics page. Counters restart at zero when another scenario comes into force; earlier counts are
-/// under the flow `earlier`.
+/// under the flow `previous`.
 pub fn page(links: &Links) -> String {
     use Value::{Count, Number};
 
@@ -49,25 +49,27 @@ pub fn page(links: &Links) -> String {
         }
     };
     of_link(&table::ATTACHED, &|l| Count(l.attached.into()));
-    of_link(&table::RATE_BITS, &|l| Count(l.rate_bit_s));
-    of_link(&table::CHANGES, &|l| Count(l.changes.into()));
-    of_link(&table::WAITING_PACKETS, &|l| Count(l.waiting.packets.into()));
-    of_link(&table::WAITING_BYTES, &|l| Count(l.waiting.bytes.into()));
+    of_link(&table::RATE_BITS_PER_SECOND, &|l| Count(l.rate_bit_s));
+    of_link(&table::CHANGES_TOTAL, &|l| Count(l.changes.into()));
+    of_link(&table::BACKLOG_PACKETS, &|l| Count(l.backlog.packets.into()));
+    of_link(&table::BACKLOG_BYTES, &|l| Count(l.backlog.bytes.into()));
     of_link(&table::STALLS_TOTAL, &|l| Count(l.stalls.count));
-    of_link(&table::STALLED_SECONDS_TOTAL, &|l| Number(l.stalls.total_ms / 1e3));
-    of_link(&table::LONGEST_STALL_SECONDS, &|l| Number(l.stalls.longest_ms / 1e3));
+    of_link(&table::STALL_SECONDS_TOTAL, &|l| Number(l.stalls.total_ms / 1e3));
+    of_link(&table::MAX_STALL_SECONDS, &|l| Number(l.stalls.max_ms / 1e3));
 
     let mut packets = text.family(&table::PACKETS_TOTAL);
     each(links, |device, name, flow| {
         packets.sample(&[device, name, "sent"], flow.packets);
-        flow.reasons.iter().for_each(|(reason, n)| packets.sample(&[device, name, reason], *n));
+        flow.drop_reasons
+            .iter()
+            .for_each(|(reason, n)| packets.sample(&[device, name, reason], *n));
     });
     let mut of_flow = |metric, value: &dyn Fn(&Flow) -> u64| {
         let mut family = text.family(metric);
         each(links, |device, name, flow| family.sample(&[device, name], value(flow)));
     };
     of_flow(&table::SENT_BYTES_TOTAL, &|f| f.bytes);
-    of_flow(&table::DEADLINE_MISSES_TOTAL, &|f| f.missed);
+    of_flow(&table::DEADLINE_MISSES_TOTAL, &|f| f.deadline_misses);
     of_flow(&table::DEMOTED_PACKETS_TOTAL, &|f| f.demoted);
     let mut delay = text.family(&table::DELAY_SECONDS);
     each(links, |device, name, flow| {
@@ -80,6 +82,6 @@ pub fn page(links: &Links) -> String {
 fn each(links: &Links, mut of: impl FnMut(&str, &str, &Flow)) {
     for link in &links.links {
         link.flows.iter().for_each(|(name, flow)| of(&link.device, name, flow));
-        of(&link.device, "earlier", &link.earlier);
+        of(&link.device, "previous", &link.previous);
     }
 }

@@ -44,8 +44,8 @@ pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
         }
         // Running links are shown also when the kernel lacks something.
         Err(failure) if !running.is_empty() => {
-            let without_kernel = device.is_none().then(|| failure.text().to_owned());
-            Ok(record::Links { without_kernel, ..running })
+            let kernel_error = device.is_none().then(|| failure.text().to_owned());
+            Ok(record::Links { kernel_error, ..running })
         }
         Err(failure) => Err(failure),
     }
@@ -100,8 +100,8 @@ fn up(args: &UpArgs) -> Result<ExitCode, Failure> {
 
 fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
     let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
-    let patience = duration("--patience", &args.patience)?;
-    let with_next_packet = backend::set(&admitted, &args.dev, patience)?;
+    let timeout = duration("--timeout", &args.timeout)?;
+    let with_next_packet = backend::set(&admitted, &args.dev, timeout)?;
     admitted.say(&args.dev, if with_next_packet { " from its next packet on" } else { "" });
     Ok(ExitCode::SUCCESS)
 }

@@ -6,19 +6,36 @@ use std::path::PathBuf;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+/// The version of the JSON.
+pub const STATUS_VERSION: u32 = 1;
+
 /// All links of a network namespace, and its media servers.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Links {
+    /// [`STATUS_VERSION`].
+    pub version: u32,
     /// Those of the kernel first.
     pub links: Vec<Link>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<MediaServer>,
-    /// Processes of Laxity that do not say what they do: stopped, or of another version.
+    pub media_servers: Vec<MediaServer>,
+    /// IDs of processes of Laxity that do not answer: stopped, or of another version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub silent: Vec<u32>,
+    pub unresponsive: Vec<u32>,
     /// The reason why the kernel's links are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_kernel: Option<String>,
+    pub kernel_error: Option<String>,
+}
+
+impl Default for Links {
+    fn default() -> Links {
+        Links {
+            version: STATUS_VERSION,
+            links: Vec::new(),
+            media_servers: Vec::new(),
+            unresponsive: Vec::new(),
+            kernel_error: None,
+        }
+    }
 }
 
 /// The process that runs a link in user space, or a media server.
@@ -38,10 +55,10 @@ pub struct MediaServer {
     pub policy: String,
     pub streams: u64,
     pub sent: u64,
-    /// Dropped because they were late.
-    pub late: u64,
-    /// Windows in which more was lost than is tolerated.
-    pub violated: u64,
+    /// Packets dropped because their deadline had passed.
+    pub expired: u64,
+    /// Back-to-back windows with more misses than tolerated.
+    pub tumbling_violations: u64,
     pub control: Option<PathBuf>,
     pub metrics: Option<SocketAddr>,
 }
@@ -63,18 +80,19 @@ pub struct Link {
     pub pending: bool,
     /// The replaced root qdisc.
     pub replaced: Option<String>,
-    pub waiting: Waiting,
+    pub backlog: Backlog,
     /// Time lost since the link came up; older programs do not count it.
     #[serde(default)]
     pub stalls: Stalls,
     /// Since the present scenario took over; real-time flows first.
     pub flows: IndexMap<String, Flow>,
     /// Under scenarios before, all flows together.
-    pub earlier: Flow,
+    pub previous: Flow,
 }
 
+/// Packets that wait, and their bytes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct Backlog {
     pub packets: u32,
     pub bytes: u32,
 }
@@ -84,13 +102,13 @@ pub struct Waiting {
 pub struct Stalls {
     pub count: u64,
     pub total_ms: f64,
-    pub longest_ms: f64,
+    pub max_ms: f64,
 }
 
 impl Stalls {
     /// From nanoseconds.
-    pub fn new(count: u64, total: u64, longest: u64) -> Stalls {
-        Stalls { count, total_ms: total as f64 / 1e6, longest_ms: longest as f64 / 1e6 }
+    pub fn new(count: u64, total: u64, max: u64) -> Stalls {
+        Stalls { count, total_ms: total as f64 / 1e6, max_ms: max as f64 / 1e6 }
     }
 }
 
@@ -114,7 +132,7 @@ pub struct Flow {
     pub p50_ms: Option<f64>,
     pub p99_ms: Option<f64>,
     pub max_ms: Option<f64>,
-    pub missed: u64,
+    pub deadline_misses: u64,
     pub demoted: u64,
     /// Older programs do not count these two.
     #[serde(default)]
@@ -123,7 +141,7 @@ pub struct Flow {
     pub demoted_max_ms: Option<f64>,
     pub dropped: u64,
     /// Dropped, by reason; those that did not occur are left out.
-    pub reasons: IndexMap<String, u64>,
+    pub drop_reasons: IndexMap<String, u64>,
     /// For metrics: upper ends of delays in ns, each with how many there are, and their sum.
     #[serde(skip)]
     #[cfg_attr(not(feature = "kernel"), allow(dead_code))]
@@ -137,7 +155,7 @@ mod of_kernel {
     use laxity_link::buffer::DropReason;
     use laxity_scenario::link::model::Scenario;
 
-    use super::{Flow, Kind, Link, Stalls, Waiting};
+    use super::{Backlog, Flow, Kind, Link, Stalls};
     use crate::failure::Failure;
 
     impl Link {
@@ -164,7 +182,7 @@ mod of_kernel {
                 changes: status.changes,
                 pending: status.pending,
                 replaced: status.replaced,
-                waiting: Waiting {
+                backlog: Backlog {
                     packets: status.queue.waiting_packets,
                     bytes: status.queue.waiting_bytes,
                 },
@@ -174,7 +192,7 @@ mod of_kernel {
                     status.stalls.longest,
                 ),
                 flows: flows.collect(),
-                earlier: Flow::new(Kind::Mixed, None, &status.earlier),
+                previous: Flow::new(Kind::Mixed, None, &status.earlier),
             })
         }
     }
@@ -196,12 +214,12 @@ mod of_kernel {
                 p50_ms: counts.quantile(500).map(ms),
                 p99_ms: counts.quantile(990).map(ms),
                 max_ms: mean.map(|_| ms(counts.delay_max)),
-                missed: counts.deadline_misses,
+                deadline_misses: counts.deadline_misses,
                 demoted: counts.demoted,
                 demoted_mean_ms: demoted.map(ms),
                 demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),
                 dropped: counts.all_dropped(),
-                reasons: reasons.collect(),
+                drop_reasons: reasons.collect(),
                 delays: (counts.delays().collect(), counts.delay_sum),
             }
         }

@@ -15,25 +15,25 @@ pub fn links(links: &Links, style: Style) -> String {
 /// Media servers, and notes on links that cannot be shown.
 pub fn beside(links: &Links, style: Style) -> Vec<String> {
     let mut parts = Vec::new();
-    if links.is_empty() && links.without_kernel.is_none() {
+    if links.is_empty() && links.kernel_error.is_none() {
         parts.push(
             "no interface of this network namespace has a link, and no link or media server of this \
              user or root is running\n"
                 .to_owned(),
         );
     }
-    if !links.servers.is_empty() {
-        parts.push(servers(&links.servers, style));
+    if !links.media_servers.is_empty() {
+        parts.push(servers(&links.media_servers, style));
     }
-    if !links.silent.is_empty() {
-        let ids: Vec<String> = links.silent.iter().map(u32::to_string).collect();
+    if !links.unresponsive.is_empty() {
+        let ids: Vec<String> = links.unresponsive.iter().map(u32::to_string).collect();
         parts.push(format!(
             "Not shown: these processes do not say what they do; they are stopped, or of another \
              version of laxity: {}\n",
             ids.join(", ")
         ));
     }
-    if let Some(why) = &links.without_kernel {
+    if let Some(why) = &links.kernel_error {
         parts.push(format!("Links in the kernel are not shown: {why}\n"));
     }
     parts
@@ -60,8 +60,8 @@ fn servers(servers: &[MediaServer], style: Style) -> String {
             Cell::new(server.policy.clone()),
             count(server.streams),
             count(server.sent),
-            count(server.late),
-            bad(server.violated),
+            count(server.expired),
+            bad(server.tumbling_violations),
             cell(server.control.as_ref().map(|path| path.display().to_string())),
             cell(server.metrics.map(|address| address.to_string())),
         ];
@@ -93,8 +93,8 @@ fn link(link: &Link, style: Style) -> String {
     let rate = number::rate(link.rate_bit_s);
     let caption = format!("{}: {} at {rate}{}", link.device, link.policy, runner(link));
     let mut table = Table::new(caption, columns).group("", rows);
-    if link.earlier.packets + link.earlier.dropped > 0 {
-        let row = (format!("all, in {} scenarios before", link.changes), cells(&link.earlier));
+    if link.previous.packets + link.previous.dropped > 0 {
+        let row = (format!("all, in {} scenarios before", link.changes), cells(&link.previous));
         table = table.group("", vec![row]);
     }
     text::table(&table.noted(sentences(link).join(" ")), style)
@@ -102,7 +102,7 @@ fn link(link: &Link, style: Style) -> String {
 
 fn cells(flow: &Flow) -> Vec<Cell> {
     let ms = |ms: Option<f64>| ms.map_or_else(Cell::none, |ms| Cell::new(number::short(ms)));
-    let late = if flow.kind == Kind::BestEffort { Cell::none() } else { bad(flow.missed) };
+    let late = if flow.kind == Kind::BestEffort { Cell::none() } else { bad(flow.deadline_misses) };
     vec![
         count(flow.packets),
         ms(flow.mean_ms),
@@ -136,8 +136,8 @@ pub fn sentences(link: &Link) -> Vec<String> {
     if link.pending {
         said.push("Another scenario comes into force with the next packet.".to_owned());
     }
-    let waiting = link.waiting;
-    said.push(format!("{} packets of {} B wait.", waiting.packets, waiting.bytes));
+    let backlog = link.backlog;
+    said.push(format!("{} packets of {} B wait.", backlog.packets, backlog.bytes));
     let stalls = link.stalls;
     if stalls.count > 0 {
         let times =
@@ -146,12 +146,12 @@ pub fn sentences(link: &Link) -> Vec<String> {
             "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; real-time \
              packets are late because of that.",
             number::short(stalls.total_ms),
-            number::short(stalls.longest_ms)
+            number::short(stalls.max_ms)
         ));
     }
     for (name, flow) in &link.flows {
         let reasons: Vec<String> =
-            flow.reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
+            flow.drop_reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if flow.demoted > 0 {
             let ms = |ms: Option<f64>| ms.map_or_else(|| number::NONE.to_owned(), number::short);
             said.push(format!(
@@ -166,7 +166,7 @@ pub fn sentences(link: &Link) -> Vec<String> {
             said.push(format!("{name} dropped: {}.", reasons.join(", ")));
         }
     }
-    if link.flows.values().any(|flow| flow.reasons.contains_key("oversize")) {
+    if link.flows.values().any(|flow| flow.drop_reasons.contains_key("oversize")) {
         said.push(
             "Oversize packets are longer than the scenario allows (max_packet of the link, packet \
              of the flow); a router that joins packets needs GRO off on the interface where they \

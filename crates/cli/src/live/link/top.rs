@@ -55,7 +55,7 @@ fn one(text: &mut String, link: &Link, before: Option<(&Link, f64)>, style: Styl
     for (name, flow) in &link.flows {
         let earlier = before.and_then(|(l, seconds)| Some((l.flows.get(name)?, seconds)));
         let row = format!("{name:<longest$}  {}", row(flow, earlier));
-        let late = flow.missed > 0;
+        let late = flow.deadline_misses > 0;
         line(text, terminal(&row).trim_end(), if late { RED } else { "" }, style);
     }
     for sentence in table::sentences(link) {
@@ -99,7 +99,7 @@ fn gauge(flow: &Flow) -> String {
     let empty = CELLS as usize - light;
     let bar =
         ["\u{2588}".repeat(dark), "\u{2591}".repeat(light - dark), " ".repeat(empty)].concat();
-    match flow.missed {
+    match flow.deadline_misses {
         0 => format!("{bar}|"),
         late => format!("{bar}| {late} late"),
     }
@@ -159,18 +159,18 @@ mod tests {
         let mut links: Links = serde_json::from_str(AFTER).expect("a recording");
         let process = |program: &str| Process { id: 4711, user: 1000, program: program.to_owned() };
         links.links[0].process = Some(process("link bridge"));
-        links.servers.push(MediaServer {
+        links.media_servers.push(MediaServer {
             process: process("stream serve"),
             scenario: "concert".to_owned(),
             policy: "dwcs".to_owned(),
             streams: 119,
             sent: 1_234_567,
-            late: 89,
-            violated: 3,
+            expired: 89,
+            tumbling_violations: 3,
             control: Some("/tmp/concert.sock".into()),
             metrics: None,
         });
-        links.silent.push(815);
+        links.unresponsive.push(815);
         for said in [screen(&links, None, Style::PLAIN), table::links(&links, Style::PLAIN)] {
             for words in
                 ["by link bridge (process 4711)", "concert", "1234567", "concert.sock", "815"]

@@ -22,10 +22,10 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
     let reports = (!args.no_reports).then_some(Duration::from_secs(5));
     let config = ReceiverConfig {
         tolerance: args.tolerance,
-        clock: args.clock,
-        same_machine: !args.other_machine,
+        clock: args.clock_rate,
+        same_machine: !args.remote_sender,
         reports,
-        sources: args.sources as usize,
+        sources: args.max_sources as usize,
         ..ReceiverConfig::new(args.bind)
     };
     let failed = |e: laxity_media::receiver::ReceiverError| of_system(&e, &e.source);

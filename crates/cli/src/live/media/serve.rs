@@ -68,7 +68,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
         Some(path) => Some(Control::listen(handle.clone(), path).map_err(of_server)?),
         None => None,
     };
-    let metrics = match args.metrics {
+    let metrics = match args.listen {
         Some(bind) => Some(Metrics::listen(handle.clone(), bind).map_err(of_server)?),
         None => None,
     };
@@ -93,8 +93,8 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 policy: policy.clone(),
                 streams: snapshot.streams.len() as u64,
                 sent: total.sent,
-                late: total.late,
-                violated: windows.sum(),
+                expired: total.expired,
+                tumbling_violations: windows.sum(),
                 control: control.as_deref().and_then(|path| std::path::absolute(path).ok()),
                 metrics,
             }))

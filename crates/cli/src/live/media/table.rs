@@ -27,7 +27,7 @@ pub fn served(scenario: &StreamScenario, snapshot: &Snapshot, style: Style) -> S
     rows.extend(row("added while it ran", &rest));
     let timing = &snapshot.timing;
     let late = |per_mille| {
-        let error = timing.start_error.quantile(per_mille);
+        let error = timing.send_lateness.quantile(per_mille);
         error.map_or_else(|| number::NONE.to_owned(), |ns| number::short(ns as f64 / 1e3))
     };
     let busy: u64 = snapshot.threads.iter().map(|(_, ns)| ns).sum();
@@ -63,8 +63,8 @@ fn row(name: &str, streams: &[&StreamSnapshot]) -> Option<(String, Vec<Cell>)> {
     }
     let mut counts = Counts::default();
     streams.iter().for_each(|s| counts.merge(&s.row.counts));
-    let refused: u64 = streams.iter().map(|s| s.overflow + s.too_large).sum();
-    let other = counts.taken() - counts.sent - counts.late + refused;
+    let refused: u64 = streams.iter().map(|s| s.overflows + s.oversize).sum();
+    let other = counts.taken() - counts.sent - counts.expired + refused;
     let violated: u64 = streams.iter().map(|s| s.row.measures.tumbling).sum();
     let longest = streams.iter().map(|s| s.row.measures.longest_run).max().unwrap_or(0);
     let count = |n: u64| Cell::new(n.to_string());
@@ -72,7 +72,7 @@ fn row(name: &str, streams: &[&StreamSnapshot]) -> Option<(String, Vec<Cell>)> {
     let cells = vec![
         count(streams.len() as u64),
         count(counts.sent),
-        count(counts.late),
+        count(counts.expired),
         count(other),
         bad(violated),
         count(longest),
@@ -98,8 +98,8 @@ pub fn received(report: &Report, style: Style) -> String {
         let cells = vec![
             Cell::new(source.received.to_string()),
             Cell::new(source.lost.to_string()),
-            Cell::new(source.windows.tumbling_violated.to_string()),
-            Cell::new(source.windows.longest_run.to_string()),
+            Cell::new(source.windows.tumbling_violations.to_string()),
+            Cell::new(source.windows.max_consecutive_losses.to_string()),
             ms(Some(source.jitter_ns as f64 / 1e6)),
             ms(delay.mean().map(|ns| ns / 1e6)),
             ms(delay.quantile(990).map(|ns| ns as f64 / 1e6)),
@@ -110,12 +110,12 @@ pub fn received(report: &Report, style: Style) -> String {
         "Windows: back to back, of the tolerance given. Delay: where packets carry their time of \
          sending, or sender reports give it. {} datagrams were not RTP; {} packets came faster \
          than they could be read.",
-        report.not_rtp, report.overflow
+        report.not_rtp, report.receive_overflows
     );
     for (count, what) in [
-        (report.unproven, "of sources that never sent two in sequence"),
-        (report.too_many_sources, "of more sources than --sources lets one address have"),
-        (report.foreign, "under the number of a source, from another address"),
+        (report.on_probation, "of sources that never sent two in sequence"),
+        (report.over_source_limit, "of more sources than --max-sources lets one address have"),
+        (report.wrong_address, "under the number of a source, from another address"),
     ] {
         if count > 0 {
             note += &format!(" Not measured: {count} packets {what}.");
