@@ -2,8 +2,7 @@
 
 mod support;
 
-use laxity_link::registry::POLICIES;
-use laxity_scenario::{cpu, stream};
+use laxity_scenario::DocumentKind;
 use serde_json::Value;
 use support::{Folder, file, laxity};
 
@@ -26,8 +25,7 @@ fn policies_are_listed_with_their_options() {
     let json: Value = serde_json::from_str(&laxity(&["policies", "--json"]).succeeds()).unwrap();
     let names: Vec<_> =
         json.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    let kinds = [POLICIES, stream::policies::POLICIES, cpu::policies::POLICIES];
-    let all = || kinds.into_iter().flatten();
+    let all = || DocumentKind::ALL.into_iter().flat_map(DocumentKind::policies);
     assert!(names.iter().copied().eq(all().map(|p| p.name)));
     let live = |name: &str| {
         let row = json.as_array().unwrap().iter().find(|p| p["name"] == name);
