@@ -53,8 +53,8 @@ fn layout(sources: &[&str], module: &str) -> Result<String, String> {
     let mut ends: Vec<(&str, usize)> = Vec::new();
     for line in text.lines() {
         let Some((kind, rest)) = line.split_once('(') else { continue };
-        let words: Vec<&str> = rest.trim_end_matches(");").split(", ").collect();
-        let (name, line) = match (kind, &words[..]) {
+        let arguments: Vec<&str> = rest.trim_end_matches(");").split(", ").collect();
+        let (name, line) = match (kind, &arguments[..]) {
             ("LX_FIELD", [name, field, at, bytes]) => {
                 let number = |n: &str| n.parse::<usize>().map_err(|_| format!("{module}: {line}"));
                 ends.push((*name, number(at)? + number(bytes)?));

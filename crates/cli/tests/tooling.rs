@@ -9,8 +9,8 @@ use support::{Folder, file, laxity};
 #[test]
 fn help_names_every_command_and_exit_status() {
     let help = laxity(&["--help"]).succeeds();
-    for word in ["check", "simulate", "fit", "bench", "policies", "schema", "130 interrupted"] {
-        assert!(help.contains(word), "{word} is not in {help}");
+    for fragment in ["check", "simulate", "fit", "bench", "policies", "schema", "130 interrupted"] {
+        assert!(help.contains(fragment), "{fragment} is not in {help}");
     }
     for command in ["check", "simulate", "fit", "bench", "policies", "completions", "man"] {
         assert!(laxity(&[command, "--help"]).succeeds().contains("Usage"), "{command}");

@@ -52,7 +52,7 @@ pub fn page(snapshot: &Snapshot) -> String {
     each(&table::VIOLATED_WINDOWS_TOTAL, &|s| s.row.measures.tumbling);
     each(&table::ENDED, &|s| u64::from(s.row.ended));
     each(&table::UNREACHABLE_TOTAL, &|s| s.unreachable);
-    each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.heard.lost).unwrap_or(0));
+    each(&table::REPORTED_LOST_PACKETS, &|s| u64::try_from(s.receiver_report.lost).unwrap_or(0));
     network(&mut text.family(&table::NETWORK_TOTAL), snapshot);
     let timing = &snapshot.timing;
     let sum = u64::try_from(timing.start_error.sum()).unwrap_or(u64::MAX);
@@ -79,7 +79,7 @@ fn packets(family: &mut Family<'_>, snapshot: &Snapshot) {
 }
 
 fn network(family: &mut Family<'_>, snapshot: &Snapshot) {
-    let n = snapshot.listened;
+    let n = snapshot.network;
     for (kind, count) in [
         ("reports", n.reports),
         ("sender_reports", n.sender_reports),

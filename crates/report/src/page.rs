@@ -16,7 +16,7 @@ pub enum Kind {
     /// Measured on a running system.
     Live,
     /// Computed by the simulator; columns headed live were measured on a running system.
-    Beside,
+    SimulatedAndLive,
     /// Computed from the scenario alone, for any conforming traffic.
     Analysed,
 }
@@ -27,7 +27,7 @@ impl Kind {
         match self {
             Kind::Simulated => "Simulated",
             Kind::Live => "Measured live",
-            Kind::Beside => "Simulated, live beside it",
+            Kind::SimulatedAndLive => "Simulated, live beside it",
             Kind::Analysed => "Analysed",
         }
     }
@@ -40,7 +40,7 @@ impl Kind {
                  kernel ran a task."
             }
             Kind::Live => "All delays on this page were measured on a running system.",
-            Kind::Beside => {
+            Kind::SimulatedAndLive => {
                 "Columns headed live were measured on a running kernel, in a virtual machine; all \
                  other times on this page were simulated."
             }

@@ -116,8 +116,8 @@ fn flood(bytes: u32, stop: &AtomicBool) -> Result<(), Box<dyn Error>> {
         slots.push(slot);
     }
     while !stop.load(Ordering::Relaxed) {
-        let taken = transmit.transmit(&pool, &slots)?;
-        if taken.frames == 0 {
+        let transmitted = transmit.transmit(&pool, &slots)?;
+        if transmitted.frames == 0 {
             std::thread::yield_now();
         }
     }

@@ -93,18 +93,18 @@ mod tests {
             eprintln!("skipped: {why}");
             return;
         }
-        let (holders, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        let (holders, acquired) = (AtomicU32::new(0), AtomicU32::new(0));
         let try_it = || {
             for _ in 0..5_000 {
                 let Ok(lock) = Lock::take(&device) else { continue };
                 assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two have it");
-                taken.fetch_add(1, Ordering::Relaxed);
+                acquired.fetch_add(1, Ordering::Relaxed);
                 std::thread::yield_now();
                 holders.fetch_sub(1, Ordering::SeqCst);
                 drop(lock);
             }
         };
         std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(try_it)));
-        assert!(taken.into_inner() > 0);
+        assert!(acquired.into_inner() > 0);
     }
 }

@@ -115,8 +115,8 @@ fn vlan_tags_are_forwarded() {
             let slot = pool.take().expect("free");
             pool.buffer(slot)[..frame.len()].copy_from_slice(&frame);
             pool.received(slot, frame.len(), Time(0));
-            let taken = sender.transmit(&pool, &[slot]).expect("it is up");
-            assert_eq!(taken.frames, 1);
+            let transmitted = sender.transmit(&pool, &[slot]).expect("it is up");
+            assert_eq!(transmitted.frames, 1);
             sent.push(frame);
             pool.give(slot);
         }
@@ -160,14 +160,22 @@ fn oversize_frames_are_counted_separately() {
             slot
         };
         let frames = [frame(200), frame(1014), frame(1400), frame(100)];
-        let taken = attached.transmit.transmit(&pool, &frames).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (2, Some(Obstacle::TooLong)), "{io:?}");
-        let taken = attached.transmit.transmit(&pool, &frames[3..]).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (1, None), "{io:?}");
+        let transmitted = attached.transmit.transmit(&pool, &frames).expect("it is up");
+        assert_eq!(
+            (transmitted.frames, transmitted.obstacle),
+            (2, Some(Obstacle::TooLong)),
+            "{io:?}"
+        );
+        let transmitted = attached.transmit.transmit(&pool, &frames[3..]).expect("it is up");
+        assert_eq!((transmitted.frames, transmitted.obstacle), (1, None), "{io:?}");
         network.ip(LINK, "link set out mtu 500").expect("it is there");
         attached.transmit.check().expect("it is there");
-        let taken = attached.transmit.transmit(&pool, &frames[..2]).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (1, Some(Obstacle::TooLong)), "{io:?}");
+        let transmitted = attached.transmit.transmit(&pool, &frames[..2]).expect("it is up");
+        assert_eq!(
+            (transmitted.frames, transmitted.obstacle),
+            (1, Some(Obstacle::TooLong)),
+            "{io:?}"
+        );
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod calendar;
 mod chunks;
-mod crowd;
 mod gauge;
+mod overflow;
 mod pending;
 mod queue;
 mod run;
@@ -13,7 +13,7 @@ use laxity_core::Time;
 
 use self::calendar::COARSE;
 pub(super) use self::chunks::{Chunks, Entry, List};
-pub(super) use self::crowd::CROWD;
+pub(super) use self::overflow::IN_OVERFLOW;
 pub(super) use self::queue::{Queue, order};
 pub(super) use self::run::Run;
 pub use self::streams::Streams;
@@ -78,7 +78,7 @@ pub struct Size {
 ///
 /// A decision reads a stream's record of 40 bytes and its entry of 16 in some list. Room is made
 /// for every list to be long and for all streams to be due at once, about 140 bytes a stream; of
-/// that, the memory for crowds is not touched before there is one.
+/// that, the memory of the overflow heap is not touched before it is used.
 #[derive(Clone, Debug)]
 pub struct Timed<R> {
     rank: Rank,

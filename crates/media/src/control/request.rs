@@ -269,7 +269,7 @@ fn config(config: &StreamConfig) -> Value {
 }
 
 fn stream(snapshot: &StreamSnapshot) -> Value {
-    let StreamSnapshot { row, heard, .. } = snapshot;
+    let StreamSnapshot { row, receiver_report, .. } = snapshot;
     let measures = &row.measures;
     json!({
         "name": snapshot.config.name,
@@ -283,7 +283,7 @@ fn stream(snapshot: &StreamSnapshot) -> Value {
         "deadlines": { "met": measures.met, "missed": measures.missed, "dropped": measures.dropped },
         "windows": { "tumbling": measures.tumbling, "longest_run": measures.longest_run },
         "unreachable": snapshot.unreachable,
-        "heard": heard,
+        "heard": receiver_report,
     })
 }
 
@@ -305,6 +305,6 @@ pub fn statistics(snapshot: &Snapshot) -> Value {
         "socket_full": timing.full,
         "device_full": timing.busy,
         "thread_cpu_ns": threads,
-        "network": snapshot.listened,
+        "network": snapshot.network,
     })
 }

@@ -17,7 +17,7 @@ pub use write::{Reception, Sending, receiver_report, sender_report};
 
 /// The last receiver report of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Heard {
+pub struct ReceiverReport {
     /// Reports accepted.
     pub reports: u64,
     /// Reports that cannot be true.
@@ -36,7 +36,7 @@ pub struct Heard {
 
 /// What came in from the network, for all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Listened {
+pub struct NetworkCounts {
     /// Report blocks accepted.
     pub reports: u64,
     /// Sender reports sent.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::read::Known;
+use super::read::SentRange;
 use super::{Claim, Sending, claims, middle, ntp, sender_report};
 use crate::rtp::Numbering;
 use crate::server::{Handle, Registered, ServerError, monotonic, spawn, thread_cpu, wall};
@@ -81,16 +81,16 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
                 match registry.destinations.get_mut(&complaint.destination) {
                     Some((_, count)) => {
                         *count += 1;
-                        registry.listened.complaints += 1;
+                        registry.network.complaints += 1;
                     }
-                    None => registry.listened.stray_complaints += 1,
+                    None => registry.network.stray_complaints += 1,
                 }
             }
         }
         if let Some(socket) = rtcp {
             for _ in 0..BURST {
                 let Ok((bytes, from)) = socket.recv_from(&mut buffer) else { break };
-                take(handle, &buffer[..bytes], from);
+                process(handle, &buffer[..bytes], from);
             }
             report(handle, socket, false);
         }
@@ -106,39 +106,39 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
 }
 
 /// Processes the reports of a datagram.
-pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
+pub(super) fn process(handle: &Handle, datagram: &[u8], from: SocketAddr) {
     let mut registry = handle.shared().registry();
     let registry = &mut *registry;
     let Ok((claims, goodbyes)) = claims(datagram) else {
-        registry.listened.malformed += 1;
+        registry.network.malformed += 1;
         return;
     };
-    registry.listened.goodbyes += goodbyes;
+    registry.network.goodbyes += goodbyes;
     for claim in claims {
         let name = registry.ssrcs.get(&claim.about);
         let Some(stream) = name.and_then(|name| registry.streams.get_mut(name)) else {
-            registry.listened.unknown += 1;
+            registry.network.unknown += 1;
             continue;
         };
         let to = stream.config.destination.ip();
         let rtcp_to = stream.config.rtcp_destination().map(|a| a.ip());
         if from.ip() != to && Some(from.ip()) != rtcp_to && !to.is_multicast() {
-            registry.listened.foreign += 1;
+            registry.network.foreign += 1;
             continue;
         }
         let round_trip = stream.round_trip(&claim, monotonic());
-        if claim.take(stream.known(), round_trip, &mut stream.heard) {
-            registry.listened.reports += 1;
+        if claim.apply(stream.sent_range(), round_trip, &mut stream.receiver_report) {
+            registry.network.reports += 1;
         } else {
-            registry.listened.implausible += 1;
+            registry.network.implausible += 1;
         }
     }
 }
 
 impl Registered {
-    fn known(&self) -> Known {
+    fn sent_range(&self) -> SentRange {
         let first = Numbering::new(self.config.ssrc, 0).map_or(0, |n| n.next_sequence());
-        Known { first, numbered: self.made.packets.get() + self.made.too_large.get() }
+        SentRange { first, numbered: self.made.packets.get() + self.made.too_large.get() }
     }
 
     /// Only sender reports that were really sent count, by the monotonic clock.
@@ -179,5 +179,5 @@ fn report(handle: &Handle, socket: &UdpSocket, ends: bool) {
         // One that is lost is followed by another.
         sent += u64::from(socket.send_to(&report, to).is_ok());
     }
-    registry.listened.sender_reports += sent;
+    registry.network.sender_reports += sent;
 }

@@ -19,7 +19,7 @@ use super::source::Feeder;
 use super::spread;
 use super::table::{Entry, Feed, Outlet, Reported};
 use super::thread::{Finished, Message, Post};
-use crate::rtcp::{Heard, Listened};
+use crate::rtcp::{NetworkCounts, ReceiverReport};
 use crate::sdp::{self, Described};
 
 /// A running server, for any thread. Clones are the same server.
@@ -54,7 +54,7 @@ pub(crate) struct Registry {
     pub added: u64,
     /// Of streams that were dropped.
     pub retired: Counts,
-    pub listened: Listened,
+    pub network: NetworkCounts,
     /// Where receiver reports come in.
     pub rtcp: Option<SocketAddr>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Registered {
     pub config: StreamConfig,
     pub made: Arc<Made>,
     pub reported: Option<Arc<Reported>>,
-    pub heard: Heard,
+    pub receiver_report: ReceiverReport,
     /// Sender reports sent last: [`middle`](crate::rtcp::middle) and monotonic time.
     pub reports: [(u32, u64); 4],
     /// When the next is due, monotonic.
@@ -90,7 +90,7 @@ pub struct Snapshot {
     /// CPU time of each thread, kernel time included, ns.
     pub threads: Vec<(String, u64)>,
     /// What came in from the network.
-    pub listened: Listened,
+    pub network: NetworkCounts,
 }
 
 /// What is counted of a stream.
@@ -109,7 +109,7 @@ pub struct StreamSnapshot {
     /// Number of ICMP errors about its destination.
     pub unreachable: u64,
     /// What its receiver reports.
-    pub heard: Heard,
+    pub receiver_report: ReceiverReport,
 }
 
 impl Snapshot {
@@ -146,12 +146,12 @@ impl Handle {
         config.check()?;
         let mut registry = self.shared.registry();
         let registry = &mut *registry;
-        let taken = match registry.ssrcs.get(&config.ssrc) {
+        let user = match registry.ssrcs.get(&config.ssrc) {
             _ if registry.streams.contains_key(&config.name) => Some(config.name.clone()),
             by => by.cloned(),
         };
-        if let Some(by) = taken {
-            return Err(ServerError::Taken { name: config.name, by });
+        if let Some(by) = user {
+            return Err(ServerError::SsrcInUse { name: config.name, by });
         }
         let starts = registry.starts.as_ref().ok_or(ServerError::Stopped)?;
         let number = registry.added;
@@ -209,7 +209,7 @@ impl Handle {
             config,
             made,
             reported,
-            heard: Heard::default(),
+            receiver_report: ReceiverReport::default(),
             reports: [(0, 0); 4],
             next_report: 0,
             inlet,
@@ -374,7 +374,7 @@ impl Handle {
             retired: registry.retired,
             timing,
             threads: threads.map(|(name, cpu)| (name.clone(), cpu.get())).collect(),
-            listened: registry.listened,
+            network: registry.network,
         }
     }
 
@@ -462,7 +462,7 @@ impl Registry {
     fn snapshot(&self, stream: &Registered, row: Row) -> StreamSnapshot {
         let made = match stream.config.source {
             // Another process does not report; packets popped or waiting were made.
-            Source::Shared => row.counts.taken() + row.waiting as u64,
+            Source::Shared => row.counts.popped() + row.waiting as u64,
             _ => stream.made.packets.get(),
         };
         StreamSnapshot {
@@ -471,7 +471,7 @@ impl Registry {
             overflow: stream.made.overflow.get(),
             too_large: stream.made.too_large.get(),
             unreachable: self.destinations.get(&stream.config.destination).map_or(0, |d| d.1),
-            heard: stream.heard,
+            receiver_report: stream.receiver_report,
             config: stream.config.clone(),
         }
     }

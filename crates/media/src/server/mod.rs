@@ -125,7 +125,7 @@ impl Server {
                 starts: Some(starts),
                 added: 0,
                 retired: Counts::default(),
-                listened: rtcp::Listened::default(),
+                network: rtcp::NetworkCounts::default(),
                 rtcp: None,
             }),
         });

@@ -51,7 +51,7 @@ impl From<WireError> for Failure {
             | WireError::PoolTooLarge { .. }
             | WireError::NoDevice { .. }
             | WireError::BadName { .. }
-            | WireError::Taken { .. }
+            | WireError::NameInUse { .. }
             | WireError::NotEthernet { .. }
             | WireError::Queues { .. }
             | WireError::Jumbo { .. } => Failure::Input(text),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::chunks::{Chunks, Entry, List};
-use super::crowd::CROWD;
+use super::overflow::IN_OVERFLOW;
 use crate::Record;
 
 /// Records, the chunks in which lists keep entries, and which entries count.
@@ -28,7 +28,7 @@ impl Streams {
     /// Whether no stamp may be assigned until there are no ghosts.
     #[inline]
     pub(crate) fn is_worn(&self) -> bool {
-        self.stamp >= CROWD / 2
+        self.stamp >= IN_OVERFLOW / 2
     }
 
     /// Entries are void: starts again.
