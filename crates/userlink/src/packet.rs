@@ -40,7 +40,7 @@ impl PacketReceiver {
     }
 
     /// One frame, with all that is left to do to it.
-    fn take(&mut self, i: usize, (now, wall): (Time, Time), intake: &mut Intake<'_>) {
+    fn receive_frame(&mut self, i: usize, (now, wall): (Time, Time), intake: &mut Intake<'_>) {
         let (slot, len, aux) = self.inbox.frame(i);
         let age = if aux.wall == 0 { 0 } else { wall.0.saturating_sub(aux.wall) };
         let stamp = Time(now.0.saturating_sub(age));
@@ -69,12 +69,12 @@ impl PacketReceiver {
                 }
                 intake.arrived.push(slot);
             }
-            Ok(true) => intake.pool.give(slot),
+            Ok(true) => intake.pool.release(slot),
             // A cut frame has no complete checksum, and is counted for its length.
             Err(Malformed) if intake.pool.is_cut(slot) => intake.arrived.push(slot),
             Err(Malformed) => {
                 intake.counts.malformed += 1;
-                intake.pool.give(slot);
+                intake.pool.release(slot);
             }
         }
     }
@@ -91,9 +91,9 @@ fn cut_up(
     let Intake { pool, arrived, counts } = intake;
     let mut packets = Packets::of(whole, cut)?;
     for _ in 0..MOST_CUTS {
-        let Some(slot) = pool.take() else { break };
+        let Some(slot) = pool.allocate() else { break };
         let Some(len) = packets.next_into(pool.buffer(slot)) else {
-            pool.give(slot);
+            pool.release(slot);
             return Ok(());
         };
         pool.received(slot, len, stamp);
@@ -122,7 +122,7 @@ impl Receive for PacketReceiver {
         // Stamps are of the wall clock, which may jump; ages are not affected by that.
         let clocks = (port::now(), port::wall());
         for i in 0..received {
-            self.take(i, clocks, intake);
+            self.receive_frame(i, clocks, intake);
         }
         self.inbox.release(received);
         Ok(())

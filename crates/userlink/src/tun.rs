@@ -71,7 +71,7 @@ impl Receive for TunReceiver {
         let Intake { pool, arrived, .. } = intake;
         let now = port::now();
         for _ in 0..BATCH {
-            let Some(slot) = pool.take() else { return Ok(()) };
+            let Some(slot) = pool.allocate() else { return Ok(()) };
             match self.file.read(pool.buffer(slot)) {
                 Ok(len) => {
                     let packet = pool.buffer(slot);
@@ -83,7 +83,7 @@ impl Receive for TunReceiver {
                     arrived.push(slot);
                 }
                 Err(e) => {
-                    pool.give(slot);
+                    pool.release(slot);
                     return match e.raw_os_error() {
                         Some(libc::EBADFD) => {
                             Err(WireError::Gone { device: self.device.name().to_owned() })

@@ -73,7 +73,7 @@ impl Receive for XdpReceiver {
         let Intake { pool, arrived, counts } = intake;
         let now = port::now();
         self.socket.receive(BATCH, |frame| {
-            let Some(slot) = pool.take() else { return false };
+            let Some(slot) = pool.allocate() else { return false };
             let buffer = pool.buffer(slot);
             let part = frame.len().min(buffer.len());
             buffer[..part].copy_from_slice(&frame[..part]);

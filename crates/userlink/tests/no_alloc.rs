@@ -35,7 +35,7 @@ fn noise(sent: Arc<AtomicU64>, quiet: Arc<AtomicBool>, clock: Arc<AtomicU64>) ->
             return;
         }
         for _ in 0..draw(&mut state, 120) {
-            let Some(slot) = pool.take() else { return };
+            let Some(slot) = pool.allocate() else { return };
             let number = sent.fetch_add(1, Ordering::Relaxed);
             let flow = draw(&mut state, 3) as u32;
             let bytes = if flow == 0 { 200 } else { 60 + draw(&mut state, 1500) as u32 };

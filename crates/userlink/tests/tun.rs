@@ -88,7 +88,7 @@ fn undeliverable_packets_are_counted_separately() {
     let mut transmit = RawTransmitter::open(&out).expect("root may");
     let mut pool = Pool::new(4, 1600).expect("small");
     let mut packet = |start: &[u8], len: usize| {
-        let slot = pool.take().expect("free");
+        let slot = pool.allocate().expect("free");
         pool.buffer(slot)[..start.len()].copy_from_slice(start);
         pool.received(slot, len, Time(0));
         slot

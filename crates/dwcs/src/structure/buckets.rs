@@ -146,7 +146,7 @@ impl Ready for ByTolerance {
         let Some(number) = self.table.find(urgency(record.window)) else { return };
         let bucket = &mut self.buckets[number as usize];
         if bucket.head.slot != slot {
-            streams.ghosts += 1;
+            streams.stale_entries += 1;
             return;
         }
         bucket.pop(&self.rank, streams, &mut self.chunks, &mut self.scratch, self.tick);

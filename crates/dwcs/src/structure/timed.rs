@@ -64,7 +64,7 @@ pub trait Ready: Sized {
 pub struct Size {
     /// Streams, all of which may be in one queue.
     pub streams: usize,
-    /// Entries in all: those of streams and ghosts.
+    /// Entries in all: those of streams and stale entries.
     pub entries: usize,
     /// Lists of a calendar's window, as a power of two.
     pub lists: u32,
@@ -144,7 +144,7 @@ impl<R: Ready> Structure for Timed<R> {
         if record.waiting() {
             self.place(slot, &record);
         }
-        if self.streams.ghosts > limit_of_ghosts(self.streams.records.len()) {
+        if self.streams.stale_entries > max_stale_entries(self.streams.records.len()) {
             self.rebuild();
         }
     }
@@ -167,7 +167,7 @@ impl<R: Ready> Structure for Timed<R> {
 }
 
 /// Ghosts beyond this number are swept out.
-fn limit_of_ghosts(room: usize) -> usize {
+fn max_stale_entries(room: usize) -> usize {
     SMALLEST + room / 4
 }
 
@@ -202,7 +202,7 @@ impl<R: Ready> Timed<R> {
         self.tick = self.gauge.tick(room);
         let size = Size {
             streams: room,
-            entries: room + limit_of_ghosts(room) + 1,
+            entries: room + max_stale_entries(room) + 1,
             lists: gauge::lists(room),
             tick: self.tick,
             now: self.now,
@@ -215,7 +215,7 @@ impl<R: Ready> Timed<R> {
         self.rebuild();
     }
 
-    /// Puts all streams into empty queues, without ghosts.
+    /// Puts all streams into empty queues, without stale entries.
     #[cold]
     fn rebuild(&mut self) {
         self.streams.clear();

@@ -96,7 +96,7 @@ impl Ready for ByDeadline {
             Some(Place::List(tick, at)) => {
                 self.queue.calendar.remove(&mut streams.chunks, tick, at);
             }
-            None if streams.at(slot).link & IN_OVERFLOW == 0 => streams.ghosts += 1,
+            None if streams.at(slot).link & IN_OVERFLOW == 0 => streams.stale_entries += 1,
             Some(Place::Overflow) | None => self.queue.overflow.remove(&mut streams.records, slot),
         }
     }
@@ -178,9 +178,9 @@ impl ByDeadline {
                         let least = Least { slot: found.slot, deadline: found.key, place };
                         return Some(self.lesser(streams, least, ordered));
                     }
-                    Err(ghost) => {
-                        self.queue.calendar.remove(&mut streams.chunks, tick, ghost);
-                        streams.ghosts -= 1;
+                    Err(stale_entry) => {
+                        self.queue.calendar.remove(&mut streams.chunks, tick, stale_entry);
+                        streams.stale_entries -= 1;
                     }
                 },
                 None => self.put_in_order(streams, tick),
@@ -197,7 +197,7 @@ impl ByDeadline {
                 break Some(Least { slot: entry.slot, deadline: entry.key, place: Place::Run });
             }
             self.queue.pop(streams);
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         };
         let Some(top) = self.queue.overflow.top() else { return run };
         let top = Least { slot: top.slot, deadline: top.key, place: Place::Overflow };
@@ -221,7 +221,7 @@ impl ByDeadline {
             }
             while let Some(entry) = self.queue.run.pop() {
                 if !streams.is_live(&entry) {
-                    streams.ghosts -= 1;
+                    streams.stale_entries -= 1;
                 } else if self.queue.calendar.is_past(entry.key) {
                     self.queue.overflow.insert(&mut streams.records, entry.slot, entry.key);
                 } else {
@@ -253,7 +253,7 @@ impl ByDeadline {
     }
 }
 
-/// Position of the first in the order, or of a ghost.
+/// Position of the first in the order, or of a stale entry.
 #[inline]
 fn search(rank: &Rank, streams: &Streams, entries: &[Entry]) -> Result<usize, usize> {
     let mut least = 0;

@@ -197,7 +197,7 @@ mod live {
         }
 
         /// Until when, and how many events were lost so far.
-        fn look(&self) -> Result<(u64, u64), CpuError> {
+        fn limits(&self) -> Result<(u64, u64), CpuError> {
             let value =
                 self.0.lookup(&KEY, MapFlags::ANY).map_err(kernel_error)?.unwrap_or_default();
             Ok((lx_recording::UNTIL.u64(&value), lx_recording::LOST.u64(&value)))
@@ -206,7 +206,7 @@ mod live {
         pub(in crate::cpu) fn until(&self, until: u64) -> Result<(), CpuError> {
             let mut value = [0; lx_recording::SIZEOF];
             lx_recording::UNTIL.set_u64(&mut value, until);
-            lx_recording::LOST.set_u64(&mut value, self.look()?.1);
+            lx_recording::LOST.set_u64(&mut value, self.limits()?.1);
             self.0.update(&KEY, &value, MapFlags::ANY).map_err(kernel_error)
         }
     }
@@ -236,7 +236,7 @@ mod live {
         }
 
         /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
-        /// began, as long as `go_on` says so and the scheduler is there; hands each event over, in order
+        /// began, as long as `keep_going` says so and the scheduler is there; hands each event over, in order
         /// on each CPU. Answers how many were lost.
         ///
         /// # Errors
@@ -244,10 +244,10 @@ mod live {
         pub fn record(
             &self,
             length: Option<Duration>,
-            go_on: impl Fn() -> bool,
+            keep_going: impl Fn() -> bool,
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
-            let (mut until, before) = self.recording.look()?;
+            let (mut until, before) = self.recording.limits()?;
             // Not what an earlier one has left there.
             let since = if length.is_some() { system::now() } else { 0 };
             let mut take = |bytes: &[u8]| {
@@ -263,7 +263,7 @@ mod live {
                 until = system::after(length);
                 self.recording.until(until)?;
             }
-            while system::now() < until && go_on() && self.is_there() {
+            while system::now() < until && keep_going() && self.is_there() {
                 std::thread::sleep(STEP);
                 ring.consume().map_err(kernel_error)?;
             }
@@ -271,7 +271,7 @@ mod live {
                 self.recording.until(0)?;
             }
             ring.consume().map_err(kernel_error)?;
-            Ok(self.recording.look()?.1 - before)
+            Ok(self.recording.limits()?.1 - before)
         }
 
         fn is_there(&self) -> bool {

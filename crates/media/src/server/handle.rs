@@ -252,7 +252,7 @@ impl Handle {
         }
         let copy = memory.try_clone().map_err(ServerError::system("a copy of a descriptor"))?;
         let id = stream.id;
-        self.ask(|reply| Message::Producer { stream: id, comes: true, reply })?
+        self.ask(|reply| Message::Producer { stream: id, attached: true, reply })?
             .map_err(|UnknownStream(_)| missing())?;
         stream.attached = true;
         Ok(copy)
@@ -269,7 +269,7 @@ impl Handle {
         let stream = registry.streams.get_mut(name).ok_or_else(missing)?;
         stream.attached = false;
         let id = stream.id;
-        self.ask(|reply| Message::Producer { stream: id, comes: false, reply })?
+        self.ask(|reply| Message::Producer { stream: id, attached: false, reply })?
             .map_err(|UnknownStream(_)| missing())
     }
 

@@ -124,11 +124,11 @@ impl<S: Structure> Pacer<S> {
     }
 
     /// The process that fills a shared ring has ended, or another starts from an empty ring.
-    pub fn producer(&mut self, stream: StreamId, comes: bool) -> Result<(), UnknownStream> {
+    pub fn producer(&mut self, stream: StreamId, attached: bool) -> Result<(), UnknownStream> {
         self.scheduler.window(stream)?;
         let entry = self.table.entry(stream.slot()).ok_or(UnknownStream(stream))?;
         if let Outlet::Shared { ring, .. } = &mut entry.outlet {
-            if comes {
+            if attached {
                 entry.counts.discarded += ring.restart() as u64;
             } else {
                 ring.mark_gone();

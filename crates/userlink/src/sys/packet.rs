@@ -215,7 +215,7 @@ impl Inbox {
         // Headers of buffers that were not used since are still as they were. From the last one
         // down, so that what takes the place of one that was given away is not itself given away.
         for i in (0..std::mem::take(&mut self.given).min(self.held.len())).rev() {
-            match pool.take() {
+            match pool.allocate() {
                 Some(slot) => self.held[i] = slot,
                 None => _ = self.held.swap_remove(i),
             }
@@ -224,7 +224,7 @@ impl Inbox {
             }
         }
         while self.held.len() < BATCH {
-            let Some(slot) = pool.take() else { break };
+            let Some(slot) = pool.allocate() else { break };
             self.held.push(slot);
             self.set_up(self.held.len() - 1, pool);
         }
@@ -402,7 +402,7 @@ mod tests {
         // With none left nothing is received and nothing is lost.
         inbox.release(2);
         assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 0);
-        kept.drain(..).for_each(|slot| pool.give(slot));
+        kept.drain(..).for_each(|slot| pool.release(slot));
         assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 3);
     }
 }

@@ -162,7 +162,7 @@ pub fn draw(state: &mut u64, below: u64) -> u64 {
 pub fn frame(pool: &mut Pool, arrival: &Arrival, sequence: u64) -> Slot {
     let Arrival { time, flow, bytes } = *arrival;
     let packet = SimPacket { flow: flow.0, bytes, dscp: 0, sequence };
-    let slot = pool.take().expect("a buffer is free");
+    let slot = pool.allocate().expect("a buffer is free");
     let frame = packet.frame().expect("a small number");
     let headers = frame.bytes();
     pool.buffer(slot)[..headers.len()].copy_from_slice(headers);

@@ -53,7 +53,7 @@ impl Pending {
     pub(crate) fn remove(&mut self, streams: &mut Streams, slot: u32, release: u64) {
         self.exact &= release != self.soon;
         if streams.at(slot).link & IN_OVERFLOW == 0 {
-            streams.ghosts += 1;
+            streams.stale_entries += 1;
         } else {
             self.queue.overflow.remove(&mut streams.records, slot);
         }
@@ -90,7 +90,7 @@ impl Pending {
             if streams.is_live(&entry) {
                 admit(streams, entry.slot);
             } else {
-                streams.ghosts -= 1;
+                streams.stale_entries -= 1;
             }
         };
         let overflow = self.queue.overflow.top().map_or(u64::MAX, |member| member.key);
@@ -162,7 +162,7 @@ impl Pending {
                 break;
             }
             self.queue.run.pop();
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         }
         let run = self.queue.run.first().map(|entry| entry.key);
         let overflow = self.queue.overflow.top().map(|member| member.key);
@@ -179,7 +179,7 @@ impl Pending {
             if let Some(least) = entries.map(|entry| entry.key).min() {
                 return Some(ordered.map_or(least, |ordered| ordered.min(least)));
             }
-            // Nothing but ghosts.
+            // Nothing but stale entries.
             streams.bury(match (first, &beyond) {
                 (Some(tick), _) => self.queue.calendar.take(tick),
                 (None, Some(beyond)) => self.queue.calendar.take_coarse(beyond),
@@ -194,7 +194,7 @@ fn hand_over(streams: &mut Streams, mut list: List, admit: &mut impl FnMut(&mut 
         if streams.is_live(&entry) {
             admit(streams, entry.slot);
         } else {
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         }
     }
 }

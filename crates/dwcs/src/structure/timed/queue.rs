@@ -83,7 +83,7 @@ impl Queue {
             if streams.is_live(&entry) {
                 self.overflow.insert(&mut streams.records, entry.slot, entry.key);
             } else {
-                streams.ghosts -= 1;
+                streams.stale_entries -= 1;
             }
         }
     }
