@@ -54,16 +54,24 @@ fn layout(sources: &[&str], module: &str) -> Result<String, String> {
     }
     let mut lines = format!("pub(crate) mod {module} {{\n    use super::Field;\n");
     let mut structs: Vec<(&str, String)> = Vec::new();
+    let mut ends: Vec<(&str, usize)> = Vec::new();
     for line in text.lines() {
         let Some((kind, rest)) = line.split_once('(') else { continue };
-        let words: Vec<&str> = rest.trim_end_matches(");").split(", ").collect();
-        let (name, line) = match (kind, &words[..]) {
+        let arguments: Vec<&str> = rest.trim_end_matches(");").split(", ").collect();
+        let (name, line) = match (kind, &arguments[..]) {
             ("LX_FIELD", [name, field, at, bytes]) => {
+                let number = |n: &str| n.parse::<usize>().map_err(|_| format!("{module}: {line}"));
+                ends.push((*name, number(at)? + number(bytes)?));
                 let field = field.to_uppercase();
                 let value = format!("Field {{ at: {at}, bytes: {bytes} }}");
                 (*name, format!("        pub(crate) const {field}: Field = {value};\n"))
             }
             ("LX_SIZE", [name, bytes]) => {
+                // Without the compiler of the programs nothing else notices a size left unchanged.
+                let size: usize = bytes.parse().map_err(|_| format!("{module}: {line}"))?;
+                if ends.iter().any(|(of, end)| of == name && *end > size) {
+                    return Err(format!("{module}: {name} has fields beyond its {size} bytes"));
+                }
                 (*name, format!("        pub(crate) const SIZEOF: usize = {bytes};\n"))
             }
             ("LX_VALUE", [name, value]) => {

@@ -33,7 +33,7 @@ const SHARING: &[(&str, &str)] = &[
     ("bebs-credit", "laxity-bebs-credit"),
     ("eevdf-below-fifo", "eevdf"),
 ];
-const BESIDE_HARD: &[(&str, &str)] = &[
+const WITH_HARD_TASKS: &[(&str, &str)] = &[
     ("bebs", "laxity-bebs"),
     ("bebs-credit", "laxity-bebs-credit"),
     ("eevdf-below-fifo", "fifo"),
@@ -100,10 +100,10 @@ fn responses() -> Vec<Twin> {
     add("bebs-fig6b-5", "interactive", "bebs.fig8", BEBS, "5-extra-0-hard".into());
     add("bebs-fig7a-0", "compute", "bebs.fig7", SHARING, "1-extra-0-hard".into());
     for (test, hard) in [("bebs-fig7a-2", 2), ("bebs-fig7a-4", 4)] {
-        add(test, "compute", "bebs.fig7", BESIDE_HARD, format!("1-extra-{hard}-hard"));
+        add(test, "compute", "bebs.fig7", WITH_HARD_TASKS, format!("1-extra-{hard}-hard"));
     }
     for (test, hard) in [("bebs-fig7b-2", 2), ("bebs-fig7b-4", 4)] {
-        add(test, "interactive", "bebs.fig7", BESIDE_HARD, format!("1-extra-{hard}-hard"));
+        add(test, "interactive", "bebs.fig7", WITH_HARD_TASKS, format!("1-extra-{hard}-hard"));
     }
     twins
 }

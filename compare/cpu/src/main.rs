@@ -176,8 +176,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 
 fn read(which: &str, groups: &[Group], results: &Path) -> Result<bool, String> {
     let all = collect(groups, results)?;
-    let (page, words) = report::page(&all);
-    print!("{words}");
+    let (page, tables) = report::page(&all);
+    print!("{tables}");
     let json = serde_json::to_string_pretty(&report::json(&all)).map_err(|e| e.to_string())?;
     write(&results.with_extension("json"), &(json + "\n"))?;
     write(&results.with_extension("html"), &page.html())?;
@@ -251,7 +251,7 @@ fn promises_hold(groups: &[Group], all: &All) -> bool {
             let measured =
                 all.rows.iter().any(|r| r.scheduler == scheduler && r.test.name == test.name);
             let name = format!("{scheduler}, {}", test.name);
-            let why = all.lacking.iter().any(|(who, why)| *who == name && why != NO_RESULT);
+            let why = all.lacking.iter().any(|(subject, why)| *subject == name && why != NO_RESULT);
             if !measured && !why {
                 broken(format!("{scheduler} did not run {}", test.name));
             }
@@ -316,8 +316,8 @@ mod tests {
         let mut fewer = of(0);
         let last = fewer.rows.pop().expect("a row");
         assert!(!promises_hold(&groups, &fewer));
-        let who = format!("{}, {}", last.scheduler, last.test.name);
-        fewer.lacking.push((who, NO_RESULT.to_owned()));
+        let subject = format!("{}, {}", last.scheduler, last.test.name);
+        fewer.lacking.push((subject, NO_RESULT.to_owned()));
         assert!(!promises_hold(&groups, &fewer));
         fewer.lacking[0].1 = "there is no ffmpeg".into();
         assert!(promises_hold(&groups, &fewer));

@@ -20,7 +20,7 @@ pub fn json(all: &All) -> Value {
         })
         .collect();
     let lacking: Vec<Value> =
-        all.lacking.iter().map(|(who, why)| json!({ "who": who, "why": why })).collect();
+        all.lacking.iter().map(|(subject, why)| json!({ "who": subject, "why": why })).collect();
     json!({ "rows": rows, "lacking": lacking })
 }
 
@@ -72,26 +72,27 @@ fn bars(rows: &[&Row]) -> Option<Plot> {
 
 /// A page, and the same tables as text.
 pub fn page(all: &All) -> (Page, String) {
-    let (mut blocks, mut words) = (Vec::new(), String::new());
+    let (mut blocks, mut tables) = (Vec::new(), String::new());
     let mut names: Vec<&str> = all.rows.iter().map(|r| r.test.name).collect();
     names.dedup();
     for name in names {
         let rows: Vec<&Row> = all.rows.iter().filter(|r| r.test.name == name).collect();
         let table = table(&rows);
-        words += &text::table(&table, text::Style::PLAIN);
-        words.push('\n');
+        tables += &text::table(&table, text::Style::PLAIN);
+        tables.push('\n');
         blocks.push(Block::Table(table));
         if let Some(plot) = bars(&rows) {
             let figure = Figure::new(name, rows[0].test.title, 1);
             blocks.push(Block::Figure(figure.with(vec![plot])));
         }
     }
-    for (who, why) in &all.lacking {
-        words += &format!("without {who}: {why}\n");
+    for (subject, why) in &all.lacking {
+        tables += &format!("without {subject}: {why}\n");
     }
     let mut sections = vec![Section::new("Tests", blocks)];
     if !all.lacking.is_empty() {
-        let lines = all.lacking.iter().map(|(who, why)| (who.clone(), vec![Cell::new(why)]));
+        let lines =
+            all.lacking.iter().map(|(subject, why)| (subject.clone(), vec![Cell::new(why)]));
         let columns = vec![Column::text("who"), Column::text("why")];
         let table = Table::new("What did not run", columns).group("", lines.collect());
         sections.push(Section::new("Left out", vec![Block::Table(table)]));
@@ -103,5 +104,5 @@ pub fn page(all: &All) -> (Page, String) {
         sections,
         provenance: vec![("Command".into(), "make compare-cpu".into())],
     };
-    (page, words)
+    (page, tables)
 }

@@ -195,9 +195,9 @@ fn read(results: &Path) -> Result<bool, String> {
     print!("{words}");
     let json =
         serde_json::to_string_pretty(&report::json(&rows, &cost)).map_err(|e| e.to_string())?;
-    let beside = |extension: &str| results.with_extension(extension);
-    write(&beside("json"), &(json + "\n"))?;
-    write(&beside("html"), &page.html())?;
+    let sibling = |extension: &str| results.with_extension(extension);
+    write(&sibling("json"), &(json + "\n"))?;
+    write(&sibling("html"), &page.html())?;
     for (name, svg) in page.svgs() {
         write(&results.join(name), &svg)?;
     }

@@ -167,7 +167,7 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
     let summaries = summaries(rows);
     let mut loads: Vec<u64> = summaries.keys().map(|k| k.0).collect();
     loads.dedup();
-    let (mut blocks, mut words) = (Vec::new(), String::new());
+    let (mut blocks, mut tables) = (Vec::new(), String::new());
     for load in loads {
         let of_load = summaries.iter().filter(|(k, _)| k.0 == load);
         let mut ranking: Vec<Ranked<'_>> = of_load.map(|(k, s)| (k.1.as_str(), s)).collect();
@@ -177,8 +177,8 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
             ranking.iter().flat_map(|(_, s)| s.flows.keys().map(String::as_str)).collect();
         let flows: Vec<&str> = names.into_iter().collect();
         let table = delays(load, &flows, &ranking);
-        words += &text::table(&table, text::Style::PLAIN);
-        words.push('\n');
+        tables += &text::table(&table, text::Style::PLAIN);
+        tables.push('\n');
         blocks.push(Block::Table(table));
         let figure = Figure::new(format!("load-{load}"), format!("At {load} %"), 2);
         blocks.push(Block::Figure(figure.with(plots(&flows, &ranking))));
@@ -186,7 +186,7 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
     let mut sections = vec![Section::new("Delays, and what was late or lost", blocks)];
     if !cost.is_empty() {
         let table = costs(cost);
-        words += &text::table(&table, text::Style::PLAIN);
+        tables += &text::table(&table, text::Style::PLAIN);
         sections.push(Section::new("Cost", vec![Block::Table(table)]));
     }
     let page = Page {
@@ -196,5 +196,5 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
         sections,
         provenance: vec![("Command".into(), "make compare-link".into())],
     };
-    (page, words)
+    (page, tables)
 }

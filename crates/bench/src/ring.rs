@@ -118,8 +118,8 @@ fn in_turn<C: Heads>() -> Contender {
         move |count| {
             for _ in 0..count {
                 let (input, output) = &mut queues[stream];
-                let taken = black_box(C::take(output));
-                C::push(input, taken.map_or(packet(0), |(packet, _)| packet));
+                let popped = black_box(C::take(output));
+                C::push(input, popped.map_or(packet(0), |(packet, _)| packet));
                 stream = if stream + 1 == STREAMS { 0 } else { stream + 1 };
             }
         }

@@ -134,19 +134,19 @@ impl Pending {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(io(e)),
         };
-        let beside = beside(&place);
-        let file = lock(&beside).map_err(io)?.ok_or_else(|| {
+        let temporary = temporary_path(&place);
+        let file = lock(&temporary).map_err(io)?.ok_or_else(|| {
             Failure::Input(format!(
                 "{}: another process writes it; wait for its end, or name another file",
                 path.display()
             ))
         })?;
         if let Ok(mut incomplete) = INCOMPLETE.lock() {
-            incomplete.push(beside.clone());
+            incomplete.push(temporary.clone());
         }
         let lock = file.try_clone().map_err(io);
         let pending =
-            |lock| Pending { path: path.to_owned(), move_: Some((beside, place)), _lock: lock };
+            |lock| Pending { path: path.to_owned(), move_: Some((temporary, place)), _lock: lock };
         let pending = lock.map(pending)?;
         if let Some(permissions) = before {
             file.set_permissions(permissions).map_err(io)?;
@@ -160,28 +160,28 @@ impl Pending {
     /// # Errors
     /// It cannot be moved.
     pub fn complete(mut self) -> Result<(), Failure> {
-        let Some((beside, place)) = self.move_.take() else { return Ok(()) };
-        let moved = fs::rename(&beside, &place);
+        let Some((temporary, place)) = self.move_.take() else { return Ok(()) };
+        let moved = fs::rename(&temporary, &place);
         if moved.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
         }
-        forget(&beside);
+        forget(&temporary);
         moved.map_err(|e| failed(&self.path, &e))
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Some((beside, _)) = self.move_.take() {
-            let _ = fs::remove_file(&beside);
-            forget(&beside);
+        if let Some((temporary, _)) = self.move_.take() {
+            let _ = fs::remove_file(&temporary);
+            forget(&temporary);
         }
     }
 }
 
-fn forget(beside: &Path) {
+fn forget(temporary: &Path) {
     if let Ok(mut incomplete) = INCOMPLETE.lock() {
-        incomplete.retain(|path| path != beside);
+        incomplete.retain(|path| path != temporary);
     }
 }
 
@@ -213,7 +213,7 @@ fn place(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The path of an incomplete file.
-fn beside(place: &Path) -> PathBuf {
+fn temporary_path(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().as_bytes();
     let name = [b".", &name[..name.len().min(MOST_NAME)], b".laxity"].concat();
     place.with_file_name(OsString::from_vec(name))

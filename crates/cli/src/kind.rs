@@ -1,15 +1,12 @@
-//! Kinds of scenarios in the commands, and the list of them.
+//! Kinds of scenarios in the commands.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use laxity_core::PolicyInfo;
-use laxity_cpu::registry as cpus;
-use laxity_link::registry as links;
 use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::link::{Scenario, model::Source};
-use laxity_scenario::stream::{StreamScenario, model::StreamSource, policies as streams};
+use laxity_scenario::stream::{StreamScenario, model::StreamSource};
 
 use crate::args::{BlockingArg, CheckArgs, SimulateArgs};
 use crate::failure::Failure;
@@ -41,10 +38,6 @@ pub fn of(document: &Document) -> &dyn Kind {
         Document::Cpu(scenario) => scenario,
     }
 }
-
-/// The policies of each kind, with its name in `laxity policies`.
-pub const POLICIES: [(&str, &[PolicyInfo]); 3] =
-    [("link", links::POLICIES), ("stream", streams::POLICIES), ("CPU", cpus::POLICIES)];
 
 impl Kind for Scenario {
     fn inputs(&self) -> Vec<&Path> {

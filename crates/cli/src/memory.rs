@@ -12,7 +12,7 @@ use crate::failure::BAD_INPUT;
 use crate::{files, warning};
 
 /// Time between two checks. A thread that keeps touching new memory uses some 20 MB meanwhile.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Slices, jobs and waits of a schedule take about so many bytes together, with what a page draws
 /// of them.
@@ -36,7 +36,7 @@ pub fn limit(limit: Bytes) {
             ));
             std::process::exit(i32::from(BAD_INPUT));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     // Without another thread the command goes on unwatched.
     let _ = std::thread::Builder::new().name("memory".into()).spawn(watch);

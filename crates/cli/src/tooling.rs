@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use laxity_core::{OptionInfo, PolicyInfo};
+use laxity_scenario::DocumentKind;
 
 use crate::args::{Laxity, PoliciesArgs};
 use crate::failure::Failure;
-use crate::kind::POLICIES;
 use crate::output;
 
 /// `laxity policies`
@@ -28,18 +28,20 @@ pub fn policies(args: &PoliciesArgs) -> Result<ExitCode, Failure> {
                 "options": options.collect::<Vec<_>>(),
             })
         };
-        let rows = POLICIES.iter().flat_map(|(of, list)| list.iter().map(|p| row(of, p)));
+        let rows = DocumentKind::ALL
+            .into_iter()
+            .flat_map(|kind| kind.policies().iter().map(move |p| row(kind.name(), p)));
         output::json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for (of, list) in POLICIES {
+    for kind in DocumentKind::ALL {
         if !text.is_empty() {
             text.push('\n');
         }
-        text += &format!("For a {of} scenario:\n");
+        text += &format!("For {}:\n", kind.noun());
         let mut before: &[OptionInfo] = &[];
-        for p in list {
+        for p in kind.policies() {
             text += &format!("{:<22}{}\n{:<22}({})\n", p.name, p.summary, "", p.source);
             if !p.options.is_empty() && p.options == before {
                 text += &format!("{:<24}with the same options\n", "");

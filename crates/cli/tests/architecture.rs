@@ -4,6 +4,7 @@ mod repository;
 
 use std::path::Path;
 
+use laxity_scenario::DocumentKind;
 use repository::{files, metadata, root, text};
 use serde_json::Value;
 
@@ -134,17 +135,17 @@ const ROOMS_OF_KINDS: &[&str] = &[
 // with `use crate::link::model::Length` in crates/scenario/src/stream/model.rs.
 #[test]
 fn kinds_of_scenarios_know_nothing_of_each_other() {
-    let kinds = ["link", "stream", "cpu"];
+    let kinds = DocumentKind::ALL.map(|kind| format!("{kind:?}").to_lowercase());
     let files = files();
     for room in ROOMS_OF_KINDS {
-        for kind in kinds {
+        for kind in &kinds {
             let (folder, file) = (format!("{room}/{kind}/"), format!("{room}/{kind}.rs"));
             let inside = |path: &&String| path.starts_with(&folder) || **path == file;
             let own: Vec<&String> = files.iter().filter(inside).collect();
             assert!(!own.is_empty(), "{room} has no place for {kind}");
             for path in own.into_iter().filter(|path| path.ends_with(".rs")) {
                 let source = text(path);
-                for other in kinds.iter().filter(|other| **other != kind) {
+                for other in kinds.iter().filter(|other| *other != kind) {
                     for use_ in [
                         format!("crate::{other}::"),
                         format!("super::{other}::"),

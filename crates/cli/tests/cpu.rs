@@ -107,7 +107,7 @@ mod live {
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, Said, available, example, file, number, part, stripped, tool};
+    use super::machine::{self, VmOutput, available, example, file, number, part, stripped, tool};
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {
@@ -145,7 +145,7 @@ mod live {
         arguments: &[&str],
         programs: &[PathBuf],
         places: impl Iterator<Item = String>,
-    ) -> Said {
+    ) -> VmOutput {
         let mut options = vec!["--for".to_owned(), "cpu".to_owned()];
         options.extend(places.flat_map(|place| ["--file".to_owned(), place]));
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -153,9 +153,9 @@ mod live {
     }
 
     #[track_caller]
-    fn says(part: &str, words: &[&str]) {
-        for word in words {
-            assert!(part.contains(word), "no `{word}` in {part}");
+    fn assert_contains(part: &str, expected: &[&str]) {
+        for text in expected {
+            assert!(part.contains(text), "no `{text}` in {part}");
         }
     }
 
@@ -234,7 +234,7 @@ mod live {
         let known = "laxity-cpu-reservations.service is active, success\nit is known\nunseen ";
         let refused =
             "needs 30.000 % of a CPU; your user has 0.000 % of the 25.000 % that it may have; ";
-        says(reservations, &[known, refused]);
+        assert_contains(reservations, &[known, refused]);
         assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
         // After that nothing: a socket would be listed.
         let inactive = "laxity-cpu-reservations.socket is inactive, success\n\
@@ -287,33 +287,36 @@ mod live {
         let text = run("programs.sh", &arguments, &programs, places);
 
         let none = part(&text, "none is up");
-        says(none, &["the scheduler is not up", "ended with 1"]);
+        assert_contains(none, &["the scheduler is not up", "ended with 1"]);
         let privileges = part(&text, "privileges");
         assert_eq!(privileges.matches("CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN").count(), 5);
         assert_eq!(privileges.matches("ended with 3\n").count(), 5, "{privileges}");
         let up =
             "ended with 3\ndisabled\nlaxity: policy bebs-credit schedules the CPUs\nended with 0\n";
-        says(privileges, &[up]);
+        assert_contains(privileges, &[up]);
         assert!(privileges.ends_with("ended with 3\nenabled\n"), "{privileges}");
         let without = part(&text, "without");
-        says(without, &["unreachable: /tmp/unheard: ", "ended with 1\n", "ended with 0\n"]);
+        assert_contains(
+            without,
+            &["unreachable: /tmp/unheard: ", "ended with 1\n", "ended with 0\n"],
+        );
         for language in ["c", "rust"] {
             let kept = part(&text, language);
-            says(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
+            assert_contains(kept, &["reserved 6500 us every 20000 us\n", "ended with 0"]);
             assert_eq!(number(kept, "jobs 50", "deadline_misses"), 0, "{kept}");
         }
         let kept = part(&text, "python");
-        says(kept, &["reserved 6.5 ms every 20 ms\n", "ended with 0"]);
+        assert_contains(kept, &["reserved 6.5 ms every 20 ms\n", "ended with 0"]);
         assert_eq!(number(kept, "jobs 50", "deadline_misses"), 0, "{kept}");
         let reserve = part(&text, "reserve");
         let [own, inherited] = [
             "runtime 2000000 tasks 1 inherit 0\nended with 0\nruntime 0 tasks 0 inherit 0\n",
             "runtime 2000000 tasks 2 inherit 1\nended with 0\nruntime 2000000 tasks 2 inherit 1\n",
         ];
-        says(reserve, &["has 2 ms in every 20 ms on CPU 0\n", own, inherited]);
+        assert_contains(reserve, &["has 2 ms in every 20 ms on CPU 0\n", own, inherited]);
         assert_eq!(reserve.matches("is best effort\nended with 0\n").count(), 2, "{reserve}");
         let top = part(&text, "top");
-        says(
+        assert_contains(
             top,
             &[
                 "\nCPUs: bebs-credit\n",
@@ -324,39 +327,51 @@ mod live {
         let inferred = top.rsplit("inferred of").next().unwrap_or_default();
         assert!(inferred.lines().filter(|l| l.ends_with(" tasks")).count() >= 3, "{top}");
         let trace = part(&text, "trace");
-        says(trace, &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"]);
+        assert_contains(
+            trace,
+            &["CAP_BPF", "ended with 3", "slices in /tmp/trace.json", "ended with 0"],
+        );
         is_a_trace(part(&text, "events"));
         let cut = part(&text, "cut short");
-        says(cut, &["slices in /tmp/cut.json", "ended with 130\n"]);
+        assert_contains(cut, &["slices in /tmp/cut.json", "ended with 130\n"]);
         assert!(cut.ends_with("]}\n"), "{cut}");
         let hidden = part(&text, "hidden");
         assert!(hidden.starts_with("ended with 0\n"), "it is not hidden: {hidden}");
-        says(hidden, &["Policy bebs-credit", "Inferred", "ended with 0\n"]);
+        assert_contains(hidden, &["Policy bebs-credit", "Inferred", "ended with 0\n"]);
         let gone = part(&text, "scheduler removed");
-        says(gone, &["slices in /tmp/gone.json", "the scheduler is not up", "ended with 1\n"]);
+        assert_contains(
+            gone,
+            &["slices in /tmp/gone.json", "the scheduler is not up", "ended with 1\n"],
+        );
         assert!(gone.ends_with("]}\n"), "{gone}");
         let suspended = part(&text, "suspended");
         assert_eq!(number(suspended, "jobs 50", "missed"), 0, "{suspended}");
         let share = part(&text, "share");
         let own = "your user has 32.500 % of the 40.000 % that it may have; a runtime of 1.5 ms \
              would fit\nended with 1\n";
-        says(share, &["32.500 % of a CPU; ", own, "another\nended with 0\n"]);
+        assert_contains(share, &["32.500 % of a CPU; ", own, "another\nended with 0\n"]);
         assert_eq!(share.matches("your user has no task").count(), 3, "{share}");
         assert_eq!(share.matches("ended with 2").count(), 3, "{share}");
         let room = part(&text, "room");
-        says(room, &["more than the 2.500 % left; a budget of 0.5 ms would fit\nended with 1"]);
+        assert_contains(
+            room,
+            &["more than the 2.500 % left; a budget of 0.5 ms would fit\nended with 1"],
+        );
         let killed = part(&text, "killed");
-        says(killed, &["enabled\n", own, "laxity_cpu_up{policy=\"bebs-credit\"} 1\n"]);
-        says(killed, &["user=\"1000\",cpu=\"0\"} 0.006500000\n"]);
-        says(killed, &["{request=\"reserve\",outcome=\"share\"} 1\n"]);
-        says(part(&text, "ended"), &["reserved 6500 us", "ended with 0"]);
+        assert_contains(killed, &["enabled\n", own, "laxity_cpu_up{policy=\"bebs-credit\"} 1\n"]);
+        assert_contains(killed, &["user=\"1000\",cpu=\"0\"} 0.006500000\n"]);
+        assert_contains(killed, &["{request=\"reserve\",outcome=\"share\"} 1\n"]);
+        assert_contains(part(&text, "ended"), &["reserved 6500 us", "ended with 0"]);
         let child = "runtime 2000000 tasks 1 inherit 1\nended with 0\n";
-        says(part(&text, "children"), &[child, "is best effort\nended with 0"]);
+        assert_contains(part(&text, "children"), &[child, "is best effort\nended with 0"]);
         let other = part(&text, "another scheduler");
-        says(other, &["the scheduler is not up", "ended with 1\nended with 0\n"]);
+        assert_contains(other, &["the scheduler is not up", "ended with 1\nended with 0\n"]);
         let stopped = part(&text, "stopped");
         assert!(stopped.starts_with("ended with 0\nlaxity: "), "a socket is left: {stopped}");
-        says(stopped, &["CAP_BPF", "/run/laxity/cpu.sock", "laxity cpu serve", "ended with 3"]);
+        assert_contains(
+            stopped,
+            &["CAP_BPF", "/run/laxity/cpu.sock", "laxity cpu serve", "ended with 3"],
+        );
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
 }

@@ -87,8 +87,8 @@ fn wrong_options_are_bad_usage() {
         (&["bench", "--only", "nothing"], &["nothing"]),
         (&["completions", "dos"], &["bash", "zsh", "fish"]),
     ];
-    for (arguments, words) in cases {
-        laxity(arguments).fails(2, words);
+    for (arguments, fragments) in cases {
+        laxity(arguments).fails(2, fragments);
     }
 }
 

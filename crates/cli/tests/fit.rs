@@ -31,13 +31,15 @@ fn with_an_output_the_table_is_printed() {
     let folder = Folder::new("fit-output");
     let (capture, path) = (file("captures/access-link.pcap"), folder.path("out.toml"));
     let table = laxity(&["fit", &capture, "-o", &path]).succeeds();
-    for word in ["af41", "ef", "be", "6 017 565", "1242 B", "deadline", "30 ms", "of link"] {
-        assert!(table.contains(word), "{word} is not in {table}");
+    for fragment in ["af41", "ef", "be", "6 017 565", "1242 B", "deadline", "30 ms", "of link"] {
+        assert!(table.contains(fragment), "{fragment} is not in {table}");
     }
     assert!(!table.contains("[link]"));
     let text = std::fs::read_to_string(&path).unwrap();
-    for word in ["# Guess: the rate", "# Guess: the deadline", "# Guess: the weight", "Measured"] {
-        assert!(text.contains(word), "{word} is not in {text}");
+    for fragment in
+        ["# Guess: the rate", "# Guess: the deadline", "# Guess: the weight", "Measured"]
+    {
+        assert!(text.contains(fragment), "{fragment} is not in {text}");
     }
     let scenario = Scenario::parse(&text, "out.toml").unwrap();
     assert_eq!(scenario.flow_names().collect::<Vec<_>>(), ["af41", "ef", "be", "other"]);

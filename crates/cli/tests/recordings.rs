@@ -100,10 +100,10 @@ fn captures_without_packets_are_bad_input() {
         ("packed.pcap", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0], "gunzip"),
         ("header.csv", b"time_ns,bytes,flow\n", "no packet"),
     ];
-    for (name, bytes, word) in cases {
+    for (name, bytes, fragment) in cases {
         let path = folder.write(name, bytes);
-        simulate(&path).fails(2, &[&path, word]);
-        laxity(&["fit", &path]).fails(2, &[&path, word]);
+        simulate(&path).fails(2, &[&path, fragment]);
+        laxity(&["fit", &path]).fails(2, &[&path, fragment]);
     }
 }
 
@@ -117,11 +117,11 @@ fn a_bad_line_of_a_trace_is_named() {
         ("4,100,voice", "line 3", "sort"),
         ("6,0,voice", "line 3", "1 or more"),
     ];
-    for (line, place, word) in lines {
+    for (line, place, fragment) in lines {
         let text = format!("time_ns,bytes,flow\n5,100,voice\n{line}\n7,100,voice\n");
         let path = folder.write("t.csv", text);
-        simulate(&path).fails(2, &[&path, place, word]);
-        laxity(&["fit", &path]).fails(2, &[&path, place, word]);
+        simulate(&path).fails(2, &[&path, place, fragment]);
+        laxity(&["fit", &path]).fails(2, &[&path, place, fragment]);
     }
     let path = folder.write("t.csv", "time_ns,bytes,flow\n5,100,voice\n6,100,unknown\n");
     simulate(&path).fails(2, &[&format!("{path}:3"), "unknown", "video-25"]);

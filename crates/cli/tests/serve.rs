@@ -14,7 +14,7 @@ use support::{Folder, Process, Ran, command, file, laxity};
 /// A command that runs until a signal stops it.
 struct Running {
     process: Process,
-    words: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
 }
 
 impl Running {
@@ -22,19 +22,19 @@ impl Running {
         let mut command = command(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
-        let words = BufReader::new(child.stderr.take().expect("it was asked for"));
-        Running { process: Process::new(child), words }
+        let stderr = BufReader::new(child.stderr.take().expect("it was asked for"));
+        Running { process: Process::new(child), stderr }
     }
 
-    /// Reads its messages up to the line that contains `word`.
+    /// Reads its messages up to the line that contains `expected`.
     #[track_caller]
-    fn says(&mut self, word: &str) -> String {
+    fn wait_for(&mut self, expected: &str) -> String {
         let mut seen = String::new();
         loop {
             let mut line = String::new();
-            let read = self.words.read_line(&mut line).expect("a line of text");
-            assert!(read > 0, "it ended without `{word}`: {seen}");
-            if line.contains(word) {
+            let read = self.stderr.read_line(&mut line).expect("a line of text");
+            assert!(read > 0, "it ended without `{expected}`: {seen}");
+            if line.contains(expected) {
                 return line;
             }
             seen += &line;
@@ -50,7 +50,7 @@ impl Running {
         let pipe = self.process.child().stdout.as_mut().expect("it was asked for");
         pipe.read_to_string(&mut out).expect("standard output is UTF-8");
         let mut err = String::new();
-        self.words.read_to_string(&mut err).expect("standard error is UTF-8");
+        self.stderr.read_to_string(&mut err).expect("standard error is UTF-8");
         Ran { code: self.process.child().wait().expect("it ends").code(), out, err }
     }
 }
@@ -124,7 +124,7 @@ fn running_servers_are_listed() {
     let socket = folder.path("control");
     let arguments = ["stream", "serve", &file, "--control", &socket];
     let mut server = Running::start(&arguments);
-    server.says("serving");
+    server.wait_for("serving");
     let id = server.process.child().id();
     let (servers, on_top) = shown(id);
     let [shows] = &servers[..] else { panic!("{servers:?}") };
@@ -148,7 +148,7 @@ fn servers_serve_answer_and_stop() {
     let speech = format!("127.0.0.1:{port}");
     let arguments = ["stream", "receive", &speech, "--tolerance", "1/100", "--json"];
     let mut receiver = Running::start(&arguments);
-    receiver.says("receiving at");
+    receiver.wait_for("receiving at");
 
     let mut server = Running::start(&[
         "stream",
@@ -164,8 +164,8 @@ fn servers_serve_answer_and_stop() {
         "127.0.0.1:0",
         "--json",
     ]);
-    let words = server.says("serving 5 streams");
-    let metrics = words.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let line = server.wait_for("serving 5 streams");
+    let metrics = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
 
     let described = std::fs::read_to_string(&sdp).unwrap();
     assert_eq!(described.matches("\nm=").count(), 5, "{described}");
@@ -239,9 +239,10 @@ fn privileges_are_dropped() {
     let serve = ["stream", "serve", &file, "--control", &socket, "--listen", any, "--rtcp", any];
     let receive = ["stream", "receive", any];
     let filtered = std::path::Path::new("/proc/sys/kernel/seccomp").exists();
-    for (arguments, says, least) in [(&serve[..], "serving", 6), (&receive[..], "receiving", 2)] {
+    for (arguments, expected, least) in [(&serve[..], "serving", 6), (&receive[..], "receiving", 2)]
+    {
         let mut running = Running::start(arguments);
-        running.says(says);
+        running.wait_for(expected);
         let given_back = |status: &String| {
             let has = |line: &str| status.lines().any(|l| l == line);
             has("CapEff:\t0000000000000000")
@@ -260,7 +261,7 @@ fn privileges_are_dropped() {
         }
         let missing: Vec<_> = seen.iter().filter(|status| !given_back(status)).collect();
         assert!(seen.len() >= least && missing.is_empty(), "{} threads, {missing:?}", seen.len());
-        if says == "serving" && may_raise() {
+        if expected == "serving" && may_raise() {
             let scheduler = seen.iter().find(|status| status.starts_with("Name:\tscheduler"));
             let pid =
                 scheduler.and_then(|status| status.lines().find_map(|l| l.strip_prefix("Pid:\t")));
@@ -293,14 +294,14 @@ fn unservable_scenarios_are_refused() {
     laxity(&["stream", "serve", &fine, "--policy", "best"]).fails(2, &["best", "dwcs", "fifo"]);
     laxity(&["stream", "serve", &fine, "--bind", "192.0.2.1:0"]).fails(2, &["192.0.2.1"]);
     laxity(&["stream", "serve", &fine, "--quantum", "3"]).fails(2, &["--quantum", "3"]);
-    let here = folder.path("no/such/folder/socket");
-    laxity(&["stream", "serve", &fine, "--control", &here]).fails(2, &["no/such/folder"]);
+    let unusable = folder.path("no/such/folder/socket");
+    laxity(&["stream", "serve", &fine, "--control", &unusable]).fails(2, &["no/such/folder"]);
     let long = folder.path(&"long".repeat(40));
     laxity(&["stream", "serve", &fine, "--control", &long]).fails(2, &["longlong"]);
 
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let taken = taken.local_addr().unwrap().to_string();
-    laxity(&["stream", "receive", &taken]).fails(2, &[&taken, "choose another"]);
+    let in_use = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let in_use = in_use.local_addr().unwrap().to_string();
+    laxity(&["stream", "receive", &in_use]).fails(2, &[&in_use, "choose another"]);
     let none = folder.path("none");
     laxity(&["stream", "control", &none, r#"{"list": {}}"#]).fails(2, &["--control"]);
     // Any text that is no request is bad input.
@@ -308,7 +309,7 @@ fn unservable_scenarios_are_refused() {
     let plain = folder.write("plain", String::new());
     laxity(&["stream", "serve", &fine, "--control", &plain])
         .fails(2, &[&plain, "not a socket", "choose another"]);
-    laxity(&["stream", "receive", &taken, "--clock-rate", "0"]).fails(2, &["--clock-rate", "0"]);
+    laxity(&["stream", "receive", &in_use, "--clock-rate", "0"]).fails(2, &["--clock-rate", "0"]);
     let last = laxity(&["stream", "receive", "127.0.0.1:65535", "--duration", "1ms"]);
     assert!(last.code == Some(2) || last.err.contains("a port below 65535"), "{last:?}");
     laxity(&["stream", "control", &none, "{"]).fails(2, &["not JSON"]);

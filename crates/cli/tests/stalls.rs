@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use links::{VIDEO, VOICE, count, run_with, says, status, trace_ms};
+use links::{VIDEO, VOICE, assert_contains, count, run_with, status, trace_ms};
 use machine::{available, part};
 
 const POLICIES: [&str; 3] = ["background", "exact", "slack"];
@@ -56,7 +56,7 @@ fn metric(metrics: &str, name: &str, policy: &str) -> f64 {
 /// its deadlines permit, beyond those under `background`: a frame of video that waits, 45 packets, has been sent
 /// there. With it real time catches up later, by 50 ms over the 45 % of the link that real time leaves, and late
 /// in that time are a packet of voice each 5 ms, the frame, and the next one.
-const TAKEN_BEFORE: [u64; 2] = [22, 90];
+const LATE_PER_STALL: [u64; 2] = [22, 90];
 
 /// The queue of a card is stopped for 40 ms since the other end takes nothing, the timer of the link waits for 40 ms
 /// for other work, the carrier is lost. Each of the first two is one stall; what waits when the carrier goes is
@@ -87,11 +87,14 @@ fn after_a_stall_no_policy_misses_more_than_background() {
             assert!(lost.max_ms > 30.0 && lost.max_ms < 50.0, "{policy}: {lost:?}");
             assert!(lost.total_ms > 30.0 * n as f64, "{policy}: {lost:?}");
             for flow in 0..2 {
-                let most = background[n as usize - 1][flow] + n * TAKEN_BEFORE[flow];
+                let most = background[n as usize - 1][flow] + n * LATE_PER_STALL[flow];
                 assert!(lost.late[flow] <= most, "{policy}: {lost:?}, more than {most}");
             }
         }
-        says(part(&text, &format!("{policy}, queue stopped")), &["The link stalled once"]);
+        assert_contains(
+            part(&text, &format!("{policy}, queue stopped")),
+            &["The link stalled once"],
+        );
         let metrics = part(&text, &format!("{policy}, watchdog late"));
         assert_eq!(metric(metrics, "stalls_total", policy), 2.0);
         for (name, ms) in

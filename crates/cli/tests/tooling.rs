@@ -2,16 +2,15 @@
 
 mod support;
 
-use laxity_link::registry::POLICIES;
-use laxity_scenario::{cpu, stream};
+use laxity_scenario::DocumentKind;
 use serde_json::Value;
 use support::{Folder, file, laxity};
 
 #[test]
 fn help_names_every_command_and_exit_status() {
     let help = laxity(&["--help"]).succeeds();
-    for word in ["check", "simulate", "fit", "bench", "policies", "schema", "130 interrupted"] {
-        assert!(help.contains(word), "{word} is not in {help}");
+    for fragment in ["check", "simulate", "fit", "bench", "policies", "schema", "130 interrupted"] {
+        assert!(help.contains(fragment), "{fragment} is not in {help}");
     }
     for command in ["check", "simulate", "fit", "bench", "policies", "completions", "man"] {
         assert!(laxity(&[command, "--help"]).succeeds().contains("Usage"), "{command}");
@@ -26,8 +25,7 @@ fn policies_are_listed_with_their_options() {
     let json: Value = serde_json::from_str(&laxity(&["policies", "--json"]).succeeds()).unwrap();
     let names: Vec<_> =
         json.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
-    let kinds = [POLICIES, stream::policies::POLICIES, cpu::policies::POLICIES];
-    let all = || kinds.into_iter().flatten();
+    let all = || DocumentKind::ALL.into_iter().flat_map(DocumentKind::policies);
     assert!(names.iter().copied().eq(all().map(|p| p.name)));
     let live = |name: &str| {
         let row = json.as_array().unwrap().iter().find(|p| p["name"] == name);

@@ -30,12 +30,12 @@ const CAP: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Best {
     quantum: u64,
-    tasks: Table<Habit>,
+    tasks: Table<TaskState>,
     order: Order,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Habit {
+struct TaskState {
     runnable: bool,
     woken: Option<u64>,
     period: Option<u64>,
@@ -52,7 +52,7 @@ impl Best {
 
 impl Policy for Best {
     fn join(&mut self, now: Time, task: TaskId, _: &Attributes) -> Result<Admitted, Refusal> {
-        let reach = self.tasks.join(task, Habit::default())?;
+        let reach = self.tasks.join(task, TaskState::default())?;
         self.order.reserve(reach);
         Ok(Admitted { from: now })
     }
@@ -68,28 +68,28 @@ impl Policy for Best {
 
     fn wake(&mut self, now: Time, task: TaskId) {
         let quantum = self.quantum;
-        let Some(habit) = self.tasks.get_mut(task).filter(|h| !h.runnable) else { return };
-        habit.runnable = true;
-        habit.remaining_quantum = quantum;
-        if let Some(before) = habit.woken.replace(now.0) {
+        let Some(state) = self.tasks.get_mut(task).filter(|h| !h.runnable) else { return };
+        state.runnable = true;
+        state.remaining_quantum = quantum;
+        if let Some(before) = state.woken.replace(now.0) {
             let interarrival = (now.0 - before.min(now.0)).min(CAP);
-            habit.period = Some(habit.period.map_or(interarrival, |p| (interarrival + 3 * p) / 4));
+            state.period = Some(state.period.map_or(interarrival, |p| (interarrival + 3 * p) / 4));
         }
-        self.order.enter(task.0, now.0.saturating_add(habit.period.unwrap_or(CAP)));
+        self.order.enter(task.0, now.0.saturating_add(state.period.unwrap_or(CAP)));
     }
 
     fn block(&mut self, _: Time, task: TaskId, _: Span) {
-        let Some(habit) = self.tasks.get_mut(task) else { return };
-        habit.runnable = false;
+        let Some(state) = self.tasks.get_mut(task) else { return };
+        state.runnable = false;
         self.order.leave(task.0);
     }
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
         let quantum = self.quantum;
-        let Some(habit) = self.tasks.get_mut(task) else { return };
-        habit.remaining_quantum = habit.remaining_quantum.saturating_sub(ran.0);
-        if habit.remaining_quantum == 0 {
-            habit.remaining_quantum = quantum;
+        let Some(state) = self.tasks.get_mut(task) else { return };
+        state.remaining_quantum = state.remaining_quantum.saturating_sub(ran.0);
+        if state.remaining_quantum == 0 {
+            state.remaining_quantum = quantum;
             self.order.rekey(task.0, now.0.saturating_add(CAP));
         }
     }

@@ -84,8 +84,8 @@ impl Reserved {
     /// Whether one more share is admissible with `best_effort_bw_min` left for best effort.
     pub(crate) fn fits(self, share: Share, best_effort_bw_min: Share, cpus: u32) -> bool {
         let after = self.with(share);
-        let taken = after.sum.plus(times(after.max_density, cpus - 1)).plus(best_effort_bw_min);
-        taken <= capacity(cpus)
+        let required = after.sum.plus(times(after.max_density, cpus - 1)).plus(best_effort_bw_min);
+        required <= capacity(cpus)
     }
 
     /// The greatest admissible share.

@@ -7,11 +7,11 @@ use laxity_core::{Span, Time};
 
 use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
 
-/// `above` serves hard tasks and has precedence; `below` serves the others while `above` is idle.
+/// `upper` serves hard tasks and has precedence; `lower` serves the others while `upper` is idle.
 #[derive(Clone, Debug, Hash)]
 pub struct Layered<A, B> {
-    above: A,
-    below: B,
+    upper: A,
+    lower: B,
     places: Vec<Place>,
     /// By CPU: whether the lower policy has it. Grows at the first pick for a CPU.
     lower_has_cpu: Vec<bool>,
@@ -20,19 +20,19 @@ pub struct Layered<A, B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     Nowhere,
-    Above { runnable: bool },
-    Below { runnable: bool },
+    Upper { runnable: bool },
+    Lower { runnable: bool },
 }
 
 impl<A: Policy, B: Policy> Layered<A, B> {
     /// Puts one above the other.
-    pub fn new(above: A, below: B) -> Layered<A, B> {
-        Layered { above, below, places: Vec::new(), lower_has_cpu: alloc::vec![false] }
+    pub fn new(upper: A, lower: B) -> Layered<A, B> {
+        Layered { upper, lower, places: Vec::new(), lower_has_cpu: alloc::vec![false] }
     }
 
     /// The upper policy.
-    pub fn above(&self) -> &A {
-        &self.above
+    pub fn upper(&self) -> &A {
+        &self.upper
     }
 
     fn place(&mut self, task: TaskId) -> &mut Place {
@@ -45,13 +45,13 @@ impl<A: Policy, B: Policy> Layered<A, B> {
     fn set_runnable(&mut self, task: TaskId, set_runnable: bool) -> Option<&mut dyn Policy> {
         match self.places.get_mut(task.index())? {
             Place::Nowhere => None,
-            Place::Above { runnable } => {
+            Place::Upper { runnable } => {
                 *runnable = set_runnable;
-                Some(&mut self.above)
+                Some(&mut self.upper)
             }
-            Place::Below { runnable } => {
+            Place::Lower { runnable } => {
                 *runnable = set_runnable;
-                Some(&mut self.below)
+                Some(&mut self.lower)
             }
         }
     }
@@ -64,10 +64,10 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
         }
         let hard = matches!(a.service, Service::Hard(_));
         let admitted =
-            if hard { self.above.join(now, task, a)? } else { self.below.join(now, task, a)? };
+            if hard { self.upper.join(now, task, a)? } else { self.lower.join(now, task, a)? };
         *self.place(task) = match hard {
-            true => Place::Above { runnable: false },
-            false => Place::Below { runnable: false },
+            true => Place::Upper { runnable: false },
+            false => Place::Lower { runnable: false },
         };
         Ok(admitted)
     }
@@ -83,24 +83,24 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
         let hard = matches!(a.service, Service::Hard(_));
         let runnable = match *self.place(task) {
             Place::Nowhere => return Err(Refusal::Unknown(task)),
-            Place::Above { .. } if hard => return self.above.change(now, task, a),
-            Place::Below { .. } if !hard => return self.below.change(now, task, a),
-            Place::Above { runnable } => {
-                self.below.join(now, task, a)?;
-                self.above.leave(now, task, Span::ZERO);
-                *self.place(task) = Place::Below { runnable };
+            Place::Upper { .. } if hard => return self.upper.change(now, task, a),
+            Place::Lower { .. } if !hard => return self.lower.change(now, task, a),
+            Place::Upper { runnable } => {
+                self.lower.join(now, task, a)?;
+                self.upper.leave(now, task, Span::ZERO);
+                *self.place(task) = Place::Lower { runnable };
                 if runnable {
-                    self.below.wake(now, task);
+                    self.lower.wake(now, task);
                 }
                 return Ok(Admitted { from: now });
             }
-            Place::Below { runnable } => runnable,
+            Place::Lower { runnable } => runnable,
         };
-        let admitted = self.above.join(now, task, a)?;
-        self.below.leave(now, task, Span::ZERO);
-        *self.place(task) = Place::Above { runnable };
+        let admitted = self.upper.join(now, task, a)?;
+        self.lower.leave(now, task, Span::ZERO);
+        *self.place(task) = Place::Upper { runnable };
         if runnable {
-            self.above.wake(now, task);
+            self.upper.wake(now, task);
         }
         Ok(admitted)
     }
@@ -119,19 +119,19 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
         match self.places.get(task.index()) {
-            Some(Place::Above { .. }) => self.above.ran(now, task, ran),
-            Some(Place::Below { .. }) => self.below.ran(now, task, ran),
+            Some(Place::Upper { .. }) => self.upper.ran(now, task, ran),
+            Some(Place::Lower { .. }) => self.lower.ran(now, task, ran),
             _ => {}
         }
     }
 
     fn timer(&mut self, now: Time) {
-        self.above.timer(now);
-        self.below.timer(now);
+        self.upper.timer(now);
+        self.lower.timer(now);
     }
 
     fn next_event(&self) -> Option<Time> {
-        match (self.above.next_event(), self.below.next_event()) {
+        match (self.upper.next_event(), self.lower.next_event()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -141,48 +141,48 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
         if self.lower_has_cpu.len() <= cpu.index() {
             self.lower_has_cpu.resize(cpu.index() + 1, false);
         }
-        let upper = self.above.pick(now, cpu);
+        let upper = self.upper.pick(now, cpu);
         let lower_ran = core::mem::replace(&mut self.lower_has_cpu[cpu.index()], upper.is_none());
         if upper.is_some() {
             if lower_ran {
-                self.below.displace(now, cpu);
+                self.lower.displace(now, cpu);
             }
             return upper;
         }
-        self.below.pick(now, cpu)
+        self.lower.pick(now, cpu)
     }
 
     fn displace(&mut self, now: Time, cpu: CpuId) {
-        self.above.displace(now, cpu);
+        self.upper.displace(now, cpu);
         if self.lower_has_cpu.get(cpu.index()) == Some(&true) {
             self.lower_has_cpu[cpu.index()] = false;
-            self.below.displace(now, cpu);
+            self.lower.displace(now, cpu);
         }
     }
 
     fn ran_in_background(&mut self, now: Time, task: TaskId, ran: Span) {
         match self.places.get(task.index()) {
-            Some(Place::Above { .. }) => self.above.ran_in_background(now, task, ran),
-            Some(Place::Below { .. }) => self.below.ran_in_background(now, task, ran),
+            Some(Place::Upper { .. }) => self.upper.ran_in_background(now, task, ran),
+            Some(Place::Lower { .. }) => self.lower.ran_in_background(now, task, ran),
             _ => {}
         }
     }
 
     fn execution_estimate(&self, task: TaskId) -> Option<Span> {
         match self.places.get(task.index())? {
-            Place::Above { .. } => self.above.execution_estimate(task),
-            Place::Below { .. } => self.below.execution_estimate(task),
+            Place::Upper { .. } => self.upper.execution_estimate(task),
+            Place::Lower { .. } => self.lower.execution_estimate(task),
             Place::Nowhere => None,
         }
     }
 
     fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
         match self.places.get(task.index()) {
-            Some(Place::Above { .. }) => {
-                self.above.set_execution_estimate(task, execution_estimate)
+            Some(Place::Upper { .. }) => {
+                self.upper.set_execution_estimate(task, execution_estimate)
             }
-            Some(Place::Below { .. }) => {
-                self.below.set_execution_estimate(task, execution_estimate)
+            Some(Place::Lower { .. }) => {
+                self.lower.set_execution_estimate(task, execution_estimate)
             }
             _ => {}
         }

@@ -199,7 +199,7 @@ impl Ready {
                     return (None, None);
                 };
                 let previous = core::mem::replace(&mut several.last_picked[cpu.index()], now);
-                let some = |who: u32| (who != NONE).then_some(who);
+                let some = |server: u32| (server != NONE).then_some(server);
                 (some(previous), some(now))
             }
         }
@@ -223,13 +223,13 @@ mod tests {
             several.reserve(12);
             let mut deadlines: [Option<u64>; 12] = [None; 12];
             let mut previous: Vec<Option<u32>> = alloc::vec![None; cpus as usize];
-            for (who, deadline) in moves {
+            for (server, deadline) in moves {
                 if deadline == 5 {
-                    several.leave(who);
-                    deadlines[who as usize] = None;
+                    several.leave(server);
+                    deadlines[server as usize] = None;
                 } else {
-                    several.enter(who, deadline);
-                    deadlines[who as usize] = Some(deadline);
+                    several.enter(server, deadline);
+                    deadlines[server as usize] = Some(deadline);
                 }
                 let running_on: Vec<Option<u32>> = (0..cpus).map(|c| several.pick(CpuId(c)).1).collect();
                 let mut sorted: Vec<u64> = deadlines.iter().flatten().copied().collect();

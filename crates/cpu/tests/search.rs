@@ -214,8 +214,8 @@ fn edf_keeps_every_promise() {
 #[test]
 fn reservations_above_berate_keep_every_promise() {
     let options = berate::Options::default();
-    let above = *edf::new(&equal()).above().rules();
-    explore("berate", || Layered::new(Servers::new(above), berate::BeRate::new(&options)));
+    let upper = *edf::new(&equal()).upper().rules();
+    explore("berate", || Layered::new(Servers::new(upper), berate::BeRate::new(&options)));
 }
 
 #[test]

@@ -231,11 +231,11 @@ impl Curve {
     /// Where this curve lies above another: some `t` with `f(t) > g(t)`; `None` when `f <= g`
     /// everywhere.
     pub fn above(&self, other: &Curve) -> Result<Option<Rational>, CurveError> {
-        self.difference(other)?.somewhere_positive()
+        self.difference(other)?.positive_point()
     }
 
     /// Some `t >= 0` at which the curve is positive.
-    fn somewhere_positive(&self) -> Result<Option<Rational>, CurveError> {
+    fn positive_point(&self) -> Result<Option<Rational>, CurveError> {
         let (end, rise) = match self.tail() {
             Tail::Affine => (None, Rational::ZERO),
             Tail::Periodic { from, period, rise } => (Some((from.plus(period)?, period)), rise),

@@ -186,11 +186,11 @@ impl Search<'_> {
         let mut admitted: Option<u64> = None;
         let (mut ceiling, mut blurred) = (high, false);
         for _ in 0..CUTS {
-            let hopeful = |search: &mut Self, v: u64| -> bool {
+            let may_admit = |search: &mut Self, v: u64| -> bool {
                 search.possible(with(v))
                     && (!blurred || trial(search.link, &search.flows, true, search.effort).admitted)
             };
-            let Some(v) = greatest(low, ceiling, |v| hopeful(self, v)) else { break };
+            let Some(v) = greatest(low, ceiling, |v| may_admit(self, v)) else { break };
             if !self.possible(with(v)) {
                 break;
             }

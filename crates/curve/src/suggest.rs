@@ -219,11 +219,11 @@ impl Own<'_> {
                 Some(next) => Some(next.start.minus(y)?.ceil()),
                 None => None,
             };
-            let here = match slope > 0 {
+            let bound = match slope > 0 {
                 true => Some(missing.over(slope.into())?.minus(y)?.ceil()),
                 false => None,
             };
-            d = match (end, here) {
+            d = match (end, bound) {
                 (Some(a), Some(b)) => a.min(b),
                 (Some(x), None) | (None, Some(x)) => x,
                 (None, None) => return Ok(None),

@@ -118,8 +118,8 @@ proptest! {
                         let above = i128::from(quarter) * (t - i128::from(shift) * GRID);
                         safe &= above <= 4 * curve[usize::try_from(t).unwrap()];
                     }
-                    let told = check_shifted_line(&residual, guarantee, &line);
-                    prop_assert_eq!(told.is_ok(), safe, "{:?} {:?} {:?}", guarantee, line, told);
+                    let verdict = check_shifted_line(&residual, guarantee, &line);
+                    prop_assert_eq!(verdict.is_ok(), safe, "{:?} {:?} {:?}", guarantee, line, verdict);
                     if safe {
                         best.0 = best.0.max(shifted_area(&line));
                     }

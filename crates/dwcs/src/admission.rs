@@ -108,7 +108,7 @@ pub fn admit(options: &Options, phases: Phases, demands: &[Demand]) -> Admission
     found(options.rule_a == RuleA::Printed, Obstacle::PrintedWindows);
     let ahead = options.ahead.is_none_or(|ahead| ahead.get() > 1);
     found(!deadlines_first && ahead, Obstacle::WorkingAhead);
-    found(options.check != Check::ALWAYS, Obstacle::SeldomChecked);
+    found(options.check != Check::ALWAYS, Obstacle::InfrequentChecks);
     Admission { utilisation, obstacles }
 }
 

@@ -122,12 +122,12 @@ fn serving_before_the_release() {
 }
 
 #[test]
-fn deadlines_seldom_checked() {
+fn infrequent_deadline_checks() {
     let case: Case = &[("1/5", 1, 0), ("7/7", 1, 0)];
     let check = Check::Every(NonZeroU32::MIN.saturating_add(1));
     for settle in [false, true] {
-        let seldom = Options { check, settle, ..DEFAULT() };
-        fails(seldom, Phases::Aligned, case, false, Obstacle::SeldomChecked);
+        let infrequent = Options { check, settle, ..DEFAULT() };
+        fails(infrequent, Phases::Aligned, case, false, Obstacle::InfrequentChecks);
     }
     holds(DEFAULT(), Phases::Aligned, case, false);
 }

@@ -129,9 +129,9 @@ fn checking_deadlines_less_often() {
     let always = every(1, false);
     assert_eq!((always.total.rule_c, always.tumbling_complete), (1_399_918, 34_010));
     assert_eq!(always.total.hidden, 0);
-    let seldom = every(12, false);
-    assert_eq!((seldom.total.rule_c, seldom.tumbling_complete), (1_399_949, 34_010));
-    assert_eq!(seldom.total.hidden, 2027);
+    let infrequent = every(12, false);
+    assert_eq!((infrequent.total.rule_c, infrequent.tumbling_complete), (1_399_949, 34_010));
+    assert_eq!(infrequent.total.hidden, 2027);
     for p in [12, 50] {
         let settled = every(p, true).total;
         assert_eq!(settled.hidden, 0);

@@ -68,7 +68,7 @@ fn gaps_of_all_sizes() {
 }
 
 #[test]
-fn gaps_of_hours_beside_short_ones() {
+fn gaps_of_hours_and_short_gaps() {
     histories(Gaps::Hours, 50);
     histories(Gaps::Hours, 3_000_000_000);
 }

@@ -188,7 +188,7 @@ impl Job {
             let extent = judge::Extent { seeds, quick: self.quick };
             let mut judged = judge::judge(entry, extent, rows)
                 .map_err(|what| ExperimentError::sheet(self.paper.name, what))?;
-            live::beside(self.paper.name, entry, &mut judged)?;
+            live::add_live_values(self.paper.name, entry, &mut judged)?;
             experiments.push(judged);
         }
         let reproduction = Reproduction {

@@ -63,7 +63,7 @@ impl Sheet {
 /// The policy that is the live kernel's own scheduler.
 const KERNELS: &str = "eevdf";
 
-/// The live rows of an experiment that is not simulated; [`beside`] reports unreadable ones.
+/// The live rows of an experiment that is not simulated; [`add_live_values`] reports unreadable ones.
 pub fn only(experiment: &str) -> Vec<Measured> {
     let rows = Sheet::parse(MEASURED).map(|sheet| sheet.rows).unwrap_or_default();
     let rows = rows.into_iter().filter(|r| r.experiment == experiment);
@@ -78,7 +78,7 @@ pub fn only(experiment: &str) -> Vec<Measured> {
 ///
 /// # Errors
 /// When the data file is none, or has a row in another unit.
-pub fn beside(
+pub fn add_live_values(
     paper: &'static str,
     entry: &Entry,
     experiment: &mut Experiment,

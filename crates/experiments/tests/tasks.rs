@@ -162,9 +162,9 @@ fn live_measurements_are_judged_by_live_rows() {
         let own = r.live_scheduler.as_deref() == Some(&format!("laxity-{policy}"));
         assert!(own || r.live_verdict.is_none(), "{r:?}");
     }
-    let beside = "linux-2.4-100hz/experiment-1-srtsim-1/missed-beside-kernel";
-    let beside = row(&table, "berate.table1", beside);
-    assert_eq!(beside.live_scheduler.as_deref(), Some("eevdf"));
+    let row_with_kernel = "linux-2.4-100hz/experiment-1-srtsim-1/missed-beside-kernel";
+    let row_with_kernel = row(&table, "berate.table1", row_with_kernel);
+    assert_eq!(row_with_kernel.live_scheduler.as_deref(), Some("eevdf"));
     // Figure 9, whose soft task is to meet all its deadlines.
     let all = run("bebs", &["fig9"], true, None, &Control::default()).reproduction;
     let soft = row(&all, "bebs.fig9", "bebs/soft/missed-share");

@@ -28,7 +28,7 @@ impl Observer for Frames {
 }
 
 /// Per cent of the frames of experiment 1 that are late beside so many tasks that hardly compute.
-fn late_beside(count: usize) -> u32 {
+fn late_with_background(count: usize) -> u32 {
     let (mut tasks, _) = experiment(1, Srtsim::STATED);
     let mut frames = Frames { task: TaskId(tasks.len() as u32 - 1), ended: 0, late: 0 };
     tasks.extend(background(count));
@@ -47,7 +47,7 @@ fn late_beside(count: usize) -> u32 {
 /// gives 26, 27 and 28.
 #[test]
 fn nearly_idle_tasks_make_frames_late() {
-    let late = [0, 1, 5].map(late_beside);
+    let late = [0, 1, 5].map(late_with_background);
     eprintln!("late beside 0, 1, 5: {late:?}");
     assert!((20..=35).contains(&late[0]), "{late:?}");
     assert!(late[1..].iter().all(|late| (45..=60).contains(late)), "{late:?}");

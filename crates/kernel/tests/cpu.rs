@@ -9,10 +9,10 @@ mod machine;
 #[path = "support/verified.rs"]
 mod verified;
 
-use machine::{Said, available, number, part, program, tool};
+use machine::{VmOutput, available, number, part, program, tool};
 
 /// What a script prints; `None` where there is no virtual machine.
-fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<Said> {
+fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<VmOutput> {
     if !available() {
         return None;
     }
@@ -90,7 +90,7 @@ fn reservations_hold_and_best_effort_responds_quickly() {
     assert!((190..=215).contains(&held), "{held} ms: {text}");
 
     let reservations = part(&text, "reservations");
-    for said in [
+    for expected in [
         "10.000 % more than the 50.000 % left; a budget of 5 ms would fit",
         "give a budget up to the deadline",
         "there is no task 99999",
@@ -100,7 +100,7 @@ fn reservations_hold_and_best_effort_responds_quickly() {
         "forks ended 50 failed 0",
         "\nall ended\n",
     ] {
-        assert!(reservations.contains(said), "no `{said}` in {reservations}");
+        assert!(reservations.contains(expected), "no `{expected}` in {reservations}");
     }
 
     // Of four children of a task whose period is 10 s one.
@@ -114,12 +114,12 @@ fn reservations_hold_and_best_effort_responds_quickly() {
 
     // 4 : 1 while both are there.
     let nice = part(&text, "nice");
-    let [usual, other] = ["usual", "nice"].map(|who| number(nice, who, "got_ms"));
+    let [usual, other] = ["usual", "nice"].map(|name| number(nice, name, "got_ms"));
     assert!((75..=83).contains(&(usual * 100 / (usual + other))), "{nice}");
 
     // 1 : 15 while both are there; 2 : 3 if only the innermost group counted.
     let groups = part(&text, "groups");
-    let [within, other] = ["within", "other"].map(|who| number(groups, who, "got_ms"));
+    let [within, other] = ["within", "other"].map(|name| number(groups, name, "got_ms"));
     let share = within * 100 / (within + other);
     assert!(share < 33, "{share} % : {groups}");
 
@@ -154,12 +154,15 @@ fn kernel_scheduler_takes_over_a_lost_task() {
     assert!((20..50).contains(&number(stuck, "given back", "after")), "{text}");
     assert!(number(stuck, "found", "found") > 50, "{text}");
     let ended = "the kernel ended the scheduler (runnable task stall";
-    let taken = "the kernel ended the scheduler (disabled by sysrq-S";
+    let disabled_by_sysrq = "the kernel ended the scheduler (disabled by sysrq-S";
     assert_eq!(stuck.matches(ended).count(), 2, "{text}");
     assert_eq!(stuck.matches("ended with 1\n").count(), 2, "{text}");
     assert!(stuck.ends_with("ended with 0\nenabled\n"), "{text}");
     let by_hand = part(&text, "taken away");
-    assert!(by_hand.contains(taken) && by_hand.contains("the scheduler is not up"), "{text}");
+    assert!(
+        by_hand.contains(disabled_by_sysrq) && by_hand.contains("the scheduler is not up"),
+        "{text}"
+    );
     assert!(by_hand.ends_with("disabled\n"), "{text}");
     let kernel = part(&text, "kernel");
     assert!(kernel.contains("failed to run for") && !kernel.contains("BUG"), "{text}");
@@ -207,9 +210,10 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(number(frames, "inferred", "period_us") > budget, "{text}");
 
     let change = part(&text, "change");
-    for said in ["of berate\n", "of bebs-credit\n", "of bebs\n", "is up already, with this policy"]
+    for expected in
+        ["of berate\n", "of bebs-credit\n", "of bebs\n", "is up already, with this policy"]
     {
-        assert!(change.contains(said), "no `{said}` in {change}");
+        assert!(change.contains(expected), "no `{expected}` in {change}");
     }
     assert_eq!(change.matches("forks ended 20 failed 0").count(), 4, "{change}");
     assert!(change.contains("\nreservation pid "), "{change}");
@@ -248,8 +252,8 @@ fn reservations_hold_on(processors: usize, policy: &str) {
     assert_eq!(jobs.len(), 2, "{text}");
     assert!(text.contains("forks ended 100 failed 0"), "{text}");
     assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
-    let got = |said: &str| -> Vec<u64> {
-        let line = text.lines().find_map(|l| l.strip_prefix(said)).expect(said);
+    let got = |expected: &str| -> Vec<u64> {
+        let line = text.lines().find_map(|l| l.strip_prefix(expected)).expect(expected);
         line.split(' ').filter_map(|n| n.parse().ok()).collect()
     };
     let all = got("all hogs got_ms ");
@@ -295,7 +299,7 @@ fn cpus_go_offline_and_online(last: u32) {
     let (processors, last) = ((last + 1).to_string(), last.to_string());
     let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
     let lines: Vec<&str> = text.lines().collect();
-    let place = |said: &str| lines.iter().position(|l| *l == said).expect("said");
+    let place = |expected: &str| lines.iter().position(|l| *l == expected).expect("a line");
     let stays = "cpu 0 300 ms in every 500 ms tasks";
     let goes = format!("cpu {last} 20 ms in every 100 ms tasks");
     let before = &lines[..place("processors 0")];
@@ -371,13 +375,13 @@ fn six_thousand_changes_on_four_cpus_lose_no_task() {
 /// (`lx_next_release`), when blocked tasks are not detected (without `lx_update_blocked` answers
 /// take up to 0.1 s), and when tasks other than the next in order are parked (without
 /// `lx_heap_is_second` over 1 s).
-fn run_state_is_inferred(policy: &str, told: bool) {
-    let told = if told { "1" } else { "0" };
-    let Some(text) = run("run_state.sh", &[policy, told], &[]) else { return };
+fn run_state_is_inferred(policy: &str, run_hooks: bool) {
+    let run_hooks = if run_hooks { "1" } else { "0" };
+    let Some(text) = run("run_state.sh", &[policy, run_hooks], &[]) else { return };
     is_kept(part(&text, "above"), "periodic jobs");
-    for beside in ["above", "alone"] {
-        let got = number(part(&text, beside), "held hogs", "got_ms");
-        assert!((590..=610).contains(&got), "{beside}: {text}");
+    for phase in ["above", "alone"] {
+        let got = number(part(&text, phase), "held hogs", "got_ms");
+        assert!((590..=610).contains(&got), "{phase}: {text}");
     }
     let lost = part(&text, "lost");
     assert!(number(lost, "respond jobs", "max_us") > 500_000, "nothing was lost: {lost}");
@@ -418,16 +422,16 @@ fn run_hooks_give_the_same_run_state() {
 /// gone), when a task that returns is charged before its server is active (`lx_charge_prev`: 2 s of
 /// 4 with no other task), and when a task may preempt one that has not got the CPU yet
 /// (`lx_current_on_cpu`: the short jobs take 4.8 ms).
-fn inherited_priority_keeps_reservations(policy: &str, told: bool) {
-    let told = if told { "1" } else { "0" };
-    let Some(text) = run("inherited.sh", &[policy, told], &[]) else { return };
+fn inherited_priority_keeps_reservations(policy: &str, run_hooks: bool) {
+    let run_hooks = if run_hooks { "1" } else { "0" };
+    let Some(text) = run("inherited.sh", &[policy, run_hooks], &[]) else { return };
     let reserved = part(&text, "reserved");
     assert!(reserved.contains("reservation pid"), "{reserved}");
     assert!(number(reserved, "lent", "lent") > 100, "{reserved}");
     assert!(number(reserved, "lent", "got_ms") > 1500, "{reserved}");
-    let beside = part(&text, "beside");
-    is_kept(beside, "periodic jobs");
-    assert!(number(beside, "lent", "lent") > 500, "{beside}");
+    let phase = part(&text, "beside");
+    is_kept(phase, "periodic jobs");
+    assert!(number(phase, "lent", "lent") > 500, "{phase}");
     let alone = part(&text, "alone");
     assert!(number(alone, "lent", "got_ms") > 3500, "{alone}");
     let together = part(&text, "together");

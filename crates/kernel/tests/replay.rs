@@ -44,17 +44,17 @@ fn fresh(name: &str) -> Box<dyn Shown> {
 /// beside reservations the current task is charged first. Returns how often a task joined while
 /// another one ran.
 fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
-    let (mut runs, mut told, mut joined) = (None, Time::ZERO, 0);
+    let (mut runs, mut reported_at, mut joined) = (None, Time::ZERO, 0);
     let mut promised = false;
     for event in events {
-        let beside = promised && runs.is_some_and(|slot| Some(slot) != event.slot);
+        let another_runs = promised && runs.is_some_and(|slot| Some(slot) != event.slot);
         match event.what {
             What::Reserved { .. } => promised = true,
-            What::Started { .. } => (runs, told) = (event.slot, event.at),
-            What::Ran { .. } => told = event.at,
+            What::Started { .. } => (runs, reported_at) = (event.slot, event.at),
+            What::Ran { .. } => reported_at = event.at,
             What::Stopped => runs = None,
-            What::Joined { .. } if beside => {
-                assert_eq!(told, event.at, "{event} beside {runs:?}");
+            What::Joined { .. } if another_runs => {
+                assert_eq!(reported_at, event.at, "{event} beside {runs:?}");
                 joined += 1;
             }
             _ => {}
@@ -73,7 +73,7 @@ fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
 /// than usual: of three tasks that compute for a millisecond each in turn, two may change places,
 /// and keep them. So the run is simulated in parts, each from the state in which the kernel left
 /// the policy.
-fn kernel_decisions_replay(name: &str, told: bool) {
+fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     if !available() {
         return;
     }
@@ -82,13 +82,13 @@ fn kernel_decisions_replay(name: &str, told: bool) {
     let text = machine::run_with(
         &["--for", "cpu"],
         "record.sh",
-        &[name, if told { "1" } else { "0" }],
+        &[name, if run_hooks { "1" } else { "0" }],
         &programs,
         &[],
     );
-    let said = part(&text, name);
-    assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");
-    assert_eq!(said.matches(" missed 0 ").count(), 2, "{said}");
+    let output = part(&text, name);
+    assert!(output.starts_with("lost 0\n") && output.contains("kernel content"), "{output}");
+    assert_eq!(output.matches(" missed 0 ").count(), 2, "{output}");
     let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
     let joined = execution_is_charged_before_shares_change(&events);
@@ -97,7 +97,7 @@ fn kernel_decisions_replay(name: &str, told: bool) {
 
     let mut again = Again::new(fresh(name));
     for event in &events {
-        again.tell(event);
+        again.apply(event);
     }
     eprintln!("{name}: {:?} decisions, of a task", again.decisions);
     assert_eq!(again.reservations.len(), 2);
@@ -129,10 +129,10 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
         let until = Time(PART.min(end.since(first.at)).0);
         let mut resumed = if policy == name {
             let mut again = Again::new(fresh(name));
-            events[..start].iter().for_each(|event| again.tell(event));
+            events[..start].iter().for_each(|event| again.apply(event));
             Resumed::new(again.policy, first.at, switch, &live)
         } else {
-            Resumed::anew(fresh(policy), first.at, switch)
+            Resumed::starting_at(fresh(policy), first.at, switch)
         };
         let ours = simulated(&live.tasks, &mut resumed, until);
         let theirs = before(live.slices, until);
@@ -187,11 +187,11 @@ fn other_tasks_make_frames_late() {
     }
     let programs: Vec<_> = ["kernel-cpu", "tasks"].map(tool).into();
     let text = machine::run_with(&["--for", "cpu"], "background.sh", &[], &programs, &[]);
-    let said = part(&text, "run");
-    assert!(said.starts_with("lost 0\n") && said.contains("kernel content"), "{said}");
-    let frames = number(said, "jobs", "jobs") as usize;
-    let live = number(said, "jobs", "missed") as usize;
-    let pid = number(said, "frames", "pid").to_string();
+    let output = part(&text, "run");
+    assert!(output.starts_with("lost 0\n") && output.contains("kernel content"), "{output}");
+    let frames = number(output, "jobs", "jobs") as usize;
+    let live = number(output, "jobs", "missed") as usize;
+    let pid = number(output, "frames", "pid").to_string();
     let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
 
@@ -208,11 +208,11 @@ fn other_tasks_make_frames_late() {
     let (first, last) = (events[0].at, events[events.len() - 1].at);
     let until = Time(last.since(first).0);
     let late = |tasks: &[Task]| {
-        let mut policy = Resumed::anew(fresh("bebs"), first, recorded.switch);
+        let mut policy = Resumed::starting_at(fresh("bebs"), first, recorded.switch);
         film.late(&simulated(tasks, &mut policy, until), 0).expect("time for all frames")
     };
-    let (beside, alone) = (late(&all), late(&pair));
-    eprintln!("late of {frames}: {live} live, {beside} simulated, {alone} without other tasks");
-    assert!(live.abs_diff(beside) <= 10, "{live} live, {beside} simulated");
-    assert!(alone + 10 <= live.min(beside), "{alone} without other tasks, {live} live");
+    let (contended, alone) = (late(&all), late(&pair));
+    eprintln!("late of {frames}: {live} live, {contended} simulated, {alone} without other tasks");
+    assert!(live.abs_diff(contended) <= 10, "{live} live, {contended} simulated");
+    assert!(alone + 10 <= live.min(contended), "{alone} without other tasks, {live} live");
 }

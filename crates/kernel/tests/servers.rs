@@ -49,7 +49,7 @@ impl<P: Shown> Run<P> {
         }
     }
 
-    fn tell(&mut self, what: u64, task: TaskId, rest: [u64; 3]) {
+    fn send(&mut self, what: u64, task: TaskId, rest: [u64; 3]) {
         for word in [what, self.now.0, task.0.into()].into_iter().chain(rest) {
             self.script.extend_from_slice(&word.to_ne_bytes());
         }
@@ -77,21 +77,21 @@ impl<P: Shown> Run<P> {
             _ => attributes,
         };
         let of_group = |a: &Attributes| a.group.is_some() && a.group == attributes.group;
-        let here = |t: &u32| self.tasks[*t as usize].is_some_and(|(a, _)| of_group(&a));
-        let other = (0..TASKS).find(here);
+        let joined = |t: &u32| self.tasks[*t as usize].is_some_and(|(a, _)| of_group(&a));
+        let other = (0..TASKS).find(joined);
         if self.policy.join(self.now, task, &attributes).is_err() {
             self.seen[0] += 1;
-            self.tell(1, task, [u32::MAX.into(), 0, 0]);
+            self.send(1, task, [u32::MAX.into(), 0, 0]);
             return;
         }
         self.tasks[task.index()] = Some((attributes, false));
         match (other, attributes.service) {
-            (Some(other), _) => self.tell(1, task, [other.into(), 0, 0]),
+            (Some(other), _) => self.send(1, task, [other.into(), 0, 0]),
             (None, laxity_cpu::Service::Hard(r)) => {
                 self.seen[1] += 1;
-                self.tell(0, task, [20, r.budget.0, r.period.0]);
+                self.send(0, task, [20, r.budget.0, r.period.0]);
             }
-            (None, _) => self.tell(0, task, [attributes.nice.scale().into(), 0, 0]),
+            (None, _) => self.send(0, task, [attributes.nice.scale().into(), 0, 0]),
         }
     }
 
@@ -104,7 +104,7 @@ impl<P: Shown> Run<P> {
                 self.policy.leave(self.now, task, Span::ZERO);
                 self.tasks[task.index()] = None;
                 self.seen[2] += 1;
-                self.tell(2, task, [0; 3]);
+                self.send(2, task, [0; 3]);
             }
             (Some((a, awake)), 1 | 2)
                 if a.group.is_none() && a.service == laxity_cpu::Service::BestEffort =>
@@ -114,17 +114,17 @@ impl<P: Shown> Run<P> {
                 self.policy.change(self.now, task, &a).expect("best effort");
                 self.tasks[task.index()] = Some((a, awake));
                 self.seen[3] += 1;
-                self.tell(3, task, [nice.scale().into(), 0, 0]);
+                self.send(3, task, [nice.scale().into(), 0, 0]);
             }
             (Some((a, false)), _) => {
                 self.policy.wake(self.now, task);
                 self.tasks[task.index()] = Some((a, true));
-                self.tell(4, task, [0; 3]);
+                self.send(4, task, [0; 3]);
             }
             (Some((a, true)), 3..8) => {
                 self.policy.block(self.now, task, Span::ZERO);
                 self.tasks[task.index()] = Some((a, false));
-                self.tell(5, task, [0; 3]);
+                self.send(5, task, [0; 3]);
             }
             _ => {}
         }
@@ -148,11 +148,11 @@ impl<P: Shown> Run<P> {
             let (attributes, _) = self.tasks[task.index()].expect("it runs");
             if goes_on {
                 self.policy.ran(then, task, ran);
-                self.tell(6, task, [ran.0, 0, 0]);
+                self.send(6, task, [ran.0, 0, 0]);
             } else {
                 self.policy.block(then, task, ran);
                 self.tasks[task.index()] = Some((attributes, false));
-                self.tell(5, task, [ran.0, 0, 0]);
+                self.send(5, task, [ran.0, 0, 0]);
             }
         }
         for _ in 0..random.below(3) {
@@ -161,7 +161,7 @@ impl<P: Shown> Run<P> {
         if next <= then {
             self.policy.timer(then);
             self.seen[4] += 1;
-            self.tell(7, TaskId(0), [0; 3]);
+            self.send(7, TaskId(0), [0; 3]);
         }
         self.choose();
     }
@@ -222,7 +222,7 @@ impl<P: Shown> Run<P> {
         for task in (0..threads.len() as u32).map(TaskId) {
             self.policy.join(self.now, task, &Attributes::default()).expect("best effort");
             self.tasks[task.index()] = Some((Attributes::default(), false));
-            self.tell(0, task, [20, 0, 0]);
+            self.send(0, task, [20, 0, 0]);
         }
         loop {
             let wakes = doing.iter().filter_map(|d| match d {
@@ -242,15 +242,15 @@ impl<P: Shown> Run<P> {
                 if left > ran {
                     doing[task.index()] = Doing::Executes(left - ran);
                     self.policy.ran(self.now, task, Span(ran));
-                    self.tell(6, task, [ran, 0, 0]);
+                    self.send(6, task, [ran, 0, 0]);
                 } else if let Some(length) = after[task.index()] {
                     doing[task.index()] = Doing::Sleeps(then + length);
                     self.policy.block(self.now, task, Span(ran));
-                    self.tell(5, task, [ran, 0, 0]);
+                    self.send(5, task, [ran, 0, 0]);
                 } else {
                     doing[task.index()] = Doing::Ended;
                     self.policy.leave(self.now, task, Span(ran));
-                    self.tell(2, task, [ran, 0, 0]);
+                    self.send(2, task, [ran, 0, 0]);
                 }
             }
             for task in (0..threads.len() as u32).map(TaskId) {
@@ -263,11 +263,11 @@ impl<P: Shown> Run<P> {
                 };
                 (doing[task.index()], after[task.index()]) = (Doing::Executes(*length), *sleep);
                 self.policy.wake(self.now, task);
-                self.tell(4, task, [0; 3]);
+                self.send(4, task, [0; 3]);
             }
             if due.is_some_and(|due| due <= then) {
                 self.policy.timer(self.now);
-                self.tell(7, TaskId(0), [0; 3]);
+                self.send(7, TaskId(0), [0; 3]);
             }
             self.choose();
         }
@@ -277,19 +277,19 @@ impl<P: Shown> Run<P> {
 impl Run<Box<dyn Shown>> {
     /// Another policy, which all tasks join now with what was learnt of them.
     fn change(&mut self, mut policy: Box<dyn Shown>, rules: &CpuRules) {
-        let here = self.tasks.iter().enumerate();
-        let here = here.filter_map(|(i, t)| t.map(|(a, awake)| (TaskId(i as u32), a, awake)));
-        for (task, attributes, _) in here.clone() {
+        let joined = self.tasks.iter().enumerate();
+        let joined = joined.filter_map(|(i, t)| t.map(|(a, awake)| (TaskId(i as u32), a, awake)));
+        for (task, attributes, _) in joined.clone() {
             policy.join(self.now, task, &attributes).expect("best effort");
             if let Some(learnt) = self.policy.execution_estimate(task) {
                 policy.set_execution_estimate(task, learnt);
             }
         }
-        for (task, ..) in here.filter(|(.., awake)| *awake) {
+        for (task, ..) in joined.filter(|(.., awake)| *awake) {
             policy.wake(self.now, task);
         }
         self.policy = policy;
-        self.tell(9, TaskId(0), [0; 3]);
+        self.send(9, TaskId(0), [0; 3]);
         self.script.extend(rules.image());
         self.choose();
     }

@@ -48,7 +48,7 @@ fn possible() -> Vec<(usize, What)> {
 
 #[derive(Clone, Copy)]
 struct Task {
-    here: bool,
+    joined: bool,
     awake: bool,
     attributes: Attributes,
     blocks_exhausted: bool,
@@ -74,7 +74,7 @@ impl World {
         let nice = |n| Attributes::best_effort(Nice::new(n).expect("a nice value"));
         let all = [reserved(300, 7), nice(18), nice(0), reserved(150, 5)];
         let task =
-            |attributes| Task { here: false, awake: false, attributes, blocks_exhausted: false };
+            |attributes| Task { joined: false, awake: false, attributes, blocks_exhausted: false };
         let mut world = World {
             policy: Servers::new(*rules),
             now: TICK,
@@ -98,7 +98,7 @@ impl World {
         self.script.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
     }
 
-    fn tell(&mut self, what: u64, task: usize, rest: [u64; 3]) {
+    fn send(&mut self, what: u64, task: usize, rest: [u64; 3]) {
         self.step([what, self.now, task as u64, rest[0], rest[1], rest[2]]);
         let due = self.policy.next_event().map_or(u64::MAX, |t| t.0);
         let mut line = format!("s {} {due}", self.policy.best_effort().0);
@@ -115,32 +115,32 @@ impl World {
         let (now, id) = (Time(self.now), TaskId(i as u32));
         let task = &mut self.tasks[i];
         match what {
-            What::Turns if !task.here => return false,
+            What::Turns if !task.joined => return false,
             What::Turns if task.awake => {
                 task.awake = false;
                 self.policy.block(now, id, Span::ZERO);
-                self.tell(5, i, [0; 3]);
+                self.send(5, i, [0; 3]);
             }
             What::Turns => {
                 task.awake = true;
                 self.policy.wake(now, id);
-                self.tell(4, i, [0; 3]);
+                self.send(4, i, [0; 3]);
             }
-            What::Moves if task.here => {
-                (task.here, task.awake, task.blocks_exhausted) = (false, false, false);
+            What::Moves if task.joined => {
+                (task.joined, task.awake, task.blocks_exhausted) = (false, false, false);
                 self.policy.leave(now, id, Span::ZERO);
-                self.tell(2, i, [0; 3]);
+                self.send(2, i, [0; 3]);
             }
             What::Moves => {
-                task.here = true;
+                task.joined = true;
                 let attributes = task.attributes;
                 if self.policy.join(now, id, &attributes).is_err() {
                     // What it had before has not come back yet.
                     return false;
                 }
                 match attributes.service {
-                    laxity_cpu::Service::Hard(r) => self.tell(0, i, [20, r.budget.0, r.period.0]),
-                    _ => self.tell(0, i, [attributes.nice.scale().into(), 0, 0]),
+                    laxity_cpu::Service::Hard(r) => self.send(0, i, [20, r.budget.0, r.period.0]),
+                    _ => self.send(0, i, [attributes.nice.scale().into(), 0, 0]),
                 }
                 if i == COMES {
                     return self.happen(i, What::Turns);
@@ -148,13 +148,13 @@ impl World {
             }
             What::Nice(nice) => {
                 let nice = Nice::new(nice).expect("a nice value");
-                if !task.here || task.attributes.nice == nice {
+                if !task.joined || task.attributes.nice == nice {
                     return false;
                 }
                 task.attributes.nice = nice;
                 let attributes = task.attributes;
                 self.policy.change(now, id, &attributes).expect("best effort");
-                self.tell(3, i, [nice.scale().into(), 0, 0]);
+                self.send(3, i, [nice.scale().into(), 0, 0]);
             }
             What::BlocksExhausted if !task.awake || task.blocks_exhausted => return false,
             What::BlocksExhausted => task.blocks_exhausted = true,
@@ -169,7 +169,7 @@ impl World {
         while self.now < tick {
             if self.policy.next_event().is_some_and(|due| due.0 <= self.now) {
                 self.policy.timer(Time(self.now));
-                self.tell(7, 0, [0; 3]);
+                self.send(7, 0, [0; 3]);
             }
             let pick = self.policy.pick(Time(self.now), CpuId::FIRST);
             self.step([8, self.now, 0, 0, 0, 0]);
@@ -188,10 +188,10 @@ impl World {
             if task.blocks_exhausted && until == then {
                 (task.awake, task.blocks_exhausted) = (false, false);
                 self.policy.block(Time(then), id, Span(ran));
-                self.tell(5, id.index(), [ran, 0, 0]);
+                self.send(5, id.index(), [ran, 0, 0]);
             } else {
                 self.policy.ran(Time(then), id, Span(ran));
-                self.tell(6, id.index(), [ran, 0, 0]);
+                self.send(6, id.index(), [ran, 0, 0]);
             }
         }
     }

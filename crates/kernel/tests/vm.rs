@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use machine::{Said, available, number, part, tool};
+use machine::{VmOutput, available, number, part, tool};
 
-fn here() -> &'static Path {
+fn package_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Runs a script of `tests/vm` with programs of `tools/kernel`.
-fn run(script: &str, files: &[PathBuf]) -> Said {
+fn run(script: &str, files: &[PathBuf]) -> VmOutput {
     machine::run(script, &["kernel-link", "traffic"].map(tool), files)
 }
 
@@ -197,7 +197,7 @@ fn packets_are_classified() {
     if !available() {
         return;
     }
-    let text = run("classes.sh", &[here().join("tests/vm/rules.toml")]);
+    let text = run("classes.sh", &[package_folder().join("tests/vm/rules.toml")]);
     let classes = [
         ("mark", "mark"),
         ("priority", "priority"),

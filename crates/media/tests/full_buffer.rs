@@ -24,9 +24,9 @@ fn slow_link(limit: u32) -> Result<(), String> {
     }
     unshare(CloneFlags::CLONE_NEWNET).map_err(|e| format!("no network namespace: {e}"))?;
     let run = |line: String| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let output = Command::new(words[0]).args(&words[1..]).output();
-        let output = output.map_err(|e| format!("{}: {e}", words[0]))?;
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let output = Command::new(arguments[0]).args(&arguments[1..]).output();
+        let output = output.map_err(|e| format!("{}: {e}", arguments[0]))?;
         let error = String::from_utf8_lossy(&output.stderr);
         if output.status.success() { Ok(()) } else { Err(format!("{line}: {error}")) }
     };
@@ -88,7 +88,7 @@ fn judge(result: Result<Snapshot, String>, met: impl Fn(&Snapshot) -> u64) {
     for s in &seen.streams {
         let Counts { send_error, too_long, socket_full, .. } = s.row.counts;
         assert_eq!((send_error, too_long, socket_full), (0, 0, 0), "{s:?}");
-        assert_eq!(s.row.counts.taken(), s.produced, "{s:?}");
+        assert_eq!(s.row.counts.popped(), s.produced, "{s:?}");
     }
     let late = |name: &str| seen.stream(name).unwrap().row.counts.expired;
     assert!(late("bulk") > 100, "{seen:?}");

@@ -37,7 +37,7 @@ pub mod ticks;
 pub use cpu::*;
 pub use figure::{Figure, Key};
 pub use link::*;
-pub use page::{Block, Kind, Meta, Mood, Page, Section};
+pub use page::{Assessment, Block, Kind, Meta, Page, Section};
 pub use reproduction::{experiment_table, outcome_sentences, overview_table, reproduction_page};
 pub use stream::*;
 pub use table::{Cell, Column, Group, Table, Tone};

@@ -16,7 +16,7 @@ pub enum Kind {
     /// Measured on a running system.
     Live,
     /// Computed by the simulator; columns headed live were measured on a running system.
-    Beside,
+    SimulatedAndLive,
     /// Computed from the scenario alone, for any conforming traffic.
     Analysed,
 }
@@ -27,7 +27,7 @@ impl Kind {
         match self {
             Kind::Simulated => "Simulated",
             Kind::Live => "Measured live",
-            Kind::Beside => "Simulated, live beside it",
+            Kind::SimulatedAndLive => "Simulated, live beside it",
             Kind::Analysed => "Analysed",
         }
     }
@@ -40,7 +40,7 @@ impl Kind {
                  kernel ran a task."
             }
             Kind::Live => "All delays on this page were measured on a running system.",
-            Kind::Beside => {
+            Kind::SimulatedAndLive => {
                 "Columns headed live were measured on a running kernel, in a virtual machine; all \
                  other times on this page were simulated."
             }
@@ -53,7 +53,7 @@ impl Kind {
 
 /// The tone of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mood {
+pub enum Assessment {
     /// Yes.
     Good,
     /// No.
@@ -95,7 +95,7 @@ pub enum Block {
     /// A paragraph.
     Text(String),
     /// A statement in a box, with a label (such as `Admitted`) before it.
-    Statement(Mood, String, String),
+    Statement(Assessment, String, String),
     /// Names and values.
     Facts(Vec<(String, String)>),
     /// A table.
@@ -239,16 +239,16 @@ fn write_block(out: &mut String, block: &Block, names: &mut Names) {
         Block::Text(text) => {
             let _ = writeln!(out, "<p>{}</p>", markup(text));
         }
-        Block::Statement(mood, label, text) => {
-            let class = match mood {
-                Mood::Good => "good",
-                Mood::Bad => "bad",
-                Mood::Neutral => "neutral",
+        Block::Statement(assessment, label, text) => {
+            let class = match assessment {
+                Assessment::Good => "good",
+                Assessment::Bad => "bad",
+                Assessment::Neutral => "neutral",
             };
-            let sign = match mood {
-                Mood::Good => "\u{2713}\u{a0}",
-                Mood::Bad => "\u{2717}\u{a0}",
-                Mood::Neutral => "",
+            let sign = match assessment {
+                Assessment::Good => "\u{2713}\u{a0}",
+                Assessment::Bad => "\u{2717}\u{a0}",
+                Assessment::Neutral => "",
             };
             let _ = writeln!(
                 out,
@@ -340,7 +340,7 @@ fn write_cell(out: &mut String, cell: &crate::table::Cell, numeric: bool) {
     let tone = match cell.tone {
         Tone::Plain if !numeric && cell.text.len() > 28 => "long",
         Tone::Plain => "",
-        Tone::Quiet => "quiet",
+        Tone::Muted => "quiet",
         Tone::Better => "better",
         Tone::Best => "best",
         Tone::Bad => "wrong",

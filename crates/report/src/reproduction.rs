@@ -2,7 +2,7 @@
 
 use crate::figure::Figure;
 use crate::number::{count, short};
-use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
+use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
 use crate::plot::{Anchor, Axis, Body, Hue, Ink, Mark, Marker, Plot, Unit, width_for_names};
 use crate::table::{Cell, Column, Table, Tone};
 use crate::ticks::Tick;
@@ -22,7 +22,7 @@ pub fn reproduction_page(
     meta: &Meta,
 ) -> Page {
     let mut blocks =
-        vec![Block::Statement(Mood::Neutral, "Outcome.".into(), outcome_sentences(papers))];
+        vec![Block::Statement(Assessment::Neutral, "Outcome.".into(), outcome_sentences(papers))];
     blocks.push(Block::Table(overview_table(papers)));
     let mut sections = vec![Section::new("In short", blocks)];
     for paper in papers {
@@ -52,7 +52,7 @@ pub fn reproduction_page(
             _ => format!("Published and measured{quick}"),
         },
         scenario: "reproduction report".into(),
-        kind: if live { Kind::Beside } else { meta.kind },
+        kind: if live { Kind::SimulatedAndLive } else { meta.kind },
         sections,
         provenance: footer(meta, facts),
     }
@@ -151,20 +151,20 @@ pub fn overview_table(papers: &[Reproduction]) -> Table {
             .experiments
             .iter()
             .map(|e| {
-                let here = paper.claims.iter().filter(|c| {
+                let claims = paper.claims.iter().filter(|c| {
                     let bears = |r: &ReproductionRow| r.claim == c.claim;
                     !seen.contains(&c.claim.as_str()) && e.rows.iter().any(bears)
                 });
-                let here: Vec<&ClaimResult> = here.collect();
-                seen.extend(here.iter().map(|c| c.claim.as_str()));
+                let claims: Vec<&ClaimResult> = claims.collect();
+                seen.extend(claims.iter().map(|c| c.claim.as_str()));
                 let of = |v: C| {
                     let one = |c: &&&ClaimResult| c.origin == Origin::Paper && c.verdict == v;
-                    here.iter().filter(one).count() as u64
+                    claims.iter().filter(one).count() as u64
                 };
-                let own = here.iter().filter(|c| c.origin == Origin::Laxity).count() as u64;
+                let own = claims.iter().filter(|c| c.origin == Origin::Laxity).count() as u64;
                 let more = e.rows.iter().filter(|r| r.verdict == V::NotStated).count() as u64;
                 let quiet = |n: u64| match n {
-                    0 => Cell::toned("0", Tone::Quiet),
+                    0 => Cell::toned("0", Tone::Muted),
                     n => Cell::new(count(n)),
                 };
                 let cells = vec![

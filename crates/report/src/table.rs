@@ -7,7 +7,7 @@ pub enum Tone {
     #[default]
     Plain,
     /// Of little interest.
-    Quiet,
+    Muted,
     /// Better than the reference.
     Better,
     /// The best of its row, and better than the reference.
@@ -46,7 +46,7 @@ impl Cell {
 
     /// A cell without a value.
     pub fn none() -> Cell {
-        Cell::toned(crate::number::NONE, Tone::Quiet)
+        Cell::toned(crate::number::NONE, Tone::Muted)
     }
 
     /// Adds the secondary text.

@@ -1,7 +1,7 @@
 //! Tables and verdicts for a terminal or a file.
 
 use crate::escape::terminal;
-use crate::page::Mood;
+use crate::page::Assessment;
 use crate::reproduction;
 use crate::table::{Cell, Group, Table, Tone};
 use laxity_results::Reproduction;
@@ -40,7 +40,7 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
         push(&mut out, &reproduction::experiment_table(e, quick), style);
     }
     out.push_str(&statement(
-        Mood::Neutral,
+        Assessment::Neutral,
         "Outcome.",
         &reproduction::outcome_sentences(papers),
         style,
@@ -51,25 +51,25 @@ pub fn reproduction(papers: &[Reproduction], style: Style) -> String {
 /// The output of `laxity simulate`: tables, and a sentence.
 pub(crate) fn tables_and_statement(
     tables: &[Table],
-    (mood, label, text): (Mood, String, String),
+    (assessment, label, text): (Assessment, String, String),
     style: Style,
 ) -> String {
     let mut out = String::new();
     for table in tables {
         push(&mut out, table, style);
     }
-    out.push_str(&statement(mood, &label, &text, style));
+    out.push_str(&statement(assessment, &label, &text, style));
     out
 }
 
 /// The output of `laxity check`: a sentence, reasons, and a table.
 pub(crate) fn statement_and_table(
-    (mood, label, text): (Mood, &str, &str),
+    (assessment, label, text): (Assessment, &str, &str),
     reasons: &[String],
     table: &Table,
     style: Style,
 ) -> String {
-    let mut out = statement(mood, label, text, style);
+    let mut out = statement(assessment, label, text, style);
     for reason in reasons {
         out.push_str(&format!("- {}\n", wrap(&terminal(reason), style.width, 2)));
     }
@@ -88,11 +88,11 @@ pub(crate) fn push(out: &mut String, t: &Table, style: Style) {
     }
 }
 
-pub(crate) fn statement(mood: Mood, label: &str, text: &str, style: Style) -> String {
-    let code = match mood {
-        Mood::Good => "1;32",
-        Mood::Bad => "1;31",
-        Mood::Neutral => "1",
+pub(crate) fn statement(assessment: Assessment, label: &str, text: &str, style: Style) -> String {
+    let code = match assessment {
+        Assessment::Good => "1;32",
+        Assessment::Bad => "1;31",
+        Assessment::Neutral => "1",
     };
     let body = wrap(&terminal(&format!("{label} {text}")), style.width, 0);
     let label = terminal(label);
@@ -234,7 +234,7 @@ impl Line {
 fn tone(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "",
-        Tone::Quiet | Tone::ChipNeutral => "2",
+        Tone::Muted | Tone::ChipNeutral => "2",
         Tone::Better | Tone::ChipGood => "32",
         Tone::Best => "1;32",
         Tone::Bad | Tone::ChipBad => "1;31",

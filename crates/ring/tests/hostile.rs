@@ -175,7 +175,7 @@ fn the_header_is_validated() {
 fn drain(reader: &mut Reader<Memory>, rounds: usize) -> (usize, u64) {
     let most = reader.shape().bytes();
     let mut place = vec![0; most as usize];
-    let mut taken = 0;
+    let mut popped = 0;
     for round in 0..rounds {
         let before = reader.peek();
         let after = if round % 2 == 0 {
@@ -190,13 +190,13 @@ fn drain(reader: &mut Reader<Memory>, rounds: usize) -> (usize, u64) {
         match after {
             Ok(head) => {
                 assert!(head.is_none_or(|h| h.bytes <= most));
-                taken += usize::from(head.is_some());
+                popped += usize::from(head.is_some());
             }
             Err(_) => drop(reader.restart()),
         }
         assert!(reader.waiting() <= reader.shape().packets() as usize);
     }
-    (taken, reader.violations())
+    (popped, reader.violations())
 }
 
 /// Any word becomes anything between any two steps of the consumer.
@@ -207,7 +207,7 @@ fn corruption_between_steps_does_no_harm() {
     let mut random = Random(1);
     for (packets, bytes) in [(1, 0), (3, 8), (4, 100)] {
         let (memory, mut reader, mut writer) = ring(packets, bytes);
-        let (mut taken, rounds) = (0, if cfg!(miri) { 500 } else { 50_000 });
+        let (mut popped, rounds) = (0, if cfg!(miri) { 500 } else { 50_000 });
         for _ in 0..rounds {
             let _ = writer.push(random.next(), &[1; 100][..bytes as usize]);
             // Mostly the words that matter.
@@ -219,10 +219,10 @@ fn corruption_between_steps_does_no_harm() {
             if random.next() % 3 > 0 {
                 memory[word].store(random.nasty(), Ordering::Relaxed);
             }
-            taken += drain(&mut reader, 1).0;
+            popped += drain(&mut reader, 1).0;
         }
         let violations = reader.violations();
-        assert!(taken > 0 && violations > 10, "{taken} packets, {violations} violations");
+        assert!(popped > 0 && violations > 10, "{popped} packets, {violations} violations");
     }
 }
 

@@ -202,11 +202,11 @@ fn hostile_producers_are_isolated() {
             *next = take(consumer, *next);
             assert!(!child.is_gone(), "an honest producer gave up");
         }
-        for (consumer, child, taken) in &mut hostile {
+        for (consumer, child, popped) in &mut hostile {
             assert!(!child.is_gone(), "a hostile producer found a promise not kept");
             for _ in 0..16 {
                 match consumer.pop(&mut place) {
-                    Ok(Some(_)) => *taken += 1,
+                    Ok(Some(_)) => *popped += 1,
                     Ok(None) => break,
                     Err(PopError::Broken(_)) => drop(consumer.restart()),
                     Err(PopError::Small { bytes }) => panic!("{bytes} B were let through"),

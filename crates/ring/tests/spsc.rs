@@ -60,9 +60,9 @@ fn a_ring_is_a_bounded_queue() {
                 5 => assert_eq!(consumer.peek().map(|v| v.0), queue.front().copied()),
                 6 => {
                     let some = random.below(4) as usize;
-                    let taken: Vec<u64> = consumer.drain().take(some).map(|v| v.0).collect();
+                    let popped: Vec<u64> = consumer.drain().take(some).map(|v| v.0).collect();
                     let count = queue.len().min(some);
-                    assert_eq!(taken, queue.drain(..count).collect::<Vec<_>>());
+                    assert_eq!(popped, queue.drain(..count).collect::<Vec<_>>());
                 }
                 _ => {
                     let mut drain = consumer.drain();
@@ -138,11 +138,11 @@ fn values_of_a_forgotten_drain_are_dropped_once() {
     let (mut producer, mut consumer) = channel(3);
     producer.push_iter(&mut (0..3).map(|_| Arc::clone(&token)));
     let mut drain = consumer.drain();
-    let taken = drain.next();
+    let popped = drain.next();
     std::mem::forget(drain);
     drop((producer, consumer));
     assert_eq!(Arc::strong_count(&token), 2, "the token and the one that was taken");
-    drop(taken);
+    drop(popped);
 }
 
 /// All values arrive in order through a small ring, single and in batches, while the ends run

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use laxity_core::PolicyInfo;
 use toml::de::DeTable;
 
 use crate::cpu::{self, CpuScenario};
@@ -47,6 +48,16 @@ impl DocumentKind {
             DocumentKind::Stream => &stream::KIND,
             DocumentKind::Cpu => &cpu::KIND,
         }
+    }
+
+    /// The name of the kind, as `laxity policies` prints it.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// Every policy for scenarios of this kind.
+    pub fn policies(self) -> &'static [PolicyInfo] {
+        self.info().policies
     }
 
     /// The section that only files of this kind have, and all of them.
@@ -117,6 +128,15 @@ impl Document {
             Document::Link(scenario) => &scenario.name,
             Document::Stream(scenario) => &scenario.name,
             Document::Cpu(scenario) => &scenario.name,
+        }
+    }
+
+    /// The file that the scenario was read from; empty for a scenario made in memory.
+    pub fn path(&self) -> &Path {
+        match self {
+            Document::Link(scenario) => &scenario.path,
+            Document::Stream(scenario) => &scenario.path,
+            Document::Cpu(scenario) => &scenario.path,
         }
     }
 

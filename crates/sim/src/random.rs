@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 /// depends on another.
 #[derive(Clone, Debug)]
 pub struct Random {
-    words: ChaCha8Rng,
+    rng: ChaCha8Rng,
     /// The second value of the last pair of normals.
     spare: Option<f64>,
 }
@@ -25,28 +25,28 @@ pub enum Lane {
 impl Random {
     /// The stream of a flow under a seed.
     pub fn new(seed: u64, flow: u32) -> Random {
-        let mut words = ChaCha8Rng::seed_from_u64(seed);
-        words.set_stream(u64::from(flow));
-        Random { words, spare: None }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(u64::from(flow));
+        Random { rng, spare: None }
     }
 
     /// The numbers of one event of a flow, independent of earlier draws: for flows so many that
     /// none can have a separate generator. An event has 64 words (of 32 bits) to itself.
     pub fn event(&self, flow: u32, lane: Lane, event: u64) -> Random {
-        let mut words = self.words.clone();
-        words.set_stream(u64::from(flow));
-        words.set_word_pos((u128::from(event) << 1 | lane as u128) * 64);
-        Random { words, spare: None }
+        let mut rng = self.rng.clone();
+        rng.set_stream(u64::from(flow));
+        rng.set_word_pos((u128::from(event) << 1 | lane as u128) * 64);
+        Random { rng, spare: None }
     }
 
     /// Uniform in `[least, most]`, without bias (Lemire's multiplication with rejection).
     pub fn uniform(&mut self, least: u64, most: u64) -> u64 {
         let Some(count) = most.saturating_sub(least).checked_add(1) else {
-            return self.words.next_u64();
+            return self.rng.next_u64();
         };
         let unfair = count.wrapping_neg() % count;
         loop {
-            let wide = u128::from(self.words.next_u64()) * u128::from(count);
+            let wide = u128::from(self.rng.next_u64()) * u128::from(count);
             if wide as u64 >= unfair {
                 return least + (wide >> 64) as u64;
             }
@@ -84,7 +84,7 @@ impl Random {
 
     /// Uniform in (-1, 1), from 53 bits.
     fn signed_unit(&mut self) -> f64 {
-        (self.words.next_u64() >> 11) as f64 * (2.0 / (1u64 << 53) as f64) - 1.0
+        (self.rng.next_u64() >> 11) as f64 * (2.0 / (1u64 << 53) as f64) - 1.0
     }
 }
 

@@ -120,16 +120,16 @@ fn pinned_tasks_are_scheduled_as_on_one_cpu() {
                     registry::build(p.name, &registry::Options::default()).expect(p.name);
                 let machine = Machine::single(Time::ZERO + MIX.length, seed);
                 run(&mut policy, &tasks, machine, &mut own, &Control::default()).expect(p.name);
-                let here: Vec<Slice> = (together.slices.iter())
+                let on_cluster: Vec<Slice> = (together.slices.iter())
                     .filter(|s| s.cpu.0 == cpu)
                     .map(|s| Slice { cpu: CpuId::FIRST, ..*s })
                     .collect();
-                let same = here.iter().zip(&own.slices).take_while(|(a, b)| a == b).count();
+                let same = on_cluster.iter().zip(&own.slices).take_while(|(a, b)| a == b).count();
                 assert!(
-                    here == own.slices,
+                    on_cluster == own.slices,
                     "{} system {seed}, CPU {cpu}: {:?} {:?}",
                     p.name,
-                    here.get(same),
+                    on_cluster.get(same),
                     own.slices.get(same)
                 );
             }

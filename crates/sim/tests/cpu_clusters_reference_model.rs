@@ -211,9 +211,9 @@ impl Reference {
             let next = ready().filter(|i| self.rows[*i].home_cpu.is_none()).min_by_key(rank);
             let last = ready().filter(|i| self.rows[*i].home_cpu.is_some()).max_by_key(rank);
             let Some(next) = next else { return };
-            let taken: Vec<usize> = ready().filter_map(|i| self.rows[i].home_cpu).collect();
-            let free = |c: &&usize| !taken.contains(c);
-            let old = self.rows[next].last_cpu.filter(|c| !taken.contains(c));
+            let occupied: Vec<usize> = ready().filter_map(|i| self.rows[i].home_cpu).collect();
+            let free = |c: &&usize| !occupied.contains(c);
+            let old = self.rows[next].last_cpu.filter(|c| !occupied.contains(c));
             let place = old.or(cpus.iter().find(free).copied());
             let cpu = match (place, last) {
                 (Some(cpu), _) => cpu,
@@ -263,8 +263,8 @@ impl Reference {
             self.rows[next].lent = Some((cpu, now + self.quantum));
         }
         for cpu in 0..cpus {
-            let taken = |r: &Row| r.home_cpu == Some(cpu) || r.lent.is_some_and(|l| l.0 == cpu);
-            if self.rows.iter().any(taken) {
+            let occupied = |r: &Row| r.home_cpu == Some(cpu) || r.lent.is_some_and(|l| l.0 == cpu);
+            if self.rows.iter().any(occupied) {
                 continue;
             }
             if let Some((_, service, i)) = self.candidate(cpu) {

@@ -110,8 +110,8 @@ fn fitted_flows_contain_all_packets() {
         assert_eq!(fit.flows.iter().map(|f| f.bytes).sum::<u64>(), 15_620_432);
         for (name, flow) in scenario.flow_names().zip(0..) {
             let seen = packets.iter().filter(|p| p.flow.0 == flow).count() as u64;
-            let told = fit.flows.iter().find(|f| f.name == name).map_or(0, |f| f.packets);
-            assert_eq!(seen, told, "{by:?} {name}");
+            let reported = fit.flows.iter().find(|f| f.name == name).map_or(0, |f| f.packets);
+            assert_eq!(seen, reported, "{by:?} {name}");
         }
     }
 }

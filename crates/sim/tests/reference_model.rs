@@ -110,12 +110,12 @@ fn reference(case: &Case, best_effort_first: bool) -> Vec<(u64, u64)> {
             now = next;
             (begun, sent) = (now, 0);
         }
-        let here = || waiting.iter().copied().filter(|i| ready[*i] <= now);
-        let realtime = here()
+        let arrived = || waiting.iter().copied().filter(|i| ready[*i] <= now);
+        let realtime = arrived()
             .filter_map(|i| deadline(i).map(|d| (ready[i] + d, d, i)))
             .min()
             .map(|(_, _, i)| i);
-        let bulk = here().find(|i| deadline(*i).is_none());
+        let bulk = arrived().find(|i| deadline(*i).is_none());
         let chosen = if best_effort_first { bulk.or(realtime) } else { realtime.or(bulk) };
         let Some(chosen) = chosen else { break };
         waiting.retain(|i| *i != chosen);

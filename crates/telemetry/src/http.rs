@@ -23,7 +23,7 @@ mod tests;
 pub const LONGEST: usize = 8 << 10;
 
 /// How often to look for deadlines, and how long to pause when no descriptors are left.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The type of a metrics page.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -211,7 +211,7 @@ impl Service {
             }));
             let timeout = match self.connections.is_empty() {
                 true => PollTimeout::NONE,
-                false => PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX),
+                false => PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX),
             };
             let polled = poll(&mut fds, timeout);
             let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
@@ -225,7 +225,7 @@ impl Service {
             self.connections.retain_mut(|connection| {
                 let ready = ready.next() == Some(&true);
                 connection.began.elapsed() < patience
-                    && !(ready && connection.go_on(pages, limits) == Next::Over)
+                    && !(ready && connection.advance(pages, limits) == Next::Over)
             });
             if incoming {
                 self.accept();
@@ -250,7 +250,7 @@ impl Service {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
                 // Descriptors may have run out; they come back when connections end.
                 Err(_) => {
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                     return;
                 }
             }
@@ -260,7 +260,7 @@ impl Service {
 
 impl Connection {
     /// Reads or writes what can be without waiting.
-    fn go_on(&mut self, pages: &mut [Page], limits: &Limits) -> Next {
+    fn advance(&mut self, pages: &mut [Page], limits: &Limits) -> Next {
         loop {
             let done = match &mut self.state {
                 State::Asking(head) => match read_head(&mut self.stream, head) {

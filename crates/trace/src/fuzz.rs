@@ -7,9 +7,9 @@ use crate::sched::Recorded;
 use crate::{Capture, CsvTrace, Fragment, Headers, LinkType, Stop, decode};
 
 /// A reader that returns a few bytes at a time, to reach the seams of buffers.
-struct Drip<'a>(&'a [u8]);
+struct ShortReads<'a>(&'a [u8]);
 
-impl Read for Drip<'_> {
+impl Read for ShortReads<'_> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         let n = buf.len().min(self.0.len()).min(7);
         let (head, rest) = self.0.split_at(n);
@@ -23,7 +23,7 @@ impl Read for Drip<'_> {
 pub fn capture(data: &[u8]) {
     let whole = read_capture(data);
     // How the bytes arrive must not matter.
-    assert_eq!(whole, read_capture(Drip(data)));
+    assert_eq!(whole, read_capture(ShortReads(data)));
 }
 
 fn read_capture(reader: impl Read) -> Option<(u64, u64)> {
@@ -70,7 +70,7 @@ fn check(headers: &Headers, data: &[u8]) {
 /// Reads `data` as a trace.
 pub fn csv(data: &[u8]) {
     let whole = read_csv(data);
-    assert_eq!(whole, read_csv(Drip(data)));
+    assert_eq!(whole, read_csv(ShortReads(data)));
 }
 
 fn read_csv(reader: impl Read) -> Result<u64, String> {

@@ -224,7 +224,7 @@ impl Pcap {
         faults: &mut Faults,
     ) -> io::Result<bool> {
         for at in 1..need {
-            if self.believable(at, window)? {
+            if self.is_plausible(at, window)? {
                 let reason = BadHeader::Overlap(record.captured);
                 let kind = FaultKind::BadRecord { reason, skipped: at as u64, resumed: true };
                 faults.add(window.offset(), kind);
@@ -257,7 +257,7 @@ impl Pcap {
                 window.consume(window.len());
                 return Ok((window.offset() - from, false));
             }
-            if self.believable(0, window)? {
+            if self.is_plausible(0, window)? {
                 return Ok((window.offset() - from, true));
             }
         }
@@ -265,7 +265,7 @@ impl Pcap {
 
     /// Whether a whole record starts `at` bytes into the window, near in time to the records
     /// before, and another one or the end of the file follows it.
-    fn believable<R: Read>(&self, at: usize, window: &mut Window<R>) -> io::Result<bool> {
+    fn is_plausible<R: Read>(&self, at: usize, window: &mut Window<R>) -> io::Result<bool> {
         let header = self.magic.record_header;
         if !window.fill(at + header)? {
             return Ok(false);

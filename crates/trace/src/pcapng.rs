@@ -402,7 +402,7 @@ impl Pcapng {
                 window.consume(window.len());
                 return Ok((window.offset() - from, false));
             }
-            if self.believable(0, window)? {
+            if self.is_plausible(0, window)? {
                 return Ok((window.offset() - from, true));
             }
         }
@@ -413,11 +413,11 @@ impl Pcapng {
         if !window.fill(at + 1)? {
             return Ok(true);
         }
-        Ok(window.fill(at + 12)? && self.believable(at, window)?)
+        Ok(window.fill(at + 12)? && self.is_plausible(at, window)?)
     }
 
     /// Whether a whole block of a known type starts `at` bytes into the window.
-    fn believable<R: Read>(&self, at: usize, window: &mut Window<R>) -> io::Result<bool> {
+    fn is_plausible<R: Read>(&self, at: usize, window: &mut Window<R>) -> io::Result<bool> {
         let bytes = &window.bytes()[at..];
         let mut endian = self.endian;
         match endian.u32(bytes, 0) {

@@ -154,9 +154,9 @@ fn switch(time: &str, from: u32, state: &str, to: u32) -> String {
     )
 }
 
-fn wake(time: &str, by: u32, whom: u32) -> String {
+fn wake(time: &str, by: u32, wakee: u32) -> String {
     format!(
-        "t{by} {by} [000] {time}: sched:sched_wakeup: comm=t{whom} pid={whom} prio=120 target_cpu=0\n"
+        "t{by} {by} [000] {time}: sched:sched_wakeup: comm=t{wakee} pid={wakee} prio=120 target_cpu=0\n"
     )
 }
 
@@ -185,7 +185,7 @@ fn events_become_bursts_and_sleeps() {
     let burst = |cpu, rest, wakes: &[(u64, usize)]| Burst {
         cpu_ns: ms(cpu),
         rest,
-        wakes: wakes.iter().map(|(at, whom)| (ms(*at), *whom)).collect(),
+        wakes: wakes.iter().map(|(at, wakee)| (ms(*at), *wakee)).collect(),
     };
     assert_eq!(
         recorded.threads[0].bursts,

@@ -108,7 +108,7 @@ fn flood(bytes: u32, stop: &AtomicBool) -> Result<(), Box<dyn Error>> {
     let mut transmit = PacketTransmitter::open(&Device::find("a0")?)?;
     let mut pool = Pool::new(256, bytes as usize).ok_or("too many bytes")?;
     let mut slots: Vec<Slot> = Vec::new();
-    while let Some(slot) = pool.take() {
+    while let Some(slot) = pool.allocate() {
         let flow = slot.number() as u32 % 3;
         let dscp = if flow == 0 { 46 } else { 0 };
         let packet = SimPacket { flow, bytes, dscp, sequence: slot.number() };
@@ -117,8 +117,8 @@ fn flood(bytes: u32, stop: &AtomicBool) -> Result<(), Box<dyn Error>> {
         slots.push(slot);
     }
     while !stop.load(Ordering::Relaxed) {
-        let taken = transmit.transmit(&pool, &slots)?;
-        if taken.frames == 0 {
+        let transmitted = transmit.transmit(&pool, &slots)?;
+        if transmitted.frames == 0 {
             std::thread::yield_now();
         }
     }

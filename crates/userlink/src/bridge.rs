@@ -28,7 +28,7 @@ use crate::port::{self, Receive, Transmit};
 use crate::xdp;
 
 /// How often to look whether a thread that owes an answer has ended.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A rate that no interface reaches: nothing is shaped.
 const UNSHAPED: Rate = Rate(1_000_000_000_000);
@@ -74,7 +74,7 @@ impl Attached {
         if !device.is_ethernet()? {
             return Err(WireError::NotEthernet { device: name.to_owned() });
         }
-        let lock = Lock::take(&device)?;
+        let lock = Lock::acquire(&device)?;
         if io != Io::Packet {
             let offload = Offload::off(&device, true)?;
             match xdp::open(&device) {
@@ -216,7 +216,7 @@ impl Running {
         self.shared.wake();
         loop {
             let running = self.is_running();
-            match receiver.recv_timeout(LOOK) {
+            match receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(report) => return Some(report),
                 Err(_) if running => {}
                 Err(_) => return None,

@@ -160,14 +160,14 @@ impl Direction {
         }
         self.slots.clear();
         self.slots.extend(self.chosen.iter().map(Outgoing::slot));
-        let taken = self.transmit.transmit(self.forwarder.frames(), &self.slots);
-        let taken = taken?;
+        let transmitted = self.transmit.transmit(self.forwarder.frames(), &self.slots);
+        let transmitted = transmitted?;
         let handed = (self.clock)();
-        for outgoing in self.chosen.drain(..taken.frames) {
+        for outgoing in self.chosen.drain(..transmitted.frames) {
             self.forwarder.sent(&outgoing, handed);
         }
         let counts = self.forwarder.counts_mut();
-        match taken.obstacle {
+        match transmitted.obstacle {
             None => {}
             Some(Obstacle::Full) => {
                 counts.blocked += 1;

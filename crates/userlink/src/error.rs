@@ -37,7 +37,7 @@ pub enum WireError {
         device: String,
     },
     /// An interface that is no tunnel has the name already.
-    Taken {
+    NameInUse {
         /// The name.
         device: String,
     },
@@ -146,7 +146,7 @@ impl fmt::Display for WireError {
             WireError::BadName { device } => {
                 write!(f, "no interface can be called `{device}`; take 1 to 15 letters and digits")
             }
-            WireError::Taken { device } => write!(
+            WireError::NameInUse { device } => write!(
                 f,
                 "there is an interface {device} already, and it is no tunnel of this user; choose \
                  another name for the tunnel"

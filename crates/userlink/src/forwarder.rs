@@ -204,7 +204,7 @@ impl Forwarder {
         }
         if self.pool.is_cut(slot) {
             class.drop_one(DropReason::Oversize, bytes);
-            self.pool.give(slot);
+            self.pool.release(slot);
             return;
         }
         let wire = self.wire.of(bytes);
@@ -212,7 +212,7 @@ impl Forwarder {
         let (pool, counts) = (&mut self.pool, &mut self.counts);
         let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
             counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
-            pool.give(Slot::of_number(packet.seq));
+            pool.release(Slot::of_number(packet.seq));
         };
         self.policy.enqueue(now, packet, &mut dropped);
         match self.decision {
@@ -285,7 +285,7 @@ impl Forwarder {
             class.deadline_misses += 1;
             class.max_lateness_ns = class.max_lateness_ns.max(end.since(deadline).0);
         }
-        self.pool.give(slot);
+        self.pool.release(slot);
     }
 
     /// The interface will never take the frame: it is too long, or has no way to go.
@@ -295,6 +295,6 @@ impl Forwarder {
         class.too_long += u64::from(too_long);
         class.unroutable += u64::from(!too_long);
         class.dropped_bytes += u64::from(packet.bytes);
-        self.pool.give(outgoing.slot());
+        self.pool.release(outgoing.slot());
     }
 }

@@ -22,7 +22,7 @@ impl Lock {
     ///
     /// # Errors
     /// Another link has it.
-    pub fn take(device: &Device) -> Result<Lock, WireError> {
+    pub fn acquire(device: &Device) -> Result<Lock, WireError> {
         let Some(path) = offload::place(device, "lock") else { return Ok(Lock { file: None }) };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
@@ -87,24 +87,24 @@ mod tests {
     #[test]
     fn an_interface_is_locked_once() {
         let device = Device::find("lo").expect("every machine has one");
-        if Lock::take(&device).is_ok_and(|lock| lock.file.is_none()) {
+        if Lock::acquire(&device).is_ok_and(|lock| lock.file.is_none()) {
             let why = "there is no place for locks; root has one";
             assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
             eprintln!("skipped: {why}");
             return;
         }
-        let (holders, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        let (holders, acquired) = (AtomicU32::new(0), AtomicU32::new(0));
         let try_it = || {
             for _ in 0..5_000 {
-                let Ok(lock) = Lock::take(&device) else { continue };
+                let Ok(lock) = Lock::acquire(&device) else { continue };
                 assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0, "two have it");
-                taken.fetch_add(1, Ordering::Relaxed);
+                acquired.fetch_add(1, Ordering::Relaxed);
                 std::thread::yield_now();
                 holders.fetch_sub(1, Ordering::SeqCst);
                 drop(lock);
             }
         };
         std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(try_it)));
-        assert!(taken.into_inner() > 0);
+        assert!(acquired.into_inner() > 0);
     }
 }

@@ -49,8 +49,8 @@ impl Offload {
         let now = ethtool::features(fd, name, names.len().div_ceil(32)).map_err(failed)?;
         let mut wanted = vec![0; now.len()];
         for (number, feature) in names.iter().enumerate() {
-            let taken = tags && TAGS.contains(&feature.as_str());
-            if JOINING.contains(&feature.as_str()) || taken {
+            let strips_tags = tags && TAGS.contains(&feature.as_str());
+            if JOINING.contains(&feature.as_str()) || strips_tags {
                 wanted[number / 32] |= 1 << (number % 32);
             }
         }
@@ -146,10 +146,10 @@ pub(crate) fn place(device: &Device, what: &str) -> Option<PathBuf> {
 
 fn read(path: &Path, blocks: usize) -> Option<Vec<(u32, u32)>> {
     let text = fs::read_to_string(path).ok()?;
-    let word = |word: Option<&str>| u32::from_str_radix(word?, 16).ok();
+    let hex = |hex: Option<&str>| u32::from_str_radix(hex?, 16).ok();
     let line = |line: &str| {
-        let mut words = line.split(' ');
-        Some((word(words.next())?, word(words.next())?))
+        let mut fields = line.split(' ');
+        Some((hex(fields.next())?, hex(fields.next())?))
     };
     let lines: Option<Vec<(u32, u32)>> = text.lines().map(line).collect();
     lines.filter(|lines| lines.len() == blocks)

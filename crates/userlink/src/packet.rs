@@ -9,7 +9,7 @@ use crate::counts::Counts;
 use crate::device::Device;
 use crate::error::WireError;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Transmit, Transmitted};
 use crate::segment::{self, Malformed, Packets, Todo};
 use crate::sys::packet::{BATCH, Inbox, Outbox, PacketSocket, SPILL};
 
@@ -40,9 +40,9 @@ impl PacketReceiver {
     }
 
     /// One frame, with all that is left to do to it.
-    fn take(&mut self, i: usize, (now, wall): (Time, Time), intake: &mut Intake<'_>) {
-        let (slot, len, beside) = self.inbox.frame(i);
-        let age = if beside.wall == 0 { 0 } else { wall.0.saturating_sub(beside.wall) };
+    fn receive_frame(&mut self, i: usize, (now, wall): (Time, Time), intake: &mut Intake<'_>) {
+        let (slot, len, aux) = self.inbox.frame(i);
+        let age = if aux.wall == 0 { 0 } else { wall.0.saturating_sub(aux.wall) };
         let stamp = Time(now.0.saturating_sub(age));
         intake.pool.received(slot, len, stamp);
         let done = match Todo::read(self.inbox.prefix(i)) {
@@ -58,23 +58,23 @@ impl PacketReceiver {
                 whole.extend_from_slice(intake.pool.frame(slot));
                 let rest = len.saturating_sub(whole.len()).min(SPILL);
                 whole.extend_from_slice(&self.inbox.spilt(i)[..rest]);
-                cut_up(whole, cut, stamp, beside.tag, intake).map(|()| true)
+                cut_up(whole, cut, stamp, aux.tag, intake).map(|()| true)
             }
             Err(Malformed) => Err(Malformed),
         };
         match done {
             Ok(false) => {
-                if let Some((protocol, tag)) = beside.tag {
+                if let Some((protocol, tag)) = aux.tag {
                     intake.pool.insert_tag(slot, protocol, tag);
                 }
                 intake.arrived.push(slot);
             }
-            Ok(true) => intake.pool.give(slot),
+            Ok(true) => intake.pool.release(slot),
             // A cut frame has no complete checksum, and is counted for its length.
             Err(Malformed) if intake.pool.is_cut(slot) => intake.arrived.push(slot),
             Err(Malformed) => {
                 intake.counts.malformed += 1;
-                intake.pool.give(slot);
+                intake.pool.release(slot);
             }
         }
     }
@@ -91,9 +91,9 @@ fn cut_up(
     let Intake { pool, arrived, counts } = intake;
     let mut packets = Packets::of(whole, cut)?;
     for _ in 0..MOST_CUTS {
-        let Some(slot) = pool.take() else { break };
+        let Some(slot) = pool.allocate() else { break };
         let Some(len) = packets.next_into(pool.buffer(slot)) else {
-            pool.give(slot);
+            pool.release(slot);
             return Ok(());
         };
         pool.received(slot, len, stamp);
@@ -122,7 +122,7 @@ impl Receive for PacketReceiver {
         // Stamps are of the wall clock, which may jump; ages are not affected by that.
         let clocks = (port::now(), port::wall());
         for i in 0..received {
-            self.take(i, clocks, intake);
+            self.receive_frame(i, clocks, intake);
         }
         self.inbox.release(received);
         Ok(())
@@ -159,19 +159,19 @@ impl PacketTransmitter {
 }
 
 impl Transmit for PacketTransmitter {
-    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
-        let mut taken = Taken { frames: 0, obstacle: None };
-        while taken.frames < frames.len() {
-            let rest = &frames[taken.frames..];
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError> {
+        let mut transmitted = Transmitted { frames: 0, obstacle: None };
+        while transmitted.frames < frames.len() {
+            let rest = &frames[transmitted.frames..];
             match self.outbox.send(&self.socket, pool, &rest[..rest.len().min(BATCH)]) {
-                Ok(n) => taken.frames += n,
+                Ok(n) => transmitted.frames += n,
                 Err(e) => {
-                    taken.obstacle = Some(obstacle(&self.device, e)?);
+                    transmitted.obstacle = Some(obstacle(&self.device, e)?);
                     break;
                 }
             }
         }
-        Ok(taken)
+        Ok(transmitted)
     }
 
     fn check(&mut self) -> Result<(), WireError> {

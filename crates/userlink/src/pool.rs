@@ -81,13 +81,13 @@ impl Pool {
 
     /// A free buffer.
     #[inline]
-    pub fn take(&mut self) -> Option<Slot> {
+    pub fn allocate(&mut self) -> Option<Slot> {
         self.free.pop()
     }
 
     /// Gives a buffer back.
     #[inline]
-    pub fn give(&mut self, slot: Slot) {
+    pub fn release(&mut self, slot: Slot) {
         debug_assert!(!self.free.contains(&slot) || self.free.len() > 64);
         self.free.push(slot);
     }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_tag_goes_behind_the_addresses() {
         let mut pool = Pool::new(2, 60).unwrap();
-        let slot = pool.take().unwrap();
+        let slot = pool.allocate().unwrap();
         let untagged: Vec<u8> = (0..20).collect();
         pool.buffer(slot)[..20].copy_from_slice(&untagged);
         pool.received(slot, 20, Time(5));
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn a_cut_frame_stays_in_its_buffer() {
         let mut pool = Pool::new(2, 60).unwrap();
-        let (a, b) = (pool.take().unwrap(), pool.take().unwrap());
-        assert!(pool.take().is_none());
+        let (a, b) = (pool.allocate().unwrap(), pool.allocate().unwrap());
+        assert!(pool.allocate().is_none());
         let largest = pool.largest();
         for len in [largest, largest + 1, 70_000] {
             pool.received(a, len, Time(0));
@@ -195,8 +195,8 @@ mod tests {
         }
         pool.frame_mut(a).fill(7);
         assert!(pool.buffer(b).iter().all(|byte| *byte == 0));
-        pool.give(a);
-        assert_eq!(pool.take(), Some(a));
+        pool.release(a);
+        assert_eq!(pool.allocate(), Some(a));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub trait Transmit: Send {
     /// # Errors
     /// The interface was removed, or the system refuses. Frames it has not taken stay with the
     /// caller, in any case.
-    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError>;
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError>;
 
     /// Looks whether the interface is still there. Called now and then.
     ///
@@ -59,7 +59,7 @@ pub trait Transmit: Send {
 
 /// How far the interface went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct Transmitted {
     /// So many frames, the first ones, are out of our hands.
     pub frames: usize,
     /// Why the next one is not.

@@ -16,7 +16,7 @@ use crate::device::Device;
 use crate::error::WireError;
 use crate::packet::obstacle;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Transmit, Transmitted};
 use crate::sys;
 
 /// Packets to a round.
@@ -44,7 +44,7 @@ impl TunReceiver {
         let file = sys::tun::open().map_err(|e| WireError::tunnels(WHAT, e))?;
         sys::tun::create(&file, name).map_err(|e| match e.raw_os_error() {
             Some(libc::EINVAL | libc::EBUSY) if Device::find(name).is_ok() => {
-                WireError::Taken { device: name.to_owned() }
+                WireError::NameInUse { device: name.to_owned() }
             }
             _ => WireError::io(name, WHAT, e),
         })?;
@@ -71,19 +71,19 @@ impl Receive for TunReceiver {
         let Intake { pool, arrived, .. } = intake;
         let now = port::now();
         for _ in 0..BATCH {
-            let Some(slot) = pool.take() else { return Ok(()) };
+            let Some(slot) = pool.allocate() else { return Ok(()) };
             match self.file.read(pool.buffer(slot)) {
                 Ok(len) => {
                     let packet = pool.buffer(slot);
                     // A packet that does not fit is truncated silently; its header holds its length.
                     let cut = len == packet.len();
-                    let said = cut.then(|| decode(LinkType::RAW, packet).ip_len).flatten();
-                    let len = said.map_or(len, |said| len.max(said as usize));
+                    let ip_len = cut.then(|| decode(LinkType::RAW, packet).ip_len).flatten();
+                    let len = ip_len.map_or(len, |ip_len| len.max(ip_len as usize));
                     pool.received(slot, len, now);
                     arrived.push(slot);
                 }
                 Err(e) => {
-                    pool.give(slot);
+                    pool.release(slot);
                     return match e.raw_os_error() {
                         Some(libc::EBADFD) => {
                             Err(WireError::Gone { device: self.device.name().to_owned() })
@@ -151,7 +151,7 @@ impl RawTransmitter {
 }
 
 impl Transmit for RawTransmitter {
-    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError> {
         for (i, slot) in frames.iter().enumerate() {
             let stuck = match self.send(pool.frame(*slot)) {
                 Ok(()) => continue,
@@ -159,9 +159,9 @@ impl Transmit for RawTransmitter {
                 Err(e) if unroutable(&e) => Obstacle::Unroutable,
                 Err(e) => obstacle(&self.device, e)?,
             };
-            return Ok(Taken { frames: i, obstacle: Some(stuck) });
+            return Ok(Transmitted { frames: i, obstacle: Some(stuck) });
         }
-        Ok(Taken { frames: frames.len(), obstacle: None })
+        Ok(Transmitted { frames: frames.len(), obstacle: None })
     }
 
     fn check(&mut self) -> Result<(), WireError> {

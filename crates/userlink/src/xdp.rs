@@ -9,7 +9,7 @@ use crate::device::{Device, control};
 use crate::error::WireError;
 use crate::packet::obstacle;
 use crate::pool::{Pool, Slot};
-use crate::port::{self, Intake, Obstacle, Receive, Taken, Transmit};
+use crate::port::{self, Intake, Obstacle, Receive, Transmit, Transmitted};
 use crate::segment;
 use crate::sys::{bpf, ethtool, xsk};
 
@@ -73,7 +73,7 @@ impl Receive for XdpReceiver {
         let Intake { pool, arrived, counts } = intake;
         let now = port::now();
         self.socket.receive(BATCH, |frame| {
-            let Some(slot) = pool.take() else { return false };
+            let Some(slot) = pool.allocate() else { return false };
             let buffer = pool.buffer(slot);
             let part = frame.len().min(buffer.len());
             buffer[..part].copy_from_slice(&frame[..part]);
@@ -112,7 +112,7 @@ impl XdpTransmitter {
 }
 
 impl Transmit for XdpTransmitter {
-    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+    fn transmit(&mut self, pool: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError> {
         let fits = |frame: &&[u8]| frame.len() <= self.longest;
         let put = self.socket.put(frames.iter().map(|slot| pool.frame(*slot)).take_while(fits));
         let next = frames.get(put).map(|slot| pool.frame(*slot));
@@ -128,7 +128,7 @@ impl Transmit for XdpTransmitter {
             (None, Some(_)) => Some(Obstacle::Full),
             (stuck, _) => stuck,
         };
-        Ok(Taken { frames: put, obstacle })
+        Ok(Transmitted { frames: put, obstacle })
     }
 
     fn check(&mut self) -> Result<(), WireError> {

@@ -259,7 +259,7 @@ fn any_bytes_are_a_frame() {
             }
         }
         let pool = forwarder.pool();
-        let slot = pool.take().expect("none is lost");
+        let slot = pool.allocate().expect("none is lost");
         let part = len.min(pool.largest()).min(bytes.len());
         pool.buffer(slot)[..part].copy_from_slice(&bytes[..part]);
         pool.received(slot, len, Time(now.saturating_sub(draw(100_000))));

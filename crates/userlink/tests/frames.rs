@@ -112,13 +112,13 @@ fn vlan_tags_are_forwarded() {
             let packet = SimPacket { flow: 3, bytes: 200, dscp: 0, sequence: number as u64 };
             let headers = packet.frame().expect("small");
             let frame = [&headers.bytes()[..12], tags, &headers.bytes()[12..], &[7; 158]].concat();
-            let slot = pool.take().expect("free");
+            let slot = pool.allocate().expect("free");
             pool.buffer(slot)[..frame.len()].copy_from_slice(&frame);
             pool.received(slot, frame.len(), Time(0));
-            let taken = sender.transmit(&pool, &[slot]).expect("it is up");
-            assert_eq!(taken.frames, 1);
+            let transmitted = sender.transmit(&pool, &[slot]).expect("it is up");
+            assert_eq!(transmitted.frames, 1);
             sent.push(frame);
-            pool.give(slot);
+            pool.release(slot);
         }
         let mut seen = Vec::new();
         until(&format!("{io:?}: all frames come"), || {
@@ -130,7 +130,7 @@ fn vlan_tags_are_forwarded() {
                 if frame.ends_with(&[7; 158]) {
                     seen.push(frame);
                 }
-                pool.give(slot);
+                pool.release(slot);
             }
             seen.len() >= sent.len()
         });
@@ -154,20 +154,28 @@ fn oversize_frames_are_counted_separately() {
         let mut attached = eventually(|| Attached::to("out", io));
         let mut pool = Pool::new(8, 1600).expect("small");
         let mut frame = |len: usize| {
-            let slot = pool.take().expect("free");
+            let slot = pool.allocate().expect("free");
             pool.buffer(slot)[12..14].copy_from_slice(&[8, 0]);
             pool.received(slot, len, Time(0));
             slot
         };
         let frames = [frame(200), frame(1014), frame(1400), frame(100)];
-        let taken = attached.transmit.transmit(&pool, &frames).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (2, Some(Obstacle::TooLong)), "{io:?}");
-        let taken = attached.transmit.transmit(&pool, &frames[3..]).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (1, None), "{io:?}");
+        let transmitted = attached.transmit.transmit(&pool, &frames).expect("it is up");
+        assert_eq!(
+            (transmitted.frames, transmitted.obstacle),
+            (2, Some(Obstacle::TooLong)),
+            "{io:?}"
+        );
+        let transmitted = attached.transmit.transmit(&pool, &frames[3..]).expect("it is up");
+        assert_eq!((transmitted.frames, transmitted.obstacle), (1, None), "{io:?}");
         network.ip(LINK, "link set out mtu 500").expect("it is there");
         attached.transmit.check().expect("it is there");
-        let taken = attached.transmit.transmit(&pool, &frames[..2]).expect("it is up");
-        assert_eq!((taken.frames, taken.obstacle), (1, Some(Obstacle::TooLong)), "{io:?}");
+        let transmitted = attached.transmit.transmit(&pool, &frames[..2]).expect("it is up");
+        assert_eq!(
+            (transmitted.frames, transmitted.obstacle),
+            (1, Some(Obstacle::TooLong)),
+            "{io:?}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ use laxity_userlink::counts::Counts;
 use laxity_userlink::direction::Direction;
 use laxity_userlink::forwarder::{BATCH, Forwarder, Outgoing};
 use laxity_userlink::pool::{Pool, Slot};
-use laxity_userlink::port::{Taken, Transmit};
+use laxity_userlink::port::{Transmit, Transmitted};
 use support::made_up::source;
 use support::scenarios::{BULK, VIDEO, VOICE, family};
 use support::{draw, frame, traffic};
@@ -227,9 +227,9 @@ fn within_the_credit_no_time_counts_as_lost() {
 struct Taker(Arc<AtomicUsize>);
 
 impl Transmit for Taker {
-    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError> {
         self.0.fetch_add(frames.len(), Ordering::Relaxed);
-        Ok(Taken { frames: frames.len(), obstacle: None })
+        Ok(Transmitted { frames: frames.len(), obstacle: None })
     }
 
     fn check(&mut self) -> Result<(), WireError> {
@@ -244,23 +244,23 @@ fn a_round_that_is_interrupted_catches_up_for_the_credit_alone() {
     let (start, gap) = (1_000_000_000, 300_000_000);
     let bulk = |time| Arrival { time: Time(time), flow: FlowId(BULK as u32), bytes: 1400 };
     let mut rounds = VecDeque::from([vec![bulk(start); 20], vec![bulk(start + gap)]]);
-    let taken = Arc::new(AtomicUsize::new(0));
+    let transmitted = Arc::new(AtomicUsize::new(0));
     let forwarder = Forwarder::new(&family(), "fifo", LinkType::ETHERNET).expect("fifo");
     let receive = source(move |intake| {
         for arrival in rounds.pop_front().unwrap_or_default() {
             intake.arrived.push(frame(intake.pool, &arrival, 0));
         }
     });
-    let transmit = Box::new(Taker(Arc::clone(&taken)));
+    let transmit = Box::new(Taker(Arc::clone(&transmitted)));
     let clock = Arc::new(AtomicU64::new(start));
     let now = Arc::clone(&clock);
     let mut direction = Direction::new(forwarder, receive, transmit, Span::ZERO)
         .with_clock(move || Time(now.load(Ordering::Relaxed)));
     direction.round(Time(start)).expect("all is there");
-    assert_eq!(taken.load(Ordering::Relaxed), 1);
+    assert_eq!(transmitted.load(Ordering::Relaxed), 1);
     // A frame takes 1.12 ms, the credit is 1 ms.
     clock.store(start + gap, Ordering::Relaxed);
     direction.round(Time(start + 10_000)).expect("all is there");
-    assert_eq!(taken.load(Ordering::Relaxed), 2);
+    assert_eq!(transmitted.load(Ordering::Relaxed), 2);
     assert!(direction.forwarder().counts().longest_stall > Span(gap - 3_000_000));
 }

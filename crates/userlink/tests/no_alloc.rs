@@ -14,7 +14,7 @@ use laxity_userlink::WireError;
 use laxity_userlink::direction::Direction;
 use laxity_userlink::forwarder::Forwarder;
 use laxity_userlink::pool::{Pool, Slot};
-use laxity_userlink::port::{Intake, Obstacle, Receive, Taken, Transmit};
+use laxity_userlink::port::{Intake, Obstacle, Receive, Transmit, Transmitted};
 
 use support::draw;
 use support::made_up::source;
@@ -35,7 +35,7 @@ fn noise(sent: Arc<AtomicU64>, quiet: Arc<AtomicBool>, clock: Arc<AtomicU64>) ->
             return;
         }
         for _ in 0..draw(&mut state, 120) {
-            let Some(slot) = pool.take() else { return };
+            let Some(slot) = pool.allocate() else { return };
             let number = sent.fetch_add(1, Ordering::Relaxed);
             let flow = draw(&mut state, 3) as u32;
             let bytes = if flow == 0 { 200 } else { 60 + draw(&mut state, 1500) as u32 };
@@ -49,13 +49,13 @@ fn noise(sent: Arc<AtomicU64>, quiet: Arc<AtomicBool>, clock: Arc<AtomicU64>) ->
 
 struct Sink {
     state: u64,
-    taken: Arc<AtomicU64>,
+    transmitted: Arc<AtomicU64>,
     refused: Arc<AtomicU64>,
     quiet: Arc<AtomicBool>,
 }
 
 impl Transmit for Sink {
-    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Taken, WireError> {
+    fn transmit(&mut self, _: &Pool, frames: &[Slot]) -> Result<Transmitted, WireError> {
         let most = draw(&mut self.state, frames.len() as u64 + 1) as usize;
         let obstacle = match draw(&mut self.state, 8) {
             _ if self.quiet.load(Ordering::Relaxed) => None,
@@ -66,11 +66,11 @@ impl Transmit for Sink {
             _ => None,
         };
         let frames = if obstacle.is_none() { frames.len() } else { most };
-        self.taken.fetch_add(frames as u64, Ordering::Relaxed);
+        self.transmitted.fetch_add(frames as u64, Ordering::Relaxed);
         if matches!(obstacle, Some(Obstacle::TooLong | Obstacle::Unroutable)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Taken { frames, obstacle })
+        Ok(Transmitted { frames, obstacle })
     }
 
     fn check(&mut self) -> Result<(), WireError> {
@@ -87,13 +87,14 @@ fn nothing_is_lost_and_nothing_allocated() {
         let buffer = "{ total = \"300 kB\", best_effort = \"200 kB\" }";
         let scenario = support::scenarios::voice_web_bulk("100 Mbit/s", buffer, VOICE);
         let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET).expect(policy);
-        let [sent, taken, refused, clock] = std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
+        let [sent, transmitted, refused, clock] =
+            std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
         // Set by the test, which says what time it is: no machine is too slow for that.
         let quiet = Arc::new(AtomicBool::new(false));
         let source = noise(Arc::clone(&sent), Arc::clone(&quiet), Arc::clone(&clock));
         let sink = Sink {
             state: 5,
-            taken: Arc::clone(&taken),
+            transmitted: Arc::clone(&transmitted),
             refused: Arc::clone(&refused),
             quiet: Arc::clone(&quiet),
         };
@@ -117,7 +118,7 @@ fn nothing_is_lost_and_nothing_allocated() {
         };
         let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
         assert_eq!(sum(&|c| c.packets), load(&sent), "{policy}");
-        assert_eq!(sum(&|c| c.sent()), load(&taken), "{policy}");
+        assert_eq!(sum(&|c| c.sent()), load(&transmitted), "{policy}");
         assert_eq!(sum(&|c| c.too_long + c.unroutable), load(&refused), "{policy}");
         let met = [counts.blocked, counts.down, load(&refused)];
         assert!(met.iter().all(|n| *n > 5), "{policy}: obstacles met: {met:?}");

@@ -12,7 +12,7 @@ use laxity_userlink::WireError;
 use laxity_userlink::bridge::{Running, Schedule};
 use laxity_userlink::device::Device;
 use laxity_userlink::pool::{Pool, Slot};
-use laxity_userlink::port::{Obstacle, Taken, Transmit as _};
+use laxity_userlink::port::{Obstacle, Transmit as _, Transmitted};
 use laxity_userlink::tun::{RawTransmitter, TunReceiver};
 use support::scenarios::{FLOWS, VOICE, family_with, parsed};
 use support::traffic::{self, Receivers};
@@ -92,7 +92,7 @@ fn undeliverable_packets_are_counted_separately() {
     let mut transmit = RawTransmitter::open(&out).expect("root may");
     let mut pool = Pool::new(4, 1600).expect("small");
     let mut packet = |start: &[u8], len: usize| {
-        let slot = pool.take().expect("free");
+        let slot = pool.allocate().expect("free");
         pool.buffer(slot)[..start.len()].copy_from_slice(start);
         pool.received(slot, len, Time(0));
         slot
@@ -102,12 +102,12 @@ fn undeliverable_packets_are_counted_separately() {
     ];
     let slots =
         [packet(&good, 28), packet(&[0xff; 60], 60), packet(&good, 1550), packet(&good, 28)];
-    let mut taken = |slots: &[Slot]| transmit.transmit(&pool, slots).expect("it is up");
-    let first = taken(&slots);
-    assert_eq!(first, Taken { frames: 1, obstacle: Some(Obstacle::Unroutable) });
-    let second = taken(&slots[2..]);
-    assert_eq!(second, Taken { frames: 0, obstacle: Some(Obstacle::TooLong) });
-    assert_eq!(taken(&slots[3..]), Taken { frames: 1, obstacle: None });
+    let mut transmitted = |slots: &[Slot]| transmit.transmit(&pool, slots).expect("it is up");
+    let first = transmitted(&slots);
+    assert_eq!(first, Transmitted { frames: 1, obstacle: Some(Obstacle::Unroutable) });
+    let second = transmitted(&slots[2..]);
+    assert_eq!(second, Transmitted { frames: 0, obstacle: Some(Obstacle::TooLong) });
+    assert_eq!(transmitted(&slots[3..]), Transmitted { frames: 1, obstacle: None });
 }
 
 /// Fails when a packet that is longer than any the scenario knows goes on without its end: tried

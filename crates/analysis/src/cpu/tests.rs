@@ -61,9 +61,9 @@ fn promises_are_kept() {
         assert_eq!(check.guaranteed, check.obstacles.is_empty(), "{policy} {work}");
         check.obstacles
     };
-    let obstacle = |policy: &str, work: &str, words: &str| {
+    let obstacle = |policy: &str, work: &str, text: &str| {
         let all = obstacles(policy, work);
-        assert!(all.iter().any(|o| o.contains(words)), "{policy} {work}: {all:?}");
+        assert!(all.iter().any(|o| o.contains(text)), "{policy} {work}: {all:?}");
     };
     for policy in ["eevdf", "linux-2.6", "berate"] {
         let used = format!("use = \"{policy}\"");

@@ -73,8 +73,8 @@ impl Channel for Ring {
 impl Heads for Ring {
     #[inline]
     fn take(end: &mut Self::Out) -> Option<(Descriptor, Option<u64>)> {
-        let taken = end.pop()?;
-        Some((taken, end.peek().map(|next| next.arrival)))
+        let popped = end.pop()?;
+        Some((popped, end.peek().map(|next| next.arrival)))
     }
 }
 
@@ -171,8 +171,8 @@ impl Fifo {
     }
 
     fn take(&mut self) -> Option<(Descriptor, Option<u64>)> {
-        let taken = self.packets.pop_front()?;
-        Some((taken, self.packets.front().map(|next| next.arrival)))
+        let popped = self.packets.pop_front()?;
+        Some((popped, self.packets.front().map(|next| next.arrival)))
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
         for arrival in [1, 2] {
             C::push(&mut input, Descriptor { arrival, ..Descriptor::default() });
         }
-        let next = |taken: Option<(Descriptor, _)>| taken.map(|(d, next)| (d.arrival, next));
+        let next = |popped: Option<(Descriptor, _)>| popped.map(|(d, next)| (d.arrival, next));
         assert_eq!(next(C::take(&mut output)), Some((1, Some(2))));
         assert_eq!(next(C::take(&mut output)), Some((2, None)));
         assert_eq!(next(C::take(&mut output)), None);

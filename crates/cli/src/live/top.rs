@@ -31,7 +31,7 @@ pub fn line(text: &mut String, line: &str, how: &str, style: Style) {
 }
 
 /// Links and CPUs at a time. Either is shown also when the other is not available.
-struct Look {
+struct Sample {
     links: Option<Links>,
     /// Or why not, where the machine could have that.
     cpus: Result<cpu::Status, Option<String>>,
@@ -42,10 +42,10 @@ struct Look {
 pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let interval = link::duration("--interval", &args.interval)?;
     let terminal = std::io::stdout().is_terminal();
-    let mut before: Option<Look> = None;
+    let mut before: Option<Sample> = None;
     let mut cpus = cpu::StatusMonitor::default();
     link::watch::repeat(interval, args.count, || {
-        let now = look(args.dev.as_deref(), &mut cpus)?;
+        let now = sample(args.dev.as_deref(), &mut cpus)?;
         let text = screen(&now, before.as_ref());
         if terminal {
             let lines = text.replace('\n', &format!("{REST_OF_LINE}\n"));
@@ -58,11 +58,11 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-fn look(device: Option<&str>, cpus: &mut cpu::StatusMonitor) -> Result<Look, Failure> {
+fn sample(device: Option<&str>, cpus: &mut cpu::StatusMonitor) -> Result<Sample, Failure> {
     let links = link::now(device);
     let at = Instant::now();
     if device.is_some() {
-        return Ok(Look { links: Some(links?), cpus: Err(None), at });
+        return Ok(Sample { links: Some(links?), cpus: Err(None), at });
     }
     match (links, cpus.status()) {
         (Err(of_links), Err(of_cpus)) if of_links.text() == of_cpus.text() => Err(of_links),
@@ -72,12 +72,12 @@ fn look(device: Option<&str>, cpus: &mut cpu::StatusMonitor) -> Result<Look, Fai
                 Failure::Refused(text) => Some(text),
                 _ => None,
             };
-            Ok(Look { links: links.ok(), cpus: cpus.map_err(why), at })
+            Ok(Sample { links: links.ok(), cpus: cpus.map_err(why), at })
         }
     }
 }
 
-fn screen(now: &Look, before: Option<&Look>) -> String {
+fn screen(now: &Sample, before: Option<&Sample>) -> String {
     let style = output::style();
     let seconds = before.map(|b| now.at.duration_since(b.at).as_secs_f64());
     let mut text = String::new();

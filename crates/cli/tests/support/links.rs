@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-use crate::machine::{self, Said, file, stripped, tool};
+use crate::machine::{self, VmOutput, file, stripped, tool};
 
 /// Packets that conform, for so many seconds: so many of so many bytes at once, every `period` ns.
 pub fn trace(name: &str, seconds: u64, flows: &[(&str, u64, u64, u32)]) -> PathBuf {
@@ -42,11 +42,11 @@ pub fn write<B: Ord + Display>(name: &str, mut packets: Vec<(u64, B, &str)>) -> 
 }
 
 /// Runs a script with the command and the programs that send and receive.
-pub fn run(script: &str, files: &[PathBuf]) -> Said {
+pub fn run(script: &str, files: &[PathBuf]) -> VmOutput {
     run_with(&[], script, files)
 }
 
-pub fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> Said {
+pub fn run_with(options: &[&str], script: &str, files: &[PathBuf]) -> VmOutput {
     let laxity = stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
     let programs = ["kernel-link", "traffic"].map(|name| stripped(&tool(name)));
     let programs = [&[laxity, "setpriv".into()], &programs[..]].concat();
@@ -83,7 +83,7 @@ pub fn all_packets(status: &Value) -> u64 {
 }
 
 #[track_caller]
-pub fn says(part: &str, lines: &[&str]) {
+pub fn assert_contains(part: &str, lines: &[&str]) {
     for line in lines {
         assert!(part.lines().any(|l| l.starts_with(line)), "no `{line}` in {part}");
     }

@@ -25,11 +25,11 @@ impl Ran {
 
     /// A run that was to fail: nothing on standard output, no panic.
     #[track_caller]
-    pub fn fails(&self, code: i32, words: &[&str]) {
+    pub fn fails(&self, code: i32, fragments: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:#?}");
         assert_eq!(self.out, "", "{self:#?}");
-        for word in words {
-            assert!(self.err.contains(word), "`{word}` is not in {}", self.err);
+        for fragment in fragments {
+            assert!(self.err.contains(fragment), "`{fragment}` is not in {}", self.err);
         }
         assert!(!self.err.contains("panicked"), "{}", self.err);
     }

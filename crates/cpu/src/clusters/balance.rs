@@ -152,7 +152,7 @@ impl<P: Policy> Clusters<P> {
     /// On each shared queue with a starved task, has the most served task rejoin.
     fn rotate_shared_queues(&mut self, now: Time, length: u64) {
         for k in 0..self.clusters.len() as u32 {
-            let Some(task) = self.most_served_beside_starved(k, length) else { continue };
+            let Some(task) = self.most_served_over_starved(k, length) else { continue };
             let Some(attributes) = self.row(task).map(|row| row.attributes) else { continue };
             if self.migrate(now, task, k, &attributes).is_ok() {
                 self.rejoins += 1;
@@ -164,7 +164,7 @@ impl<P: Policy> Clusters<P> {
 
     /// The most served task of a cluster in which another task had much less service, although it was always
     /// runnable and was without a CPU for some of the time.
-    fn most_served_beside_starved(&self, k: u32, length: u64) -> Option<TaskId> {
+    fn most_served_over_starved(&self, k: u32, length: u64) -> Option<TaskId> {
         let cluster = &self.clusters[k as usize];
         if cluster.cpus.len() < 2 {
             return None;

@@ -82,11 +82,11 @@ impl<P: Policy> Policy for Clusters<P> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let told = self.events.first().map(|(at, _)| Time(at));
+        let reported = self.events.first().map(|(at, _)| Time(at));
         let policies = self.dirty.iter().map(|k| &self.clusters[*k as usize].policy);
         let live = policies.filter_map(Policy::next_event).min();
         let balance = self.balances().then_some(Time(self.next_balance));
-        [told, live, balance].into_iter().flatten().min()
+        [reported, live, balance].into_iter().flatten().min()
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {

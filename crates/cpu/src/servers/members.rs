@@ -19,7 +19,7 @@ impl Member {
         Member { server, ..Member::ABSENT }
     }
 
-    pub(super) fn is_here(&self) -> bool {
+    pub(super) fn is_present(&self) -> bool {
         self.server != NO_TASK
     }
 }

@@ -140,7 +140,7 @@ impl Servers {
 
     /// Budget, period and absolute deadline of a task's server, for plots and tests.
     pub fn server_of(&self, task: crate::TaskId) -> Option<(Span, Span, laxity_core::Time)> {
-        let member = self.members.get(task.index()).filter(|m| m.is_here())?;
+        let member = self.members.get(task.index()).filter(|m| m.is_present())?;
         let s = &self.servers[member.server as usize];
         Some((Span(s.budget), Span(s.period), laxity_core::Time(s.deadline)))
     }

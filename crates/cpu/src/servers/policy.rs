@@ -41,7 +41,7 @@ impl Servers {
     }
 
     fn server(&self, task: TaskId) -> Option<u32> {
-        self.members.get(task.index()).filter(|m| m.is_here()).map(|m| m.server)
+        self.members.get(task.index()).filter(|m| m.is_present()).map(|m| m.server)
     }
 
     fn group(&self, group: Option<crate::GroupId>) -> Option<u32> {

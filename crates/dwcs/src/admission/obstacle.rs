@@ -38,7 +38,7 @@ pub enum Obstacle {
     /// gap of two packets fail: a stream a window ahead leaves the others too little.
     WorkingAhead,
     /// Deadlines are not looked at before every decision, so windows are out of date.
-    SeldomChecked,
+    InfrequentChecks,
     /// Streams without deadlines use slots that the sum does not account for.
     NoDeadlines {
         /// They can come before streams with deadlines, and for ever.
@@ -80,7 +80,7 @@ impl fmt::Display for Obstacle {
                 "streams work ahead of their deadlines, which costs others theirs: let heads go \
                  out one gap ahead at most"
             ),
-            Obstacle::SeldomChecked => write!(
+            Obstacle::InfrequentChecks => write!(
                 f,
                 "deadlines are not looked at before every decision, so decisions rest on windows \
                  that are out of date: check after every service"

@@ -61,8 +61,8 @@ fn every_obstacle_is_reported() {
     assert_eq!(check(tolerance, Phases::Any, &[one, none]), []);
     let paper = [Obstacle::PrintedWindows, Obstacle::WorkingAhead];
     assert_eq!(check(Options::paper(), Phases::Aligned, &[one]), paper);
-    let seldom = Options { check: Check::Every(NonZeroU32::MAX), ..tolerance };
-    assert_eq!(check(seldom, Phases::Any, &[one]), [Obstacle::SeldomChecked]);
+    let infrequent = Options { check: Check::Every(NonZeroU32::MAX), ..tolerance };
+    assert_eq!(check(infrequent, Phases::Any, &[one]), [Obstacle::InfrequentChecks]);
     let mut untimed = one;
     untimed.attributes.gap = None;
     for (options, first) in [(default, false), (tolerance, true)] {

@@ -13,7 +13,7 @@ use self::table::Table;
 use self::tournament::{NEVER, Tournament};
 use super::Unsupported;
 use super::index_heap::IndexHeap;
-use super::timed::{CROWD, Chunks, Entry, Ready, Run, Size, Streams, Timed};
+use super::timed::{Chunks, Entry, IN_OVERFLOW, Ready, Run, Size, Streams, Timed};
 use crate::rank::urgency;
 use crate::{Order, Rank, Record, ZeroTie};
 
@@ -61,7 +61,7 @@ pub struct ByTolerance {
     lists: u32,
 }
 
-/// What fits no bucket, in two heaps. These streams' links say [`CROWD`].
+/// What fits no bucket, in two heaps. These streams' links say [`IN_OVERFLOW`].
 #[derive(Clone, Debug, Default)]
 struct Others {
     in_order: IndexHeap,
@@ -132,7 +132,7 @@ impl Ready for ByTolerance {
         let Record { deadline, window, .. } = *streams.at(slot);
         let entry = streams.entry(slot, deadline.0);
         if self.enter(streams, urgency(window), entry).is_none() {
-            streams.records[slot as usize].link = CROWD;
+            streams.records[slot as usize].link = IN_OVERFLOW;
             self.others.place(&self.rank, &streams.records, slot, true);
         }
     }
@@ -140,13 +140,13 @@ impl Ready for ByTolerance {
     #[inline]
     fn remove(&mut self, streams: &mut Streams, slot: u32) {
         let record = streams.at(slot);
-        if record.link == CROWD {
+        if record.link == IN_OVERFLOW {
             return self.others.place(&self.rank, &streams.records, slot, false);
         }
         let Some(number) = self.table.find(urgency(record.window)) else { return };
         let bucket = &mut self.buckets[number as usize];
         if bucket.head.slot != slot {
-            streams.ghosts += 1;
+            streams.stale_entries += 1;
             return;
         }
         bucket.pop(&self.rank, streams, &mut self.chunks, &mut self.scratch, self.tick);

@@ -51,8 +51,8 @@ impl Structure for List {
     }
 
     fn first(&mut self, now: Time) -> Option<u32> {
-        let may_go = self.waiting().filter(|(_, r)| self.rank.release(r) <= now);
-        may_go.map(|(slot, r)| self.rank.key(slot, r)).min().map(|key| key.slot())
+        let eligible = self.waiting().filter(|(_, r)| self.rank.release(r) <= now);
+        eligible.map(|(slot, r)| self.rank.key(slot, r)).min().map(|key| key.slot())
     }
 
     fn expired(&mut self, now: Time) -> Option<u32> {

@@ -2,8 +2,8 @@
 
 mod calendar;
 mod chunks;
-mod crowd;
 mod gauge;
+mod overflow;
 mod pending;
 mod queue;
 mod run;
@@ -13,7 +13,7 @@ use laxity_core::Time;
 
 use self::calendar::COARSE;
 pub(super) use self::chunks::{Chunks, Entry, List};
-pub(super) use self::crowd::CROWD;
+pub(super) use self::overflow::IN_OVERFLOW;
 pub(super) use self::queue::{Queue, order};
 pub(super) use self::run::Run;
 pub use self::streams::Streams;
@@ -64,7 +64,7 @@ pub trait Ready: Sized {
 pub struct Size {
     /// Streams, all of which may be in one queue.
     pub streams: usize,
-    /// Entries in all: those of streams and ghosts.
+    /// Entries in all: those of streams and stale entries.
     pub entries: usize,
     /// Lists of a calendar's window, as a power of two.
     pub lists: u32,
@@ -78,7 +78,7 @@ pub struct Size {
 ///
 /// A decision reads a stream's record of 40 bytes and its entry of 16 in some list. Room is made
 /// for every list to be long and for all streams to be due at once, about 140 bytes a stream; of
-/// that, the memory for crowds is not touched before there is one.
+/// that, the memory of the overflow heap is not touched before it is used.
 #[derive(Clone, Debug)]
 pub struct Timed<R> {
     rank: Rank,
@@ -144,7 +144,7 @@ impl<R: Ready> Structure for Timed<R> {
         if record.waiting() {
             self.place(slot, &record);
         }
-        if self.streams.ghosts > limit_of_ghosts(self.streams.records.len()) {
+        if self.streams.stale_entries > max_stale_entries(self.streams.records.len()) {
             self.rebuild();
         }
     }
@@ -167,7 +167,7 @@ impl<R: Ready> Structure for Timed<R> {
 }
 
 /// Ghosts beyond this number are swept out.
-fn limit_of_ghosts(room: usize) -> usize {
+fn max_stale_entries(room: usize) -> usize {
     SMALLEST + room / 4
 }
 
@@ -202,7 +202,7 @@ impl<R: Ready> Timed<R> {
         self.tick = self.gauge.tick(room);
         let size = Size {
             streams: room,
-            entries: room + limit_of_ghosts(room) + 1,
+            entries: room + max_stale_entries(room) + 1,
             lists: gauge::lists(room),
             tick: self.tick,
             now: self.now,
@@ -215,7 +215,7 @@ impl<R: Ready> Timed<R> {
         self.rebuild();
     }
 
-    /// Puts all streams into empty queues, without ghosts.
+    /// Puts all streams into empty queues, without stale entries.
     #[cold]
     fn rebuild(&mut self) {
         self.streams.clear();

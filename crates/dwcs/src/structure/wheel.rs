@@ -3,7 +3,7 @@
 use laxity_core::Time;
 
 use super::Unsupported;
-use super::timed::{CROWD, Entry, Queue, Ready, Size, Streams, Timed, order};
+use super::timed::{Entry, IN_OVERFLOW, Queue, Ready, Size, Streams, Timed, order};
 use crate::{Order, Rank};
 
 /// Two hierarchical timing wheels: streams whose heads may not be sent yet, by release; the others,
@@ -43,7 +43,7 @@ struct Least {
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Run,
-    Crowd,
+    Overflow,
     /// In a tick's list, so far along.
     List(u64, usize),
 }
@@ -83,7 +83,7 @@ impl Ready for ByDeadline {
                 live.then(|| order(rank, &streams.records, other, &entry).is_lt())
             });
         } else if deadline == u64::MAX || self.queue.calendar.is_past(deadline) {
-            self.queue.crowd.insert(&mut streams.records, slot, deadline);
+            self.queue.overflow.insert(&mut streams.records, slot, deadline);
         } else {
             self.queue.calendar.insert(&mut streams.chunks, entry);
         }
@@ -96,8 +96,8 @@ impl Ready for ByDeadline {
             Some(Place::List(tick, at)) => {
                 self.queue.calendar.remove(&mut streams.chunks, tick, at);
             }
-            None if streams.at(slot).link & CROWD == 0 => streams.ghosts += 1,
-            Some(Place::Crowd) | None => self.queue.crowd.remove(&mut streams.records, slot),
+            None if streams.at(slot).link & IN_OVERFLOW == 0 => streams.stale_entries += 1,
+            Some(Place::Overflow) | None => self.queue.overflow.remove(&mut streams.records, slot),
         }
     }
 
@@ -178,9 +178,9 @@ impl ByDeadline {
                         let least = Least { slot: found.slot, deadline: found.key, place };
                         return Some(self.lesser(streams, least, ordered));
                     }
-                    Err(ghost) => {
-                        self.queue.calendar.remove(&mut streams.chunks, tick, ghost);
-                        streams.ghosts -= 1;
+                    Err(stale_entry) => {
+                        self.queue.calendar.remove(&mut streams.chunks, tick, stale_entry);
+                        streams.stale_entries -= 1;
                     }
                 },
                 None => self.put_in_order(streams, tick),
@@ -197,10 +197,10 @@ impl ByDeadline {
                 break Some(Least { slot: entry.slot, deadline: entry.key, place: Place::Run });
             }
             self.queue.pop(streams);
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         };
-        let Some(top) = self.queue.crowd.top() else { return run };
-        let top = Least { slot: top.slot, deadline: top.key, place: Place::Crowd };
+        let Some(top) = self.queue.overflow.top() else { return run };
+        let top = Least { slot: top.slot, deadline: top.key, place: Place::Overflow };
         Some(self.lesser(streams, top, run))
     }
 
@@ -221,9 +221,9 @@ impl ByDeadline {
             }
             while let Some(entry) = self.queue.run.pop() {
                 if !streams.is_live(&entry) {
-                    streams.ghosts -= 1;
+                    streams.stale_entries -= 1;
                 } else if self.queue.calendar.is_past(entry.key) {
-                    self.queue.crowd.insert(&mut streams.records, entry.slot, entry.key);
+                    self.queue.overflow.insert(&mut streams.records, entry.slot, entry.key);
                 } else {
                     self.queue.calendar.insert(&mut streams.chunks, entry);
                 }
@@ -253,7 +253,7 @@ impl ByDeadline {
     }
 }
 
-/// Position of the first in the order, or of a ghost.
+/// Position of the first in the order, or of a stale entry.
 #[inline]
 fn search(rank: &Rank, streams: &Streams, entries: &[Entry]) -> Result<usize, usize> {
     let mut least = 0;

@@ -29,7 +29,7 @@ const HARD: [u64; 5] = [0, 1, 2, 3, 4];
 
 const SHARING: [Contender; 5] = [BEBS, BEBS_100, LINUX_26, BEBS_CREDIT, EEVDF_BELOW];
 const NAIVE: [Contender; 3] = [BEBS, NAIVE_40, NAIVE_100];
-const BESIDE_HARD: [Contender; 7] =
+const WITH_HARD_TASKS: [Contender; 7] =
     [BEBS, BEBS_100, BEBS_SWITCH, LINUX_26, BEBS_CREDIT, EEVDF_BELOW, SCHED_DEADLINE];
 
 fn compute_system(extra: usize, hard: u64) -> (String, Vec<Task>) {
@@ -71,7 +71,7 @@ pub fn trials_6(scale: Scale) -> Vec<Trial> {
 
 /// Trials of Figure 7.
 pub fn trials_7(scale: Scale) -> Vec<Trial> {
-    trials(scale, &BESIDE_HARD, systems_7())
+    trials(scale, &WITH_HARD_TASKS, systems_7())
 }
 
 /// Trials of Figure 8.
@@ -138,7 +138,7 @@ pub fn rows_7(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     for policy in [BEBS, BEBS_CREDIT, EEVDF_BELOW, SCHED_DEADLINE] {
         compare(policy, "interactive", interactive_system);
     }
-    rows.extend(means(runs, &BESIDE_HARD, &systems_7()));
+    rows.extend(means(runs, &WITH_HARD_TASKS, &systems_7()));
     Ok(rows)
 }
 
@@ -208,8 +208,8 @@ pub fn figures_7(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     let x = "hard tasks of 15 %";
     let (compute, waiting) = (points(compute_system), points(interactive_system));
     let panels = [
-        panel(runs, ("(a) compute-bound", x), &BESIDE_HARD, None, &compute),
-        panel(runs, ("(b) interactive", x), &BESIDE_HARD, FROM_A_MICROSECOND, &waiting),
+        panel(runs, ("(a) compute-bound", x), &WITH_HARD_TASKS, None, &compute),
+        panel(runs, ("(b) interactive", x), &WITH_HARD_TASKS, FROM_A_MICROSECOND, &waiting),
     ];
     let caption = "Mean time from an event to the task's seeing it, beside one CPU-bound task and \
                    hard ones of 15, 30, 45, 60 ms; what is less than a microsecond lies on the \

@@ -33,13 +33,13 @@ pub fn rows(runs: &Runs) -> Vec<Measured> {
     let mut rows = Vec::new();
     for n in COUNTS {
         for variant in [PAPER, DEFAULT] {
-            let beside = |of: &dyn Fn(&Played) -> f64| {
+            let ratio_of = |of: &dyn Fn(&Played) -> f64| {
                 let ours = runs.first(variant, n).map_or(f64::NAN, of);
                 runs.each(FIFOS[0], n, of).iter().map(|fifo| ours / fifo).collect::<Vec<_>>()
             };
             let label = |what| format!("{}/{n}-streams/{what}-over-fifo", variant.name);
-            rows.push(Measured::new(label("longest-run"), "times", beside(&misses)));
-            rows.push(Measured::new(label("late-run"), "times", beside(&packets)));
+            rows.push(Measured::new(label("longest-run"), "times", ratio_of(&misses)));
+            rows.push(Measured::new(label("late-run"), "times", ratio_of(&packets)));
         }
         for variant in variants() {
             let label = |what| format!("{}/{n}-streams/{what}", variant.name);

@@ -169,7 +169,7 @@ mod tests {
 
     /// What fraction of the CPU, in thousandths, a task has that wakes beside one whose nice value was
     /// changed to `nice` while it slept, and which then sleeps on for so long or wakes as well.
-    fn share_beside(nice: i8, asleep: Span, wakes: bool) -> u64 {
+    fn share_after_renice(nice: i8, asleep: Span, wakes: bool) -> u64 {
         let (stays, sleeper, job) = (TaskId(0), TaskId(1), Span(100_000));
         let mut servers = Policy::named("bebs").expect("a policy").servers();
         let mut now = Time(0);
@@ -201,10 +201,10 @@ mod tests {
         let (short, long) = (Span::from_millis(10), Span::from_millis(2_000));
         // Weights of 40, 20 and 1.
         for nice in [-20, 0, 19] {
-            assert_eq!(share_beside(nice, short, false), 500, "{nice}");
-            assert_eq!(share_beside(nice, long, false), 1000, "{nice}");
+            assert_eq!(share_after_renice(nice, short, false), 500, "{nice}");
+            assert_eq!(share_after_renice(nice, long, false), 1000, "{nice}");
         }
-        assert_eq!([-20, 0, 19].map(|nice| share_beside(nice, short, true)), [333, 500, 952]);
+        assert_eq!([-20, 0, 19].map(|nice| share_after_renice(nice, short, true)), [333, 500, 952]);
     }
 
     #[test]

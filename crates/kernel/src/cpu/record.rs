@@ -96,22 +96,22 @@ impl Event {
         let bytes: &[u8; lx_event::SIZEOF] = bytes.try_into().ok()?;
         let [what, cpu, slot, pid] = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID]
             .map(|field| field.u32(bytes).into());
-        let words = [what, lx_event::AT.u64(bytes), cpu, slot, pid];
-        Event::of(words, [lx_event::A.u64(bytes), lx_event::B.u64(bytes)])
+        let fields = [what, lx_event::AT.u64(bytes), cpu, slot, pid];
+        Event::of(fields, [lx_event::A.u64(bytes), lx_event::B.u64(bytes)])
     }
 
     /// From numbers: what, when, CPU, place, task, and two that depend on the first.
     fn of([what, at, cpu, slot, pid]: [u64; 5], [a, b]: [u64; 2]) -> Option<Event> {
-        let word = |n: u64| u32::try_from(n).ok();
+        let narrow = |n: u64| u32::try_from(n).ok();
         let what = match what {
-            LX_JOINED => What::Joined { weight: word(a)?, learnt: Span(b) },
-            LX_BOUND => What::Bound { number: word(a)? },
+            LX_JOINED => What::Joined { weight: narrow(a)?, learnt: Span(b) },
+            LX_BOUND => What::Bound { number: narrow(a)? },
             LX_RESERVED => What::Reserved {
-                number: word(slot)?,
+                number: narrow(slot)?,
                 reservation: Reservation::new(Span(a), Span(b)),
             },
             LX_LEFT => What::Left,
-            LX_WEIGHED => What::Weighed { weight: word(a)? },
+            LX_WEIGHED => What::Weighed { weight: narrow(a)? },
             LX_WOKE => What::Woke,
             LX_BLOCKED_NOW => What::Blocked,
             LX_RAN => What::Ran { length: Span(a) },
@@ -125,20 +125,20 @@ impl Event {
             LX_STOPPED => What::Stopped,
             _ => return None,
         };
-        let nobody = slot == u64::from(NONE) || matches!(what, What::Reserved { .. });
-        let slot = if nobody { None } else { Some(word(slot)?) };
-        Some(Event { at: Time(at), cpu: word(cpu)?, slot, pid: word(pid)?, what })
+        let no_task = slot == u64::from(NONE) || matches!(what, What::Reserved { .. });
+        let slot = if no_task { None } else { Some(narrow(slot)?) };
+        Some(Event { at: Time(at), cpu: narrow(cpu)?, slot, pid: narrow(pid)?, what })
     }
 
     /// From a line that [`Event`] writes.
     pub fn parse(line: &str) -> Option<Event> {
         let mut numbers = [0; 7];
-        let mut words = line.split(' ');
+        let mut fields = line.split(' ');
         for number in &mut numbers {
-            *number = words.next()?.parse().ok()?;
+            *number = fields.next()?.parse().ok()?;
         }
         let [what, at, cpu, slot, pid, a, b] = numbers;
-        words.next().is_none().then_some(())?;
+        fields.next().is_none().then_some(())?;
         Event::of([what, at, cpu, slot, pid], [a, b])
     }
 }
@@ -197,7 +197,7 @@ mod live {
         }
 
         /// Until when, and how many events were lost so far.
-        fn look(&self) -> Result<(u64, u64), CpuError> {
+        fn limits(&self) -> Result<(u64, u64), CpuError> {
             let value =
                 self.0.lookup(&KEY, MapFlags::ANY).map_err(kernel_error)?.unwrap_or_default();
             Ok((lx_recording::UNTIL.u64(&value), lx_recording::LOST.u64(&value)))
@@ -206,7 +206,7 @@ mod live {
         pub(in crate::cpu) fn until(&self, until: u64) -> Result<(), CpuError> {
             let mut value = [0; lx_recording::SIZEOF];
             lx_recording::UNTIL.set_u64(&mut value, until);
-            lx_recording::LOST.set_u64(&mut value, self.look()?.1);
+            lx_recording::LOST.set_u64(&mut value, self.limits()?.1);
             self.0.update(&KEY, &value, MapFlags::ANY).map_err(kernel_error)
         }
     }
@@ -236,7 +236,7 @@ mod live {
         }
 
         /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
-        /// began, as long as `go_on` says so and the scheduler is there; hands each event over, in order
+        /// began, as long as `keep_going` says so and the scheduler is there; hands each event over, in order
         /// on each CPU. Answers how many were lost.
         ///
         /// # Errors
@@ -244,10 +244,10 @@ mod live {
         pub fn record(
             &self,
             length: Option<Duration>,
-            go_on: impl Fn() -> bool,
+            keep_going: impl Fn() -> bool,
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
-            let (mut until, before) = self.recording.look()?;
+            let (mut until, before) = self.recording.limits()?;
             // Not what an earlier one has left there.
             let since = if length.is_some() { system::now() } else { 0 };
             let mut take = |bytes: &[u8]| {
@@ -263,7 +263,7 @@ mod live {
                 until = system::after(length);
                 self.recording.until(until)?;
             }
-            while system::now() < until && go_on() && self.is_there() {
+            while system::now() < until && keep_going() && self.is_there() {
                 std::thread::sleep(STEP);
                 ring.consume().map_err(kernel_error)?;
             }
@@ -271,7 +271,7 @@ mod live {
                 self.recording.until(0)?;
             }
             ring.consume().map_err(kernel_error)?;
-            Ok(self.recording.look()?.1 - before)
+            Ok(self.recording.limits()?.1 - before)
         }
 
         fn is_there(&self) -> bool {
@@ -317,9 +317,9 @@ mod tests {
         }
         let mut bytes = [0; lx_event::SIZEOF];
         lx_event::AT.set_u64(&mut bytes, 77);
-        let words = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID];
-        for (field, word) in words.into_iter().zip([7, 2, 5, 99]) {
-            field.set_u32(&mut bytes, word);
+        let fields = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID];
+        for (field, value) in fields.into_iter().zip([7, 2, 5, 99]) {
+            field.set_u32(&mut bytes, value);
         }
         lx_event::A.set_u64(&mut bytes, 1_000);
         let event = Event::read(&bytes).expect("an event");

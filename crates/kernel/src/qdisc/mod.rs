@@ -30,7 +30,7 @@ use crate::layout::link::{lx_counts, lx_link_state, lx_stalls};
 use crate::plan::Plan;
 use error::kernel;
 use load::CHANGES;
-use netlink::{Netlink, word};
+use netlink::{Netlink, u32_at};
 use pins::{Folder, Pins};
 use record::Record;
 
@@ -174,7 +174,7 @@ impl State {
 /// Number of the plan requested last.
 fn wanted(pins: &Pins) -> Result<u32, LinkError> {
     let bytes = pins.read("wanted", 0)?.unwrap_or_default();
-    Ok(word(&bytes, 0))
+    Ok(u32_at(&bytes, 0))
 }
 
 /// The record of the plan in force.
@@ -216,10 +216,10 @@ pub fn status(device: &str) -> Result<Status, LinkError> {
 /// # Errors
 /// When the links cannot be listed.
 pub fn devices() -> Result<Vec<String>, LinkError> {
-    let (folder, here) = (Folder::find()?, net()?);
+    let (folder, own_net) = (Folder::find()?, net()?);
     let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
     let places = folder.kinds()?;
-    let own = places.iter().filter_map(|kind| place_of(kind)).filter(|(net, _)| *net == here);
+    let own = places.iter().filter_map(|kind| place_of(kind)).filter(|(net, _)| *net == own_net);
     let mut devices: Vec<String> = own.filter_map(|(_, i)| netlink.name(i).ok()).collect();
     devices.sort();
     Ok(devices)

@@ -101,10 +101,10 @@ impl Netlink {
         let mut parents = Vec::new();
         self.ask(GET_QDISC, DUMP, &qdisc(index, 0, 0), |kind, body| {
             // The kernel sends those of all interfaces.
-            if kind != NEW_QDISC || body.len() < QDISC_HEADER || word(body, 4) != index {
+            if kind != NEW_QDISC || body.len() < QDISC_HEADER || u32_at(body, 4) != index {
                 return;
             }
-            let (handle, parent) = (word(body, 8), word(body, 12));
+            let (handle, parent) = (u32_at(body, 8), u32_at(body, 12));
             if parent == ROOT {
                 root = Some(read_root(handle, &body[QDISC_HEADER..]));
             } else if handle != 0 {
@@ -155,7 +155,7 @@ impl Netlink {
             if kind == NEW_LINK && body.len() >= LINK_HEADER {
                 let found =
                     attributes(&body[LINK_HEADER..]).find(|(id, _)| *id == GSO_MAX_SEGMENTS);
-                segments = found.map(|(_, value)| word(value, 0));
+                segments = found.map(|(_, value)| u32_at(value, 0));
             }
         })?;
         Ok(segments)
@@ -189,8 +189,8 @@ impl Netlink {
             let (length, _) = net::recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
             let mut rest = &buffer[..length];
             while rest.len() >= HEADER {
-                let length = (word(rest, 0) as usize).clamp(HEADER, rest.len());
-                let (kind, sequence) = ((word(rest, 4) & 0xffff) as u16, word(rest, 8));
+                let length = (u32_at(rest, 0) as usize).clamp(HEADER, rest.len());
+                let (kind, sequence) = ((u32_at(rest, 4) & 0xffff) as u16, u32_at(rest, 8));
                 let body = &rest[HEADER..length];
                 rest = &rest[length.next_multiple_of(4).min(rest.len())..];
                 if sequence != self.sequence {
@@ -199,7 +199,7 @@ impl Netlink {
                 match kind {
                     DONE => return Ok(()),
                     ERROR => {
-                        let code = word(body, 0) as i32;
+                        let code = u32_at(body, 0) as i32;
                         if code == 0 {
                             return Ok(());
                         }
@@ -225,9 +225,9 @@ fn read_root(handle: u32, body: &[u8]) -> Root {
             STATISTICS => {
                 for (_, value) in attributes(value).filter(|(id, _)| *id == QUEUE) {
                     root.queue = Queue {
-                        waiting_packets: word(value, 0),
-                        waiting_bytes: word(value, 4),
-                        dropped: word(value, 8),
+                        waiting_packets: u32_at(value, 0),
+                        waiting_bytes: u32_at(value, 4),
+                        dropped: u32_at(value, 8),
                     };
                 }
             }
@@ -269,7 +269,7 @@ fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// The 32-bit number at a place; 0 beyond the end.
-pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
-    let word = bytes.get(at..at + 4).and_then(|w| w.try_into().ok());
-    word.map_or(0, u32::from_ne_bytes)
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let field = bytes.get(at..at + 4).and_then(|w| w.try_into().ok());
+    field.map_or(0, u32::from_ne_bytes)
 }

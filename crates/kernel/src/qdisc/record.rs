@@ -39,15 +39,15 @@ impl Record {
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
         let text = std::str::from_utf8(&bytes[..end]).ok()?;
         let (line, scenario) = text.split_once('\n')?;
-        let mut words = line.split(' ');
-        let policy = words.next()?.to_owned();
-        let (rule, slots) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let (longest, segments) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let replaced = match words.next() {
+        let mut fields = line.split(' ');
+        let policy = fields.next()?.to_owned();
+        let (rule, slots) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let (longest, segments) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let replaced = match fields.next() {
             None => None,
             Some(kind) => {
-                let handle = u32::from_str_radix(words.next()?, 16).ok()?;
-                let options = bytes_of(words.next()?.strip_prefix('0')?)?;
+                let handle = u32::from_str_radix(fields.next()?, 16).ok()?;
+                let options = bytes_of(fields.next()?.strip_prefix('0')?)?;
                 Some(RootQdisc { kind: kind.to_owned(), handle, options })
             }
         };

@@ -11,13 +11,13 @@ use super::{LinkError, State, place_of};
 
 /// Removes the pins of instances whose interface or network namespace was deleted. Their qdiscs are
 /// gone, so nothing else keeps their programs loaded.
-pub(super) fn remove(folder: &Folder, netlink: &Netlink, here: u32) -> Result<(), LinkError> {
+pub(super) fn remove(folder: &Folder, netlink: &Netlink, own_net: u32) -> Result<(), LinkError> {
     let mut alive = None;
     for kind in folder.kinds()? {
         let pins = folder.pins(&kind);
         let in_use = State::read(&pins)?.is_some_and(|state| state.attached);
         let Some((net, index)) = place_of(&kind).filter(|_| !in_use) else { continue };
-        let gone = if net == here {
+        let gone = if net == own_net {
             netlink.name(index).is_err()
         } else {
             !alive.get_or_insert_with(namespaces).contains(&net)

@@ -22,14 +22,14 @@ struct lx_server;
 static void promise_begins(u32 i);
 static void promise_executes(const struct lx_server *s, u64 ran);
 static void promise_competes(u32 i, u64 at);
-static void promises_begin_anew(u64 now);
+static void promises_reset_lag(u64 now);
 static void promises_advance(u64 now);
 static void promises_move_back(u64 now, u64 excess);
 
 #define LX_TEST_CREATED(i) promise_begins(i)
 #define LX_TEST_EXECUTED(s, ran) promise_executes(s, ran)
 #define LX_TEST_READY(i, at) promise_competes(i, at)
-#define LX_TEST_LAG_RESET(now) promises_begin_anew(now)
+#define LX_TEST_LAG_RESET(now) promises_reset_lag(now)
 #define LX_TEST_RELEASES_ADVANCED(now) promises_advance(now)
 #define LX_TEST_DEADLINES_REANCHORED(now, excess) promises_move_back(now, excess)
 
@@ -328,7 +328,7 @@ static void assert_clean(u64 now)
 			broken("clean instants", i, now, "is pending while promises are set again");
 }
 
-static void promises_set_anew(u64 now, int expired)
+static void promises_restart(u64 now, int expired)
 {
 	u32 i;
 
@@ -358,14 +358,14 @@ static void promises_set_anew(u64 now, int expired)
 	promises_changed = 1;
 }
 
-static void promises_begin_anew(u64 now)
+static void promises_reset_lag(u64 now)
 {
-	promises_set_anew(now, 0);
+	promises_restart(now, 0);
 }
 
 static void promises_advance(u64 now)
 {
-	promises_set_anew(now, 1);
+	promises_restart(now, 1);
 }
 
 static void promises_move_back(u64 now, u64 excess)

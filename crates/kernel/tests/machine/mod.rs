@@ -18,9 +18,9 @@ pub use lacking::lacking;
 const LACKS: i32 = 3;
 
 /// What a script printed. A test that fails prints it, below its own message.
-pub struct Said(String);
+pub struct VmOutput(String);
 
-impl Deref for Said {
+impl Deref for VmOutput {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -28,13 +28,13 @@ impl Deref for Said {
     }
 }
 
-impl Display for Said {
+impl Display for VmOutput {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Drop for Said {
+impl Drop for VmOutput {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the script printed:\n{}", self.0);
@@ -98,7 +98,7 @@ pub fn stripped(path: &Path) -> PathBuf {
 
 /// Runs a script of `crates/kernel/tests/vm` in the virtual machine, which gets programs and files
 /// beside it, and returns what it printed.
-pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> Said {
+pub fn run(script: &str, programs: &[PathBuf], files: &[PathBuf]) -> VmOutput {
     run_with(&[], script, &[], programs, files)
 }
 
@@ -110,7 +110,7 @@ pub fn run_with(
     arguments: &[&str],
     programs: &[PathBuf],
     files: &[PathBuf],
-) -> Said {
+) -> VmOutput {
     let mut command = Command::new(file("vm/run"));
     command.args(["--for", "packets", "--timeout", "900"]);
     // Clocks that count instructions stand still while the machine does.
@@ -130,11 +130,11 @@ pub fn run_with(
         command.arg("--file").arg(path);
     }
     let output = command.args(["--", "sh", script]).args(arguments).output().expect("a script");
-    let (text, said) = (output.stdout, output.stderr);
+    let (text, stderr) = (output.stdout, output.stderr);
     let text = String::from_utf8_lossy(&text).into_owned();
-    let said = String::from_utf8_lossy(&said);
-    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{said}", output.status);
-    Said(text)
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{stderr}", output.status);
+    VmOutput(text)
 }
 
 /// A program of util-linux or coreutils, which are everywhere.
@@ -152,10 +152,10 @@ pub fn part<'a>(text: &'a str, heading: &str) -> &'a str {
 }
 
 /// The number after a word on the line that begins with `start`.
-pub fn number(part: &str, start: &str, word: &str) -> u64 {
+pub fn number(part: &str, start: &str, key: &str) -> u64 {
     let line = part.lines().find(|l| l.starts_with(start));
     let line = line.unwrap_or_else(|| panic!("no `{start}` in {part}"));
-    let mut words = line.split(' ').skip_while(|w| *w != word);
-    let value = words.nth(1).and_then(|w| w.parse().ok());
-    value.unwrap_or_else(|| panic!("no number after `{word}` in `{line}`"))
+    let mut fields = line.split(' ').skip_while(|w| *w != key);
+    let value = fields.nth(1).and_then(|w| w.parse().ok());
+    value.unwrap_or_else(|| panic!("no number after `{key}` in `{line}`"))
 }

@@ -36,7 +36,7 @@ impl Again {
         Attributes::hard(self.reservations[&number]).in_group(GroupId(number))
     }
 
-    pub fn tell(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         let (at, task) = (event.at, event.slot.map(TaskId));
         let of = || task.unwrap_or_else(|| panic!("no task: {event}"));
         match event.what {

@@ -17,16 +17,16 @@ fn compiled(source: &str) -> Option<&'static Path> {
     static DRIVER: OnceLock<Option<PathBuf>> = OnceLock::new();
     DRIVER
         .get_or_init(|| {
-            let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let package = Path::new(env!("CARGO_MANIFEST_DIR"));
             let name = format!("laxity-{source}-{}", std::process::id());
             let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             let compile = |sanitize: &[&str]| {
                 Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
                     .args(["-O1", "-g", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror"])
                     .arg("-I")
-                    .arg(here.join("bpf/include"))
+                    .arg(package.join("bpf/include"))
                     .args(sanitize)
-                    .arg(here.join("tests/headers").join(source))
+                    .arg(package.join("tests/headers").join(source))
                     .arg("-o")
                     .arg(&out)
                     .output()
@@ -69,9 +69,9 @@ pub fn try_ask(source: &str, input: Vec<u8>) -> Option<Result<Vec<String>, Strin
     let writer = std::thread::spawn(move || to.write_all(&input));
     let output = child.wait_with_output().expect("the driver ends");
     let _ = writer.join();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Some(Err(format!("the driver ended with {}: {said}", output.status)));
+        return Some(Err(format!("the driver ended with {}: {stderr}", output.status)));
     }
     let text = String::from_utf8(output.stdout).expect("text");
     Some(Ok(text.lines().map(String::from).collect()))

@@ -32,11 +32,11 @@ impl<P: Policy> Resumed<P> {
     pub fn new(policy: P, start: Time, cost: Span, played: &Played) -> Resumed<P> {
         let slots = played.slots.clone();
         let tasks = (0..).map(TaskId).zip(&slots).map(|(task, slot)| (TaskId(*slot), task));
-        Resumed { tasks: tasks.collect(), slots, ..Resumed::anew(policy, start, cost) }
+        Resumed { tasks: tasks.collect(), slots, ..Resumed::starting_at(policy, start, cost) }
     }
 
     /// Of one that was told nothing.
-    pub fn anew(policy: P, start: Time, cost: Span) -> Resumed<P> {
+    pub fn starting_at(policy: P, start: Time, cost: Span) -> Resumed<P> {
         let (slots, tasks) = (Vec::new(), HashMap::new());
         Resumed { policy, start, slots, tasks, cost, current: None }
     }

@@ -54,7 +54,7 @@ pub struct BelowReservations {
 }
 
 /// Of no task: more than all.
-const NOBODY: TaskId = TaskId(30_000);
+const NO_TASK: TaskId = TaskId(30_000);
 
 impl BelowReservations {
     pub fn new(options: &berate::Options) -> BelowReservations {
@@ -62,14 +62,14 @@ impl BelowReservations {
     }
 
     pub fn of(above: Servers, options: &berate::Options) -> BelowReservations {
-        let hard = vec![false; NOBODY.index()];
+        let hard = vec![false; NO_TASK.index()];
         BelowReservations { above, below: BeRate::new(options), hard }
     }
 
     /// Books bandwidth that has come back by now, of which only servers know.
     fn settle(&mut self, now: Time) {
         let impossible = Attributes::hard(Reservation::new(Span(2), Span(1)));
-        assert!(self.above.join(now, NOBODY, &impossible).is_err());
+        assert!(self.above.join(now, NO_TASK, &impossible).is_err());
         self.below.set_share(self.above.best_effort());
     }
 

@@ -145,7 +145,7 @@ fn a_server_is_controlled() {
     assert_eq!(dropped["name"], "plain");
     assert_eq!(client.ok(json!({"list": {}})).as_array().unwrap().len(), 2);
 
-    for (line, words) in [
+    for (line, text) in [
         ("nonsense", "request: expected"),
         ("{\"add\": {}}", "missing field `name`"),
         ("{\"stop\": {}}", "unknown variant `stop`"),
@@ -155,7 +155,7 @@ fn a_server_is_controlled() {
         ("", "EOF while parsing"),
     ] {
         let error = client.error(line);
-        assert!(error.contains(words), "{line}: {error}");
+        assert!(error.contains(text), "{line}: {error}");
     }
     let bad = add("bad", 9, json!({"media": {"path": "no/such.ogg"}}));
     assert!(client.error(&bad.to_string()).starts_with("no/such.ogg: cannot be read"));

@@ -117,18 +117,21 @@ fn damaged_ivf_frames_are_named() {
 
 #[test]
 fn unsupported_media_is_reported() {
-    let says = |bytes: &[u8], words: &str| {
+    let fails_with = |bytes: &[u8], text: &str| {
         let message = read(bytes).unwrap_err().to_string();
-        assert!(message.contains(words), "{message}");
+        assert!(message.contains(text), "{message}");
     };
-    says(b"RIFF1234", "neither Ogg");
-    says(b"", "neither Ogg");
-    says(&VP8[..20], "ends inside its IVF header");
-    says(&VP8[..32], "nothing in it can be played");
-    says(&[0, 0, 1], "nothing in it can be played; at byte 3: nothing between two boundaries");
+    fails_with(b"RIFF1234", "neither Ogg");
+    fails_with(b"", "neither Ogg");
+    fails_with(&VP8[..20], "ends inside its IVF header");
+    fails_with(&VP8[..32], "nothing in it can be played");
+    fails_with(
+        &[0, 0, 1],
+        "nothing in it can be played; at byte 3: nothing between two boundaries",
+    );
     let mut other = VP8.to_vec();
     other[11] = b'9';
-    says(&other, "codec \"VP89\" in IVF");
+    fails_with(&other, "codec \"VP89\" in IVF");
     let mut surround = OPUS.to_vec();
     surround[28 + 9] = 6; // The checksum is wrong then, so the page is only left out.
     assert_eq!(read(&surround).unwrap().faults()[0].damage, Damage::Checksum);

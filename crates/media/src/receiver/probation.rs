@@ -81,7 +81,7 @@ impl Probation {
     }
 
     /// Records a packet of a source on probation; returns its packets so far once it is proven.
-    pub fn take(&mut self, ssrc: u32, from: IpAddr, packet: Seen) -> Option<Held> {
+    pub fn record(&mut self, ssrc: u32, from: IpAddr, packet: Seen) -> Option<Held> {
         let set = &mut self.sets[self.hasher.hash_one(from) as usize % SETS];
         let key = (from, ssrc);
         let Some(candidate) = set.candidates.get_mut(&key) else {
@@ -141,7 +141,7 @@ mod tests {
     fn proven(numbers: &[u16]) -> Option<(usize, Vec<u16>)> {
         let mut probation = Probation::new(SOURCES);
         numbers.iter().enumerate().find_map(|(i, number)| {
-            let held = probation.take(7, address(1), seen(*number))?;
+            let held = probation.record(7, address(1), seen(*number))?;
             Some((i, held.iter().map(|packet| packet.number).collect()))
         })
     }
@@ -166,9 +166,9 @@ mod tests {
     #[test]
     fn a_source_has_one_address() {
         let mut probation = Probation::new(SOURCES);
-        assert!(probation.take(7, address(1), seen(1)).is_none());
-        assert!(probation.take(7, address(2), seen(2)).is_none());
-        assert!(probation.take(7, address(1), seen(2)).is_some());
+        assert!(probation.record(7, address(1), seen(1)).is_none());
+        assert!(probation.record(7, address(2), seen(2)).is_none());
+        assert!(probation.record(7, address(1), seen(2)).is_some());
         assert_eq!(probation.unproven(), 1);
     }
 
@@ -181,14 +181,14 @@ mod tests {
         let set = |p: &Probation, n| p.hasher.hash_one(address(n)) as usize % SETS;
         let other = (2..=u8::MAX).find(|n| set(&probation, *n) != set(&probation, 1));
         let other = address(other.expect("an address of another set"));
-        assert!(probation.take(7, other, seen(1)).is_none());
+        assert!(probation.record(7, other, seen(1)).is_none());
         for ssrc in 0..100_000 {
-            assert!(probation.take(ssrc, address(1), seen(9)).is_none());
+            assert!(probation.record(ssrc, address(1), seen(9)).is_none());
         }
         let kept: usize = probation.sets.iter().map(|set| set.candidates.len()).sum();
         let known: usize = probation.sets.iter().map(|set| set.order.len()).sum();
         assert_eq!((kept, known), (SOURCES + 1, SOURCES + 1));
-        assert!(probation.take(7, other, seen(2)).is_some());
+        assert!(probation.record(7, other, seen(2)).is_some());
         assert_eq!(probation.unproven(), 100_000);
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let mut probation = Probation::new(SOURCES);
         let mut round = |number| {
             let all = 0..SOURCES as u32;
-            all.filter(|n| probation.take(*n, address(1), seen(number)).is_some()).count()
+            all.filter(|n| probation.record(*n, address(1), seen(number)).is_some()).count()
         };
         assert_eq!((round(1), round(2)), (0, SOURCES));
     }

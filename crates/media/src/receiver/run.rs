@@ -145,8 +145,8 @@ struct Source {
 impl Source {
     /// Where reports about it go: where its own come from, or to the port after that of its RTP.
     fn reports_to(&self) -> Option<SocketAddr> {
-        let beside = |a: SocketAddr| Some(SocketAddr::new(a.ip(), a.port().checked_add(1)?));
-        self.rtcp_from.or_else(|| beside(self.rtp_from))
+        let next_port = |a: SocketAddr| Some(SocketAddr::new(a.ip(), a.port().checked_add(1)?));
+        self.rtcp_from.or_else(|| next_port(self.rtp_from))
     }
 }
 
@@ -210,8 +210,8 @@ impl Receiver {
                 Ok(_) | Err(nix::Error::EINTR) => {}
                 Err(e) => return Err(ReceiverError { what: "poll".into(), source: e.into() }),
             }
-            self.take_rtp(&mut buffer);
-            self.take_rtcp(&mut buffer);
+            self.receive_rtp(&mut buffer);
+            self.receive_rtcp(&mut buffer);
             if let Some((at, every)) = next_report.as_mut().zip(self.config.reports) {
                 if Instant::now() >= *at {
                     *at = Instant::now() + every;
@@ -219,14 +219,14 @@ impl Receiver {
                 }
             }
         }
-        self.take_rtp(&mut buffer);
+        self.receive_rtp(&mut buffer);
         let sources = self.sources.into_values().map(|source| source.meter.finish()).collect();
         let (version, on_probation) = (REPORT_VERSION, self.probation.unproven());
         Ok(Report { version, sources, on_probation, ..self.report })
     }
 
     /// Receives waiting packets, bounded so that reports stay on time.
-    fn take_rtp(&mut self, buffer: &mut [u8]) {
+    fn receive_rtp(&mut self, buffer: &mut [u8]) {
         let mut control = nix::cmsg_space!(u32);
         for _ in 0..4096 {
             let mut into = [IoSliceMut::new(buffer)];
@@ -244,25 +244,25 @@ impl Receiver {
             let at = Arrival { monotonic: monotonic(), wall: wall() };
             match (RtpPacket::parse(&buffer[..bytes]), from) {
                 (Ok(packet), Some(from)) => {
-                    self.take(packet.ssrc(), from, Seen::of(&packet, bytes, at));
+                    self.on_packet(packet.ssrc(), from, Seen::of(&packet, bytes, at));
                 }
                 _ => self.report.not_rtp += 1,
             }
         }
     }
 
-    fn take(&mut self, ssrc: u32, from: SocketAddr, packet: Seen) {
+    fn on_packet(&mut self, ssrc: u32, from: SocketAddr, packet: Seen) {
         if let Some(source) = self.sources.get_mut(&ssrc) {
             // A sender that starts again may have another port.
             if source.rtp_from.ip() == from.ip() {
                 source.rtp_from = from;
-                source.meter.take(&packet);
+                source.meter.record(&packet);
             } else {
                 self.report.wrong_address += 1;
             }
             return;
         }
-        let Some(held) = self.probation.take(ssrc, from.ip(), packet) else { return };
+        let Some(held) = self.probation.record(ssrc, from.ip(), packet) else { return };
         let left = self.config.sources.saturating_sub(self.sources.len());
         let of_address = self.addresses.get(&from.ip()).copied().unwrap_or_default();
         if of_address >= left {
@@ -272,11 +272,11 @@ impl Receiver {
         self.addresses.insert(from.ip(), of_address + 1);
         let ReceiverConfig { clock, tolerance, same_machine, .. } = self.config;
         let mut meter = SourceMeter::new(ssrc, clock, tolerance, same_machine);
-        held.iter().for_each(|packet| meter.take(packet));
+        held.iter().for_each(|packet| meter.record(packet));
         self.sources.insert(ssrc, Source { meter, rtp_from: from, rtcp_from: None });
     }
 
-    fn take_rtcp(&mut self, buffer: &mut [u8]) {
+    fn receive_rtcp(&mut self, buffer: &mut [u8]) {
         let Some(socket) = &self.rtcp else { return };
         for _ in 0..256 {
             let Ok((bytes, from)) = socket.recv_from(buffer) else { break };

@@ -51,7 +51,7 @@ impl Sequence {
     }
 
     /// Records a number; calls `settle` for each one, in order, with whether it is lost for good.
-    pub fn take(&mut self, number: u16, settle: &mut impl FnMut(bool)) -> Place {
+    pub fn record(&mut self, number: u16, settle: &mut impl FnMut(bool)) -> Place {
         let ahead = number.wrapping_sub(self.newest as u16);
         if ahead != 0 && ahead < JUMP {
             self.strange = None;

@@ -154,11 +154,11 @@ impl SourceMeter {
 
     /// Records a packet.
     pub fn packet(&mut self, packet: &RtpPacket<'_>, bytes: usize, at: Arrival) {
-        self.take(&Seen::of(packet, bytes, at));
+        self.record(&Seen::of(packet, bytes, at));
     }
 
     /// The same, of what was kept of a packet.
-    pub(super) fn take(&mut self, packet: &Seen) {
+    pub(super) fn record(&mut self, packet: &Seen) {
         let Seen { number, at, .. } = *packet;
         let SourceMeter { windows, counts, .. } = self;
         let mut settle = |lost: bool| {
@@ -172,7 +172,7 @@ impl SourceMeter {
             }
             Some(sequence) => {
                 let expected = sequence.expected();
-                let place = sequence.take(number, &mut settle);
+                let place = sequence.record(number, &mut settle);
                 if place == Place::Restart {
                     self.expected_before += expected;
                     self.transit = None;

@@ -57,17 +57,17 @@ fn windows_count_as_defined() {
 fn sequence_numbers_make_a_line() {
     let mut lost = Vec::new();
     let mut sequence = Sequence::new(65_534);
-    let mut take = |s: &mut Sequence, n: u16| s.take(n, &mut |l| lost.push(l));
-    assert_eq!(take(&mut sequence, 65_535), Place::Next);
-    assert_eq!(take(&mut sequence, 2), Place::Next);
-    assert_eq!(take(&mut sequence, 0), Place::Reordered);
-    assert_eq!(take(&mut sequence, 0), Place::Twice);
-    assert_eq!(take(&mut sequence, 65_533), Place::TooLate);
+    let mut record = |s: &mut Sequence, n: u16| s.record(n, &mut |l| lost.push(l));
+    assert_eq!(record(&mut sequence, 65_535), Place::Next);
+    assert_eq!(record(&mut sequence, 2), Place::Next);
+    assert_eq!(record(&mut sequence, 0), Place::Reordered);
+    assert_eq!(record(&mut sequence, 0), Place::Twice);
+    assert_eq!(record(&mut sequence, 65_533), Place::TooLate);
     assert_eq!(sequence.expected(), 5);
-    assert_eq!(take(&mut sequence, 30_000), Place::Strange);
-    assert_eq!(take(&mut sequence, 3), Place::Next);
-    assert_eq!(take(&mut sequence, 30_000), Place::Strange);
-    assert_eq!(take(&mut sequence, 30_001), Place::Restart);
+    assert_eq!(record(&mut sequence, 30_000), Place::Strange);
+    assert_eq!(record(&mut sequence, 3), Place::Next);
+    assert_eq!(record(&mut sequence, 30_000), Place::Strange);
+    assert_eq!(record(&mut sequence, 30_001), Place::Restart);
     assert_eq!((sequence.first, sequence.newest), (30_001, 30_001));
     // 65534, 65535, 0, (1), 2, 3
     assert_eq!(lost, [false, false, false, true, false, false]);
@@ -75,9 +75,9 @@ fn sequence_numbers_make_a_line() {
     // So far ahead that those between are given up.
     let mut lost = 0;
     let mut sequence = Sequence::new(0);
-    assert_eq!(sequence.take(2999, &mut |l| lost += u32::from(l)), Place::Next);
+    assert_eq!(sequence.record(2999, &mut |l| lost += u32::from(l)), Place::Next);
     assert_eq!(lost, 2999 - 1024);
-    assert_eq!(sequence.take(1000, &mut |_| panic!("settled twice")), Place::TooLate);
+    assert_eq!(sequence.record(1000, &mut |_| panic!("settled twice")), Place::TooLate);
     sequence.finish(&mut |l| lost += u32::from(l));
     assert_eq!(lost, 2998);
 }

@@ -17,7 +17,7 @@ pub use write::{Reception, Sending, receiver_report, sender_report};
 
 /// The last receiver report of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LastReceiverReport {
+pub struct ReceiverReport {
     /// Reports accepted.
     pub reports: u64,
     /// Reports that cannot be true.

@@ -2,7 +2,7 @@
 
 use rtcp_types::{Compound, Packet, ReportBlock, RtcpParseError};
 
-use super::LastReceiverReport;
+use super::ReceiverReport;
 
 /// One report block: a claim about the reception of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,38 +57,38 @@ impl From<ReportBlock<'_>> for Claim {
     }
 }
 
-/// What the server knows of a stream that a claim is about.
+/// Sequence numbers sent on the stream that a claim is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct SentRange {
     /// The first sequence number.
     pub first: u16,
-    /// How many were given away.
+    /// How many were assigned.
     pub numbered: u64,
 }
 
 impl Claim {
     /// Accepts the claim, unless it is implausible.
-    pub(super) fn take(
+    pub(super) fn apply(
         &self,
-        known: Known,
+        range: SentRange,
         round_trip: Option<u64>,
-        heard: &mut LastReceiverReport,
+        report: &mut ReceiverReport,
     ) -> bool {
         // Receivers begin counting cycles when they join, so only the lower half is meaningful,
         // and once all numbers have been used nothing.
-        let place = u64::from((self.highest as u16).wrapping_sub(known.first));
-        let sent = place < known.numbered;
-        let lost = u64::try_from(self.lost).unwrap_or(0) <= known.numbered;
+        let place = u64::from((self.highest as u16).wrapping_sub(range.first));
+        let sent = place < range.numbered;
+        let lost = u64::try_from(self.lost).unwrap_or(0) <= range.numbered;
         if !(sent && lost) {
-            heard.implausible += 1;
+            report.implausible += 1;
             return false;
         }
-        heard.reports += 1;
-        heard.fraction_lost = self.fraction_lost;
-        heard.lost = self.lost;
-        heard.highest_sequence = self.highest;
-        heard.jitter_ticks = self.jitter;
-        heard.round_trip_ns = round_trip.or(heard.round_trip_ns);
+        report.reports += 1;
+        report.fraction_lost = self.fraction_lost;
+        report.lost = self.lost;
+        report.highest_sequence = self.highest;
+        report.jitter_ticks = self.jitter;
+        report.round_trip_ns = round_trip.or(report.round_trip_ns);
         true
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::read::Known;
+use super::read::SentRange;
 use super::{Claim, Sending, claims, middle, ntp, sender_report};
 use crate::rtp::Numbering;
 use crate::server::{Handle, Registered, ServerError, monotonic, spawn, thread_cpu, wall};
@@ -90,7 +90,7 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
         if let Some(socket) = rtcp {
             for _ in 0..BURST {
                 let Ok((bytes, from)) = socket.recv_from(&mut buffer) else { break };
-                take(handle, &buffer[..bytes], from);
+                process(handle, &buffer[..bytes], from);
             }
             report(handle, socket, false);
         }
@@ -106,7 +106,7 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
 }
 
 /// Processes the reports of a datagram.
-pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
+pub(super) fn process(handle: &Handle, datagram: &[u8], from: SocketAddr) {
     let mut registry = handle.shared().registry();
     let registry = &mut *registry;
     let Ok((claims, goodbyes)) = claims(datagram) else {
@@ -127,7 +127,7 @@ pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
             continue;
         }
         let round_trip = stream.round_trip(&claim, monotonic());
-        if claim.take(stream.known(), round_trip, &mut stream.receiver_report) {
+        if claim.apply(stream.sent_range(), round_trip, &mut stream.receiver_report) {
             registry.network.receiver_reports += 1;
         } else {
             registry.network.implausible += 1;
@@ -136,9 +136,9 @@ pub(super) fn take(handle: &Handle, datagram: &[u8], from: SocketAddr) {
 }
 
 impl Registered {
-    fn known(&self) -> Known {
+    fn sent_range(&self) -> SentRange {
         let first = Numbering::new(self.config.ssrc, 0).map_or(0, |n| n.next_sequence());
-        Known { first, numbered: self.made.packets.get() + self.made.oversize.get() }
+        SentRange { first, numbered: self.made.packets.get() + self.made.oversize.get() }
     }
 
     /// Only sender reports that were really sent count, by the monotonic clock.

@@ -6,7 +6,7 @@ use laxity_dwcs::{Attributes, Tolerance};
 use proptest::prelude::*;
 use rtcp_types::{Compound, Packet};
 
-use super::read::Known;
+use super::read::SentRange;
 use super::*;
 use crate::fuzz;
 use crate::server::{Config, Handle, Server, Snapshot, Source, Stop, StreamConfig};
@@ -50,7 +50,7 @@ fn wall_clocks_survive_ntp() {
 /// Fails when a claim is believed that cannot be true: tried without either check.
 #[test]
 fn implausible_reports_are_ignored() {
-    let known = Known { first: 65_530, numbered: 10 };
+    let range = SentRange { first: 65_530, numbered: 10 };
     let claim = |highest: u32, lost: i32| Claim {
         about: 1,
         fraction_lost: 0,
@@ -60,14 +60,14 @@ fn implausible_reports_are_ignored() {
         last_report: 0,
         since_report: 0,
     };
-    let mut heard = LastReceiverReport::default();
-    assert!(claim(65_530, 0).take(known, None, &mut heard));
-    assert!(claim(65_536 + 3, 10).take(known, Some(5), &mut heard));
-    assert!(!claim(65_536 + 4, 0).take(known, None, &mut heard), "not sent yet");
-    assert!(!claim(65_529, 0).take(known, None, &mut heard), "before the first");
-    assert!(!claim(65_530, 11).take(known, None, &mut heard), "more lost than sent");
-    assert_eq!((heard.reports, heard.implausible, heard.round_trip_ns), (2, 3, Some(5)));
-    assert_eq!((heard.highest_sequence, heard.lost), (65_539, 10));
+    let mut report = ReceiverReport::default();
+    assert!(claim(65_530, 0).apply(range, None, &mut report));
+    assert!(claim(65_536 + 3, 10).apply(range, Some(5), &mut report));
+    assert!(!claim(65_536 + 4, 0).apply(range, None, &mut report), "not sent yet");
+    assert!(!claim(65_529, 0).apply(range, None, &mut report), "before the first");
+    assert!(!claim(65_530, 11).apply(range, None, &mut report), "more lost than sent");
+    assert_eq!((report.reports, report.implausible, report.round_trip_ns), (2, 3, Some(5)));
+    assert_eq!((report.highest_sequence, report.lost), (65_539, 10));
 }
 
 proptest! {
@@ -147,8 +147,8 @@ fn reports_go_both_ways() {
     // It refers to a report that was never sent.
     send(&[forged]);
     let seen = until(&handle, |s| s.network.receiver_reports == 1);
-    let heard = seen.stream("a").unwrap().receiver_report;
-    assert_eq!((heard.reports, heard.round_trip_ns), (1, None));
+    let report = seen.stream("a").unwrap().receiver_report;
+    assert_eq!((report.reports, report.round_trip_ns), (1, None));
     send(&[good, liar]);
     send(&[stranger]);
     rtcp.send_to(b"nonsense", from).unwrap();
@@ -163,9 +163,9 @@ fn reports_go_both_ways() {
     let n = seen.network;
     assert_eq!((n.receiver_reports, n.implausible, n.unknown_stream), (2, 1, 1), "{n:?}");
     assert_eq!((n.malformed, n.wrong_address), (1, 1), "{n:?}");
-    let heard = seen.stream("a").unwrap().receiver_report;
-    assert_eq!((heard.reports, heard.implausible, heard.fraction_lost), (2, 1, 0));
-    assert!(heard.round_trip_ns.is_some_and(|ns| ns < 20_000_000_000));
+    let report = seen.stream("a").unwrap().receiver_report;
+    assert_eq!((report.reports, report.implausible, report.fraction_lost), (2, 1, 0));
+    assert!(report.round_trip_ns.is_some_and(|ns| ns < 20_000_000_000));
     server.stop(Stop::Drop);
     let sent = std::iter::from_fn(|| rtp.recv(&mut [0; 1500]).ok()).count() + 1;
     loop {

@@ -212,8 +212,8 @@ impl StreamConfig {
         if self.payload_type > 127 {
             return wrong(rtp::PayloadTypeError(self.payload_type).to_string());
         }
-        let made_here = !matches!(self.source, Source::Inlet | Source::Shared);
-        if made_here && self.attributes.gap.is_none() {
+        let made_by_server = !matches!(self.source, Source::Inlet | Source::Shared);
+        if made_by_server && self.attributes.gap.is_none() {
             return wrong("a gap is needed: it paces the stream".into());
         }
         match &self.source {
@@ -256,7 +256,7 @@ pub enum ServerError {
         source: JoinError,
     },
     /// The name or SSRC is in use.
-    Taken {
+    SsrcInUse {
         /// The stream that was to be added.
         name: String,
         /// The stream that has it.
@@ -301,7 +301,7 @@ impl fmt::Display for ServerError {
         match self {
             ServerError::Stream { name, what } => write!(f, "stream {name:?}: {what}"),
             ServerError::Attributes { name, source } => write!(f, "stream {name:?}: {source}"),
-            ServerError::Taken { name, by } => write!(
+            ServerError::SsrcInUse { name, by } => write!(
                 f,
                 "stream {name:?}: stream {by:?} has this name or SSRC already; take another"
             ),

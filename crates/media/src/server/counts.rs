@@ -64,7 +64,7 @@ pub struct Counts {
 
 impl Counts {
     /// Packets popped from the ring.
-    pub fn taken(&self) -> u64 {
+    pub fn popped(&self) -> u64 {
         self.sent + self.not_sent().iter().map(|(_, n)| n).sum::<u64>()
     }
 

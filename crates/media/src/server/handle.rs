@@ -19,7 +19,7 @@ use super::source::Feeder;
 use super::spread;
 use super::table::{Entry, Feed, Outlet, Reported};
 use super::thread::{Finished, Message, Post};
-use crate::rtcp::{LastReceiverReport, NetworkCounts};
+use crate::rtcp::{NetworkCounts, ReceiverReport};
 use crate::sdp::{self, Described};
 
 /// A running server, for any thread. Clones are the same server.
@@ -67,7 +67,7 @@ pub(crate) struct Registered {
     pub config: StreamConfig,
     pub made: Arc<Made>,
     pub reported: Option<Arc<Reported>>,
-    pub receiver_report: LastReceiverReport,
+    pub receiver_report: ReceiverReport,
     /// Sender reports sent last: [`middle`](crate::rtcp::middle) and monotonic time.
     pub reports: [(u32, u64); 4],
     /// When the next is due, monotonic.
@@ -109,7 +109,7 @@ pub struct StreamSnapshot {
     /// Number of ICMP errors about its destination.
     pub icmp_errors: u64,
     /// What its receiver reports.
-    pub receiver_report: LastReceiverReport,
+    pub receiver_report: ReceiverReport,
 }
 
 impl Snapshot {
@@ -146,12 +146,12 @@ impl Handle {
         config.check()?;
         let mut registry = self.shared.registry();
         let registry = &mut *registry;
-        let taken = match registry.ssrcs.get(&config.ssrc) {
+        let user = match registry.ssrcs.get(&config.ssrc) {
             _ if registry.streams.contains_key(&config.name) => Some(config.name.clone()),
             by => by.cloned(),
         };
-        if let Some(by) = taken {
-            return Err(ServerError::Taken { name: config.name, by });
+        if let Some(by) = user {
+            return Err(ServerError::SsrcInUse { name: config.name, by });
         }
         let starts = registry.starts.as_ref().ok_or(ServerError::Stopped)?;
         let number = registry.added;
@@ -209,7 +209,7 @@ impl Handle {
             config,
             made,
             reported,
-            receiver_report: LastReceiverReport::default(),
+            receiver_report: ReceiverReport::default(),
             reports: [(0, 0); 4],
             next_report: 0,
             inlet,
@@ -252,7 +252,7 @@ impl Handle {
         }
         let copy = memory.try_clone().map_err(ServerError::system("a copy of a descriptor"))?;
         let id = stream.id;
-        self.ask(|reply| Message::Producer { stream: id, comes: true, reply })?
+        self.ask(|reply| Message::Producer { stream: id, attached: true, reply })?
             .map_err(|UnknownStream(_)| missing())?;
         stream.attached = true;
         Ok(copy)
@@ -269,7 +269,7 @@ impl Handle {
         let stream = registry.streams.get_mut(name).ok_or_else(missing)?;
         stream.attached = false;
         let id = stream.id;
-        self.ask(|reply| Message::Producer { stream: id, comes: false, reply })?
+        self.ask(|reply| Message::Producer { stream: id, attached: false, reply })?
             .map_err(|UnknownStream(_)| missing())
     }
 
@@ -462,7 +462,7 @@ impl Registry {
     fn snapshot(&self, stream: &Registered, row: Row) -> StreamSnapshot {
         let produced = match stream.config.source {
             // Another process does not report; packets popped or waiting were made.
-            Source::Shared => row.counts.taken() + row.waiting as u64,
+            Source::Shared => row.counts.popped() + row.waiting as u64,
             _ => stream.made.packets.get(),
         };
         StreamSnapshot {

@@ -124,11 +124,11 @@ impl<S: Structure> Pacer<S> {
     }
 
     /// The process that fills a shared ring has ended, or another starts from an empty ring.
-    pub fn producer(&mut self, stream: StreamId, comes: bool) -> Result<(), UnknownStream> {
+    pub fn producer(&mut self, stream: StreamId, attached: bool) -> Result<(), UnknownStream> {
         self.scheduler.window(stream)?;
         let entry = self.table.entry(stream.slot()).ok_or(UnknownStream(stream))?;
         if let Outlet::Shared { ring, .. } = &mut entry.outlet {
-            if comes {
+            if attached {
                 entry.counts.discarded += ring.restart() as u64;
             } else {
                 ring.mark_gone();
@@ -215,7 +215,7 @@ impl<S: Structure> Pacer<S> {
     #[inline]
     fn output(&mut self, stream: StreamId, deadline: Time, start: Time) {
         // A ring that its producer broke may lose its head between two looks.
-        let Some(packet) = self.table.taken.take() else { return };
+        let Some(packet) = self.table.popped.take() else { return };
         // The kernel copies the body soon; another core wrote it.
         for line in packet.body.chunks(64).take(4) {
             laxity_ring::prefetch(&line[0]);
@@ -291,7 +291,7 @@ impl<S: Structure> Pacer<S> {
             self.table.clear(slot);
         }
         for channel in &mut self.channels {
-            for datagram in channel.take() {
+            for datagram in channel.take_waiting() {
                 if let Some(entry) = self.table.entry(datagram.stream as usize) {
                     entry.counts.discarded += 1;
                 }

@@ -11,7 +11,7 @@ use laxity_dwcs::StreamId;
 
 use super::clock::{Clock, thread_cpu};
 use super::counts::Counter;
-use super::source::{Again, Feeder, Pool};
+use super::source::{Feeder, NextFill, Pool};
 use super::thread::Post;
 
 /// Feeds a stream from now on.
@@ -46,8 +46,8 @@ pub fn run(
             }
             match again {
                 // From the time it was meant to come, or from now when that is long ago.
-                Again::At(next) => turns.push(Reverse((next.max(at), place))),
-                Again::Never => {
+                NextFill::At(next) => turns.push(Reverse((next.max(at), place))),
+                NextFill::Never => {
                     feeders[place] = None;
                     vacant.push(place);
                 }

@@ -44,7 +44,7 @@ pub type Pool = spsc::Consumer<Vec<u8>>;
 
 /// When to come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum NextFill {
     At(Time),
     /// The source has ended, or its stream has left.
     Never,
@@ -83,9 +83,9 @@ impl Feeder {
     }
 
     /// Fills the ring with packets in bodies from `pool`.
-    pub fn fill(&mut self, now: Time, pool: &mut Pool) -> Again {
+    pub fn fill(&mut self, now: Time, pool: &mut Pool) -> NextFill {
         if self.feed.is_closed() {
-            return Again::Never;
+            return NextFill::Never;
         }
         match &mut self.kind {
             Kind::Constant { payload, stamp, ticks, count, start } => {
@@ -104,32 +104,32 @@ impl Feeder {
                     pushed += 1;
                 }
                 self.made.packets.add(pushed);
-                self.again(now)
+                self.next_fill(now)
             }
             Kind::Units { .. } => self.fill_units(now, pool),
         }
     }
 
     /// Half of what the ring holds, at the gap.
-    fn again(&self, now: Time) -> Again {
+    fn next_fill(&self, now: Time) -> NextFill {
         let half = self.gap.0.saturating_mul(self.feed.capacity() as u64 / 2);
-        Again::At(now + Span(half.clamp(SOONEST.0, LATEST.0)))
+        NextFill::At(now + Span(half.clamp(SOONEST.0, LATEST.0)))
     }
 
-    fn fill_units(&mut self, now: Time, pool: &mut Pool) -> Again {
+    fn fill_units(&mut self, now: Time, pool: &mut Pool) -> NextFill {
         loop {
             while let Some(packet) = self.pending.pop_front() {
                 if let Err(back) = self.feed.push(packet) {
                     self.pending.push_front(back);
-                    return self.again(now);
+                    return self.next_fill(now);
                 }
                 self.made.packets.add(1);
             }
             let Feeder { numbering, pending, kind, .. } = &mut *self;
             let Kind::Units { units, payloader, start, frame } = kind else {
-                return Again::Never;
+                return NextFill::Never;
             };
-            let Some(unit) = units.next() else { return Again::Never };
+            let Some(unit) = units.next() else { return NextFill::Never };
             *frame = frame.wrapping_add(1);
             let arrival = *start + units.instant(unit.at);
             let emit = |payload: Payload<'_>| {

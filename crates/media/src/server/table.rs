@@ -71,7 +71,7 @@ pub struct Entry {
 pub struct Table {
     pub entries: Vec<Option<Entry>>,
     /// The packet that [`Queues::serve`] took.
-    pub taken: Option<Packet>,
+    pub popped: Option<Packet>,
     /// Bodies that have been sent, on their way back to each producer. One ring for all its streams
     /// stays in the cache, where one for each stream would not.
     pools: Pools,
@@ -89,7 +89,7 @@ pub const POOL: usize = 4096;
 
 impl Table {
     pub fn new(pools: Pools) -> Table {
-        Table { entries: Vec::new(), taken: None, pools, spare: Vec::new(), now: Time::ZERO }
+        Table { entries: Vec::new(), popped: None, pools, spare: Vec::new(), now: Time::ZERO }
     }
 
     #[inline]
@@ -163,7 +163,7 @@ impl Queues for Table {
             body = self.spare.pop().unwrap_or_default();
         }
         let now = self.now;
-        self.taken = self.entry(slot)?.outlet.pop(body, now);
+        self.popped = self.entry(slot)?.outlet.pop(body, now);
         self.head(slot)
     }
 

@@ -141,7 +141,7 @@ fn clock_jumps_make_no_burst() {
     assert!(bench.turn(1000 * MS).0.len() <= 2);
     let row = bench.row(id);
     assert!((98..=101).contains(&row.counts.expired), "{row:?}");
-    assert_eq!(row.counts.taken() + row.waiting as u64, 200);
+    assert_eq!(row.counts.popped() + row.waiting as u64, 200);
     // A step back: nothing happens before the time that was seen.
     for now in [999 * MS, 10 * MS, 0] {
         assert_eq!(bench.turn(now).0.len(), 0);
@@ -326,7 +326,7 @@ fn until(handle: &Handle, what: &str, enough: impl Fn(&Snapshot) -> bool) -> Sna
 fn balanced(snapshot: &Snapshot) {
     for s in &snapshot.streams {
         let counts = s.row.counts;
-        assert_eq!(counts.taken() + s.row.waiting as u64, s.produced, "{}: {s:?}", s.config.name);
+        assert_eq!(counts.popped() + s.row.waiting as u64, s.produced, "{}: {s:?}", s.config.name);
     }
 }
 
@@ -343,7 +343,7 @@ fn all_losses_are_counted() {
     let end = server.stop(Stop::Drain(Span(20_000 * MS)));
     balanced(&end);
     let total = end.total();
-    assert_eq!(total.taken(), total.sent, "{total:?}");
+    assert_eq!(total.popped(), total.sent, "{total:?}");
     assert_eq!(end.timing.send_lateness.count(), total.sent);
     let mut next: BTreeMap<u32, u16> = BTreeMap::new();
     let packets = received(&socket);
@@ -406,7 +406,7 @@ fn faulty_producers_are_isolated() {
     });
     let gone = handle.remove("flood").unwrap();
     assert_eq!((gone.overflows, gone.oversize), (full, 1));
-    assert_eq!((gone.produced, gone.row.counts.taken()), (50_000 - full, 50_000 - full));
+    assert_eq!((gone.produced, gone.row.counts.popped()), (50_000 - full, 50_000 - full));
     assert_eq!(flood.push(b"late"), Err(Rejected::Closed));
     let end = server.stop(Stop::Drain(Span(20_000 * MS)));
     balanced(&end);
@@ -445,32 +445,35 @@ fn streams_are_added_changed_and_removed() {
     let server = Server::start(Config::default()).unwrap();
     let handle = server.handle();
     handle.add(constant("a", to, 1)).unwrap();
-    let says = |result: Result<(), ServerError>, words: &str| {
+    let fails_with = |result: Result<(), ServerError>, text: &str| {
         let message = result.unwrap_err().to_string();
-        assert!(message.contains(words), "{message}");
+        assert!(message.contains(text), "{message}");
     };
-    says(handle.add(constant("a", to, 2)), "stream \"a\" has this name or SSRC");
-    says(handle.add(constant("b", to, 1)), "stream \"a\" has this name or SSRC");
-    says(handle.add(constant("", to, 5)), "a name of 1 to 200 bytes");
+    fails_with(handle.add(constant("a", to, 2)), "stream \"a\" has this name or SSRC");
+    fails_with(handle.add(constant("b", to, 1)), "stream \"a\" has this name or SSRC");
+    fails_with(handle.add(constant("", to, 5)), "a name of 1 to 200 bytes");
     let v6 = SocketAddr::from(([0u16, 0, 0, 0, 0, 0, 0, 1], 9));
-    says(handle.add(constant("b", v6, 5)), "no socket for ::1; bind");
+    fails_with(handle.add(constant("b", v6, 5)), "no socket for ::1; bind");
     let zero = StreamConfig { attributes: attributes(1, 2, 0, Late::Drop), ..constant("b", to, 5) };
-    says(handle.add(zero), "a gap of 0 ns");
+    fails_with(handle.add(zero), "a gap of 0 ns");
     let large = Source::Constant { bytes: 5000 };
-    says(handle.add(StreamConfig { source: large, ..constant("b", to, 5) }), "packets of 5000 B");
+    fails_with(
+        handle.add(StreamConfig { source: large, ..constant("b", to, 5) }),
+        "packets of 5000 B",
+    );
     let nowhere = StreamConfig { destination: ANY, ..constant("b", to, 5) };
-    says(handle.add(nowhere), "is no destination");
+    fails_with(handle.add(nowhere), "is no destination");
 
     handle.add(constant("b", to, 2)).unwrap();
     until(handle, "packets", |s| s.streams.iter().all(|s| s.row.counts.sent > 10));
     handle.change("a", attributes(0, 5, 3 * MS, Late::Send)).unwrap();
-    says(handle.change("c", attributes(0, 5, MS, Late::Drop)), "no stream \"c\"");
-    says(handle.change("a", attributes(0, 5, 0, Late::Drop)), "a gap of 0 ns");
+    fails_with(handle.change("c", attributes(0, 5, MS, Late::Drop)), "no stream \"c\"");
+    fails_with(handle.change("a", attributes(0, 5, 0, Late::Drop)), "a gap of 0 ns");
     let list = handle.list();
     assert_eq!((list[0].name.as_str(), list[0].attributes.gap), ("a", Some(Span(3 * MS))));
     let gone = handle.remove("a").unwrap();
-    assert!(gone.row.counts.sent > 10 && gone.row.counts.taken() <= gone.produced);
-    says(handle.remove("a").map(|_| ()), "no stream \"a\"");
+    assert!(gone.row.counts.sent > 10 && gone.row.counts.popped() <= gone.produced);
+    fails_with(handle.remove("a").map(|_| ()), "no stream \"a\"");
     handle.add(constant("a", to, 1)).unwrap();
     let end = server.stop(Stop::Drop);
     assert_eq!(end.streams.iter().map(|s| s.config.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);

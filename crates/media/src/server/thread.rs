@@ -46,7 +46,7 @@ pub enum Message {
     /// The process that fills a ring has ended, or another starts.
     Producer {
         stream: StreamId,
-        comes: bool,
+        attached: bool,
         reply: Sender<Result<(), UnknownStream>>,
     },
     /// Few streams at a time: the thread has packets to send.
@@ -288,8 +288,8 @@ impl<S: Structure> Machine<S> {
             Message::Change { stream, attributes, reply } => {
                 let _ = reply.send(self.pacer.change(now, stream, &attributes));
             }
-            Message::Producer { stream, comes, reply } => {
-                let _ = reply.send(self.pacer.producer(stream, comes));
+            Message::Producer { stream, attached, reply } => {
+                let _ = reply.send(self.pacer.producer(stream, attached));
             }
             Message::Rows { streams, reply } => {
                 let rows = streams.into_iter().map(|s| self.pacer.row(s)).collect();

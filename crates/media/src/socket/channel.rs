@@ -117,7 +117,7 @@ impl<T: Transmit> Channel<T> {
     }
 
     /// Discards waiting packets without sending them.
-    pub fn take(&mut self) -> Vec<Datagram> {
+    pub fn take_waiting(&mut self) -> Vec<Datagram> {
         (self.arranged, _) = (0, self.to.clear());
         std::mem::take(&mut self.waiting)
     }

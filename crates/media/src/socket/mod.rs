@@ -144,10 +144,10 @@ impl AnyChannel {
     }
 
     /// Discards waiting packets without sending them.
-    pub fn take(&mut self) -> Vec<Datagram> {
+    pub fn take_waiting(&mut self) -> Vec<Datagram> {
         match self {
-            AnyChannel::V4(c) => c.take(),
-            AnyChannel::V6(c) => c.take(),
+            AnyChannel::V4(c) => c.take_waiting(),
+            AnyChannel::V6(c) => c.take_waiting(),
         }
     }
 }

@@ -43,11 +43,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-pub fn judge(media: &Prepared, heard: &Decoded, scratch: &Path) -> Verdict {
+pub fn judge(media: &Prepared, decoded_media: &Decoded, scratch: &Path) -> Verdict {
     let reference = fs::read(&media.reference).expect("it was written");
     match media.item.kind {
-        Kind::Audio => audio(&floats(&reference), &floats(&heard.bytes), &heard.places),
-        Kind::Video => video(&media.reference, &reference, heard, scratch),
+        Kind::Audio => {
+            audio(&floats(&reference), &floats(&decoded_media.bytes), &decoded_media.places)
+        }
+        Kind::Video => video(&media.reference, &reference, decoded_media, scratch),
     }
 }
 
@@ -55,16 +57,16 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-fn audio(source: &[f32], heard: &[f32], places: &[i64]) -> Verdict {
+fn audio(source: &[f32], decoded_media: &[f32], places: &[i64]) -> Verdict {
     let power = |samples: &[f32]| samples.iter().map(|s| f64::from(*s).powi(2)).sum::<f64>();
     let db = |ratio: f64| (10.0 * ratio.log10()).clamp(-SAME, SAME);
     // Two sides of each sample.
     let of_packet = 2 * OF_PACKET;
-    assert_eq!(heard.len(), places.len() * of_packet, "packets are pieces");
+    assert_eq!(decoded_media.len(), places.len() * of_packet, "packets are pieces");
     // A first packet that was lost moves all that follow.
     let line = |moved: usize| {
         let mut line = vec![0.0; source.len()];
-        for (piece, place) in heard.chunks(of_packet).zip(places) {
+        for (piece, place) in decoded_media.chunks(of_packet).zip(places) {
             let at = 2 * usize::try_from(*place).expect("after the first") + moved * of_packet;
             if let Some(into) = line.get_mut(at..at + of_packet) {
                 into.copy_from_slice(piece);
@@ -77,19 +79,19 @@ fn audio(source: &[f32], heard: &[f32], places: &[i64]) -> Verdict {
     let lines = (0..20).map(line).map(|line| (difference(&line), line));
     let (difference, line) = lines.min_by(|a, b| a.0.total_cmp(&b.0)).expect("there are some");
     Verdict::Audio {
-        decoded: heard.len() as f64 / source.len() as f64,
+        decoded: decoded_media.len() as f64 / source.len() as f64,
         snr: db(power(source) / difference),
         level: db(power(&line) / power(source)),
     }
 }
 
-fn video(path: &Path, source: &[u8], heard: &Decoded, scratch: &Path) -> Verdict {
-    let pictures: Vec<&[u8]> = heard.bytes.chunks_exact(PICTURE).collect();
-    assert_eq!(pictures.len(), heard.places.len(), "pieces are pictures");
+fn video(path: &Path, source: &[u8], decoded_media: &Decoded, scratch: &Path) -> Verdict {
+    let pictures: Vec<&[u8]> = decoded_media.bytes.chunks_exact(PICTURE).collect();
+    assert_eq!(pictures.len(), decoded_media.places.len(), "pieces are pictures");
     let total = source.len() / PICTURE;
     // Which picture came first is seen by looking at the first few.
     let difference = |first: i64| {
-        let some = pictures.iter().zip(&heard.places).take(10);
+        let some = pictures.iter().zip(&decoded_media.places).take(10);
         let differences = some.map(|(picture, place)| {
             let at = usize::try_from(place + first).map_or(usize::MAX / 2, |n| n * PICTURE);
             let Some(whole) = source.get(at..at + PICTURE) else { return u64::MAX / 16 };
@@ -104,7 +106,7 @@ fn video(path: &Path, source: &[u8], heard: &Decoded, scratch: &Path) -> Verdict
     let mut next = 0;
     let mut shown: Vec<u8> = [vec![16; LUMA], vec![128; PICTURE - LUMA]].concat();
     for number in 0..total {
-        while next < pictures.len() && heard.places[next] + first <= number as i64 {
+        while next < pictures.len() && decoded_media.places[next] + first <= number as i64 {
             shown = pictures[next].to_vec();
             next += 1;
         }
@@ -117,10 +119,10 @@ fn video(path: &Path, source: &[u8], heard: &Decoded, scratch: &Path) -> Verdict
         let both = c.args(raw).arg(scratch).args(raw).arg(path);
         both.args(["-lavfi", "ssim", "-f", "null", "-"])
     });
-    let said = String::from_utf8_lossy(&output.expect("ffmpeg compares").stderr).into_owned();
-    let all = said.rsplit_once("All:").and_then(|(_, text)| text.split(' ').next()?.parse().ok());
+    let stderr = String::from_utf8_lossy(&output.expect("ffmpeg compares").stderr).into_owned();
+    let all = stderr.rsplit_once("All:").and_then(|(_, text)| text.split(' ').next()?.parse().ok());
     Verdict::Video {
         decoded: pictures.len() as f64 / total as f64,
-        ssim: all.unwrap_or_else(|| panic!("no SSIM in: {said}")),
+        ssim: all.unwrap_or_else(|| panic!("no SSIM in: {stderr}")),
     }
 }

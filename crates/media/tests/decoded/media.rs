@@ -141,7 +141,7 @@ pub fn ffmpeg(arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<Ou
     let mut command = Command::new("ffmpeg");
     command.args(["-v", "info", "-nostats", "-hide_banner", "-nostdin", "-y"]);
     let output = arguments(&mut command).output().map_err(|e| format!("ffmpeg: {e}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("nothing");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last = stderr.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("nothing");
     if output.status.success() { Ok(output) } else { Err(format!("ffmpeg: {last}")) }
 }

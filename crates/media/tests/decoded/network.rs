@@ -50,7 +50,7 @@ impl Network {
         run(&format!("{} ip route add default via 10.0.2.1", within(&player)))?;
         let at_router = within(&router);
         let forward = ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"];
-        words(&at_router.split(' ').chain(forward).collect::<Vec<_>>())?;
+        execute(&at_router.split(' ').chain(forward).collect::<Vec<_>>())?;
         let slow = format!("tbf rate {rate}bit burst 3100 limit {limit}");
         run(&format!("{at_router} tc qdisc add dev near root {slow}"))?;
         Ok(network)
@@ -101,14 +101,14 @@ fn within(namespace: &str) -> String {
 }
 
 fn run(line: &str) -> Result<String, String> {
-    words(&line.split(' ').collect::<Vec<_>>())
+    execute(&line.split(' ').collect::<Vec<_>>())
 }
 
-fn words(words: &[&str]) -> Result<String, String> {
-    let output = Command::new(words[0]).args(&words[1..]).output();
-    let output = output.map_err(|e| format!("{}: {e}", words[0]))?;
+fn execute(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(arguments[0]).args(&arguments[1..]).output();
+    let output = output.map_err(|e| format!("{}: {e}", arguments[0]))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    Err(format!("{}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+    Err(format!("{}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
 }

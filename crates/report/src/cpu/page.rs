@@ -5,7 +5,7 @@ use super::{distributions, gantt, progress, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, span};
 use crate::outcome::Runs as _;
-use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
+use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
 use laxity_results::{CpuCheckResult, TaskKind};
 
 /// The page of a simulated run.
@@ -61,8 +61,8 @@ pub fn cpu_simulation_page(
 
 /// The page of an analysis without a run.
 pub fn cpu_check_page(scenario: &str, check: &CpuCheckResult, meta: &Meta) -> Page {
-    let (mood, label, text) = verdict::cpu_verdict(check);
-    let mut blocks = vec![Block::Statement(mood, label.into(), text)];
+    let (assessment, label, text) = verdict::cpu_verdict(check);
+    let mut blocks = vec![Block::Statement(assessment, label.into(), text)];
     blocks.extend(details(check));
     Page {
         title: scenario.into(),
@@ -84,11 +84,11 @@ fn details(check: &CpuCheckResult) -> Vec<Block> {
 fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Meta) -> Section {
     let mut blocks = Vec::new();
     if let Some(check) = check {
-        let (mood, label, text) = verdict::cpu_verdict(check);
-        blocks.push(Block::Statement(mood, label.into(), text));
+        let (assessment, label, text) = verdict::cpu_verdict(check);
+        blocks.push(Block::Statement(assessment, label.into(), text));
     }
-    let (mood, label, text) = cpu_statement(*outcome, meta.policy.as_deref());
-    blocks.push(Block::Statement(mood, label, text));
+    let (assessment, label, text) = cpu_statement(*outcome, meta.policy.as_deref());
+    blocks.push(Block::Statement(assessment, label, text));
     if let Some(run) = outcome.first() {
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
         blocks.push(Block::Facts(vec![
@@ -109,10 +109,13 @@ fn headline(outcome: &CpuOutcome<'_>, check: Option<&CpuCheckResult>, meta: &Met
 
 /// The summary of a run: (mood, label, text). `policy` is the policy to judge, the last
 /// when absent.
-pub fn cpu_statement(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, String, String) {
+pub fn cpu_statement(
+    outcome: CpuOutcome<'_>,
+    policy: Option<&str>,
+) -> (Assessment, String, String) {
     let policies = outcome.policies();
     let Some(last) = policies.last().copied() else {
-        return (Mood::Neutral, "Nothing was run.".into(), String::new());
+        return (Assessment::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
     let missed = |policy| outcome.total(policy, |t| t.deadline_misses);
@@ -126,18 +129,18 @@ pub fn cpu_statement(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, St
             "Under {own} {} refused, and did not run or ran without the reservation.",
             tasks(refused)
         );
-        return (Mood::Bad, "Refused.".into(), text);
+        return (Assessment::Bad, "Refused.".into(), text);
     }
     if due == 0 {
         let text =
             "No task had a deadline within the run; shares, response times and gaps are below."
                 .into();
-        return (Mood::Neutral, "No deadlines.".into(), text);
+        return (Assessment::Neutral, "No deadlines.".into(), text);
     }
-    let (mood, label) = match (hard(own), missed(own)) {
-        (0, 0) => (Mood::Good, "Every deadline met.".to_owned()),
-        (0, n) => (Mood::Neutral, format!("{} missed, none of a hard task.", deadlines(n))),
-        (n, _) => (Mood::Bad, format!("{} of hard tasks missed.", deadlines(n))),
+    let (assessment, label) = match (hard(own), missed(own)) {
+        (0, 0) => (Assessment::Good, "Every deadline met.".to_owned()),
+        (0, n) => (Assessment::Neutral, format!("{} missed, none of a hard task.", deadlines(n))),
+        (n, _) => (Assessment::Bad, format!("{} of hard tasks missed.", deadlines(n))),
     };
     let mut text = match missed(own) {
         0 => format!("Under {own} all {} jobs with a deadline were in time.", count(due)),
@@ -156,7 +159,7 @@ pub fn cpu_statement(outcome: CpuOutcome<'_>, policy: Option<&str>) -> (Mood, St
     if !others.is_empty() {
         text.push_str(&format!(" Missed with the others: {}.", others.join(", ")));
     }
-    (mood, label, text)
+    (assessment, label, text)
 }
 
 fn deadlines(n: u64) -> String {

@@ -107,7 +107,7 @@ fn missed(outcome: &CpuOutcome<'_>) -> Table {
         let jobs = outcome.sum(policy, task, |t| t.jobs);
         match outcome.sum(policy, task, |t| t.deadline_misses) {
             _ if jobs == 0 => Cell::none(),
-            0 => Cell::toned("0", Tone::Quiet).with_secondary(format!("of {}", count(jobs))),
+            0 => Cell::toned("0", Tone::Muted).with_secondary(format!("of {}", count(jobs))),
             n => {
                 let share = percent(n as f64 / jobs as f64);
                 let text = format!("\u{2717} {}", count(n));

@@ -14,7 +14,7 @@ pub fn cpu_simulation(outcome: CpuOutcome<'_>, policy: Option<&str>, style: Styl
 
 /// The output of `laxity check` for CPUs.
 pub fn cpu_check(check: &CpuCheckResult, style: Style) -> String {
-    let (mood, label, text) = verdict::cpu_verdict(check);
+    let (assessment, label, text) = verdict::cpu_verdict(check);
     let (reasons, table) = (verdict::cpu_reasons(check), verdict::cpu_check_table(check));
-    statement_and_table((mood, label, &text), &reasons, &table, style)
+    statement_and_table((assessment, label, &text), &reasons, &table, style)
 }

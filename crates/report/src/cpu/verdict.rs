@@ -2,12 +2,12 @@
 
 use crate::cells::percent;
 use crate::number::{fixed, span};
-use crate::page::Mood;
+use crate::page::Assessment;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
 
 /// The verdict: (mood, label, sentence).
-pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
+pub fn cpu_verdict(check: &CpuCheckResult) -> (Assessment, &'static str, String) {
     let policy = &check.policy;
     let Some(left) = check.best_effort_share else {
         let text = match check.requests.is_empty() {
@@ -16,7 +16,7 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
             }
             false => format!("{policy} has no reservations, so it promises nothing."),
         };
-        return (Mood::Neutral, "Nothing is reserved.", text);
+        return (Assessment::Neutral, "Nothing is reserved.", text);
     };
     let cpus = match check.cpus {
         1 => "the CPU is".to_owned(),
@@ -31,16 +31,16 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
     match (check.admitted, check.guaranteed) {
         (true, _) if check.requests.is_empty() => {
             let text = "No task requests a reservation: best effort has everything.".to_owned();
-            (Mood::Neutral, "Nothing is reserved.", text)
+            (Assessment::Neutral, "Nothing is reserved.", text)
         }
         (true, true) if hard => {
             let text = format!("{needs} Under {policy} no job of a hard task is late.");
-            (Mood::Good, "Admitted, and promised.", text)
+            (Assessment::Good, "Admitted, and promised.", text)
         }
-        (true, true) => (Mood::Good, "Admitted.", needs),
+        (true, true) => (Assessment::Good, "Admitted.", needs),
         (true, false) => {
             let text = format!("{needs} But {policy} does not promise that no hard job is late.");
-            (Mood::Neutral, "Admitted without a promise.", text)
+            (Assessment::Neutral, "Admitted without a promise.", text)
         }
         (false, _) => {
             let n = check.requests.iter().filter(|r| !r.admitted).count();
@@ -49,7 +49,7 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Mood, &'static str, String) {
                 1 => "one request does".to_owned(),
                 n => format!("{n} requests do"),
             };
-            (Mood::Bad, "Not admitted.", format!("Of all requests {what} not fit. {needs}"))
+            (Assessment::Bad, "Not admitted.", format!("Of all requests {what} not fit. {needs}"))
         }
     }
 }

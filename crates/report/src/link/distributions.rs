@@ -142,7 +142,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
         let longest = used.iter().flatten().fold(limit, |a, b| a.max(*b));
         let x = Axis::linear("worst use of the deadline", Unit::Time, 0.0, longest * 1e6 * 1.1);
         let mut marks = Vec::new();
-        let mut words = format!("Deadline {}.", span(ns(limit)));
+        let mut description = format!("Deadline {}.", span(ns(limit)));
         for (i, used) in used.iter().enumerate() {
             let y = -(i as f64);
             let Some(used) = used else { continue };
@@ -151,7 +151,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
             } else {
                 format!("{} left", span(rounded(limit - used)))
             };
-            words.push_str(&format!(" {}: {text}.", policies[i]));
+            description.push_str(&format!(" {}: {text}.", policies[i]));
             marks.push(Mark::Bar {
                 y,
                 x: (0.0, used * 1e6),
@@ -175,7 +175,7 @@ pub(crate) fn margin_figure(outcome: &Outcome) -> Option<Figure> {
         panels.push(
             Plot::new(flow, x, Axis::names(policies.iter().copied()))
                 .sized(380.0, 78.0 + 24.0 * policies.len() as f64)
-                .described(words)
+                .described(description)
                 .with_all(marks),
         );
     }

@@ -7,7 +7,7 @@ use super::{distributions, timeline, verdict};
 use crate::cells;
 use crate::number::{Delays, count, percent, span};
 use crate::outcome::Runs as _;
-use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
+use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 
 /// The page of a simulated or live run. Sections without data are left out.
@@ -130,9 +130,9 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
         facts.extend(verdict::link_facts(meta));
     }
     if let Some(first) = outcome.first() {
-        let (mood, label, text) = summary_statement(*outcome, meta.policy.as_deref());
+        let (assessment, label, text) = summary_statement(*outcome, meta.policy.as_deref());
         // The verdict holds for all traffic, the run for this one: verdict first.
-        blocks.push(Block::Statement(mood, label, text));
+        blocks.push(Block::Statement(assessment, label, text));
         let packets: u64 = first
             .policies
             .values()
@@ -155,11 +155,11 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
 pub fn summary_statement<'a>(
     outcome: impl Into<Outcome<'a>>,
     policy: Option<&str>,
-) -> (Mood, String, String) {
+) -> (Assessment, String, String) {
     let outcome = outcome.into();
     let policies = outcome.policies();
     let Some(first) = policies.first().copied() else {
-        return (Mood::Neutral, "Nothing was run.".into(), String::new());
+        return (Assessment::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p));
     let own = own.unwrap_or(policies[policies.len() - 1]);
@@ -170,11 +170,11 @@ pub fn summary_statement<'a>(
         .map(|p| format!("{p} ({})", count(outcome.missed(p))))
         .collect();
     let realtime = !outcome.flows(FlowKind::Realtime).is_empty();
-    let (mood, label) = match (realtime, missed) {
-        (false, _) => (Mood::Neutral, "Run complete.".to_string()),
-        (true, 0) => (Mood::Good, "No deadline missed.".to_string()),
-        (true, 1) => (Mood::Bad, "1 deadline missed.".to_string()),
-        (true, n) => (Mood::Bad, format!("{} deadlines missed.", count(n))),
+    let (assessment, label) = match (realtime, missed) {
+        (false, _) => (Assessment::Neutral, "Run complete.".to_string()),
+        (true, 0) => (Assessment::Good, "No deadline missed.".to_string()),
+        (true, 1) => (Assessment::Bad, "1 deadline missed.".to_string()),
+        (true, n) => (Assessment::Bad, format!("{} deadlines missed.", count(n))),
     };
     let mut text = match (outcome.best_effort_mean(first), outcome.best_effort_mean(own)) {
         (Some(reference), Some(mean)) if own != first => {
@@ -208,7 +208,7 @@ pub fn summary_statement<'a>(
     } else if realtime && missed == 0 && policies.len() > 1 {
         text.push_str(" The other policies missed none either.");
     }
-    (mood, label, text)
+    (assessment, label, text)
 }
 
 fn seeds(outcome: &Outcome) -> String {

@@ -136,7 +136,7 @@ fn loss_cell<'a>(outcome: &Outcome<'a>, policy: &'a str, flow: &'a str, kind: Fl
     match kind {
         FlowKind::Realtime if missed > 0 => Cell::toned(format!("\u{2717} {text}"), Tone::Bad),
         _ if dropped > 0 || demoted > 0 => Cell::new(text),
-        _ => Cell::toned(text, Tone::Quiet),
+        _ => Cell::toned(text, Tone::Muted),
     }
 }
 
@@ -208,7 +208,7 @@ pub fn drop_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
                 let cells = policies
                     .iter()
                     .map(|p| match outcome.sum(p, flow, of) {
-                        0 => Cell::toned("0", Tone::Quiet),
+                        0 => Cell::toned("0", Tone::Muted),
                         n => Cell::new(count(n)),
                     })
                     .collect();

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::{page, tables, verdict};
-use crate::page::Mood;
+use crate::page::Assessment;
 use crate::text::{Style, statement_and_table, tables_and_statement};
 use laxity_results::CheckResult;
 
@@ -24,6 +24,11 @@ pub fn simulation<'a>(
 /// The output of `laxity check`.
 pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
     let (admitted, label, text) = verdict::verdict_statement(check);
-    let mood = if admitted { Mood::Good } else { Mood::Bad };
-    statement_and_table((mood, label, &text), &[], &verdict::check_table(check, deadlines), style)
+    let assessment = if admitted { Assessment::Good } else { Assessment::Bad };
+    statement_and_table(
+        (assessment, label, &text),
+        &[],
+        &verdict::check_table(check, deadlines),
+        style,
+    )
 }

@@ -129,7 +129,7 @@ fn whole(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> Option<Figu
     Some(figure.captioned(format!(
         "Every pixel column shows the largest delay of {name} in it, under each policy on the same \
          axes.{}",
-        deadline_words(details, name)
+        deadline_text(details, name)
     )))
 }
 
@@ -158,7 +158,7 @@ fn excerpt(
         "{what} of {name} that arrived between {} and {}.{}",
         span(from),
         span(to),
-        deadline_words(details, name)
+        deadline_text(details, name)
     )))
 }
 
@@ -222,7 +222,7 @@ fn figure(
     Some(Figure::new(file, format!("{name} ({kind}), {title}"), columns).with(panels))
 }
 
-fn deadline_words(details: &[PolicyDetail], name: &str) -> String {
+fn deadline_text(details: &[PolicyDetail], name: &str) -> String {
     let deadline = details.iter().find_map(|p| p.flow(name)?.deadline_ns);
     deadline.map_or(String::new(), |d| format!(" The dashed line is its deadline, {}.", span(d)))
 }

@@ -1,7 +1,7 @@
 //! The answer of `laxity check`, in a sentence and a table.
 
 use crate::number::{count, fixed, signed, span};
-use crate::page::{Block, Meta, Mood};
+use crate::page::{Assessment, Block, Meta};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 
@@ -128,7 +128,7 @@ fn ceil_span(ns: u64) -> String {
 /// Statement, facts and table.
 pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Meta) -> Vec<Block> {
     let (admitted, label, text) = verdict_statement(check);
-    let mood = if admitted { Mood::Good } else { Mood::Bad };
+    let assessment = if admitted { Assessment::Good } else { Assessment::Bad };
     let mut facts = link_facts(meta);
     facts.push((
         "Reserved in the long run".into(),
@@ -140,7 +140,7 @@ pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Me
     if let Some(s) = check.slack_bytes {
         facts.push(("Left in it".into(), format!("{} B", signed(s))));
     }
-    let mut out = vec![Block::Statement(mood, label.into(), text), Block::Facts(facts)];
+    let mut out = vec![Block::Statement(assessment, label.into(), text), Block::Facts(facts)];
     let table = check_table(check, deadlines);
     if !table.is_empty() {
         out.push(Block::Table(table));

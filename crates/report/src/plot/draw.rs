@@ -142,14 +142,14 @@ pub(super) fn panel(plot: &Plot, id: &str) -> String {
 fn titles(s: &mut String, plot: &Plot, frame: &Frame, y_title: &str) {
     let width = plot.width - 4.0;
     let note = fit(&plot.note, 12.0, width);
-    let beside = |line: f64| {
+    let margin = |line: f64| {
         let used = if note.is_empty() { 0.0 } else { text_width(&note, 12.0) + 12.0 };
         (width - used).max(line)
     };
     // The note shares the line of the axis' title, which is short, rather than the panel's.
     let shared = !y_title.is_empty();
     if !plot.title.is_empty() {
-        let room = if shared { width } else { beside(width * 0.3) };
+        let room = if shared { width } else { margin(width * 0.3) };
         let text = markup(&fit(&plot.title, 13.5, room));
         let _ = write!(s, "<text class=\"t\" x=\"2\" y=\"15\">{text}</text>");
     }
@@ -158,7 +158,7 @@ fn titles(s: &mut String, plot: &Plot, frame: &Frame, y_title: &str) {
         text(s, (plot.width - 10.0, y), Anchor::End, "q", &note);
     }
     if shared {
-        let title = fit(y_title, 12.0, beside(24.0));
+        let title = fit(y_title, 12.0, margin(24.0));
         text(s, (2.0, frame.top - 10.0), Anchor::Start, "q", &title);
     }
 }
@@ -247,10 +247,10 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
             markers(s, &inside, shape, ink.hue, 2.0 + ink.width);
         }
         Mark::Bar { y, x, thick, hue, body } => bar(s, frame, *y, *x, *thick, *hue, *body),
-        Mark::Inside { at, text: words } => {
+        Mark::Inside { at, text: content } => {
             let (x, y) = (frame.x(at.0) + 6.0, frame.y(at.1) + 4.0);
             if frame.holds(x, y) {
-                text(labels, (x, y), Anchor::Start, "o", words);
+                text(labels, (x, y), Anchor::Start, "o", content);
             }
         }
         Mark::Segment { from, to, ink, arrow } => segment(s, frame, *from, *to, ink, *arrow),
@@ -277,12 +277,12 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
             let place = if at - 14.0 < frame.top { at + 13.0 } else { at - 4.0 };
             text(labels, (frame.right, place), Anchor::End, &rule_class(ink), label);
         }
-        Mark::Text { at, shift, text: words, anchor } => {
+        Mark::Text { at, shift, text: content, anchor } => {
             let (x, y) = (frame.x(at.0), frame.y(at.1));
             if !frame.holds(x, y) {
                 return;
             }
-            let wide = text_width(words, 12.0);
+            let wide = text_width(content, 12.0);
             let (low, high) = match anchor {
                 Anchor::Start => (2.0, frame.plot.width - 2.0 - wide),
                 Anchor::Middle => (2.0 + wide / 2.0, frame.plot.width - 2.0 - wide / 2.0),
@@ -290,7 +290,7 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
             };
             let x = (x + shift.0).min(high).max(low);
             let y = (y + shift.1).clamp(10.0, frame.plot.height - 4.0);
-            text(labels, (x, y), *anchor, "h", words);
+            text(labels, (x, y), *anchor, "h", content);
         }
     }
 }
@@ -492,8 +492,8 @@ fn path(points: &[Point]) -> String {
     d
 }
 
-pub(crate) fn text(s: &mut String, at: Point, anchor: Anchor, class: &str, words: &str) {
-    if words.is_empty() {
+pub(crate) fn text(s: &mut String, at: Point, anchor: Anchor, class: &str, content: &str) {
+    if content.is_empty() {
         return;
     }
     let anchor = match anchor {
@@ -502,6 +502,6 @@ pub(crate) fn text(s: &mut String, at: Point, anchor: Anchor, class: &str, words
         Anchor::End => " text-anchor=\"end\"",
     };
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let (x, y, words) = (px(at.0), px(at.1), markup(words));
-    let _ = write!(s, "<text{class} x=\"{x}\" y=\"{y}\"{anchor}>{words}</text>");
+    let (x, y, content) = (px(at.0), px(at.1), markup(content));
+    let _ = write!(s, "<text{class} x=\"{x}\" y=\"{y}\"{anchor}>{content}</text>");
 }

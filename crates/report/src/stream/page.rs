@@ -5,7 +5,7 @@ use super::{distributions, figures, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, fixed, span};
 use crate::outcome::Runs as _;
-use crate::page::{Block, Kind, Meta, Mood, Page, Section, footer};
+use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
 
@@ -66,8 +66,8 @@ pub fn stream_check_page(scenario: &str, check: &StreamCheckResult, meta: &Meta)
 }
 
 fn verdict_blocks(check: &StreamCheckResult) -> Vec<Block> {
-    let (mood, label, text) = verdict::stream_verdict(check);
-    let mut blocks = vec![Block::Statement(mood, label.into(), text)];
+    let (assessment, label, text) = verdict::stream_verdict(check);
+    let mut blocks = vec![Block::Statement(assessment, label.into(), text)];
     blocks.extend(verdict::stream_reasons(check).into_iter().map(Block::Text));
     blocks.push(Block::Table(verdict::stream_check_table(check)));
     blocks
@@ -80,11 +80,11 @@ fn headline(
 ) -> Section {
     let mut blocks = Vec::new();
     if let Some(check) = check {
-        let (mood, label, text) = verdict::stream_verdict(check);
-        blocks.push(Block::Statement(mood, label.into(), text));
+        let (assessment, label, text) = verdict::stream_verdict(check);
+        blocks.push(Block::Statement(assessment, label.into(), text));
     }
-    let (mood, label, text) = stream_statement(*outcome, meta.policy.as_deref());
-    blocks.push(Block::Statement(mood, label, text));
+    let (assessment, label, text) = stream_statement(*outcome, meta.policy.as_deref());
+    blocks.push(Block::Statement(assessment, label, text));
     if let Some(run) = outcome.first() {
         let streams = run.policies.values().next().map_or(0, |p| p.streams);
         let seeds: Vec<u64> = outcome.runs().iter().filter_map(|r| r.seed).collect();
@@ -142,17 +142,17 @@ fn policy_table(outcome: &StreamOutcome<'_>) -> Table {
 pub fn stream_statement(
     outcome: StreamOutcome<'_>,
     policy: Option<&str>,
-) -> (Mood, String, String) {
+) -> (Assessment, String, String) {
     let policies = outcome.policies();
     let Some(last) = policies.last().copied() else {
-        return (Mood::Neutral, "Nothing was run.".into(), String::new());
+        return (Assessment::Neutral, "Nothing was run.".into(), String::new());
     };
     let own = policy.and_then(|p| policies.iter().copied().find(|q| *q == p)).unwrap_or(last);
     let broken = |policy| outcome.total(policy, |c| c.tumbling_violations);
-    let (mood, label) = match broken(own) {
-        0 => (Mood::Good, "Every tolerance kept.".to_owned()),
-        1 => (Mood::Bad, "1 window violated.".to_owned()),
-        n => (Mood::Bad, format!("{} windows violated.", count(n))),
+    let (assessment, label) = match broken(own) {
+        0 => (Assessment::Good, "Every tolerance kept.".to_owned()),
+        1 => (Assessment::Bad, "1 window violated.".to_owned()),
+        n => (Assessment::Bad, format!("{} windows violated.", count(n))),
     };
     let missed = outcome.total(own, |c| c.deadline_misses);
     let all = outcome.total(own, super::outcome::slots);
@@ -176,5 +176,5 @@ pub fn stream_statement(
     } else if policies.len() > 1 && broken(own) == 0 {
         text.push_str(" The other policies violated no window either.");
     }
-    (mood, label, text)
+    (assessment, label, text)
 }

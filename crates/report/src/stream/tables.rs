@@ -56,7 +56,7 @@ fn windows(outcome: &StreamOutcome<'_>) -> Table {
             let worst = outcome.each(policy, class).map(|c| c.violated_streams).max().unwrap_or(0);
             let streams = outcome.any(class).map_or(0, |c| c.streams);
             match violated {
-                0 => Cell::toned("0", Tone::Quiet),
+                0 => Cell::toned("0", Tone::Muted),
                 n => Cell::toned(format!("\u{2717} {}", count(n)), Tone::Bad)
                     .with_secondary(format!("in {} of {}", count(worst), count(streams))),
             }
@@ -84,7 +84,7 @@ fn missed(outcome: &StreamOutcome<'_>) -> Table {
         let allowed = outcome.any(class).and_then(tolerance).map(|(share, _)| share);
         let text = format!("{}%", percent(share));
         match (missed, allowed) {
-            (0, _) => Cell::toned(text, Tone::Quiet),
+            (0, _) => Cell::toned(text, Tone::Muted),
             (_, Some(allowed)) if share > allowed => {
                 Cell::toned(format!("\u{2717} {text}"), Tone::Bad)
             }
@@ -101,7 +101,7 @@ fn runs(outcome: &StreamOutcome<'_>) -> Table {
     let rows = rows(outcome, |policy, class| {
         match outcome.each(policy, class).map(|c| c.max_consecutive_misses).max() {
             None => Cell::none(),
-            Some(0) => Cell::toned("0", Tone::Quiet),
+            Some(0) => Cell::toned("0", Tone::Muted),
             Some(n) => Cell::new(count(n)),
         }
     });
@@ -168,7 +168,7 @@ fn losses(outcome: &StreamOutcome<'_>) -> Table {
             continue;
         }
         let mut rows = rows(outcome, |policy, class| match outcome.sum(policy, class, of) {
-            0 => Cell::toned("0", Tone::Quiet),
+            0 => Cell::toned("0", Tone::Muted),
             n => Cell::new(count(n)),
         });
         rows.retain(|(_, cells)| cells.iter().any(|c| c.text != "0"));

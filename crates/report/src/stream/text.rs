@@ -14,7 +14,7 @@ pub fn stream_simulation(outcome: StreamOutcome<'_>, policy: Option<&str>, style
 
 /// The output of `laxity check` for streams.
 pub fn stream_check(check: &StreamCheckResult, style: Style) -> String {
-    let (mood, label, text) = verdict::stream_verdict(check);
+    let (assessment, label, text) = verdict::stream_verdict(check);
     let (reasons, table) = (verdict::stream_reasons(check), verdict::stream_check_table(check));
-    statement_and_table((mood, label, &text), &reasons, &table, style)
+    statement_and_table((assessment, label, &text), &reasons, &table, style)
 }

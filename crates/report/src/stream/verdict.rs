@@ -1,12 +1,12 @@
 //! The answer of `laxity check` for streams, in sentences and a table.
 
 use crate::number::{count, fixed, span};
-use crate::page::Mood;
+use crate::page::Assessment;
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
 
 /// The verdict: (mood, label, sentence).
-pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String) {
+pub fn stream_verdict(check: &StreamCheckResult) -> (Assessment, &'static str, String) {
     let streams: u64 = check.classes.values().map(|c| c.streams).sum();
     let streams = match streams {
         1 => "the one stream".to_owned(),
@@ -23,20 +23,20 @@ pub fn stream_verdict(check: &StreamCheckResult) -> (Mood, &'static str, String)
                 "{needs} Under {policy} every stream loses at most x of every y packets, counted \
                  back to back from its first; in windows that begin anywhere it may lose more."
             );
-            (Mood::Good, "Admitted, and promised.", text)
+            (Assessment::Good, "Admitted, and promised.", text)
         }
         (true, false) => {
             let text = format!(
                 "{needs} That fits, but {policy} does not promise for this set of streams that \
                  no window loses more than it tolerates; a simulation shows its losses."
             );
-            (Mood::Neutral, "Admitted without a promise.", text)
+            (Assessment::Neutral, "Admitted without a promise.", text)
         }
         (false, _) => {
             let text = format!(
                 "{needs} No policy can keep all tolerances; the policy decides which streams lose more."
             );
-            (Mood::Bad, "Not admitted.", text)
+            (Assessment::Bad, "Not admitted.", text)
         }
     }
 }

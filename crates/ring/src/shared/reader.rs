@@ -66,7 +66,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         }
         if self.head.is_none() {
             if self.front == self.back {
-                self.back = self.look()?;
+                self.back = self.load_back()?;
             }
             if self.front != self.back {
                 self.head = Some(self.read_head()?);
@@ -99,7 +99,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
 
     /// Number of waiting packets, as the producer claims; none when the ring is broken.
     pub fn waiting(&mut self) -> usize {
-        let back = if self.fault.is_none() { self.look() } else { Ok(self.front) };
+        let back = if self.fault.is_none() { self.load_back() } else { Ok(self.front) };
         back.map_or(0, |back| used(self.front, back, self.shape.slots()))
     }
 
@@ -148,7 +148,7 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
 
     /// The producer's position.
     #[inline]
-    fn look(&mut self) -> Result<usize, Fault> {
+    fn load_back(&mut self) -> Result<usize, Fault> {
         let position = self.memory.as_ref()[word::BACK].load(Ordering::Acquire);
         let slots = self.shape.slots();
         match usize::try_from(position) {

@@ -14,9 +14,11 @@ pub use model::Scenario;
 
 /// This kind in the file language.
 pub(crate) static KIND: KindInfo = KindInfo {
+    name: "link",
     section: "link",
     noun: "a link scenario",
     keys: &keys::SCENARIO,
+    policies: laxity_link::registry::POLICIES,
     some: Some(["realtime", "best_effort"]),
     either: &[(&keys::REALTIME, ["deadline", "rspec"])],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Link),

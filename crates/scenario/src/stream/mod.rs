@@ -13,9 +13,11 @@ pub use model::StreamScenario;
 
 /// This kind in the file language.
 pub(crate) static KIND: KindInfo = KindInfo {
+    name: "stream",
     section: "server",
     noun: "a stream scenario",
     keys: &keys::SCENARIO,
+    policies: policies::POLICIES,
     some: None,
     either: &[(&keys::SERVER, ["rate", "service"]), (&keys::STREAM, ["tolerance", "application"])],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Stream),

@@ -289,7 +289,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
                     actor.awaits = true;
                     return Ok(action);
                 }
-                Action::Wake(other) => self.rouse(now, other),
+                Action::Wake(other) => self.wake_other(now, other),
                 Action::Run(length) => {
                     actor.remaining = length;
                     return Ok(action);
@@ -301,7 +301,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
     }
 
     /// A task wakes another, now or for its next sleep of that kind.
-    fn rouse(&mut self, now: Time, other: TaskId) {
+    fn wake_other(&mut self, now: Time, other: TaskId) {
         let Some(actor) = self.actors.get_mut(other.index()) else { return };
         if std::mem::take(&mut actor.awaits) {
             self.post(now, Event::Wake(other.0));

@@ -42,9 +42,9 @@ pub fn replay(recorded: &Recorded, sleeps: Sleeps) -> Vec<Task> {
 fn play(burst: &Burst, appears: u64, sleeps: Sleeps, steps: &mut Vec<Step>) {
     let mut done = 0;
     if sleeps == Sleeps::Wakers {
-        for (at, whom) in &burst.wakes {
+        for (at, wakee) in &burst.wakes {
             steps.push(Step::Run(Span(at.saturating_sub(done))));
-            steps.push(Step::Wake(TaskId(*whom as u32)));
+            steps.push(Step::Wake(TaskId(*wakee as u32)));
             done = done.max(*at);
         }
     }
@@ -81,9 +81,9 @@ pub fn rt_app(app: &RtApp) -> Vec<Task> {
                     steps.push(Step::Timer { timer, period: Span(period_ns), relative });
                 }
                 RtStep::Await => steps.push(Step::Await),
-                RtStep::Wake(whom) => {
-                    let instances = app.threads.get(whom).map_or(0, |t| t.instances);
-                    let from = first.get(whom).copied().unwrap_or(count);
+                RtStep::Wake(wakee) => {
+                    let instances = app.threads.get(wakee).map_or(0, |t| t.instances);
+                    let from = first.get(wakee).copied().unwrap_or(count);
                     steps.extend((from..from + instances).map(|t| Step::Wake(TaskId(t))));
                 }
             }

@@ -122,9 +122,9 @@ impl CpuRun {
 
 /// Every option of a policy with its value: which reading of its paper runs.
 pub fn readings(options: &Options, policy: &str) -> IndexMap<String, String> {
-    let taken = registry::find(policy).map_or(&[][..], |p| p.options);
+    let accepted = registry::find(policy).map_or(&[][..], |p| p.options);
     let value = |name| options.get(policy, name).map_or(String::new(), |v| v.to_string());
-    taken.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
+    accepted.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
 }
 
 /// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer` sees the

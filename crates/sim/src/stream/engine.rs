@@ -212,7 +212,7 @@ pub fn run<S: Structure, O: StreamObserver>(
         fifos.at(now);
         now = match scheduler.next(now, fifos) {
             Decision::Serve { deadline, .. } => {
-                let Some(packet) = fifos.taken() else { break };
+                let Some(packet) = fifos.take_popped() else { break };
                 let finish = clock.send(now, packet.bytes);
                 ending.busy += finish.min(end).since(now).0;
                 let meter = scheduler.meter();

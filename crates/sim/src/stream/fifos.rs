@@ -69,7 +69,7 @@ pub struct Fifos<'a, O> {
     seq: u64,
     /// The instant of the current decision.
     now: Time,
-    taken: Option<StreamPacket>,
+    popped: Option<StreamPacket>,
     observer: &'a mut O,
     control: &'a Control,
     /// Whether dropping was interrupted: a stopped run reports the drops until then.
@@ -103,7 +103,7 @@ impl<'a, O: StreamObserver> Fifos<'a, O> {
             random: Random::new(seed, 0),
             seq: 0,
             now: Time::ZERO,
-            taken: None,
+            popped: None,
             observer,
             control,
             broken_off: false,
@@ -138,8 +138,8 @@ impl<'a, O: StreamObserver> Fifos<'a, O> {
 
     /// The packet that the decision took.
     #[inline]
-    pub fn taken(&mut self) -> Option<StreamPacket> {
-        self.taken.take()
+    pub fn take_popped(&mut self) -> Option<StreamPacket> {
+        self.popped.take()
     }
 
     /// A packet comes. Answers whether it found its queue empty and waits there now.
@@ -225,7 +225,7 @@ impl<O: StreamObserver> Queues for Fifos<'_, O> {
     #[inline]
     fn serve(&mut self, stream: StreamId) -> Option<Time> {
         let stream = stream.slot() as u32;
-        self.taken = Some(self.take(stream, self.now));
+        self.popped = Some(self.take(stream, self.now));
         self.head(stream)
     }
 

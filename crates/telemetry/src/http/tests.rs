@@ -75,8 +75,8 @@ fn slow_readers_do_not_delay_shutdown() {
     let server = serve(&"x".repeat(BYTES));
     let mut stream = connect(&server);
     stream.write_all(REQUEST).expect("a request");
-    let taken = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&taken);
+    let received = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&received);
     let reader = std::thread::spawn(move || {
         let mut buffer = vec![0; 256 << 10];
         while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
@@ -84,12 +84,12 @@ fn slow_readers_do_not_delay_shutdown() {
             std::thread::sleep(Duration::from_millis(10));
         }
     });
-    while taken.load(Ordering::Relaxed) == 0 {
+    while received.load(Ordering::Relaxed) == 0 {
         std::thread::yield_now();
     }
     drop(server);
     reader.join().expect("a reader");
-    assert!(taken.load(Ordering::Relaxed) < BYTES);
+    assert!(received.load(Ordering::Relaxed) < BYTES);
 }
 
 /// Fails when a client may take as long as it likes, with its request or with the answer, so also
@@ -110,12 +110,12 @@ fn clients_have_a_deadline() {
 
     let mut slow = connect(&server);
     slow.write_all(REQUEST).expect("a request");
-    let (mut buffer, mut taken) = (vec![0; 64 << 10], 0);
+    let (mut buffer, mut received) = (vec![0; 64 << 10], 0);
     while let Ok(bytes @ 1..) = slow.read(&mut buffer) {
-        taken += bytes;
+        received += bytes;
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(taken < BYTES, "all {taken} bytes");
+    assert!(received < BYTES, "all {received} bytes");
 }
 
 /// Fails when each request builds its page.

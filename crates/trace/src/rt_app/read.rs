@@ -118,7 +118,7 @@ struct Reader {
 
 /// Properties of a thread, which its phases inherit unless they override them.
 #[derive(Default)]
-struct Manner {
+struct Scheduling {
     policy: Option<String>,
     priority: Option<i64>,
     runtime: Option<u64>,
@@ -152,20 +152,25 @@ impl Reader {
     }
 
     /// A property of threads and phases; whether the key is one.
-    fn manner(&mut self, key: &str, place: Place, manner: &mut Manner) -> Checked<bool> {
+    fn scheduling(
+        &mut self,
+        key: &str,
+        place: Place,
+        scheduling: &mut Scheduling,
+    ) -> Checked<bool> {
         match key {
-            "policy" => manner.policy = Some(place.text()?.to_string()),
-            "priority" => manner.priority = Some(place.whole(-20, 99)?),
-            "dl-runtime" => manner.runtime = Some(place.micros()?),
-            "dl-period" => manner.period = Some(place.micros()?),
-            "dl-deadline" => manner.deadline = Some(place.micros()?),
+            "policy" => scheduling.policy = Some(place.text()?.to_string()),
+            "priority" => scheduling.priority = Some(place.whole(-20, 99)?),
+            "dl-runtime" => scheduling.runtime = Some(place.micros()?),
+            "dl-period" => scheduling.period = Some(place.micros()?),
+            "dl-deadline" => scheduling.deadline = Some(place.micros()?),
             "cpus" => {
                 let Kind::List(list) = &place.value.kind else {
                     return place.wrong("give a list of CPUs, such as [0, 2]");
                 };
                 let cpu =
                     |value| Place { path: place.path, value }.whole(0, 4095).map(|n| n as u32);
-                manner.cpus = Some(list.iter().map(cpu).collect::<Checked<_>>()?);
+                scheduling.cpus = Some(list.iter().map(cpu).collect::<Checked<_>>()?);
             }
             _ => return Ok(false),
         }
@@ -174,7 +179,7 @@ impl Reader {
 
     fn thread(&mut self, name: &str, place: Place, default: &str) -> Checked<RtThread> {
         let (mut instances, mut delay_ns, mut rounds) = (1, 0, -1);
-        let (mut manner, mut phases) = (Manner::default(), None);
+        let (mut scheduling, mut phases) = (Scheduling::default(), None);
         let mut own: Vec<(String, Value)> = Vec::new();
         for (key, value) in place.object()? {
             let path = format!("{}.{key}", place.path);
@@ -184,7 +189,7 @@ impl Reader {
                 "delay" => delay_ns = at.micros()?,
                 "loop" => rounds = at.whole(-1, i64::from(u32::MAX))?,
                 "phases" => phases = Some(value),
-                _ if self.manner(key, at, &mut manner)? => {}
+                _ if self.scheduling(key, at, &mut scheduling)? => {}
                 _ => own.push((key.clone(), value.clone())),
             }
         }
@@ -205,7 +210,7 @@ impl Reader {
                     if for_ever {
                         return phase.wrong("comes after a phase that loops for ever");
                     }
-                    let one = self.phase(phase, &mut manner, &mut timers, &mut steps)?;
+                    let one = self.phase(phase, &mut scheduling, &mut timers, &mut steps)?;
                     for_ever = one;
                     if one && i > 0 {
                         return phase
@@ -223,8 +228,8 @@ impl Reader {
         if repeat && instances > 0 && !steps.iter().any(busy) {
             return place.wrong("neither computes nor sleeps: give it `run`, `sleep` or `timer`");
         }
-        let policy = policy(place, &manner, default)?;
-        let cpus = manner.cpus.unwrap_or_default();
+        let policy = policy(place, &scheduling, default)?;
+        let cpus = scheduling.cpus.unwrap_or_default();
         Ok(RtThread { name: name.into(), instances, delay_ns, policy, cpus, steps, repeat })
     }
 
@@ -232,7 +237,7 @@ impl Reader {
     fn phase(
         &mut self,
         phase: Place,
-        thread: &mut Manner,
+        thread: &mut Scheduling,
         timers: &mut Vec<String>,
         steps: &mut Vec<RtStep>,
     ) -> Checked<bool> {
@@ -241,10 +246,10 @@ impl Reader {
             let path = format!("{}.{key}", phase.path);
             let at = Place { path: &path, value };
             // Attributes of the first phase that has them hold throughout.
-            let mut own = Manner::default();
+            let mut own = Scheduling::default();
             match key.as_str() {
                 "loop" => rounds = at.whole(-1, i64::from(u32::MAX))?,
-                _ if self.manner(key, at, &mut own)? => {
+                _ if self.scheduling(key, at, &mut own)? => {
                     let same = |old: bool| !old;
                     let first = match key.as_str() {
                         "cpus" => same(thread.cpus.is_some()),
@@ -393,9 +398,9 @@ fn repeated(place: Place, steps: &mut Vec<RtStep>, from: usize, rounds: u64) -> 
     Ok(())
 }
 
-fn policy(place: Place, manner: &Manner, default: &str) -> Checked<RtPolicy> {
-    let name = manner.policy.as_deref().unwrap_or(default);
-    let priority = manner.priority;
+fn policy(place: Place, scheduling: &Scheduling, default: &str) -> Checked<RtPolicy> {
+    let name = scheduling.policy.as_deref().unwrap_or(default);
+    let priority = scheduling.priority;
     Ok(match name {
         "SCHED_OTHER" | "SCHED_BATCH" => match i8::try_from(priority.unwrap_or(0)) {
             Ok(nice @ -20..=19) => RtPolicy::Other { nice },
@@ -407,9 +412,9 @@ fn policy(place: Place, manner: &Manner, default: &str) -> Checked<RtPolicy> {
             _ => return place.wrong(format!("the priority of {name} is 1 to 99")),
         },
         "SCHED_DEADLINE" => {
-            let runtime_ns = manner.runtime.unwrap_or(0);
-            let period_ns = manner.period.unwrap_or(runtime_ns);
-            let deadline_ns = manner.deadline.unwrap_or(period_ns);
+            let runtime_ns = scheduling.runtime.unwrap_or(0);
+            let period_ns = scheduling.period.unwrap_or(runtime_ns);
+            let deadline_ns = scheduling.deadline.unwrap_or(period_ns);
             if runtime_ns == 0 || runtime_ns > deadline_ns || deadline_ns > period_ns {
                 return place
                     .wrong("SCHED_DEADLINE needs 0 < dl-runtime <= dl-deadline <= dl-period");

@@ -122,7 +122,7 @@ impl AsFd for PacketSocket {
 
 /// The kernel's metadata of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct AuxData {
     /// When it arrived, by the wall clock, in ns; zero when it was not stamped.
     pub wall: u64,
     /// Protocol and tag of the VLAN tag that was taken out of it.
@@ -215,7 +215,7 @@ impl Inbox {
         // Headers of buffers that were not used since are still as they were. From the last one
         // down, so that what takes the place of one that was given away is not itself given away.
         for i in (0..std::mem::take(&mut self.given).min(self.held.len())).rev() {
-            match pool.take() {
+            match pool.allocate() {
                 Some(slot) => self.held[i] = slot,
                 None => _ = self.held.swap_remove(i),
             }
@@ -224,7 +224,7 @@ impl Inbox {
             }
         }
         while self.held.len() < BATCH {
-            let Some(slot) = pool.take() else { break };
+            let Some(slot) = pool.allocate() else { break };
             self.held.push(slot);
             self.set_up(self.held.len() - 1, pool);
         }
@@ -242,9 +242,9 @@ impl Inbox {
 
     /// The frame received as number `i` of the last call: its buffer, its length on the wire, and
     /// the kernel's metadata.
-    pub fn frame(&self, i: usize) -> (Slot, usize, Beside) {
+    pub fn frame(&self, i: usize) -> (Slot, usize, AuxData) {
         let len = (self.messages.headers[i].msg_len as usize).saturating_sub(PREFIX);
-        (self.held[i], len, self.beside(i))
+        (self.held[i], len, self.aux(i))
     }
 
     /// `struct virtio_net_hdr` of frame `i`.
@@ -273,8 +273,8 @@ impl Inbox {
         header.msg_controllen = CONTROL;
     }
 
-    fn beside(&self, i: usize) -> Beside {
-        let mut beside = Beside::default();
+    fn aux(&self, i: usize) -> AuxData {
+        let mut aux = AuxData::default();
         let control = &self.control[i].0;
         let filled = self.messages.headers[i].msg_hdr.msg_controllen.min(CONTROL);
         let mut at = 0;
@@ -288,27 +288,27 @@ impl Inbox {
             };
             match (header.cmsg_level, header.cmsg_type) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-                    beside.wall = value::<libc::timespec>(data).map_or(0, |t| {
+                    aux.wall = value::<libc::timespec>(data).map_or(0, |t| {
                         t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
                     });
                 }
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
-                    beside.tag =
+                    aux.tag =
                         value::<libc::tpacket_auxdata>(data).and_then(|auxiliary| tag(&auxiliary));
                 }
                 _ => {}
             }
             at += len.max(size_of::<cmsghdr>()).next_multiple_of(size_of::<usize>());
         }
-        beside
+        aux
     }
 }
 
 fn tag(auxiliary: &libc::tpacket_auxdata) -> Option<(u16, u16)> {
-    let says = |bit| auxiliary.tp_status & bit != 0;
-    let known = says(libc::TP_STATUS_VLAN_TPID_VALID);
+    let has_status = |bit| auxiliary.tp_status & bit != 0;
+    let known = has_status(libc::TP_STATUS_VLAN_TPID_VALID);
     let protocol = if known { auxiliary.tp_vlan_tpid } else { DOT1Q };
-    says(libc::TP_STATUS_VLAN_VALID).then_some((protocol, auxiliary.tp_vlan_tci))
+    has_status(libc::TP_STATUS_VLAN_VALID).then_some((protocol, auxiliary.tp_vlan_tci))
 }
 
 /// A plain value at the start of some bytes.
@@ -402,7 +402,7 @@ mod tests {
         // With none left nothing is received and nothing is lost.
         inbox.release(2);
         assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 0);
-        kept.drain(..).for_each(|slot| pool.give(slot));
+        kept.drain(..).for_each(|slot| pool.release(slot));
         assert_eq!(inbox.receive(&socket, &mut pool).expect("they wait"), 3);
     }
 }

@@ -101,7 +101,7 @@ impl<T: Copy> Ring<T> {
         Ok(Ring { memory, producer, consumer, entries, size, _entries: std::marker::PhantomData })
     }
 
-    fn word(&self, at: usize) -> &AtomicU32 {
+    fn index(&self, at: usize) -> &AtomicU32 {
         // SAFETY: `map` has checked that the word lies inside and is aligned; both sides touch it
         // as an atomic only.
         unsafe { &*self.memory.at.as_ptr().add(at).cast::<AtomicU32>() }
@@ -114,46 +114,46 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Entries that the kernel has not consumed.
-    fn untaken(&self) -> u32 {
-        let taken = self.word(self.consumer).load(Ordering::Acquire);
-        self.word(self.producer).load(Ordering::Relaxed).wrapping_sub(taken)
+    fn in_flight(&self) -> u32 {
+        let consumed = self.index(self.consumer).load(Ordering::Acquire);
+        self.index(self.producer).load(Ordering::Relaxed).wrapping_sub(consumed)
     }
 
     /// As the producer: adds an entry, if there is room. The kernel sees it after
     /// [`publish`](Self::publish).
     fn push(&mut self, ahead: u32, entry: T) -> bool {
-        if self.untaken().saturating_add(ahead) >= self.size {
+        if self.in_flight().saturating_add(ahead) >= self.size {
             return false;
         }
-        let number = self.word(self.producer).load(Ordering::Relaxed).wrapping_add(ahead);
+        let number = self.index(self.producer).load(Ordering::Relaxed).wrapping_add(ahead);
         // SAFETY: the place is valid, and the kernel does not read it before it is published.
         unsafe { self.entry(number).write(entry) };
         true
     }
 
     fn publish(&mut self, many: u32) {
-        let number = self.word(self.producer).load(Ordering::Relaxed);
-        self.word(self.producer).store(number.wrapping_add(many), Ordering::Release);
+        let number = self.index(self.producer).load(Ordering::Relaxed);
+        self.index(self.producer).store(number.wrapping_add(many), Ordering::Release);
     }
 
     /// As the consumer: how many entries there are.
     fn filled(&self) -> u32 {
-        let made = self.word(self.producer).load(Ordering::Acquire);
-        made.wrapping_sub(self.word(self.consumer).load(Ordering::Relaxed)).min(self.size)
+        let made = self.index(self.producer).load(Ordering::Acquire);
+        made.wrapping_sub(self.index(self.consumer).load(Ordering::Relaxed)).min(self.size)
     }
 
     /// The entry `ahead` of the first; there must be one.
     fn peek(&self, ahead: u32) -> T {
         debug_assert!(ahead < self.filled());
-        let number = self.word(self.consumer).load(Ordering::Relaxed).wrapping_add(ahead);
+        let number = self.index(self.consumer).load(Ordering::Relaxed).wrapping_add(ahead);
         // SAFETY: the place is valid; the kernel has written it before it moved the producer's
         // word, and any bytes are an entry.
         unsafe { self.entry(number).read() }
     }
 
     fn consume(&mut self, many: u32) {
-        let number = self.word(self.consumer).load(Ordering::Relaxed);
-        self.word(self.consumer).store(number.wrapping_add(many), Ordering::Release);
+        let number = self.index(self.consumer).load(Ordering::Relaxed);
+        self.index(self.consumer).store(number.wrapping_add(many), Ordering::Release);
     }
 }
 
@@ -300,13 +300,13 @@ impl XskOut {
     /// What the system says, when frames are left and none went.
     pub fn kick(&mut self) -> io::Result<u32> {
         loop {
-            let before = self.send.untaken();
+            let before = self.send.in_flight();
             if before == 0 {
                 return Ok(0);
             }
             let done = rustix::net::send(&self.shared.socket, &[], SendFlags::DONTWAIT);
             // The kernel sends some at a time and then requests another call.
-            if self.send.untaken() == before {
+            if self.send.in_flight() == before {
                 return done.map(|_| before).map_err(io::Error::from);
             }
         }

@@ -53,7 +53,7 @@ impl Network {
             // The hosts' own chatter would be counted too.
             let quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6";
             let [enter, net] = into(namespace);
-            words(&[&enter, &net, "sh", "-c", quiet])?;
+            execute(&[&enter, &net, "sh", "-c", quiet])?;
             ip_in(namespace, "link set lo up")?;
         }
         network.join()?;
@@ -162,7 +162,7 @@ pub fn draw(state: &mut u64, below: u64) -> u64 {
 pub fn frame(pool: &mut Pool, arrival: &Arrival, sequence: u64) -> Slot {
     let Arrival { time, flow, bytes } = *arrival;
     let packet = SimPacket { flow: flow.0, bytes, dscp: 0, sequence };
-    let slot = pool.take().expect("a buffer is free");
+    let slot = pool.allocate().expect("a buffer is free");
     let frame = packet.frame().expect("a small number");
     let headers = frame.bytes();
     pool.buffer(slot)[..headers.len()].copy_from_slice(headers);
@@ -238,14 +238,14 @@ fn ip_in(namespace: &str, line: &str) -> Result<String, String> {
 }
 
 fn run(line: &str) -> Result<String, String> {
-    words(&line.split(' ').collect::<Vec<_>>())
+    execute(&line.split(' ').collect::<Vec<_>>())
 }
 
-fn words(words: &[&str]) -> Result<String, String> {
-    let output = Command::new(words[0]).args(&words[1..]).output();
-    let Output { status, stdout, stderr } = output.map_err(|e| format!("{}: {e}", words[0]))?;
+fn execute(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(arguments[0]).args(&arguments[1..]).output();
+    let Output { status, stdout, stderr } = output.map_err(|e| format!("{}: {e}", arguments[0]))?;
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
-    Err(format!("{}: {}", words.join(" "), String::from_utf8_lossy(&stderr).trim()))
+    Err(format!("{}: {}", arguments.join(" "), String::from_utf8_lossy(&stderr).trim()))
 }

@@ -36,10 +36,10 @@ impl Worker {
     fn start(us: u64, processors: u64) -> Worker {
         let stop = Arc::new(AtomicBool::new(false));
         let tid = Arc::new(AtomicU32::new(0));
-        let (told, own) = (stop.clone(), tid.clone());
+        let (stopped, own) = (stop.clone(), tid.clone());
         let thread = std::thread::spawn(move || {
             own.store(gettid().as_raw_nonzero().get() as u32, Ordering::Release);
-            while !told.load(Ordering::Acquire) {
+            while !stopped.load(Ordering::Acquire) {
                 for i in 0..us * 50 {
                     std::hint::black_box(i);
                 }

@@ -33,7 +33,7 @@ use crate::live::running;
 use crate::{interrupt, output, warning};
 
 /// Period of checks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Period of writes of the status file.
 const STATUS: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ impl From<WireError> for Failure {
             | WireError::PoolTooLarge { .. }
             | WireError::NoDevice { .. }
             | WireError::BadName { .. }
-            | WireError::Taken { .. }
+            | WireError::NameInUse { .. }
             | WireError::NotEthernet { .. }
             | WireError::Queues { .. }
             | WireError::Jumbo { .. } => Failure::Input(text),
@@ -129,7 +129,7 @@ fn drive(
     let began = Instant::now();
     let mut written = None;
     while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {
-        std::thread::sleep(LOOK.min(limit.unwrap_or(LOOK)));
+        std::thread::sleep(POLL_INTERVAL.min(limit.unwrap_or(POLL_INTERVAL)));
         if !with(&bridge, Bridge::is_running).unwrap_or(false) {
             break;
         }

@@ -91,10 +91,10 @@ mod enabled {
         pub fn record(
             &self,
             length: Duration,
-            go_on: impl Fn() -> bool,
+            keep_going: impl Fn() -> bool,
             each: impl FnMut(Event),
         ) -> Result<u64, Failure> {
-            Ok(self.0.record(Some(length), go_on, each)?)
+            Ok(self.0.record(Some(length), keep_going, each)?)
         }
 
         /// Checks that the same scheduler still runs.

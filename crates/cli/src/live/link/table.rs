@@ -8,12 +8,12 @@ use super::record::{Flow, Kind, Link, Links, MediaServer};
 /// All links.
 pub fn links(links: &Links, style: Style) -> String {
     let tables = links.links.iter().map(|one| link(one, style));
-    let tables: Vec<String> = tables.chain(beside(links, style)).collect();
+    let tables: Vec<String> = tables.chain(servers_and_notes(links, style)).collect();
     tables.join("\n")
 }
 
 /// Media servers, and notes on links that cannot be shown.
-pub fn beside(links: &Links, style: Style) -> Vec<String> {
+pub fn servers_and_notes(links: &Links, style: Style) -> Vec<String> {
     let mut parts = Vec::new();
     if links.is_empty() && links.kernel_error.is_none() {
         parts.push(
@@ -125,24 +125,24 @@ fn bad(n: u64) -> Cell {
 
 /// Notes on a link, in sentences.
 pub fn sentences(link: &Link) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if !link.attached {
-        said.push(format!(
+        sentences.push(format!(
             "Another program has removed the qdisc, so nothing is scheduled: `laxity link down --dev \
              {}` cleans up, `up` restores it.",
             link.device
         ));
     }
     if link.pending {
-        said.push("Another scenario comes into force with the next packet.".to_owned());
+        sentences.push("Another scenario comes into force with the next packet.".to_owned());
     }
     let backlog = link.backlog;
-    said.push(format!("{} packets of {} B wait.", backlog.packets, backlog.bytes));
+    sentences.push(format!("{} packets of {} B wait.", backlog.packets, backlog.bytes));
     let stalls = link.stalls;
     if stalls.count > 0 {
         let times =
             if stalls.count == 1 { "once".to_owned() } else { format!("{} times", stalls.count) };
-        said.push(format!(
+        sentences.push(format!(
             "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; real-time \
              packets are late because of that.",
             number::short(stalls.total_ms),
@@ -154,7 +154,7 @@ pub fn sentences(link: &Link) -> Vec<String> {
             flow.drop_reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if flow.demoted > 0 {
             let ms = |ms: Option<f64>| ms.map_or_else(|| number::NONE.to_owned(), number::short);
-            said.push(format!(
+            sentences.push(format!(
                 "{name} demoted: {} packets beyond its envelope, sent as best effort without a deadline \
                  and not in its delays; they took {} ms on average, {} ms at most.",
                 flow.demoted,
@@ -163,11 +163,11 @@ pub fn sentences(link: &Link) -> Vec<String> {
             ));
         }
         if !reasons.is_empty() {
-            said.push(format!("{name} dropped: {}.", reasons.join(", ")));
+            sentences.push(format!("{name} dropped: {}.", reasons.join(", ")));
         }
     }
     if link.flows.values().any(|flow| flow.drop_reasons.contains_key("oversize")) {
-        said.push(
+        sentences.push(
             "Oversize packets are longer than the scenario allows (max_packet of the link, packet \
              of the flow); a router that joins packets needs GRO off on the interface where they \
              come in: ethtool -K DEV gro off."
@@ -175,7 +175,7 @@ pub fn sentences(link: &Link) -> Vec<String> {
         );
     }
     if let Some(kind) = &link.replaced {
-        said.push(format!("The qdisc {kind} comes back when the link goes down."));
+        sentences.push(format!("The qdisc {kind} comes back when the link goes down."));
     }
-    said
+    sentences
 }

@@ -30,7 +30,7 @@ pub fn screen(now: &Links, before: Option<(&Links, f64)>, style: Style) -> Strin
         }
         one(&mut text, link, earlier, style);
     }
-    for part in table::beside(now, style) {
+    for part in table::servers_and_notes(now, style) {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -145,12 +145,12 @@ mod tests {
         let voice = links.links[0].flows.get_mut("voice").expect("a flow");
         (voice.demoted, voice.demoted_mean_ms) = (12, Some(30.5));
         voice.demoted_max_ms = Some(79.8);
-        let said = table::links(&links, Style::PLAIN);
+        let text = table::links(&links, Style::PLAIN);
         assert!(
-            said.contains("voice demoted: 12 packets") && said.contains("79.8 ms at most"),
-            "{said}"
+            text.contains("voice demoted: 12 packets") && text.contains("79.8 ms at most"),
+            "{text}"
         );
-        assert!(!said.contains("video demoted"), "{said}");
+        assert!(!text.contains("video demoted"), "{text}");
     }
 
     /// Fails when what other processes run is not shown, or passes for the kernel's.
@@ -171,11 +171,11 @@ mod tests {
             metrics: None,
         });
         links.unresponsive.push(815);
-        for said in [screen(&links, None, Style::PLAIN), table::links(&links, Style::PLAIN)] {
-            for words in
+        for text in [screen(&links, None, Style::PLAIN), table::links(&links, Style::PLAIN)] {
+            for expected in
                 ["by link bridge (process 4711)", "concert", "1234567", "concert.sock", "815"]
             {
-                assert!(said.contains(words), "no {words} in {said}");
+                assert!(text.contains(expected), "no {expected} in {text}");
             }
         }
     }

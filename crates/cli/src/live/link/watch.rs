@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::{interrupt, output};
 
 /// Period of checks whether to stop.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Moves to the corner of the terminal and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
@@ -40,7 +40,7 @@ pub fn repeat(
             if interrupted.stopped() {
                 return Ok(ExitCode::SUCCESS);
             }
-            std::thread::sleep(LOOK.min(interval));
+            std::thread::sleep(POLL_INTERVAL.min(interval));
         }
         if interrupted.stopped() {
             break;

@@ -20,7 +20,7 @@ use crate::live::running;
 use crate::{files, interrupt, output, warning};
 
 /// Period of checks whether to stop.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
@@ -112,7 +112,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
 
     let began = Instant::now();
     while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     let snapshot = server.stop(stop);
     if args.json {

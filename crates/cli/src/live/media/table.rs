@@ -64,7 +64,7 @@ fn row(name: &str, streams: &[&StreamSnapshot]) -> Option<(String, Vec<Cell>)> {
     let mut counts = Counts::default();
     streams.iter().for_each(|s| counts.merge(&s.row.counts));
     let refused: u64 = streams.iter().map(|s| s.overflows + s.oversize).sum();
-    let other = counts.taken() - counts.sent - counts.expired + refused;
+    let other = counts.popped() - counts.sent - counts.expired + refused;
     let violated: u64 = streams.iter().map(|s| s.row.measures.tumbling).sum();
     let longest = streams.iter().map(|s| s.row.measures.longest_run).max().unwrap_or(0);
     let count = |n: u64| Cell::new(n.to_string());

@@ -162,7 +162,7 @@ impl Bucket {
                     return;
                 }
                 chunks.pop(list);
-                streams.ghosts -= 1;
+                streams.stale_entries -= 1;
                 continue;
             }
             if !self.late.is_empty() {
@@ -176,7 +176,7 @@ impl Bucket {
     }
 }
 
-/// Puts a list in falling order, without ghosts.
+/// Puts a list in falling order, without stale entries.
 fn arrange(
     rank: &Rank,
     streams: &mut Streams,

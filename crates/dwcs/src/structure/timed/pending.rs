@@ -3,7 +3,7 @@
 use laxity_core::Time;
 
 use super::chunks::List;
-use super::crowd::{CROWD, Member};
+use super::overflow::{IN_OVERFLOW, Member};
 use super::queue::Queue;
 use super::{Size, Streams};
 use crate::Rank;
@@ -52,10 +52,10 @@ impl Pending {
 
     pub(crate) fn remove(&mut self, streams: &mut Streams, slot: u32, release: u64) {
         self.exact &= release != self.soon;
-        if streams.at(slot).link & CROWD == 0 {
-            streams.ghosts += 1;
+        if streams.at(slot).link & IN_OVERFLOW == 0 {
+            streams.stale_entries += 1;
         } else {
-            self.queue.crowd.remove(&mut streams.records, slot);
+            self.queue.overflow.remove(&mut streams.records, slot);
         }
     }
 
@@ -90,11 +90,11 @@ impl Pending {
             if streams.is_live(&entry) {
                 admit(streams, entry.slot);
             } else {
-                streams.ghosts -= 1;
+                streams.stale_entries -= 1;
             }
         };
-        let crowd = self.queue.crowd.top().map_or(u64::MAX, |member| member.key);
-        self.soon = self.listed.min(run).min(crowd);
+        let overflow = self.queue.overflow.top().map_or(u64::MAX, |member| member.key);
+        self.soon = self.listed.min(run).min(overflow);
         if self.soon <= self.now {
             self.drain_lists(streams, admit);
         }
@@ -105,9 +105,9 @@ impl Pending {
     #[cold]
     fn drain_lists(&mut self, streams: &mut Streams, admit: &mut impl FnMut(&mut Streams, u32)) {
         let now = self.now;
-        while let Some(Member { slot, .. }) = self.queue.crowd.top().filter(|m| m.key <= now) {
+        while let Some(Member { slot, .. }) = self.queue.overflow.top().filter(|m| m.key <= now) {
             let slot = *slot;
-            self.queue.crowd.remove(&mut streams.records, slot);
+            self.queue.overflow.remove(&mut streams.records, slot);
             streams.renew(slot);
             admit(streams, slot);
         }
@@ -162,11 +162,11 @@ impl Pending {
                 break;
             }
             self.queue.run.pop();
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         }
         let run = self.queue.run.first().map(|entry| entry.key);
-        let crowd = self.queue.crowd.top().map(|member| member.key);
-        let ordered = run.into_iter().chain(crowd).min();
+        let overflow = self.queue.overflow.top().map(|member| member.key);
+        let ordered = run.into_iter().chain(overflow).min();
         loop {
             let first = self.queue.calendar.first();
             let beyond = self.queue.calendar.first_coarse();
@@ -179,7 +179,7 @@ impl Pending {
             if let Some(least) = entries.map(|entry| entry.key).min() {
                 return Some(ordered.map_or(least, |ordered| ordered.min(least)));
             }
-            // Nothing but ghosts.
+            // Nothing but stale entries.
             streams.bury(match (first, &beyond) {
                 (Some(tick), _) => self.queue.calendar.take(tick),
                 (None, Some(beyond)) => self.queue.calendar.take_coarse(beyond),
@@ -194,7 +194,7 @@ fn hand_over(streams: &mut Streams, mut list: List, admit: &mut impl FnMut(&mut 
         if streams.is_live(&entry) {
             admit(streams, entry.slot);
         } else {
-            streams.ghosts -= 1;
+            streams.stale_entries -= 1;
         }
     }
 }

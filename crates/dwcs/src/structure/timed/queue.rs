@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 use super::calendar::Calendar;
 use super::chunks::{Entry, List};
-use super::crowd::Crowd;
+use super::overflow::OverflowHeap;
 use super::run::Run;
 use super::{Size, Streams};
 use crate::{Rank, Record};
@@ -21,12 +21,16 @@ pub(crate) struct Queue {
     pub(crate) calendar: Calendar,
     /// A tick that was removed from the calendar.
     pub(crate) run: Run,
-    pub(crate) crowd: Crowd,
+    pub(crate) overflow: OverflowHeap,
 }
 
 impl Queue {
     pub(crate) fn new(rank: Rank) -> Queue {
-        Queue { calendar: Calendar::new(0, 6, 0), run: Run::default(), crowd: Crowd::new(rank) }
+        Queue {
+            calendar: Calendar::new(0, 6, 0),
+            run: Run::default(),
+            overflow: OverflowHeap::new(rank),
+        }
     }
 
     /// Makes room; the queue is empty afterwards.
@@ -34,14 +38,14 @@ impl Queue {
         self.calendar = Calendar::new(size.tick, size.lists, size.now.0);
         self.run.clear();
         self.run.grow(size.entries);
-        self.crowd.clear();
-        self.crowd.grow(size.streams);
+        self.overflow.clear();
+        self.overflow.grow(size.streams);
     }
 
     pub(crate) fn clear(&mut self, tick: u32, time: u64) {
         self.calendar.clear(tick, time);
         self.run.clear();
-        self.crowd.clear();
+        self.overflow.clear();
     }
 
     /// Empties the run in favour of a tick's list.
@@ -77,9 +81,9 @@ impl Queue {
     pub(crate) fn pour(&mut self, streams: &mut Streams, mut list: List) {
         while let Some(entry) = streams.chunks.pop(&mut list) {
             if streams.is_live(&entry) {
-                self.crowd.insert(&mut streams.records, entry.slot, entry.key);
+                self.overflow.insert(&mut streams.records, entry.slot, entry.key);
             } else {
-                streams.ghosts -= 1;
+                streams.stale_entries -= 1;
             }
         }
     }

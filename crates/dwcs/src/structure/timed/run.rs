@@ -121,7 +121,7 @@ impl Run {
     }
 
     /// Adds an entry. Among equal keys it goes behind those for which `follows` answers yes;
-    /// what `follows` cannot say, of ghosts, does not count.
+    /// what `follows` cannot say, of stale entries, does not count.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry, follows: impl Fn(&Entry) -> Option<bool>) {
         if self.entries.len() == self.entries.capacity() {

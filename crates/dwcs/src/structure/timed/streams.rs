@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 
 use super::chunks::{Chunks, Entry, List};
-use super::crowd::CROWD;
+use super::overflow::IN_OVERFLOW;
 use crate::Record;
 
 /// Records, the chunks in which lists keep entries, and which entries count.
 ///
 /// A stream's link is the stamp of its entry. Storing a stream under another stamp turns the
-/// entries that it still has into *ghosts*: they are dropped when they are met.
+/// entries that it still has into *stale entries*: they are dropped when they are met.
 #[derive(Clone, Debug)]
 pub struct Streams {
     pub(crate) records: Vec<Record>,
@@ -17,28 +17,28 @@ pub struct Streams {
     /// The last stamp assigned.
     stamp: u32,
     /// Entries of streams that are elsewhere now.
-    pub(crate) ghosts: usize,
+    pub(crate) stale_entries: usize,
 }
 
 impl Streams {
     pub(crate) fn new() -> Streams {
-        Streams { records: Vec::new(), chunks: Chunks::new(0, 0), stamp: 0, ghosts: 0 }
+        Streams { records: Vec::new(), chunks: Chunks::new(0, 0), stamp: 0, stale_entries: 0 }
     }
 
-    /// Whether no stamp may be assigned until there are no ghosts.
+    /// Whether no stamp may be assigned until there are no stale entries.
     #[inline]
     pub(crate) fn is_worn(&self) -> bool {
-        self.stamp >= CROWD / 2
+        self.stamp >= IN_OVERFLOW / 2
     }
 
     /// Entries are void: starts again.
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
         self.stamp = 0;
-        self.ghosts = 0;
+        self.stale_entries = 0;
     }
 
-    /// Stores a record; all entries of its stream are ghosts from now on.
+    /// Stores a record; all entries of its stream are stale entries from now on.
     #[inline]
     pub(crate) fn store(&mut self, slot: u32, mut record: Record) {
         self.stamp += 1;
@@ -63,11 +63,11 @@ impl Streams {
         Entry { key, slot, stamp: self.at(slot).link }
     }
 
-    /// Whether the stream still is where the entry says. Mostly there are no ghosts, and the record
+    /// Whether the stream still is where the entry says. Mostly there are no stale entries, and the record
     /// need not be looked at.
     #[inline]
     pub(crate) fn is_live(&self, entry: &Entry) -> bool {
-        self.ghosts == 0 || self.at(entry.slot).link == entry.stamp
+        self.stale_entries == 0 || self.at(entry.slot).link == entry.stamp
     }
 
     /// Asks the cache for a record that will be needed.
@@ -80,10 +80,10 @@ impl Streams {
         }
     }
 
-    /// Drops the entries of a list that holds nothing but ghosts.
+    /// Drops the entries of a list that holds nothing but stale entries.
     pub(crate) fn bury(&mut self, mut list: List) {
         while self.chunks.pop(&mut list).is_some() {
-            self.ghosts -= 1;
+            self.stale_entries -= 1;
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum RecordingProblem {
     /// It is no workload of rt-app that can be played.
     RtApp(RtAppError),
     /// No thread has such a name.
-    Nobody {
+    NoThread {
         /// The requested prefixes of names.
         only: Vec<String>,
         /// Names that there are.
@@ -51,7 +51,7 @@ impl fmt::Display for RecordingError {
             RecordingProblem::Unreadable(error) => write!(f, "cannot be read: {error}"),
             RecordingProblem::Sched(error) => error.fmt(f),
             RecordingProblem::RtApp(error) => error.fmt(f),
-            RecordingProblem::Nobody { only, names } => {
+            RecordingProblem::NoThread { only, names } => {
                 let (only, names) = (only.join(", "), names.join(", "));
                 write!(f, "no thread's name begins with {only}; there are {names}")
             }
@@ -142,5 +142,5 @@ fn no_such_task(of: &RecordedTasks, names: impl Iterator<Item = String>) -> Reco
     names.sort();
     names.dedup();
     names.truncate(12);
-    RecordingProblem::Nobody { only: of.only.clone(), names }
+    RecordingProblem::NoThread { only: of.only.clone(), names }
 }

@@ -77,9 +77,9 @@ pub(super) fn groups(
     // Rules with more conditions first, else the others would take their packets.
     counted.sort_by_key(|(f, bytes)| (std::cmp::Reverse(conditions(f)), std::cmp::Reverse(*bytes)));
     let mut groups: Vec<Group> = Vec::new();
-    let mut taken: HashMap<String, u32> = HashMap::new();
+    let mut used_names: HashMap<String, u32> = HashMap::new();
     for (fields, _) in counted {
-        let name = unique(name(&fields, by), &mut taken);
+        let name = unique(name(&fields, by), &mut used_names);
         let realtime = realtime(fields.dscp, &name);
         let matches = Some(matches(&fields));
         groups.push(Group { name, matches, units: Vec::new(), dscp: fields.dscp, realtime });
@@ -110,8 +110,8 @@ fn assign(sample: &Sample, groups: &mut [Group]) -> Vec<usize> {
 /// The flows of a CSV trace as they are.
 fn named(sample: &Sample, realtime: &dyn Fn(Option<u8>, &str) -> bool) -> Vec<Group> {
     let group = |(i, unit): (usize, &super::sample::Unit)| {
-        let word = unit.name.split(['-', '_', ' ', '.']).next().unwrap_or_default();
-        let dscp = names::dscp(word);
+        let prefix = unit.name.split(['-', '_', ' ', '.']).next().unwrap_or_default();
+        let dscp = names::dscp(prefix);
         let realtime = realtime(dscp, &unit.name);
         Group { name: unit.name.clone(), matches: None, units: vec![i], dscp, realtime }
     };
@@ -179,8 +179,8 @@ fn name(f: &Fields, by: Grouping) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
-fn unique(name: String, taken: &mut HashMap<String, u32>) -> String {
-    let count = taken.entry(name.clone()).or_default();
+fn unique(name: String, used_names: &mut HashMap<String, u32>) -> String {
+    let count = used_names.entry(name.clone()).or_default();
     *count += 1;
     // Names end in a port or protocol, so a number after a dot cannot meet another name.
     if *count == 1 { name } else { format!("{name}.{count}") }

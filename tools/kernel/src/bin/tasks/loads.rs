@@ -55,15 +55,15 @@ pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
         socket.set_read_timeout(Some(Duration::from_millis(10)))?;
         Ok(socket)
     };
-    let (here, there) = (socket()?, socket()?);
-    here.connect(there.local_addr()?)?;
-    there.connect(here.local_addr()?)?;
+    let (local, remote) = (socket()?, socket()?);
+    local.connect(remote.local_addr()?)?;
+    remote.connect(local.local_addr()?)?;
     let end = Instant::now() + time;
     let other = std::thread::spawn(move || {
         let mut packet = [0; 200];
         while Instant::now() < end {
-            if there.recv(&mut packet).is_ok() {
-                let _ = there.send(&packet);
+            if remote.recv(&mut packet).is_ok() {
+                let _ = remote.send(&packet);
             }
         }
     });
@@ -71,9 +71,9 @@ pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
     while Instant::now() < end {
         for _ in 0..burst {
             // Refused once the other thread has ended.
-            let _ = here.send(&packet);
+            let _ = local.send(&packet);
         }
-        let back = (0..burst).take_while(|_| here.recv(&mut packet).is_ok()).count();
+        let back = (0..burst).take_while(|_| local.recv(&mut packet).is_ok()).count();
         rounds += u64::from(back as u64 == burst);
     }
     let _ = other.join();
@@ -127,10 +127,10 @@ pub fn echo() -> std::io::Result<()> {
 pub fn lend(hold: u64, gap: u64, time: Duration) -> std::io::Result<()> {
     let lock = AtomicU32::new(0);
     let until = Instant::now() + time;
-    let (say, said) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| -> std::io::Result<u64> {
-            say.send(rustix::thread::gettid()).map_err(std::io::Error::other)?;
+            sender.send(rustix::thread::gettid()).map_err(std::io::Error::other)?;
             let mut lent = 0;
             while Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(1));
@@ -140,7 +140,7 @@ pub fn lend(hold: u64, gap: u64, time: Duration) -> std::io::Result<()> {
             }
             Ok(lent)
         });
-        let tid = said.recv().map_err(std::io::Error::other)?;
+        let tid = receiver.recv().map_err(std::io::Error::other)?;
         let id = tid.as_raw_nonzero().to_string();
         let status = Command::new("chrt").args(["-f", "-p", "50", &id]).status()?;
         if !status.success() {

@@ -1,12 +1,12 @@
-//! A heap for streams that have no place in a calendar.
+//! The overflow heap of a calendar queue: streams that have no place in the calendar.
 
 use alloc::vec::Vec;
 
 use crate::rank::urgency;
 use crate::{Rank, Record};
 
-/// Marks the link of a stream that is in a crowd; the rest of the link is its place there.
-pub(crate) const CROWD: u32 = 1 << 31;
+/// Marks the link of a stream in an [`OverflowHeap`]; the rest of the link is its place there.
+pub(crate) const IN_OVERFLOW: u32 = 1 << 31;
 
 /// Children of an entry: together they fill a cache line.
 const ARITY: usize = 4;
@@ -23,14 +23,14 @@ pub(crate) struct Member {
 /// Streams in order of their keys and, among equal ones, in the order of streams. Each knows its
 /// place, so any can be removed.
 #[derive(Clone, Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct OverflowHeap {
     rank: Rank,
     members: Vec<Member>,
 }
 
-impl Crowd {
-    pub(crate) fn new(rank: Rank) -> Crowd {
-        Crowd { rank, members: Vec::new() }
+impl OverflowHeap {
+    pub(crate) fn new(rank: Rank) -> OverflowHeap {
+        OverflowHeap { rank, members: Vec::new() }
     }
 
     /// Makes room for `count` streams.
@@ -56,7 +56,7 @@ impl Crowd {
 
     /// Removes a stream whose record is unchanged since its insertion.
     pub(crate) fn remove(&mut self, records: &mut [Record], slot: u32) {
-        let place = (records[slot as usize].link & !CROWD) as usize;
+        let place = (records[slot as usize].link & !IN_OVERFLOW) as usize;
         let Some(last) = self.members.pop() else { return };
         if place == self.members.len() {
             return;
@@ -112,6 +112,6 @@ impl Crowd {
     #[inline]
     fn set(&mut self, records: &mut [Record], place: usize, member: Member) {
         self.members[place] = member;
-        records[member.slot as usize].link = CROWD | place as u32;
+        records[member.slot as usize].link = IN_OVERFLOW | place as u32;
     }
 }
