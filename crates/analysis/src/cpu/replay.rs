@@ -136,13 +136,15 @@ impl<'a> Replay<'a> {
             self.rows.push(Row { task, group: wanted.group, reservation });
         }
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
+        // Folds from 0.0: `sum` of nothing is -0.0, and whether `max` keeps that depends on the build.
         // Which cluster has which the policy knows; each by itself needs no more than this.
         let need = match self.scenario.cpu.cpus {
             1 => fraction(reserved_bandwidth(&all)),
-            _ => all.iter().map(|r| fraction(reserved_bandwidth(&[*r]))).sum(),
+            _ => all.iter().fold(0.0, |sum, r| sum + fraction(reserved_bandwidth(&[*r]))),
         };
         self.peak.need = self.peak.need.max(need);
-        self.peak.utilisation = self.peak.utilisation.max(all.iter().map(utilisation).sum());
+        let utilisation = all.iter().map(utilisation).fold(0.0, |sum, share| sum + share);
+        self.peak.utilisation = self.peak.utilisation.max(utilisation);
     }
 }
 
