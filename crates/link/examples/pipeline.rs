@@ -40,12 +40,13 @@ fn config() -> Result<LinkConfig, Box<dyn Error>> {
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime: vec![voice],
-        best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: None,
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
         release: Release::Arrival,
+        aqm_seed: 0,
         options: Options::default(),
     })
 }

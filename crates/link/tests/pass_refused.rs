@@ -11,7 +11,7 @@ use laxity_link::{LinkPolicy as _, Packet, Wire, registry};
 /// One byte takes one nanosecond; a flow of two packets of 100 B due within 460 ns, a class of
 /// packets up to 250 B, and one of hardly any weight.
 fn config(pass_refused: bool) -> LinkConfig {
-    let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
+    let class = |weight| BestEffortClass::new(Weight(weight), None);
     LinkConfig {
         rate: Rate(8_000_000_000),
         max_packet: Bytes(250),
@@ -33,6 +33,7 @@ fn config(pass_refused: bool) -> LinkConfig {
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),
         release: Release::default(),
+        aqm_seed: 0,
         options: Options { pass_refused, ..Options::default() },
     }
 }

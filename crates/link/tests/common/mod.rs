@@ -213,12 +213,13 @@ pub fn config(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> LinkCo
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime,
-        best_effort: vec![BestEffortClass { weight: laxity_core::Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(laxity_core::Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(4000), best_effort: Bytes(2600) }),
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
         release: Release::Arrival,
+        aqm_seed: 0,
         options: Options::default(),
     }
 }
