@@ -111,14 +111,7 @@ fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut
 
 fn packet(arrival: &Arrival, seq: &mut u64) -> Packet {
     *seq += 1;
-    Packet {
-        seq: *seq,
-        arrival: arrival.time,
-        flow: arrival.flow,
-        bytes: arrival.bytes,
-        wire: arrival.bytes,
-        demoted: false,
-    }
+    Packet::new(*seq, arrival.time, arrival.flow, arrival.bytes, arrival.bytes)
 }
 
 #[cfg(test)]

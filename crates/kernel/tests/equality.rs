@@ -208,7 +208,7 @@ fn drive(
                 continue;
             }
             steps.push(Step::Free { now });
-            match policy.dequeue(Time(now)) {
+            match policy.dequeue(Time(now), &mut |_, _: &Packet, _| {}) {
                 Some(gone) => {
                     lines.push(format!("d {} {}", gone.packet.seq, gone.deadline.0));
                     let end = clock.transmit(Time(now), Bytes(gone.packet.wire.into()));
@@ -237,14 +237,8 @@ fn drive(
             Traffic::Whole => [2, 1, 1][flow as usize] * UNIT as u32,
         };
         steps.push(Step::Arrival { now, flow, bytes });
-        let packet = Packet {
-            seq,
-            arrival: Time(now),
-            flow: laxity_core::FlowId(flow),
-            bytes,
-            wire: setup.wire.of(bytes),
-            demoted: false,
-        };
+        let id = laxity_core::FlowId(flow);
+        let packet = Packet::new(seq, Time(now), id, bytes, setup.wire.of(bytes));
         let mut accepted = true;
         policy.enqueue(Time(now), packet, &mut |_, dropped: &Packet, reason: DropReason| {
             if dropped.seq == seq {

@@ -45,12 +45,12 @@ fn serve(pass_refused: bool, arrivals: &[(u32, u32)]) -> (Vec<(u32, u32)>, bool)
     let mut dropped = |_: Time, p: &Packet, r: DropReason| panic!("{p:?} dropped: {r}");
     for (seq, (flow, bytes)) in (0..).zip(arrivals) {
         let (arrival, flow, bytes) = (Time::ZERO, FlowId(*flow), *bytes);
-        let packet = Packet { seq, arrival, flow, bytes, wire: bytes, demoted: false };
+        let packet = Packet::new(seq, arrival, flow, bytes, bytes);
         policy.enqueue(Time::ZERO, packet, &mut dropped);
     }
     let mut clock = LinkClock::new(config.rate).unwrap();
     let (mut order, mut late) = (Vec::new(), false);
-    while let Some(d) = policy.dequeue(clock.free_at()) {
+    while let Some(d) = policy.dequeue(clock.free_at(), &mut dropped) {
         let end = clock.transmit(clock.free_at(), Bytes(u64::from(d.packet.wire)));
         late |= d.realtime && end > d.deadline;
         order.push((d.packet.flow.0, d.packet.bytes));
