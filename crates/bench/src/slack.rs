@@ -58,12 +58,13 @@ pub fn setup() -> LinkConfig {
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime: (0..FLOWS).map(flow).collect(),
-        best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(64_000_000), best_effort: Bytes(8_000_000) }),
         fair_queue: FairQueue::default(),
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),
         release: Release::default(),
+        aqm_seed: 0,
         options: Options::default(),
     }
 }
@@ -110,14 +111,7 @@ fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut
 
 fn packet(arrival: &Arrival, seq: &mut u64) -> Packet {
     *seq += 1;
-    Packet {
-        seq: *seq,
-        arrival: arrival.time,
-        flow: arrival.flow,
-        bytes: arrival.bytes,
-        wire: arrival.bytes,
-        demoted: false,
-    }
+    Packet::new(*seq, arrival.time, arrival.flow, arrival.bytes, arrival.bytes)
 }
 
 #[cfg(test)]

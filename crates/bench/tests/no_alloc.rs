@@ -25,7 +25,7 @@ fn without_allocating(name: &str, work: impl FnOnce()) {
 
 fn packet(seq: u64, random: &mut Random) -> Packet {
     let wire = 64 + random.below(1400) as u32;
-    Packet { seq, arrival: Time(seq), flow: FlowId(0), bytes: wire, wire, demoted: false }
+    Packet::new(seq, Time(seq), FlowId(0), wire, wire)
 }
 
 /// Fills beyond the last slot, drains, and goes on at random.

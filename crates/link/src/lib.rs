@@ -12,6 +12,7 @@ pub mod assign;
 pub mod buffer;
 pub mod classify;
 pub mod config;
+pub mod ecn;
 pub mod edf;
 pub mod fair;
 mod ingress;
@@ -24,4 +25,4 @@ pub mod proportional_share;
 pub mod registry;
 pub mod slack;
 
-pub use packet::{Departure, DropSink, LinkPolicy, Packet, Wire};
+pub use packet::{Departure, DropSink, LinkPolicy, Packet, Wire, flow_key};

@@ -346,7 +346,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
         self.yields_to_realtime |= self.discipline.on_stall();
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Departure> {
+    fn dequeue(&mut self, now: Time, _: &mut dyn DropSink) -> Option<Departure> {
         self.release_shaped(now);
         if let Some(Head { deadline, packet }) =
             self.best_effort(now).and_then(|place| self.heads.remove(place))
@@ -356,7 +356,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
             }
             self.starts(now, packet.wire);
             self.ingress.release(&packet, false);
-            return Some(Departure { packet, deadline, realtime: false });
+            return Some(Departure { packet, deadline, realtime: false, dropped: false });
         }
         let Some(entry) = self.realtime.pop() else {
             if self.heads.is_empty() {
@@ -372,7 +372,7 @@ impl<D: Discipline> LinkPolicy for Pipeline<D> {
         let (relative, _) = self.flows[entry.packet.flow.index()];
         let key = entry.deadline;
         let deadline = if D::ARRIVAL_ORDER { key + relative } else { key };
-        Some(Departure { packet: entry.packet, deadline, realtime: true })
+        Some(Departure { packet: entry.packet, deadline, realtime: true, dropped: false })
     }
 
     fn next_event(&self) -> Option<Time> {

@@ -157,7 +157,7 @@ impl LinkPolicy for ProportionalShare {
         self.yields_to_realtime = true;
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Departure> {
+    fn dequeue(&mut self, now: Time, _: &mut dyn DropSink) -> Option<Departure> {
         self.release_shaped(now);
         self.yields_to_realtime &= self.conformed.len() > 0;
         let next = match self.yields_to_realtime {
@@ -168,10 +168,11 @@ impl LinkPolicy for ProportionalShare {
         let realtime = class < self.queues.realtime;
         self.ingress.release(&packet, realtime);
         if !realtime {
-            return Some(Departure { packet, deadline: Time::MAX, realtime });
+            return Some(Departure { packet, deadline: Time::MAX, realtime, dropped: false });
         }
         let conformed = self.conformed.pop(class).unwrap_or(packet.arrival);
-        Some(Departure { packet, deadline: conformed + self.deadlines[class], realtime })
+        let deadline = conformed + self.deadlines[class];
+        Some(Departure { packet, deadline, realtime, dropped: false })
     }
 
     fn next_event(&self) -> Option<Time> {

@@ -208,7 +208,7 @@ impl Forwarder {
             return;
         }
         let wire = self.wire.of(bytes);
-        let packet = Packet { seq: slot.number(), arrival: now, flow, bytes, wire, demoted: false };
+        let packet = Packet::new(slot.number(), now, flow, bytes, wire);
         let (pool, counts) = (&mut self.pool, &mut self.counts);
         let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
             counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
@@ -238,7 +238,12 @@ impl Forwarder {
             if stall > Span(0) {
                 self.policy.handle_stall();
             }
-            match self.policy.dequeue(at) {
+            let (pool, counts) = (&mut self.pool, &mut self.counts);
+            let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
+                counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
+                pool.give(Slot::of_number(packet.seq));
+            };
+            match self.policy.dequeue(at, &mut dropped) {
                 Some(departure) => {
                     if stall > Span(0) {
                         self.counts.stalls += 1;
@@ -247,7 +252,9 @@ impl Forwarder {
                     }
                     let wire = Bytes(u64::from(departure.packet.wire));
                     self.decision = Some(self.clock.transmit(at, wire));
-                    return Some(Outgoing { departure, start: at });
+                    if !departure.dropped {
+                        return Some(Outgoing { departure, start: at });
+                    }
                 }
                 None => self.decision = self.policy.next_event().filter(|next| *next > at),
             }
@@ -270,7 +277,7 @@ impl Forwarder {
 
     /// Records that the interface accepted the frame at `now`.
     pub fn sent(&mut self, outgoing: &Outgoing, now: Time) {
-        let Departure { packet, deadline, realtime } = outgoing.departure;
+        let Departure { packet, deadline, realtime, .. } = outgoing.departure;
         self.counts.lag.record(now.since(outgoing.start).0);
         let start = now.max(outgoing.start).max(self.handed.free_at());
         let end = self.handed.transmit(start, Bytes(u64::from(packet.wire)));

@@ -117,7 +117,7 @@ fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent
     let mut sent = Vec::new();
     let mut serve = |forwarder: &mut Forwarder, numbers: &HashMap<u64, u64>, until: Time| {
         while let Some(outgoing) = forwarder.depart(until) {
-            let Departure { packet, deadline, realtime } = outgoing.departure;
+            let Departure { packet, deadline, realtime, .. } = outgoing.departure;
             let wire = u128::from(packet.wire) * 8 * 1_000_000_000;
             let end = Time(outgoing.start.0 + wire.div_ceil(10_000_000) as u64);
             sent.push((numbers[&packet.seq], end, deadline, realtime, packet.demoted));

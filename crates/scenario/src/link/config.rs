@@ -35,8 +35,7 @@ impl Scenario {
             excess: f.excess,
             buffer: f.buffer,
         });
-        let best_effort =
-            self.best_effort.iter().map(|c| BestEffortClass { weight: c.weight, buffer: c.buffer });
+        let best_effort = self.best_effort.iter().map(|c| BestEffortClass::new(c.weight, c.buffer));
         LinkConfig {
             rate: self.link.rate,
             max_packet: self.link.max_packet,
@@ -49,6 +48,7 @@ impl Scenario {
             blocking: policy.blocking,
             guarantee: policy.guarantee,
             release: policy.release,
+            aqm_seed: 0,
             options: policy.options,
         }
     }

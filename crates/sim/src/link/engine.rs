@@ -67,14 +67,8 @@ pub fn run<P: LinkPolicy, O: Observer>(
         match next {
             Some(arrival) if decision.is_none_or(|at| arrival.time <= at) => {
                 let now = arrival.time;
-                let packet = Packet {
-                    seq,
-                    arrival: now,
-                    flow: arrival.flow,
-                    bytes: arrival.bytes,
-                    wire: wire.of(arrival.bytes),
-                    demoted: false,
-                };
+                let (flow, bytes) = (arrival.flow, arrival.bytes);
+                let packet = Packet::new(seq, now, flow, bytes, wire.of(bytes));
                 seq += 1;
                 observer.arrived(&packet);
                 policy.enqueue(now, packet, &mut Dropped(observer));
@@ -96,11 +90,13 @@ pub fn run<P: LinkPolicy, O: Observer>(
             _ => {}
         }
         let Some(now) = decision else { break };
-        match policy.dequeue(now) {
+        match policy.dequeue(now, &mut Dropped(observer)) {
             Some(departure) => {
                 wire_bytes += u128::from(departure.packet.wire);
                 let end = clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
-                observer.sent(&departure, end);
+                if !departure.dropped {
+                    observer.sent(&departure, end);
+                }
                 ending.time = end;
                 decision = Some(end);
             }
