@@ -72,11 +72,7 @@ pub fn setup() -> LinkConfig {
 /// A flow's packets at its long-term rate, flows apart from each other.
 fn steady(k: u64) -> impl Iterator<Item = Arrival> {
     // 200 B at 1.76 MB/s: one each 113 636.4 ns.
-    (0..).map(move |i: u64| Arrival {
-        time: Time(k * 1777 + i * 113_637),
-        flow: FlowId(k as u32),
-        bytes: PACKET,
-    })
+    (0..).map(move |i: u64| Arrival::new(Time(k * 1777 + i * 113_637), FlowId(k as u32), PACKET))
 }
 
 fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut(u64) {
@@ -93,7 +89,7 @@ fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut
         let mut best_effort = false;
         link.decide(now, &mut |d| best_effort = !d.realtime);
         if best_effort || seq < 10_000 {
-            let more = Arrival { time: now, flow: FlowId(FLOWS as u32), bytes: 1500 };
+            let more = Arrival::new(now, FlowId(FLOWS as u32), 1500);
             link.policy.enqueue(now, packet(&more, &mut seq), &mut Forget);
         }
         link.policy.realtime().len()
@@ -135,7 +131,7 @@ mod tests {
             while let Some(a) = arrivals.next_if(|a| a.time <= now) {
                 link.policy.enqueue(a.time, packet(&a, &mut seq), &mut Forget);
             }
-            let more = Arrival { time: now, flow: FlowId(FLOWS as u32), bytes: 1500 };
+            let more = Arrival::new(now, FlowId(FLOWS as u32), 1500);
             if step % 2 == 0 {
                 link.policy.enqueue(now, packet(&more, &mut seq), &mut Forget);
             }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use laxity_core::{Span, Time};
 use laxity_trace::{LinkType, SimPacket};
+use laxity_traffic::FlowHasher;
 use laxity_userlink::WireError;
 use laxity_userlink::direction::Direction;
 use laxity_userlink::forwarder::Forwarder;
@@ -86,7 +87,8 @@ fn nothing_is_lost_and_nothing_allocated() {
     for policy in ["exact", "slack", "background"] {
         let buffer = "{ total = \"300 kB\", best_effort = \"200 kB\" }";
         let scenario = support::scenarios::voice_web_bulk("100 Mbit/s", buffer, VOICE);
-        let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET).expect(policy);
+        let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET, FlowHasher::fixed())
+            .expect(policy);
         let [sent, taken, refused, clock] = std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
         // Set by the test, which says what time it is: no machine is too slow for that.
         let quiet = Arc::new(AtomicBool::new(false));
