@@ -43,6 +43,8 @@ pub(crate) struct FlowQueues {
     quantum: u32,
     hosts: Option<HostCounts>,
     fattest: Fattest,
+    #[cfg(test)]
+    visits: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +80,8 @@ impl FlowQueues {
             quantum: quantum.max(1),
             hosts: isolates.then(|| HostCounts::new(config.hosts)),
             fattest: Fattest::new(queues),
+            #[cfg(test)]
+            visits: 0,
         }
     }
 
@@ -117,6 +121,10 @@ impl FlowQueues {
     #[inline]
     pub(crate) fn select(&mut self, fifos: &[Fifo]) -> Option<usize> {
         loop {
+            #[cfg(test)]
+            {
+                self.visits += 1;
+            }
             if let Some(queue) = self.new.first() {
                 if fifos[queue].packets > 0 && self.flows[queue].deficit > 0 {
                     return Some(queue);

@@ -18,9 +18,9 @@ fn realtime(at: u64, flow: u32, bytes: u32) -> Step {
     Step::Arrival { at, flow, bytes, key: 0 }
 }
 
-/// By how much the first late packet is late under `exact` with a variant.
+/// By how much the first late packet is late under Algorithm 1 with a variant.
 fn lateness(config: &LinkConfig, variant: Variant, script: u64, steps: &[Step]) -> Option<u64> {
-    let mut policy = build("exact", config)?;
+    let mut policy = build("textbook", config)?;
     policy.set_variant(variant);
     policy.script(script);
     let (sent, _) = run(&mut *policy, 0, steps);
@@ -97,25 +97,28 @@ fn a_drop_must_not_reset_the_history() {
     });
 }
 
-// Fails when a smaller candidate lowers the deadline.
+// The trap: lowering the deadline of pending work. It is rare among random links and needs three
+// flows; this one is near to the smallest case of a search over byte-wise demands. At 14 the first
+// candidate is dropped, at 21 a smaller one follows with an earlier deadline. Fails when a smaller
+// candidate lowers the deadline.
 #[test]
 fn a_smaller_candidate_must_not_lower_the_deadline() {
-    let flows = vec![flow(7, (1, 7), 10, 3), flow(4, (1, 8), 21, 2), flow(7, (1, 8), 23, 3)];
+    let flows = vec![flow(7, (1, 29), 10, 3), flow(4, (1, 66), 21, 2), flow(7, (1, 38), 23, 3)];
     only_the_variant_is_late(flows, 3, Variant::LowersWhenSmaller, 0, |config| {
         vec![
-            realtime(4, 1, 2),
-            realtime(4, 1, 2),
-            best_effort(config, 9, 2),
-            best_effort(config, 9, 3),
-            best_effort(config, 9, 3),
-            best_effort(config, 9, 2),
-            realtime(10, 2, 3),
-            realtime(10, 2, 3),
+            realtime(5, 1, 2),
+            realtime(5, 1, 2),
+            realtime(9, 2, 3),
+            realtime(9, 2, 3),
+            best_effort(config, 10, 2),
+            best_effort(config, 10, 2),
+            best_effort(config, 10, 3),
+            best_effort(config, 10, 2),
             Step::Discard { at: 14 },
             realtime(15, 0, 3),
             realtime(15, 0, 2),
             realtime(15, 0, 2),
-            Step::Discard { at: 20 },
+            Step::Discard { at: 21 },
         ]
     });
 }
@@ -200,59 +203,4 @@ fn random_links_find_the_faults_and_none_in_the_rule() {
     }
     std::println!("{late_links:?} of {links} links: {variants:?}");
     assert!(late_links.iter().all(|n| *n > 0), "{late_links:?}");
-}
-
-#[test]
-fn zz_search() {
-    let mut found = 0;
-    for r1 in 7..40u64 {
-        for r2 in [8u64, 9, 10, 12, 16, 24, 40, 100] {
-            for r3 in [8u64, 9, 10, 12, 16, 24, 40, 100] {
-                for d in 0..8u64 {
-                    for b in 0..8u64 {
-                        for blocking in [Blocking::Exact, Blocking::Paper] {
-                            let flows = vec![
-                                flow(7 - (b & 1) * 0, (1, r1), 10 + (d & 1), 3),
-                                flow(4, (1, r2), 21 + (d >> 1 & 1), 2),
-                                flow(7 - (b >> 1 & 1), (1, r3), 23 + (d >> 2 & 1), 3),
-                            ];
-                            if b & 1 == 1 || b >> 2 == 1 {
-                                continue;
-                            }
-                            let config = link(flows, 3, blocking);
-                            if !admitted(&config) {
-                                continue;
-                            }
-                            let steps = vec![
-                                realtime(4, 1, 2),
-                                realtime(4, 1, 2),
-                                best_effort(&config, 9, 2),
-                                best_effort(&config, 9, 3),
-                                best_effort(&config, 9, 3),
-                                best_effort(&config, 9, 2),
-                                realtime(10, 2, 3),
-                                realtime(10, 2, 3),
-                                Step::Discard { at: 14 },
-                                realtime(15, 0, 3),
-                                realtime(15, 0, 2),
-                                realtime(15, 0, 2),
-                                Step::Discard { at: 20 },
-                            ];
-                            if let Some(late) =
-                                lateness(&config, Variant::LowersWhenSmaller, 0, &steps)
-                            {
-                                found += 1;
-                                if found < 20 {
-                                    std::println!(
-                                        "FOUND r {r1} {r2} {r3} d {d:b} b {b:b} {blocking:?} late {late}"
-                                    );
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-    std::println!("found {found}");
 }

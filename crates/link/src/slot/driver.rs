@@ -4,9 +4,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use laxity_core::{Bytes, FlowId, Rate, Span, Time, Weight};
+use laxity_core::{Bytes, FlowId, PolicyInfo, Rate, Span, Time, Weight};
 use laxity_curve::{
-    Blocking, Bucket, Envelope, Guarantee, check, fit_line, fit_shifted_line, fit_two_segment,
+    Blocking, Bucket, Envelope, Guarantee, InverseCurve, check, fit_line, fit_shifted_line,
+    fit_two_segment,
 };
 
 use super::Variant;
@@ -66,6 +67,55 @@ impl<D: Discipline> Probe for Pipeline<D, Managed> {
 pub(super) const POLICIES: [&str; 7] =
     ["exact", "two-segment", "algorithm-3", "tbs", "shifted-line", "background", "slack"];
 
+/// Algorithm 1 from its definition, which takes back what was not sent, as the fourth alternative
+/// needs.
+#[derive(Debug)]
+pub(super) struct Textbook {
+    service: InverseCurve,
+    /// Release of each packet, and the work before it.
+    history: Vec<(Time, u64)>,
+    work: u64,
+}
+
+impl Textbook {
+    pub(super) fn new(service: InverseCurve) -> Textbook {
+        Textbook { service, history: Vec::new(), work: 0 }
+    }
+
+    fn deadline(&self) -> Time {
+        let at = |(r, before): &(Time, u64)| Some(*r + self.service.at(self.work - before)?);
+        let all: Option<Vec<Time>> = self.history.iter().map(at).collect();
+        all.map_or(Time::MAX, |all| all.into_iter().max().unwrap_or(Time::ZERO))
+    }
+}
+
+impl Assigner for Textbook {
+    const INFO: PolicyInfo = Exact::INFO;
+
+    fn assign(&mut self, release: Time, wire: u32) -> Time {
+        self.history.push((release, self.work));
+        self.work += u64::from(wire);
+        self.deadline()
+    }
+
+    fn raise(&mut self, _: Time, from: u32, wire: u32) -> Time {
+        self.work += u64::from(wire - from);
+        self.deadline()
+    }
+
+    fn settle(&mut self, _: Time, from: u32, wire: u32) {
+        self.work -= u64::from(from - wire);
+        if wire == 0 {
+            self.history.pop();
+        }
+    }
+
+    fn reset(&mut self) {
+        self.history.clear();
+        self.work = 0;
+    }
+}
+
 /// A policy with slots; `None` when no line is safe for it.
 pub(super) fn build(name: &str, config: &LinkConfig) -> Option<Box<dyn Probe>> {
     fn by_deadline<A: Assigner + 'static>(config: &LinkConfig, a: A) -> Option<Box<dyn Probe>> {
@@ -81,6 +131,7 @@ pub(super) fn build(name: &str, config: &LinkConfig) -> Option<Box<dyn Probe>> {
         "shifted-line" => {
             by_deadline(config, Shifted::new(&fit_shifted_line(&residual, all).ok()?))
         }
+        "textbook" => by_deadline(config, Textbook::new(residual.service(all).ok()?)),
         "background" => by_deadline(config, Background),
         _ => Some(Box::new(Pipeline::managed(config, Slack::new(config)).unwrap())),
     }

@@ -105,6 +105,7 @@ fn explore(change: impl Fn(&mut LinkConfig)) -> usize {
                         // Scripts and drops take turns, each with a different part of the traces.
                         turn += 1;
                         play(&steps, turn % 8);
+                        play(&steps, turn / 3 % 16);
                         let at = turn % (horizon + 2);
                         steps.push(Step::Discard { at });
                         steps.sort_by_key(Step::at);
@@ -123,7 +124,7 @@ fn explore(change: impl Fn(&mut LinkConfig)) -> usize {
 fn no_realtime_packet_is_late_with_exact_blocking() {
     let count = explore(|config| config.blocking = Blocking::Exact);
     std::println!("{count} traces");
-    assert!(count > 1_000_000);
+    assert!(count > 800_000);
 }
 
 // The same.
@@ -131,7 +132,7 @@ fn no_realtime_packet_is_late_with_exact_blocking() {
 fn no_realtime_packet_is_late_with_the_papers_blocking() {
     let count = explore(|config| config.release = Release::HeadOfLine);
     std::println!("{count} traces");
-    assert!(count > 1_000_000);
+    assert!(count > 800_000);
 }
 
 // The same, with the whole curve.
@@ -142,5 +143,5 @@ fn no_realtime_packet_is_late_with_all_deadlines() {
         config.blocking = Blocking::Exact;
     });
     std::println!("{count} traces");
-    assert!(count > 1_000_000);
+    assert!(count > 800_000);
 }
