@@ -314,3 +314,6 @@ impl ClassQueues {
         self.classes[class].aqm = aqm;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -179,7 +179,6 @@ impl Aqm {
         };
         match signal {
             Signal::None => Verdict::Send,
-            Signal::Mark if leaving.ecn == Ecn::Ce && (marks || step_marks) => Verdict::Send,
             Signal::Mark if marks || step_marks => Verdict::Mark,
             Signal::Mark | Signal::Drop => Verdict::Drop,
         }

@@ -126,11 +126,12 @@ impl FlowQueues {
                 self.visits += 1;
             }
             if let Some(queue) = self.new.first() {
-                if fifos[queue].packets > 0 && self.flows[queue].deficit > 0 {
+                let (waits, paid) = (fifos[queue].packets > 0, self.flows[queue].deficit > 0);
+                if waits && paid {
                     return Some(queue);
                 }
                 self.new.pop(&self.next);
-                if fifos[queue].packets > 0 {
+                if !paid {
                     self.wait_for_credit(queue);
                 } else if self.old.is_empty() {
                     self.flows[queue].state = State::Idle;
@@ -142,15 +143,18 @@ impl FlowQueues {
                 continue;
             }
             let queue = self.old.first()?;
-            if fifos[queue].packets > 0 && self.flows[queue].deficit > 0 {
+            let (waits, paid) = (fifos[queue].packets > 0, self.flows[queue].deficit > 0);
+            if waits && paid {
                 return Some(queue);
             }
             self.old.pop(&self.next);
-            if fifos[queue].packets > 0 {
-                self.wait_for_credit(queue);
-            } else {
+            if paid {
                 self.set_bulk(queue, false);
                 self.flows[queue].state = State::Idle;
+            } else {
+                // An empty queue pays first too. Else flows of a single packet, each in a queue of
+                // its own, would get more than the others.
+                self.wait_for_credit(queue);
             }
         }
     }

@@ -79,17 +79,17 @@ impl Model {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
             let flow = *list.front()?;
-            if self.queues[flow].0 > 0 && !self.queues[flow].1.is_empty() {
-                return Some(flow);
-            }
-            list.pop_front();
-            if self.queues[flow].1.is_empty() {
+            if self.queues[flow].0 <= 0 {
+                list.pop_front();
+                self.queues[flow].0 += i64::from(quantum);
+                self.old.push_back(flow);
+            } else if self.queues[flow].1.is_empty() {
+                list.pop_front();
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(flow);
                 }
             } else {
-                self.queues[flow].0 += i64::from(quantum);
-                self.old.push_back(flow);
+                return Some(flow);
             }
         }
     }
@@ -214,7 +214,7 @@ fn a_packet_takes_few_visits_however_many_flows_a_host_has() {
 #[test]
 fn flows_collide_only_when_their_set_is_full() {
     let mut table = Table::new(64);
-    let mut used = vec![false; 64];
+    let mut used = [false; 64];
     // Nine flows of one set: the ninth shares.
     for i in 0..9u32 {
         let hash = 3 + 8 * i * 7919;

@@ -145,3 +145,50 @@ fn no_realtime_packet_is_late_with_all_deadlines() {
     std::println!("{count} traces");
     assert!(count > 800_000);
 }
+
+// Deadlines of candidates that change are never earlier than Algorithm 1 has them from its
+// definition, never fall, and are those of the definition while as much was sent as was assigned.
+// Fails when `debt` is forgotten, or counted twice.
+#[test]
+fn deadlines_of_exact_are_safe_and_do_not_fall() {
+    use super::driver::{Rng, Textbook};
+    use crate::assign::{Assigner as _, Exact};
+    let (mut equal, mut later) = (0, 0);
+    for seed in 0..300 {
+        let mut rng = Rng(seed);
+        let (a, b) = (flow(rng.range(2, 9), (1, 4), 60, 2), periodic(rng.range(9, 20), 3, 5, 60));
+        let mut config = link(vec![a, b], 4, Blocking::Exact);
+        assert!(tighten(&mut config));
+        let curve = config.residual().unwrap().service(config.guarantee).unwrap();
+        let (mut exact, mut textbook) = (Exact::new(&curve, 128), Textbook::new(curve));
+        let (mut release, mut newest, mut lowered) = (0, Time::ZERO, false);
+        for _ in 0..100 {
+            release += if rng.range(0, 2) == 0 { rng.range(0, 9) } else { 0 };
+            let at = Time(release);
+            let mut wire = rng.range(1, 4) as u32;
+            let mut both = (exact.assign(at, wire), textbook.assign(at, wire));
+            let raises = rng.range(0, 2);
+            for step in 0..=raises {
+                if step > 0 {
+                    let larger = wire + rng.range(1, 3) as u32;
+                    both = (exact.raise(at, wire, larger), textbook.raise(at, wire, larger));
+                    wire = larger;
+                }
+                assert!(both.0 >= both.1 && both.0 >= newest, "seed {seed}: {both:?} {newest}");
+                assert!(lowered || both.0 == both.1, "seed {seed}: {both:?}");
+                equal += usize::from(both.0 == both.1);
+                later += usize::from(both.0 > both.1);
+                newest = both.0;
+            }
+            if rng.range(0, 9) == 0 {
+                let sent = rng.range(0, u64::from(wire)) as u32;
+                if sent < wire {
+                    exact.settle(at, wire, sent);
+                    textbook.settle(at, wire, sent);
+                    lowered = true;
+                }
+            }
+        }
+    }
+    assert!(equal > 20_000 && later > 1_000, "{equal} {later}");
+}
