@@ -245,6 +245,10 @@ impl Discipline for Slack {
         Time::MAX
     }
 
+    fn raise(&mut self, _release: Time, _from: u32, _wire: u32) -> Time {
+        Time::MAX
+    }
+
     fn reset(&mut self) {
         self.on_idle();
     }
@@ -270,6 +274,11 @@ impl Discipline for Slack {
             self.consume(work);
         }
         goes
+    }
+
+    fn on_best_effort_dropped(&mut self, now: Time, wire: u32) {
+        self.consume(-nanobits(wire));
+        self.silence.lend_until(now);
     }
 
     fn may_pass(&self) -> bool {
