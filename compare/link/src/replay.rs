@@ -59,11 +59,8 @@ pub fn means(
     let mut arrivals = Vec::with_capacity(trace.len());
     for ((time, bytes, name), late) in trace.iter().zip(late) {
         let flow = names.iter().position(|n| n == name).ok_or("a flow of no scenario")?;
-        arrivals.push(Arrival {
-            time: Time(time + u64::from(late)),
-            flow: FlowId(flow as u32),
-            bytes: *bytes as u32,
-        });
+        let time = Time(time + u64::from(late));
+        arrivals.push(Arrival::new(time, FlowId(flow as u32), *bytes as u32));
     }
     let traffic = Traffic::Recorded(Arc::new(arrivals));
     let control = Control::default();

@@ -38,7 +38,7 @@ fn deadlines() -> [u64; CLASSES] {
 #[inline]
 fn entry(seq: u64, class: usize, deadline: u64) -> Entry {
     let (arrival, flow) = (Time(seq), FlowId(class as u32));
-    let packet = Packet { seq, arrival, flow, bytes: 1000, wire: 1000, demoted: false };
+    let packet = Packet::new(seq, arrival, flow, 1000, 1000);
     Entry { deadline: Time(deadline), packet }
 }
 

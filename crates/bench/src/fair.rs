@@ -57,7 +57,7 @@ impl Arrivals {
         let bytes = 40 + self.random.below(1461) as u32;
         self.seq += 1;
         let (arrival, flow) = (Time(self.seq), FlowId(class as u32));
-        let packet = Packet { seq: self.seq, arrival, flow, bytes, wire: bytes, demoted: false };
+        let packet = Packet::new(self.seq, arrival, flow, bytes, bytes);
         (class, packet)
     }
 }

@@ -58,12 +58,13 @@ pub fn setup() -> LinkConfig {
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime: (0..FLOWS).map(flow).collect(),
-        best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(64_000_000), best_effort: Bytes(8_000_000) }),
         fair_queue: FairQueue::default(),
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),
         release: Release::default(),
+        aqm_seed: 0,
         options: Options::default(),
     }
 }
@@ -71,11 +72,7 @@ pub fn setup() -> LinkConfig {
 /// A flow's packets at its long-term rate, flows apart from each other.
 fn steady(k: u64) -> impl Iterator<Item = Arrival> {
     // 200 B at 1.76 MB/s: one each 113 636.4 ns.
-    (0..).map(move |i: u64| Arrival {
-        time: Time(k * 1777 + i * 113_637),
-        flow: FlowId(k as u32),
-        bytes: PACKET,
-    })
+    (0..).map(move |i: u64| Arrival::new(Time(k * 1777 + i * 113_637), FlowId(k as u32), PACKET))
 }
 
 fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut(u64) {
@@ -92,7 +89,7 @@ fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut
         let mut best_effort = false;
         link.decide(now, &mut |d| best_effort = !d.realtime);
         if best_effort || seq < 10_000 {
-            let more = Arrival { time: now, flow: FlowId(FLOWS as u32), bytes: 1500 };
+            let more = Arrival::new(now, FlowId(FLOWS as u32), 1500);
             link.policy.enqueue(now, packet(&more, &mut seq), &mut Forget);
         }
         link.policy.realtime().len()
@@ -110,14 +107,7 @@ fn decisions<D: Discipline + 'static>(build: fn(&LinkConfig) -> D) -> impl FnMut
 
 fn packet(arrival: &Arrival, seq: &mut u64) -> Packet {
     *seq += 1;
-    Packet {
-        seq: *seq,
-        arrival: arrival.time,
-        flow: arrival.flow,
-        bytes: arrival.bytes,
-        wire: arrival.bytes,
-        demoted: false,
-    }
+    Packet::new(*seq, arrival.time, arrival.flow, arrival.bytes, arrival.bytes)
 }
 
 #[cfg(test)]
@@ -141,7 +131,7 @@ mod tests {
             while let Some(a) = arrivals.next_if(|a| a.time <= now) {
                 link.policy.enqueue(a.time, packet(&a, &mut seq), &mut Forget);
             }
-            let more = Arrival { time: now, flow: FlowId(FLOWS as u32), bytes: 1500 };
+            let more = Arrival::new(now, FlowId(FLOWS as u32), 1500);
             if step % 2 == 0 {
                 link.policy.enqueue(now, packet(&more, &mut seq), &mut Forget);
             }

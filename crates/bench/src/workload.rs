@@ -69,14 +69,8 @@ impl<P: LinkPolicy> Link<P> {
         while !self.idle && self.clock.free_at() < now {
             sent += u64::from(self.decide(self.clock.free_at(), seen));
         }
-        let packet = Packet {
-            seq: self.seq,
-            arrival: now,
-            flow: arrival.flow,
-            bytes: arrival.bytes,
-            wire: self.setup.wire.of(arrival.bytes),
-            demoted: false,
-        };
+        let (flow, bytes) = (arrival.flow, arrival.bytes);
+        let packet = Packet::new(self.seq, now, flow, bytes, self.setup.wire.of(bytes));
         self.seq += 1;
         self.policy.enqueue(now, packet, &mut Forget);
         if self.idle {
@@ -88,7 +82,7 @@ impl<P: LinkPolicy> Link<P> {
     /// Decides once on the free link; whether it sent.
     #[inline]
     pub fn decide(&mut self, now: Time, seen: &mut impl FnMut(Departure)) -> bool {
-        match self.policy.dequeue(now) {
+        match self.policy.dequeue(now, &mut Forget) {
             Some(departure) => {
                 self.clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
                 seen(departure);

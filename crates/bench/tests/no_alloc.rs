@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 
 use laxity_bench::Random;
 use laxity_bench::workload::{Link, access_link, arrivals};
-use laxity_core::{Bytes, FlowId, Time, Weight};
-use laxity_link::config::{Buffer, FairQueue as Kind, LinkConfig};
+use laxity_core::{Bytes, FlowId, LinkClock, Time, Weight};
+use laxity_link::config::{Aqm, Buffer, FairQueue as Kind, FlowQueueing, LinkConfig, QueueBy};
+use laxity_link::ecn::Ecn;
 use laxity_link::edf::{EdfQueue, Entry};
 use laxity_link::fair::{Fair, FairQueue as _};
 use laxity_link::registry::{self, POLICIES, Visitor};
@@ -25,7 +26,7 @@ fn without_allocating(name: &str, work: impl FnOnce()) {
 
 fn packet(seq: u64, random: &mut Random) -> Packet {
     let wire = 64 + random.below(1400) as u32;
-    Packet { seq, arrival: Time(seq), flow: FlowId(0), bytes: wire, wire, demoted: false }
+    Packet::new(seq, Time(seq), FlowId(0), wire, wire)
 }
 
 /// Fills beyond the last slot, drains, and goes on at random.
@@ -104,10 +105,57 @@ fn pipelines() {
     }
 }
 
+/// The same with flow queues and AQM, flows of many keys and ECN-capable packets among them.
+fn flow_queues() {
+    struct Play(LinkConfig, Vec<Arrival>);
+    impl Visitor for Play {
+        type Output = ();
+        fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) {
+            let Play(setup, arrivals) = self;
+            let mut clock = LinkClock::new(setup.rate).expect("a link has a rate");
+            let (mut sent, mut signals, mut last) = (0, 0, Time::ZERO);
+            without_allocating("flow queues", || {
+                let mut drops = |_: Time, _: &Packet, _| signals += 1;
+                for (seq, arrival) in (0u64..).zip(&arrivals) {
+                    while clock.free_at() < arrival.time {
+                        let now = clock.free_at().max(last);
+                        let Some(departure) = policy.dequeue(now, &mut drops) else { break };
+                        clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
+                        sent += 1;
+                    }
+                    last = arrival.time;
+                    let wire = setup.wire.of(arrival.bytes);
+                    let packet = Packet::new(seq, arrival.time, arrival.flow, arrival.bytes, wire);
+                    let key = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 5000 * 0x1_0003_0001;
+                    let ecn = Ecn::of_traffic_class(seq as u8);
+                    policy.enqueue(arrival.time, Packet { key, ecn, ..packet }, &mut drops);
+                }
+            });
+            assert!(sent > 1000 && signals > 100, "{sent} {signals}");
+        }
+    }
+    let scenario = access_link();
+    let mut setup = scenario.setup();
+    setup.buffer = Some(Buffer { total: Bytes(400_000), best_effort: Bytes(60_000) });
+    let flows = FlowQueueing { by: QueueBy::HostAndFlow, queues: 256, ..FlowQueueing::default() };
+    for (class, aqm) in setup.best_effort.iter_mut().zip([Aqm::CODEL, Aqm::PIE, Aqm::L4S]) {
+        (class.flows, class.aqm) = (Some(flows), aqm);
+    }
+    let mut arrivals = arrivals(&scenario, 10);
+    for packet in &mut arrivals {
+        packet.time = Time(packet.time.0 / 2);
+    }
+    for policy in POLICIES {
+        let play = Play(setup.clone(), arrivals.clone());
+        registry::visit(policy.name, &setup, play).expect("the access link suits every policy");
+    }
+}
+
 #[test]
 fn hot_paths_do_not_allocate() {
     edf();
     pipelines();
+    flow_queues();
     for kind in [Kind::Wfq, Kind::Scfq, Kind::Wf2qPlus] {
         fair(kind);
     }

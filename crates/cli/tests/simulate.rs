@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
-use laxity_trace::{Capture, decode};
+use laxity_trace::{Capture, LinkType, PcapngWriter, SimPacket, decode};
 use rustix::process::Signal;
 use serde_json::Value;
 use support::{Folder, Process, Ran, command, file, laxity};
@@ -320,6 +320,44 @@ fn a_page_is_written() {
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("</html>") && !html.contains("<script"));
     assert!(std::fs::read_dir(&plots).unwrap().count() > 0);
+}
+
+/// Fails when a drop or mark of an AQM is missing in the JSON, the table or the packets.
+#[test]
+fn aqm_drops_and_marks_are_in_every_output() {
+    let folder = Folder::new("aqm");
+    let [scenario, trace, packets] =
+        ["link.toml", "in.pcapng", "packets.csv"].map(|name| folder.path(name));
+    let text = "[link]\nrate = \"10 Mbit/s\"\nbuffer = { total = \"4 MB\", best_effort = \"4 MB\" }\n\
+                [[best_effort]]\nname = \"bulk\"\nmatch = { protocol = \"udp\" }\nflows = {}\n\
+                aqm = \"codel\"\n";
+    std::fs::write(&scenario, text).unwrap();
+    // Two flows that send twice what the link carries; the second is ECN-capable.
+    let mut writer = PcapngWriter::new(Vec::new()).unwrap();
+    let port = writer.add_interface(LinkType::ETHERNET, 0, "in").unwrap();
+    for n in 0..4000u64 {
+        let packet = SimPacket { flow: (n % 2) as u32, bytes: 1250, dscp: 0, sequence: n };
+        let mut frame = packet.frame().unwrap().bytes().to_vec();
+        frame[15] |= if n % 2 == 0 { 0 } else { 2 };
+        writer.packet(port, 1_000_000_000 + n * 500_000, 1250, &frame, None).unwrap();
+    }
+    std::fs::write(&trace, writer.finish().unwrap()).unwrap();
+    let arguments = ["simulate", &scenario, "--trace", &trace, "--policy", "exact"];
+    let json = [&arguments[..], &["--packets", &packets, "--json"]].concat();
+    let result: SimulationResult = serde_json::from_str(&laxity(&json).succeeds()).unwrap();
+    let bulk = &result.policies["exact"].flows["bulk"];
+    let (drops, marks) = (bulk.aqm_drops.unwrap(), bulk.ecn_marks.unwrap());
+    assert!(drops > 10 && marks > 10, "{drops} dropped, {marks} marked");
+    let rows = std::fs::read_to_string(&packets).unwrap();
+    let count = |end: &str| rows.lines().filter(|line| line.ends_with(end)).count() as u64;
+    assert_eq!(count("dropped,false,aqm"), drops);
+    assert_eq!(count("sent,false,marked"), marks);
+    // Packets are numbered in order, so the second flow has the odd numbers.
+    let marked = rows.lines().filter(|line| line.ends_with("marked"));
+    let numbers = marked.map(|line| line.split(',').nth(1).unwrap().parse::<u64>().unwrap());
+    assert!(numbers.into_iter().all(|n| n % 2 == 1));
+    let table = laxity(&arguments).succeeds();
+    assert!(table.contains(&format!("{drops} / {marks}")), "{table}");
 }
 
 /// Ctrl-C: finished runs are a valid result, the status marks it as partial.

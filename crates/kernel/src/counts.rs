@@ -6,8 +6,9 @@ use crate::layout::Field;
 use crate::layout::link::{LX_DELAY_SHIFT, LX_REASONS, lx_counts};
 
 const SHIFT: u32 = LX_DELAY_SHIFT as u32;
-/// Reasons of [`DropReason`], and `flushed`.
-const REASONS: usize = DropReason::ALL.len() + 1;
+/// Reasons of [`DropReason`] before the last, which the queueing discipline does not have, and
+/// `flushed`.
+const REASONS: usize = DropReason::Aqm.index() + 1;
 const _: () = assert!(REASONS as u64 == LX_REASONS);
 
 /// Counts of one flow or class.
@@ -29,7 +30,7 @@ pub struct Counts {
     pub demoted_sum: u64,
     /// The longest of them, in ns.
     pub demoted_max: u64,
-    /// Packets dropped for each reason of [`DropReason::ALL`].
+    /// Packets dropped for each reason of [`DropReason::ALL`] but `aqm`.
     pub dropped: [u64; REASONS - 1],
     /// Packets flushed: the interface went down, or the discipline was removed.
     pub flushed: u64,

@@ -60,9 +60,9 @@ fn setup(random: &mut Random) -> LinkConfig {
     let classes = 1 + random.below(4);
     let weight = |random: &mut Random| random.of(&[200_000u32, 500_000, 1_000_000, 3_000_000]);
     let best_effort = (0..classes)
-        .map(|_| BestEffortClass {
-            weight: Weight(weight(random)),
-            buffer: random.of(&[None, None, Some(Bytes(3_000))]),
+        .map(|_| {
+            let weight = Weight(weight(random));
+            BestEffortClass::new(weight, random.of(&[None, None, Some(Bytes(3_000))]))
         })
         .collect();
     LinkConfig {
@@ -82,6 +82,7 @@ fn setup(random: &mut Random) -> LinkConfig {
         blocking: random.of(&[Blocking::Paper, Blocking::Exact]),
         guarantee: random.of(&[Guarantee::Realtime, Guarantee::All]),
         release: random.of(&[Release::Arrival, Release::HeadOfLine]),
+        aqm_seed: 0,
         options: Options {
             restart: random.of(&[Restart::Sooner, Restart::Sooner, Restart::Idle]),
             ..Options::default()
@@ -162,12 +163,13 @@ fn small_link(random: &mut Random) -> LinkConfig {
             ),
             flow(Envelope::buckets(&second, Bytes(UNIT)), 3 + random.below(8)),
         ],
-        best_effort: vec![BestEffortClass { weight: Weight(1_000_000), buffer: None }],
+        best_effort: vec![BestEffortClass::new(Weight(1_000_000), None)],
         buffer: None,
         fair_queue: FairQueue::Wf2qPlus,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
         release: Release::Arrival,
+        aqm_seed: 0,
         options: Options::default(),
     }
 }
@@ -206,7 +208,7 @@ fn drive(
                 continue;
             }
             steps.push(Step::Free { now });
-            match policy.dequeue(Time(now)) {
+            match policy.dequeue(Time(now), &mut |_, _: &Packet, _| {}) {
                 Some(gone) => {
                     lines.push(format!("d {} {}", gone.packet.seq, gone.deadline.0));
                     let end = clock.transmit(Time(now), Bytes(gone.packet.wire.into()));
@@ -235,14 +237,8 @@ fn drive(
             Traffic::Whole => [2, 1, 1][flow as usize] * UNIT as u32,
         };
         steps.push(Step::Arrival { now, flow, bytes });
-        let packet = Packet {
-            seq,
-            arrival: Time(now),
-            flow: laxity_core::FlowId(flow),
-            bytes,
-            wire: setup.wire.of(bytes),
-            demoted: false,
-        };
+        let id = laxity_core::FlowId(flow);
+        let packet = Packet::new(seq, Time(now), id, bytes, setup.wire.of(bytes));
         let mut accepted = true;
         policy.enqueue(Time(now), packet, &mut |_, dropped: &Packet, reason: DropReason| {
             if dropped.seq == seq {

@@ -40,12 +40,13 @@ fn config() -> Result<LinkConfig, Box<dyn Error>> {
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime: vec![voice],
-        best_effort: vec![BestEffortClass { weight: Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: None,
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
         release: Release::Arrival,
+        aqm_seed: 0,
         options: Options::default(),
     })
 }
@@ -71,14 +72,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut now = Time(1_000_000);
     for (seq, (flow, bytes)) in (0..).zip(arrivals) {
         let wire = config.wire.of(bytes);
-        let packet = Packet { seq, arrival: now, flow, bytes, wire, demoted: false };
+        let packet = Packet::new(seq, now, flow, bytes, wire);
         pipeline.enqueue(now, packet, &mut dropped);
     }
 
     // Whenever the link is free, send what the pipeline says.
     let mut link = LinkClock::new(config.rate).ok_or("the link has no rate")?;
     loop {
-        let Some(Departure { packet, deadline, realtime }) = pipeline.dequeue(now) else {
+        let Some(departure) = pipeline.dequeue(now, &mut dropped) else {
             // A shaped packet may conform later without a further arrival.
             match pipeline.next_event() {
                 Some(later) => now = later,
@@ -86,6 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             continue;
         };
+        let Departure { packet, deadline, realtime, .. } = departure;
         let end = link.transmit(now, Bytes(u64::from(packet.wire)));
         let what = if packet.flow == VOICE { "voice" } else { "bulk" };
         println!("{now}: {what} packet {} of {} B, sent by {end}", packet.seq, packet.bytes);

@@ -52,11 +52,13 @@ pub enum DropReason {
     Excess,
     /// A best-effort packet pushed out by a later arrival.
     PushedOut,
+    /// A best-effort packet dropped by the AQM of its class as a signal of congestion.
+    Aqm,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 7] = [
+    pub const ALL: [DropReason; 8] = [
         DropReason::BufferTotal,
         DropReason::BufferBestEffort,
         DropReason::BufferFlow,
@@ -64,6 +66,7 @@ impl DropReason {
         DropReason::Oversize,
         DropReason::Excess,
         DropReason::PushedOut,
+        DropReason::Aqm,
     ];
 
     /// The name in results and metrics.
@@ -76,6 +79,7 @@ impl DropReason {
             DropReason::Oversize => "oversize",
             DropReason::Excess => "excess",
             DropReason::PushedOut => "pushed-out",
+            DropReason::Aqm => "aqm",
         }
     }
 

@@ -38,6 +38,8 @@ pub struct LinkConfig {
     pub guarantee: Guarantee,
     /// When a best-effort packet counts as released.
     pub release: Release,
+    /// Seed of the draws of `pie` and `l4s`, a generator a class.
+    pub aqm_seed: u64,
     /// Policy-specific parameters.
     pub options: Options,
 }
@@ -62,6 +64,173 @@ pub struct BestEffortClass {
     pub weight: Weight,
     /// Limit on its queued bytes.
     pub buffer: Option<Bytes>,
+    /// Queues for each of its flows (RFC 8290); one FIFO when absent. `fifo` and
+    /// `proportional-share` ignore it.
+    pub flows: Option<FlowQueueing>,
+    /// Active queue management. `fifo` and `proportional-share` ignore it.
+    pub aqm: Aqm,
+}
+
+impl BestEffortClass {
+    /// A FIFO without AQM.
+    pub const fn new(weight: Weight, buffer: Option<Bytes>) -> BestEffortClass {
+        BestEffortClass { weight, buffer, flows: None, aqm: Aqm::None }
+    }
+
+    /// Whether its packet is chosen at each decision instead of being committed in advance.
+    pub fn is_managed(&self) -> bool {
+        self.flows.is_some() || self.aqm != Aqm::None
+    }
+}
+
+/// What makes packets of a class one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueBy {
+    /// Addresses, protocol and ports: `5-tuple`.
+    #[default]
+    FiveTuple,
+    /// The source address: `source`.
+    Source,
+    /// The destination address: `destination`.
+    Destination,
+    /// The 5-tuple, with the flows of a host sharing what one host gets: `host-and-flow`.
+    HostAndFlow,
+}
+
+/// Which ends count as hosts under [`QueueBy::HostAndFlow`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hosts {
+    /// Sources: `source`.
+    Source,
+    /// Destinations: `destination`.
+    Destination,
+    /// Both, the one with more flows deciding, as CAKE's `triple-isolate`: `both`.
+    #[default]
+    Both,
+}
+
+/// Flow queues of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowQueueing {
+    /// What makes packets one flow. The caller hashes it into [`Packet::key`](crate::Packet::key).
+    pub by: QueueBy,
+    /// Which ends are isolated under [`QueueBy::HostAndFlow`].
+    pub hosts: Hosts,
+    /// Number of queues: a power of two of [`MIN_QUEUES`](Self::MIN_QUEUES) to
+    /// [`MAX_QUEUES`](Self::MAX_QUEUES).
+    pub queues: u32,
+}
+
+impl FlowQueueing {
+    /// Default of [`queues`](Self::queues), as of RFC 8290, section 5.2.3.
+    pub const QUEUES: u32 = 1024;
+    /// Fewest queues.
+    pub const MIN_QUEUES: u32 = 64;
+    /// Most queues.
+    pub const MAX_QUEUES: u32 = 4096;
+}
+
+impl Default for FlowQueueing {
+    fn default() -> FlowQueueing {
+        let queues = FlowQueueing::QUEUES;
+        FlowQueueing { by: QueueBy::default(), hosts: Hosts::default(), queues }
+    }
+}
+
+/// How long a packet counts as having waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sojourn {
+    /// Since its arrival: `raw`.
+    Raw,
+    /// Since its arrival, without the time in which real-time packets were sent: `link`.
+    Link,
+}
+
+/// Active queue management of a class.
+///
+/// `sojourn` is [`Sojourn::Raw`] when absent, but [`Sojourn::Link`] for `pie` and `l4s` under a
+/// policy under which best effort never goes before real time (`background`): raw time would cost
+/// half its throughput there. With `ecn` the AQM marks ECN-capable packets instead of dropping
+/// them. With `ingress` a packet that it drops occupies the link as if it had been sent, which
+/// keeps a queue ahead of this link short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aqm {
+    /// None: `none`.
+    #[default]
+    None,
+    /// CoDel (RFC 8289): `codel`. One controller for each flow queue.
+    Codel {
+        /// Round-trip time of the flows, from which the others follow.
+        rtt: Span,
+        /// Standing delay that is acceptable; at least `rtt / 20` and 4 packet times when absent.
+        target: Option<Span>,
+        /// How long the delay may exceed the target; `rtt` when absent, never below 2 targets.
+        interval: Option<Span>,
+        /// Whether packets are marked.
+        ecn: bool,
+        /// Measure of the delay.
+        sojourn: Option<Sojourn>,
+        /// Whether dropped packets are charged.
+        ingress: bool,
+    },
+    /// PI2 (RFC 8033 with the square of RFC 9332): `pie`. One controller for the class.
+    Pie {
+        /// Delay that is aimed at; 15 ms when absent.
+        target: Option<Span>,
+        /// Whether packets are marked.
+        ecn: bool,
+        /// Measure of the delay.
+        sojourn: Option<Sojourn>,
+        /// Whether dropped packets are charged.
+        ingress: bool,
+    },
+    /// The coupled dual queue (RFC 9332), or with flow queues a step for ECT(1) beside CoDel:
+    /// `l4s`.
+    L4s {
+        /// Delay that is aimed at for classic traffic; 15 ms when absent, with flow queues
+        /// CoDel's.
+        target: Option<Span>,
+        /// Round-trip time of classic flows, for CoDel in flow queues.
+        rtt: Span,
+        /// Delay above which ECT(1) is marked; the greater of 1 ms and 2 packet times when absent.
+        step: Option<Span>,
+        /// Whether classic packets are marked.
+        ecn: bool,
+        /// Measure of the delay.
+        sojourn: Option<Sojourn>,
+        /// Whether dropped packets are charged.
+        ingress: bool,
+    },
+}
+
+impl Aqm {
+    /// Default round-trip time (RFC 8289, section 4.4): 100 ms.
+    pub const RTT: Span = Span(100_000_000);
+    /// Default target of `pie` and `l4s` (RFC 9332, appendix A.1): 15 ms.
+    pub const PI2_TARGET: Span = Span(15_000_000);
+    /// Least default step of `l4s`: 1 ms.
+    pub const STEP: Span = Span(1_000_000);
+
+    /// CoDel with its defaults.
+    pub const CODEL: Aqm = Aqm::Codel {
+        rtt: Aqm::RTT,
+        target: None,
+        interval: None,
+        ecn: true,
+        sojourn: None,
+        ingress: false,
+    };
+    /// PI2 with its defaults.
+    pub const PIE: Aqm = Aqm::Pie { target: None, ecn: true, sojourn: None, ingress: false };
+    /// L4S with its defaults.
+    pub const L4S: Aqm = Aqm::L4s {
+        target: None,
+        rtt: Aqm::RTT,
+        step: None,
+        ecn: true,
+        sojourn: None,
+        ingress: false,
+    };
 }
 
 /// Limits on queued bytes, in packet lengths.
@@ -91,7 +260,7 @@ pub struct Options {
     /// for never.
     pub release_idle: Span,
     /// `slack`: a smaller packet of another class may pass a refused head.
-    pub pass_refused: bool,
+    pub allow_overtaking: bool,
 }
 
 impl Options {
@@ -108,12 +277,15 @@ impl Default for Options {
             restart: Restart::default(),
             always_check: false,
             release_idle: Options::RELEASE_IDLE,
-            pass_refused: false,
+            allow_overtaking: false,
         }
     }
 }
 
 /// Order among best-effort classes.
+///
+/// Where packets are chosen at each decision (a class has `flows` or `aqm`), `wfq` is `wf2q+`: the
+/// fluid server of PGPS needs the order of the packets in advance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FairQueue {
     /// Packetised GPS.
@@ -194,6 +366,13 @@ pub enum LinkConfigError {
         /// The backlog bound of all flows.
         needed: u64,
     },
+    /// The number of flow queues is no power of two, or out of range.
+    FlowQueues {
+        /// Index of the class.
+        class: usize,
+        /// The number.
+        queues: u32,
+    },
     /// Curves could not be computed.
     Curve(CurveError),
     /// Proportional share: no rate below the link's keeps this flow's deadline.
@@ -236,6 +415,13 @@ impl fmt::Display for LinkConfigError {
                  of all flows, and {} can; shorten its `deadline`, lower `burst` or `rate` of its \
                  envelope, or raise the envelope's `min_packet`",
                 crate::buffer::MAX_RESERVED_PACKETS
+            ),
+            LinkConfigError::FlowQueues { class, queues } => write!(
+                f,
+                "best-effort class {class} cannot have {queues} flow queues; give a power of two \
+                 from {} to {}",
+                FlowQueueing::MIN_QUEUES,
+                FlowQueueing::MAX_QUEUES
             ),
             LinkConfigError::Curve(e) => e.fmt(f),
             LinkConfigError::NoSufficientRate { flow } => write!(

@@ -7,7 +7,6 @@ use laxity_core::{Span, Time};
 use crate::buffer::{Buffers, DropReason, Verdict};
 use crate::config::{Excess, LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Entry};
-use crate::fair::{Fair, FairQueue};
 use crate::police::Policer;
 use crate::{DropSink, Packet};
 
@@ -26,19 +25,14 @@ pub(crate) enum Route {
 
 /// Queues from which best-effort packets can be pushed out.
 pub(crate) trait PushOut {
-    /// Removes the newest packet of the best-effort class that is furthest above its share.
-    fn push_out(&mut self) -> Option<Packet>;
-}
-
-impl PushOut for Fair {
-    fn push_out(&mut self) -> Option<Packet> {
-        FairQueue::push_out(self).map(|(_, packet)| packet)
-    }
+    /// Removes packets of `class` if it manages its queue, or else of the class that is furthest
+    /// above its share; returns whether there was one.
+    fn push_out(&mut self, class: Option<usize>, out: &mut dyn FnMut(Packet)) -> bool;
 }
 
 /// Policers, shapers and buffer accounts of all flows.
 #[derive(Debug)]
-pub(crate) struct Ingress {
+pub struct Ingress {
     flows: Box<[Flow]>,
     /// Packets that do not conform yet, by the time at which they do: one class per flow, since
     /// conformance times never decrease within a flow.
@@ -182,15 +176,20 @@ impl Ingress {
                 true => self.buffers.realtime(flow, packet.bytes),
                 false => self.buffers.best_effort(flow, packet.bytes),
             };
-            let refusal = match verdict {
+            let (refusal, class) = match verdict {
                 Verdict::Accept => return Ok(()),
-                Verdict::Reject(reason) if realtime || !reason.is_shared() => return Err(reason),
-                Verdict::Reject(reason) => reason,
-                Verdict::PushOut => DropReason::BufferTotal,
+                Verdict::Reject(reason) if realtime => return Err(reason),
+                Verdict::Reject(reason) if reason.is_shared() => (reason, None),
+                Verdict::Reject(reason) => (reason, Some(self.class_of(packet))),
+                Verdict::PushOut => (DropReason::BufferTotal, None),
             };
-            let Some(victim) = queues.push_out() else { return Err(refusal) };
-            self.release(&victim, false);
-            drops.dropped(now, &victim, DropReason::PushedOut);
+            let pushed_out = queues.push_out(class, &mut |victim| {
+                self.buffers.release(victim.flow.index(), victim.bytes, false);
+                drops.dropped(now, &victim, DropReason::PushedOut);
+            });
+            if !pushed_out {
+                return Err(refusal);
+            }
         }
     }
 

@@ -8,12 +8,16 @@
 
 extern crate alloc;
 
+mod aqm;
 pub mod assign;
 pub mod buffer;
+mod class_queues;
 pub mod classify;
 pub mod config;
+pub mod ecn;
 pub mod edf;
 pub mod fair;
+mod flow_queue;
 mod ingress;
 pub mod live;
 mod options;
@@ -23,5 +27,9 @@ pub mod police;
 pub mod proportional_share;
 pub mod registry;
 pub mod slack;
+pub(crate) mod slot;
 
-pub use packet::{Departure, DropSink, LinkPolicy, Packet, Wire};
+pub use packet::{Departure, DropSink, LinkPolicy, Packet, Wire, flow_key};
+
+#[cfg(test)]
+extern crate std;

@@ -37,7 +37,7 @@ impl Options {
         Some(match (owner(policy), option) {
             (SLACK, "always-check") => Field::Bool(&mut self.always_check),
             (SLACK, "idle-timeout") => Field::Time(&mut self.release_idle),
-            (SLACK, "allow-overtaking") => Field::Bool(&mut self.pass_refused),
+            (SLACK, "allow-overtaking") => Field::Bool(&mut self.allow_overtaking),
             (TBS, "slope") => Field::Rate(&mut self.tbs),
             (SHIFTED, "slope") => Field::Slope(&mut self.shifted_line),
             (SHIFTED, "shift") => Field::Shift(&mut self.shifted_line),

@@ -3,6 +3,7 @@
 use laxity_core::{Bytes, FlowId, Time};
 
 use crate::buffer::DropReason;
+use crate::ecn::Ecn;
 
 /// A queued packet. Its contents stay with the caller, which identifies it by `seq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,44 @@ pub struct Packet {
     pub wire: u32,
     /// A real-time packet beyond its envelope that now travels as best effort.
     pub demoted: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its flow and hosts within a class with flow queues; see [`flow_key`].
+    pub key: u64,
+}
+
+impl Packet {
+    /// A packet that is not ECN-capable and whose flow within its class is unknown.
+    #[inline]
+    pub const fn new(seq: u64, arrival: Time, flow: FlowId, bytes: u32, wire: u32) -> Packet {
+        Packet { seq, arrival, flow, bytes, wire, demoted: false, ecn: Ecn::NotEct, key: 0 }
+    }
+
+    /// The hash of its flow.
+    #[inline]
+    pub const fn flow_hash(&self) -> u32 {
+        self.key as u32
+    }
+
+    /// The hash of its source.
+    #[inline]
+    pub const fn host_source(&self) -> u16 {
+        (self.key >> 32) as u16
+    }
+
+    /// The hash of its destination.
+    #[inline]
+    pub const fn host_destination(&self) -> u16 {
+        (self.key >> 48) as u16
+    }
+}
+
+/// The key of a packet from three hashes of its headers: of what makes it one flow
+/// ([`QueueBy`](crate::config::QueueBy)), of its source and of its destination. The hash function
+/// is the caller's; a keyed one keeps senders from choosing whose queue they share.
+#[inline]
+pub const fn flow_key(flow: u32, source: u16, destination: u16) -> u64 {
+    flow as u64 | (source as u64) << 32 | (destination as u64) << 48
 }
 
 /// Framing overhead of packets on the wire.
@@ -53,12 +92,19 @@ pub struct Departure {
     pub deadline: Time,
     /// Whether the deadline belongs to a real-time flow and is therefore guaranteed.
     pub realtime: bool,
+    /// Whether the AQM of its class dropped it and charges it (`ingress`): the link counts as busy
+    /// for the packet's length, and nothing is sent. It has been reported as dropped.
+    pub dropped: bool,
 }
 
 /// Receives every packet that is dropped.
 pub trait DropSink {
     /// `packet` left the queue at `now` unsent, because of `reason`.
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
+
+    /// `packet`, which enters a queue at `now` and stays there, is to carry
+    /// [`Ce`](crate::ecn::Ecn::Ce) from now on.
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
 impl<F: FnMut(Time, &Packet, DropReason)> DropSink for F {
@@ -86,8 +132,9 @@ pub trait LinkPolicy {
     /// that would not be late under `background` from the same instant on.
     fn handle_stall(&mut self);
 
-    /// Chooses the packet to send on the free link at `now`.
-    fn dequeue(&mut self, now: Time) -> Option<Departure>;
+    /// Chooses the packet to send on the free link at `now`; packets that an AQM drops before it go
+    /// to `drops`.
+    fn dequeue(&mut self, now: Time, drops: &mut dyn DropSink) -> Option<Departure>;
 
     /// Time at which [`dequeue`](Self::dequeue) may return a packet without a further arrival,
     /// after it returned `None`.
@@ -106,8 +153,8 @@ impl<P: LinkPolicy + ?Sized> LinkPolicy for alloc::boxed::Box<P> {
         (**self).handle_stall();
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Departure> {
-        (**self).dequeue(now)
+    fn dequeue(&mut self, now: Time, drops: &mut dyn DropSink) -> Option<Departure> {
+        (**self).dequeue(now, drops)
     }
 
     fn next_event(&self) -> Option<Time> {

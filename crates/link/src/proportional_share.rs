@@ -56,14 +56,18 @@ struct Queues {
 impl PushOut for Queues {
     /// Pushes out of the best-effort class with the longest queue relative to its weight, never out
     /// of real time.
-    fn push_out(&mut self) -> Option<Packet> {
+    fn push_out(&mut self, class: Option<usize>, out: &mut dyn FnMut(Packet)) -> bool {
+        if class.is_some() {
+            return false;
+        }
         let load = |class: usize| {
             let work = u128::from(self.fair.class_bytes(class)) << 32;
             work / u128::from(self.weights[class].0.max(1))
         };
         let classes = self.realtime..self.weights.len();
-        let longest = classes.filter(|c| self.fair.class_len(*c) > 0).max_by_key(|c| load(*c))?;
-        self.fair.drop_tail(longest)
+        let longest = classes.filter(|c| self.fair.class_len(*c) > 0).max_by_key(|c| load(*c));
+        let victim = longest.and_then(|class| self.fair.drop_tail(class));
+        victim.map(out).is_some()
     }
 }
 
@@ -157,7 +161,7 @@ impl LinkPolicy for ProportionalShare {
         self.yields_to_realtime = true;
     }
 
-    fn dequeue(&mut self, now: Time) -> Option<Departure> {
+    fn dequeue(&mut self, now: Time, _: &mut dyn DropSink) -> Option<Departure> {
         self.release_shaped(now);
         self.yields_to_realtime &= self.conformed.len() > 0;
         let next = match self.yields_to_realtime {
@@ -168,10 +172,11 @@ impl LinkPolicy for ProportionalShare {
         let realtime = class < self.queues.realtime;
         self.ingress.release(&packet, realtime);
         if !realtime {
-            return Some(Departure { packet, deadline: Time::MAX, realtime });
+            return Some(Departure { packet, deadline: Time::MAX, realtime, dropped: false });
         }
         let conformed = self.conformed.pop(class).unwrap_or(packet.arrival);
-        Some(Departure { packet, deadline: conformed + self.deadlines[class], realtime })
+        let deadline = conformed + self.deadlines[class];
+        Some(Departure { packet, deadline, realtime, dropped: false })
     }
 
     fn next_event(&self) -> Option<Time> {

@@ -15,8 +15,8 @@ use crate::assign::{
     Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
     Shifted, TotalBandwidthServer, TwoSegments,
 };
-use crate::config::{LinkConfig, LinkConfigError};
-use crate::pipeline::{ByDeadline, Pipeline};
+use crate::config::{BestEffortClass, LinkConfig, LinkConfigError};
+use crate::pipeline::{ByDeadline, Discipline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
 
@@ -187,7 +187,7 @@ policies! {
     };
     slack::INFO => {
         parts.residual()?;
-        Ok(visitor.visit(Pipeline::new(parts.config, Slack::new(parts.config))?))
+        parts.pipeline(Slack::new(parts.config), visitor)
     };
     proportional_share::INFO => Ok(visitor.visit(ProportionalShare::new(parts.config)?));
     Fifo::INFO => parts.by_deadline(Fifo, visitor);
@@ -204,7 +204,21 @@ impl Parts<'_> {
         A: Assigner + Send + 'static,
         V: Visitor,
     {
-        Ok(visitor.visit(Pipeline::new(self.config, ByDeadline(assigner))?))
+        self.pipeline(ByDeadline(assigner), visitor)
+    }
+
+    /// Packets are chosen at each decision where a class has flow queues or AQM; the bounds in order
+    /// of arrival have neither.
+    fn pipeline<D, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
+    where
+        D: Discipline + Send + 'static,
+        V: Visitor,
+    {
+        let managed = self.config.best_effort.iter().any(BestEffortClass::is_managed);
+        if managed && !D::ARRIVAL_ORDER {
+            return Ok(visitor.visit(Pipeline::managed(self.config, discipline)?));
+        }
+        Ok(visitor.visit(Pipeline::new(self.config, discipline)?))
     }
 
     fn residual(&self) -> Result<Residual, BuildError> {

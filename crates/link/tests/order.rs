@@ -159,7 +159,7 @@ fn several_classes_leave_in_the_order_in_which_they_were_committed() {
     for seed in 0..20 {
         let mut rng = Rng(1 << 32 | seed);
         let mut config = random_config(&mut rng);
-        let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
+        let class = |weight| BestEffortClass::new(Weight(weight), None);
         config.best_effort = vec![class(500_000), class(200_000), class(100_000)];
         config.fair_queue = rng.pick(&[FairQueue::Wfq, FairQueue::Scfq, FairQueue::Wf2qPlus]);
         for guarantee in GUARANTEES {

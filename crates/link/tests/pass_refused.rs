@@ -10,8 +10,8 @@ use laxity_link::{LinkPolicy as _, Packet, Wire, registry};
 
 /// One byte takes one nanosecond; a flow of two packets of 100 B due within 460 ns, a class of
 /// packets up to 250 B, and one of hardly any weight.
-fn config(pass_refused: bool) -> LinkConfig {
-    let class = |weight| BestEffortClass { weight: Weight(weight), buffer: None };
+fn config(allow_overtaking: bool) -> LinkConfig {
+    let class = |weight| BestEffortClass::new(Weight(weight), None);
     LinkConfig {
         rate: Rate(8_000_000_000),
         max_packet: Bytes(250),
@@ -33,23 +33,24 @@ fn config(pass_refused: bool) -> LinkConfig {
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),
         release: Release::default(),
-        options: Options { pass_refused, ..Options::default() },
+        aqm_seed: 0,
+        options: Options { allow_overtaking, ..Options::default() },
     }
 }
 
 /// Arrivals at time zero as (flow, bytes), in order; returns the departures and lateness.
-fn serve(pass_refused: bool, arrivals: &[(u32, u32)]) -> (Vec<(u32, u32)>, bool) {
-    let config = config(pass_refused);
+fn serve(allow_overtaking: bool, arrivals: &[(u32, u32)]) -> (Vec<(u32, u32)>, bool) {
+    let config = config(allow_overtaking);
     let mut policy = registry::build("slack", &config).unwrap();
     let mut dropped = |_: Time, p: &Packet, r: DropReason| panic!("{p:?} dropped: {r}");
     for (seq, (flow, bytes)) in (0..).zip(arrivals) {
         let (arrival, flow, bytes) = (Time::ZERO, FlowId(*flow), *bytes);
-        let packet = Packet { seq, arrival, flow, bytes, wire: bytes, demoted: false };
+        let packet = Packet::new(seq, arrival, flow, bytes, bytes);
         policy.enqueue(Time::ZERO, packet, &mut dropped);
     }
     let mut clock = LinkClock::new(config.rate).unwrap();
     let (mut order, mut late) = (Vec::new(), false);
-    while let Some(d) = policy.dequeue(clock.free_at()) {
+    while let Some(d) = policy.dequeue(clock.free_at(), &mut dropped) {
         let end = clock.transmit(clock.free_at(), Bytes(u64::from(d.packet.wire)));
         late |= d.realtime && end > d.deadline;
         order.push((d.packet.flow.0, d.packet.bytes));

@@ -222,7 +222,7 @@ fn a_best_effort_flood_does_not_affect_real_time() {
         let mut config = system(&mut rng);
         let class = |w: u32, buffer: Option<u64>| {
             let buffer = buffer.map(Bytes);
-            BestEffortClass { weight: Weight(w), buffer }
+            BestEffortClass::new(Weight(w), buffer)
         };
         config.best_effort =
             vec![class(500_000, None), class(100_000, Some(20_000)), class(200_000, None)];

@@ -264,6 +264,8 @@ fn flow(kind: FlowKind) -> FlowResult {
         demoted: 0,
         demoted_mean_ms: None,
         demoted_max_ms: None,
+        aqm_drops: None,
+        ecn_marks: None,
         drop_reasons: Default::default(),
     }
 }
@@ -359,6 +361,8 @@ fn extreme_numbers_give_pages() {
                 demoted: n,
                 demoted_mean_ms: (n > 0).then_some(v),
                 demoted_max_ms: (n > 0).then_some(v),
+                aqm_drops: None,
+                ecn_marks: None,
                 drop_reasons: [("full".to_string(), n)].into(),
                 ..flow(FlowKind::Realtime)
             };

@@ -109,3 +109,23 @@ fn percentages_are_relative_to_the_first_policy() {
     assert!(out.contains("Percentages are relative to background."));
     assert!(!out.contains("green"), "colour words without colour");
 }
+
+// Fails when drops and marks change places or policies, when a class with an AQM that did nothing
+// is left out, or when the table appears without any AQM.
+#[test]
+fn aqm_drops_and_marks_have_a_table() {
+    let (mut result, _) = data::simulation(&["background", "exact"], 2);
+    let title = "AQM: packets dropped / marked by policy";
+    assert!(!text::simulation(&result, None, Style::PLAIN).contains(title));
+    for (policy, drops, marks) in [("background", 1234, 5), ("exact", 0, 0)] {
+        let ftp = &mut result.policies[policy].flows["ftp"];
+        (ftp.aqm_drops, ftp.ecn_marks) = (Some(drops), Some(marks));
+    }
+    let out = text::simulation(&result, None, Style::PLAIN);
+    let table = &out[out.find(title).expect("it has a title")..];
+    let row = table.lines().find(|l| l.starts_with("  ftp")).expect("ftp has a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["ftp", "1234", "/", "5", "0", "/", "0"], "{row}");
+    let table = table.split("\n\n").next().unwrap();
+    assert!(!table.contains("http"), "classes without AQM are left out: {table}");
+}

@@ -67,6 +67,12 @@ pub struct FlowResult {
     /// Largest delay of those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demoted_max_ms: Option<f64>,
+    /// Packets dropped by the AQM; left out of flows and classes without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm_drops: Option<u64>,
+    /// Packets that the AQM marked with "congestion experienced"; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_marks: Option<u64>,
     /// Why packets were not sent, by reason.
     pub drop_reasons: IndexMap<String, u64>,
 }

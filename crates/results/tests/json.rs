@@ -33,6 +33,8 @@ fn simulate() {
     assert_eq!(exact.flows["voice"].kind, FlowKind::Realtime);
     assert_eq!(exact.flows["ftp"].kind, FlowKind::BestEffort);
     assert_eq!(exact.flows["ftp"].drop_reasons["buffer full"], 2);
+    let aqm = |flow: &str| (exact.flows[flow].aqm_drops, exact.flows[flow].ecn_marks);
+    assert_eq!((aqm("ftp"), aqm("voice")), ((Some(3), Some(7)), (None, None)));
 }
 
 #[test]

@@ -33,6 +33,47 @@ fn problem(text: &str) -> (usize, String, String) {
     (problems[0].line, problems[0].key.clone(), problems[0].what.clone())
 }
 
+/// The class of a scenario with these keys.
+fn class(keys: &str) -> BestEffortClass {
+    good(&format!("{LEAST}{keys}\n")).best_effort[0].clone()
+}
+
+// Fails when a name is read as another, or a default differs from the constants of the scheduler.
+#[test]
+fn flow_queues_and_aqm() {
+    assert_eq!((class("").flows, class("").aqm), (None, Aqm::None));
+    assert_eq!(class("flows = {}").flows, Some(FlowQueueing::default()));
+    let by = [QueueBy::FiveTuple, QueueBy::Source, QueueBy::Destination, QueueBy::HostAndFlow];
+    for (name, by) in ["5-tuple", "source", "destination", "host-and-flow"].into_iter().zip(by) {
+        let flows = class(&format!("flows = {{ by = \"{name}\", queues = 64 }}")).flows;
+        assert_eq!(flows, Some(FlowQueueing { by, queues: 64, ..FlowQueueing::default() }));
+    }
+    let hosts = [Hosts::Source, Hosts::Destination, Hosts::Both];
+    for (name, hosts) in ["source", "destination", "both"].into_iter().zip(hosts) {
+        let flows = class(&format!("flows = {{ by = \"host-and-flow\", hosts = \"{name}\" }}"));
+        assert_eq!(flows.flows.map(|f| f.hosts), Some(hosts));
+    }
+    let own = [Aqm::None, Aqm::CODEL, Aqm::PIE, Aqm::L4S];
+    for (name, aqm) in ["none", "codel", "pie", "l4s"].into_iter().zip(own) {
+        assert_eq!(class(&format!("aqm = \"{name}\"")).aqm, aqm);
+        if aqm != Aqm::None {
+            assert_eq!(class(&format!("aqm = {{ use = \"{name}\" }}")).aqm, aqm);
+        }
+    }
+    let rtt = Span::from_millis(40);
+    let (target, sojourn, interval) = (Some(Span::from_millis(20)), Some(Sojourn::Raw), None);
+    let aqm = class(
+        "aqm = { use = \"codel\", rtt = \"40 ms\", target = \"20 ms\", ecn = false, \
+         sojourn = \"raw\", ingress = true }",
+    );
+    let expected = Aqm::Codel { rtt, target, interval, ecn: false, sojourn, ingress: true };
+    assert_eq!(aqm.aqm, expected);
+    for keys in ["flows = {}", "aqm = \"pie\"", "aqm = { use = \"pie\", sojourn = \"link\" }"] {
+        let other = good(&format!("{LEAST}[[best_effort]]\nname = \"other\"\n{keys}\n"));
+        assert_eq!(good(&other.to_toml()), other);
+    }
+}
+
 #[test]
 fn defaults() {
     let s = good(LEAST);
@@ -51,7 +92,7 @@ fn defaults() {
     assert_eq!(s.policy.fair_queue, FairQueue::Wfq);
     assert_eq!((s.policy.blocking, s.policy.guarantee), (Blocking::Paper, Guarantee::Realtime));
     assert_eq!(s.policy.release, Release::Arrival);
-    assert!(!s.policy.options.always_check && !s.policy.options.pass_refused);
+    assert!(!s.policy.options.always_check && !s.policy.options.allow_overtaking);
     let names: Vec<&str> = s.flow_names().collect();
     assert_eq!(names, ["bulk", "other"]);
     assert!(s.best_effort.iter().all(|c| c.weight == Weight::ONE && c.source.is_none()));
@@ -87,6 +128,8 @@ corner = "463 ms"
 name = "other"
 weight = 0.000001
 buffer = "20 kB"
+flows = { by = "host-and-flow", hosts = "source", queues = 256 }
+aqm = { use = "l4s", rtt = "40 ms", target = "20 ms", step = "2 ms", ecn = false, sojourn = "link", ingress = true }
 envelope = { burst = "1514 B", rate = "1 kB/s" }
 source = { greedy = true, length = { uniform = ["64 B", "1514 B"] } }
 
@@ -153,7 +196,7 @@ fn every_key() {
         release: Release::HeadOfLine,
         options: Options {
             restart: Restart::Idle,
-            pass_refused: true,
+            allow_overtaking: true,
             always_check: true,
             release_idle: Span::from_millis(250),
             shifted_line: Some(ShiftedLine {

@@ -82,7 +82,7 @@ fn a_packet_on_a_link_counts_whenever_it_ends() {
                 envelope = { packet = \"125 B\", burst = \"1 kB\", rate = \"1 kbit/s\" }\n";
     let scenario = Scenario::parse(text, "l.toml").unwrap_or_else(|e| panic!("{e}"));
     for (packets, missed) in [(2, 0), (3, 1)] {
-        let one = Arrival { time: Time::ZERO, flow: FlowId(0), bytes: 125 };
+        let one = Arrival::new(Time::ZERO, FlowId(0), 125);
         let traffic = Traffic::Recorded(Arc::new(vec![one; packets]));
         let control = Control::default();
         let policies = ["background".to_owned()];
@@ -149,7 +149,7 @@ fn delays_of_demoted_packets_are_reported_separately() {
                 envelope = { packet = \"125 B\", burst = \"125 B\", rate = \"1 kbit/s\" }\n\
                 [[best_effort]]\nname = \"b\"\n";
     let scenario = Scenario::parse(text, "l.toml").unwrap_or_else(|e| panic!("{e}"));
-    let one = |flow| Arrival { time: Time::ZERO, flow: FlowId(flow), bytes: 125 };
+    let one = |flow| Arrival::new(Time::ZERO, FlowId(flow), 125);
     let traffic = Traffic::Recorded(Arc::new(vec![one(1), one(0), one(0)]));
     let policies = ["background".to_owned()];
     let control = Control::default();

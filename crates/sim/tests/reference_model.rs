@@ -66,7 +66,7 @@ fn case() -> impl Strategy<Value = Case> {
             let packet = |(gap, flow, bytes): (u64, u32, u32)| {
                 // Many at one instant.
                 now += gap.saturating_sub(200_000);
-                Arrival { time: Time(now), flow: FlowId(flow), bytes }
+                Arrival::new(Time(now), FlowId(flow), bytes)
             };
             Case { rate, flows: flows.clone(), packets: gaps.into_iter().map(packet).collect() }
         })

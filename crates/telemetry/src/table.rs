@@ -63,6 +63,9 @@ pub mod link {
         DEMOTED_PACKETS_TOTAL: Counter, Count, ["device", "flow"],
             "laxity_link_demoted_packets_total",
             "Real-time packets beyond their envelope that travelled as best effort.";
+        ECN_MARKS_TOTAL: Counter, Count, ["device", "flow"],
+            "laxity_link_ecn_marks_total",
+            "Packets marked with congestion experienced by an AQM.";
         DELAY_SECONDS: Histogram, Seconds, ["device", "flow"],
             "laxity_link_delay_seconds",
             "From arrival to the end of transmission; without demoted packets.";

@@ -4,7 +4,9 @@ use std::io::Read;
 
 use crate::rt_app::{self, MAX_STEPS};
 use crate::sched::Recorded;
-use crate::{Capture, CsvTrace, Fragment, Headers, LinkType, Stop, decode};
+use crate::{
+    Capture, CsvTrace, ECN_CE, FlowIdentity, Fragment, Headers, LinkType, Stop, decode, set_ce,
+};
 
 /// A reader that returns a few bytes at a time, to reach the seams of buffers.
 struct ShortReads<'a>(&'a [u8]);
@@ -43,11 +45,35 @@ fn read_capture(reader: impl Read) -> Option<(u64, u64)> {
     Some((frames, capture.report().faults.total()))
 }
 
+/// A link type, chosen by the first byte, and the frame after it.
+fn frame(data: &[u8]) -> Option<(LinkType, &[u8])> {
+    const LINKS: [u32; 12] = [1, 113, 276, 101, 0, 108, 228, 229, 12, 14, 7, u32::MAX];
+    let (&choice, data) = data.split_first()?;
+    Some((LinkType(LINKS[usize::from(choice) % LINKS.len()]), data))
+}
+
+/// Finds the flow of `data` as a frame and marks it: the first byte chooses the link type.
+pub fn flow(data: &[u8]) {
+    let Some((link, data)) = frame(data) else { return };
+    let (headers, identity) = (decode(link, data), FlowIdentity::of(link, data));
+    if let FlowIdentity::Ip { src, dst, .. } = identity {
+        assert_eq!(src.is_ipv4(), dst.is_ipv4());
+        assert!(headers.src.is_some() && headers.dst.is_some());
+    }
+    assert_eq!(identity.to_bytes() == [0; 40], identity == FlowIdentity::NotIp);
+    let mut marked = data.to_vec();
+    if set_ce(link, &mut marked) {
+        assert!(headers.ecn.is_some_and(|ecn| ecn != 0));
+        assert_eq!(decode(link, &marked), Headers { ecn: Some(ECN_CE), ..headers });
+        assert_eq!(FlowIdentity::of(link, &marked), identity);
+    } else {
+        assert_eq!(marked, data);
+    }
+}
+
 /// Decodes `data` as a frame: the first byte chooses the link type.
 pub fn decode_frame(data: &[u8]) {
-    const LINKS: [u32; 12] = [1, 113, 276, 101, 0, 108, 228, 229, 12, 14, 7, u32::MAX];
-    let Some((&choice, data)) = data.split_first() else { return };
-    let link = LinkType(LINKS[usize::from(choice) % LINKS.len()]);
+    let Some((link, data)) = frame(data) else { return };
     let whole = decode(link, data);
     check(&whole, data);
     // A prefix yields no field that the whole frame does not yield.

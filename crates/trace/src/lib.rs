@@ -4,6 +4,7 @@
 //!   is wrong with a file is collected as [`Fault`]s with byte offsets; the rest of it is used.
 //! - [`decode`] turns the first bytes of a frame into [`Headers`]: VLAN tags, DSCP, addresses,
 //!   protocol, ports, for the link types of [`LinkType`].
+//! - [`FlowIdentity`] is the flow of a frame, through tunnels; [`set_ce`] marks a packet.
 //! - [`PcapngWriter`] and [`PcapWriter`] write captures with bytes that depend only on their
 //!   input; [`SimPacket`] makes frames for packets that were only simulated.
 //! - [`CsvTrace`] reads `time_ns,bytes,flow` packet traces.
@@ -34,10 +35,12 @@
 mod capture;
 mod csv;
 mod decode;
+mod ecn;
 mod fault;
 mod frame;
 #[doc(hidden)]
 pub mod fuzz;
+mod identity;
 mod pcap;
 mod pcapng;
 pub mod rt_app;
@@ -49,8 +52,10 @@ mod write;
 pub use capture::{Capture, Format, Frames, Interface, Report, TimeOrder};
 pub use csv::{CsvError, CsvErrorKind, CsvRow, CsvTrace, MAX_LINE_BYTES, OwnedRow};
 pub use decode::{FiveTuple, Fragment, Headers, Stop, VlanStack, VlanTag, decode};
+pub use ecn::{ECN_CE, set_ce};
 pub use fault::{BadBlock, BadHeader, CaptureError, Fault, FaultKind, Faults, MAX_FAULTS};
 pub use frame::{Frame, LinkType, OwnedFrame};
+pub use identity::{FlowIdentity, IDENTITY_BYTES, Subflow};
 pub use pcap::{MAX_ORIGINAL_BYTES, MAX_RECORD_BYTES};
 pub use pcapng::{MAX_BLOCK_BYTES, MAX_INTERFACES};
 pub use synth::{SIM_PORT_BASE, SIM_PORTS, SimFrame, SimPacket, simulated_flow};

@@ -130,6 +130,11 @@ fn decode() {
 }
 
 #[test]
+fn flow() {
+    run("decode", fuzz::flow);
+}
+
+#[test]
 fn csv() {
     run("csv", fuzz::csv);
 }
@@ -210,6 +215,16 @@ fn the_corpus_holds_the_handmade_files() {
     put("decode", "raw-ipv4", &[&[3][..], &packet].concat());
     put("decode", "raw-ipv6", &[&[3][..], &v6].concat());
     put("decode", "null", &[&[4, 2, 0, 0, 0][..], &packet].concat());
+    let tunnel = |protocol: u8, inner: &[u8]| {
+        let mut outer = [&[0][..], &packet[..20], inner].concat();
+        (outer[0], outer[2], outer[10]) = (3, 0xb9, protocol);
+        outer
+    };
+    put("decode", "tunnel-ipip", &tunnel(4, &packet));
+    put("decode", "tunnel-6in4", &tunnel(41, &v6));
+    put("decode", "tunnel-gre", &tunnel(47, &[&[0, 0, 8, 0][..], &packet].concat()));
+    put("decode", "icmp", &tunnel(1, &[8, 0, 0, 0, 0x12, 0x34, 0, 1]));
+    put("decode", "esp", &tunnel(50, &[0xc0, 0xde, 0, 1, 0, 0, 0, 7]));
     put("decode", "loop", &[&[5, 0, 0, 0, 24][..], &v6].concat());
 
     let head = "time_ns,bytes,flow\n";

@@ -1,9 +1,11 @@
 //! Arrivals in order of time: the packets of a run, before any policy has seen them.
 
 use laxity_core::{FlowId, Time};
+use laxity_link::Packet;
+use laxity_link::ecn::Ecn;
 
 /// One packet offered to the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// When.
     pub time: Time,
@@ -11,6 +13,24 @@ pub struct Arrival {
     pub flow: FlowId,
     /// Its length in bytes.
     pub bytes: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its flow and hosts within its class; see [`flow_key`](laxity_link::packet::flow_key).
+    pub key: u64,
+}
+
+impl Arrival {
+    /// A packet that is not ECN-capable, with the key 0.
+    pub const fn new(time: Time, flow: FlowId, bytes: u32) -> Arrival {
+        Arrival { time, flow, bytes, ecn: Ecn::NotEct, key: 0 }
+    }
+
+    /// The packet as a policy takes it, with the number `seq` and the length `wire` on the wire.
+    #[inline]
+    pub const fn packet(&self, seq: u64, wire: u32) -> Packet {
+        let Arrival { time, flow, bytes, ecn, key } = *self;
+        Packet { ecn, key, ..Packet::new(seq, time, flow, bytes, wire) }
+    }
 }
 
 /// Arrivals in order of time. Iterators serve as such; the engine requests only the next.
@@ -93,11 +113,11 @@ mod tests {
     #[test]
     fn merging_keeps_time_order_and_every_packet() {
         let source = |flow: u32, step: u64, n: u64| {
-            (0..n).map(move |i| Arrival { time: Time(i * step), flow: FlowId(flow), bytes: 1 })
+            (0..n).map(move |i| Arrival::new(Time(i * step), FlowId(flow), 1))
         };
         let merged: Vec<_> =
             Merge::new(vec![source(0, 7, 30), source(1, 3, 50), source(2, 1, 0)]).collect();
         assert_eq!(merged.len(), 80);
-        assert!(merged.is_sorted());
+        assert!(merged.is_sorted_by_key(|a| (a.time, a.flow, a.bytes)));
     }
 }

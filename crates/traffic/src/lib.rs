@@ -30,5 +30,7 @@
 
 pub mod arrival;
 pub mod classify;
+pub mod flow_key;
 
 pub use arrival::{Arrival, Arrivals, Merge};
+pub use flow_key::{FlowHasher, FlowKeys};

@@ -12,9 +12,10 @@ use laxity_core::{Rate, Span};
 use laxity_daemon::{priority, privileges};
 use laxity_scenario::link::model::Scenario;
 use laxity_trace::LinkType;
-use laxity_traffic::Arrival;
+use laxity_traffic::{Arrival, FlowHasher};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::counts::Counts;
 use crate::device::Device;
@@ -174,7 +175,7 @@ impl Running {
     /// Starts a thread.
     ///
     /// # Errors
-    /// The policy cannot be built, or there can be no thread.
+    /// The policy cannot be built, or there can be no thread or no random bits.
     pub fn start(
         name: &str,
         schedule: &Schedule,
@@ -183,7 +184,9 @@ impl Running {
         transmit: Box<dyn Transmit>,
     ) -> Result<Running, WireError> {
         let failed = |source: io::Error| WireError::io(name, "starting a thread", source);
-        let mut forwarder = Forwarder::new(&schedule.scenario, &schedule.policy, link_type)?;
+        let hasher = FlowHasher::new(secret().map_err(|e| failed(e.into()))?);
+        let mut forwarder =
+            Forwarder::new(&schedule.scenario, &schedule.policy, link_type, hasher)?;
         if schedule.record > 0 {
             forwarder.record(schedule.record);
         }
@@ -251,6 +254,16 @@ impl Shared {
         // When it is full it wakes too.
         let _ = rustix::io::write(&self.waker, &1u64.to_ne_bytes());
     }
+}
+
+/// Bits that nobody outside knows.
+fn secret() -> rustix::io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -24,6 +24,8 @@ pub struct ClassCounts {
     pub max_lateness_ns: u64,
     /// Dropped by the policy; see [`DropReason::index`].
     pub dropped: [u64; DropReason::ALL.len()],
+    /// Marked with "congestion experienced" by the AQM.
+    pub ecn_marks: u64,
     /// Longer than the interface sends.
     pub too_long: u64,
     /// With no way to where it is addressed.

@@ -1,14 +1,15 @@
 //! The scheduler of one direction, sans-io: frames and the time in, frames to send out.
 
-use laxity_core::{Bytes, FlowId, LinkClock, Live, Span, Time};
+use laxity_core::{Bytes, LinkClock, Live, Span, Time};
 use laxity_curve::Envelope;
 use laxity_link::buffer::{Buffers, DropReason};
 use laxity_link::classify::Classifier;
+use laxity_link::ecn::Ecn;
 use laxity_link::registry;
-use laxity_link::{Departure, LinkPolicy, Packet, Wire};
+use laxity_link::{Departure, DropSink, LinkPolicy, Packet, Wire};
 use laxity_scenario::link::model::Scenario;
-use laxity_trace::{LinkType, decode};
-use laxity_traffic::{Arrival, classify};
+use laxity_trace::{LinkType, decode, set_ce};
+use laxity_traffic::{Arrival, FlowHasher, FlowKeys, classify};
 
 use crate::counts::Counts;
 use crate::error::WireError;
@@ -56,6 +57,7 @@ impl Outgoing {
 pub struct Forwarder {
     policy: Box<dyn LinkPolicy + Send>,
     classifier: Classifier,
+    keys: FlowKeys,
     link_type: LinkType,
     wire: Wire,
     pool: Pool,
@@ -74,6 +76,26 @@ pub struct Forwarder {
     record: Option<Vec<Arrival>>,
 }
 
+/// What becomes of packets that the policy drops or marks.
+struct Sink<'a> {
+    pool: &'a mut Pool,
+    counts: &'a mut Counts,
+    link_type: LinkType,
+}
+
+impl DropSink for Sink<'_> {
+    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+        self.counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
+        self.pool.release(Slot::of_number(packet.seq));
+    }
+
+    fn marked(&mut self, _now: Time, packet: &Packet) {
+        self.counts.classes[packet.flow.index()].ecn_marks += 1;
+        // A policy marks only packets that are ECN-capable, so the field is there.
+        set_ce(self.link_type, self.pool.frame_mut(Slot::of_number(packet.seq)));
+    }
+}
+
 impl std::fmt::Debug for Forwarder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Forwarder")
@@ -85,7 +107,8 @@ impl std::fmt::Debug for Forwarder {
 }
 
 impl Forwarder {
-    /// A scheduler for frames of `link_type` with a scenario's flows under a policy.
+    /// A scheduler for frames of `link_type` with a scenario's flows under a policy; `hasher` tells
+    /// the flows within a class apart.
     ///
     /// # Errors
     /// When the policy cannot be built, or its limits need more memory than
@@ -94,6 +117,7 @@ impl Forwarder {
         scenario: &Scenario,
         policy: &str,
         link_type: LinkType,
+        hasher: FlowHasher,
     ) -> Result<Forwarder, WireError> {
         // A name that is not in the registry has its message from there.
         if registry::find(policy).is_some_and(|p| !p.runs_in(Live::UserLink)) {
@@ -111,6 +135,7 @@ impl Forwarder {
         Ok(Forwarder {
             policy: registry::build(policy, &setup)?,
             classifier: classify::classifier(scenario),
+            keys: FlowKeys::new(scenario, hasher),
             link_type,
             wire: setup.wire,
             pool,
@@ -176,11 +201,6 @@ impl Forwarder {
         self.policy.waiting()
     }
 
-    /// The flow of a frame.
-    pub fn classify(&self, frame: &[u8]) -> FlowId {
-        self.classifier.classify(&classify::key(&decode(self.link_type, frame)))
-    }
-
     /// Advances the clock: decisions more than the credit ago are made now.
     #[inline]
     pub fn now(&mut self, now: Time) {
@@ -195,26 +215,26 @@ impl Forwarder {
         let now = stamp.max(self.now);
         self.now = now;
         let bytes = self.pool.len(slot);
-        let flow = self.classify(self.pool.frame(slot));
+        let frame = self.pool.frame(slot);
+        let headers = decode(self.link_type, frame);
+        let flow = self.classifier.classify(&classify::key(&headers));
+        let ecn = Ecn::of_traffic_class(headers.ecn.unwrap_or(0));
+        let key = self.keys.of_frame(flow, self.link_type, frame);
+        let arrival = Arrival { ecn, key, ..Arrival::new(stamp, flow, bytes) };
         let class = &mut self.counts.classes[flow.index()];
         class.packets += 1;
         class.bytes += u64::from(bytes);
         if let Some(record) = self.record.as_mut().filter(|r| r.len() < r.capacity()) {
-            record.push(Arrival { time: stamp, flow, bytes });
+            record.push(arrival);
         }
         if self.pool.is_cut(slot) {
             class.drop_one(DropReason::Oversize, bytes);
             self.pool.release(slot);
             return;
         }
-        let wire = self.wire.of(bytes);
-        let packet = Packet { seq: slot.number(), arrival: now, flow, bytes, wire, demoted: false };
+        let packet = Packet { arrival: now, ..arrival.packet(slot.number(), self.wire.of(bytes)) };
         let (pool, counts) = (&mut self.pool, &mut self.counts);
-        let mut dropped = |_: Time, packet: &Packet, reason: DropReason| {
-            counts.classes[packet.flow.index()].drop_one(reason, packet.bytes);
-            pool.release(Slot::of_number(packet.seq));
-        };
-        self.policy.enqueue(now, packet, &mut dropped);
+        self.policy.enqueue(now, packet, &mut Sink { pool, counts, link_type: self.link_type });
         match self.decision {
             // One that is overdue stays so: what the thread's lateness costs is counted from it.
             Some(wanted) if wanted <= now || now < self.clock.free_at() => {}
@@ -238,7 +258,9 @@ impl Forwarder {
             if stall > Span(0) {
                 self.policy.handle_stall();
             }
-            match self.policy.dequeue(at) {
+            let (pool, counts) = (&mut self.pool, &mut self.counts);
+            let mut sink = Sink { pool, counts, link_type: self.link_type };
+            match self.policy.dequeue(at, &mut sink) {
                 Some(departure) => {
                     if stall > Span(0) {
                         self.counts.stalls += 1;
@@ -247,7 +269,9 @@ impl Forwarder {
                     }
                     let wire = Bytes(u64::from(departure.packet.wire));
                     self.decision = Some(self.clock.transmit(at, wire));
-                    return Some(Outgoing { departure, start: at });
+                    if !departure.dropped {
+                        return Some(Outgoing { departure, start: at });
+                    }
                 }
                 None => self.decision = self.policy.next_event().filter(|next| *next > at),
             }
@@ -270,7 +294,7 @@ impl Forwarder {
 
     /// Records that the interface accepted the frame at `now`.
     pub fn sent(&mut self, outgoing: &Outgoing, now: Time) {
-        let Departure { packet, deadline, realtime } = outgoing.departure;
+        let Departure { packet, deadline, realtime, .. } = outgoing.departure;
         self.counts.lag.record(now.since(outgoing.start).0);
         let start = now.max(outgoing.start).max(self.handed.free_at());
         let end = self.handed.transmit(start, Bytes(u64::from(packet.wire)));

@@ -12,7 +12,7 @@ use laxity_scenario::link::model::Scenario;
 use laxity_sim::Control;
 use laxity_sim::link::{Observer, Traffic, simulate};
 use laxity_trace::{LinkType, SimPacket};
-use laxity_traffic::Arrival;
+use laxity_traffic::{Arrival, FlowHasher};
 use laxity_userlink::forwarder::Forwarder;
 use support::{draw, frame};
 
@@ -84,7 +84,7 @@ fn arrivals(seed: u64, many: usize) -> Vec<Arrival> {
             2 => 60 + draw(70),
             _ => 60 + draw(1470),
         };
-        Arrival { time: Time(now), flow: FlowId(flow), bytes: bytes as u32 }
+        Arrival::new(Time(now), FlowId(flow), bytes as u32)
     };
     (0..many).map(arrival).collect()
 }
@@ -112,12 +112,13 @@ impl Observer for Seen {
 
 /// The forwarder on the same arrivals, made into frames; packets are told by their buffers.
 fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent>, Forwarder) {
-    let mut forwarder = Forwarder::new(scenario, policy, LinkType::ETHERNET).expect(policy);
+    let mut forwarder =
+        Forwarder::new(scenario, policy, LinkType::ETHERNET, FlowHasher::fixed()).expect(policy);
     let mut numbers = HashMap::new();
     let mut sent = Vec::new();
     let mut serve = |forwarder: &mut Forwarder, numbers: &HashMap<u64, u64>, until: Time| {
         while let Some(outgoing) = forwarder.depart(until) {
-            let Departure { packet, deadline, realtime } = outgoing.departure;
+            let Departure { packet, deadline, realtime, .. } = outgoing.departure;
             let wire = u128::from(packet.wire) * 8 * 1_000_000_000;
             let end = Time(outgoing.start.0 + wire.div_ceil(10_000_000) as u64);
             sent.push((numbers[&packet.seq], end, deadline, realtime, packet.demoted));
@@ -182,10 +183,11 @@ fn every_policy_sends_what_the_simulator_sends() {
 fn a_late_caller_catches_up_for_the_credit_alone() {
     let mut scenario = scenario();
     scenario.link.credit = Span(2_000_000);
-    let mut forwarder = Forwarder::new(&scenario, "fifo", LinkType::ETHERNET).expect("fifo");
+    let mut forwarder =
+        Forwarder::new(&scenario, "fifo", LinkType::ETHERNET, FlowHasher::fixed()).expect("fifo");
     let bytes = 1226; // 1250 B on the wire: a millisecond
     let comes = |forwarder: &mut Forwarder, number, time| {
-        let slot = frame(forwarder.pool(), &Arrival { time, flow: FlowId(5), bytes }, number);
+        let slot = frame(forwarder.pool(), &Arrival::new(time, FlowId(5), bytes), number);
         forwarder.arrive(slot);
     };
     for number in 0..10 {
@@ -231,7 +233,8 @@ fn a_late_caller_catches_up_for_the_credit_alone() {
 #[test]
 fn any_bytes_are_a_frame() {
     let scenario = scenario();
-    let mut forwarder = Forwarder::new(&scenario, "slack", LinkType::ETHERNET).expect("slack");
+    let mut forwarder =
+        Forwarder::new(&scenario, "slack", LinkType::ETHERNET, FlowHasher::fixed()).expect("slack");
     let mut state = 11u64;
     let mut draw = move |below| draw(&mut state, below);
     let mut now = 0;

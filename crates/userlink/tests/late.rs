@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::registry::POLICIES;
 use laxity_trace::LinkType;
-use laxity_traffic::Arrival;
+use laxity_traffic::{Arrival, FlowHasher};
 use laxity_userlink::WireError;
 use laxity_userlink::counts::Counts;
 use laxity_userlink::direction::Direction;
@@ -44,7 +44,8 @@ impl Manner {
 
 /// A thread that takes its frames in the manner of `Direction`.
 fn drive(policy: &str, arrivals: &[Arrival], manner: Manner, seed: u64) -> Counts {
-    let mut forwarder = Forwarder::new(&family(), policy, LinkType::ETHERNET).expect(policy);
+    let mut forwarder =
+        Forwarder::new(&family(), policy, LinkType::ETHERNET, FlowHasher::fixed()).expect(policy);
     let mut chosen: VecDeque<Outgoing> = VecDeque::new();
     let (mut state, mut now, mut next, mut closed) = (seed, 0, 0, 0);
     while next < arrivals.len() || forwarder.waiting() > 0 || !chosen.is_empty() {
@@ -134,7 +135,8 @@ enum Still {
 
 /// A thread that is in time otherwise; takes its frames in the manner of `Direction`.
 fn drive_stalled(policy: &str, arrivals: &[Arrival], still: Still) -> Counts {
-    let mut forwarder = Forwarder::new(&family(), policy, LinkType::ETHERNET).expect(policy);
+    let mut forwarder =
+        Forwarder::new(&family(), policy, LinkType::ETHERNET, FlowHasher::fixed()).expect(policy);
     let mut chosen: VecDeque<Outgoing> = VecDeque::new();
     let (mut now, mut next) = (0, 0);
     while next < arrivals.len() || forwarder.waiting() > 0 || !chosen.is_empty() {
@@ -242,10 +244,11 @@ impl Transmit for Taker {
 #[test]
 fn a_round_that_is_interrupted_catches_up_for_the_credit_alone() {
     let (start, gap) = (1_000_000_000, 300_000_000);
-    let bulk = |time| Arrival { time: Time(time), flow: FlowId(BULK as u32), bytes: 1400 };
+    let bulk = |time| Arrival::new(Time(time), FlowId(BULK as u32), 1400);
     let mut rounds = VecDeque::from([vec![bulk(start); 20], vec![bulk(start + gap)]]);
     let transmitted = Arc::new(AtomicUsize::new(0));
-    let forwarder = Forwarder::new(&family(), "fifo", LinkType::ETHERNET).expect("fifo");
+    let forwarder =
+        Forwarder::new(&family(), "fifo", LinkType::ETHERNET, FlowHasher::fixed()).expect("fifo");
     let receive = source(move |intake| {
         for arrival in rounds.pop_front().unwrap_or_default() {
             intake.arrived.push(frame(intake.pool, &arrival, 0));

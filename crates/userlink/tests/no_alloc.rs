@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use laxity_core::{Span, Time};
+use laxity_link::config::{Aqm, FlowQueueing, QueueBy};
 use laxity_trace::{LinkType, SimPacket};
+use laxity_traffic::FlowHasher;
 use laxity_userlink::WireError;
 use laxity_userlink::direction::Direction;
 use laxity_userlink::forwarder::Forwarder;
@@ -83,10 +85,16 @@ impl Transmit for Sink {
 /// gathered in a new vector each round.
 #[test]
 fn nothing_is_lost_and_nothing_allocated() {
-    for policy in ["exact", "slack", "background"] {
+    let plain = ["exact", "slack", "background"].map(|policy| (policy, None, Aqm::None));
+    let flows = Some(FlowQueueing { by: QueueBy::HostAndFlow, ..FlowQueueing::default() });
+    let managed =
+        [("exact", flows, Aqm::CODEL), ("slack", flows, Aqm::L4S), ("slack", None, Aqm::PIE)];
+    for (policy, flows, aqm) in plain.into_iter().chain(managed) {
         let buffer = "{ total = \"300 kB\", best_effort = \"200 kB\" }";
-        let scenario = support::scenarios::voice_web_bulk("100 Mbit/s", buffer, VOICE);
-        let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET).expect(policy);
+        let mut scenario = support::scenarios::voice_web_bulk("100 Mbit/s", buffer, VOICE);
+        (scenario.best_effort[1].flows, scenario.best_effort[1].aqm) = (flows, aqm);
+        let forwarder = Forwarder::new(&scenario, policy, LinkType::ETHERNET, FlowHasher::fixed())
+            .expect(policy);
         let [sent, transmitted, refused, clock] =
             std::array::from_fn(|_| Arc::new(AtomicU64::new(0)));
         // Set by the test, which says what time it is: no machine is too slow for that.

@@ -181,7 +181,7 @@ mod tests {
         for seq in 0..20_000 {
             let flow = FlowId(0);
             let arrival = Time::ZERO;
-            let packet = Packet { seq, arrival, flow, bytes: 0, wire: 0, demoted: false };
+            let packet = Packet::new(seq, arrival, flow, 0, 0);
             queue.push(Entry { deadline: Time(now + random.below(1000)), packet });
             left += 1;
             while left > random.below(300) {

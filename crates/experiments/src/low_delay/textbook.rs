@@ -110,12 +110,12 @@ impl LinkPolicy for Textbook {
     /// Real time goes first in any case.
     fn handle_stall(&mut self) {}
 
-    fn dequeue(&mut self, _: Time) -> Option<Departure> {
+    fn dequeue(&mut self, _: Time, _: &mut dyn DropSink) -> Option<Departure> {
         if let Some(((deadline, _), packet)) = self.realtime.pop_first() {
-            return Some(Departure { packet, deadline, realtime: true });
+            return Some(Departure { packet, deadline, realtime: true, dropped: false });
         }
         let (_, packet) = self.best_effort.pop_first()?;
-        Some(Departure { packet, deadline: Time::MAX, realtime: false })
+        Some(Departure { packet, deadline: Time::MAX, realtime: false, dropped: false })
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -150,36 +150,30 @@ mod tests {
     fn the_reference_server_runs_while_packets_wait() {
         let scenario = super::super::scenario().unwrap();
         let mut policy = Textbook::new(&scenario);
+        let mut ignore = |_: Time, _: &Packet, _| {};
         let mut enqueue = |at: u64, seq: u64, flow: u32| {
             let (now, wire) = (Time(at), 1250);
-            let (flow, demoted) = (FlowId(flow), false);
-            let packet = Packet { seq, arrival: now, flow, bytes: wire, wire, demoted };
-            policy.enqueue(now, packet, &mut |_: Time, _: &Packet, _| {});
+            let packet = Packet::new(seq, now, FlowId(flow), wire, wire);
+            policy.enqueue(now, packet, &mut ignore);
         };
         // The service time of a packet is 1 ms; the third best-effort class has the least weight, the first the most.
         (0..100).for_each(|seq| enqueue(0, seq, 5));
         enqueue(101_000_000, 100, 3);
         assert_eq!(policy.waiting(), 101);
-        let order: Vec<u64> =
-            std::iter::from_fn(|| policy.dequeue(Time(0))).map(|d| d.packet.seq).collect();
+        let order: Vec<u64> = std::iter::from_fn(|| policy.dequeue(Time(0), &mut ignore))
+            .map(|d| d.packet.seq)
+            .collect();
         assert_eq!(order, (0..=100).collect::<Vec<_>>());
         // Before the reference is empty the weights decide: in half of it as many of the others go
         // first as the newcomer's share allows.
         let mut policy = Textbook::new(&scenario);
-        let packet = |seq, flow, at| Packet {
-            seq,
-            arrival: Time(at),
-            flow: FlowId(flow),
-            bytes: 1250,
-            wire: 1250,
-            demoted: false,
-        };
+        let packet = |seq, flow, at| Packet::new(seq, Time(at), FlowId(flow), 1250, 1250);
         for seq in 0..100 {
-            policy.enqueue(Time(0), packet(seq, 5, 0), &mut |_: Time, _: &Packet, _| {});
+            policy.enqueue(Time(0), packet(seq, 5, 0), &mut ignore);
         }
         let half = 50_000_000;
-        policy.enqueue(Time(half), packet(100, 3, half), &mut |_: Time, _: &Packet, _| {});
-        let order = std::iter::from_fn(|| policy.dequeue(Time(half)));
+        policy.enqueue(Time(half), packet(100, 3, half), &mut ignore);
+        let order = std::iter::from_fn(|| policy.dequeue(Time(half), &mut ignore));
         let place = order.map(|d| d.packet.seq).position(|seq| seq == 100);
         assert_eq!(place, Some(50));
     }

@@ -14,7 +14,7 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::Bytes;
 use laxity_curve::{Blocking, Envelope, check};
-use laxity_link::config::{Excess, LinkConfig, Release, Restart};
+use laxity_link::config::{Aqm, Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
 
@@ -126,6 +126,13 @@ impl Plan {
         deadlines.sort_unstable();
         deadlines.dedup();
         limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
+        for (i, class) in link.best_effort.iter().enumerate() {
+            let keys = [(class.flows.is_some(), "flows"), (class.aqm != Aqm::None, "aqm")];
+            if let Some((_, key)) = keys.into_iter().find(|(set, _)| *set) {
+                let class = names.get(link.realtime.len() + i).unwrap_or(&"").to_string();
+                return Err(PlanError::NoQueueing { class, key });
+            }
+        }
 
         let flows = link.flow_specs()?;
         let verdict = check(&link.link_spec(), &flows)?;
@@ -271,6 +278,25 @@ mod tests {
     use laxity_link::live;
 
     use super::*;
+
+    // Fails when flow queues or an AQM are ignored in silence, or the class is another one.
+    #[test]
+    fn flow_queues_and_aqm_are_refused() {
+        let plan = |keys: &str| {
+            let text = format!(
+                "[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"web\"\n\
+                 [[best_effort]]\nname = \"bulk\"\n{keys}"
+            );
+            Plan::new(&Scenario::parse(&text, "link.toml").unwrap())
+        };
+        assert!(plan("aqm = \"none\"\n").is_ok());
+        for (keys, expected) in [("flows = {}", "flows"), ("aqm = \"codel\"", "aqm")] {
+            let error = plan(keys).unwrap_err();
+            let PlanError::NoQueueing { class, key } = &error else { panic!("{error}") };
+            assert_eq!((class.as_str(), *key), ("bulk", expected));
+            assert!(error.to_string().contains("laxity link bridge"), "{error}");
+        }
+    }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.
     #[test]

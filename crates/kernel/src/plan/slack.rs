@@ -39,7 +39,7 @@ impl Slack {
             what: what.into(),
             remedy: remedy.into(),
         };
-        if link.options.always_check || link.options.pass_refused {
+        if link.options.always_check || link.options.allow_overtaking {
             return Err(out_of_range(
                 "`slack` with `always-check` or `allow-overtaking`",
                 "leave both out; the kernel decides by the head alone",

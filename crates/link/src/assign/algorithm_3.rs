@@ -17,7 +17,14 @@ use super::two_segment::{OPTIONS, TwoSegments};
 #[derive(Clone, Debug)]
 pub struct Algorithm3 {
     line: Segments,
+    /// Deadline and its distance from the release, of the previous packet.
     previous: Option<(Time, u64)>,
+    /// The same before the newest packet.
+    before: Option<(Time, u64)>,
+    /// Deadline of the newest packet.
+    newest: Time,
+    /// No deadline is earlier.
+    floor: Time,
 }
 
 /// A convex two-segment curve and its inverse in integers.
@@ -63,7 +70,13 @@ impl Segments {
 impl Algorithm3 {
     /// Deadlines under `line`.
     pub fn new(line: &TwoSegment) -> Algorithm3 {
-        Algorithm3 { line: Segments::new(line), previous: None }
+        Algorithm3 {
+            line: Segments::new(line),
+            previous: None,
+            before: None,
+            newest: Time::ZERO,
+            floor: Time::ZERO,
+        }
     }
 
     fn next(&self, release: Time, work: u128) -> Option<u64> {
@@ -89,11 +102,27 @@ impl Assigner for Algorithm3 {
     fn assign(&mut self, release: Time, wire: u32) -> Time {
         let work = u128::from(wire) * NANOBITS_PER_BYTE as u128;
         let deadline = Time(self.next(release, work).unwrap_or(u64::MAX));
+        self.before = self.previous;
         self.previous = Some((deadline, deadline.0 - release.0.min(deadline.0)));
-        deadline
+        self.newest = deadline.max(self.floor);
+        self.newest
+    }
+
+    fn raise(&mut self, release: Time, _from: u32, wire: u32) -> Time {
+        self.previous = self.before;
+        self.assign(release, wire)
+    }
+
+    fn settle(&mut self, release: Time, _from: u32, wire: u32) {
+        self.floor = self.newest;
+        self.previous = self.before;
+        if wire > 0 {
+            self.assign(release, wire);
+        }
     }
 
     fn reset(&mut self) {
-        self.previous = None;
+        (self.previous, self.before) = (None, None);
+        (self.newest, self.floor) = (Time::ZERO, Time::ZERO);
     }
 }

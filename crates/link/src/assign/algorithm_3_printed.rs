@@ -17,12 +17,14 @@ pub struct Algorithm3Printed {
     line: Segments,
     /// Release, deadline and work (nanobits) of the previous packet.
     previous: Option<(Time, Time, u128)>,
+    /// The same before the newest packet.
+    before: Option<(Time, Time, u128)>,
 }
 
 impl Algorithm3Printed {
     /// Deadlines under `line`.
     pub fn new(line: &TwoSegment) -> Algorithm3Printed {
-        Algorithm3Printed { line: Segments::new(line), previous: None }
+        Algorithm3Printed { line: Segments::new(line), previous: None, before: None }
     }
 
     fn next(&self, release: Time, work: u128) -> Option<Time> {
@@ -60,11 +62,24 @@ impl Assigner for Algorithm3Printed {
     fn assign(&mut self, release: Time, wire: u32) -> Time {
         let work = u128::from(wire) * NANOBITS_PER_BYTE as u128;
         let deadline = self.next(release, work).unwrap_or(Time::MAX);
+        self.before = self.previous;
         self.previous = Some((release, deadline, work));
         deadline
     }
 
+    fn raise(&mut self, release: Time, _from: u32, wire: u32) -> Time {
+        self.previous = self.before;
+        self.assign(release, wire)
+    }
+
+    fn settle(&mut self, release: Time, _from: u32, wire: u32) {
+        self.previous = self.before;
+        if wire > 0 {
+            self.assign(release, wire);
+        }
+    }
+
     fn reset(&mut self) {
-        self.previous = None;
+        (self.previous, self.before) = (None, None);
     }
 }

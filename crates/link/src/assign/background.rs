@@ -27,4 +27,6 @@ impl Assigner for Background {
     }
 
     fn reset(&mut self) {}
+
+    const AFTER_REALTIME: bool = true;
 }

@@ -49,6 +49,14 @@ impl Assigner for Exact {
         self.0.push(release, wire)
     }
 
+    fn raise(&mut self, release: Time, from: u32, wire: u32) -> Time {
+        self.0.raise(release, wire - from)
+    }
+
+    fn settle(&mut self, _release: Time, from: u32, wire: u32) {
+        self.0.settle(from - wire);
+    }
+
     fn reset(&mut self) {
         self.0.reset();
     }

@@ -29,8 +29,11 @@ pub struct History {
     mask: u64,
     /// Absolute index of the next packet to remember.
     next: u64,
-    /// `W_n`: wire bytes since the last reset.
+    /// `W_n`: wire bytes since the last reset, `debt` included.
     work: u64,
+    /// How much less was sent of it. Lowering `work` would move packets back over corners that they
+    /// have passed, so it stays until later packets have caught up.
+    debt: u64,
     /// Latest release so far: the deadline while `Einv` is zero.
     latest: u64,
     /// Deadline of the newest packet.
@@ -108,6 +111,7 @@ impl History {
             mask: capacity as u64 - 1,
             next: 0,
             work: 0,
+            debt: 0,
             latest: 0,
             newest: Time::ZERO,
             restart_candidate: None,
@@ -122,6 +126,7 @@ impl History {
         }
         self.next = 0;
         self.work = 0;
+        self.debt = 0;
         self.latest = 0;
         self.newest = Time::ZERO;
         self.restart_candidate = None;
@@ -184,9 +189,30 @@ impl History {
         Time(release.0.saturating_add(relative))
     }
 
+    /// The newest packet, released at `release`, takes `by` bytes more than was assigned: its later
+    /// deadline.
+    #[inline]
+    pub fn raise(&mut self, release: Time, by: u32) -> Time {
+        self.grow(release, by)
+    }
+
+    /// Of the newest packet `by` bytes less were sent than was assigned. Its deadline stays, and
+    /// later ones are no earlier.
+    #[inline]
+    pub fn settle(&mut self, by: u32) {
+        self.debt += u64::from(by);
+    }
+
     fn take(&mut self, release: Time, wire: u32) -> Time {
         self.remember(release.0);
-        self.work += u64::from(wire);
+        self.grow(release, wire)
+    }
+
+    #[inline]
+    fn grow(&mut self, release: Time, wire: u32) -> Time {
+        let reached = self.work - self.debt + u64::from(wire);
+        self.work = self.work.max(reached);
+        self.debt = self.work - reached;
         self.advance();
         self.newest = self.deadline(release.0);
         self.newest
@@ -194,7 +220,7 @@ impl History {
 
     fn remember(&mut self, release: u64) {
         self.latest = self.latest.max(release);
-        let (index, before) = (self.next, self.work);
+        let (index, before) = (self.next, self.work - self.debt);
         let entry = PastPacket { release, before, index, older: NONE, newer: NONE, piece: NONE };
         // Packets on the last piece are already part of its maximum.
         let oldest = self.pieces.last().map_or(self.next, |p| p.newer);

@@ -67,6 +67,22 @@ pub trait Assigner {
     /// (Theorem 1). Best-effort packets never overtake each other.
     fn assign(&mut self, release: Time, wire: u32) -> Time;
 
+    /// The newest packet of the aggregate, released at `release` and assigned with `from` bytes,
+    /// has `wire` bytes, more than `from`: its deadline with them, never earlier than before. Where
+    /// packets are chosen at each decision ([`slot`](crate::slot)), the packet is only a candidate.
+    ///
+    /// The rest may count as a packet of its own, as it does unless a rule knows better.
+    fn raise(&mut self, release: Time, from: u32, wire: u32) -> Time {
+        self.assign(release, wire - from)
+    }
+
+    /// Of the newest packet, released at `release` and assigned with `from` bytes, only `wire`
+    /// bytes are sent, fewer than `from` and 0 if it was dropped. Later packets count with what was
+    /// sent, but their deadlines are no earlier than the one it had.
+    ///
+    /// To count what was not sent as well is safe, and all that a rule without this does.
+    fn settle(&mut self, _release: Time, _from: u32, _wire: u32) {}
+
     /// Forgets all earlier packets: the queues are empty and the link is idle.
     fn reset(&mut self);
 
@@ -84,6 +100,9 @@ pub trait Assigner {
     /// Whether everything is served in order of arrival: real-time packets by conformance instead
     /// of deadline, best effort as one queue whatever its classes.
     const ARRIVAL_ORDER: bool = false;
+
+    /// Whether best effort never goes before a real-time packet.
+    const AFTER_REALTIME: bool = false;
 
     /// Whether [`restart`](Self::restart) forgets earlier packets whenever no real-time packet
     /// waits, instead of when nothing waits.

@@ -23,11 +23,24 @@ pub(super) struct Recursion {
     shift: u64,
     /// Previous deadline times the slope.
     previous: u128,
+    /// The same before the newest packet.
+    before: u128,
+    /// Deadline of the newest packet.
+    newest: Time,
+    /// No deadline is earlier.
+    floor: Time,
 }
 
 impl Recursion {
     pub(super) fn new(line: &ShiftedLine) -> Recursion {
-        Recursion { slope: Divisor::new(line.slope.0), shift: line.shift.0, previous: 0 }
+        Recursion {
+            slope: Divisor::new(line.slope.0),
+            shift: line.shift.0,
+            previous: 0,
+            before: 0,
+            newest: Time::ZERO,
+            floor: Time::ZERO,
+        }
     }
 
     #[inline]
@@ -36,24 +49,47 @@ impl Recursion {
         let start = u128::from(release.0.saturating_add(self.shift)) * u128::from(slope.get());
         let base = u128::from(release.0) * u128::from(slope.get());
         let work = u128::from(wire) * NANOBITS_PER_BYTE as u128;
+        self.before = self.previous;
         self.previous = self.previous.max(start).saturating_add(work);
         // Relative to the release the quotient nearly always fits the fast division.
-        Time(release.0.saturating_add(slope.div_ceil(self.previous - base)))
+        let deadline = Time(release.0.saturating_add(slope.div_ceil(self.previous - base)));
+        self.newest = deadline.max(self.floor);
+        self.newest
+    }
+
+    /// The newest packet has `wire` bytes instead.
+    pub(super) fn raise(&mut self, release: Time, wire: u32) -> Time {
+        self.previous = self.before;
+        self.next(release, wire)
+    }
+
+    /// Of the newest packet only `wire` bytes were sent.
+    pub(super) fn settle(&mut self, release: Time, wire: u32) {
+        self.floor = self.newest;
+        self.previous = self.before;
+        if wire > 0 {
+            self.next(release, wire);
+        }
     }
 
     pub(super) fn reset(&mut self) {
-        self.previous = 0;
+        (self.previous, self.before) = (0, 0);
+        (self.newest, self.floor) = (Time::ZERO, Time::ZERO);
     }
 
     /// Remembers `in_flight` bytes released at `at` instead of all packets so far, if that gives
     /// earlier deadlines.
     pub(super) fn restart(&mut self, at: Time, in_flight: u32) {
-        let before = self.previous;
+        let Some(slope) = self.slope else { return };
+        let old = self.clone();
         self.reset();
         if in_flight > 0 {
             self.next(at, in_flight);
         }
-        self.previous = self.previous.min(before);
+        let floor = u128::from(old.floor.0) * u128::from(slope.get());
+        if old.previous.max(floor) < self.previous {
+            *self = old;
+        }
     }
 }
 
@@ -109,6 +145,14 @@ impl Assigner for Shifted {
     #[inline]
     fn assign(&mut self, release: Time, wire: u32) -> Time {
         self.line.next(release, wire)
+    }
+
+    fn raise(&mut self, release: Time, _from: u32, wire: u32) -> Time {
+        self.line.raise(release, wire)
+    }
+
+    fn settle(&mut self, release: Time, _from: u32, wire: u32) {
+        self.line.settle(release, wire);
     }
 
     fn reset(&mut self) {

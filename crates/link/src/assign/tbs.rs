@@ -55,6 +55,14 @@ impl Assigner for TotalBandwidthServer {
         self.line.next(release, wire)
     }
 
+    fn raise(&mut self, release: Time, _from: u32, wire: u32) -> Time {
+        self.line.raise(release, wire)
+    }
+
+    fn settle(&mut self, release: Time, _from: u32, wire: u32) {
+        self.line.settle(release, wire);
+    }
+
     fn reset(&mut self) {
         self.line.reset();
     }

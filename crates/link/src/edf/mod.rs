@@ -28,8 +28,7 @@ use work::WorkIndex;
 const PREFETCH_DISTANCE: usize = 2;
 
 /// Content of unused slots.
-pub(crate) const FILLER: Packet =
-    Packet { seq: 0, arrival: Time::ZERO, flow: FlowId(0), bytes: 0, wire: 0, demoted: false };
+pub(crate) const FILLER: Packet = Packet::new(0, Time::ZERO, FlowId(0), 0, 0);
 
 /// A packet and its absolute deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +87,7 @@ impl EdfQueue {
             "deadlines within class {class} must not decrease"
         );
         let Entry { deadline, packet } = entry;
-        let Packet { seq, arrival, flow, bytes, wire, demoted } = packet;
+        let Packet { seq, arrival, flow, bytes, wire, demoted, ecn, key } = packet;
         // Field by field: copied as a whole, a packet that was only just put together is read in
         // wider pieces than it was written, which stalls.
         let begun = self.fifos.push_with(class, |slot| {
@@ -99,6 +98,8 @@ impl EdfQueue {
             slot.packet.bytes = bytes;
             slot.packet.wire = wire;
             slot.packet.demoted = demoted;
+            slot.packet.ecn = ecn;
+            slot.packet.key = key;
         })?;
         self.work.pushed(class, (deadline, wire), begun, &self.fifos);
         self.queued += u64::from(wire);

@@ -31,6 +31,7 @@ use laxity_core::{Time, Weight};
 
 use crate::{Packet, config};
 
+mod late;
 mod longest;
 mod scfq;
 mod shares;
@@ -38,6 +39,7 @@ mod wf2q_plus;
 mod wfq;
 
 pub use crate::edf::Full;
+pub(crate) use late::LateFair;
 pub use scfq::Scfq;
 pub use wf2q_plus::Wf2qPlus;
 pub use wfq::Wfq;

@@ -11,7 +11,7 @@ const KINDS: [Kind; 3] = [Kind::Wfq, Kind::Scfq, Kind::Wf2qPlus];
 
 fn packet(seq: u64, class: usize, wire: u32) -> Packet {
     let flow = FlowId(class as u32);
-    Packet { seq, arrival: Time::ZERO, flow, bytes: wire, wire, demoted: false }
+    Packet::new(seq, Time::ZERO, flow, wire, wire)
 }
 
 fn weights(of: &[u32]) -> Vec<Weight> {

@@ -63,7 +63,7 @@ pub struct Slack {
     /// Downstream backlog, in nanobits.
     downstream_backlog: i128,
     always_check: bool,
-    pass_refused: bool,
+    allow_overtaking: bool,
     /// Lower bound on the slack, in nanobits; `None` when unknown.
     lower_bound: Option<i128>,
     refusal: Option<Refusal>,
@@ -157,7 +157,7 @@ impl Slack {
             least_deadline: least.unwrap_or(Span(u64::MAX)),
             downstream_backlog: i128::from(config.downstream_backlog.0) * NANOBITS_PER_BYTE,
             always_check: config.options.always_check,
-            pass_refused: config.options.pass_refused,
+            allow_overtaking: config.options.allow_overtaking,
             lower_bound: None,
             refusal: None,
             searches: 0,
@@ -245,6 +245,10 @@ impl Discipline for Slack {
         Time::MAX
     }
 
+    fn raise(&mut self, _release: Time, _from: u32, _wire: u32) -> Time {
+        Time::MAX
+    }
+
     fn reset(&mut self) {
         self.on_idle();
     }
@@ -272,8 +276,13 @@ impl Discipline for Slack {
         goes
     }
 
+    fn on_best_effort_dropped(&mut self, now: Time, wire: u32) {
+        self.consume(-nanobits(wire));
+        self.silence.lend_until(now);
+    }
+
     fn may_pass(&self) -> bool {
-        self.pass_refused
+        self.allow_overtaking
     }
 
     fn earliest_conformance(&self, flow: usize) -> Time {

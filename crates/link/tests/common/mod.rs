@@ -135,14 +135,8 @@ impl<P: LinkPolicy> Link<P> {
                 }
             }
             while let Some(a) = arrivals.get(next).filter(|a| self.base + a.at == now) {
-                let packet = Packet {
-                    seq: first + next as u64,
-                    arrival: Time(now),
-                    flow: FlowId(a.flow),
-                    bytes: a.bytes,
-                    wire: self.wire.of(a.bytes),
-                    demoted: false,
-                };
+                let (seq, wire) = (first + next as u64, self.wire.of(a.bytes));
+                let packet = Packet::new(seq, Time(now), FlowId(a.flow), a.bytes, wire);
                 let dropped = &mut self.dropped;
                 let mut drops =
                     |now: Time, p: &Packet, why: DropReason| dropped.push((now, *p, why));
@@ -159,7 +153,9 @@ impl<P: LinkPolicy> Link<P> {
                 }
                 continue;
             }
-            if let Some(departure) = self.policy.dequeue(Time(now)) {
+            let dropped = &mut self.dropped;
+            let mut drops = |now: Time, p: &Packet, why: DropReason| dropped.push((now, *p, why));
+            if let Some(departure) = self.policy.dequeue(Time(now), &mut drops) {
                 let work = Bytes(u64::from(departure.packet.wire));
                 let end = self.clock.transmit(Time(now), work);
                 self.sent.push(Sent { start: Time(now), end, departure });
@@ -213,12 +209,13 @@ pub fn config(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> LinkCo
         wire: Wire::default(),
         downstream_backlog: Bytes(0),
         realtime,
-        best_effort: vec![BestEffortClass { weight: laxity_core::Weight::ONE, buffer: None }],
+        best_effort: vec![BestEffortClass::new(laxity_core::Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(4000), best_effort: Bytes(2600) }),
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
         release: Release::Arrival,
+        aqm_seed: 0,
         options: Options::default(),
     }
 }

@@ -241,6 +241,8 @@ mod tests {
             demoted: 0,
             demoted_mean_ms: None,
             demoted_max_ms: None,
+            aqm_drops: None,
+            ecn_marks: None,
             drop_reasons: Default::default(),
         };
         let policy = PolicyResult {

@@ -12,6 +12,6 @@ mod verdict;
 pub use outcome::{FlowDetail, Outcome, PolicyDetail};
 pub use page::{check_page, simulation_page, summary_statement};
 pub use residual::ResidualPlot;
-pub use tables::{delay_tables, drop_table, loss_table, margin_table, policy_table};
+pub use tables::{aqm_table, delay_tables, drop_table, loss_table, margin_table, policy_table};
 pub use timeline::delay_figures;
 pub use verdict::{check_table, silence_sentence, verdict_statement};

@@ -66,7 +66,9 @@ pub fn simulation_page<'a>(
         } else {
             Block::Table(drops)
         };
-        add("Drops", vec![block]);
+        let aqm = tables::aqm_table(outcome);
+        let aqm = (!aqm.is_empty()).then_some(Block::Table(aqm));
+        add("Drops", [block].into_iter().chain(aqm).collect());
     }
     let scenario = outcome.first().map_or("", |r| r.scenario.as_str());
     Page {

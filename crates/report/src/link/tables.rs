@@ -220,6 +220,31 @@ pub fn drop_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     table
 }
 
+/// Drops and marks by the AQM, for each class that has one; empty without any.
+pub fn aqm_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
+    let outcome = outcome.into();
+    let policies = outcome.policies();
+    let mut columns = vec![Column::text("Flow")];
+    columns.extend(policies.iter().map(|p| Column::number(*p)));
+    let mut table = Table::new("AQM: packets dropped / marked by policy", columns);
+    for kind in [FlowKind::Realtime, FlowKind::BestEffort] {
+        let managed = |flow: &&str| {
+            policies.iter().flat_map(|p| outcome.each(p, flow)).any(|f| f.aqm_drops.is_some())
+        };
+        let rows = outcome.flows(kind).into_iter().filter(managed).map(|flow| {
+            let cells = policies.iter().map(|p| {
+                let drops = outcome.sum(p, flow, |f| f.aqm_drops.unwrap_or(0));
+                let marks = outcome.sum(p, flow, |f| f.ecn_marks.unwrap_or(0));
+                let text = format!("{} / {}", count(drops), count(marks));
+                if drops + marks > 0 { Cell::new(text) } else { Cell::toned(text, Tone::Muted) }
+            });
+            (flow.to_owned(), cells.collect())
+        });
+        table = table.group(group_title(kind), rows.collect());
+    }
+    table
+}
+
 /// Least margin to the deadline of each real-time flow; negative margins are misses.
 pub fn margin_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let outcome = outcome.into();

@@ -16,6 +16,7 @@ pub fn simulation<'a>(
     let mut all = tables::delay_tables(outcome);
     all.push(tables::loss_table(outcome));
     all.push(tables::drop_table(outcome));
+    all.push(tables::aqm_table(outcome));
     all.push(tables::margin_table(outcome));
     all.push(tables::policy_table(outcome));
     tables_and_statement(&all, page::summary_statement(outcome, policy), style)

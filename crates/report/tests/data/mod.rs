@@ -150,6 +150,8 @@ fn flow(spec: &Flow, policy: usize, seed: u64, seconds: u64) -> (FlowResult, Flo
         demoted: 0,
         demoted_mean_ms: None,
         demoted_max_ms: None,
+        aqm_drops: None,
+        ecn_marks: None,
         drop_reasons: if name == "mail" && policy < 4 {
             [("best-effort buffer full".to_string(), 12 * (4 - policy as u64))].into()
         } else {

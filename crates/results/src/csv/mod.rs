@@ -82,7 +82,7 @@ pub struct PacketRow<'a> {
     pub outcome: Outcome,
     /// Whether it was sent as best effort because it exceeded its envelope.
     pub demoted: bool,
-    /// Why it was dropped or demoted; empty otherwise.
+    /// Why it was dropped or demoted, or that an AQM marked it; empty otherwise.
     pub reason: &'a str,
 }
 

@@ -35,8 +35,12 @@ impl Scenario {
             excess: f.excess,
             buffer: f.buffer,
         });
-        let best_effort =
-            self.best_effort.iter().map(|c| BestEffortClass { weight: c.weight, buffer: c.buffer });
+        let best_effort = self.best_effort.iter().map(|c| BestEffortClass {
+            weight: c.weight,
+            buffer: c.buffer,
+            flows: c.flows,
+            aqm: c.aqm,
+        });
         LinkConfig {
             rate: self.link.rate,
             max_packet: self.link.max_packet,
@@ -49,6 +53,7 @@ impl Scenario {
             blocking: policy.blocking,
             guarantee: policy.guarantee,
             release: policy.release,
+            aqm_seed: 0,
             options: policy.options,
         }
     }

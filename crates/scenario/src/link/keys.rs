@@ -3,7 +3,7 @@
 use laxity_link::registry;
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
-use crate::link::policies;
+use crate::link::{policies, queueing};
 use crate::options::policy_section;
 
 /// The whole file.
@@ -274,6 +274,20 @@ pub static BEST_EFFORT: Table = Table {
             "the link's",
             "\"100 kB\"",
             "Limit of this class's waiting bytes, within the link's.",
+        ),
+        optional(
+            "flows",
+            Kind::Table(&queueing::FLOWS),
+            "one FIFO for the class",
+            "{ by = \"5-tuple\", queues = 1024 }",
+            "A queue for each flow of the class.",
+        ),
+        optional(
+            "aqm",
+            Kind::Forms(&queueing::AQM),
+            "\"none\"",
+            "\"codel\"",
+            "Active queue management of the class.",
         ),
         optional(
             "source",

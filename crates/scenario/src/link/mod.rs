@@ -4,6 +4,7 @@ mod config;
 pub mod keys;
 pub mod model;
 pub mod policies;
+pub mod queueing;
 pub(crate) mod read;
 mod write;
 

@@ -79,7 +79,9 @@ impl Default for PolicyChoice {
 
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
 use laxity_link::config::Options;
-pub use laxity_link::config::{Buffer, Excess, FairQueue, Release, Restart};
+pub use laxity_link::config::{
+    Aqm, Buffer, Excess, FairQueue, FlowQueueing, Hosts, QueueBy, Release, Restart, Sojourn,
+};
 
 /// `[[realtime]]`
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +113,10 @@ pub struct BestEffortClass {
     pub envelope: Option<laxity_curve::Envelope>,
     /// Limit of this class's waiting bytes, within the link's.
     pub buffer: Option<Bytes>,
+    /// Queues for each of its flows; one FIFO when absent.
+    pub flows: Option<FlowQueueing>,
+    /// Active queue management.
+    pub aqm: Aqm,
     /// What generates it in a simulation without a trace.
     pub source: Option<Source>,
     /// Which captured packets belong to it.

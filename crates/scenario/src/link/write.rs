@@ -6,9 +6,10 @@ use laxity_link::config::Options;
 use laxity_link::registry;
 
 use crate::link::model::{
-    BestEffortClass, Blocking, Excess, FairQueue, Guarantee, Match, Prefix, RealtimeFlow, Release,
-    Restart, Scenario, Source,
+    Aqm, BestEffortClass, Blocking, Excess, FairQueue, FlowQueueing, Guarantee, Match, Prefix,
+    RealtimeFlow, Release, Restart, Scenario, Source,
 };
+use crate::link::queueing;
 use crate::names;
 use crate::printer::{Printer, length, quoted, range, size, time, weight};
 use crate::quantity::{print_bit_rate, print_rate};
@@ -33,6 +34,7 @@ impl Scenario {
             c.name == OTHER
                 && (c.weight, c.envelope.is_none()) == (Weight::ONE, true)
                 && (c.buffer, &c.source) == (None, &None)
+                && (c.flows, c.aqm) == (None, Aqm::None)
         };
         let classes: Vec<_> = self.best_effort.iter().filter(|c| !implicit(c)).collect();
         if !classes.is_empty() || self.realtime.is_empty() {
@@ -124,6 +126,10 @@ impl Printer {
         if let Some(e) = &class.envelope {
             self.key("envelope", &envelope(e));
         }
+        if let Some(f) = class.flows {
+            self.key("flows", &flows(f));
+        }
+        self.unless("aqm", class.aqm, Aqm::None, aqm);
         self.common(class.buffer, class.source.as_ref(), class.matches.as_ref());
     }
 
@@ -158,6 +164,50 @@ impl Printer {
             }
         }
     }
+}
+
+fn flows(flows: FlowQueueing) -> String {
+    let defaults = FlowQueueing::default();
+    let mut keys = vec![format!("by = {}", quoted(queueing::QUEUE_BY[flows.by as usize]))];
+    if flows.hosts != defaults.hosts {
+        keys.push(format!("hosts = {}", quoted(queueing::HOSTS[flows.hosts as usize])));
+    }
+    if flows.queues != defaults.queues {
+        keys.push(format!("queues = {}", flows.queues));
+    }
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// The name alone where nothing else is set.
+fn aqm(aqm: &Aqm) -> String {
+    let (name, own, rtt, target, step, common) = match *aqm {
+        Aqm::None => return quoted("none"),
+        Aqm::Codel { rtt, target, interval: _, ecn, sojourn, ingress } => {
+            ("codel", Aqm::CODEL, Some(rtt), target, None, (ecn, sojourn, ingress))
+        }
+        Aqm::Pie { target, ecn, sojourn, ingress } => {
+            ("pie", Aqm::PIE, None, target, None, (ecn, sojourn, ingress))
+        }
+        Aqm::L4s { target, rtt, step, ecn, sojourn, ingress } => {
+            ("l4s", Aqm::L4S, Some(rtt), target, step, (ecn, sojourn, ingress))
+        }
+    };
+    if *aqm == own {
+        return quoted(name);
+    }
+    let (ecn, sojourn, ingress) = common;
+    let sojourn = sojourn.map(|s| quoted(queueing::SOJOURN[s as usize]));
+    let keys = [
+        ("rtt", rtt.filter(|rtt| *rtt != Aqm::RTT).map(|rtt| time(&rtt))),
+        ("target", target.map(|t| time(&t))),
+        ("step", step.map(|t| time(&t))),
+        ("ecn", (!ecn).then(|| "false".to_owned())),
+        ("sojourn", sojourn),
+        ("ingress", ingress.then(|| "true".to_owned())),
+    ];
+    let set: Vec<String> =
+        keys.into_iter().filter_map(|(k, v)| Some(format!(", {k} = {}", v?))).collect();
+    format!("{{ use = {}{} }}", quoted(name), set.concat())
 }
 
 fn envelope(envelope: &Envelope) -> String {

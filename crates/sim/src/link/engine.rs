@@ -15,6 +15,8 @@ pub trait Observer {
     fn sent(&mut self, departure: &Departure, end: Time);
     /// A packet will not be sent.
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
+    /// A packet that waits carries "congestion experienced" from now on.
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
 /// How a run ended.
@@ -38,6 +40,10 @@ struct Dropped<'a, O>(&'a mut O);
 impl<O: Observer> DropSink for Dropped<'_, O> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.0.dropped(now, packet, reason);
+    }
+
+    fn marked(&mut self, now: Time, packet: &Packet) {
+        self.0.marked(now, packet);
     }
 }
 
@@ -67,14 +73,7 @@ pub fn run<P: LinkPolicy, O: Observer>(
         match next {
             Some(arrival) if decision.is_none_or(|at| arrival.time <= at) => {
                 let now = arrival.time;
-                let packet = Packet {
-                    seq,
-                    arrival: now,
-                    flow: arrival.flow,
-                    bytes: arrival.bytes,
-                    wire: wire.of(arrival.bytes),
-                    demoted: false,
-                };
+                let packet = arrival.packet(seq, wire.of(arrival.bytes));
                 seq += 1;
                 observer.arrived(&packet);
                 policy.enqueue(now, packet, &mut Dropped(observer));
@@ -96,11 +95,13 @@ pub fn run<P: LinkPolicy, O: Observer>(
             _ => {}
         }
         let Some(now) = decision else { break };
-        match policy.dequeue(now) {
+        match policy.dequeue(now, &mut Dropped(observer)) {
             Some(departure) => {
                 wire_bytes += u128::from(departure.packet.wire);
                 let end = clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
-                observer.sent(&departure, end);
+                if !departure.dropped {
+                    observer.sent(&departure, end);
+                }
                 ending.time = end;
                 decision = Some(end);
             }

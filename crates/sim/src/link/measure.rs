@@ -5,13 +5,17 @@ use laxity_core::{Histogram, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_results::{FlowKind, FlowResult, PolicyResult};
-use laxity_scenario::link::model::Scenario;
+use laxity_scenario::link::model::{Aqm, Scenario};
 
 use super::engine::{Ending, Observer};
 
 /// Why a packet was not sent that still waited when nothing could arrive any more: its policy
 /// would have stored it for ever.
 pub const UNSERVED: &str = "unserved";
+
+/// Why a packet that was sent has a reason in per-packet results: the AQM marked it with
+/// "congestion experienced".
+pub const MARKED: &str = "marked";
 
 /// Columns of a thinned series: about one for each pixel of a wide plot.
 const COLUMNS: u64 = 1200;
@@ -35,6 +39,8 @@ pub struct FlowMeasure {
     pub most_late: u64,
     /// Packets that ended after their deadline.
     pub missed: u64,
+    /// Packets marked with "congestion experienced".
+    pub marks: u64,
     /// Packets not sent, by reason.
     pub drops: IndexMap<&'static str, u64>,
     /// Largest delay in each column of time, as (arrival, delay).
@@ -60,6 +66,7 @@ impl Measure {
             least_margin: None,
             most_late: 0,
             missed: 0,
+            marks: 0,
             drops: IndexMap::new(),
             series: Vec::new(),
         };
@@ -82,7 +89,10 @@ impl Measure {
                     continue;
                 }
             }
-            let mut result = m.flow_result(realtime.map(|f| f.deadline.0));
+            let class = i.checked_sub(scenario.realtime.len());
+            let class = class.and_then(|i| scenario.best_effort.get(i));
+            let managed = class.is_some_and(|c| c.aqm != Aqm::None);
+            let mut result = m.flow_result(realtime.map(|f| f.deadline.0), managed);
             let unserved = if ending.complete { m.unfinished() } else { 0 };
             if unserved > 0 {
                 result.dropped += unserved;
@@ -111,7 +121,11 @@ impl FlowMeasure {
         self.packets - self.delay.count() - self.demoted() - self.drops.values().sum::<u64>()
     }
 
-    fn flow_result(&self, deadline: Option<u64>) -> FlowResult {
+    /// `managed`: whether the flow is a class with AQM. Packets of a real-time flow that were
+    /// demoted may have met that of the last class.
+    fn flow_result(&self, deadline: Option<u64>, managed: bool) -> FlowResult {
+        let aqm_drops = self.drops.get(DropReason::Aqm.name()).copied().unwrap_or(0);
+        let managed = managed || aqm_drops > 0 || self.marks > 0;
         let ms = |ns: u64| ns as f64 / 1e6;
         let lateness = if self.most_late > 0 {
             Some(ms(self.most_late))
@@ -133,6 +147,8 @@ impl FlowMeasure {
             demoted: self.demoted(),
             demoted_mean_ms: self.demoted_delay.mean().map(|m| m / 1e6),
             demoted_max_ms: self.demoted_delay.max().map(ms),
+            aqm_drops: managed.then_some(aqm_drops),
+            ecn_marks: managed.then_some(self.marks),
             drop_reasons: self.drops.iter().map(|(r, n)| ((*r).to_owned(), *n)).collect(),
         }
     }
@@ -176,6 +192,10 @@ impl Observer for Measure {
             }
             _ => flow.series.push((packet.arrival.0, delay)),
         }
+    }
+
+    fn marked(&mut self, _now: Time, packet: &Packet) {
+        self.flows[packet.flow.index()].marks += 1;
     }
 
     fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {

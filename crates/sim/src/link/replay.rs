@@ -7,11 +7,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use laxity_core::{FlowId, Time};
-use laxity_link::classify::{Classifier, Key};
+use laxity_link::ecn::Ecn;
 use laxity_scenario::link::model::Scenario;
-use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Frame, Report, decode};
-use laxity_traffic::Arrival;
+use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Frame, Headers, Report, decode};
 use laxity_traffic::classify::{classifier, key};
+use laxity_traffic::{Arrival, FlowHasher, FlowKeys};
 
 /// What was read from a file.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,7 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<Recording, ReplayError> 
     let recording = if is_csv(path) {
         Recording { packets: read_csv(path, open(path)?, scenario, None)?, capture: None }
     } else {
-        read_capture(path, open(path)?, &classifier(scenario))?
+        read_capture(path, open(path)?, scenario)?
     };
     if recording.packets.is_empty() {
         return Err(ReplayError::Empty { path: path.into() });
@@ -135,6 +135,7 @@ fn read_csv(
 ) -> Result<Vec<Arrival>, ReplayError> {
     let failed = |source| ReplayError::Csv { path: path.into(), source };
     let ids: HashMap<&str, FlowId> = scenario.flow_names().zip((0..).map(FlowId)).collect();
+    let keys = FlowKeys::new(scenario, FlowHasher::fixed());
     let mut rows = CsvTrace::open(reader).map_err(failed)?;
     let mut packets = Vec::new();
     while let Some(row) = rows.next_row().map_err(failed)? {
@@ -150,7 +151,8 @@ fn read_csv(
             });
         };
         if only.is_none_or(|only| only == flow) {
-            packets.push(Arrival { time: Time(row.time_ns), flow, bytes: row.bytes });
+            let packet = Arrival::new(Time(row.time_ns), flow, row.bytes);
+            packets.push(Arrival { key: keys.of_flow(flow), ..packet });
         }
     }
     Ok(packets)
@@ -159,12 +161,17 @@ fn read_csv(
 fn read_capture(
     path: &Path,
     reader: impl Read,
-    classifier: &Classifier,
+    scenario: &Scenario,
 ) -> Result<Recording, ReplayError> {
+    let classifier = classifier(scenario);
+    let keys = FlowKeys::new(scenario, FlowHasher::fixed());
     let mut packets = Vec::new();
-    let report = each_frame(path, reader, |frame, key| {
+    let report = each_frame(path, reader, |frame, headers| {
         let (time, bytes) = (Time(frame.time_ns), frame.original_len);
-        packets.push(Arrival { time, flow: classifier.classify(&key), bytes });
+        let flow = classifier.classify(&key(headers));
+        let ecn = Ecn::of_traffic_class(headers.ecn.unwrap_or(0));
+        let key = keys.of_frame(flow, frame.link_type, frame.data);
+        packets.push(Arrival { ecn, key, ..Arrival::new(time, flow, bytes) });
     })?;
     // Captures of several queues are only nearly in order of time.
     packets.sort_by_key(|p| p.time);
@@ -179,7 +186,7 @@ fn read_capture(
 pub(crate) fn each_frame(
     path: &Path,
     reader: impl Read,
-    mut show: impl FnMut(&Frame<'_>, Key),
+    mut show: impl FnMut(&Frame<'_>, &Headers),
 ) -> Result<Report, ReplayError> {
     let failed = |source| ReplayError::Capture { path: path.into(), source };
     let mut capture = Capture::open(reader).map_err(failed)?;
@@ -187,7 +194,7 @@ pub(crate) fn each_frame(
     // unreadable file stays an error; corrupt content does not.
     while let Some(frame) = capture.next_frame().map_err(failed)? {
         if frame.timed && frame.original_len > 0 {
-            show(&frame, key(&decode(frame.link_type, frame.data)));
+            show(&frame, &decode(frame.link_type, frame.data));
         }
     }
     Ok(capture.report().clone())

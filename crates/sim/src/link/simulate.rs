@@ -258,7 +258,7 @@ fn driven<O: Observer>(
     ) -> Result<Ending, SimulationError>,
 ) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
-    let setup = scenario.setup();
+    let setup = LinkConfig { aqm_seed: seed, ..scenario.setup() };
     let duration_ns = traffic.duration().0;
     let mut measure = Measure::new(scenario.flow_count(), duration_ns);
     let observer = Both(&mut measure, extra);
@@ -341,6 +341,12 @@ impl<A: Observer, B: Observer> Observer for Both<'_, '_, A, B> {
     ) {
         self.0.dropped(now, packet, reason);
         self.1.dropped(now, packet, reason);
+    }
+
+    #[inline]
+    fn marked(&mut self, now: Time, packet: &laxity_link::Packet) {
+        self.0.marked(now, packet);
+        self.1.marked(now, packet);
     }
 }
 

@@ -3,7 +3,7 @@
 use laxity_core::{Bytes, FlowId, Time};
 use laxity_link::police::Policer;
 use laxity_scenario::link::model::{Length, Source};
-use laxity_traffic::Arrival;
+use laxity_traffic::{Arrival, FlowHasher};
 
 use crate::Random;
 
@@ -14,6 +14,8 @@ const LEAST: u64 = 40;
 #[derive(Clone, Debug)]
 pub struct Generator {
     flow: FlowId,
+    /// All its packets are one flow.
+    key: u64,
     random: Random,
     /// What a bursty or greedy source is bounded by; a periodic one needs none.
     policer: Option<Policer>,
@@ -77,6 +79,7 @@ impl Generator {
         let largest = largest.0.min(u64::from(u32::MAX));
         Some(Generator {
             flow,
+            key: FlowHasher::fixed().key_of_number(flow.0),
             random,
             policer,
             pattern,
@@ -149,7 +152,7 @@ impl Iterator for Generator {
             policer.take(time, bytes);
         }
         self.now = time;
-        Some(Arrival { time, flow: self.flow, bytes })
+        Some(Arrival { key: self.key, ..Arrival::new(time, self.flow, bytes) })
     }
 }
 

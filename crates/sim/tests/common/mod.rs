@@ -47,11 +47,8 @@ pub fn scenario(text: &str) -> Scenario {
 
 /// Packets as (us, flow, bytes).
 pub fn arrivals(packets: &[(u64, u32, u32)]) -> Vec<Arrival> {
-    let arrival = |&(us, flow, bytes): &(u64, u32, u32)| Arrival {
-        time: Time(us * 1000),
-        flow: FlowId(flow),
-        bytes,
-    };
+    let arrival =
+        |&(us, flow, bytes): &(u64, u32, u32)| Arrival::new(Time(us * 1000), FlowId(flow), bytes);
     packets.iter().map(arrival).collect()
 }
 

@@ -1,56 +1,61 @@
 //! Link-layer headers, down to the IP header.
 
-use super::{Cursor, Headers, Stop, VlanTag, ip};
+use super::{Cursor, Headers, Stop, VlanTag};
 use crate::frame::LinkType;
 
-pub(super) const IPV4: u16 = 0x0800;
-pub(super) const IPV6: u16 = 0x86dd;
+/// EtherType of IPv4.
+pub(crate) const IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub(crate) const IPV6: u16 = 0x86dd;
 const PPPOE_SESSION: u16 = 0x8864;
 /// 802.1Q, 802.1ad, and the number used for stacks before 802.1ad.
 const TPIDS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-pub(super) fn decode(link: LinkType, c: &mut Cursor<'_>, h: &mut Headers) -> Result<(), Stop> {
-    match link {
+/// Passes over the link-layer headers and returns the EtherType of what follows.
+pub(crate) fn network(link: LinkType, c: &mut Cursor<'_>, h: &mut Headers) -> Result<u16, Stop> {
+    let kind = match link {
         LinkType::ETHERNET => {
             c.skip(12)?;
             let kind = u16::from_be_bytes(*c.take()?);
-            ethertype(kind, c, h)
+            ethertype(kind, c, h)?
         }
         LinkType::LINUX_SLL => {
             let b = c.take::<16>()?;
             h.packet_type = Some(u16::from_be_bytes([b[0], b[1]]));
-            ethertype(u16::from_be_bytes([b[14], b[15]]), c, h)
+            ethertype(u16::from_be_bytes([b[14], b[15]]), c, h)?
         }
         LinkType::LINUX_SLL2 => {
             let b = c.take::<20>()?;
             h.packet_type = Some(u16::from(b[10]));
-            ethertype(u16::from_be_bytes([b[0], b[1]]), c, h)
+            ethertype(u16::from_be_bytes([b[0], b[1]]), c, h)?
         }
         LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 => match c.peek::<1>()?[0] >> 4 {
-            4 => network(IPV4, c, h),
-            6 => network(IPV6, c, h),
-            _ => Err(Stop::NotIp),
+            4 => IPV4,
+            6 => IPV6,
+            _ => return Err(Stop::NotIp),
         },
-        LinkType::IPV4 => network(IPV4, c, h),
-        LinkType::IPV6 => network(IPV6, c, h),
+        LinkType::IPV4 => IPV4,
+        LinkType::IPV6 => IPV6,
         LinkType::NULL | LinkType::LOOP => {
             let bytes = *c.take::<4>()?;
             let family = u32::from_be_bytes(bytes);
             // The capturing machine's byte order is not recorded; families are below 65536.
             let swapped = link == LinkType::NULL && family > 0xffff;
             match if swapped { family.swap_bytes() } else { family } {
-                2 => network(IPV4, c, h),
+                2 => IPV4,
                 // Linux, then the BSDs and macOS.
-                10 | 24 | 28 | 30 => network(IPV6, c, h),
-                _ => Err(Stop::NotIp),
+                10 | 24 | 28 | 30 => IPV6,
+                _ => return Err(Stop::NotIp),
             }
         }
-        _ => Err(Stop::LinkType),
-    }
+        _ => return Err(Stop::LinkType),
+    };
+    h.ethertype.get_or_insert(kind);
+    Ok(kind)
 }
 
 /// What follows an EtherType: VLAN tags, a PPPoE session, SNAP, or the network layer.
-fn ethertype(mut kind: u16, c: &mut Cursor<'_>, h: &mut Headers) -> Result<(), Stop> {
+fn ethertype(mut kind: u16, c: &mut Cursor<'_>, h: &mut Headers) -> Result<u16, Stop> {
     while TPIDS.contains(&kind) {
         let &[a, b, k0, k1] = c.take::<4>()?;
         let tci = u16::from_be_bytes([a, b]);
@@ -80,14 +85,5 @@ fn ethertype(mut kind: u16, c: &mut Cursor<'_>, h: &mut Headers) -> Result<(), S
             _ => return Err(Stop::NotIp),
         };
     }
-    network(kind, c, h)
-}
-
-fn network(kind: u16, c: &mut Cursor<'_>, h: &mut Headers) -> Result<(), Stop> {
-    h.ethertype.get_or_insert(kind);
-    match kind {
-        IPV4 => ip::v4(c, h),
-        IPV6 => ip::v6(c, h),
-        _ => Err(Stop::NotIp),
-    }
+    Ok(kind)
 }

@@ -1,7 +1,7 @@
 //! From the first bytes of a frame to addresses, ports and markings.
 
 mod ip;
-mod link;
+pub(crate) mod link;
 
 use std::net::IpAddr;
 
@@ -153,11 +153,14 @@ impl Headers {
 /// ```
 pub fn decode(link_type: LinkType, data: &[u8]) -> Headers {
     let mut headers = Headers::default();
-    let mut cursor = Cursor { data, at: 0 };
-    headers.stop = match link::decode(link_type, &mut cursor, &mut headers) {
-        Ok(()) => Stop::Done,
-        Err(stop) => stop,
-    };
+    let mut cursor = Cursor::new(data);
+    let network = link::network(link_type, &mut cursor, &mut headers);
+    let decoded = network.and_then(|kind| match kind {
+        link::IPV4 => ip::v4(&mut cursor, &mut headers),
+        link::IPV6 => ip::v6(&mut cursor, &mut headers),
+        _ => Err(Stop::NotIp),
+    });
+    headers.stop = decoded.err().unwrap_or(Stop::Done);
     headers.stop_offset = match headers.stop {
         Stop::Short => data.len() as u32,
         _ => cursor.at as u32,
@@ -166,31 +169,36 @@ pub fn decode(link_type: LinkType, data: &[u8]) -> Headers {
 }
 
 /// The frame and how far it is understood; `at` is at most `data.len()`.
-struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     data: &'a [u8],
-    at: usize,
+    pub(crate) at: usize,
 }
 
 impl<'a> Cursor<'a> {
+    /// Starts at the first byte of a frame.
+    pub(crate) fn new(data: &'a [u8]) -> Cursor<'a> {
+        Cursor { data, at: 0 }
+    }
+
     /// The remaining bytes.
     fn rest(&self) -> &'a [u8] {
         self.data.get(self.at..).unwrap_or_default()
     }
 
     /// The next `N` bytes, without consuming them.
-    fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Stop> {
+    pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Stop> {
         self.rest().first_chunk().ok_or(Stop::Short)
     }
 
     /// Consumes the next `N` bytes.
-    fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
         let bytes = self.peek()?;
         self.at += N;
         Ok(bytes)
     }
 
     /// Skips `n` bytes.
-    fn skip(&mut self, n: usize) -> Result<(), Stop> {
+    pub(crate) fn skip(&mut self, n: usize) -> Result<(), Stop> {
         if n > self.rest().len() {
             return Err(Stop::Short);
         }

@@ -1,6 +1,8 @@
 //! Capture files built by hand, in both byte orders.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod packet;
+
 use laxity_trace::{Capture, OwnedFrame, Report};
 use proptest::test_runner::{Config, RngSeed};
 

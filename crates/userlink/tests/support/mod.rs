@@ -160,7 +160,7 @@ pub fn draw(state: &mut u64, below: u64) -> u64 {
 
 /// An arrival as a frame in a buffer, under a number.
 pub fn frame(pool: &mut Pool, arrival: &Arrival, sequence: u64) -> Slot {
-    let Arrival { time, flow, bytes } = *arrival;
+    let Arrival { time, flow, bytes, .. } = *arrival;
     let packet = SimPacket { flow: flow.0, bytes, dscp: 0, sequence };
     let slot = pool.allocate().expect("a buffer is free");
     let frame = packet.frame().expect("a small number");

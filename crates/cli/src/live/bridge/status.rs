@@ -126,6 +126,7 @@ fn flow(kind: Kind, deadline: Option<u64>, c: &ClassCounts) -> Flow {
         demoted: c.demoted(),
         demoted_mean_ms: c.demoted_delay.mean().map(|ns| ns / 1e6),
         demoted_max_ms: c.demoted_delay.max().map(ms),
+        ecn_marks: c.ecn_marks,
         dropped: c.drops().map(|(_, n)| n).sum(),
         drop_reasons: c.drops().map(|(why, n)| (why.to_owned(), n)).collect(),
         delays: (c.delay.iter().collect(), u64::try_from(c.delay.sum()).unwrap_or(u64::MAX)),

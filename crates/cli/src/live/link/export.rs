@@ -71,6 +71,7 @@ pub fn page(links: &Links) -> String {
     of_flow(&table::SENT_BYTES_TOTAL, &|f| f.bytes);
     of_flow(&table::DEADLINE_MISSES_TOTAL, &|f| f.deadline_misses);
     of_flow(&table::DEMOTED_PACKETS_TOTAL, &|f| f.demoted);
+    of_flow(&table::ECN_MARKS_TOTAL, &|f| f.ecn_marks);
     let mut delay = text.family(&table::DELAY_SECONDS);
     each(links, |device, name, flow| {
         let (delays, sum) = &flow.delays;

@@ -139,6 +139,9 @@ pub struct Flow {
     pub demoted_mean_ms: Option<f64>,
     #[serde(default)]
     pub demoted_max_ms: Option<f64>,
+    /// Marked with "congestion experienced" by an AQM; none in the kernel.
+    #[serde(default)]
+    pub ecn_marks: u64,
     pub dropped: u64,
     /// Dropped, by reason; those that did not occur are left out.
     pub drop_reasons: IndexMap<String, u64>,
@@ -218,6 +221,7 @@ mod of_kernel {
                 demoted: counts.demoted,
                 demoted_mean_ms: demoted.map(ms),
                 demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),
+                ecn_marks: 0,
                 dropped: counts.all_dropped(),
                 drop_reasons: reasons.collect(),
                 delays: (counts.delays().collect(), counts.delay_sum),

@@ -162,6 +162,9 @@ pub fn sentences(link: &Link) -> Vec<String> {
                 ms(flow.demoted_max_ms)
             ));
         }
+        if flow.ecn_marks > 0 {
+            sentences.push(format!("{name} marked: {} packets, by its AQM.", flow.ecn_marks));
+        }
         if !reasons.is_empty() {
             sentences.push(format!("{name} dropped: {}.", reasons.join(", ")));
         }

@@ -1,6 +1,6 @@
 //! A file with a line for each packet, and a capture of departures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -11,7 +11,7 @@ use laxity_link::{Departure, Packet};
 use laxity_results::csv::{Outcome, PacketRow, PacketWriter};
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::link::Observer;
-use laxity_sim::link::measure::UNSERVED;
+use laxity_sim::link::measure::{MARKED, UNSERVED};
 use laxity_trace::{LinkType, PcapngWriter, SimPacket};
 
 use crate::failure::Failure;
@@ -30,6 +30,8 @@ pub struct Recorder<'a> {
     policy: String,
     /// Packets that wait, by number.
     waiting: BTreeMap<u64, Packet>,
+    /// Those of them that the AQM marked.
+    marked: BTreeSet<u64>,
     failed: Option<Failure>,
 }
 
@@ -75,6 +77,7 @@ impl<'a> Recorder<'a> {
             dscp: dscp.collect(),
             policy: String::new(),
             waiting: BTreeMap::new(),
+            marked: BTreeSet::new(),
             failed: None,
         })
     }
@@ -82,6 +85,7 @@ impl<'a> Recorder<'a> {
     /// Starts the rows of a policy.
     pub fn begin(&mut self, policy: &str) {
         self.waiting.clear();
+        self.marked.clear();
         policy.clone_into(&mut self.policy);
         if self.captured.is_none() {
             self.captured = Some(policy.to_owned());
@@ -178,19 +182,31 @@ impl Observer for Recorder<'_> {
 
     fn sent(&mut self, departure: &Departure, end: Time) {
         self.waiting.remove(&departure.packet.seq);
+        let marked = self.marked.remove(&departure.packet.seq);
         let late = departure.realtime && end > departure.deadline;
         let row = Row {
             departure: Some(end),
             deadline: Some(departure.deadline).filter(|d| *d != Time::MAX),
             outcome: if late { Outcome::Late } else { Outcome::Sent },
-            reason: if departure.packet.demoted { DropReason::Excess.name() } else { "" },
+            reason: match (departure.packet.demoted, marked) {
+                (true, _) => DropReason::Excess.name(),
+                (false, true) => MARKED,
+                (false, false) => "",
+            },
         };
         self.row(&departure.packet, &row);
         self.frame(departure, end);
     }
 
+    fn marked(&mut self, _now: Time, packet: &Packet) {
+        if self.rows.is_some() {
+            self.marked.insert(packet.seq);
+        }
+    }
+
     fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
         self.waiting.remove(&packet.seq);
+        self.marked.remove(&packet.seq);
         let row = Row {
             departure: None,
             deadline: None,

@@ -1,7 +1,7 @@
 //! `[[best_effort]]`
 
-use super::{envelope, matches, source, weight};
-use crate::link::model::BestEffortClass;
+use super::{envelope, matches, queueing, source, weight};
+use crate::link::model::{Aqm, BestEffortClass, Link};
 use crate::read::Context;
 use crate::read::flows::{self, Names, OTHER};
 use crate::read::walk::Section;
@@ -9,6 +9,7 @@ use laxity_core::Weight;
 
 pub(super) fn read(
     root: &Section<'_>,
+    link: Option<&Link>,
     names: &mut Names,
     cx: &mut Context<'_, '_>,
 ) -> Vec<BestEffortClass> {
@@ -17,7 +18,7 @@ pub(super) fn read(
     if let Some(shape) = shape {
         for (place, value) in list.iter().enumerate() {
             if let Some(section) = flows::open(root, "best_effort", place, value, shape, cx.out) {
-                classes.extend(read_class(&section, names, cx));
+                classes.extend(read_class(&section, link, names, cx));
             }
         }
     }
@@ -36,6 +37,8 @@ fn implicit() -> BestEffortClass {
         weight: Weight::ONE,
         envelope: None,
         buffer: None,
+        flows: None,
+        aqm: Aqm::None,
         source: None,
         matches: None,
     }
@@ -43,6 +46,7 @@ fn implicit() -> BestEffortClass {
 
 fn read_class(
     section: &Section<'_>,
+    link: Option<&Link>,
     names: &mut Names,
     cx: &mut Context<'_, '_>,
 ) -> Option<BestEffortClass> {
@@ -54,11 +58,22 @@ fn read_class(
     };
     let envelope = envelope::read(section, &flow, cx);
     let buffer = section.positive_size("buffer", cx.out);
+    let flows = queueing::flows(section, cx.out);
+    let aqm = queueing::aqm(section, section.has("flows"), link, cx.out);
     let source = source::read(section, envelope.as_ref(), cx);
     let matches = matches::read(section, cx.out);
     if flow == OTHER && section.has("match") {
         let what = "`other` takes all unmatched packets";
         section.wrong("match", cx.out, what, "remove `match`, or give the class another name");
     }
-    Some(BestEffortClass { name: name?, weight: weight?, envelope, buffer, source, matches })
+    Some(BestEffortClass {
+        name: name?,
+        weight: weight?,
+        envelope,
+        buffer,
+        flows,
+        aqm: aqm?,
+        source,
+        matches,
+    })
 }

@@ -5,6 +5,7 @@ mod envelope;
 mod link;
 mod matches;
 mod policy;
+mod queueing;
 mod realtime;
 mod rspec;
 mod source;
@@ -65,7 +66,7 @@ pub(crate) fn scenario(
     };
     let mut names = Names::default();
     let realtime = realtime::read(root, &mut names, cx);
-    let best_effort = best_effort::read(root, &mut names, cx);
+    let best_effort = best_effort::read(root, link.as_ref(), &mut names, cx);
     if !root.has("realtime") && !root.has("best_effort") {
         let what = "the scenario has no flow";
         let remedy = "add at least one section [[realtime]] or [[best_effort]]";

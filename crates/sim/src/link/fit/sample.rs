@@ -7,6 +7,8 @@ use laxity_core::{Bytes, Span, Time};
 use laxity_link::classify::Key;
 use laxity_trace::{CsvTrace, Report};
 
+use laxity_traffic::classify::key;
+
 use crate::link::replay::{ReplayError, each_frame, is_csv, open};
 
 /// Packets of one origin, in order of time.
@@ -52,7 +54,8 @@ impl Sample {
         } else {
             let mut known: HashMap<Key, usize> = HashMap::new();
             let units = &mut sample.units;
-            let report = each_frame(path, file, |frame, key| {
+            let report = each_frame(path, file, |frame, headers| {
+                let key = key(headers);
                 let unit = *known.entry(key).or_insert_with(|| {
                     units.push(Unit { key, name: String::new(), packets: Vec::new() });
                     units.len() - 1

@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_scenario::link::model::{
-    BestEffortClass, Excess, Link, PolicyChoice, RealtimeFlow, Scenario, Source,
+    Aqm, BestEffortClass, Excess, Link, PolicyChoice, RealtimeFlow, Scenario, Source,
 };
 
 use super::group::Group;
@@ -43,6 +43,8 @@ pub(super) fn build(
                 weight: weight(group.dscp),
                 envelope: None,
                 buffer: None,
+                flows: None,
+                aqm: Aqm::None,
                 source: source(),
                 matches: group.matches.clone(),
             });
@@ -59,6 +61,8 @@ pub(super) fn build(
             weight: Weight::ONE,
             envelope: None,
             buffer: None,
+            flows: None,
+            aqm: Aqm::None,
             source: None,
             matches: None,
         }),
