@@ -1,0 +1,115 @@
+//! Congestion control: how large the window is.
+//!
+//! Windows count segments, as Linux's do. The sender decides when a congestion event happens, and
+//! spreads each reduction over a round trip (RFC 6937); a [`Congestion`] decides growth and by how much
+//! the window is reduced.
+
+use core::fmt::Debug;
+
+use laxity_core::{Span, Time};
+
+use crate::Ecn;
+
+mod cbrt;
+mod cubic;
+mod hystart;
+mod new_reno;
+
+pub use cubic::Cubic;
+pub use new_reno::NewReno;
+
+/// The congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Segments that may be in flight.
+    pub cwnd: u32,
+    /// Below this window the sender is in slow start.
+    pub ssthresh: u32,
+    /// Acknowledged segments that have not yet grown the window.
+    pub credit: u32,
+}
+
+impl Window {
+    /// Whether the window doubles each round trip.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grows by the acknowledged segments up to `ssthresh` (RFC 5681 section 3.1, RFC 3465 without its
+    /// limit). Returns the segments that are left for congestion avoidance.
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let grown = self.cwnd.saturating_add(acked).min(self.ssthresh).max(self.cwnd);
+        let left = acked - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
+    }
+
+    /// Grows by a segment for each `per` acknowledged.
+    pub fn increase(&mut self, per: u32, acked: u32) {
+        // Credit earned at a slower pace is worth no more than one segment at a quicker one.
+        if self.credit >= per {
+            self.credit = 0;
+            self.cwnd += 1;
+        }
+        self.credit += acked;
+        self.cwnd += self.credit / per;
+        self.credit %= per;
+    }
+}
+
+/// What an acknowledgement shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Segments that it newly reports as received.
+    pub delivered: u32,
+    /// Of them, those that arrived with CE, by the counter of accurate ECN.
+    pub marked: u32,
+    /// The round trip of the last of them that was sent once only.
+    pub rtt: Option<Span>,
+    /// The connection's least round trip.
+    pub min_rtt: Span,
+    /// All bytes before this offset have arrived.
+    pub una: u64,
+    /// The offset of the next new byte.
+    pub next: u64,
+}
+
+/// Why the window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Lost segments.
+    Loss,
+    /// Marks.
+    Ecn,
+    /// A retransmission timeout.
+    Timeout,
+}
+
+/// A congestion control algorithm.
+pub trait Congestion: Debug {
+    /// Its name in scenarios.
+    fn name(&self) -> &'static str;
+
+    /// The codepoint of a scalable algorithm, which reacts to the extent of marking; `None` for one that
+    /// treats a mark as a loss.
+    fn scalable(&self) -> Option<Ecn> {
+        None
+    }
+
+    /// An acknowledgement, in every state and before [`grow`](Congestion::grow).
+    fn observe(&mut self, window: &mut Window, ack: &Ack);
+
+    /// Grows the window, which was used to the full, outside reductions.
+    fn grow(&mut self, window: &mut Window, ack: &Ack);
+
+    /// A congestion event: returns the new `ssthresh`.
+    fn reduce(&mut self, window: &Window, signal: Signal) -> u32;
+
+    /// Transmission resumes after `idle` with nothing in flight.
+    fn resume(&mut self, idle: Span);
+
+    /// The last reduction was for nothing (RFC 4015).
+    fn undo(&mut self);
+}
