@@ -166,3 +166,123 @@ impl Congestion for Cubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A connection that acknowledges the whole window each `rtt`.
+    struct Rounds {
+        cubic: Cubic,
+        window: Window,
+        now: Time,
+        rtt: Span,
+    }
+
+    impl Rounds {
+        fn new(cwnd: u32, ssthresh: u32, rtt: u64) -> Rounds {
+            let cubic = Cubic::without_hystart();
+            let window = Window { cwnd, ssthresh, credit: 0 };
+            Rounds { cubic, window, now: Time::ZERO, rtt: Span(rtt * MS) }
+        }
+
+        fn lose(&mut self) {
+            self.window.ssthresh = self.cubic.reduce(&self.window, Signal::Loss);
+            self.window.cwnd = self.window.ssthresh;
+            self.window.credit = 0;
+        }
+
+        fn round(&mut self) {
+            let gap = Span(self.rtt.0 / u64::from(self.window.cwnd));
+            for _ in 0..self.window.cwnd {
+                let (now, min_rtt) = (self.now, self.rtt);
+                let ack = Ack { now, delivered: 1, marked: 0, rtt: None, min_rtt, una: 0, next: 0 };
+                self.cubic.grow(&mut self.window, &ack);
+                self.now += gap;
+            }
+        }
+    }
+
+    // Fails when the curve is another than equation 1 of RFC 9438: tried with C 0.3 and without the round
+    // trip in t.
+    #[test]
+    fn the_window_follows_the_cubic_curve() {
+        let mut rounds = Rounds::new(1000, 1000, 100);
+        rounds.lose();
+        assert_eq!(rounds.window.cwnd, 700);
+        let k = (300.0f64 / 0.4).cbrt();
+        for _ in 0..150 {
+            rounds.round();
+            let t = rounds.now.0 as f64 / 1e9;
+            let curve = 0.4 * (t - k).powi(3) + 1000.0;
+            let off = (f64::from(rounds.window.cwnd) - curve).abs();
+            assert!(off < 0.02 * curve, "{} at {t} s, not {curve}", rounds.window.cwnd);
+        }
+    }
+
+    // Fails when a short round trip makes CUBIC slower than Reno (section 4.3): tried without the
+    // Reno-friendly window.
+    #[test]
+    fn a_short_round_trip_has_the_reno_friendly_window() {
+        let mut rounds = Rounds::new(20, 20, 5);
+        rounds.lose();
+        assert_eq!(rounds.window.cwnd, 14);
+        for _ in 0..11 {
+            rounds.round();
+        }
+        // 0.529 a round trip, up to the window of the loss; then one.
+        assert!((19..=20).contains(&rounds.window.cwnd), "{}", rounds.window.cwnd);
+        for _ in 0..10 {
+            rounds.round();
+        }
+        assert!((28..=30).contains(&rounds.window.cwnd), "{}", rounds.window.cwnd);
+    }
+
+    // Fails when a round trip before the first loss adds less than 5 %, or more than half.
+    #[test]
+    fn growth_is_bounded_before_the_first_loss() {
+        let mut rounds = Rounds::new(200, 200, 20);
+        rounds.round();
+        assert!((209..=211).contains(&rounds.window.cwnd), "{}", rounds.window.cwnd);
+        let mut rounds = Rounds::new(100, 100, 20);
+        rounds.round();
+        rounds.now += Span(20_000 * MS);
+        let before = rounds.window.cwnd;
+        rounds.round();
+        assert!(rounds.window.cwnd <= before * 3 / 2 + 1, "{}", rounds.window.cwnd);
+    }
+
+    // Fails when beta or fast convergence is another (sections 4.6 and 4.7).
+    #[test]
+    fn a_flow_whose_maximum_fell_leaves_room() {
+        let mut rounds = Rounds::new(100, 100, 20);
+        rounds.lose();
+        assert_eq!((rounds.window.cwnd, rounds.cubic.w_max), (70, Some(100)));
+        rounds.lose();
+        assert_eq!((rounds.window.cwnd, rounds.cubic.w_max), (49, Some(59)));
+        rounds.window.cwnd = 59;
+        rounds.lose();
+        assert_eq!((rounds.window.cwnd, rounds.cubic.w_max), (41, Some(59)));
+    }
+
+    // Fails when idle time counts as growth (section 5.8), or a reduction that was for nothing stays.
+    #[test]
+    fn idle_time_and_undone_reductions_leave_no_trace() {
+        let mut rounds = Rounds::new(1000, 1000, 100);
+        rounds.lose();
+        rounds.round();
+        let (window, saved) = (rounds.window, rounds.cubic);
+        rounds.now += Span(60_000 * MS);
+        rounds.cubic.resume(Span(60_000 * MS));
+        rounds.round();
+        assert!(rounds.window.cwnd < window.cwnd + 40, "{}", rounds.window.cwnd);
+        let mut undone = saved;
+        undone.reduce(&window, Signal::Timeout);
+        assert_eq!(undone.w_max, None);
+        undone.undo();
+        assert_eq!((undone.w_max, undone.prior), (saved.w_max, saved.prior));
+        assert!(undone.epoch.is_some());
+    }
+}

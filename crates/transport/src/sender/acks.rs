@@ -48,15 +48,23 @@ impl Sender {
             next: self.next,
         };
         self.congestion.observe(&mut self.window, &ack);
-        let scalable = self.congestion.scalable().is_some();
-        let congested = if scalable { marked > 0 } else { segment.ece && self.config.ecn };
-        if congested && self.phase == Phase::Open {
+        if self.phase == Phase::Open && self.is_marked(segment, marked) {
             self.handle_marks();
         }
         self.adjust_window(&ack, advanced, lost);
         if delivered.count > 0 {
             self.arm_probe(now);
         }
+    }
+
+    /// Whether marks call for a reduction. The receiver echoes a mark until it learns of the reduction from
+    /// the first new segment after it, so echoes of data before that are of the same event.
+    fn is_marked(&self, segment: &Segment, marked: u32) -> bool {
+        if self.congestion.scalable().is_some() {
+            return marked > 0;
+        }
+        let first = self.recovery_point == 0;
+        segment.ece && self.config.ecn && (first || self.una > self.recovery_point)
     }
 
     fn mark_delivered(&mut self, now: Time, segment: &Segment) -> Delivered {
@@ -117,18 +125,13 @@ impl Sender {
     }
 
     fn adjust_window(&mut self, ack: &Ack, advanced: bool, lost: u32) {
+        let grows = advanced && ack.delivered > 0 && self.usage.is_limited(&self.window);
         match self.phase {
             Phase::Reduced | Phase::Recovery => {
-                let (pipe, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
-                let progress = advanced && lost == 0;
-                self.window.cwnd = self.prr.window(ack.delivered, pipe, ssthresh, progress);
+                self.reduce_in_proportion(ack.delivered, advanced && lost == 0);
             }
-            Phase::Open | Phase::Loss => {
-                let grows = advanced && ack.delivered > 0;
-                if grows && self.usage.is_limited(&self.window) {
-                    self.congestion.grow(&mut self.window, ack);
-                }
-            }
+            Phase::Open | Phase::Loss if grows => self.congestion.grow(&mut self.window, ack),
+            Phase::Open | Phase::Loss => {}
         }
     }
 }

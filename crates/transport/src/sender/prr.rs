@@ -33,8 +33,9 @@ impl Prr {
             let limit = if progress { unsent.max(delivered) + 1 } else { unsent };
             limit.min(ssthresh - pipe)
         };
-        // The retransmission that opens a recovery is always sent.
-        pipe + count.max(u32::from(self.out == 0))
+        // The retransmission that opens a recovery is always sent; with nothing in flight no further
+        // acknowledgement would come, and a timeout would have to open the window.
+        pipe + count.max(u32::from(self.out == 0 || pipe == 0))
     }
 }
 

@@ -26,8 +26,6 @@ impl Sender {
             self.recovery_point = self.next;
             self.probe = None;
             self.timers.probe = None;
-            let pipe = self.board.in_flight();
-            self.window.cwnd = self.prr.window(0, pipe, self.window.ssthresh, false);
         }
         search.lost
     }
@@ -48,6 +46,14 @@ impl Sender {
         self.prr = Prr::new(cwnd);
         self.must_tell = true;
         self.counters.reductions += 1;
+    }
+
+    /// Moves the window towards `ssthresh` during a reduction.
+    pub(super) fn reduce_in_proportion(&mut self, delivered: u32, progress: bool) {
+        if matches!(self.phase, Phase::Reduced | Phase::Recovery) {
+            let (pipe, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
+            self.window.cwnd = self.prr.window(delivered, pipe, ssthresh, progress);
+        }
     }
 
     /// The retransmission timer expired: slow start from what is in flight (RFC 6298 section 5.4 to

@@ -33,7 +33,9 @@ impl Sender {
     pub fn handle_timeout(&mut self, now: Time) {
         let due = |timer: Option<Time>| timer.is_some_and(|at| at <= now);
         if due(self.timers.reordering) {
-            self.detect_losses(now);
+            let lost = self.detect_losses(now);
+            // The arrival for which the timer was set counts here, as in Linux.
+            self.reduce_in_proportion(1, lost == 0);
         }
         if due(self.timers.probe) {
             self.timers.probe = None;

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_transport::{Config, Congestion, Connection, Segment};
@@ -56,6 +56,32 @@ pub struct Pair {
     timer: Option<Time>,
 }
 
+/// The bytes that arrived, kept apart from the endpoint's own account.
+#[derive(Default)]
+pub struct Arrived {
+    contiguous: u64,
+    /// Starts and ends of segments beyond a gap.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl Arrived {
+    fn add(&mut self, segment: &Segment) {
+        self.beyond.insert(segment.start, segment.start + u64::from(segment.len));
+        while let Some((&start, &end)) = self.beyond.first_key_value() {
+            if start > self.contiguous {
+                break;
+            }
+            self.contiguous = self.contiguous.max(end);
+            self.beyond.remove(&start);
+        }
+    }
+
+    /// Bytes from the first without gap.
+    pub fn contiguous(&self) -> u64 {
+        self.contiguous
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrive { pair: usize, from: From, slot: usize },
@@ -81,6 +107,8 @@ pub struct Path<'a> {
     pub sojourn: (u64, u64),
     pub measure_from: Time,
     pub dropped: u64,
+    /// What arrived at each client.
+    pub arrived: Vec<Arrived>,
     pub events: u64,
     waiting: VecDeque<Waiting>,
     sending: Option<Waiting>,
@@ -104,6 +132,7 @@ impl<'a> Path<'a> {
             sojourn: (0, 0),
             measure_from: Time::ZERO,
             dropped: 0,
+            arrived: Vec::new(),
             events: 0,
             waiting: VecDeque::new(),
             sending: None,
@@ -117,6 +146,7 @@ impl<'a> Path<'a> {
     pub fn connect(&mut self, config: Config, control: impl Fn() -> Box<dyn Congestion>) -> usize {
         let client = Connection::client(config, control());
         let server = Connection::server(config, control());
+        self.arrived.push(Arrived::default());
         self.pairs.push(Pair { client, server, sent: [0, 0], timer: None });
         self.pairs.len() - 1
     }
@@ -238,7 +268,10 @@ impl<'a> Path<'a> {
                     self.free.push(slot);
                     let ends = &mut self.pairs[pair];
                     match from {
-                        From::Server => ends.client.handle_segment(at, &segment),
+                        From::Server => {
+                            self.arrived[pair].add(&segment);
+                            ends.client.handle_segment(at, &segment);
+                        }
                         From::Client => ends.server.handle_segment(at, &segment),
                     }
                     after(self, pair);
