@@ -110,11 +110,10 @@ impl Connection {
 
     /// When [`handle_timeout`](Connection::handle_timeout) is due.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let timers = [
-            self.handshake.poll_timeout(),
-            self.sender.poll_timeout(),
-            self.receiver.poll_timeout(),
-        ];
+        if !self.handshake.is_established() {
+            return self.handshake.poll_timeout();
+        }
+        let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
         timers.into_iter().flatten().min()
     }
 

@@ -163,20 +163,15 @@ impl Receiver {
         self.delayed = None;
     }
 
-    /// The duplicate, if one arrived, its block, then the blocks reported last (RFC 2883 section 4).
+    /// The duplicate, if one arrived, then the blocks reported last, of which the first holds a duplicate
+    /// above the acknowledgement (RFC 2883 section 4).
     fn sack(&mut self) -> Sack {
         let mut sack = Sack::default();
-        let mut first = None;
         if let Some(duplicate) = self.duplicate.take() {
             sack.duplicate = true;
             sack.push(duplicate);
-            first = self.out_of_order.holding(duplicate.start);
         }
-        for block in first.into_iter().chain(self.recent.into_iter().flatten()) {
-            if !sack.received().contains(&block) {
-                sack.push(block);
-            }
-        }
+        self.recent.into_iter().flatten().for_each(|block| sack.push(block));
         sack
     }
 }

@@ -87,8 +87,8 @@ fn at(places: [(From, u64); 2], fate: Fate) -> impl Fn(From, u64) -> Fate {
 }
 
 // Fails when a loss is found by a timeout where SACK, RACK or a probe finds it, or takes longer than a
-// timeout: tried without probes, without the reordering timer, and with a recovery that ends with
-// nothing in flight (PRR's conservative bound alone), which left 24 patterns to a timeout.
+// timeout: tried without probes, without the reordering timer, and with a reordering timer that counts
+// no arrival for PRR.
 #[test]
 fn every_single_and_double_loss_is_repaired() {
     for control in CONTROLS {

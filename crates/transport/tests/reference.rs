@@ -4,19 +4,33 @@
 mod path;
 
 use laxity_core::{Bytes, Rate, Span, Time};
-use laxity_transport::Config;
-use laxity_transport::congestion::Cubic;
+use laxity_transport::congestion::{Cubic, Dctcp, Prague};
+use laxity_transport::{Config, Congestion};
 use path::{CoDel, MS, Path, Queue};
 
 const WARM_UP: Time = Time(4_000 * MS);
 const END: Time = Time(16_000 * MS);
 
-/// The mean time in the queue in ms, and the goodput in kbit/s, of `flows` CUBIC downloads.
-fn measure(flows: usize, queue: Queue, control: fn() -> Cubic) -> (u64, u64) {
+type Control = fn() -> Box<dyn Congestion>;
+
+const CUBIC: Control = || Box::new(Cubic::default());
+
+#[derive(Debug)]
+struct Measured {
+    /// The mean time in the queue in ms.
+    queueing: u64,
+    /// In kbit/s: at most 18 172, 1448 of 1514 bytes of the rate.
+    goodput: u64,
+    dropped: u64,
+    marked: u64,
+}
+
+/// `flows` downloads.
+fn measure(flows: usize, queue: Queue, config: Config, control: Control) -> Measured {
     let mut path = Path::new(Rate(19_000_000), Span(40 * MS), queue);
     path.measure_from = WARM_UP;
     for _ in 0..flows {
-        let pair = path.connect(Config::default(), || Box::new(control()));
+        let pair = path.connect(config, control);
         path.pairs[pair].server.write(Bytes(u64::MAX));
         path.pump(pair);
     }
@@ -25,14 +39,15 @@ fn measure(flows: usize, queue: Queue, control: fn() -> Cubic) -> (u64, u64) {
     let before = received(&path);
     path.run(END, |_, _| {});
     let timeouts: u64 = path.pairs.iter().map(|p| p.server.counters().timeouts).sum();
-    let goodput = (received(&path) - before) * 8 / 12_000;
-    println!(
-        "{flows} flows: {} in the queue, {goodput} kbit/s, {} dropped, {timeouts} timeouts",
-        path.mean_sojourn(),
-        path.dropped
-    );
     assert_eq!(timeouts, 0);
-    (path.mean_sojourn().0 / MS, goodput)
+    let measured = Measured {
+        queueing: path.mean_sojourn().0 / MS,
+        goodput: (received(&path) - before) * 8 / 12_000,
+        dropped: path.dropped,
+        marked: path.marked,
+    };
+    println!("{flows} flows, {}: {measured:?}", control().name());
+    measured
 }
 
 /// Whether `ours` differs from `theirs` by at most `percent`.
@@ -44,14 +59,14 @@ fn is_near(ours: u64, theirs: u64, percent: u64) -> bool {
 // the 5 % of growth before the first loss 298 ms.
 #[test]
 fn cubic_fills_a_fifo_of_1000_packets_as_linux_does() {
+    let measure = |flows, control| measure(flows, Queue::Fifo(1000), Config::default(), control);
     for (flows, linux) in [(1, 432), (8, 478)] {
-        let (queueing, goodput) = measure(flows, Queue::Fifo(1000), Cubic::default);
-        assert!(is_near(queueing, linux, 15), "{flows} flows: {queueing} ms, Linux {linux}");
-        // All of the rate: 1448 of 1514 bytes.
-        assert!(is_near(goodput, 18_172, 1), "{goodput} kbit/s");
+        let measured = measure(flows, CUBIC);
+        assert!(is_near(measured.queueing, linux, 15), "Linux {linux}: {measured:?}");
+        assert!(is_near(measured.goodput, 18_172, 1), "{measured:?}");
     }
-    let (queueing, _) = measure(1, Queue::Fifo(1000), Cubic::without_hystart);
-    assert!(queueing > 500, "{queueing} ms");
+    let measured = measure(1, || Box::new(Cubic::without_hystart()));
+    assert!(measured.queueing > 500, "{measured:?}");
 }
 
 // Fails when reductions or the growth after them deviate. Linux was measured behind fq_codel, whose
@@ -59,7 +74,27 @@ fn cubic_fills_a_fifo_of_1000_packets_as_linux_does() {
 #[test]
 fn cubic_uses_a_codel_queue_as_linux_does() {
     for (flows, linux) in [(1, 17_290), (8, 18_130)] {
-        let (_, goodput) = measure(flows, Queue::CoDel(CoDel::default()), Cubic::default);
-        assert!(is_near(goodput, linux, 2), "{flows} flows: {goodput} kbit/s, Linux {linux}");
+        let dropping = measure(flows, Queue::CoDel(CoDel::default()), Config::default(), CUBIC);
+        assert!(is_near(dropping.goodput, linux, 2), "Linux {linux}: {dropping:?}");
+        let config = Config { ecn: true, ..Config::default() };
+        let marking = measure(flows, Queue::CoDel(CoDel::default()), config, CUBIC);
+        assert!(is_near(marking.goodput, linux, 2), "Linux {linux}: {marking:?}");
+        assert!(marking.dropped == 0 && marking.marked > 0, "{marking:?}");
+    }
+}
+
+// Fails when a scalable control reacts to a mark as to a loss, or Prague sends bursts: NewReno has 0.8
+// Mbit/s at a step of 1 ms, Prague without pacing 7, DCTCP, which does not pace, 4.
+#[test]
+fn scalable_controls_use_a_short_step_queue() {
+    let cases: [(Control, u64, u64); 2] =
+        [(|| Box::new(Dctcp::default()), 5, 17_500), (|| Box::new(Prague::default()), 1, 16_000)];
+    for (control, step, least) in cases {
+        for flows in [1, 8] {
+            let queue = Queue::Step(Span(step * MS));
+            let measured = measure(flows, queue, Config::default(), control);
+            assert!(measured.goodput >= least && measured.queueing <= step, "{measured:?}");
+            assert_eq!(measured.dropped, 0);
+        }
     }
 }

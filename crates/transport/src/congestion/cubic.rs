@@ -218,7 +218,7 @@ mod tests {
             let t = rounds.now.0 as f64 / 1e9;
             let curve = 0.4 * (t - k).powi(3) + 1000.0;
             let off = (f64::from(rounds.window.cwnd) - curve).abs();
-            assert!(off < 0.02 * curve, "{} at {t} s, not {curve}", rounds.window.cwnd);
+            assert!(off < 5.0, "{} at {t} s, not {curve}", rounds.window.cwnd);
         }
     }
 

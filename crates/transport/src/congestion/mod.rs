@@ -12,11 +12,16 @@ use crate::Ecn;
 
 mod cbrt;
 mod cubic;
+mod dctcp;
 mod hystart;
+mod marking;
 mod new_reno;
+mod prague;
 
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use new_reno::NewReno;
+pub use prague::Prague;
 
 /// The congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +101,11 @@ pub trait Congestion: Debug {
     /// treats a mark as a loss.
     fn scalable(&self) -> Option<Ecn> {
         None
+    }
+
+    /// Whether segments leave evenly over the round trip instead of at once.
+    fn paces(&self) -> bool {
+        false
     }
 
     /// An acknowledgement, in every state and before [`grow`](Congestion::grow).

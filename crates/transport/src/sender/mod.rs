@@ -8,6 +8,7 @@ use crate::congestion::{Congestion, Window};
 use crate::{Config, Ecn, Range};
 
 mod acks;
+mod pacing;
 mod prr;
 mod rack;
 mod recovery;
@@ -16,6 +17,7 @@ mod scoreboard;
 mod timers;
 mod usage;
 
+use pacing::Pacing;
 use prr::Prr;
 use rack::Rack;
 use rtt::Rtt;
@@ -89,6 +91,8 @@ pub struct Sender {
     prr: Prr,
     usage: Usage,
     timers: Timers,
+    /// For controls that pace.
+    pacing: Option<Pacing>,
     phase: Phase,
     /// The phase ends when all before this offset has arrived.
     recovery_point: u64,
@@ -111,6 +115,7 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(config: Config, congestion: Box<dyn Congestion>) -> Sender {
+        let pacing = congestion.paces().then(Pacing::default);
         Sender {
             config,
             congestion,
@@ -121,6 +126,7 @@ impl Sender {
             prr: Prr::new(config.initial_window),
             usage: Usage::default(),
             timers: Timers::default(),
+            pacing,
             phase: Phase::Open,
             recovery_point: 0,
             undo: None,
@@ -199,6 +205,9 @@ impl Sender {
         if self.board.is_empty() && self.can_send_new() {
             self.resume(now);
         }
+        if self.pacing.is_some_and(|pacing| !pacing.allows(now)) {
+            return None;
+        }
         if self.board.in_flight() < self.window.cwnd {
             if self.board.has_lost() {
                 return self.resend(now);
@@ -273,6 +282,9 @@ impl Sender {
     fn sent(&mut self, now: Time, range: Range) {
         self.counters.segments += 1;
         self.last_sent = Some(now);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.sent(now, &self.window, self.rtt.smoothed());
+        }
         if matches!(self.phase, Phase::Reduced | Phase::Recovery) {
             self.prr.sent();
         }

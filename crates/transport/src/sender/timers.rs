@@ -27,7 +27,17 @@ impl Timers {
 
 impl Sender {
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.timers.next()
+        let next = self.timers.next();
+        match self.pacing.filter(|_| self.has_room()) {
+            Some(pacing) => Some(next.map_or(pacing.next(), |next| next.min(pacing.next()))),
+            None => next,
+        }
+    }
+
+    /// Whether only pacing may hold a segment back.
+    fn has_room(&self) -> bool {
+        let waits = self.board.has_lost() || self.can_send_new();
+        waits && self.board.in_flight() < self.window.cwnd
     }
 
     pub fn handle_timeout(&mut self, now: Time) {

@@ -45,6 +45,8 @@ pub enum Queue {
     /// Drops what arrives when so many packets wait.
     Fifo(usize),
     CoDel(CoDel),
+    /// Marks, or else drops, what waited longer.
+    Step(Span),
 }
 
 /// A pair of endpoints on the path.
@@ -107,6 +109,8 @@ pub struct Path<'a> {
     pub sojourn: (u64, u64),
     pub measure_from: Time,
     pub dropped: u64,
+    /// Packets that the AQM marked or dropped.
+    pub marked: u64,
     /// What arrived at each client.
     pub arrived: Vec<Arrived>,
     pub events: u64,
@@ -132,6 +136,7 @@ impl<'a> Path<'a> {
             sojourn: (0, 0),
             measure_from: Time::ZERO,
             dropped: 0,
+            marked: 0,
             arrived: Vec::new(),
             events: 0,
             waiting: VecDeque::new(),
@@ -209,8 +214,9 @@ impl<'a> Path<'a> {
         let next = timers.into_iter().flatten().min();
         // A later timer than the one scheduled waits until that one finds nothing due.
         if let Some(at) = next.filter(|at| ends.timer.is_none_or(|timer| *at < timer)) {
+            let at = at.max(self.now);
             self.pairs[pair].timer = Some(at);
-            self.schedule(at.max(self.now), Event::Timer { pair });
+            self.schedule(at, Event::Timer { pair });
         }
     }
 
@@ -229,9 +235,15 @@ impl<'a> Path<'a> {
     fn transmit(&mut self) {
         while let Some(mut next) = self.waiting.pop_front() {
             let sojourn = self.now.since(next.since);
-            if let Queue::CoDel(codel) = &mut self.queue {
-                let more = !self.waiting.is_empty();
-                if codel.signals(self.now, sojourn, more) && !next.segment.mark() {
+            let more = !self.waiting.is_empty();
+            let signals = match &mut self.queue {
+                Queue::Fifo(_) => false,
+                Queue::CoDel(codel) => codel.signals(self.now, sojourn, more),
+                Queue::Step(threshold) => sojourn > *threshold,
+            };
+            if signals {
+                self.marked += 1;
+                if !next.segment.mark() {
                     self.dropped += 1;
                     continue;
                 }
@@ -277,6 +289,8 @@ impl<'a> Path<'a> {
                     after(self, pair);
                     self.pump(pair);
                 }
+                // An earlier timer took its place.
+                Event::Timer { pair } if self.pairs[pair].timer != Some(at) => {}
                 Event::Timer { pair } => {
                     let ends = &mut self.pairs[pair];
                     ends.timer = None;
