@@ -265,3 +265,60 @@ fn packets_have_the_sizes_of_linux() {
     assert_eq!(transmit(&mut client, Time::ZERO)[0].bytes(), 60);
     assert_eq!(client.smoothed_rtt(), None::<Span>);
 }
+
+/// Three segments, of which the last is not acknowledged before its probe at 320 ms.
+fn probe_for_the_third() -> (Connection, Connection, Vec<Segment>, Segment) {
+    let (mut client, mut server, sent) = download(Config::default(), 3);
+    for ack in acknowledge(&mut client, ms(80), &sent[..2]) {
+        server.handle_segment(ms(80), &ack);
+    }
+    assert_eq!(server.poll_timeout(), Some(ms(320)));
+    server.handle_timeout(ms(320));
+    let probe = transmit(&mut server, ms(320));
+    assert_eq!((probe.len(), probe[0].range()), (1, sent[2].range()));
+    (client, server, sent, probe[0])
+}
+
+// Fails when a loss that a probe repaired leaves the window as it was (RFC 8985 7.4.2): tried without the
+// reduction.
+#[test]
+fn a_loss_that_a_probe_repairs_reduces_the_window() {
+    let (mut client, mut server, _, probe) = probe_for_the_third();
+    let window = server.window().cwnd;
+    server.write(Bytes(MSS));
+    let new = transmit(&mut server, ms(330));
+    for ack in acknowledge(&mut client, ms(370), &[probe, new[0]]) {
+        server.handle_segment(ms(370), &ack);
+    }
+    assert_eq!(server.acknowledged(), Bytes(4 * MSS));
+    assert_eq!((server.counters().reductions, server.window().cwnd), (1, window / 2));
+}
+
+// Fails when a probe that was for nothing reduces the window: tried without the test of the duplicate.
+#[test]
+fn a_probe_for_nothing_reduces_no_window() {
+    let (mut client, mut server, sent, probe) = probe_for_the_third();
+    server.write(Bytes(MSS));
+    let new = transmit(&mut server, ms(330));
+    let acks = acknowledge(&mut client, ms(370), &[sent[2], probe, new[0]]);
+    assert_eq!(acks[1].sack.duplicate(), Some(probe.range()));
+    for ack in &acks {
+        server.handle_segment(ms(370), ack);
+    }
+    assert_eq!(server.acknowledged(), Bytes(4 * MSS));
+    assert_eq!(server.counters().reductions, 0);
+}
+
+// Fails when repeated timeouts of one segment reduce the threshold again (RFC 5681 3.1): tried without
+// the test of progress.
+#[test]
+fn the_threshold_falls_once_for_repeated_timeouts() {
+    let (_, mut server, _) = download(Config::default(), 10);
+    for _ in 0..6 {
+        let at = server.poll_timeout().expect("a timer");
+        server.handle_timeout(at);
+        transmit(&mut server, at);
+    }
+    assert_eq!(server.counters().timeouts, 5);
+    assert_eq!((server.counters().reductions, server.window().ssthresh), (1, 5));
+}

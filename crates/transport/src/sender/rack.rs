@@ -133,3 +133,88 @@ impl Rack {
         sent.sent + self.rtt + self.reordering_window(0, false, min_rtt, srtt) <= now
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Range;
+    use crate::sender::scoreboard::State;
+
+    const MS: u64 = 1_000_000;
+    const RTT: Span = Span(40 * MS);
+
+    fn sent(at: u64, end: u64, retransmitted: bool) -> Sent {
+        let range = Range { start: end - 10, end };
+        Sent { range, sent: Time(at * MS), retransmitted, state: State::InFlight }
+    }
+
+    /// Four segments sent at zero, of which RACK learns that some arrive at 40 ms.
+    fn board(rack: &mut Rack, arrive: &[u64]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for end in [10, 20, 30, 40] {
+            board.push(Time(0), Range { start: end - 10, end });
+        }
+        for end in arrive {
+            let mut sack = Sack::default();
+            sack.push(Range { start: end - 10, end: *end });
+            board.sack(&sack, |sent| rack.deliver(Time(40 * MS), sent, RTT));
+        }
+        board
+    }
+
+    // Fails when of segments sent at one instant those behind the one that arrived are lost too.
+    #[test]
+    fn segments_of_an_instant_are_in_the_order_of_their_offsets() {
+        let mut rack = Rack::new();
+        let mut board = board(&mut rack, &[30]);
+        let search = rack.detect(Time(50 * MS), &mut board, false, RTT, RTT);
+        assert_eq!((search.lost, board.in_flight()), (2, 1));
+    }
+
+    // Fails when reordering does not open the window, or retransmissions count as reordered (section 6.2,
+    // step 3): tried without `reordering_seen`.
+    #[test]
+    fn reordering_opens_the_window() {
+        for (arrive, lost) in [([20, 30, 40], 1), ([30, 20, 40], 0)] {
+            let mut rack = Rack::new();
+            let mut board = board(&mut rack, &arrive);
+            let search = rack.detect(Time(40 * MS), &mut board, false, RTT, RTT);
+            assert_eq!(search.lost, lost);
+            assert_eq!(search.next, (lost == 0).then_some(Time(50 * MS)));
+        }
+        let mut rack = Rack::new();
+        rack.deliver(Time(40 * MS), &sent(0, 30, false), RTT);
+        rack.deliver(Time(80 * MS), &sent(40, 10, true), RTT);
+        assert!(!rack.reordering_seen);
+    }
+
+    // Fails when an answer to the first transmission counts for the second: tried without the test.
+    #[test]
+    fn an_answer_within_the_least_round_trip_is_to_the_first_transmission() {
+        let mut rack = Rack::new();
+        rack.deliver(Time(79 * MS), &sent(40, 10, true), RTT);
+        assert_eq!(rack.latest, None);
+        rack.deliver(Time(80 * MS), &sent(40, 10, true), RTT);
+        assert_eq!(rack.latest, Some((Time(40 * MS), 10)));
+    }
+
+    // Fails when duplicates of a round count twice, or the window stays wide for ever (step 4): tried
+    // without the multiplier.
+    #[test]
+    fn duplicates_widen_the_window_for_sixteen_recoveries() {
+        let (mut rack, mut duplicate) = (Rack::new(), Sack::default());
+        (rack.reordering_seen, duplicate.duplicate) = (true, true);
+        let window = |rack: &Rack| rack.reordering_window(0, false, RTT, RTT).0 / MS;
+        assert_eq!(window(&rack), 10);
+        for (una, expected) in [(10, 20), (20, 20), (50, 30), (200, 40), (400, 40)] {
+            rack.adapt(una, una + 40, &duplicate);
+            assert_eq!(window(&rack), expected, "at {una}");
+        }
+        for _ in 0..PERSIST - 1 {
+            rack.recovered();
+        }
+        assert_eq!(window(&rack), 40);
+        rack.recovered();
+        assert_eq!(window(&rack), 10);
+    }
+}

@@ -68,7 +68,8 @@ pub struct Arrived {
 
 impl Arrived {
     fn add(&mut self, segment: &Segment) {
-        self.beyond.insert(segment.start, segment.start + u64::from(segment.len));
+        let end = self.beyond.entry(segment.start).or_default();
+        *end = segment.range().end.max(*end);
         while let Some((&start, &end)) = self.beyond.first_key_value() {
             if start > self.contiguous {
                 break;
@@ -298,6 +299,7 @@ impl<'a> Path<'a> {
                     ends.server.handle_timeout(at);
                     after(self, pair);
                     self.pump(pair);
+                    assert_ne!(self.pairs[pair].timer, Some(at), "an expired timer stays");
                 }
             }
         }
