@@ -47,7 +47,7 @@ impl Completion {
 /// [`handle_timeout`](Application::handle_timeout) the caller takes packets until
 /// [`poll_transmit`](Application::poll_transmit) returns `None`, then asks for the next timer. The first
 /// timer is the start.
-pub trait Application: Debug {
+pub trait Application: Debug + Send {
     /// A packet arrived at the end that it was sent to.
     fn handle_delivery(&mut self, now: Time, packet: &Packet);
 

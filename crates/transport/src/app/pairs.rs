@@ -80,7 +80,7 @@ impl Pairs {
 }
 
 /// What an application writes to its connections and when.
-pub trait Workload: Debug {
+pub trait Workload: Debug + Send {
     /// Looks at what has arrived and writes what follows; called at the start, after each arrival and
     /// at the workload's own timer.
     fn advance(&mut self, now: Time, pairs: &mut Pairs) -> Option<Completion>;

@@ -93,7 +93,7 @@ pub enum Signal {
 }
 
 /// A congestion control algorithm.
-pub trait Congestion: Debug {
+pub trait Congestion: Debug + Send {
     /// Its name in scenarios.
     fn name(&self) -> &'static str;
 

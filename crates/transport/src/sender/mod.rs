@@ -205,10 +205,8 @@ impl Sender {
         if self.board.is_empty() && self.can_send_new() {
             self.resume(now);
         }
-        if self.pacing.is_some_and(|pacing| !pacing.allows(now)) {
-            return None;
-        }
-        if self.board.in_flight() < self.window.cwnd {
+        let paced = self.pacing.is_some_and(|pacing| !pacing.allows(now));
+        if !paced && self.board.in_flight() < self.window.cwnd {
             if self.board.has_lost() {
                 return self.resend(now);
             }

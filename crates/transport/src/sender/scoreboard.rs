@@ -237,3 +237,56 @@ impl Scoreboard {
         range
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for id in 0..segments {
+            board.push(Time(id), Range { start: id * 10, end: id * 10 + 10 });
+        }
+        board
+    }
+
+    // Fails when segments that are in flight after all are not watched for losses again: tried without
+    // the reset of `oldest`.
+    #[test]
+    fn unmarked_segments_can_be_lost_again() {
+        let mut board = board(4);
+        board.mark_lost(0);
+        board.mark_lost(1);
+        assert_eq!(board.oldest_original().map(|(id, _)| id), Some(2));
+        board.resend_lost(Time(9));
+        board.unmark_lost();
+        assert_eq!((board.in_flight(), board.has_lost()), (4, false));
+        assert_eq!(board.oldest_original().map(|(id, _)| id), Some(1));
+        assert_eq!(board.oldest_resent().map(|(id, _)| id), Some(0));
+    }
+
+    // Fails when a segment is reported twice, or not because an earlier block held some of its
+    // neighbours: blocks that grow at both ends, join and shrink.
+    #[test]
+    fn each_segment_is_reported_once() {
+        let (mut board, mut reported) = (board(20), [0; 20]);
+        let options: [&[(u64, u64)]; 5] = [
+            &[(5, 7)],
+            &[(10, 12), (4, 8)],
+            &[(4, 12), (14, 15)],
+            &[(16, 18), (14, 15), (2, 12)],
+            &[(2, 19)],
+        ];
+        for blocks in options {
+            let mut sack = Sack::default();
+            for (start, end) in blocks {
+                sack.push(Range { start: start * 10, end: end * 10 });
+            }
+            board.sack(&sack, |sent| reported[(sent.range.start / 10) as usize] += 1);
+        }
+        assert_eq!((board.sacked(), board.in_flight()), (17, 3));
+        board.acknowledge(200, |sent| reported[(sent.range.start / 10) as usize] += 1);
+        assert_eq!(reported, [1; 20]);
+        assert_eq!((board.sacked(), board.in_flight(), board.is_empty()), (0, 0, true));
+    }
+}
