@@ -5,7 +5,7 @@ use laxity_core::Span;
 /// Settings of a [`Connection`](crate::Connection). The defaults are what Linux does on an Ethernet path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The most bytes of payload in a segment: 1500 less the headers with timestamps.
+    /// The most bytes of payload in a segment, not zero: 1500 less the headers with timestamps.
     pub mss: u32,
     /// The initial window, in segments (RFC 6928).
     pub initial_window: u32,

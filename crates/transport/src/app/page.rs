@@ -25,7 +25,7 @@ pub struct Page {
 impl Page {
     /// A page of `total`, its objects of equal size.
     pub fn uniform(document: Bytes, objects: u64, connections: usize, total: Bytes) -> Page {
-        let each = Bytes((total.0 - document.0) / objects.max(1));
+        let each = Bytes(total.0.saturating_sub(document.0) / objects.max(1));
         Page { document, objects: vec![each; objects as usize], connections }
     }
 

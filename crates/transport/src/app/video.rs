@@ -109,7 +109,7 @@ impl Workload for Video {
         self.pace[self.segments % HISTORY] = (pace as u64).max(1);
         self.segments += 1;
         self.level = self.level + self.ladder.segment;
-        let full = self.ladder.buffer.0 - self.ladder.segment.0;
+        let full = self.ladder.buffer.0.saturating_sub(self.ladder.segment.0);
         self.next = Some(now + Span(self.level.0.saturating_sub(full)));
         Some(completion)
     }
