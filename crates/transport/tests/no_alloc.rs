@@ -7,7 +7,7 @@ mod allocations;
 use std::collections::VecDeque;
 
 use laxity_core::{Bytes, Span, Time};
-use laxity_transport::congestion::{Cubic, Dctcp, NewReno, Prague};
+use laxity_transport::congestion::{Bbr, Cubic, Dctcp, NewReno, Prague};
 use laxity_transport::{Config, Congestion, Connection, Segment};
 
 const MS: u64 = 1_000_000;
@@ -72,11 +72,12 @@ impl Download {
 // segments that an acknowledgement reports.
 #[test]
 fn a_running_connection_does_not_allocate() {
-    let controls: [fn() -> Box<dyn Congestion>; 4] = [
+    let controls: [fn() -> Box<dyn Congestion>; 5] = [
         || Box::new(NewReno),
         || Box::new(Cubic::default()),
         || Box::new(Dctcp::default()),
         || Box::new(Prague::default()),
+        || Box::new(Bbr::default()),
     ];
     for control in controls {
         let mut download = Download::new(control);

@@ -4,7 +4,7 @@
 mod path;
 
 use laxity_core::{Bytes, Rate, Span, Time};
-use laxity_transport::congestion::{Cubic, Dctcp, Prague};
+use laxity_transport::congestion::{Bbr, Cubic, Dctcp, Prague};
 use laxity_transport::{Config, Congestion};
 use path::{CoDel, MS, Path, Queue};
 
@@ -97,4 +97,36 @@ fn scalable_controls_use_a_short_step_queue() {
             assert_eq!(measured.dropped, 0);
         }
     }
+}
+
+// Fails when BBR fills the queue as a control does that waits for losses: its window of two products of
+// bandwidth and round trip leaves one, 40 ms, in the queue where several flows measure each other. Tried
+// with a window of three, and with a delivery rate that knows only the time of sending.
+#[test]
+fn bbr_keeps_a_fifo_short() {
+    for (flows, most) in [(1, 5), (2, 60), (8, 60)] {
+        let control: Control = || Box::new(Bbr::default());
+        let measured = measure(flows, Queue::Fifo(1000), Config::default(), control);
+        assert!(measured.queueing <= most && measured.goodput > 17_500, "{measured:?}");
+        assert_eq!(measured.dropped, 0);
+    }
+}
+
+// Fails when a least round trip counts for ever, or the window does not return after it was measured again.
+#[test]
+fn bbr_measures_the_round_trip_again_after_ten_seconds() {
+    let mut path = Path::new(Rate(19_000_000), Span(40 * MS), Queue::Fifo(1000));
+    for _ in 0..2 {
+        let pair = path.connect(Config::default(), || Box::new(Bbr::default()));
+        path.pairs[pair].server.write(Bytes(u64::MAX));
+        path.pump(pair);
+    }
+    let mut least = [u32::MAX; 20];
+    path.run(Time(20_000 * MS), |path, _| {
+        let second = &mut least[(path.now.0 / 1_000 / MS) as usize % 20];
+        *second = path.pairs[0].server.window().cwnd.min(*second);
+    });
+    assert!(least[2..9].iter().all(|cwnd| *cwnd > 40), "{least:?}");
+    assert!(least[10..14].contains(&4), "{least:?}");
+    assert!(least[15..19].iter().all(|cwnd| *cwnd > 40), "{least:?}");
 }

@@ -3,7 +3,7 @@
 mod path;
 
 use laxity_core::{Bytes, Rate, Span, Time};
-use laxity_transport::congestion::{Cubic, Dctcp, NewReno, Prague};
+use laxity_transport::congestion::{Bbr, Cubic, Dctcp, NewReno, Prague};
 use laxity_transport::{Config, Congestion};
 use path::{Fate, MS, Path, Queue};
 
@@ -19,11 +19,12 @@ impl Random {
     }
 }
 
-const CONTROLS: [fn() -> Box<dyn Congestion>; 4] = [
+const CONTROLS: [fn() -> Box<dyn Congestion>; 5] = [
     || Box::new(NewReno),
     || Box::new(Cubic::default()),
     || Box::new(Dctcp::default()),
     || Box::new(Prague::default()),
+    || Box::new(Bbr::default()),
 ];
 
 // Fails when a count of segments goes wrong (the arithmetic is checked in tests), a transfer stops, a byte
@@ -33,7 +34,7 @@ const CONTROLS: [fn() -> Box<dyn Congestion>; 4] = [
 fn transfers_survive_whatever_happens_to_their_segments() {
     for seed in 1..=4000u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let control = CONTROLS[random.below(4) as usize];
+        let control = CONTROLS[random.below(5) as usize];
         let config = Config { ecn: random.below(2) == 0, ..Config::default() };
         let (trouble, down, up) = (random.below(250), random.below(400_000), random.below(100_000));
         let mut path = Path::new(Rate(10_000_000), Span(40 * MS), Queue::Fifo(30));

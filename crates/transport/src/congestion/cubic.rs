@@ -198,7 +198,16 @@ mod tests {
             let gap = Span(self.rtt.0 / u64::from(self.window.cwnd));
             for _ in 0..self.window.cwnd {
                 let (now, min_rtt) = (self.now, self.rtt);
-                let ack = Ack { now, delivered: 1, marked: 0, rtt: None, min_rtt, una: 0, next: 0 };
+                let ack = Ack {
+                    now,
+                    delivered: 1,
+                    marked: 0,
+                    rtt: None,
+                    min_rtt,
+                    una: 0,
+                    next: 0,
+                    ..Ack::default()
+                };
                 self.cubic.grow(&mut self.window, &ack);
                 self.now += gap;
             }

@@ -75,7 +75,16 @@ mod tests {
 
     fn ack(now: u64, rtt: u64, una: u64, next: u64) -> Ack {
         let rtt = Some(Span(rtt));
-        Ack { now: Time(now), delivered: 1, marked: 0, rtt, min_rtt: Span(40 * MS), una, next }
+        Ack {
+            now: Time(now),
+            delivered: 1,
+            marked: 0,
+            rtt,
+            min_rtt: Span(40 * MS),
+            una,
+            next,
+            ..Ack::default()
+        }
     }
 
     fn window(cwnd: u32) -> Window {

@@ -68,6 +68,7 @@ mod tests {
                     min_rtt: Span(1),
                     una,
                     next: una + 4,
+                    ..Ack::default()
                 };
                 marking.observe(&ack);
             }

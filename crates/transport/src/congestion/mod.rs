@@ -10,6 +10,7 @@ use laxity_core::{Span, Time};
 
 use crate::Ecn;
 
+mod bbr;
 mod cbrt;
 mod cubic;
 mod dctcp;
@@ -18,6 +19,7 @@ mod marking;
 mod new_reno;
 mod prague;
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use new_reno::NewReno;
@@ -62,8 +64,23 @@ impl Window {
     }
 }
 
+/// A measurement of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-00).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Segments delivered in `interval`.
+    pub delivered: u32,
+    /// The longer of the times in which they were sent and acknowledged.
+    pub interval: Span,
+    /// Segments delivered before the last of them was sent.
+    pub prior: u64,
+    /// Segments delivered until now.
+    pub total: u64,
+    /// Whether the application lacked data meanwhile.
+    pub app_limited: bool,
+}
+
 /// What an acknowledgement shows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
@@ -79,6 +96,12 @@ pub struct Ack {
     pub una: u64,
     /// The offset of the next new byte.
     pub next: u64,
+    /// Segments found lost by it.
+    pub lost: u32,
+    /// Segments in flight after it.
+    pub in_flight: u32,
+    /// The delivery rate, if it reports a segment.
+    pub rate: Option<RateSample>,
 }
 
 /// Why the window is reduced.
@@ -105,6 +128,17 @@ pub trait Congestion: Debug + Send {
 
     /// Whether segments leave evenly over the round trip instead of at once.
     fn paces(&self) -> bool {
+        false
+    }
+
+    /// The time between segments of a control that paces; `None`: from the window and the round trip.
+    fn pacing_gap(&self) -> Option<Span> {
+        None
+    }
+
+    /// Whether [`observe`](Congestion::observe) sets the window in every state, so that the sender
+    /// neither reduces it nor restarts it after a pause; a timeout still does.
+    fn owns_window(&self) -> bool {
         false
     }
 

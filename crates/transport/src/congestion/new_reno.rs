@@ -42,7 +42,7 @@ mod tests {
 
     fn ack(delivered: u32) -> Ack {
         let (now, min_rtt) = (Time(0), Span(1));
-        Ack { now, delivered, marked: 0, rtt: None, min_rtt, una: 0, next: 0 }
+        Ack { now, delivered, marked: 0, rtt: None, min_rtt, una: 0, next: 0, ..Ack::default() }
     }
 
     // Fails when slow start overshoots ssthresh, or avoidance adds more than a segment a window: tried

@@ -73,7 +73,8 @@ mod tests {
         for i in 0..2000u64 {
             let (now, min_rtt) = (laxity_core::Time(i), Span(1));
             let (marked, una, next) = (u32::from(i % 8 == 0), i * 10, i * 10 + 70);
-            let ack = Ack { now, delivered: 1, marked, rtt: None, min_rtt, una, next };
+            let ack =
+                Ack { now, delivered: 1, marked, rtt: None, min_rtt, una, next, ..Ack::default() };
             prague.marking.observe(&ack);
         }
         let mut window = Window { cwnd: 20, ssthresh: 20, credit: 0 };

@@ -46,6 +46,9 @@ impl Sender {
             min_rtt: self.rtt.min(),
             una: self.una,
             next: self.next,
+            lost,
+            in_flight: self.board.in_flight(),
+            rate: self.rate.sample(),
         };
         self.congestion.observe(&mut self.window, &ack);
         if self.phase == Phase::Open && self.is_marked(segment, marked) {
@@ -69,10 +72,11 @@ impl Sender {
 
     fn mark_delivered(&mut self, now: Time, segment: &Segment) -> Delivered {
         let mut delivered = Delivered::default();
-        let (rack, min) = (&mut self.rack, self.rtt.min());
+        let (rack, rate, min) = (&mut self.rack, &mut self.rate, self.rtt.min());
         let mut newly = |sent: &super::scoreboard::Sent| {
             delivered.count += 1;
             rack.deliver(now, sent, min);
+            rate.deliver(now, sent);
             if !sent.retransmitted {
                 let at = sent.sent;
                 delivered.first = Some(delivered.first.map_or(at, |first| first.min(at)));
@@ -116,7 +120,9 @@ impl Sender {
             self.probe = None;
             if self.phase == Phase::Open {
                 self.reduce(Signal::Loss);
-                self.window.cwnd = self.window.ssthresh;
+                if !self.congestion.owns_window() {
+                    self.window.cwnd = self.window.ssthresh;
+                }
                 self.undo = None;
             }
         } else if !advanced && segment.len == 0 && segment.sack.is_empty() {

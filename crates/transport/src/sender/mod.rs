@@ -11,6 +11,7 @@ mod acks;
 mod pacing;
 mod prr;
 mod rack;
+mod rate;
 mod recovery;
 mod rtt;
 mod scoreboard;
@@ -20,6 +21,7 @@ mod usage;
 use pacing::Pacing;
 use prr::Prr;
 use rack::Rack;
+use rate::DeliveryRate;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use timers::Timers;
@@ -89,6 +91,7 @@ pub struct Sender {
     rtt: Rtt,
     rack: Rack,
     prr: Prr,
+    rate: DeliveryRate,
     usage: Usage,
     timers: Timers,
     /// For controls that pace.
@@ -124,6 +127,7 @@ impl Sender {
             rtt: Rtt::new(),
             rack: Rack::new(),
             prr: Prr::new(config.initial_window),
+            rate: DeliveryRate::default(),
             usage: Usage::default(),
             timers: Timers::default(),
             pacing,
@@ -215,6 +219,9 @@ impl Sender {
             }
         }
         let limited = self.board.in_flight() >= self.window.cwnd;
+        if !limited && !paced {
+            self.rate.limit(self.board.in_flight());
+        }
         self.usage.record(self.una, self.next, self.board.outstanding(), limited);
         None
     }
@@ -227,7 +234,8 @@ impl Sender {
         let end = self.written.min(self.edge).min(self.next + u64::from(self.config.mss));
         let range = Range { start: self.next, end };
         self.next = end;
-        self.board.push(now, range);
+        let stamp = self.rate.stamp(now, self.board.in_flight() == 0);
+        self.board.push(now, range, stamp);
         self.usage.sent();
         self.sent(now, range);
         let cwr = core::mem::take(&mut self.must_tell) && self.config.ecn;
@@ -235,7 +243,8 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Time) -> Option<Outgoing> {
-        let (range, first) = self.board.resend_lost(now)?;
+        let stamp = self.rate.stamp(now, self.board.in_flight() == 0);
+        let (range, first) = self.board.resend_lost(now, stamp)?;
         if first {
             // The oldest segment has a whole timeout to arrive again.
             self.timers.retransmission = None;
@@ -252,7 +261,8 @@ impl Sender {
     fn send_probe(&mut self, now: Time) -> Option<Outgoing> {
         let retransmission = !self.can_send_new();
         let outgoing = if retransmission {
-            let range = self.board.resend_last(now)?;
+            let stamp = self.rate.stamp(now, self.board.in_flight() == 0);
+            let range = self.board.resend_last(now, stamp)?;
             self.counters.retransmissions += 1;
             self.sent(now, range);
             self.again(range)
@@ -281,7 +291,8 @@ impl Sender {
         self.counters.segments += 1;
         self.last_sent = Some(now);
         if let Some(pacing) = &mut self.pacing {
-            pacing.sent(now, &self.window, self.rtt.smoothed());
+            let gap = self.congestion.pacing_gap();
+            pacing.sent(now, &self.window, self.rtt.smoothed(), gap);
         }
         if matches!(self.phase, Phase::Reduced | Phase::Recovery) {
             self.prr.sent();
@@ -304,7 +315,7 @@ impl Sender {
         }
         self.last_sent = Some(now);
         self.congestion.resume(idle);
-        if idle <= timeout {
+        if idle <= timeout || self.congestion.owns_window() {
             return;
         }
         let window = &mut self.window;

@@ -25,12 +25,18 @@ impl Pacing {
         self.next
     }
 
-    /// A segment leaves; `srtt` is none before the first round trip, which is not paced.
-    pub fn sent(&mut self, now: Time, window: &Window, srtt: Option<Span>) {
-        let Some(srtt) = srtt else { return };
+    /// A segment leaves; the next may after `gap`, or a part of `srtt`. Neither is known before the first
+    /// round trip, which is not paced.
+    pub fn sent(&mut self, now: Time, window: &Window, srtt: Option<Span>, gap: Option<Span>) {
+        let Some(gap) = gap.or_else(|| Pacing::share(window, srtt?)) else { return };
+        self.next = self.next.max(now) + gap;
+    }
+
+    /// A segment's part of the round trip.
+    fn share(window: &Window, srtt: Span) -> Option<Span> {
         let percent = if window.in_slow_start() { SLOW_START } else { AVOIDANCE };
         let gap = u128::from(srtt.0) * 100 / (u128::from(window.cwnd.max(1)) * u128::from(percent));
-        self.next = self.next.max(now) + Span(gap as u64);
+        Some(Span(gap as u64))
     }
 }
 
@@ -45,7 +51,7 @@ mod tests {
             let window = Window { cwnd: 10, ssthresh, credit: 0 };
             let mut pacing = Pacing::default();
             for _ in 0..10 {
-                pacing.sent(Time(0), &window, Some(Span(40_000_000)));
+                pacing.sent(Time(0), &window, Some(Span(40_000_000)), None);
             }
             assert_eq!(pacing.next(), Time(expected));
         }

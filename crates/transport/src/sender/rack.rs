@@ -138,6 +138,7 @@ impl Rack {
 mod tests {
     use super::*;
     use crate::Range;
+    use crate::sender::rate::Stamp;
     use crate::sender::scoreboard::State;
 
     const MS: u64 = 1_000_000;
@@ -145,14 +146,20 @@ mod tests {
 
     fn sent(at: u64, end: u64, retransmitted: bool) -> Sent {
         let range = Range { start: end - 10, end };
-        Sent { range, sent: Time(at * MS), retransmitted, state: State::InFlight }
+        Sent {
+            range,
+            sent: Time(at * MS),
+            retransmitted,
+            state: State::InFlight,
+            stamp: Stamp::default(),
+        }
     }
 
     /// Four segments sent at zero, of which RACK learns that some arrive at 40 ms.
     fn board(rack: &mut Rack, arrive: &[u64]) -> Scoreboard {
         let mut board = Scoreboard::default();
         for end in [10, 20, 30, 40] {
-            board.push(Time(0), Range { start: end - 10, end });
+            board.push(Time(0), Range { start: end - 10, end }, Stamp::default());
         }
         for end in arrive {
             let mut sack = Sack::default();

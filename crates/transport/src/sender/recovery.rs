@@ -50,7 +50,8 @@ impl Sender {
 
     /// Moves the window towards `ssthresh` during a reduction.
     pub(super) fn reduce_in_proportion(&mut self, delivered: u32, progress: bool) {
-        if matches!(self.phase, Phase::Reduced | Phase::Recovery) {
+        let reduces = matches!(self.phase, Phase::Reduced | Phase::Recovery);
+        if reduces && !self.congestion.owns_window() {
             let (pipe, ssthresh) = (self.board.in_flight(), self.window.ssthresh);
             self.window.cwnd = self.prr.window(delivered, pipe, ssthresh, progress);
         }
@@ -92,7 +93,7 @@ impl Sender {
         if self.is_recovering() {
             self.rack.recovered();
         }
-        if self.phase != Phase::Loss {
+        if self.phase != Phase::Loss && !self.congestion.owns_window() {
             self.window.cwnd = self.window.ssthresh;
         }
         self.phase = Phase::Open;

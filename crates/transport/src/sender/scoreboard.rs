@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 
 use laxity_core::Time;
 
+use super::rate::Stamp;
 use crate::Range;
 use crate::segment::{MAX_SACK_BLOCKS, Sack};
 
@@ -29,6 +30,7 @@ pub struct Sent {
     pub sent: Time,
     pub retransmitted: bool,
     pub state: State,
+    pub stamp: Stamp,
 }
 
 /// Segments in order of their offsets. A segment's id counts segments from the first.
@@ -77,9 +79,9 @@ impl Scoreboard {
     }
 
     /// A new segment leaves.
-    pub fn push(&mut self, now: Time, range: Range) {
+    pub fn push(&mut self, now: Time, range: Range, stamp: Stamp) {
         let state = State::InFlight;
-        self.segments.push_back(Sent { range, sent: now, retransmitted: false, state });
+        self.segments.push_back(Sent { range, sent: now, retransmitted: false, state, stamp });
         self.in_flight += 1;
     }
 
@@ -207,31 +209,32 @@ impl Scoreboard {
     }
 
     /// Sends the next lost segment again. Returns its bounds, and whether it is the first of all.
-    pub fn resend_lost(&mut self, now: Time) -> Option<(Range, bool)> {
+    pub fn resend_lost(&mut self, now: Time, stamp: Stamp) -> Option<(Range, bool)> {
         while let Some(id) = self.lost.pop_front() {
             if self.get(id).is_some_and(|sent| sent.state == State::Lost) {
                 self.waiting -= 1;
                 self.in_flight += 1;
-                return Some((self.resend(now, id), id == self.first));
+                return Some((self.resend(now, id, stamp), id == self.first));
             }
         }
         None
     }
 
     /// Sends the last segment again, as a probe. Returns its bounds.
-    pub fn resend_last(&mut self, now: Time) -> Option<Range> {
+    pub fn resend_last(&mut self, now: Time, stamp: Stamp) -> Option<Range> {
         let id = self.first + self.segments.len().checked_sub(1)? as u64;
         match self.get(id)?.state {
             State::Sacked | State::Lost => None,
-            State::InFlight | State::Resent => Some(self.resend(now, id)),
+            State::InFlight | State::Resent => Some(self.resend(now, id, stamp)),
         }
     }
 
-    fn resend(&mut self, now: Time, id: u64) -> Range {
+    fn resend(&mut self, now: Time, id: u64, stamp: Stamp) -> Range {
         let sent = self.get_mut(id);
         sent.state = State::Resent;
         sent.retransmitted = true;
         sent.sent = now;
+        sent.stamp = stamp;
         let range = sent.range;
         self.resent.push_back((id, now));
         range
@@ -245,7 +248,7 @@ mod tests {
     fn board(segments: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
         for id in 0..segments {
-            board.push(Time(id), Range { start: id * 10, end: id * 10 + 10 });
+            board.push(Time(id), Range { start: id * 10, end: id * 10 + 10 }, Stamp::default());
         }
         board
     }
@@ -258,7 +261,7 @@ mod tests {
         board.mark_lost(0);
         board.mark_lost(1);
         assert_eq!(board.oldest_original().map(|(id, _)| id), Some(2));
-        board.resend_lost(Time(9));
+        board.resend_lost(Time(9), Stamp::default());
         board.unmark_lost();
         assert_eq!((board.in_flight(), board.has_lost()), (4, false));
         assert_eq!(board.oldest_original().map(|(id, _)| id), Some(1));
