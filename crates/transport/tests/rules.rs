@@ -322,3 +322,27 @@ fn the_threshold_falls_once_for_repeated_timeouts() {
     assert_eq!(server.counters().timeouts, 5);
     assert_eq!((server.counters().reductions, server.window().ssthresh), (1, 5));
 }
+
+// Fails when the back-off lasts though a timestamp measures the round trip of a retransmission (RFC 7323
+// 4.1, RFC 6298 section 3): tried without that sample.
+#[test]
+fn the_timestamp_of_a_retransmission_ends_the_back_off() {
+    let (mut client, mut server, _) = download(Config::default(), 1);
+    let (mut now, mut last) = (ms(40), Vec::new());
+    while server.counters().timeouts < 3 {
+        now = server.poll_timeout().expect("a timer");
+        server.handle_timeout(now);
+        last = transmit(&mut server, now);
+    }
+    now += Span(40 * MS);
+    for ack in acknowledge(&mut client, now, &last) {
+        server.handle_segment(now, &ack);
+    }
+    server.write(Bytes(MSS));
+    assert_eq!(transmit(&mut server, now).len(), 1);
+    let probe = server.poll_timeout().expect("a probe timer");
+    server.handle_timeout(probe);
+    assert_eq!(transmit(&mut server, probe).len(), 1);
+    let timeout = server.poll_timeout().expect("a timer").since(probe);
+    assert_eq!(timeout, Span(240 * MS));
+}
