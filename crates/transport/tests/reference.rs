@@ -121,11 +121,17 @@ fn bbr_measures_the_round_trip_again_after_ten_seconds() {
         path.pairs[pair].server.write(Bytes(u64::MAX));
         path.pump(pair);
     }
-    let mut least = [u32::MAX; 20];
+    let (mut least, mut last, mut after) = ([u32::MAX; 20], 0, 0);
     path.run(Time(20_000 * MS), |path, _| {
+        let cwnd = path.pairs[0].server.window().cwnd;
         let second = &mut least[(path.now.0 / 1_000 / MS) as usize % 20];
-        *second = path.pairs[0].server.window().cwnd.min(*second);
+        *second = cwnd.min(*second);
+        if last == 4 && cwnd > 4 {
+            after = cwnd;
+        }
+        last = cwnd;
     });
+    assert!(after > 40, "{after}");
     assert!(least[2..9].iter().all(|cwnd| *cwnd > 40), "{least:?}");
     assert!(least[10..14].contains(&4), "{least:?}");
     assert!(least[15..19].iter().all(|cwnd| *cwnd > 40), "{least:?}");

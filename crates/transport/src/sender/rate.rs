@@ -71,3 +71,37 @@ impl DeliveryRate {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Range;
+    use crate::sender::scoreboard::State;
+    use laxity_core::Span;
+
+    const MS: u64 = 1_000_000;
+
+    // Fails when a pause counts as time of delivery, or a sample without data as one of the path: tried
+    // without the reset of `first_sent`.
+    #[test]
+    fn a_pause_does_not_lower_the_rate() {
+        let mut rate = DeliveryRate::default();
+        let mut round = |at: u64| {
+            let stamps = [rate.stamp(Time(at * MS), true), rate.stamp(Time(at * MS), false)];
+            for stamp in stamps {
+                let (range, sent) = (Range::default(), Time(at * MS));
+                let state = State::InFlight;
+                rate.deliver(
+                    Time((at + 40) * MS),
+                    &Sent { range, sent, retransmitted: false, state, stamp },
+                );
+            }
+            let sample = rate.sample().expect("two segments arrived");
+            rate.limit(0);
+            (sample.delivered, sample.interval, sample.total, sample.app_limited)
+        };
+        assert_eq!(round(0), (2, Span(40 * MS), 2, false));
+        assert_eq!(round(5_000), (2, Span(40 * MS), 4, true));
+        assert_eq!(rate.sample(), None);
+    }
+}
