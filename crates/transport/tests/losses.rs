@@ -110,8 +110,7 @@ fn every_single_and_double_loss_is_repaired() {
 /// Segments of the transfers to which no loss happens.
 const SIZE: u64 = 30;
 
-// Fails when a duplicate is taken for a loss, or counts as new: tried with a duplicate that is put
-// among the blocks of received data.
+// Fails when a duplicate is taken for a loss, or counts as new.
 #[test]
 fn duplicates_cause_no_retransmission() {
     for control in CONTROLS {

@@ -100,13 +100,26 @@ mod tests {
         })
     }
 
-    // Fails when the margin is another, or the eight samples are not waited for: tried with an eighth
-    // without limits and with seven samples.
+    // Fails when the margin is another, or the eight samples are not waited for: tried with a quarter and
+    // with seven samples.
     #[test]
     fn a_round_trip_above_the_margin_ends_slow_start_at_the_ninth_sample() {
         assert_eq!(until_exit(16, 3 * MS, 45 * MS + 1), Some(8));
         assert_eq!(until_exit(16, 3 * MS, 45 * MS), None);
         assert_eq!(until_exit(15, 3 * MS, 90 * MS), None);
+    }
+
+    // Fails when the margin is not limited to 4 and 16 ms: tried without limits.
+    #[test]
+    fn the_margin_has_limits() {
+        let mut state = HyStart { samples: SAMPLES, ..HyStart::default() };
+        for (min_rtt, margin) in [(8, 4), (40, 5), (400, 16)] {
+            let (min, most) = (Span(min_rtt * MS), Span((min_rtt + margin) * MS));
+            state.least = None;
+            assert!(!state.is_delayed(most, min), "{min_rtt} ms");
+            state.least = None;
+            assert!(state.is_delayed(most + Span(1), min), "{min_rtt} ms");
+        }
     }
 
     // Fails when a train may be interrupted, or another part of the round trip counts: tried with the
