@@ -98,11 +98,10 @@ impl FlowIdentity {
             return FlowIdentity::NotIp;
         }
         let Some(outer) = Network::read(kind, &mut c) else { return FlowIdentity::NotIp };
-        let start = c.at;
         if let Some(inner) = outer.tunnelled(&mut c).and_then(|kind| Network::read(kind, &mut c)) {
             return inner.identity(&mut c);
         }
-        c.at = start;
+        // Where the inner packet cannot be read, the protocol is a tunnel's, which has no ports.
         outer.identity(&mut c)
     }
 

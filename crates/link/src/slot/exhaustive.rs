@@ -118,8 +118,8 @@ fn explore(change: impl Fn(&mut LinkConfig)) -> usize {
     count
 }
 
-// Fails when a larger candidate keeps the deadline, when what follows a drop is not asked for, when
-// a drop resets the history, or when a slot outlives its last packet.
+// Fails when a larger candidate keeps the deadline, when what follows a drop is not asked for, or
+// when a slot outlives its last packet.
 #[test]
 fn no_realtime_packet_is_late_with_exact_blocking() {
     let count = explore(|config| config.blocking = Blocking::Exact);
@@ -191,4 +191,40 @@ fn deadlines_of_exact_are_safe_and_do_not_fall() {
         }
     }
     assert!(equal > 20_000 && later > 1_000, "{equal} {later}");
+}
+
+/// Candidates of an assigner that are raised, sent in part and dropped: its deadlines do not fall.
+fn deadlines_do_not_fall(mut assigner: impl crate::assign::Assigner) {
+    let mut rng = super::driver::Rng(3);
+    let (mut release, mut newest) = (0, Time::ZERO);
+    for _ in 0..20_000 {
+        release += if rng.range(0, 2) == 0 { rng.range(0, 30) } else { 0 };
+        let wire = rng.range(1, 900) as u32;
+        let mut deadline = assigner.assign(Time(release), wire);
+        assert!(deadline >= newest, "{newest} {deadline}");
+        let larger = wire + rng.range(1, 900) as u32;
+        if rng.range(0, 1) == 0 {
+            let raised = assigner.raise(Time(release), wire, larger);
+            assert!(raised >= deadline, "{deadline} {raised}");
+            deadline = raised;
+            let sent = rng.range(0, u64::from(wire)) as u32;
+            assigner.settle(Time(release), larger, sent);
+        } else if rng.range(0, 3) == 0 {
+            assigner.settle(Time(release), wire, 0);
+        }
+        newest = deadline;
+    }
+}
+
+// Fails when a rule forgets the deadline of a candidate of which less was sent.
+#[test]
+fn deadlines_of_lines_do_not_fall() {
+    use crate::assign::{Algorithm3, Shifted, TotalBandwidthServer};
+    use laxity_core::{Rate, Span};
+    use laxity_curve::{ShiftedLine, TwoSegment};
+    let slope = Rate(super::driver::BYTE_PER_NS / 3);
+    deadlines_do_not_fall(TotalBandwidthServer::new(slope));
+    deadlines_do_not_fall(Shifted::new(&ShiftedLine { slope, shift: Span(500) }));
+    let two = TwoSegment { first: Rate(slope.0 / 2), second: slope, corner: Span(2000) };
+    deadlines_do_not_fall(Algorithm3::new(&two));
 }
