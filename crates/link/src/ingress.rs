@@ -170,12 +170,33 @@ impl Ingress {
         queues: &mut impl PushOut,
         drops: &mut dyn DropSink,
     ) -> Result<(), DropReason> {
+        match self.charge(realtime, packet) {
+            Verdict::Accept => Ok(()),
+            verdict => self.push_out(now, realtime, packet, verdict, queues, drops),
+        }
+    }
+
+    #[inline]
+    fn charge(&mut self, realtime: bool, packet: &Packet) -> Verdict {
         let flow = packet.flow.index();
+        match realtime {
+            true => self.buffers.realtime(flow, packet.bytes),
+            false => self.buffers.best_effort(flow, packet.bytes),
+        }
+    }
+
+    /// Pushes packets out until the packet is accepted, or nothing more can go.
+    #[cold]
+    fn push_out(
+        &mut self,
+        now: Time,
+        realtime: bool,
+        packet: &Packet,
+        mut verdict: Verdict,
+        queues: &mut dyn PushOut,
+        drops: &mut dyn DropSink,
+    ) -> Result<(), DropReason> {
         loop {
-            let verdict = match realtime {
-                true => self.buffers.realtime(flow, packet.bytes),
-                false => self.buffers.best_effort(flow, packet.bytes),
-            };
             let (refusal, class) = match verdict {
                 Verdict::Accept => return Ok(()),
                 Verdict::Reject(reason) if realtime => return Err(reason),
@@ -190,6 +211,7 @@ impl Ingress {
             if !pushed_out {
                 return Err(refusal);
             }
+            verdict = self.charge(realtime, packet);
         }
     }
 
