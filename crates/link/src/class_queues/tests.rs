@@ -91,7 +91,7 @@ const FLOWS: FlowQueueing =
     FlowQueueing { by: QueueBy::HostAndFlow, hosts: Hosts::Both, queues: 1024 };
 
 // A flood of random ports from one host at three times the rate, beside one flow of another host.
-// Fails when push-out does not begin with the flooding host, or its flows count as so many hosts.
+// Fails when its flows count as so many hosts, or when an empty queue need not pay what it owes.
 #[test]
 fn a_flood_of_ports_from_one_host_gets_the_share_of_one_host() {
     let mut driver = Driver::new(&config(vec![class(Some(FLOWS), Settings::None)]), 4000);
@@ -146,6 +146,33 @@ fn push_out_takes_the_oldest_half_of_the_fattest_flow_of_the_longest_class() {
     assert!(driver.queues.select().is_none());
 }
 
+// One flow with 20 packets, beside 30 flows of another host with 6 each. Fails when the flows of a
+// host are not counted together.
+#[test]
+fn push_out_begins_with_the_host_that_has_the_most() {
+    let mut driver = Driver::new(&config(vec![class(Some(FLOWS), Settings::None)]), 1000);
+    let fill = |driver: &mut Driver, count: u32| {
+        for _ in 0..count {
+            for flow in 0..30 {
+                driver.enqueue(0, flow_key(flow, 2, 40 + flow as u16), Ecn::NotEct, 1000);
+            }
+        }
+    };
+    for _ in 0..20 {
+        driver.enqueue(0, flow_key(99, 1, 30), Ecn::NotEct, 1000);
+    }
+    fill(&mut driver, 6);
+    // Each flow has used its first quantum then.
+    for _ in 0..31 {
+        driver.send();
+    }
+    driver.queues.select();
+    fill(&mut driver, 1);
+    let mut out = vec![];
+    assert!(driver.queues.push_out(None, &mut |p| out.push(p.host_source())));
+    assert!(!out.is_empty() && out.iter().all(|host| *host == 2), "{out:?}");
+}
+
 // Fails when the pool grows beyond its slots, or a place is lost.
 #[test]
 fn no_more_packets_wait_than_there_are_slots() {
@@ -196,7 +223,7 @@ fn signals_are_marks_where_packets_can_carry_them() {
             let [marks, lost] = standing_queue(aqm, flows, Ecn::Ect0, 1000);
             assert!(marks > 10, "{aqm:?}: {marks} {lost}");
             if let Settings::Codel { .. } = aqm {
-                assert_eq!(lost, 0);
+                assert!(lost == 0 && marks < 200, "{marks} {lost}");
             }
         }
     }
