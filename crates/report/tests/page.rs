@@ -266,6 +266,7 @@ fn flow(kind: FlowKind) -> FlowResult {
         demoted_max_ms: None,
         aqm_drops: None,
         ecn_marks: None,
+        tcp: None,
         drop_reasons: Default::default(),
     }
 }
@@ -363,6 +364,7 @@ fn extreme_numbers_give_pages() {
                 demoted_max_ms: (n > 0).then_some(v),
                 aqm_drops: None,
                 ecn_marks: None,
+                tcp: None,
                 drop_reasons: [("full".to_string(), n)].into(),
                 ..flow(FlowKind::Realtime)
             };

@@ -73,8 +73,26 @@ pub struct FlowResult {
     /// Packets that the AQM marked with "congestion experienced"; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_marks: Option<u64>,
+    /// What the flow's TCP source achieved; left out of flows with another source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpResult>,
     /// Why packets were not sent, by reason.
     pub drop_reasons: IndexMap<String, u64>,
+}
+
+/// What the applications of a TCP source achieved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpResult {
+    /// Payload received in order, over the time of the run.
+    pub goodput_mbit_s: f64,
+    /// Pages, or segments of video, that were received completely.
+    pub completed: u64,
+    /// Mean time from the start of one to its last byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_mean_ms: Option<f64>,
+    /// The longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_max_ms: Option<f64>,
 }
 
 /// Real-time or best effort.

@@ -43,16 +43,33 @@ impl FlowHasher {
     /// | source, destination | that address | – |
     /// | host and flow | the identity | source and destination |
     pub fn key(&self, by: QueueBy, identity: &FlowIdentity) -> u64 {
-        let bytes = identity.to_bytes();
+        self.key_of_bytes(by, &identity.to_bytes())
+    }
+
+    fn key_of_bytes(&self, by: QueueBy, bytes: &[u8; IDENTITY_BYTES]) -> u64 {
         match by {
-            QueueBy::FiveTuple => flow_key(self.0.hash(&bytes) as u32, 0, 0),
-            QueueBy::Source => flow_key(self.host(&bytes, 0) as u32, 0, 0),
-            QueueBy::Destination => flow_key(self.host(&bytes, 16) as u32, 0, 0),
+            QueueBy::FiveTuple => flow_key(self.0.hash(bytes) as u32, 0, 0),
+            QueueBy::Source => flow_key(self.host(bytes, 0) as u32, 0, 0),
+            QueueBy::Destination => flow_key(self.host(bytes, 16) as u32, 0, 0),
             QueueBy::HostAndFlow => {
-                let hosts = [0, 16].map(|start| self.host(&bytes, start) as u16);
-                flow_key(self.0.hash(&bytes) as u32, hosts[0], hosts[1])
+                let hosts = [0, 16].map(|start| self.host(bytes, start) as u16);
+                flow_key(self.0.hash(bytes) as u32, hosts[0], hosts[1])
             }
         }
+    }
+
+    /// The key of a simulated connection. Each client of a flow or class is a host, and so is its
+    /// server.
+    pub fn key_of_connection(&self, by: QueueBy, flow: FlowId, client: u32, number: u32) -> u64 {
+        let mut bytes = [0; IDENTITY_BYTES];
+        for (host, start) in (1..).zip([0, 16]) {
+            bytes[start] = host;
+            bytes[start + 8..start + 12].copy_from_slice(&flow.0.to_be_bytes());
+            bytes[start + 12..start + 16].copy_from_slice(&client.to_be_bytes());
+        }
+        bytes[32] = NO_HEADERS;
+        bytes[36..].copy_from_slice(&number.to_be_bytes());
+        self.key_of_bytes(by, &bytes)
     }
 
     /// The hash of the address that starts at a place of [`FlowIdentity::to_bytes`].

@@ -136,7 +136,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, traffic: &Traffic, control: &Con
     let setup = scenario.setup();
     let ending = run(&mut policy, arrivals, setup.rate, setup.wire, &mut measure, control);
     let policy = REFERENCE.to_owned();
-    PolicyRun { policy, seed, measure, ending, duration_ns: duration.0 }
+    PolicyRun { policy, seed, measure, ending, transfers: Vec::new(), duration_ns: duration.0 }
 }
 
 #[cfg(test)]

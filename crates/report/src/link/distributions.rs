@@ -243,6 +243,7 @@ mod tests {
             demoted_max_ms: None,
             aqm_drops: None,
             ecn_marks: None,
+            tcp: None,
             drop_reasons: Default::default(),
         };
         let policy = PolicyResult {

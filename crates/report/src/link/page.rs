@@ -3,6 +3,7 @@
 use super::outcome::{Outcome, PolicyDetail};
 use super::residual::ResidualPlot;
 use super::tables::{self, deadline, ns};
+use super::tcp_table;
 use super::{distributions, timeline, verdict};
 use crate::cells;
 use crate::number::{Delays, count, percent, span};
@@ -69,6 +70,10 @@ pub fn simulation_page<'a>(
         let aqm = tables::aqm_table(outcome);
         let aqm = (!aqm.is_empty()).then_some(Block::Table(aqm));
         add("Drops", [block].into_iter().chain(aqm).collect());
+        let tcp = tcp_table(outcome);
+        if !tcp.is_empty() {
+            add("TCP", vec![Block::Table(tcp)]);
+        }
     }
     let scenario = outcome.first().map_or("", |r| r.scenario.as_str());
     Page {

@@ -1,7 +1,7 @@
 //! Output of the commands for links.
 
 use super::outcome::Outcome;
-use super::{page, tables, verdict};
+use super::{page, tables, tcp_table, verdict};
 use crate::page::Assessment;
 use crate::text::{Style, statement_and_table, tables_and_statement};
 use laxity_results::CheckResult;
@@ -17,6 +17,7 @@ pub fn simulation<'a>(
     all.push(tables::loss_table(outcome));
     all.push(tables::drop_table(outcome));
     all.push(tables::aqm_table(outcome));
+    all.push(tcp_table(outcome));
     all.push(tables::margin_table(outcome));
     all.push(tables::policy_table(outcome));
     tables_and_statement(&all, page::summary_statement(outcome, policy), style)

@@ -152,6 +152,7 @@ fn flow(spec: &Flow, policy: usize, seed: u64, seconds: u64) -> (FlowResult, Flo
         demoted_max_ms: None,
         aqm_drops: None,
         ecn_marks: None,
+        tcp: None,
         drop_reasons: if name == "mail" && policy < 4 {
             [("best-effort buffer full".to_string(), 12 * (4 - policy as u64))].into()
         } else {

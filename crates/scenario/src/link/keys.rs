@@ -442,6 +442,7 @@ pub static SOURCE: Forms = Forms {
                 ),
             ],
         },
+        super::tcp::TCP,
         Table {
             name: "trace",
             doc: "The packets with this flow's name in a trace.",

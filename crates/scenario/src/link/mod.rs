@@ -6,6 +6,7 @@ pub mod model;
 pub mod policies;
 pub mod queueing;
 pub(crate) mod read;
+pub mod tcp;
 mod write;
 
 use crate::document::Document;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use laxity_core::{Bytes, FlowId, Rate, Span, Weight};
 
+pub use super::tcp::TcpSource;
 pub use crate::value::Length;
 
 /// A whole scenario file for a link.
@@ -149,6 +150,8 @@ pub enum Source {
         /// Largest jitter of a packet.
         jitter: Span,
     },
+    /// Applications over TCP, of best-effort classes only.
+    Tcp(TcpSource),
     /// Packets of this flow's name in a CSV trace.
     Trace {
         /// The file; absolute or relative to the working directory.

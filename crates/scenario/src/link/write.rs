@@ -10,6 +10,7 @@ use crate::link::model::{
     RealtimeFlow, Release, Restart, Scenario, Source,
 };
 use crate::link::queueing;
+use crate::link::tcp::{self, App};
 use crate::names;
 use crate::printer::{Printer, length, quoted, range, size, time, weight};
 use crate::quantity::{print_bit_rate, print_rate};
@@ -158,6 +159,25 @@ impl Printer {
                     _ => format!(", jitter = {}", time(jitter)),
                 };
                 format!("{{ period = {}, length = {}{jitter} }}", time(period), length(l))
+            }
+            Source::Tcp(source) => {
+                let mut keys = vec![
+                    format!("tcp = {}", quoted(tcp::CONTROLS[source.control as usize])),
+                    format!("rtt = {}", time(&source.rtt)),
+                ];
+                if source.app != App::Bulk {
+                    keys.push(format!("app = {}", quoted(tcp::APPS[source.app as usize])));
+                }
+                if source.count != 1 {
+                    keys.push(format!("count = {}", source.count));
+                }
+                if source.start != Span::ZERO {
+                    keys.push(format!("start = {}", time(&source.start)));
+                }
+                if source.ecn {
+                    keys.push("ecn = true".to_owned());
+                }
+                format!("{{ {} }}", keys.join(", "))
             }
             Source::Trace { path } => {
                 format!("{{ trace = {} }}", self.path(path))

@@ -5,6 +5,7 @@ use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet, Wire};
 use laxity_traffic::Arrival;
 
+use super::traffic_source::{OpenLoop, TrafficSource};
 use crate::Control;
 
 /// Told of everything that happens to packets.
@@ -35,15 +36,19 @@ pub struct Ending {
 /// How many packets pass between two looks at the control.
 const STRIDE: u64 = 4096;
 
-struct Dropped<'a, O>(&'a mut O);
+struct Reports<'a, O, S>(&'a mut O, &'a mut S);
 
-impl<O: Observer> DropSink for Dropped<'_, O> {
+impl<O: Observer, S: TrafficSource> DropSink for Reports<'_, O, S> {
+    #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.0.dropped(now, packet, reason);
+        self.1.handle_dropped(packet.seq);
     }
 
+    #[inline]
     fn marked(&mut self, now: Time, packet: &Packet) {
         self.0.marked(now, packet);
+        self.1.handle_marked(packet.seq);
     }
 }
 
@@ -53,7 +58,19 @@ impl<O: Observer> DropSink for Dropped<'_, O> {
 /// queue is served until it is empty.
 pub fn run<P: LinkPolicy, O: Observer>(
     policy: &mut P,
-    mut arrivals: impl Iterator<Item = Arrival>,
+    arrivals: impl Iterator<Item = Arrival>,
+    rate: Rate,
+    wire: Wire,
+    observer: &mut O,
+    control: &Control,
+) -> Ending {
+    run_source(policy, &mut OpenLoop::new(arrivals), rate, wire, observer, control)
+}
+
+/// Like [`run`], with a source that learns what becomes of its packets.
+pub fn run_source<P: LinkPolicy, O: Observer, S: TrafficSource>(
+    policy: &mut P,
+    source: &mut S,
     rate: Rate,
     wire: Wire,
     observer: &mut O,
@@ -66,18 +83,17 @@ pub fn run<P: LinkPolicy, O: Observer>(
     let mut wire_bytes = 0u128;
     let mut seq = 0;
     let mut reported = Time::ZERO;
-    let mut next = arrivals.next();
     // The instant of the next decision: when the link is free, or when an idle policy wakes.
     let mut decision = Some(Time::ZERO);
     loop {
-        match next {
-            Some(arrival) if decision.is_none_or(|at| arrival.time <= at) => {
+        match source.next_time() {
+            Some(time) if decision.is_none_or(|at| time <= at) => {
+                let Some(arrival) = source.poll(seq) else { continue };
                 let now = arrival.time;
                 let packet = arrival.packet(seq, wire.of(arrival.bytes));
                 seq += 1;
                 observer.arrived(&packet);
-                policy.enqueue(now, packet, &mut Dropped(observer));
-                next = arrivals.next();
+                policy.enqueue(now, packet, &mut Reports(observer, source));
                 if decision.is_none() || now >= clock.free_at() {
                     decision = Some(now);
                 }
@@ -95,12 +111,13 @@ pub fn run<P: LinkPolicy, O: Observer>(
             _ => {}
         }
         let Some(now) = decision else { break };
-        match policy.dequeue(now, &mut Dropped(observer)) {
+        match policy.dequeue(now, &mut Reports(observer, source)) {
             Some(departure) => {
                 wire_bytes += u128::from(departure.packet.wire);
                 let end = clock.transmit(now, Bytes(u64::from(departure.packet.wire)));
                 if !departure.dropped {
                     observer.sent(&departure, end);
+                    source.handle_sent(departure.packet.seq, end);
                 }
                 ending.time = end;
                 decision = Some(end);

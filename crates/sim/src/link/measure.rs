@@ -149,6 +149,7 @@ impl FlowMeasure {
             demoted_max_ms: self.demoted_delay.max().map(ms),
             aqm_drops: managed.then_some(aqm_drops),
             ecn_marks: managed.then_some(self.marks),
+            tcp: None,
             drop_reasons: self.drops.iter().map(|(r, n)| ((*r).to_owned(), *n)).collect(),
         }
     }

@@ -14,8 +14,10 @@ use laxity_results::{PolicyResult, SimulationResult};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
 
-use super::engine::{Ending, Observer, run};
+use super::closed_loop::{ClosedLoop, Transfers};
+use super::engine::{Ending, Observer, run, run_source};
 use super::measure::FlowMeasure;
+use super::traffic_source::OpenLoop;
 use super::{Generator, Measure};
 use crate::{Control, parallel};
 
@@ -103,6 +105,8 @@ pub struct PolicyRun {
     pub measure: Measure,
     /// How it ended.
     pub ending: Ending,
+    /// What TCP sources achieved, by flow.
+    pub transfers: Vec<(FlowId, Transfers)>,
     /// Time over which arrivals were offered, in ns.
     pub duration_ns: u64,
 }
@@ -121,7 +125,14 @@ impl PolicyRun {
 
     /// The result to print.
     pub fn result(&self, scenario: &Scenario) -> PolicyResult {
-        self.measure.result(scenario, &self.ending, self.duration_ns)
+        let mut result = self.measure.result(scenario, &self.ending, self.duration_ns);
+        for (flow, transfers) in &self.transfers {
+            let name = scenario.flow_names().nth(flow.index());
+            if let Some(flow) = name.and_then(|name| result.flows.get_mut(name)) {
+                flow.tcp = Some(transfers.result(self.duration_ns));
+            }
+        }
+        result
     }
 }
 
@@ -255,7 +266,7 @@ fn driven<O: Observer>(
     drive: impl FnOnce(
         &LinkConfig,
         Drive<'_, Both<'_, '_, Measure, O>>,
-    ) -> Result<Ending, SimulationError>,
+    ) -> Result<Played, SimulationError>,
 ) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
     let setup = LinkConfig { aqm_seed: seed, ..scenario.setup() };
@@ -263,9 +274,9 @@ fn driven<O: Observer>(
     let mut measure = Measure::new(scenario.flow_count(), duration_ns);
     let observer = Both(&mut measure, extra);
     let parts = Drive { scenario, setup: &setup, seed, traffic, observer, control };
-    let ending = drive(&setup, parts)?;
+    let Played { ending, transfers } = drive(&setup, parts)?;
     let policy = name.to_owned();
-    Ok(PolicyRun { policy, seed, measure, ending, duration_ns })
+    Ok(PolicyRun { policy, seed, measure, ending, transfers, duration_ns })
 }
 
 /// The error with the name of the flow that it is about.
@@ -287,21 +298,37 @@ struct Drive<'a, O> {
     control: &'a Control,
 }
 
-impl<O: Observer> Visitor for Drive<'_, O> {
-    type Output = Ending;
+/// What became of a run.
+struct Played {
+    ending: Ending,
+    transfers: Vec<(FlowId, Transfers)>,
+}
 
-    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> Ending {
+impl<O: Observer> Visitor for Drive<'_, O> {
+    type Output = Played;
+
+    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> Played {
         let (rate, wire) = (self.setup.rate, self.setup.wire);
-        match self.traffic {
+        let (policy, observer, control) = (&mut policy, &mut self.observer, self.control);
+        let mut transfers = Vec::new();
+        let ending = match self.traffic {
             Traffic::Recorded(packets) => {
-                let arrivals = packets.iter().copied();
-                run(&mut policy, arrivals, rate, wire, &mut self.observer, self.control)
+                run(policy, packets.iter().copied(), rate, wire, observer, control)
             }
             Traffic::Generated { duration, replayed } => {
                 let arrivals = Traffic::generate(self.scenario, self.seed, *duration, replayed);
-                run(&mut policy, arrivals, rate, wire, &mut self.observer, self.control)
+                let open = OpenLoop::new(arrivals);
+                match ClosedLoop::new(self.scenario, self.seed, Time(duration.0), open) {
+                    Ok(mut closed) => {
+                        let ending = run_source(policy, &mut closed, rate, wire, observer, control);
+                        transfers = closed.into_transfers();
+                        ending
+                    }
+                    Err(mut open) => run_source(policy, &mut open, rate, wire, observer, control),
+                }
             }
-        }
+        };
+        Played { ending, transfers }
     }
 }
 

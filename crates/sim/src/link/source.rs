@@ -74,7 +74,7 @@ impl Generator {
                 let pattern = Pattern::Grid { period: period.0, jitter: jitter.0, next: now };
                 (pattern, length)
             }
-            Source::Trace { .. } => return None,
+            Source::Trace { .. } | Source::Tcp(_) => return None,
         };
         let largest = largest.0.min(u64::from(u32::MAX));
         Some(Generator {

@@ -21,19 +21,21 @@ pub struct Stream {
 pub struct Game {
     streams: [(Direction, Stream, Time); 2],
     completions: VecDeque<Completion>,
+    received: Bytes,
 }
 
 impl Game {
     /// Both directions from `start` on.
     pub fn new(start: Time, up: Stream, down: Stream) -> Game {
         let streams = [(Direction::Up, up, start), (Direction::Down, down, start)];
-        Game { streams, completions: VecDeque::new() }
+        Game { streams, completions: VecDeque::new(), received: Bytes(0) }
     }
 }
 
 impl Application for Game {
     fn handle_delivery(&mut self, now: Time, packet: &Packet) {
         if let Body::Datagram { bytes, sent } = packet.body {
+            self.received += bytes;
             self.completions.push_back(Completion { started: sent, ended: now, bytes });
         }
     }
@@ -55,5 +57,9 @@ impl Application for Game {
 
     fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
+    }
+
+    fn received(&self) -> Bytes {
+        self.received
     }
 }

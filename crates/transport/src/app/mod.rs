@@ -62,4 +62,7 @@ pub trait Application: Debug + Send {
 
     /// The next unit of work that is complete.
     fn poll_completion(&mut self) -> Option<Completion>;
+
+    /// What has arrived, in both directions together: payload of TCP in order, datagrams whole.
+    fn received(&self) -> Bytes;
 }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-use laxity_core::Time;
+use laxity_core::{Bytes, Time};
 
 use super::{Application, Completion};
 use crate::packet::{Body, Direction, FlowKey, Packet};
@@ -60,6 +60,11 @@ impl Pairs {
     fn poll_timeout(&self) -> Option<Time> {
         let ends = self.pairs[..self.open].iter();
         ends.flat_map(|e| [e.client.poll_timeout(), e.server.poll_timeout()]).flatten().min()
+    }
+
+    fn received(&self) -> Bytes {
+        let ends = self.pairs.iter().map(|e| e.client.received() + e.server.received());
+        ends.fold(Bytes(0), |sum, bytes| sum + bytes)
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -148,5 +153,9 @@ impl<W: Workload> Application for TcpApplication<W> {
 
     fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
+    }
+
+    fn received(&self) -> Bytes {
+        self.pairs.received()
     }
 }

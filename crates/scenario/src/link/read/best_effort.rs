@@ -60,7 +60,7 @@ fn read_class(
     let buffer = section.positive_size("buffer", cx.out);
     let flows = queueing::flows(section, cx.out);
     let aqm = queueing::aqm(section, section.has("flows"), link, cx.out);
-    let source = source::read(section, envelope.as_ref(), cx);
+    let source = source::read(section, envelope.as_ref(), link, cx);
     let matches = matches::read(section, cx.out);
     if flow == OTHER && section.has("match") {
         let what = "`other` takes all unmatched packets";

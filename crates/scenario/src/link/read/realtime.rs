@@ -42,7 +42,7 @@ fn read_flow(
         None => Excess::default(),
     };
     let buffer = section.positive_size("buffer", cx.out);
-    let source = source::read(section, envelope.as_ref(), cx);
+    let source = source::read(section, envelope.as_ref(), None, cx);
     let matches = matches::read(section, cx.out);
     Some(RealtimeFlow {
         name: name?,

@@ -3,9 +3,10 @@
 use laxity_core::Span;
 use laxity_curve::Envelope;
 
-use crate::link::model::{Length, Source};
+use crate::link::model::{Length, Link, Source};
+use crate::link::tcp::{App, CongestionControl, MIN_TCP_PACKET, RTT, TcpSource};
 use crate::problem::Problems;
-use crate::quantity::print_bytes;
+use crate::quantity::{print_bytes, print_span};
 use crate::read::walk::{MAX_PACKET, Section};
 use crate::read::{Context, length, values};
 
@@ -13,6 +14,7 @@ use crate::read::{Context, length, values};
 pub(super) fn read(
     flow: &Section<'_>,
     envelope: Option<&Envelope>,
+    link: Option<&Link>,
     cx: &mut Context<'_, '_>,
 ) -> Option<Source> {
     let (form, section) = flow.form("source", cx.out)?;
@@ -25,6 +27,7 @@ pub(super) fn read(
         0 => on_off(&section, envelope, cx.out),
         1 => greedy(&section, envelope, cx.out),
         2 => periodic(&section, envelope, cx.out),
+        3 => tcp(flow, &section, link, cx.out),
         _ => {
             let path = section.file("trace", cx.out)?;
             Some(Source::Trace { path: cx.folder.join(path) })
@@ -69,6 +72,48 @@ fn periodic(
     let period = section.positive_time("period", out);
     let jitter = section.time("jitter", out).unwrap_or(Span::ZERO);
     Some(Source::Periodic { period: period?, length: length?, jitter })
+}
+
+fn tcp(
+    flow: &Section<'_>,
+    section: &Section<'_>,
+    link: Option<&Link>,
+    out: &mut Problems<'_>,
+) -> Option<Source> {
+    if flow.has("envelope") {
+        let what = "a TCP source obeys its congestion control, not an envelope";
+        let remedy = "remove the envelope; TCP sources are for `[[best_effort]]`";
+        flow.wrong("envelope", out, what, remedy);
+    }
+    if link.is_some_and(|link| link.max_packet < MIN_TCP_PACKET) {
+        let least = print_bytes(MIN_TCP_PACKET);
+        let what = "segments do not fit the link's packets";
+        section.wrong("tcp", out, what, format!("raise link.max_packet to {least} or more"));
+        return None;
+    }
+    let controls = [
+        CongestionControl::NewReno,
+        CongestionControl::Cubic,
+        CongestionControl::Dctcp,
+        CongestionControl::Prague,
+        CongestionControl::Bbr,
+    ];
+    let control = section.choice("tcp", out).map(|place| controls[place]);
+    let apps = [App::Bulk, App::Page, App::SmallPage, App::LargePage, App::Video];
+    let app = section.choice("app", out).map(|place| apps[place]);
+    let rtt = section.positive_time("rtt", out)?;
+    let (least, most) = RTT;
+    if !(least..=most).contains(&rtt) {
+        let what = format!("a round-trip time of {} is out of range", print_span(rtt));
+        let (least, most) = (print_span(least), print_span(most));
+        section.wrong("rtt", out, what, format!("give from {least} to {most}"));
+        return None;
+    }
+    let count = values::whole(section, "count", out).unwrap_or(1);
+    let start = section.time("start", out).unwrap_or(Span::ZERO);
+    let ecn = section.boolean("ecn", out).unwrap_or(false);
+    let (control, app) = (control?, app.unwrap_or(App::Bulk));
+    Some(Source::Tcp(TcpSource { control, rtt, app, count, start, ecn }))
 }
 
 /// The lengths of a source's packets, which its envelope must hold.
