@@ -5,6 +5,7 @@ mod data;
 use laxity_report::reproduction_page;
 use laxity_report::text::{self, Style};
 use laxity_report::*;
+use laxity_results::TcpResult;
 
 fn table() -> Table {
     let columns = vec![Column::text("Flow"), Column::text("background"), Column::number("exact")];
@@ -128,4 +129,29 @@ fn aqm_drops_and_marks_have_a_table() {
     assert_eq!(cells, ["ftp", "1234", "/", "5", "0", "/", "0"], "{row}");
     let table = table.split("\n\n").next().unwrap();
     assert!(!table.contains("http"), "classes without AQM are left out: {table}");
+}
+
+// Fails when goodput and completion change places or policies, when a class without completions has a
+// time, or when the table appears without TCP sources.
+#[test]
+fn tcp_sources_have_a_table() {
+    let (mut result, _) = data::simulation(&["background", "exact"], 2);
+    let title = "TCP: goodput in Mbit/s, mean completion in ms";
+    assert!(!text::simulation(&result, None, Style::PLAIN).contains(title));
+    for (policy, goodput, completion) in [("background", 1.234, None), ("exact", 3.0, Some(512.4))]
+    {
+        result.policies[policy].flows["ftp"].tcp = Some(TcpResult {
+            goodput_mbit_s: goodput,
+            completed: u64::from(completion.is_some()),
+            completion_mean_ms: completion,
+            completion_max_ms: completion,
+        });
+    }
+    let out = text::simulation(&result, None, Style::PLAIN);
+    let table = &out[out.find(title).expect("it has a title")..];
+    let row = table.lines().find(|l| l.starts_with("  ftp")).expect("ftp has a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells, ["ftp", "1.23", "3.00", "/", "512"], "{row}");
+    let table = table.split("\n\n").next().unwrap();
+    assert!(!table.contains("http"), "classes without TCP sources are left out: {table}");
 }

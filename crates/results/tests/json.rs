@@ -35,6 +35,10 @@ fn simulate() {
     assert_eq!(exact.flows["ftp"].drop_reasons["buffer full"], 2);
     let aqm = |flow: &str| (exact.flows[flow].aqm_drops, exact.flows[flow].ecn_marks);
     assert_eq!((aqm("ftp"), aqm("voice")), ((Some(3), Some(7)), (None, None)));
+    let tcp = exact.flows["ftp"].tcp.unwrap();
+    assert_eq!((tcp.goodput_mbit_s, tcp.completed), (3.25, 4));
+    assert_eq!((tcp.completion_mean_ms, tcp.completion_max_ms), (Some(512.5), Some(801.0)));
+    assert_eq!(exact.flows["voice"].tcp, None);
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn ecn(ecn: laxity_transport::Ecn) -> Ecn {
 fn application(source: &TcpSource, mss: u32, start: Time) -> Box<dyn Application> {
     let control = || -> Box<dyn Congestion> {
         match source.control {
-            CongestionControl::NewReno => Box::new(NewReno::default()),
+            CongestionControl::NewReno => Box::new(NewReno),
             CongestionControl::Cubic => Box::new(Cubic::default()),
             CongestionControl::Dctcp => Box::new(Dctcp::default()),
             CongestionControl::Prague => Box::new(Prague::default()),
