@@ -147,7 +147,7 @@ run() {
                 --file "$kernel/config:/boot/config-$(cat "$kernel/release")")
             ;;
     esac
-    with+=(--file compare/cpu/vm.sh --file crates/kernel/tests/vm/judge.sh)
+    with+=(--file compare/cpu/vm.sh --file vm/guest/checks.sh)
     for place in "${tests[@]}"; do
         with+=(--file "compare/cpu/tests/$place.sh:/job/tests-$place.sh")
     done

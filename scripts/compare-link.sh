@@ -26,7 +26,7 @@ case ${1:-} in
 esac
 mkdir -p "$results"
 
-wire=crates/kernel/tests/vm/wire.sh
+wire=vm/guest/wire.sh
 # Another program or script means other results.
 inputs() {
     cat vm/run compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \

@@ -97,7 +97,7 @@ RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --l
 
 step "scripts"
 if command -v shellcheck >/dev/null; then
-    shellcheck -x scripts/*.sh compare/*/*.sh compare/cpu/tests/*.sh crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh
+    shellcheck -x scripts/*.sh compare/*/*.sh compare/cpu/tests/*.sh crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh vm/guest/*.sh
 else
     skip "shellcheck is not installed, so the scripts are not checked"
 fi

@@ -4,8 +4,8 @@
 # which every line printed begins with what it is about. Each has the header `== TEST` and ends with
 # what it took: context switches of the machine and its time.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 scheduler=$1
 shift
 

@@ -4,7 +4,7 @@
 # of HFSC's four classes. Prints what sender and receivers counted, and leaves in /out when each
 # packet was sent over ours.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 echo 8000000 >/proc/sys/net/core/rmem_default
 

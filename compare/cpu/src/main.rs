@@ -276,9 +276,9 @@ mod tests {
         }
     }
 
-    /// Fails when a missed deadline of a reserved task passes, or one that only the scheduler saw, or that of a task of which nothing
-    /// was told does not; and when answers may take more than a tenth of what they take below
-    /// `SCHED_FIFO`.
+    /// Fails when a missed deadline of a reserved task passes, also one that only the scheduler counted, when
+    /// that of a task without a reservation does not, or when answers may take more than a tenth of their
+    /// time below `SCHED_FIFO`.
     #[test]
     fn a_late_reserved_job_fails_the_comparison() {
         let groups = plan::short();

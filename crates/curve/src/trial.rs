@@ -60,8 +60,8 @@ impl Outcome {
     }
 }
 
-/// Tests a set; with `sound` it is known that no deadline is missed, and what remains to be told
-/// is whether the test, which follows only so many steps, sees it.
+/// Tests a set; with `sound` it is known that no deadline is missed, and the open question is
+/// whether the test, which follows a limited number of steps, finds that.
 pub(crate) fn trial(link: &LinkSpec, flows: &[FlowSpec], sound: bool, effort: &Effort) -> Outcome {
     if overloaded(link, flows) {
         return Outcome::new(false, true);

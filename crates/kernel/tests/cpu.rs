@@ -262,7 +262,7 @@ fn reservations_hold_on(processors: usize, policy: &str) {
     assert!(all.iter().all(|ms| ms * 2 > *most), "{text}");
     assert!(text.contains("cpu 1 20 ms in every 100 ms"), "{text}");
     assert!(text.contains("none left") && !text.contains("none held"), "{text}");
-    assert!(text.contains("told jobs 40 "), "{text}");
+    assert!(text.contains("moved jobs 40 "), "{text}");
     let two = got("two hogs got_ms ");
     assert!(two.len() == 2 && two.iter().all(|ms| *ms > 4500), "{text}");
     for line in jobs {

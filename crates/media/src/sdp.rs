@@ -76,7 +76,7 @@ fn parameters(codec: &Codec) -> Option<String> {
 }
 
 /// An IPv4 group has to have its time to live (RFC 8866, section 5.7), and sockets have 1 for it
-/// unless told otherwise.
+/// by default.
 fn connection(ip: IpAddr) -> String {
     let group = ip.is_ipv4() && ip.is_multicast();
     address(ip) + if group { "/1" } else { "" }

@@ -1,4 +1,4 @@
-//! What the scheduler was told and whom it chose, event by event (`bpf/scx/record.h`).
+//! Events and decisions of the scheduler, one by one (`bpf/scx/record.h`).
 //!
 //! Off, it costs the scheduler a comparison an event. It ends by itself at the time that was asked
 //! for, also when the process that asked has ended.

@@ -58,16 +58,16 @@ pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
     Ok(listed.into_iter().filter(|cpu| online.contains(cpu)).collect())
 }
 
-/// Whether the kernel has to say who starts and who stops, since what is found out without is not to be
-/// relied on: from 7.0 on, where a task waited for 50 ms now and then; and 7.2 and 7.3 were seen to count too
-/// little of what tasks execute. `LAXITY_CPU_TOLD=1` makes it so anywhere.
+/// Whether to load the `running` and `stopping` hooks, since inferred run state is unreliable on this kernel:
+/// from 7.0 on a task waited for 50 ms now and then, and 7.2 and 7.3 accounted too little execution.
+/// `LAXITY_CPU_RUN_HOOKS=1` loads them on any kernel.
 pub(super) fn needs_run_hooks() -> bool {
-    let asked = std::env::var_os("LAXITY_CPU_TOLD").is_some_and(|asked| asked == "1");
+    let asked = std::env::var_os("LAXITY_CPU_RUN_HOOKS").is_some_and(|asked| asked == "1");
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    asked || is_not_relied_on(&release)
+    asked || infers_unreliably(&release)
 }
 
-fn is_not_relied_on(release: &str) -> bool {
+fn infers_unreliably(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>());
     match (numbers.next(), numbers.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (7, 0),
@@ -182,7 +182,7 @@ mod tests {
             ("10.2.1", true),
             ("unknown", true),
         ] {
-            assert_eq!(is_not_relied_on(release), bad, "{release}");
+            assert_eq!(infers_unreliably(release), bad, "{release}");
         }
     }
 

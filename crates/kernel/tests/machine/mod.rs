@@ -124,9 +124,10 @@ pub fn run_with(
     for program in programs {
         command.arg("--with").arg(program);
     }
-    let own = ["family.toml", "tight.toml", "wire.sh", "judge.sh", script];
+    let own = ["family.toml", "tight.toml", script];
     let own = own.map(|name| file("crates/kernel/tests/vm").join(name));
-    for path in own.iter().chain(files) {
+    let shared = ["wire.sh", "checks.sh"].map(|name| file("vm/guest").join(name));
+    for path in own.iter().chain(&shared).chain(files) {
         command.arg("--file").arg(path);
     }
     let output = command.args(["--", "sh", script]).args(arguments).output().expect("a script");

@@ -28,14 +28,14 @@ pub struct Resumed<P> {
 }
 
 impl<P: Policy> Resumed<P> {
-    /// Of a policy that has been told all until `start`.
+    /// Of a policy that has seen all events until `start`.
     pub fn new(policy: P, start: Time, cost: Span, played: &Played) -> Resumed<P> {
         let slots = played.slots.clone();
         let tasks = (0..).map(TaskId).zip(&slots).map(|(task, slot)| (TaskId(*slot), task));
         Resumed { tasks: tasks.collect(), slots, ..Resumed::starting_at(policy, start, cost) }
     }
 
-    /// Of one that was told nothing.
+    /// Of one that has seen none.
     pub fn starting_at(policy: P, start: Time, cost: Span) -> Resumed<P> {
         let (slots, tasks) = (Vec::new(), HashMap::new());
         Resumed { policy, start, slots, tasks, cost, current: None }

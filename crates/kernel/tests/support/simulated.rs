@@ -2,7 +2,7 @@
 //!
 //! What comes from outside is as it was: when tasks appear, wake and go, other weights, when
 //! reservations begin. How long each computes between two sleeps is what it executed then. Everything
-//! else the simulator decides: it is never told whom the kernel chose.
+//! else the simulator decides: it does not see which task the kernel chose.
 
 use std::collections::HashMap;
 
@@ -194,8 +194,8 @@ impl Reader {
     }
 }
 
-/// Reads a recording from an event on, which is the first one or a decision: all that was used until then is
-/// told there.
+/// Reads a recording from an event on, which is the first one or a decision: it reports all execution until
+/// then.
 pub fn played(events: &[Event], from: usize) -> Played {
     let mut reader = Reader::default();
     let start = events.get(from).map_or(Time::ZERO, |e| e.at);

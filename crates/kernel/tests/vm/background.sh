@@ -2,8 +2,8 @@
 # Experiment 1 of the paper on BeRate, recorded from the scheduler's first moment on: frames that need half of the
 # CPU beside a task that computes, and whatever else runs on a machine.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 kernel-cpu up-recorded bebs 14000
 kernel-cpu recorded /tmp/events >/tmp/lost &
 sleep 4

@@ -2,8 +2,8 @@
 # Runs in the virtual machine, on one processor: frames beside a task that computes, under the
 # kernel's own scheduler and under BeRate; then policies that change while tasks run.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 
 # frames NAME: half of the processor for frames, the other half for who computes.

@@ -2,7 +2,7 @@
 # Runs in the virtual machine: scenarios change under load, and TCP fills what real time leaves.
 # Prints what there is to judge.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 # shellcheck source=crates/kernel/tests/vm/link.sh
 . ./link.sh

@@ -2,8 +2,8 @@
 # Runs in the virtual machine: thousands of threads and processes that come, go and change, while
 # policies change. Prints what there is to judge.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 kernel-cpu up
 # How long so many changes take depends on the policy: they go on until there were two rounds.

@@ -2,8 +2,8 @@
 # Runs in the virtual machine, on one processor: tasks under the kernel's own scheduler and under
 # ours, reservations, loaders that are killed.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 
 # beside COMMAND...: runs it beside three tasks that compute for as long as it takes.
@@ -139,7 +139,7 @@ wait $family
 echo "== at once"
 # Half of the CPU each, which is more than the 95 % that there are.
 for number in 1 2; do
-    told kernel-cpu run 5000 10000 sleep 3 >/tmp/at-$number &
+    with_status kernel-cpu run 5000 10000 sleep 3 >/tmp/at-$number &
 done
 wait
 cat /tmp/at-1 /tmp/at-2

@@ -2,10 +2,10 @@
 # Runs in the virtual machine, on several processors, under a policy: reservations until there is no
 # room; twice as many tasks on one that may then go elsewhere; one that has nothing to do any more
 # beside one on which two take turns; two reservations beside computing tasks and new processes; one
-# that is told to go elsewhere. Time is cut between the processors, so this shows order and misses only.
+# whose affinity changes. Time is cut between the processors, so this shows order and misses only.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 kernel-cpu up "$1"
 # On each processor there is room for one of 60 %, and beside it for one of 30.
@@ -18,8 +18,8 @@ for processor in $(seq "$(nproc)"); do
     done
 done
 echo "held $(kernel-cpu status | sed -n 's/^reservation .* cpu \([0-9]*\) 6 ms .*/\1/p' | sort | tr '\n' ' ')"
-told kernel-cpu run 6000 10000 sleep 0
-told kernel-cpu run 3000 10000 sleep 0
+with_status kernel-cpu run 6000 10000 sleep 0
+with_status kernel-cpu run 3000 10000 sleep 0
 for processor in $(seq "$(nproc)"); do eval "kill \$holder_$processor; wait \$holder_$processor || true"; done
 # A mask of processors for all threads of a process.
 allow() { for task in /proc/"$2"/task/*; do taskset -p "$1" "${task##*/}" >/dev/null; done; }
@@ -47,15 +47,15 @@ wait $first
 wait $second
 kill $hogs
 wait $hogs || true
-taskset 2 kernel-cpu run 20000 100000 tasks periodic 100000 8000 40 >/tmp/told &
-told=$!
+taskset 2 kernel-cpu run 20000 100000 tasks periodic 100000 8000 40 >/tmp/moved &
+moved=$!
 sleep 2
 kernel-cpu status | grep '^reservation' || echo "none held"
-allow 1 $told
+allow 1 $moved
 sleep 0.5
 kernel-cpu status | grep '^reservation' || echo "none left"
-wait $told
-echo "told $(cat /tmp/told)"
+wait $moved
+echo "moved $(cat /tmp/moved)"
 cat /tmp/first /tmp/second
 kernel-cpu status
 kernel-cpu down

@@ -2,9 +2,9 @@
 # Runs in the virtual machine, on one processor: a thousand processes come and go beside a reservation, then a task
 # answers beside two that compute.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
-up_told "$1" 0
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+start_scheduler "$1" 0
 
 echo "== during"
 kernel-cpu run 3000 10000 tasks periodic 10000 2000 600 >/tmp/periodic &

@@ -2,9 +2,9 @@
 # Runs in the virtual machine: what happens to a link when commands are killed, interfaces and
 # namespaces go away, and strangers try. Prints what there is to judge.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 # shellcheck source=crates/kernel/tests/vm/link.sh
 . ./link.sh

@@ -5,8 +5,8 @@
 # when it stops all processors; three are on the last one, of tasks that work, sleep, and have not run
 # since.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 last=$1
 mask=$(printf '%x' $((1 << last)))
 

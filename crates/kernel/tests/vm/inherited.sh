@@ -2,9 +2,9 @@
 # Runs in the virtual machine, on one processor: a real-time class that is lent to a task, and given back while
 # that runs; and tasks that wake together.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
-up_told "$1" "$2"
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+start_scheduler "$1" "$2"
 
 # A reserved task has a lock for which one of a real-time class waits, again and again.
 echo "== reserved"

@@ -2,9 +2,9 @@
 # Runs in the virtual machine: a link between two network namespaces, an emulated wire of the
 # link's rate behind it, and traces sent over it. Prints what receivers and qdisc counted.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 
 before=$(ip -n tx -d link show near; tc -n tx qdisc show dev near)

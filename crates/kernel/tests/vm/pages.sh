@@ -5,7 +5,7 @@ set -eu
 # The link's own rate is all that there is to see here.
 # shellcheck disable=SC2034 # read by wire.sh
 rate=
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 # shellcheck source=crates/kernel/tests/vm/link.sh
 . ./link.sh

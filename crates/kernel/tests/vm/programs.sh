@@ -2,8 +2,8 @@
 # Runs in the virtual machine, on one processor: programs of users reserve for themselves through
 # the server, which is killed and started again. PYTHON ITS_HOME
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 
 # Users may look for their programs, and not write where only root does.
 chmod 755 / /run
@@ -32,7 +32,7 @@ periodic_ends() {
 beside() {
     tasks hog 3 60 &
     hogs=$!
-    told "$@"
+    with_status "$@"
     kill $hogs
     wait $hogs || true
 }
@@ -41,19 +41,19 @@ echo "== none is up"
 laxity cpu serve --share 40% --mode 0666 2>/tmp/early &
 server=$!
 wait_for grep -q "not up" /tmp/early
-told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 
 echo "== privileges"
-told as 1000 laxity cpu up
-told setpriv --bounding-set -bpf,-sys_admin laxity cpu up
+with_status as 1000 laxity cpu up
+with_status setpriv --bounding-set -bpf,-sys_admin laxity cpu up
 cat /sys/kernel/sched_ext/state
-told setpriv --bounding-set -all,+bpf,+perfmon,+sys_admin laxity cpu up
-for what in up down status; do told as 1000 laxity cpu $what; done
+with_status setpriv --bounding-set -all,+bpf,+perfmon,+sys_admin laxity cpu up
+for what in up down status; do with_status as 1000 laxity cpu $what; done
 cat /sys/kernel/sched_ext/state
 echo "== without"
-told as 1000 env LAXITY_CPU_SOCKET=/tmp/unheard periodic-c 50
+with_status as 1000 env LAXITY_CPU_SOCKET=/tmp/unheard periodic-c 50
 # The one that was there before the scheduler serves.
-told as 1000 laxity cpu run --runtime 1ms --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 1ms --period 20ms -- true
 kill $server
 wait $server
 
@@ -70,12 +70,12 @@ echo "== reserve"
 for inherit in '' --inherit; do
     sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; sleep 600 & echo $! >/tmp/child; wait' &
     parent=$!
-    told laxity cpu reserve $parent --runtime 2ms --period 20ms $inherit
+    with_status laxity cpu reserve $parent --runtime 2ms --period 20ms $inherit
     : >/tmp/go
     wait_for test -s /tmp/child
-    told query-c $parent
-    told query-c "$(cat /tmp/child)"
-    told laxity cpu release $parent
+    with_status query-c $parent
+    with_status query-c "$(cat /tmp/child)"
+    with_status laxity cpu release $parent
     kill $parent "$(cat /tmp/child)"
     wait $parent || true
     rm /tmp/go /tmp/child
@@ -88,7 +88,7 @@ beside sh -c 'laxity top --interval 500ms --count 2 | cat'
 periodic_ends
 
 echo "== trace"
-told as 1000 laxity cpu record /tmp/none.json --duration 1ms
+with_status as 1000 laxity cpu record /tmp/none.json --duration 1ms
 periodic_begins
 beside laxity cpu record /tmp/trace.json --duration 400ms
 periodic_ends
@@ -103,14 +103,14 @@ record() {
 }
 record /tmp/cut.json
 kill $recorder
-told wait $recorder
+with_status wait $recorder
 tail -n 1 /tmp/cut.json
 
 echo "== hidden"
 # Its own /sys has no /sys/fs/bpf.
 ip netns add other
-told ip netns exec other ls /sys/fs/bpf
-told ip netns exec other laxity cpu status
+with_status ip netns exec other ls /sys/fs/bpf
+with_status ip netns exec other laxity cpu status
 
 echo "== suspended"
 # What the server granted is kept while it does not run.
@@ -131,17 +131,17 @@ echo "== share"
 $setpriv --reuid 1000 laxity cpu run --runtime 6500us --period 20ms -- sleep 600 &
 holder=$!
 wait_for held_by 1000
-told as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
-told as 1001 laxity cpu run --runtime 6500us --period 20ms -- echo another
-told as 1001 laxity cpu release $holder
-told as 1001 laxity cpu reserve $holder --runtime 1ms --period 20ms
-told as 1001 laxity cpu reserve 1 --runtime 1ms --period 20ms
+with_status as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
+with_status as 1001 laxity cpu run --runtime 6500us --period 20ms -- echo another
+with_status as 1001 laxity cpu release $holder
+with_status as 1001 laxity cpu reserve $holder --runtime 1ms --period 20ms
+with_status as 1001 laxity cpu reserve 1 --runtime 1ms --period 20ms
 
 echo "== room"
 laxity cpu run --runtime 60ms --period 100ms -- sleep 600 &
 roots=$!
 wait_for held_by 0
-told as 1001 laxity cpu run --runtime 6500us --period 20ms -- true
+with_status as 1001 laxity cpu run --runtime 6500us --period 20ms -- true
 kill $roots
 wait $roots || true
 
@@ -151,39 +151,39 @@ wait $server || true
 cat /sys/kernel/sched_ext/state
 rm /tmp/server
 start_server
-told as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 6500us --period 20ms -- true
 wget -q -O - http://127.0.0.1:9402/metrics | grep -e '^laxity_cpu_up' -e runtime_seconds.task -e _requests_total.
 echo "== ended"
 kill $holder
 wait $holder || true
 wait_for not_held_by 1000
-told as 1000 periodic-c 1
+with_status as 1000 periodic-c 1
 echo "== children"
 $setpriv --reuid 1000 laxity cpu run --runtime 2ms --period 20ms -- sh -c 'sleep 600 & echo $! >/tmp/child; wait' &
 parent=$!
 wait_for test -s /tmp/child
 kill $parent
 wait $parent || true
-told as 1000 query-c "$(cat /tmp/child)"
-told as 1000 laxity cpu release "$(cat /tmp/child)"
+with_status as 1000 query-c "$(cat /tmp/child)"
+with_status as 1000 laxity cpu release "$(cat /tmp/child)"
 wait_for not_held_by 1000
 kill "$(cat /tmp/child)"
 
 echo "== scheduler removed"
 record /tmp/gone.json
 laxity cpu down
-told wait $recorder
+with_status wait $recorder
 tail -n 1 /tmp/gone.json
 echo "== another scheduler"
-told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 laxity cpu up --policy berate
-told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 
 echo "== stopped"
 kill $server
-told wait $server
+with_status wait $server
 ls /run/laxity
-told as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
+with_status as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 laxity cpu down
 cat /sys/kernel/sched_ext/state
 judge_kernel

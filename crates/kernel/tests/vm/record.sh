@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# What the scheduler of one processor was told and whom it chose, from its first moment on: tasks that
+# Records events and decisions of the scheduler of one processor from its start on: tasks that
 # compute, sleep and answer, start others and end, with other weights of their own and of their
 # group, and two reservations.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 policy=$1
 # As on kernels that have to tell, where it is 1.
-export LAXITY_CPU_TOLD="$2"
+export LAXITY_CPU_RUN_HOOKS="$2"
 
 groups=/sys/fs/cgroup
 echo +cpu >$groups/cgroup.subtree_control

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# Runs in the virtual machine, on one processor: what is not told to the scheduler, it finds out. First beside
+# Runs in the virtual machine, on one processor: the scheduler infers run state without run hooks. First beside
 # a task of a real-time class, then where nothing is promised and tasks wait in the kernel's own queue.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
-up_told "$1" "$2"
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+start_scheduler "$1" "$2"
 
 # Three milliseconds in ten belong to a class above, which comes whenever it wants: what is reserved loses none
 # of it, and none of that time counts as used.

@@ -2,8 +2,8 @@
 # Runs in the virtual machine, on one processor: how long timers that call as soft interrupts are left
 # undone, beside packets that the kernel sends by timers and soft interrupts, too.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 tc qdisc add dev lo root netem delay 120us 80us limit 10000
 # The kernel's thread for what is left waits longer than others.

@@ -2,12 +2,12 @@
 # Runs in the virtual machine: a link under load loses time, each way once under each policy where there are two
 # network cards; without them it is the machine that is stopped, again and again. Prints what there is to judge.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 # No other wire than the link.
 # shellcheck disable=SC2034 # read by wire.sh
 rate=
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 # Timers of this machine are 3 ms late by themselves now and then.
 sed 's/300 us/5 ms/' family.toml >stalled.toml

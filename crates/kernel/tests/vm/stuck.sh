@@ -2,8 +2,8 @@
 # Runs in the virtual machine, on one processor: a task that the scheduler has lost, and a scheduler
 # that is taken away by hand.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 sleep 2
 state=/sys/kernel/sched_ext/state
 # What a task has had of the processor, in ticks of 10 ms.
@@ -32,18 +32,18 @@ before=$(had $lost)
 sleep 1
 echo "found $(($(had $lost) - before))"
 kill $lost
-told kernel-cpu status
-told kernel-cpu run 1000 10000 true
+with_status kernel-cpu status
+with_status kernel-cpu run 1000 10000 true
 kernel-cpu up
-told kernel-cpu run 1000 10000 true
+with_status kernel-cpu run 1000 10000 true
 cat $state
 
 echo "== taken away"
 echo S >/proc/sysrq-trigger
 given_back
-told kernel-cpu status
+with_status kernel-cpu status
 kernel-cpu down
-told kernel-cpu status
+with_status kernel-cpu status
 cat $state
 echo "== kernel"
 judge_kernel

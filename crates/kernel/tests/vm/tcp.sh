@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Runs in the virtual machine: iperf3 takes what voice and video leave. Prints what there is to judge.
 set -eu
-# shellcheck source=crates/kernel/tests/vm/wire.sh
+# shellcheck source=vm/guest/wire.sh
 . ./wire.sh
 # shellcheck source=crates/kernel/tests/vm/link.sh
 . ./link.sh

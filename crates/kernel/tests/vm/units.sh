@@ -3,8 +3,8 @@
 # machine's systemd, which is the first process of a name space here.
 set -eu
 cd /job
-# shellcheck source=crates/kernel/tests/vm/judge.sh
-. ./judge.sh
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
 
 # Services, and all that talks to them, are where systemd is the first process.
 if [ $# = 0 ]; then
@@ -36,12 +36,12 @@ scheduler() {
 }
 
 echo "== enable"
-told systemctl enable --now laxity-cpu.service laxity-cpu-reservations.socket
+with_status systemctl enable --now laxity-cpu.service laxity-cpu-reservations.socket
 states laxity-cpu.service laxity-cpu-reservations.socket laxity-cpu-reservations.service
 scheduler
 echo "== reload"
 echo LAXITY_CPU_POLICY=berate >/etc/laxity/cpu.env
-told systemctl reload laxity-cpu.service
+with_status systemctl reload laxity-cpu.service
 states laxity-cpu.service
 scheduler
 echo "== reservations"
@@ -64,18 +64,18 @@ wait $periodic
 kill $hogs
 cat /tmp/periodic
 # shellcheck disable=SC2086 # several words
-told $as_user laxity cpu run --runtime 3ms --period 10ms -- true
-told systemctl stop laxity-cpu-reservations.socket laxity-cpu-reservations.service
+with_status $as_user laxity cpu run --runtime 3ms --period 10ms -- true
+with_status systemctl stop laxity-cpu-reservations.socket laxity-cpu-reservations.service
 states laxity-cpu-reservations.socket laxity-cpu-reservations.service
 ls /run/laxity
 echo "== stop"
-told systemctl stop laxity-cpu.service
+with_status systemctl stop laxity-cpu.service
 states laxity-cpu.service
 cat /sys/kernel/sched_ext/state
 echo "== start"
-told systemctl start laxity-cpu.service
+with_status systemctl start laxity-cpu.service
 # A policy that is there already is no failure.
-told systemctl reload laxity-cpu.service
+with_status systemctl reload laxity-cpu.service
 scheduler
-told systemctl stop laxity-cpu.service
+with_status systemctl stop laxity-cpu.service
 judge_kernel

@@ -118,8 +118,8 @@ impl<M: AsRef<[AtomicU64]>> Reader<M> {
         self.violations
     }
 
-    /// Whether the producer ended, as it says itself or as [`mark_gone`](Reader::mark_gone) was
-    /// told. When a pop *after* this said yes finds nothing, an honest producer sends nothing more.
+    /// Whether the producer ended: it closed the ring, or [`mark_gone`](Reader::mark_gone) was called.
+    /// When a pop *after* this returns true finds nothing, an honest producer sends nothing more.
     pub fn is_closed(&self) -> bool {
         self.gone || self.memory.as_ref()[word::PRODUCER_CLOSED].load(Ordering::Acquire) != 0
     }

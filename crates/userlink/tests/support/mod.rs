@@ -187,7 +187,7 @@ pub fn own_processor(number: usize) {
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(60), "in vain is waited until {what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

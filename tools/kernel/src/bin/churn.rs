@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 use laxity_tools_kernel::random::Random;
 use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
 
-/// At a time, unless told otherwise.
+/// At a time, by default.
 const THREADS: usize = 24;
 /// More than so many times the changes are not made: nobody may come to say that it is enough.
 const MOST: u64 = 50;
-/// A thread that has not ended so long after it was told to is lost.
+/// A thread that has not ended so long after its stop was requested is lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A thread that works a little, sleeps a little, and ends when it is told to.
+/// A thread that works a little, sleeps a little, and ends on request.
 struct Worker {
     thread: JoinHandle<()>,
     stop: Arc<AtomicBool>,

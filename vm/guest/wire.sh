@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Read by the other scripts in the virtual machine: a link between two network namespaces and an
+# Sourced by scripts in the virtual machine: a link between two network namespaces and an
 # emulated wire of 10 Mbit/s behind it, or of what `rate` says; none when that is empty.
 in_tx() { nsenter --net=/run/netns/tx "$@"; }
 in_rx() { nsenter --net=/run/netns/rx "$@"; }
