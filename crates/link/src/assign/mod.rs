@@ -69,7 +69,7 @@ pub trait Assigner {
 
     /// The newest packet of the aggregate, released at `release` and assigned with `from` bytes,
     /// has `wire` bytes, more than `from`: its deadline with them, never earlier than before. Where
-    /// packets are chosen at each decision ([`slot`](crate::slot)), the packet is only a candidate.
+    /// packets are chosen at each decision (`slot.rs`), the packet is only a candidate.
     ///
     /// The rest may count as a packet of its own, as it does unless a rule knows better.
     fn raise(&mut self, release: Time, from: u32, wire: u32) -> Time {

@@ -44,9 +44,9 @@ pub trait Discipline {
     /// The link idles with best effort queued.
     fn on_idle(&mut self) {}
 
-    /// The link lost time; see [`LinkPolicy::handle_stall`]. Returns whether best effort must yield
-    /// until the real-time queue is empty and then gets new deadlines. Disciplines whose decisions
-    /// depend on earlier decisions need that.
+    /// The link lost time; see [`LinkPolicy::handle_stall`](crate::LinkPolicy::handle_stall).
+    /// Returns whether best effort must yield until the real-time queue is empty and then gets new
+    /// deadlines. Disciplines whose decisions depend on earlier decisions need that.
     fn on_stall(&mut self) -> bool {
         true
     }
@@ -127,7 +127,7 @@ impl<A: Assigner> Discipline for ByDeadline<A> {
 }
 
 /// The best-effort packet that is next: committed with its deadline (Figure 7 of the paper), or a
-/// candidate with the deadline of the [`slot`](crate::slot).
+/// candidate with the deadline of the slot (`slot.rs`).
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     /// As assigned.

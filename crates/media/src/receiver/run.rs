@@ -99,7 +99,7 @@ impl std::error::Error for ReceiverError {
 /// What was received.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// [`REPORT_VERSION`].
+    /// `REPORT_VERSION`.
     pub version: u32,
     /// By synchronisation source.
     pub sources: Vec<SourceReport>,
