@@ -32,7 +32,7 @@ use args::{Command, Laxity};
 
 /// Parses the command line; wrong usage and --help end the process.
 fn arguments() -> Laxity {
-    let matches = with_signs(renamed::refused(Laxity::command())).get_matches();
+    let matches = with_signs(renamed::accepted(Laxity::command())).get_matches();
     Laxity::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

@@ -1,6 +1,4 @@
-//! Options under their former names, refused with the new one.
-
-use clap::Arg;
+//! Former names of options, which still work and appear nowhere.
 
 /// Subcommands, the former option, and the present one.
 const OPTIONS: &[(&[&str], &str, &str)] = &[
@@ -14,23 +12,16 @@ const OPTIONS: &[(&[&str], &str, &str)] = &[
     (&["fit"], "by", "flow-key"),
 ];
 
-/// The command with the former options, hidden, which no value satisfies.
-pub fn refused(command: clap::Command) -> clap::Command {
-    OPTIONS.iter().fold(command, |command, (path, old, new)| add(command, path, old, new))
+/// The command with the former options as hidden aliases.
+pub fn accepted(command: clap::Command) -> clap::Command {
+    OPTIONS.iter().fold(command, |command, (path, old, new)| alias(command, path, old, new))
 }
 
-fn add(
-    command: clap::Command,
-    path: &[&'static str],
-    old: &'static str,
-    new: &'static str,
-) -> clap::Command {
-    if let [first, rest @ ..] = path {
-        return command.mut_subcommand(*first, |inner| add(inner, rest, old, new));
+fn alias(command: clap::Command, path: &[&str], old: &'static str, new: &str) -> clap::Command {
+    match path {
+        [first, rest @ ..] => command.mut_subcommand(first, |inner| alias(inner, rest, old, new)),
+        [] => command.mut_arg(new.replace('-', "_"), |arg| arg.alias(old)),
     }
-    let fail = move |_: &str| Err::<(), String>(format!("the option is called --{new}"));
-    let option = Arg::new(old).long(old).hide(true);
-    command.arg(option.num_args(0..=1).default_missing_value("").value_parser(fail))
 }
 
 #[cfg(test)]
@@ -40,19 +31,21 @@ mod tests {
     use super::*;
     use crate::args::Laxity;
 
-    /// Fails when a former option is accepted, or refused without the present one, or when the present one
-    /// is not there.
+    /// Fails when a former option is refused, or is printed by the help.
     #[test]
-    fn former_options_are_refused_with_the_new_name() {
+    fn former_options_work() {
         for (path, old, new) in OPTIONS {
-            let refusal = |option: &str| {
+            let error = |option: &str| {
                 let option = format!("--{option}");
-                let words = [&["laxity"], *path, &[option.as_str()]].concat();
-                let ran = refused(Laxity::command()).try_get_matches_from(words);
-                ran.expect_err("incomplete").to_string()
+                let words = [&["laxity"], *path, &[option.as_str(), option.as_str()]].concat();
+                let ran = accepted(Laxity::command()).try_get_matches_from(words);
+                ran.expect_err("neither the option nor the rest is complete").to_string()
             };
-            assert!(refusal(old).contains(&format!("called --{new}\n")), "{}", refusal(old));
-            assert!(!refusal(new).contains("unexpected argument"), "{}", refusal(new));
+            assert_eq!(error(old), error(new));
+            assert!(!error(new).contains("unexpected argument"), "{}", error(new));
+            let words = [&["laxity"], *path, &["--help"]].concat();
+            let help = accepted(Laxity::command()).try_get_matches_from(words).expect_err("help");
+            assert!(!help.to_string().contains(&format!("--{old} ")), "{help}");
         }
     }
 }

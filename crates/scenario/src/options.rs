@@ -12,7 +12,7 @@ use crate::quantity::{print_rate, print_span};
 use crate::read::values::{self, Or};
 use crate::read::walk::{self, Section};
 
-/// Former names of options, each with the present one.
+/// Former names of options, each with the present one. Files with former names are still read.
 const RENAMED: &[(&str, &str)] = &[
     ("release-idle", "idle-timeout"),
     ("pass-refused", "allow-overtaking"),
@@ -32,10 +32,17 @@ const RENAMED: &[(&str, &str)] = &[
     ("below", "best-effort-policy"),
 ];
 
-/// The message for the former name of an option of this table.
-pub(crate) fn renamed(table: &Table, name: &str) -> Option<(String, String)> {
-    let (_, new) = RENAMED.iter().find(|(old, new)| *old == name && table.key(new).is_some())?;
-    Some((format!("`{name}` was renamed"), format!("write {new}")))
+/// Former names of values of options, likewise.
+const RENAMED_VALUES: &[(&str, &str)] = &[("old-deadline", "previous-deadline")];
+
+/// The present name of an option of this table, given its former one.
+pub(crate) fn present(table: &Table, name: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(old, new)| *old == name && table.key(new).is_some()).map(|(_, new)| *new)
+}
+
+/// The former name of an option, given its present one.
+pub(crate) fn former(name: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(_, new)| *new == name).map(|(old, _)| *old)
 }
 
 const NO_KEY: Key = optional("", Kind::Bool, "", "", "");
@@ -240,6 +247,12 @@ fn value(
             Or::Name(place) => names.get(place).map(|name| OptionValue::Choice(name)),
         },
         OptionKind::Choice(names) => {
+            let given = section.get(name).and_then(|(_, value)| value.get_ref().as_str());
+            let renamed = RENAMED_VALUES.iter().find(|(old, _)| given == Some(old));
+            let present = renamed.and_then(|(_, new)| names.iter().find(|name| *name == new));
+            if let Some(name) = present {
+                return Some(OptionValue::Choice(name));
+            }
             let place = section.choice(name, out);
             place.and_then(|i| names.get(i)).map(|name| OptionValue::Choice(name))
         }

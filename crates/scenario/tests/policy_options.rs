@@ -7,6 +7,7 @@ use laxity_core::{
     OptionFault, OptionInfo, OptionKind, OptionTable, OptionValue, PolicyInfo, PolicyOptions, Rate,
     Span,
 };
+use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::schema::{reference, schema};
@@ -196,4 +197,54 @@ fn every_option_is_documented_where_scenarios_are() {
     every_option_is_documented::<Scenario>(laxity_link::registry::POLICIES);
     every_option_is_documented::<StreamScenario>(laxity_dwcs::registry::POLICIES);
     every_option_is_documented::<CpuScenario>(laxity_cpu::registry::POLICIES);
+}
+
+/// Fails when a former name of an option, or of a value, is refused or read as another option.
+#[test]
+fn former_names_are_read() {
+    let names = [
+        ("idle-timeout", "release-idle"),
+        ("allow-overtaking", "pass-refused"),
+        ("max-check-interval", "check-most"),
+        ("check-interval", "check"),
+        ("decision-budget", "budget"),
+        ("check-before-service", "settle"),
+        ("max-ahead", "ahead"),
+        ("align-deadlines", "align"),
+        ("initial-average", "first"),
+        ("min-budget", "least"),
+        ("max-budget", "most"),
+        ("hysteresis", "lazy"),
+        ("min-best-effort-bw", "least-best-effort"),
+        ("period-basis", "period"),
+        ("deadline-base = \"previous-deadline\"", "base = \"old-deadline\""),
+        ("best-effort-policy", "below"),
+    ];
+    let mut found = 0;
+    for text in [
+        "[link]\nrate = \"1 Mbit/s\"\n[policy]\n\
+         slack = { always-check = true, idle-timeout = \"200 ms\", allow-overtaking = true }\n\
+         [[best_effort]]\nname = \"a\"\n",
+        "[server]\nservice = \"1 us\"\n[policy]\n\
+         dwcs = { check-interval = \"adaptive\", decision-budget = \"1 us\", \
+         max-check-interval = 256, check-before-service = true, max-ahead = 1, \
+         align-deadlines = true }\n\
+         [[stream]]\nname = \"a\"\ntolerance = \"1/2\"\ngap = \"20 ms\"\n",
+        "[cpu]\n[policy]\nbebs = { initial-average = \"10 ms\", min-budget = \"10 us\", \
+         max-budget = \"50 ms\", hysteresis = 1, period-basis = \"average\", \
+         min-best-effort-bw = 50 }\n\
+         berate = { deadline-base = \"previous-deadline\" }\n\
+         posix = { best-effort-policy = \"eevdf\" }\n[[task]]\nname = \"a\"\nwork = \"cpu-bound\"\n",
+    ] {
+        let mut former = text.to_owned();
+        for (present, old) in names {
+            found += usize::from(former.contains(present));
+            former = former.replace(present, old);
+        }
+        let read = |text: &str| {
+            Document::parse(text, std::path::Path::new("a.toml")).unwrap_or_else(|e| panic!("{e}"))
+        };
+        assert_eq!(read(&former), read(text), "{former}");
+    }
+    assert_eq!(found, names.len());
 }

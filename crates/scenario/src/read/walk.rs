@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::keys::{Forms, Key, Kind, Need, Table, list, nearest};
+use crate::options;
 use crate::problem::Problems;
 use crate::quantity::{self, QuantityError};
 
@@ -99,9 +100,7 @@ impl<'a> Section<'a> {
         let (file, span) = (self.file, value.span());
         let mut section = Section { file, shape, table, span, path, meant: Vec::new() };
         section.check(out, &|name| {
-            with_a_dot(shape, name)
-                .or_else(|| without_parameters(shape, name))
-                .or_else(|| crate::options::renamed(shape, name))
+            with_a_dot(shape, name).or_else(|| without_parameters(shape, name))
         });
         Some(section)
     }
@@ -192,6 +191,13 @@ impl<'a> Section<'a> {
                 continue;
             }
             let path = join(&self.path, text);
+            if let Some(present) = options::present(self.shape, text) {
+                if self.table.contains_key(present) {
+                    let what = format!("`{text}` is the former name of `{present}`, also given");
+                    out.structure(name.span(), &path, what, format!("remove `{text}`"));
+                }
+                continue;
+            }
             if let Some((what, remedy)) = explain(text) {
                 out.structure(name.span(), &path, what, remedy);
                 continue;
@@ -248,19 +254,25 @@ impl<'a> Section<'a> {
 
     /// Whether the key is given, right or wrong.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.table.contains_key(name)
+        self.value(name).is_some()
+    }
+
+    /// The value of a key, also under its former name.
+    fn value(&self, name: &str) -> Option<&'a Value<'a>> {
+        let former = || self.table.get(options::former(name)?);
+        self.table.get(name).or_else(former)
     }
 
     /// Where the value of a key stands; the table itself when it is absent.
     pub(crate) fn span_of(&self, name: &str) -> Range<usize> {
-        self.table.get(name).map_or(self.span.clone(), |v| v.span())
+        self.value(name).map_or(self.span.clone(), |v| v.span())
     }
 
     /// The value of a key with its description. The name must be one of this table's keys.
     pub(crate) fn get(&self, name: &str) -> Option<(&'static Key, &'a Value<'a>)> {
         let key = self.shape.key(name);
         debug_assert!(key.is_some(), "`{name}` is not in the table of keys");
-        Some((key?, self.table.get(name)?))
+        Some((key?, self.value(name)?))
     }
 
     /// Reports a problem with the value of a key.
