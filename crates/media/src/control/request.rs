@@ -22,6 +22,7 @@ pub enum Request {
     /// Gives a stream other attributes.
     Change(Change),
     /// Ends a stream and answers what it did.
+    #[serde(alias = "drop")]
     Remove(Named),
     /// Names and attributes of all streams.
     List(None),
@@ -92,10 +93,10 @@ pub struct Add {
     /// Where its packets come from.
     pub source: SourceRequest,
     /// The largest UDP payload, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "largest", skip_serializing_if = "Option::is_none")]
     pub max_payload: Option<usize>,
     /// Packets in its ring.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "ring", skip_serializing_if = "Option::is_none")]
     pub ring_packets: Option<usize>,
     /// Drop what is left of a frame of which a packet was dropped.
     #[serde(default)]

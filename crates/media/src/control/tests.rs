@@ -399,3 +399,18 @@ proptest! {
         fuzz::control(&bytes);
     }
 }
+
+/// Fails when a former name in a request is refused.
+#[test]
+fn former_names_of_requests_are_read() {
+    let read =
+        |text: &str| serde_json::from_str::<Request>(text).map(|request| format!("{request:?}"));
+    let add = r#"{"add":{"name":"a","destination":"[::1]:9","ssrc":2,"tolerance":"2/7","gap_ns":9,
+        "max_payload":500,"ring_packets":64,"source":"shared"}}"#;
+    let former = add.replace("max_payload", "largest").replace("ring_packets", "ring");
+    assert_eq!(read(&former).unwrap(), read(add).unwrap());
+    assert_eq!(
+        read(r#"{"drop":{"name":"a"}}"#).unwrap(),
+        read(r#"{"remove":{"name":"a"}}"#).unwrap()
+    );
+}
