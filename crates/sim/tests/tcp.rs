@@ -151,3 +151,27 @@ fn sources_keep_to_their_time() {
     assert!((2..40).contains(&flow.packets), "{flow:?}");
     assert!(run.ending.time.0 < 16_100_000_000, "{:?}", run.ending);
 }
+
+/// Fails when a bound of a key overflows, panics or does not end: a segment of a link's smallest packets,
+/// the shortest and the longest round trip, the most connections, a start after the end.
+#[test]
+fn bounds_of_keys_are_simulated() {
+    for (rtt, count) in [("10 us", 1000), ("10 s", 1000), ("10 s", 1)] {
+        for app in ["bulk", "page", "video"] {
+            for start in ["0 s", "1000 h"] {
+                let link = "[link]\nrate = \"1 Mbit/s\"\nmax_packet = \"256 B\"\n";
+                let class = format!(
+                    "[[best_effort]]\nname = \"app\"\nsource = {{ tcp = \"cubic\", rtt = \"{rtt}\", \
+                     app = \"{app}\", count = {count}, start = \"{start}\" }}\n"
+                );
+                let scenario = scenario(&format!("{link}{class}"));
+                let (duration, replayed) = (Span::from_millis(40_000), Default::default());
+                let traffic = Traffic::Generated { duration, replayed };
+                let (unobserved, control) = (&mut Unobserved, Control::default());
+                let run = simulate(&scenario, "slack", 1, &traffic, unobserved, &control).unwrap();
+                let packets = run.measure.flows[0].packets;
+                assert_eq!(packets > 0, start == "0 s", "{class}");
+            }
+        }
+    }
+}
