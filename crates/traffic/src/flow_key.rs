@@ -1,4 +1,4 @@
-//! Keys by which flow queues tell flows and hosts apart.
+//! Keys by which flow queues distinguish flows and hosts.
 
 use laxity_core::FlowId;
 use laxity_link::config::{Excess, QueueBy};
