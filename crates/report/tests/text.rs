@@ -155,3 +155,25 @@ fn tcp_sources_have_a_table() {
     let table = table.split("\n\n").next().unwrap();
     assert!(!table.contains("http"), "classes without TCP sources are left out: {table}");
 }
+
+// Fails when the number of packets under one policy stands for all although TCP sources send another
+// number under each, or when the note appears without such a difference.
+#[test]
+fn packets_that_depend_on_the_policy_have_a_range() {
+    let (mut result, _) = data::simulation(&["background", "exact", "slack"], 2);
+    let note = "depend on the policy";
+    let packets = |out: &str| -> String {
+        let table = &out[out.find("Packets missed / dropped").expect("it has a title")..];
+        let row = table.lines().find(|l| l.starts_with("  ftp")).expect("ftp has a row");
+        row.split_whitespace().nth(1).expect("packets").to_owned()
+    };
+    for (policy, packets) in [("background", 150), ("exact", 150), ("slack", 150)] {
+        result.policies[policy].flows["ftp"].packets = packets;
+    }
+    let out = text::simulation(&result, None, Style::PLAIN);
+    assert_eq!((packets(&out).as_str(), out.contains(note)), ("150", false), "{out}");
+    result.policies["background"].flows["ftp"].packets = 170;
+    result.policies["exact"].flows["ftp"].packets = 140;
+    let out = text::simulation(&result, None, Style::PLAIN);
+    assert_eq!((packets(&out).as_str(), out.contains(note)), ("140\u{2013}170", true), "{out}");
+}

@@ -401,3 +401,37 @@ fn every_key_of_the_table_is_read() {
         check(table, &|t| flow("source", &format!("{{ greedy = true, length = {t} }}")));
     }
 }
+
+// Fails when a value of a TCP source is read or printed as another, or left out.
+#[test]
+fn tcp_sources_are_read_and_printed() {
+    use CongestionControl::{Bbr, Cubic, Dctcp, NewReno, Prague};
+    use laxity_scenario::link::tcp::{App, CongestionControl, TcpSource};
+    let controls = [NewReno, Cubic, Dctcp, Prague, Bbr];
+    let controls = ["new-reno", "cubic", "dctcp", "prague", "bbr"].into_iter().zip(controls);
+    let apps = [App::Bulk, App::Page, App::SmallPage, App::LargePage, App::Video];
+    let apps = ["bulk", "page", "page-100kB", "page-2MB", "video"].into_iter().zip(apps);
+    let spans = [("10 us", 10_000), ("40 ms", 40_000_000), ("10 s", 10_000_000_000)];
+    for ((tcp, control), (app_name, app)) in
+        controls.flat_map(|c| apps.clone().map(move |a| (c, a)))
+    {
+        for (rtt, ns) in spans {
+            for (count, ecn, start) in [(1, false, 0), (1000, true, 1), (2, false, 3_600_000)] {
+                let scenario = good(&format!(
+                    "{LEAST}source = {{ tcp = \"{tcp}\", rtt = \"{rtt}\", app = \"{app_name}\", \
+                     count = {count}, start = \"{start} ms\", ecn = {ecn} }}\n"
+                ));
+                let (rtt, start) = (Span(ns), Span::from_millis(start));
+                let expected = TcpSource { control, rtt, app, count, start, ecn };
+                assert_eq!(scenario.best_effort[0].source, Some(Source::Tcp(expected)));
+                let text = scenario.to_toml();
+                assert_eq!(good(&text), scenario, "{text}");
+            }
+        }
+    }
+    let defaults = class("source = { tcp = \"cubic\", rtt = \"40 ms\" }").source;
+    let (rtt, start) = (Span::from_millis(40), Span::ZERO);
+    let (control, app, count, ecn) = (Cubic, App::Bulk, 1, false);
+    let expected = TcpSource { control, rtt, app, count, start, ecn };
+    assert_eq!(defaults, Some(Source::Tcp(expected)));
+}

@@ -38,12 +38,12 @@ pub enum FlowIdentity {
         dst: IpAddr,
         /// Number of the protocol above IP.
         protocol: u8,
-        /// What tells the flows of this protocol between the two addresses apart.
+        /// What distinguishes the flows of this protocol between the two addresses.
         subflow: Subflow,
     },
 }
 
-/// What tells the flows of a protocol between two addresses apart.
+/// What distinguishes the flows of a protocol between two addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Subflow {
     /// Nothing: fragments, whose ports stand in the first one only, and protocols without ports.
@@ -269,7 +269,7 @@ impl Network {
         }
     }
 
-    /// What the header above IP tells.
+    /// The fields of the header above IP.
     fn upper(&self, c: &mut Cursor<'_>) -> Option<Subflow> {
         let v6 = self.src.is_ipv6();
         match self.protocol {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use laxity_trace::{Fragment, Headers, LinkType, Stop, VlanTag, decode};
 use proptest::prelude::*;
+use support::packet::{ethernet, v4, v4_with, v6};
 
 const V4: u16 = 0x0800;
 const V6: u16 = 0x86dd;
@@ -14,44 +15,8 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// An IPv4 packet: 10.1.2.3 to 192.0.2.9, DSCP 34, ECN 1.
-fn v4(protocol: u8, flags: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
-    let header = 20 + options.len();
-    let total = (header + payload.len()) as u16;
-    let mut b = vec![0x40 | (header / 4) as u8, 34 << 2 | 1];
-    b.extend(total.to_be_bytes());
-    b.extend([0, 7]);
-    b.extend(flags.to_be_bytes());
-    b.extend([64, protocol, 0, 0, 10, 1, 2, 3, 192, 0, 2, 9]);
-    b.extend_from_slice(options);
-    b.extend_from_slice(payload);
-    b
-}
-
-/// An IPv6 packet: 2001:db8::1 to 2001:db8::2, DSCP 46, ECN 2.
-fn v6(next: u8, payload: &[u8]) -> Vec<u8> {
-    let tos: u8 = 46 << 2 | 2;
-    let mut b = vec![0x60 | tos >> 4, tos << 4 | 0xa, 0xbc, 0xde];
-    b.extend((payload.len() as u16).to_be_bytes());
-    b.extend([next, 64]);
-    for last in [1, 2] {
-        b.extend([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
-    }
-    b.extend_from_slice(payload);
-    b
-}
-
 /// Ports 5004 and 443, and four bytes more.
 const PORTS: [u8; 8] = [0x13, 0x8c, 0x01, 0xbb, 0, 8, 0, 0];
-
-fn ethernet(kinds: &[u16], packet: &[u8]) -> Vec<u8> {
-    let mut b = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
-    for field in kinds {
-        b.extend(field.to_be_bytes());
-    }
-    b.extend_from_slice(packet);
-    b
-}
 
 /// Asserts the fields of [`v4`] with [`PORTS`] over UDP.
 fn assert_v4(h: &Headers, network_offset: u32) {
@@ -75,7 +40,7 @@ fn assert_v6(h: &Headers, network_offset: u32) {
 
 #[test]
 fn ethernet_and_vlan_tags() {
-    let packet = v4(17, 0, &[], &PORTS);
+    let packet = v4(17, 0, &PORTS);
     let h = decode(LinkType::ETHERNET, &ethernet(&[V4], &packet));
     assert_v4(&h, 14);
     assert_eq!(h.ethertype, Some(V4));
@@ -103,7 +68,7 @@ fn ethernet_and_vlan_tags() {
 
 #[test]
 fn snap_and_pppoe() {
-    let packet = v4(17, 0, &[], &PORTS);
+    let packet = v4(17, 0, &PORTS);
     let snap = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &packet].concat();
     for length in [36, 0x5ff] {
         assert_v4(&decode(LinkType::ETHERNET, &ethernet(&[length], &snap)), 22);
@@ -120,7 +85,7 @@ fn snap_and_pppoe() {
 
 #[test]
 fn cooked() {
-    let packet = v4(17, 0, &[], &PORTS);
+    let packet = v4(17, 0, &PORTS);
     let mut b = vec![0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0];
     b.extend(&packet);
     let h = decode(LinkType::LINUX_SLL, &b);
@@ -141,7 +106,7 @@ fn cooked() {
 
 #[test]
 fn raw_and_loopback() {
-    let (four, six) = (v4(17, 0, &[], &PORTS), v6(17, &PORTS));
+    let (four, six) = (v4(17, 0, &PORTS), v6(17, &PORTS));
     for link in [LinkType::RAW, LinkType::RAW_12, LinkType::RAW_14, LinkType::IPV4] {
         assert_v4(&decode(link, &four), 0);
     }
@@ -166,12 +131,12 @@ fn raw_and_loopback() {
 
 #[test]
 fn ipv4_options_fragments_and_authentication() {
-    let h = decode(LinkType::RAW, &v4(6, 0x4000, &[1; 12], &PORTS));
+    let h = decode(LinkType::RAW, &v4_with(&[1; 12], 6, 0x4000, &PORTS));
     assert_eq!((h.protocol, h.sport, h.transport_offset), (Some(6), Some(5004), Some(32)));
-    let h = decode(LinkType::RAW, &v4(17, 0x2000, &[], &PORTS));
+    let h = decode(LinkType::RAW, &v4(17, 0x2000, &PORTS));
     assert_eq!((h.fragment, h.sport), (Fragment::First, Some(5004)));
     for flags in [0x2001, 0x0001, 0x1fff] {
-        let h = decode(LinkType::RAW, &v4(17, flags, &[], &PORTS));
+        let h = decode(LinkType::RAW, &v4(17, flags, &PORTS));
         assert_eq!((h.fragment, h.protocol, h.sport), (Fragment::Later, Some(17), None));
         assert_eq!((h.stop, h.transport_offset), (Stop::Done, None));
     }
@@ -179,24 +144,24 @@ fn ipv4_options_fragments_and_authentication() {
     let mut ah = vec![17, 4];
     ah.extend([0; 22]);
     ah.extend(PORTS);
-    let h = decode(LinkType::RAW, &v4(51, 0, &[], &ah));
+    let h = decode(LinkType::RAW, &v4(51, 0, &ah));
     assert_eq!((h.protocol, h.dport, h.transport_offset), (Some(17), Some(443), Some(44)));
     // A protocol without ports, and one that hides them.
     for protocol in [1, 50] {
-        let h = decode(LinkType::RAW, &v4(protocol, 0, &[], &PORTS));
+        let h = decode(LinkType::RAW, &v4(protocol, 0, &PORTS));
         assert_eq!((h.protocol, h.sport, h.stop), (Some(protocol), None, Stop::Done));
     }
     for protocol in [33, 132, 136] {
-        assert_eq!(decode(LinkType::RAW, &v4(protocol, 0, &[], &PORTS)).dport, Some(443));
+        assert_eq!(decode(LinkType::RAW, &v4(protocol, 0, &PORTS)).dport, Some(443));
     }
 }
 
 #[test]
 fn ipv4_headers_that_contradict_themselves() {
-    let mut b = v4(17, 0, &[], &PORTS);
+    let mut b = v4(17, 0, &PORTS);
     b[0] = 0x44;
     assert_eq!(decode(LinkType::RAW, &b).stop, Stop::BadIp);
-    let mut b = v4(17, 0, &[], &PORTS);
+    let mut b = v4(17, 0, &PORTS);
     b[2..4].copy_from_slice(&[0, 19]);
     let h = decode(LinkType::RAW, &b);
     assert_eq!((h.stop, h.dscp, h.sport), (Stop::BadIp, Some(34), None));
@@ -241,14 +206,14 @@ fn ipv6_extension_headers() {
     assert_eq!((h.protocol, h.stop), (Some(59), Stop::Done));
     // They are ordinary protocol numbers under IPv4.
     for protocol in [0, 43, 44, 60, 135] {
-        let h = decode(LinkType::RAW, &v4(protocol, 0, &[], &PORTS));
+        let h = decode(LinkType::RAW, &v4(protocol, 0, &PORTS));
         assert_eq!((h.protocol, h.transport_offset), (Some(protocol), Some(20)));
     }
 }
 
 #[test]
 fn truncated_frames_yield_the_fields_they_hold() {
-    let frame = ethernet(&[0x8100, 0xa064, V4], &v4(17, 0, &[], &PORTS));
+    let frame = ethernet(&[0x8100, 0xa064, V4], &v4(17, 0, &PORTS));
     // (bytes needed, whether the field is decoded)
     type Decoded = fn(&Headers) -> bool;
     let fields: [(usize, Decoded); 8] = [

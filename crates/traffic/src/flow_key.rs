@@ -1,4 +1,4 @@
-//! Keys by which flow queues tell flows and hosts apart.
+//! Keys by which flow queues distinguish flows and hosts.
 
 use laxity_core::FlowId;
 use laxity_link::config::{Excess, QueueBy};
@@ -24,7 +24,7 @@ impl std::fmt::Debug for FlowHasher {
 }
 
 impl FlowHasher {
-    /// A hasher with a secret, drawn anew at each start of a program.
+    /// A hasher with a secret; a program draws one at random each time it starts.
     pub fn new(secret: [u8; 16]) -> FlowHasher {
         FlowHasher(SipHasher13::new_with_key(&secret))
     }

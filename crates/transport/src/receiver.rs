@@ -142,7 +142,7 @@ impl Receiver {
         self.ack_now
     }
 
-    /// Whether it must tell of a gap or a duplicate, which a data segment has no room for.
+    /// Whether it must report a gap or a duplicate, for which a data segment has no room.
     pub fn must_report(&self) -> bool {
         self.ack_now && (self.duplicate.is_some() || !self.out_of_order.is_empty())
     }

@@ -234,7 +234,7 @@ fn three_segments_show_a_loss_and_fewer_after_a_quarter_round_trip() {
 }
 
 // Fails when retransmissions are marked ECN-capable (RFC 3168 6.1.5), or pure acknowledgements (6.1.4),
-// or a reduction is not told of (6.1.2).
+// or a reduction is not announced by CWR (6.1.2).
 #[test]
 fn only_new_data_is_ecn_capable() {
     let config = Config { ecn: true, ..Config::default() };
@@ -249,8 +249,8 @@ fn only_new_data_is_ecn_capable() {
         next.extend(transmit(&mut server, ms(80)));
     }
     assert!(next.iter().all(|s| (s.ecn == Ecn::NotEct) == (s.start < 10 * MSS)));
-    let told: Vec<bool> = next.iter().filter(|s| s.start >= 10 * MSS).map(|s| s.cwr).collect();
-    assert!(told.len() > 1 && told[0] && told[1..].iter().all(|cwr| !cwr), "{told:?}");
+    let cwr: Vec<bool> = next.iter().filter(|s| s.start >= 10 * MSS).map(|s| s.cwr).collect();
+    assert!(cwr.len() > 1 && cwr[0] && cwr[1..].iter().all(|cwr| !cwr), "{cwr:?}");
     assert!(!acknowledge(&mut client, ms(120), &next).last().expect("one").ece);
 }
 

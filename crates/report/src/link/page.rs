@@ -140,13 +140,12 @@ fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Sect
         let (assessment, label, text) = summary_statement(*outcome, meta.policy.as_deref());
         // The verdict holds for all traffic, the run for this one: verdict first.
         blocks.push(Block::Statement(assessment, label, text));
-        let packets: u64 = first
+        let packets = first
             .policies
             .values()
-            .next()
-            .map_or(0, |p| p.flows.values().map(|f| f.packets).fold(0, u64::saturating_add));
+            .map(|p| p.flows.values().map(|f| f.packets).fold(0, u64::saturating_add));
         facts.push(("Duration of a run".into(), span(first.duration_ns)));
-        facts.push(("Packets in it".into(), count(packets)));
+        facts.push(("Packets in it".into(), tables::count_range(packets).0));
         facts.push(("Runs".into(), seeds(outcome)));
         blocks.push(Block::Facts(facts));
         let table = tables::policy_table(*outcome);

@@ -92,7 +92,8 @@ fn delay_row(spreads: &[Option<Spread>], unit: &Delays, kind: FlowKind, many: bo
         .collect()
 }
 
-/// Packets, and for each policy the packets missed, dropped and demoted, summed over the runs.
+/// Packets, and for each policy the packets missed, dropped and demoted, summed over the runs. Where
+/// numbers of packets differ by policy, as with TCP sources, their range.
 pub fn loss_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let outcome = outcome.into();
     let policies = outcome.policies();
@@ -100,23 +101,40 @@ pub fn loss_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     columns.extend(policies.iter().map(|p| Column::number(*p)));
     let many = if outcome.is_many() { ", summed over all seeds" } else { "" };
     let mut table = Table::new(format!("Packets missed / dropped by policy{many}"), columns);
+    let mut differ = false;
     for kind in [FlowKind::Realtime, FlowKind::BestEffort] {
         let rows = outcome
             .flows(kind)
             .into_iter()
             .map(|flow| {
-                let packets = policies.first().map_or(0, |p| outcome.sum(p, flow, |f| f.packets));
-                let mut cells = vec![Cell::new(count(packets))];
+                let of = |p: &&'a str| outcome.sum(p, flow, |f| f.packets);
+                let counts = policies.iter().filter(|p| outcome.each(p, flow).next().is_some());
+                let (text, range) = count_range(counts.map(of));
+                differ |= range;
+                let mut cells = vec![Cell::new(text)];
                 cells.extend(policies.iter().map(|p| loss_cell(&outcome, p, flow, kind)));
                 (label(&outcome, flow, kind), cells)
             })
             .collect();
         table = table.group(group_title(kind), rows);
     }
-    table.noted(
+    let closed_loop = match differ {
+        true => " Packets from TCP sources depend on the policy: the fewest to the most.",
+        false => "",
+    };
+    table.noted(format!(
         "Missed: sent after the deadline. Dropped: not sent; neither is hidden in the delays, \
-         which are over packets sent. Best-effort flows have no deadline to miss.",
-    )
+         which are over packets sent. Best-effort flows have no deadline to miss.{closed_loop}"
+    ))
+}
+
+/// Counts under several policies, and whether they differ.
+pub(super) fn count_range(counts: impl Iterator<Item = u64>) -> (String, bool) {
+    let (least, most) = counts.fold((u64::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
+    match least < most {
+        true => (format!("{}\u{2013}{}", count(least), count(most)), true),
+        false => (count(most), false),
+    }
 }
 
 fn loss_cell<'a>(outcome: &Outcome<'a>, policy: &'a str, flow: &'a str, kind: FlowKind) -> Cell {

@@ -2,7 +2,6 @@
 
 use laxity_core::Span;
 
-use super::queueing::{MAX_RTT, MIN_RTT};
 use crate::keys::{Kind, Table, optional, required};
 
 /// Names of [`CongestionControl`], in the order of its variants.
@@ -17,11 +16,8 @@ pub const MAX_CONNECTIONS: u32 = 1000;
 /// with the most SACK blocks has 90 B with its Ethernet header.
 pub const MIN_TCP_PACKET: laxity_core::Bytes = laxity_core::Bytes(256);
 
-/// The bounds of `rtt`.
-pub(super) const RTT: (Span, Span) = (MIN_RTT, MAX_RTT);
-
-/// A TCP source: applications whose servers send over the link; what their clients send takes half a
-/// round trip and meets no queue.
+/// A TCP source: applications whose servers send over the link. What their clients send takes half
+/// a round trip, without a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpSource {
     /// Of all its connections.
@@ -32,7 +28,7 @@ pub struct TcpSource {
     pub app: App,
     /// How many run at a time.
     pub count: u32,
-    /// When the first starts; the others follow within a round trip.
+    /// From when on they start: each at a random instant within a round trip.
     pub start: Span,
     /// Whether connections with a loss-based control use ECN; scalable ones always do.
     pub ecn: bool,
@@ -97,7 +93,13 @@ pub(super) const TCP: Table = Table {
             "4",
             "Applications that run at a time, each a host of its own.",
         ),
-        optional("start", Kind::Time, "\"0 s\"", "\"1 s\"", "When they start."),
+        optional(
+            "start",
+            Kind::Time,
+            "\"0 s\"",
+            "\"1 s\"",
+            "When they start, spread over a round trip.",
+        ),
         optional(
             "ecn",
             Kind::Bool,

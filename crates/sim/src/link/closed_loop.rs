@@ -1,4 +1,5 @@
-//! TCP sources: applications whose packets cross the link, and react to what becomes of them.
+//! TCP sources: applications whose packets cross the link and whose rate depends on delay, drops and
+//! marks.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -19,14 +20,14 @@ use laxity_transport::{Config, Congestion, Direction, HEADER_BYTES, Packet};
 use super::traffic_source::TrafficSource;
 use crate::Random;
 
-/// The header of Ethernet, which the link's packets include.
+/// The header of Ethernet, in bytes; lengths of the link's packets include it.
 const ETHERNET: u64 = 14;
 
-/// From a complete page to the next load.
+/// Time between the end of a page load and the start of the next.
 const PAUSE: Span = Span(1_000_000_000);
 
-/// Keeps the draws of TCP sources apart from those of generators, which use numbers of flows.
-const DRAWS: u32 = 1 << 31;
+/// First random stream of TCP sources; generators use those numbered as their flows.
+const STREAMS: u32 = 1 << 31;
 
 /// What the applications of a flow achieved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +65,9 @@ struct Client {
     /// Its number within the flow.
     number: u32,
     app: Box<dyn Application>,
-    /// Counts restarts, so that packets of an earlier load reach no later one.
+    /// Page loads so far. A packet carries its load, because it must not reach a later one.
     load: u32,
+    /// The earliest timer in the event queue.
     timer: Option<Time>,
     /// Payload of earlier loads.
     received: u64,
@@ -86,29 +88,31 @@ struct InFlight {
     packet: Packet,
 }
 
-/// The TCP sources of a scenario beside packets that come whatever happens.
+/// The TCP sources of a scenario, merged with an open-loop source.
 pub struct ClosedLoop<S> {
     open: S,
     end: Time,
     hasher: FlowHasher,
     clients: Vec<Client>,
     transfers: Vec<(FlowId, Transfers)>,
-    /// Packets that leave a server now.
+    /// Packets that servers sent and that have not been offered to the link.
     ready: VecDeque<(Arrival, InFlight)>,
-    /// Packets in the link, by number.
+    /// Packets that the link holds, by sequence number.
     queued: HashMap<u64, InFlight>,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    /// Events scheduled so far, so that those of an instant are handled in the order of scheduling.
     order: u64,
-    /// Packets on their way from the link to a client, or from a client.
+    /// Packets on their way without a queue: from the link to a client, or from a client.
     slots: Vec<InFlight>,
+    /// Unused places in `slots`.
     free: Vec<usize>,
 }
 
 impl<S: TrafficSource> ClosedLoop<S> {
-    /// The TCP sources of `scenario` until `end`, beside the packets of `open`.
+    /// The TCP sources of `scenario` until `end`, merged with `open`.
     ///
     /// # Errors
-    /// Gives `open` back where there are none.
+    /// Returns `open` if the scenario has no TCP source.
     pub fn new(scenario: &Scenario, seed: u64, end: Time, open: S) -> Result<ClosedLoop<S>, S> {
         let realtime = scenario.realtime.len() as u32;
         let mut clients = Vec::new();
@@ -120,7 +124,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
             // The scenario's reader refuses links whose packets have no room for a segment.
             let mss = scenario.link.max_packet.0.min(1514).saturating_sub(headers).max(1) as u32;
             let by = class.flows.map_or(QueueBy::FiveTuple, |flows| flows.by);
-            let mut random = Random::new(seed, DRAWS | flow.0);
+            let mut random = Random::new(seed, STREAMS | flow.0);
             transfers.push((flow, Transfers::default()));
             for number in 0..source.count {
                 let start = source.start.0.saturating_add(random.uniform(0, source.rtt.0));
@@ -155,7 +159,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
     pub fn into_transfers(mut self) -> Vec<(FlowId, Transfers)> {
         for client in &self.clients {
             let received = client.received + client.app.received().0;
-            of_flow(&mut self.transfers, client.flow).received += received;
+            transfers_of(&mut self.transfers, client.flow).received += received;
         }
         self.transfers
     }
@@ -197,7 +201,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
         let mut restart = false;
         while let Some(done) = self.clients[index].app.poll_completion() {
             let client = &self.clients[index];
-            let transfers = of_flow(&mut self.transfers, client.flow);
+            let transfers = transfers_of(&mut self.transfers, client.flow);
             transfers.completed += 1;
             transfers.total_ns += u128::from(done.duration().0);
             transfers.max_ns = transfers.max_ns.max(done.duration().0);
@@ -217,11 +221,14 @@ impl<S: TrafficSource> ClosedLoop<S> {
         }
     }
 
-    fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at).filter(|at| *at < self.end)
+    /// When the next packet or event of a TCP source is due.
+    fn next_own(&self) -> Option<Time> {
+        let ready = self.ready.front().map(|(arrival, _)| arrival.time);
+        let event = || self.events.peek().map(|Reverse((at, ..))| *at).filter(|at| *at < self.end);
+        ready.or_else(event)
     }
 
-    fn proceed(&mut self) {
+    fn handle_event(&mut self) {
         let Some(Reverse((now, _, event))) = self.events.pop() else { return };
         let index = match event {
             Event::Delivery { client, slot } => {
@@ -249,19 +256,16 @@ impl<S: TrafficSource> ClosedLoop<S> {
 
 impl<S: TrafficSource> TrafficSource for ClosedLoop<S> {
     fn next_time(&self) -> Option<Time> {
-        let own = self.ready.front().map(|(arrival, _)| arrival.time);
-        let own = own.or_else(|| self.next_event());
-        [self.open.next_time(), own].into_iter().flatten().min()
+        [self.open.next_time(), self.next_own()].into_iter().flatten().min()
     }
 
     fn poll(&mut self, seq: u64) -> Option<Arrival> {
-        let open = self.open.next_time();
-        let own = self.ready.front().map(|(arrival, _)| arrival.time).or_else(|| self.next_event());
-        if open.is_some_and(|open| own.is_none_or(|own| open <= own)) {
+        let own = self.next_own();
+        if self.open.next_time().is_some_and(|open| own.is_none_or(|own| open <= own)) {
             return self.open.poll(seq);
         }
         let Some((arrival, in_flight)) = self.ready.pop_front() else {
-            self.proceed();
+            self.handle_event();
             return None;
         };
         self.queued.insert(seq, in_flight);
@@ -291,7 +295,7 @@ impl<S: TrafficSource> TrafficSource for ClosedLoop<S> {
     }
 }
 
-fn of_flow(transfers: &mut [(FlowId, Transfers)], flow: FlowId) -> &mut Transfers {
+fn transfers_of(transfers: &mut [(FlowId, Transfers)], flow: FlowId) -> &mut Transfers {
     let found = transfers.iter_mut().find(|(id, _)| *id == flow);
     &mut found.expect("each flow with a client has an entry").1
 }

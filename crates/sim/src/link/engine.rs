@@ -8,7 +8,7 @@ use laxity_traffic::Arrival;
 use super::traffic_source::{OpenLoop, TrafficSource};
 use crate::Control;
 
-/// Told of everything that happens to packets.
+/// Observes what happens to packets.
 pub trait Observer {
     /// A packet arrived, before any policing.
     fn arrived(&mut self, packet: &Packet);
@@ -29,7 +29,7 @@ pub struct Ending {
     pub busy: u64,
     /// Packets that still wait because the policy will never send them.
     pub unsent: usize,
-    /// Whether all arrivals were played.
+    /// Whether all arrivals were offered to the policy.
     pub complete: bool,
 }
 
@@ -52,7 +52,7 @@ impl<O: Observer, S: TrafficSource> DropSink for Reports<'_, O, S> {
     }
 }
 
-/// Plays `arrivals`, which come in order of time, through `policy` on a link of `rate`.
+/// Offers `arrivals`, which come in order of time, to `policy` on a link of `rate`.
 ///
 /// Arrivals of an instant come before the decision at that instant. After the last arrival the
 /// queue is served until it is empty.

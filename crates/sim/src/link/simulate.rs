@@ -266,7 +266,7 @@ fn driven<O: Observer>(
     drive: impl FnOnce(
         &LinkConfig,
         Drive<'_, Both<'_, '_, Measure, O>>,
-    ) -> Result<Played, SimulationError>,
+    ) -> Result<RunOutcome, SimulationError>,
 ) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
     let setup = LinkConfig { aqm_seed: seed, ..scenario.setup() };
@@ -274,7 +274,7 @@ fn driven<O: Observer>(
     let mut measure = Measure::new(scenario.flow_count(), duration_ns);
     let observer = Both(&mut measure, extra);
     let parts = Drive { scenario, setup: &setup, seed, traffic, observer, control };
-    let Played { ending, transfers } = drive(&setup, parts)?;
+    let RunOutcome { ending, transfers } = drive(&setup, parts)?;
     let policy = name.to_owned();
     Ok(PolicyRun { policy, seed, measure, ending, transfers, duration_ns })
 }
@@ -298,16 +298,16 @@ struct Drive<'a, O> {
     control: &'a Control,
 }
 
-/// What became of a run.
-struct Played {
+/// How a run ended, and what its TCP sources achieved.
+struct RunOutcome {
     ending: Ending,
     transfers: Vec<(FlowId, Transfers)>,
 }
 
 impl<O: Observer> Visitor for Drive<'_, O> {
-    type Output = Played;
+    type Output = RunOutcome;
 
-    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> Played {
+    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> RunOutcome {
         let (rate, wire) = (self.setup.rate, self.setup.wire);
         let (policy, observer, control) = (&mut policy, &mut self.observer, self.control);
         let mut transfers = Vec::new();
@@ -328,7 +328,7 @@ impl<O: Observer> Visitor for Drive<'_, O> {
                 }
             }
         };
-        Played { ending, transfers }
+        RunOutcome { ending, transfers }
     }
 }
 
@@ -336,7 +336,7 @@ impl<O: Observer> Visitor for Drive<'_, O> {
 #[derive(Debug)]
 pub struct Both<'a, 'b, A, B>(pub &'a mut A, pub &'b mut B);
 
-/// An observer that looks away.
+/// An observer that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

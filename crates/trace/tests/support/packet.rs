@@ -1,6 +1,6 @@
 //! Packets and frames built by hand.
 
-/// An IPv4 packet: 10.1.2.3 to 192.0.2.9, without checksum.
+/// An IPv4 packet: 10.1.2.3 to 192.0.2.9, DSCP 34, ECN 1, without checksum.
 pub fn v4(protocol: u8, flags: u16, payload: &[u8]) -> Vec<u8> {
     v4_with(&[], protocol, flags, payload)
 }
@@ -19,7 +19,7 @@ pub fn v4_with(options: &[u8], protocol: u8, flags: u16, payload: &[u8]) -> Vec<
     b
 }
 
-/// An IPv6 packet: 2001:db8::1 to 2001:db8::2, flow label 0xabcde, ECN-capable.
+/// An IPv6 packet: 2001:db8::1 to 2001:db8::2, flow label 0xabcde, DSCP 46, ECN 2.
 pub fn v6(next: u8, payload: &[u8]) -> Vec<u8> {
     let tos: u8 = 46 << 2 | 2;
     let mut b = vec![0x60 | tos >> 4, tos << 4 | 0xa, 0xbc, 0xde];

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use laxity_core::{Span, Time};
 
-    // Fails when the gain is another, or windows are not told apart: tried with 2^-3.
+    // Fails when the gain is another, or marks count in another window: tried with 2^-3.
     #[test]
     fn alpha_is_the_smoothed_share_of_each_window() {
         let mut marking = Marking::new();

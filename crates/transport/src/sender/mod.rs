@@ -110,8 +110,8 @@ pub struct Sender {
     /// The peer takes no byte from this offset on.
     edge: u64,
     last_sent: Option<Time>,
-    /// The next new segment tells of a reduction (RFC 3168 section 6.1.2).
-    must_tell: bool,
+    /// The next new segment carries CWR (RFC 3168 section 6.1.2).
+    must_send_cwr: bool,
     ce_seen: u64,
     counters: Counters,
 }
@@ -142,7 +142,7 @@ impl Sender {
             next: 0,
             edge: 0,
             last_sent: None,
-            must_tell: false,
+            must_send_cwr: false,
             ce_seen: 0,
             counters: Counters::default(),
         }
@@ -238,7 +238,7 @@ impl Sender {
         self.board.push(now, range, stamp);
         self.usage.sent();
         self.sent(now, range);
-        let cwr = core::mem::take(&mut self.must_tell) && self.config.ecn;
+        let cwr = core::mem::take(&mut self.must_send_cwr) && self.config.ecn;
         Outgoing { range, ecn: self.codepoint(), cwr }
     }
 

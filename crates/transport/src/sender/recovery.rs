@@ -44,7 +44,7 @@ impl Sender {
         self.window.ssthresh = self.congestion.reduce(&self.window, signal);
         self.window.credit = 0;
         self.prr = Prr::new(cwnd);
-        self.must_tell = true;
+        self.must_send_cwr = true;
         self.counters.reductions += 1;
     }
 

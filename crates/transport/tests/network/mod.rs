@@ -1,8 +1,7 @@
 //! Applications on an access link: a FIFO each way, and a delay. Driven as a simulator would.
 #![allow(dead_code)]
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_transport::app::{Application, Completion};
@@ -10,10 +9,9 @@ use laxity_transport::{Direction, Packet};
 
 pub const MS: u64 = 1_000_000;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Transmitted(usize),
-    Arrive { app: usize, slot: usize },
+    Arrive { app: usize, packet: Packet },
     Timer { app: usize },
 }
 
@@ -35,10 +33,9 @@ pub struct Network {
     /// Down, up.
     lines: [Line; 2],
     timers: Vec<Option<Time>>,
-    heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    /// By time, then in the order of scheduling.
+    scheduled: BTreeMap<(Time, u64), Event>,
     order: u64,
-    slots: Vec<Packet>,
-    free: Vec<usize>,
 }
 
 impl Network {
@@ -53,10 +50,8 @@ impl Network {
             delay: Span(rtt.0 / 2),
             lines: [line(down), line(up)],
             timers: Vec::new(),
-            heap: BinaryHeap::new(),
+            scheduled: BTreeMap::new(),
             order: 0,
-            slots: Vec::new(),
-            free: Vec::new(),
         }
     }
 
@@ -68,7 +63,7 @@ impl Network {
 
     fn schedule(&mut self, at: Time, event: Event) {
         self.order += 1;
-        self.heap.push(Reverse((at, self.order, event)));
+        self.scheduled.insert((at, self.order), event);
     }
 
     fn pump(&mut self, app: usize) {
@@ -101,29 +96,20 @@ impl Network {
         }
     }
 
-    /// Plays events until `end`.
+    /// Handles events until `end`.
     pub fn run(&mut self, end: Time) {
-        while let Some(Reverse((at, _, event))) = self.heap.peek().copied() {
-            if at > end {
-                break;
-            }
-            self.heap.pop();
+        while let Some(next) = self.scheduled.first_entry().filter(|next| next.key().0 <= end) {
+            let ((at, _), event) = next.remove_entry();
             self.events += 1;
             self.now = at;
             match event {
                 Event::Transmitted(line) => {
                     let (app, packet) = self.lines[line].sending.take().expect("a packet");
-                    let slot = self.free.pop().unwrap_or(self.slots.len());
-                    if slot == self.slots.len() {
-                        self.slots.push(packet);
-                    }
-                    self.slots[slot] = packet;
-                    self.schedule(at + self.delay, Event::Arrive { app, slot });
+                    self.schedule(at + self.delay, Event::Arrive { app, packet });
                     self.transmit(line);
                 }
-                Event::Arrive { app, slot } => {
-                    self.free.push(slot);
-                    self.apps[app].handle_delivery(at, &self.slots[slot]);
+                Event::Arrive { app, packet } => {
+                    self.apps[app].handle_delivery(at, &packet);
                     self.pump(app);
                 }
                 Event::Timer { app } if self.timers[app] == Some(at) => {

@@ -2,8 +2,7 @@
 //! server to client, and delays both ways. It is independent of the simulator's engine.
 #![allow(dead_code)]
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_transport::{Config, Congestion, Connection, Segment};
@@ -85,9 +84,8 @@ impl Arrived {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Arrive { pair: usize, from: From, slot: usize },
+    Arrive { pair: usize, from: From, segment: Segment },
     Transmitted,
     Timer { pair: usize },
 }
@@ -117,10 +115,9 @@ pub struct Path<'a> {
     pub events: u64,
     waiting: VecDeque<Waiting>,
     sending: Option<Waiting>,
-    heap: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    /// By time, then in the order of scheduling.
+    scheduled: BTreeMap<(Time, u64), Event>,
     order: u64,
-    slots: Vec<Segment>,
-    free: Vec<usize>,
 }
 
 impl<'a> Path<'a> {
@@ -142,10 +139,8 @@ impl<'a> Path<'a> {
             events: 0,
             waiting: VecDeque::new(),
             sending: None,
-            heap: BinaryHeap::new(),
+            scheduled: BTreeMap::new(),
             order: 0,
-            slots: Vec::new(),
-            free: Vec::new(),
         }
     }
 
@@ -164,16 +159,11 @@ impl<'a> Path<'a> {
 
     fn schedule(&mut self, at: Time, event: Event) {
         self.order += 1;
-        self.heap.push(Reverse((at, self.order, event)));
+        self.scheduled.insert((at, self.order), event);
     }
 
     fn arrive(&mut self, at: Time, pair: usize, from: From, segment: Segment) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(segment);
-            self.slots.len() - 1
-        });
-        self.slots[slot] = segment;
-        self.schedule(at, Event::Arrive { pair, from, slot });
+        self.schedule(at, Event::Arrive { pair, from, segment });
     }
 
     /// Takes what both ends of a pair send, and schedules its timer. To be called after each change
@@ -260,13 +250,10 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Plays events until `end`, or until none is left; calls `after` when something happened to a pair.
+    /// Handles events until `end`, or until none is left; calls `after` when something happened to a pair.
     pub fn run(&mut self, end: Time, mut after: impl FnMut(&mut Path<'a>, usize)) {
-        while let Some(Reverse((at, _, event))) = self.heap.peek().copied() {
-            if at > end {
-                break;
-            }
-            self.heap.pop();
+        while let Some(next) = self.scheduled.first_entry().filter(|next| next.key().0 <= end) {
+            let ((at, _), event) = next.remove_entry();
             self.events += 1;
             self.now = at;
             match event {
@@ -276,9 +263,7 @@ impl<'a> Path<'a> {
                     self.arrive(at, sent.pair, From::Server, sent.segment);
                     self.transmit();
                 }
-                Event::Arrive { pair, from, slot } => {
-                    let segment = self.slots[slot];
-                    self.free.push(slot);
+                Event::Arrive { pair, from, segment } => {
                     let ends = &mut self.pairs[pair];
                     match from {
                         From::Server => {

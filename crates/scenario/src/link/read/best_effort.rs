@@ -1,7 +1,7 @@
 //! `[[best_effort]]`
 
 use super::{envelope, matches, queueing, source, weight};
-use crate::link::model::{Aqm, BestEffortClass, Link};
+use crate::link::model::{Aqm, BestEffortClass, Link, Source};
 use crate::read::Context;
 use crate::read::flows::{self, Names, OTHER};
 use crate::read::walk::Section;
@@ -61,6 +61,10 @@ fn read_class(
     let flows = queueing::flows(section, cx.out);
     let aqm = queueing::aqm(section, section.has("flows"), link, cx.out);
     let source = source::read(section, envelope.as_ref(), link, cx);
+    if matches!(source, Some(Source::Tcp(_))) && section.has("envelope") {
+        let what = "a TCP source obeys its congestion control, not an envelope";
+        section.wrong("envelope", cx.out, what, "remove the envelope, or give another source");
+    }
     let matches = matches::read(section, cx.out);
     if flow == OTHER && section.has("match") {
         let what = "`other` takes all unmatched packets";

@@ -112,7 +112,8 @@ enum Algorithm {
     L4s,
 }
 
-fn rtt(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Span> {
+/// Reads `rtt`; `None` when it is absent, or after a problem.
+pub(super) fn rtt(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Span> {
     let rtt = section.positive_time("rtt", out)?;
     if !(MIN_RTT..=MAX_RTT).contains(&rtt) {
         let what = format!("a round-trip time of {} is out of range", print_span(rtt));

@@ -4,7 +4,7 @@ use laxity_core::Span;
 use laxity_curve::Envelope;
 
 use super::{envelope, matches, rspec, source};
-use crate::link::model::{Excess, RealtimeFlow};
+use crate::link::model::{Excess, RealtimeFlow, Source};
 use crate::read::Context;
 use crate::read::flows::{self, Names, OTHER};
 use crate::read::walk::Section;
@@ -43,6 +43,11 @@ fn read_flow(
     };
     let buffer = section.positive_size("buffer", cx.out);
     let source = source::read(section, envelope.as_ref(), None, cx);
+    if matches!(source, Some(Source::Tcp(_))) {
+        let what = "a TCP source obeys its congestion control, not an envelope with a deadline";
+        let remedy = "give the flow another source, or make it a class of `[[best_effort]]`";
+        section.wrong("source", cx.out, what, remedy);
+    }
     let matches = matches::read(section, cx.out);
     Some(RealtimeFlow {
         name: name?,

@@ -3,10 +3,11 @@
 use laxity_core::Span;
 use laxity_curve::Envelope;
 
+use super::queueing;
 use crate::link::model::{Length, Link, Source};
-use crate::link::tcp::{App, CongestionControl, MIN_TCP_PACKET, RTT, TcpSource};
+use crate::link::tcp::{App, CongestionControl, MIN_TCP_PACKET, TcpSource};
 use crate::problem::Problems;
-use crate::quantity::{print_bytes, print_span};
+use crate::quantity::print_bytes;
 use crate::read::walk::{MAX_PACKET, Section};
 use crate::read::{Context, length, values};
 
@@ -27,7 +28,7 @@ pub(super) fn read(
         0 => on_off(&section, envelope, cx.out),
         1 => greedy(&section, envelope, cx.out),
         2 => periodic(&section, envelope, cx.out),
-        3 => tcp(flow, &section, link, cx.out),
+        3 => tcp(&section, link, cx.out),
         _ => {
             let path = section.file("trace", cx.out)?;
             Some(Source::Trace { path: cx.folder.join(path) })
@@ -74,17 +75,7 @@ fn periodic(
     Some(Source::Periodic { period: period?, length: length?, jitter })
 }
 
-fn tcp(
-    flow: &Section<'_>,
-    section: &Section<'_>,
-    link: Option<&Link>,
-    out: &mut Problems<'_>,
-) -> Option<Source> {
-    if flow.has("envelope") {
-        let what = "a TCP source obeys its congestion control, not an envelope";
-        let remedy = "remove the envelope; TCP sources are for `[[best_effort]]`";
-        flow.wrong("envelope", out, what, remedy);
-    }
+fn tcp(section: &Section<'_>, link: Option<&Link>, out: &mut Problems<'_>) -> Option<Source> {
     if link.is_some_and(|link| link.max_packet < MIN_TCP_PACKET) {
         let least = print_bytes(MIN_TCP_PACKET);
         let what = "segments do not fit the link's packets";
@@ -101,14 +92,7 @@ fn tcp(
     let control = section.choice("tcp", out).map(|place| controls[place]);
     let apps = [App::Bulk, App::Page, App::SmallPage, App::LargePage, App::Video];
     let app = section.choice("app", out).map(|place| apps[place]);
-    let rtt = section.positive_time("rtt", out)?;
-    let (least, most) = RTT;
-    if !(least..=most).contains(&rtt) {
-        let what = format!("a round-trip time of {} is out of range", print_span(rtt));
-        let (least, most) = (print_span(least), print_span(most));
-        section.wrong("rtt", out, what, format!("give from {least} to {most}"));
-        return None;
-    }
+    let rtt = queueing::rtt(section, out)?;
     let count = values::whole(section, "count", out).unwrap_or(1);
     let start = section.time("start", out).unwrap_or(Span::ZERO);
     let ecn = section.boolean("ecn", out).unwrap_or(false);
