@@ -203,8 +203,8 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee, managed: bool) {
 /// Every stall on tiny links, under every policy that promises to keep deadlines.
 ///
 /// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding
-/// ends while real-time packets wait; when the head keeps its deadline at the end of it, or what
-/// waits its release; when `slack` keeps its lower bound.
+/// ends while real-time packets wait; when the head is not assigned again at the end of it, so that
+/// later deadlines do not count it; when `slack` keeps its lower bound.
 #[test]
 fn stalls_on_tiny_links_with_paper_blocking() {
     every_policy(Blocking::Paper, Guarantee::Realtime, false);
@@ -222,8 +222,9 @@ fn stalls_on_tiny_links_with_all_deadlines() {
     every_policy(Blocking::Exact, Guarantee::All, false);
 }
 
-/// The same where best effort is chosen at each decision. Fails when the slot keeps its deadline or
-/// its release at the end of yielding.
+/// The same where best effort is chosen at each decision. Fails when best effort goes while yielding
+/// and real-time packets wait, or when the slot is not assigned again at the end of it, so that later
+/// deadlines do not count its packet.
 #[test]
 fn stalls_on_tiny_links_with_flow_queues() {
     every_policy(Blocking::Exact, Guarantee::Realtime, true);
@@ -309,8 +310,7 @@ fn stalls_on_random_links() {
     assert!(stalls > 1_000 && late > 1_000 && ahead > 100 && dropped == 0);
 }
 
-/// Fails when the slot keeps its deadline or its release at the end of yielding, when a drop by the
-/// AQM ends the yielding, or when what `ingress` charges goes before real time after a stall.
+/// The same with drops by CoDel, charged on every other link, and push-out. Fails as on tiny links.
 #[test]
 fn stalls_on_random_links_with_flow_queues_and_aqm() {
     let Shown { runs, stalls, late, ahead, dropped } = random_links(true);
