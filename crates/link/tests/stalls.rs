@@ -302,7 +302,7 @@ fn random_links(managed: bool) -> Shown {
 }
 
 /// Fails with the breaks above, and when the fluid server of `proportional-share` keeps real-time
-/// flows busy that were served aside.
+/// flows busy that were served outside of it.
 #[test]
 fn stalls_on_random_links() {
     let Shown { runs, stalls, late, ahead, dropped } = random_links(false);
