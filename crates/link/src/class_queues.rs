@@ -176,7 +176,7 @@ impl ClassQueues {
             class.candidate = queue.unwrap_or(0);
             let fifo = queue.map(|queue| &class.fifos[queue]);
             let candidate = fifo.and_then(|fifo| self.pool.oldest(fifo));
-            self.fair.set(index, candidate.map_or(0, |waiting| waiting.packet.wire));
+            self.fair.set(index, candidate.map(|waiting| waiting.packet.wire));
         }
     }
 

@@ -78,7 +78,7 @@ impl Wire {
 
     /// The same for lengths in [`Bytes`].
     pub fn of_bytes(self, bytes: Bytes) -> Bytes {
-        Bytes((bytes.0 + u64::from(self.overhead)).max(u64::from(self.min_frame)))
+        Bytes(bytes.0.saturating_add(u64::from(self.overhead)).max(u64::from(self.min_frame)))
     }
 }
 

@@ -103,11 +103,10 @@ impl Slot {
     ) {
         debug_assert!(self.open.is_none(), "the predecessor was neither used nor closed");
         let release = labels.release(now, arrival);
-        let deadline = labels.discipline().assign(release, wire);
-        let (largest, open) = (wire, &mut self.open);
-        *open = Some(Open {
+        let deadline = labels.discipline.assign(release, wire);
+        self.open = Some(Open {
             release,
-            largest,
+            largest: wire,
             deadline,
             #[cfg(test)]
             newest: wire,
@@ -120,8 +119,8 @@ impl Slot {
         let Some(slot) = &mut self.open else { return Time::MAX };
         #[cfg(test)]
         if self.variant == Variant::LowersWhenSmaller && wire < slot.newest {
-            labels.discipline().settle(slot.release, slot.newest, 0);
-            slot.deadline = labels.discipline().assign(slot.release, wire);
+            labels.discipline.settle(slot.release, slot.newest, 0);
+            slot.deadline = labels.discipline.assign(slot.release, wire);
             (slot.largest, slot.newest) = (wire, wire);
             return slot.deadline;
         }
@@ -130,7 +129,7 @@ impl Slot {
             slot.newest = wire;
         }
         if wire > slot.largest {
-            let raised = labels.discipline().raise(slot.release, slot.largest, wire);
+            let raised = labels.discipline.raise(slot.release, slot.largest, wire);
             slot.largest = wire;
             #[cfg(test)]
             if self.variant == Variant::KeepsWhenLarger {
@@ -145,19 +144,19 @@ impl Slot {
     #[inline]
     pub(crate) fn used<D: Discipline>(&mut self, wire: u32, labels: &mut Labels<D>) {
         let Some(slot) = self.open.take() else { return };
-        debug_assert!(wire <= slot.largest, "a packet was sent for which nobody was asked");
+        debug_assert!(wire <= slot.largest, "a packet started that was not offered");
         if wire < slot.largest {
-            labels.discipline().settle(slot.release, slot.largest, wire);
+            labels.discipline.settle(slot.release, slot.largest, wire);
         }
     }
 
     /// No candidate is left.
     pub(crate) fn close<D: Discipline>(&mut self, labels: &mut Labels<D>) {
         let Some(slot) = self.open.take() else { return };
-        labels.discipline().settle(slot.release, slot.largest, 0);
+        labels.discipline.settle(slot.release, slot.largest, 0);
         #[cfg(test)]
         if self.variant == Variant::ResetsOnDrop {
-            labels.discipline().reset();
+            labels.discipline.reset();
         }
     }
 
@@ -172,7 +171,7 @@ impl Slot {
     pub(crate) fn relabel<D: Discipline>(&mut self, release: Time, labels: &mut Labels<D>) {
         if let Some(slot) = &mut self.open {
             slot.release = release;
-            slot.deadline = labels.discipline().assign(release, slot.largest);
+            slot.deadline = labels.discipline.assign(release, slot.largest);
         }
     }
 }

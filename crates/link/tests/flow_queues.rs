@@ -174,7 +174,7 @@ fn by(by: QueueBy) -> Option<FlowQueueing> {
     Some(FlowQueueing { by, hosts: Hosts::Both, queues: 256 })
 }
 
-/// Fails when a candidate is sent that nobody asked for, when a slot keeps the deadline of a smaller
+/// Fails when a candidate starts without a decision of the discipline, when a slot keeps the deadline of a smaller
 /// one, when a packet that the AQM dropped stays charged to a buffer or is counted twice, when
 /// push-out leaves a slot open, when `ingress` sends what it dropped.
 #[test]

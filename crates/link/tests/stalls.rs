@@ -2,7 +2,8 @@
 //! packet is late by more than what was lost.
 //!
 //! In small, every conforming trace of tiny links with a stall of every length at every instant; in
-//! the large, random links that stall again and again.
+//! the large, random links that stall again and again. Both also with flow queues and an AQM, where
+//! the deadline after a stall belongs to the slot of best effort.
 
 mod common;
 
@@ -12,9 +13,10 @@ use common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Resumed, Sent, Stall, admitted,
     arrival, config, flow, leaky, merge, safe_policies, tighten, try_build,
 };
-use laxity_core::{Bytes, LinkClock, Time};
+use laxity_core::{Bytes, LinkClock, Span, Time};
 use laxity_curve::{Blocking, Guarantee};
-use laxity_link::config::{Buffer, LinkConfig};
+use laxity_link::buffer::DropReason;
+use laxity_link::config::{Aqm, Buffer, FlowQueueing, LinkConfig};
 use laxity_link::{LinkPolicy, Packet};
 
 /// How late a packet ends.
@@ -24,7 +26,9 @@ fn lateness(end: Time, deadline: Time) -> u64 {
 
 /// `background` by definition, from a state on: earliest deadline first among real time, the first
 /// class on equal ones, then in order of arrival; best effort where no real-time packet waits.
-/// Returns how late each real-time packet is, by its place in the trace.
+/// Returns how late each real-time packet is, by its place in the trace. Which best-effort packets
+/// it sends decides nothing: before the first decision without real time it sends none, and what
+/// arrives later is in time.
 fn background_from(
     config: &LinkConfig,
     trace: &[Arrival],
@@ -69,6 +73,8 @@ struct Shown {
     late: usize,
     /// Best effort that goes before a real-time packet which waits, after a stall.
     ahead: usize,
+    /// Best effort that an AQM dropped or the buffer pushed out.
+    dropped: usize,
 }
 
 /// Holds a run of a policy against the promise.
@@ -85,7 +91,16 @@ fn judge<P: LinkPolicy>(
     // under `background` at any time.
     let by_deadline = name != "proportional-share";
     let say = || format!("{name}: {config:#?}\n{trace:?}\n{stalls:?}\n{:?}", link.sent);
-    assert_eq!(link.sent.len(), trace.len(), "lost: {}", say());
+    let unsent = link.sent.iter().filter(|s| s.departure.dropped).count();
+    let sent = link.sent.len() - unsent;
+    assert_eq!(sent + link.dropped.len(), trace.len(), "lost: {}", say());
+    for (_, packet, reason) in &link.dropped {
+        let managed =
+            config.best_effort[0].is_managed() && packet.flow.index() >= config.realtime.len();
+        let queued = matches!(reason, DropReason::Aqm | DropReason::PushedOut);
+        assert!(managed && queued, "dropped for {reason:?}: {}", say());
+    }
+    shown.dropped += link.dropped.len();
     // Whether a real-time packet waits while another one starts.
     let waits = |s: &Sent| {
         let real = link.sent.iter().filter(|r| r.realtime());
@@ -129,10 +144,25 @@ fn judge<P: LinkPolicy>(
 /// All lengths up to where nothing that came before the stall can be in time, and one far longer.
 const LENGTHS: [u64; 6] = [1, 2, 4, 7, 13, 70];
 
+/// A link's one class gets flow queues, and CoDel at its shortest for packets of `time` ns.
+fn manage(config: &mut LinkConfig, time: u64, ingress: bool) {
+    let class = &mut config.best_effort[0];
+    class.flows = Some(FlowQueueing { queues: 64, ..FlowQueueing::default() });
+    class.aqm = Aqm::Codel {
+        rtt: Span(time),
+        target: Some(Span(time)),
+        interval: Some(Span(2 * time)),
+        ecn: false,
+        sojourn: None,
+        ingress,
+    };
+}
+
 /// Every trace of a scope with every stall.
 fn explore(scope: &Scope, config: &LinkConfig, name: &str, shown: &mut Shown) {
     let Some(policy) = try_build(name, config) else { return };
     let mut link = Link::new(policy, config);
+    link.flows = 2;
     scope.traces(config, &[1, 3], |trace| {
         let last = trace.last().map_or(0, |a| a.at);
         for at in 0..=last + 2 {
@@ -148,19 +178,22 @@ fn explore(scope: &Scope, config: &LinkConfig, name: &str, shown: &mut Shown) {
     });
 }
 
-fn every_policy(blocking: Blocking, guarantee: Guarantee) {
+fn every_policy(blocking: Blocking, guarantee: Guarantee, managed: bool) {
     let mut shown = Shown::default();
     for mut scope in scopes() {
         // Stalls take the place of some packets.
         let one = scope.config.realtime.len() == 1;
         (scope.horizon, scope.packets) = if one { (5, scope.packets.min(3)) } else { (4, 2) };
         scope.best_effort = 2;
-        let config = scope.with(|s| (s.blocking, s.guarantee) = (blocking, guarantee));
+        let mut config = scope.with(|s| (s.blocking, s.guarantee) = (blocking, guarantee));
+        if managed {
+            manage(&mut config, 1, false);
+        }
         for name in safe_policies() {
             explore(&scope, &config, name, &mut shown);
         }
     }
-    let Shown { runs, stalls, late, ahead } = shown;
+    let Shown { runs, stalls, late, ahead, .. } = shown;
     println!(
         "{blocking:?} {guarantee:?}: {runs} runs, {stalls} stalls, {late} late, {ahead} ahead"
     );
@@ -170,23 +203,31 @@ fn every_policy(blocking: Blocking, guarantee: Guarantee) {
 /// Every stall on tiny links, under every policy that promises to keep deadlines.
 ///
 /// Fails when `handle_stall` does nothing in `Pipeline` or in `ProportionalShare`; when yielding
-/// ends while real-time packets wait; when the head keeps its deadline at the end of it, or what
-/// waits its release; when `slack` keeps its lower bound.
+/// ends while real-time packets wait; when the head is not assigned again at the end of it, so that
+/// later deadlines do not count it; when `slack` keeps its lower bound.
 #[test]
 fn stalls_on_tiny_links_with_paper_blocking() {
-    every_policy(Blocking::Paper, Guarantee::Realtime);
+    every_policy(Blocking::Paper, Guarantee::Realtime, false);
 }
 
 /// The same where best effort has the most of the link.
 #[test]
 fn stalls_on_tiny_links_with_exact_blocking() {
-    every_policy(Blocking::Exact, Guarantee::Realtime);
+    every_policy(Blocking::Exact, Guarantee::Realtime, false);
 }
 
 /// The same where best-effort deadlines are kept too, as long as nothing is lost.
 #[test]
 fn stalls_on_tiny_links_with_all_deadlines() {
-    every_policy(Blocking::Exact, Guarantee::All);
+    every_policy(Blocking::Exact, Guarantee::All, false);
+}
+
+/// The same where best effort is chosen at each decision. Fails when best effort goes while yielding
+/// and real-time packets wait, or when the slot is not assigned again at the end of it, so that later
+/// deadlines do not count its packet.
+#[test]
+fn stalls_on_tiny_links_with_flow_queues() {
+    every_policy(Blocking::Exact, Guarantee::Realtime, true);
 }
 
 /// A few flows at 60 to 95 % of a link, deadlines often as short as admission allows.
@@ -216,15 +257,12 @@ fn random_config(rng: &mut Rng) -> LinkConfig {
     }
 }
 
-/// Links that stall again and again, for a packet's time up to several deadlines. Fails with the
-/// breaks above, and when the fluid server of `proportional-share` keeps real-time flows busy that
-/// were served aside.
-#[test]
-fn stalls_on_random_links() {
+/// Links that stall again and again, for a packet's time up to several deadlines.
+fn random_links(managed: bool) -> Shown {
     let mut shown = Shown::default();
     for seed in 0..60 {
         let mut rng = Rng(4 << 32 | seed);
-        let config = random_config(&mut rng);
+        let mut config = random_config(&mut rng);
         let longest = config.realtime.iter().map(|f| f.deadline.0).max().unwrap();
         let until = 12 * longest;
         let mut parts = vec![];
@@ -247,16 +285,37 @@ fn stalls_on_random_links() {
             stalls.push(Stall { at, length });
             at += length + rng.range(1, 4 * longest);
         }
-        for name in safe_policies() {
+        if managed {
+            manage(&mut config, packet, seed % 2 == 0);
+            config.buffer = Some(Buffer { total: Bytes(900_000), best_effort: Bytes(12_000) });
+        }
+        // `proportional-share` has no flow queues, and pushes out as it does without them.
+        for name in safe_policies().filter(|name| !managed || *name != "proportional-share") {
             let Some(policy) = try_build(name, &config) else { continue };
             let mut link = Link::new(policy, &config);
+            link.flows = 5;
             link.run_stalled(&trace, 0, &stalls);
             judge(&config, &trace, &stalls, &link, name, &mut shown);
         }
     }
-    let Shown { runs, stalls, late, ahead } = shown;
+    shown
+}
+
+/// Fails with the breaks above, and when the fluid server of `proportional-share` keeps real-time
+/// flows busy that were served outside of it.
+#[test]
+fn stalls_on_random_links() {
+    let Shown { runs, stalls, late, ahead, dropped } = random_links(false);
     println!("{runs} runs, {stalls} stalls, {late} late, {ahead} ahead");
-    assert!(stalls > 1_000 && late > 1_000 && ahead > 100);
+    assert!(stalls > 1_000 && late > 1_000 && ahead > 100 && dropped == 0);
+}
+
+/// The same with drops by CoDel, charged on every other link, and push-out. Fails as on tiny links.
+#[test]
+fn stalls_on_random_links_with_flow_queues_and_aqm() {
+    let Shown { runs, stalls, late, ahead, dropped } = random_links(true);
+    println!("{runs} runs, {stalls} stalls, {late} late, {ahead} ahead, {dropped} dropped");
+    assert!(stalls > 1_000 && late > 1_000 && ahead > 100 && dropped > 1_000);
 }
 
 /// The smallest case: best effort that came before a stall goes after the real-time packets that

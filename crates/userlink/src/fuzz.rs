@@ -6,8 +6,8 @@ use crate::segment::{Packets, Todo, complete, unfinished};
 
 /// Any bytes are what a neighbour in the same machine hands over: ten of a `struct virtio_net_hdr`,
 /// then an Ethernet frame. The checksum is completed and the frame is cut into packets, or it is
-/// malformed. A place that is found for a checksum lies in the frame; packets are no longer than is
-/// said, and no more than the bytes of the frame.
+/// malformed. A place that is found for a checksum lies in the frame; packets are no longer than
+/// `longest`, and no more than the bytes of the frame.
 ///
 /// # Panics
 /// When one of these does not hold.

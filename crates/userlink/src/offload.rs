@@ -1,8 +1,8 @@
 //! What an interface joins on its own account, switched off while a link reads from it.
 //!
 //! A link schedules packets as they came over the wire. Interfaces that join several into one
-//! (GRO, LRO) are told not to; how they were set before is written down, so that a link that was
-//! killed leaves a record from which the next one restores it.
+//! (GRO, LRO) are set not to; the former settings are recorded in a file, from which the next link
+//! restores them if this one is killed.
 
 use std::fs;
 use std::io::{self, Write as _};

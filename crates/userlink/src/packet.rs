@@ -111,7 +111,7 @@ impl Receive for PacketReceiver {
     fn receive(&mut self, intake: &mut Intake<'_>) -> Result<(), WireError> {
         let received = match self.inbox.receive(&self.socket, intake.pool) {
             Ok(n) => n,
-            // A frame that stands for several in a way which cannot be said beside it (SCTP, say)
+            // A frame that stands for several in a way that its header cannot describe (SCTP)
             // is gone; those behind it are not.
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
                 intake.counts.malformed += 1;

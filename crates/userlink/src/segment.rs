@@ -72,8 +72,8 @@ pub fn complete(frame: &mut [u8], (start, offset): (usize, usize)) -> Result<(),
     Ok(())
 }
 
-/// Where the checksum of a frame is to be completed, told by its holding no more than the sum of
-/// the pseudo header. Of a frame whose true checksum happens to be that, completing changes
+/// Where the checksum of a frame is to be completed: it then holds no more than the sum of the
+/// pseudo header. Of a frame whose true checksum happens to be that, completing changes
 /// nothing.
 pub fn unfinished(link_type: LinkType, frame: &[u8]) -> Option<(usize, usize)> {
     let headers = decode(link_type, frame);
@@ -175,9 +175,8 @@ impl<'a> Packets<'a> {
         self.headers.len() + self.cut.size.min(self.payload.len())
     }
 
-    /// Writes the next packet, complete with its checksums, and says how long it is; `None` after
-    /// the last. Of a packet that is longer than the buffer nothing is written but its length is
-    /// said.
+    /// Writes the next packet, complete with its checksums, and returns its length; `None` after
+    /// the last. A packet that is longer than the buffer is not written; its length is returned.
     pub fn next_into(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let rest = self.payload.get(self.done..).filter(|rest| !rest.is_empty())?;
         let payload = &rest[..rest.len().min(self.cut.size)];

@@ -118,8 +118,7 @@ pub struct RawTransmitter {
 }
 
 impl RawTransmitter {
-    /// Sends by an interface; which neighbour a packet goes to is said by the routes of that
-    /// interface.
+    /// Sends by an interface; the routes of that interface decide the neighbour of each packet.
     ///
     /// # Errors
     /// There is no such interface, or this is not permitted.

@@ -234,7 +234,7 @@ impl Receive for Stalling {
 /// catches up and for what went ahead before. `background` has 0.20 to 0.21 late frames for each
 /// millisecond that was lost, the others 0.17 to 0.25.
 ///
-/// Fails when the policy is not told of lost time: 0.36 to 0.83 under lines and `exact`.
+/// Fails when lost time is not reported to the policy: 0.36 to 0.83 under lines and `exact`.
 #[test]
 fn only_lost_time_makes_frames_late() {
     for policy in ["background", "shifted-line", "exact", "slack"] {

@@ -278,3 +278,19 @@ fn classes_share_by_weight_though_one_loses_packets() {
         assert!(part.abs_diff(750) < 5, "{kind:?} {sent:?}");
     }
 }
+
+// Fails when a size of 0 means that a class has no candidate: what is behind it then waits forever.
+#[test]
+fn packets_without_length_are_sent() {
+    for flows in [None, Some(FlowQueueing::default())] {
+        let mut driver = Driver::new(&config(vec![class(flows, Settings::CODEL)]), 8);
+        for wire in [0, 100, 0] {
+            assert!(driver.enqueue(0, 7, Ecn::NotEct, wire));
+        }
+        let mut sent = vec![];
+        while let Some(candidate) = driver.queues.select() {
+            sent.push(driver.queues.remove(&candidate, true).seq);
+        }
+        assert_eq!((sent, driver.queues.len()), (vec![1, 2, 3], 0));
+    }
+}

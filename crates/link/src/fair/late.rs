@@ -36,8 +36,8 @@ struct Class {
     /// Start tag of the candidate, or finish tag of the last packet sent while nothing waits.
     start: i128,
     period: u64,
-    /// Size of the candidate; 0 while nothing waits.
-    wire: u32,
+    /// Size of the candidate, which may be 0; `None` while nothing waits.
+    candidate: Option<u32>,
     hidden: bool,
 }
 
@@ -74,19 +74,18 @@ impl LateFair {
     /// The class with the longest queue relative to its weight.
     pub(crate) fn longest(&mut self) -> Option<usize> {
         let classes = &self.classes;
-        self.backlog.longest(&self.shares, |class| classes[class].wire > 0)
+        self.backlog.longest(&self.shares, |class| classes[class].candidate.is_some())
     }
 
-    /// The candidate of a class has `wire` bytes now; 0 if it has none.
+    /// The size of the candidate of a class now, if it has one.
     #[inline]
-    pub(crate) fn set(&mut self, class: usize, wire: u32) {
+    pub(crate) fn set(&mut self, class: usize, candidate: Option<u32>) {
         let state = &mut self.classes[class];
-        if state.wire == wire {
+        if state.candidate == candidate {
             return;
         }
-        let waited = state.wire > 0;
-        state.wire = wire;
-        if wire == 0 {
+        let waited = core::mem::replace(&mut state.candidate, candidate).is_some();
+        if candidate.is_none() {
             self.eligible.withdraw(class);
             self.later.withdraw(class);
             self.waiting -= 1;
@@ -123,11 +122,9 @@ impl LateFair {
         let state = self.classes[class];
         self.eligible.withdraw(class);
         self.later.withdraw(class);
-        if state.wire == 0 || state.hidden {
-            return;
-        }
+        let Some(wire) = state.candidate.filter(|_| !state.hidden) else { return };
         if self.self_clocked || state.start <= self.virtual_time {
-            let finish = state.start + self.shares.cost(class, state.wire);
+            let finish = state.start + self.shares.cost(class, wire);
             self.eligible.set(class, Wide::new(finish, class));
         } else {
             self.later.set(class, Wide::new(state.start, class));

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, vec};
 
 use crate::config::Hosts;
 
-/// Hosts are told apart by 16 bits of their hash.
+/// Hosts are distinguished by 16 bits of their hash.
 const HOSTS: usize = 1 << 16;
 
 /// Counts of bulk flows by source and by destination.
@@ -25,17 +25,20 @@ impl HostCounts {
 
     /// A flow becomes bulk.
     pub(super) fn add(&mut self, source: u16, destination: u16) {
-        let counts = self.sources.iter_mut().map(|c| &mut c[usize::from(source)]);
-        let both = self.destinations.iter_mut().map(|c| &mut c[usize::from(destination)]);
         // At most one a queue, so it does not overflow.
-        counts.chain(both).for_each(|count| *count += 1);
+        self.counts(source, destination).for_each(|count| *count += 1);
     }
 
     /// It no longer is.
     pub(super) fn subtract(&mut self, source: u16, destination: u16) {
-        let counts = self.sources.iter_mut().map(|c| &mut c[usize::from(source)]);
-        let both = self.destinations.iter_mut().map(|c| &mut c[usize::from(destination)]);
-        counts.chain(both).for_each(|count| *count -= 1);
+        self.counts(source, destination).for_each(|count| *count -= 1);
+    }
+
+    /// The counts of the two ends, as far as they are kept.
+    fn counts(&mut self, source: u16, destination: u16) -> impl Iterator<Item = &mut u16> {
+        let source = self.sources.iter_mut().map(move |c| &mut c[usize::from(source)]);
+        let both = self.destinations.iter_mut().map(move |c| &mut c[usize::from(destination)]);
+        source.chain(both)
     }
 
     /// The greater count of the two ends, at least 1.

@@ -9,7 +9,7 @@ use crate::config::{LinkConfig, Release, Restart};
 /// The discipline, with what it needs to know of the aggregate.
 #[derive(Debug)]
 pub struct Labels<D> {
-    pub(super) discipline: D,
+    pub(crate) discipline: D,
     release: Release,
     /// Latest release of the aggregate so far.
     released: Time,
@@ -55,10 +55,5 @@ impl<D: Discipline> Labels<D> {
     #[inline]
     pub(super) fn in_flight(&self, wire: u32) -> u32 {
         if self.counts_in_flight { wire } else { 0 }
-    }
-
-    /// The discipline.
-    pub(crate) fn discipline(&mut self) -> &mut D {
-        &mut self.discipline
     }
 }

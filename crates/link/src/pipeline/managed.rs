@@ -55,13 +55,13 @@ impl Managed {
             if packet.wire <= largest {
                 let deadline = self.slot.offer(packet.wire, labels);
                 let head = Head { deadline, packet };
-                if unasked || labels.discipline().serves_best_effort(now, &head, realtime) {
+                if unasked || labels.discipline.serves_best_effort(now, &head, realtime) {
                     accepted = Some((candidate, deadline));
                     break;
                 }
                 largest = packet.wire.saturating_sub(1);
             }
-            if !labels.discipline().may_pass() {
+            if !labels.discipline.may_pass() {
                 break;
             }
             self.queues.hide(candidate.class);
@@ -143,7 +143,7 @@ impl<D: Discipline> BestEffort<D> for Managed {
             }
             let packet = self.queues.remove(&candidate, false);
             ingress.release(&packet, false);
-            labels.discipline().on_best_effort_dropped(now, packet.wire);
+            labels.discipline.on_best_effort_dropped(now, packet.wire);
             dropped += 1;
             if self.queues.is_empty() {
                 self.slot.close(labels);

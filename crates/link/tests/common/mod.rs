@@ -14,7 +14,7 @@ use laxity_link::config::{
 };
 use laxity_link::police::Policer;
 use laxity_link::registry::{BuildError, POLICIES, build};
-use laxity_link::{Departure, LinkPolicy, Packet, Wire};
+use laxity_link::{Departure, LinkPolicy, Packet, Wire, flow_key};
 
 /// One byte each nanosecond.
 pub const BYTE_PER_NS: u64 = 8_000_000_000;
@@ -79,6 +79,8 @@ pub struct Link<P> {
     pub policy: P,
     wire: Wire,
     clock: LinkClock,
+    /// Packets belong to so many flows in turn, for classes with flow queues.
+    pub flows: u64,
     /// The instant that counts as zero in the current trace.
     pub base: u64,
     pub sent: Vec<Sent>,
@@ -90,7 +92,7 @@ impl<P: LinkPolicy> Link<P> {
     pub fn new(policy: P, config: &LinkConfig) -> Link<P> {
         let clock = LinkClock::new(config.rate).unwrap();
         let (sent, dropped, resumed) = (vec![], vec![], vec![]);
-        Link { policy, wire: config.wire, clock, base: 0, sent, dropped, resumed }
+        Link { policy, wire: config.wire, clock, flows: 1, base: 0, sent, dropped, resumed }
     }
 
     /// Runs a trace, sorted by time, until nothing waits; answers are in `sent` and `dropped`.
@@ -137,6 +139,7 @@ impl<P: LinkPolicy> Link<P> {
             while let Some(a) = arrivals.get(next).filter(|a| self.base + a.at == now) {
                 let (seq, wire) = (first + next as u64, self.wire.of(a.bytes));
                 let packet = Packet::new(seq, Time(now), FlowId(a.flow), a.bytes, wire);
+                let packet = Packet { key: flow_key((seq % self.flows) as u32, 0, 0), ..packet };
                 let dropped = &mut self.dropped;
                 let mut drops =
                     |now: Time, p: &Packet, why: DropReason| dropped.push((now, *p, why));

@@ -209,7 +209,7 @@ pub fn eventually<T, E: std::fmt::Display>(mut attempt: impl FnMut() -> Result<T
     }
 }
 
-/// The network, or `None` with the reason said; `LAXITY_REQUIRE_ALL=1` makes that a failure.
+/// The network, or `None` with the reason printed; `LAXITY_REQUIRE_ALL=1` makes that a failure.
 pub fn network() -> Option<Network> {
     or_skipped(Network::new())
 }

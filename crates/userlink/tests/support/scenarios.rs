@@ -57,7 +57,7 @@ pub fn family_with(piece: &str, other: &str) -> String {
     FAMILY.replace(piece, other)
 }
 
-/// One real-time flow and two classes at another rate; `voice` is what is said of the flow.
+/// One real-time flow and two classes at another rate; `voice` has the keys of the flow.
 pub fn voice_web_bulk(rate: &str, buffer: &str, voice: &str) -> Scenario {
     parsed(&format!(
         r#"
