@@ -118,7 +118,7 @@ for job in "$@"; do
         laxity-*) kernel-cpu status 2>&1 | sed -n 's/.* max_overrun_ns/timing max_overrun_ns/p' ;;
     esac
     echo "machine switches $((after - before)) ms $((ended - began))"
-    # Thrown out by the kernel, or ended by itself: the rest would be the kernel's own.
+    # Ejected by the kernel, or ended: the rest would run under the kernel's own scheduler.
     if [ $in_use = ext ] && [ "$(cat $ext/state)" != enabled ]; then
         echo "left $(dmesg | grep 'sched_ext: BPF scheduler' | tail -n 1 | sed 's/.*sched_ext: //')"
         break

@@ -2,7 +2,7 @@
 # Runs in the virtual machine: jobs, one after the other, over one wire of 10 Mbit/s between two
 # network namespaces. A job is a line `LABEL;DISCIPLINE;TRACE;SECONDS;WORDS...`; the words are those
 # of HFSC's four classes. Prints what sender and receivers counted, and leaves in /out when each
-# packet was sent over ours.
+# packet was sent over Laxity.
 set -eu
 # shellcheck source=vm/guest/wire.sh
 . ./wire.sh
@@ -10,7 +10,7 @@ echo 8000000 >/proc/sys/net/core/rmem_default
 
 put() { tc -n tx qdisc add dev near "$@"; }
 class() { tc -n tx class add dev near "$@"; }
-# Classes by code point, as our scenario has it; what is left goes to the last.
+# Classes by code point, as our scenario has it; all others go to the last.
 by_code_point() {
     for rule in "0xb8 $2" "0x88 $3" "0x28 $4" "0x04 $5"; do
         tc -n tx filter add dev near parent "$1" protocol ip u32 \

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::exit;
 
-/// What is compiled, and where the loaders find it.
+/// Sources, and the objects that the loaders embed.
 const SOURCES: [(&str, &str); 2] =
     [("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"), ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o")];
 

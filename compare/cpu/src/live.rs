@@ -26,7 +26,7 @@ const TABLE_1: &[(&str, &str)] = &[
 ];
 /// What the paper measured on a kernel, its own scheduler and that of the kernel.
 const ON_A_KERNEL: &[(&str, &str)] = &[("berate", "laxity-berate"), ("linux-2.4-100hz", "eevdf")];
-/// What is there live only.
+/// Tests that only run live.
 const FILM: &[(&str, &str)] = &[("eevdf", "eevdf"), ("berate", "laxity-berate")];
 const SHARING: &[(&str, &str)] = &[
     ("bebs", "laxity-bebs"),
@@ -39,7 +39,7 @@ const WITH_HARD_TASKS: &[(&str, &str)] = &[
     ("eevdf-below-fifo", "fifo"),
     ("sched-deadline", "deadline"),
 ];
-/// What is there live only, too: hackbench.
+/// Another test that only runs live: hackbench.
 const HACKBENCH: &[(&str, &str)] = &[
     ("eevdf", "eevdf"),
     ("bebs", "laxity-bebs"),

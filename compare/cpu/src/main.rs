@@ -7,8 +7,8 @@
 //! laxity-compare-cpu live RESULTS KERNEL DATE       what goes beside the papers' experiments
 //! ```
 //!
-//! Exit status of `read`: 1 when a task with a reservation of ours was late, the kernel complained, or
-//! a policy of ours did not run.
+//! Exit status of `read`: 1 when a task with a reservation of Laxity was late, the kernel complained, or
+//! a policy of Laxity did not run.
 #![forbid(unsafe_code)]
 
 mod live;
@@ -21,7 +21,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::plan::{Group, Test, is_ours};
+use crate::plan::{Group, Test, is_laxity};
 use crate::runs::{Metric, Output, Run};
 
 fn main() -> ExitCode {
@@ -109,7 +109,7 @@ pub struct All {
 /// Why a test is left out that was not refused; how often the machine switched tasks is no result.
 const NO_RESULT: &str = "it printed no result";
 
-/// The mean over seeds of each metric that all of them have; of what is worst, the worst.
+/// The mean over seeds of each metric that all of them have; of maxima, the maximum.
 fn means(runs: &[&Run]) -> Vec<Metric> {
     let Some(first) = runs.first() else { return Vec::new() };
     let mean = |metric: &Metric| {
@@ -221,14 +221,14 @@ fn bounds_hold(all: &All) -> bool {
     good
 }
 
-/// No reserved deadline missed, as tasks and as the scheduler count; no word of the kernel, nothing of ours left out.
+/// No reserved deadline missed, as tasks and as the scheduler count; no kernel warning, no policy of Laxity skipped.
 fn promises_hold(groups: &[Group], all: &All) -> bool {
     let mut good = true;
     let mut broken = |what: String| {
         eprintln!("{what}");
         good = false;
     };
-    for row in all.rows.iter().filter(|r| is_ours(r.scheduler)) {
+    for row in all.rows.iter().filter(|r| is_laxity(r.scheduler)) {
         // Undeclared audio and video have no reservation.
         if row.hard.0 > 0 && !row.test.name.ends_with("-undeclared") {
             let (late, jobs) = row.hard;
@@ -242,12 +242,12 @@ fn promises_hold(groups: &[Group], all: &All) -> bool {
         let (scheduler, name, periods) = (row.scheduler, row.test.name, row.late_periods);
         broken(format!("{scheduler}, {name}: {periods} periods of reservations late"));
     }
-    for (scheduler, what) in all.complaints.iter().filter(|(s, _)| is_ours(s)) {
+    for (scheduler, what) in all.complaints.iter().filter(|(s, _)| is_laxity(s)) {
         broken(format!("{scheduler}: kernel message: {what}"));
     }
     for group in groups {
-        let ours = group.schedulers.iter().filter(|s| is_ours(s));
-        for (scheduler, test) in ours.flat_map(|s| group.of(s).map(move |t| (*s, t))) {
+        let own = group.schedulers.iter().filter(|s| is_laxity(s));
+        for (scheduler, test) in own.flat_map(|s| group.of(s).map(move |t| (*s, t))) {
             let measured =
                 all.rows.iter().any(|r| r.scheduler == scheduler && r.test.name == test.name);
             let name = format!("{scheduler}, {}", test.name);
@@ -287,7 +287,7 @@ mod tests {
             for scheduler in groups[0].schedulers.iter().copied() {
                 for test in groups[0].of(scheduler) {
                     let (test, metrics) = (test.clone(), Vec::new());
-                    let hard = (if is_ours(scheduler) { late } else { 9 }, 10);
+                    let hard = (if is_laxity(scheduler) { late } else { 9 }, 10);
                     all.rows.push(Row { scheduler, test, metrics, hard, late_periods: 0 });
                 }
             }
@@ -311,7 +311,7 @@ mod tests {
         assert!(promises_hold(&groups, &of(0)));
         assert!(!promises_hold(&groups, &of(1)));
         let mut late = of(0);
-        late.rows.iter_mut().filter(|r| is_ours(r.scheduler)).for_each(|r| r.late_periods = 1);
+        late.rows.iter_mut().filter(|r| is_laxity(r.scheduler)).for_each(|r| r.late_periods = 1);
         assert!(!promises_hold(&groups, &late));
         let mut fewer = of(0);
         let last = fewer.rows.pop().expect("a row");

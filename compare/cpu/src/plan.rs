@@ -1,4 +1,4 @@
-//! What is run: tests in groups, a machine for each group and scheduler.
+//! Runs: tests in groups, a machine for each group and scheduler.
 
 /// The scheduler of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Schedulers {
     /// Those with undeclared tasks: schedulers without a way to declare would only repeat EEVDF.
     Undeclared,
     /// What others show in another test already.
-    Ours,
+    Laxity,
     /// As [`Schedulers::Undeclared`], and the kernel's class for BPF schedulers without a policy.
     Cost,
 }
@@ -60,7 +60,7 @@ const BARE: &str = "scx_bare";
 const SHORT: [&str; 4] = ["eevdf", "fifo", "laxity-bebs-credit", "laxity-berate"];
 
 /// Whether a scheduler is one of this repository.
-pub fn is_ours(scheduler: &str) -> bool {
+pub fn is_laxity(scheduler: &str) -> bool {
     scheduler.starts_with("laxity-")
 }
 
@@ -84,7 +84,7 @@ fn seeds(heading: (&'static str, &'static str), function: &str, drawn: &'static 
 
 /// Everything.
 pub fn full() -> Vec<Group> {
-    use Schedulers::{All, Cost, Ours, Undeclared};
+    use Schedulers::{All, Cost, Laxity, Undeclared};
     let missed = "srtsim-1 missed";
     let berate = vec![
         seeds(
@@ -211,7 +211,7 @@ pub fn full() -> Vec<Group> {
         test(
             ("audio-undeclared", "Audio that is not declared to the scheduler"),
             "audio_untold:2500",
-            Ours,
+            Laxity,
             "audio missed",
         ),
         test(
@@ -223,7 +223,7 @@ pub fn full() -> Vec<Group> {
         test(
             ("cyclictest-undeclared", "cyclictest that is not declared to the scheduler"),
             "cyclictest_untold:4000",
-            Ours,
+            Laxity,
             "cyclictest p99",
         ),
         test(
@@ -249,7 +249,7 @@ pub fn full() -> Vec<Group> {
         test(
             ("video-undeclared", "Video that is not declared to the scheduler"),
             "video_untold:6",
-            Ours,
+            Laxity,
             "video missed",
         ),
     ];
@@ -331,7 +331,7 @@ impl Group {
             Schedulers::All => scheduler != BARE,
             Schedulers::Undeclared => !["fifo", "deadline", BARE].contains(&scheduler),
             Schedulers::Cost => !["fifo", "deadline"].contains(&scheduler),
-            Schedulers::Ours => is_ours(scheduler),
+            Schedulers::Laxity => is_laxity(scheduler),
         })
     }
 }

@@ -4,7 +4,7 @@ use laxity_report::plot::{Axis, Body, Hue, Mark, Plot, Unit};
 use laxity_report::{Block, Cell, Column, Figure, Kind, Page, Section, Table, text};
 use serde_json::{Value, json};
 
-use crate::plan::is_ours;
+use crate::plan::is_laxity;
 use crate::{All, Row};
 
 /// The contract of target/compare-cpu.json.
@@ -19,9 +19,9 @@ pub fn json(all: &All) -> Value {
             })
         })
         .collect();
-    let lacking: Vec<Value> =
-        all.lacking.iter().map(|(subject, why)| json!({ "who": subject, "why": why })).collect();
-    json!({ "rows": rows, "lacking": lacking })
+    let skipped: Vec<Value> =
+        all.lacking.iter().map(|(subject, why)| json!({ "run": subject, "reason": why })).collect();
+    json!({ "rows": rows, "skipped": skipped })
 }
 
 fn short(value: f64) -> String {
@@ -63,7 +63,7 @@ fn bars(rows: &[&Row]) -> Option<Plot> {
         y: -(i as f64),
         x: (0.0, *value),
         thick: 12.0,
-        hue: Hue::Series(usize::from(is_ours(scheduler))),
+        hue: Hue::Series(usize::from(is_laxity(scheduler))),
         body: Body::Solid,
     });
     // The figure has the title.
@@ -93,9 +93,9 @@ pub fn page(all: &All) -> (Page, String) {
     if !all.lacking.is_empty() {
         let lines =
             all.lacking.iter().map(|(subject, why)| (subject.clone(), vec![Cell::new(why)]));
-        let columns = vec![Column::text("who"), Column::text("why")];
-        let table = Table::new("What did not run", columns).group("", lines.collect());
-        sections.push(Section::new("Left out", vec![Block::Table(table)]));
+        let columns = vec![Column::text("run"), Column::text("reason")];
+        let table = Table::new("Skipped runs", columns).group("", lines.collect());
+        sections.push(Section::new("Skipped", vec![Block::Table(table)]));
     }
     let page = Page {
         title: "The CPUs' policies beside other schedulers".into(),

@@ -8,7 +8,7 @@
 /// A setting: its number, and the words of `tc` for the four classes.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// `voice`, `video`, `http`, `bulk`.
     pub classes: [String; 4],
@@ -60,7 +60,7 @@ fn video_curves() -> Vec<(String, String)> {
         let words = format!("rt umax 63000b dmax {ms}ms rate 640000bps");
         curves.push((format!("within{ms}"), words));
     }
-    // Held back first, then what is left of the frame until 97 ms.
+    // Held back first, then the rest of the frame until 97 ms.
     for late in [5, 10, 15, 20] {
         let rate = 63_000 * 1000 / (97 - late);
         let words = format!("rt m1 0bps d {late}ms m2 {rate}bps");

@@ -8,7 +8,7 @@
 //! laxity-compare-link read RESULTS                                   all results: JSON, tables, page
 //! ```
 //!
-//! Exit status of `read`: 1 when a real-time packet of ours was late or lost, or a live mean is not
+//! Exit status of `read`: 1 when a real-time packet of Laxity was late or lost, or a live mean is not
 //! the simulator's.
 #![forbid(unsafe_code)]
 
@@ -89,9 +89,9 @@ fn prepare(folder: &Path, [load, seed, seconds]: [u64; 3], jobs: &str) -> Result
 fn jobs(folder: &Path, words: [&str; 3], disciplines: &[&str]) -> Result<(), String> {
     let [load, seed, seconds] = words.map(number);
     let (load, seed, seconds) = (load?, seed?, seconds?);
-    let ours = laxity_kernel::plan::policies().map(|p| format!("laxity-{p}"));
+    let laxity = laxity_kernel::plan::policies().map(|p| format!("laxity-{p}"));
     let all: Vec<String> = match disciplines {
-        [] => PEERS.iter().map(|p| (*p).to_string()).chain(ours).collect(),
+        [] => PEERS.iter().map(|p| (*p).to_string()).chain(laxity).collect(),
         some => some.iter().map(|d| (*d).to_string()).collect(),
     };
     let mut text = String::new();
@@ -223,12 +223,12 @@ fn verdict(
         );
     }
     let Some(tuned) = of("hfsc-tuned") else { return };
-    for ((load, name), ours) in summaries {
-        let Some(ours) = ours.mean_ms().filter(|_| *load == 90 && name.starts_with("laxity-"))
+    for ((load, name), summary) in summaries {
+        let Some(mean) = summary.mean_ms().filter(|_| *load == 90 && name.starts_with("laxity-"))
         else {
             continue;
         };
-        let ratio = ours / tuned;
+        let ratio = mean / tuned;
         println!("{name}: {ratio:.2} of the delay under HFSC as tuned, at a load of 90 %");
     }
 }

@@ -11,7 +11,7 @@ use crate::runs::{Delay, Run, is_realtime};
 /// One discipline on one trace.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The discipline; ours begin with `laxity-`.
+    /// The discipline; Laxity's begin with `laxity-`.
     pub scheduler: String,
     /// Of the trace.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! What a run in the virtual machine printed.
+//! The output of a run in the virtual machine.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Delay {
     }
 }
 
-/// What came of one flow.
+/// The measurements of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
     /// Packets sent.

@@ -22,11 +22,11 @@ pub(crate) fn groups() -> Vec<Group> {
 
 fn group(n: usize, label: &str) -> Group {
     Group(vec![
-        Contender::new(format!("edf/64-classes/{label}"), move || ours(n)),
-        Contender::new(format!("edf/binary-heap/{label}"), move || theirs::<Binary>(n)),
-        Contender::new(format!("edf/btreemap/{label}"), move || theirs::<Tree>(n)),
-        Contender::new(format!("edf/4-ary-heap/{label}"), move || theirs::<Quaternary>(n)),
-        Contender::new(format!("edf/radix-heap/{label}"), move || theirs::<Radix>(n)),
+        Contender::new(format!("edf/64-classes/{label}"), move || edf_queue(n)),
+        Contender::new(format!("edf/binary-heap/{label}"), move || deadline_queue::<Binary>(n)),
+        Contender::new(format!("edf/btreemap/{label}"), move || deadline_queue::<Tree>(n)),
+        Contender::new(format!("edf/4-ary-heap/{label}"), move || deadline_queue::<Quaternary>(n)),
+        Contender::new(format!("edf/radix-heap/{label}"), move || deadline_queue::<Radix>(n)),
     ])
 }
 
@@ -58,7 +58,7 @@ fn waiting(n: usize) -> Vec<(usize, Entry)> {
     all
 }
 
-fn ours(n: usize) -> impl FnMut(u64) {
+fn edf_queue(n: usize) -> impl FnMut(u64) {
     let mut queue = EdfQueue::new(CLASSES, n);
     for (class, entry) in waiting(n) {
         queue.push(class, entry).expect("as many slots as packets");
@@ -76,7 +76,7 @@ fn ours(n: usize) -> impl FnMut(u64) {
     }
 }
 
-fn theirs<Q: DeadlineQueue + 'static>(n: usize) -> impl FnMut(u64) {
+fn deadline_queue<Q: DeadlineQueue + 'static>(n: usize) -> impl FnMut(u64) {
     let mut queue = Q::new();
     for (_, entry) in waiting(n) {
         queue.push(entry);

@@ -21,14 +21,14 @@ pub(crate) fn groups() -> Vec<Group> {
 }
 
 fn group(classes: usize) -> Group {
-    let ours = |name: &str, kind: Kind| {
-        Contender::new(format!("fair/{name}/{classes}"), move || ours(kind, classes))
+    let contender = |name: &str, kind: Kind| {
+        Contender::new(format!("fair/{name}/{classes}"), move || fair_queue(kind, classes))
     };
     Group(vec![
-        ours("wfq", Kind::Wfq),
-        Contender::new(format!("fair/btreemap-wfq/{classes}"), move || theirs(classes)),
-        ours("scfq", Kind::Scfq),
-        ours("wf2q+", Kind::Wf2qPlus),
+        contender("wfq", Kind::Wfq),
+        Contender::new(format!("fair/btreemap-wfq/{classes}"), move || btree_wfq(classes)),
+        contender("scfq", Kind::Scfq),
+        contender("wf2q+", Kind::Wf2qPlus),
     ])
 }
 
@@ -62,7 +62,7 @@ impl Arrivals {
     }
 }
 
-fn ours(kind: Kind, classes: usize) -> impl FnMut(u64) {
+fn fair_queue(kind: Kind, classes: usize) -> impl FnMut(u64) {
     let mut queue = Fair::new(kind, &weights(classes), DEPTH * classes);
     let mut arrivals = Arrivals::new(classes);
     for _ in 0..DEPTH * classes {
@@ -79,7 +79,7 @@ fn ours(kind: Kind, classes: usize) -> impl FnMut(u64) {
     }
 }
 
-fn theirs(classes: usize) -> impl FnMut(u64) {
+fn btree_wfq(classes: usize) -> impl FnMut(u64) {
     let weights: Vec<f64> = weights(classes).iter().map(|w| f64::from(w.0) / 1e6).collect();
     let mut queue = WfqBtree::new(&weights);
     let mut arrivals = Arrivals::new(classes);

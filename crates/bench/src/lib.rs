@@ -126,8 +126,8 @@ fn measure(
         .filter(|(_, name, ..)| wanted(name))
         .map(|(place, name, _, values)| {
             let baseline = baseline.as_ref().filter(|_| place == 0);
-            let ratio = baseline.map(|(_, theirs)| {
-                median(theirs.iter().zip(&values).map(|(theirs, ours)| theirs / ours).collect())
+            let ratio = baseline.map(|(_, baseline)| {
+                median(baseline.iter().zip(&values).map(|(baseline, own)| baseline / own).collect())
             });
             let baseline = baseline.map(|(name, _)| name.clone());
             BenchRow { name, unit: "ns".into(), value: median(values), baseline, ratio }

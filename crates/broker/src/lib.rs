@@ -3,7 +3,7 @@
 //! Programs send requests over a Unix socket ([`laxity_reserve::protocol`]). The kernel identifies them:
 //! a [`Peer`] by the credentials of its connection, a [`Task`] by its directory in `/proc`, which is held
 //! open so that a reused PID is noticed. [`share`] limits the bandwidth of each user; the scheduler then
-//! admits or refuses. The scheduler also stores who owns which reservation, so reservations outlive the
+//! admits or refuses. The scheduler also stores the owner of each reservation, so reservations outlive the
 //! server. A [`Broker`] handles one request, a [`Server`] all connections.
 #![forbid(unsafe_code)]
 

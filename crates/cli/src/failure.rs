@@ -19,7 +19,7 @@ pub const INTERRUPTED: u8 = 130;
 const WITHOUT: &str = "this laxity was built without kernel support";
 #[cfg(not(feature = "kernel"))]
 const BUILD: &str = "`make build KERNEL=1` adds it, needs clang 16 or newer, pkg-config, libelf \
-and zlib, and reports what is missing";
+and zlib, and lists missing ones";
 
 /// The reason of a failure.
 #[derive(Debug)]

@@ -95,7 +95,7 @@ fn refuse_input(what: &str, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Removes what is incomplete; for a process that ends at once.
+/// Removes incomplete files; for a process that ends at once.
 pub fn abandon() {
     if let Ok(incomplete) = INCOMPLETE.lock() {
         for path in incomplete.iter() {

@@ -36,7 +36,7 @@ fn arguments() -> Laxity {
     Laxity::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Has options take values with a sign, and say what is wrong with them: clap would take them for options
+/// Lets options accept values with a sign, so that errors name the value: clap would parse it as an option
 /// and advise to write `-- -1`.
 fn with_signs(command: clap::Command) -> clap::Command {
     let with_sign = |arg: Arg| {

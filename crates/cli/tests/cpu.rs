@@ -251,13 +251,13 @@ mod live {
     /// beside CPU-bound tasks. A refusal reports what remains of the user's share or of the
     /// CPU; users cannot change tasks of others. While the server is stopped reservations are kept. A
     /// killed server loses none, and the next one knows their owners. Reservations end
-    /// with their tasks; a child is released by itself when its parent has ended.
+    /// with their tasks; a child's reservation is released on its own after its parent has ended.
     ///
     /// A command without privileges names the missing ones, and only those are needed: a root with no others suffices.
     /// Children of a reserved task share its reservation only on request.
     ///
-    /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` it
-    /// waits in vain for one of that user), when the server keeps using a removed scheduler (tried with
+    /// Fails when the owner is not kept with the reservation (without `r->owner` in `lx_reserve_for` the
+    /// next server finds none of that user), when the server keeps using a removed scheduler (tried with
     /// `identity` always the same), when a child's reservation is looked up by the number of the first
     /// task, and when a recording that is cut short is no JSON, as it was.
     #[test]

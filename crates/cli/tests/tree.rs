@@ -137,8 +137,15 @@ fn the_changelog_has_this_version() {
     assert!(heading("Unreleased") || heading(version), "no section for {version}");
 }
 
-// Fails when README or the documentation points at a file that is not there: tried by renaming a
-// link of README.md.
+/// The anchor that GitHub gives to a heading.
+fn slug(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    text.chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+// Fails when README or the documentation points at a file or a heading that is not there: tried by
+// renaming a link of README.md, and a heading that one points at.
 #[test]
 fn links_between_documents_resolve() {
     let mut links = 0;
@@ -147,12 +154,19 @@ fn links_between_documents_resolve() {
         for (start, _) in text.match_indices("](") {
             let rest = &text[start + 2..];
             let link = &rest[..rest.find(')').unwrap_or(rest.len())];
-            let file = link.split('#').next().unwrap_or_default();
-            if file.is_empty() || file.contains("://") || file.contains(char::is_whitespace) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if link.is_empty() || link.contains("://") || link.contains(char::is_whitespace) {
                 continue;
             }
             links += 1;
-            assert!(folder.join(file).exists(), "{path} points at {file}, which is not there");
+            let target = if file.is_empty() { root().join(path) } else { folder.join(file) };
+            assert!(target.exists(), "{path} points at {file}, which is not there");
+            if !anchor.is_empty() && target.extension().is_some_and(|e| e == "md") {
+                let page = std::fs::read_to_string(&target).expect("a page");
+                let found = page.lines().any(|line| line.starts_with('#') && slug(line) == anchor);
+                let found = found || page.contains(&format!("id=\"{anchor}\""));
+                assert!(found, "{path} points at {link}: no such heading");
+            }
         }
     }
     assert!(links >= 10, "only {links} links found");

@@ -60,7 +60,7 @@ impl Reservation {
         self.deadline < self.period
     }
 
-    /// Checks that the reservation is valid by itself.
+    /// Checks the reservation alone, without admission.
     ///
     /// # Errors
     /// Names the invalid parameter.
@@ -85,7 +85,7 @@ impl Reservation {
     }
 }
 
-/// Why a reservation is invalid by itself.
+/// Why a reservation is invalid, apart from admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReservationFault {
     /// The budget is zero.

@@ -42,21 +42,21 @@ impl CpuSet {
         other.0 & !self.0 == 0
     }
 
-    /// What is in both.
+    /// The intersection.
     #[inline]
     #[must_use]
     pub const fn and(self, other: CpuSet) -> CpuSet {
         CpuSet(self.0 & other.0)
     }
 
-    /// What is in either.
+    /// The union.
     #[inline]
     #[must_use]
     pub const fn or(self, other: CpuSet) -> CpuSet {
         CpuSet(self.0 | other.0)
     }
 
-    /// What is here and not in `other`.
+    /// The difference: CPUs of this set that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn without(self, other: CpuSet) -> CpuSet {

@@ -9,7 +9,7 @@ use crate::{CpuSet, Reservation, ReservationFault, Share, TaskId};
 /// Why a task or a change was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The reservation is invalid by itself.
+    /// The reservation is invalid.
     Fault(ReservationFault),
     /// The reservation exceeds the free bandwidth of the CPU.
     Overload {

@@ -39,7 +39,7 @@ pub enum Phases {
     Aligned,
 }
 
-/// What can be said before any packet comes.
+/// Guarantees that hold before any packet arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// The sum of all shares.

@@ -37,7 +37,7 @@ pub enum ToleranceError {
 /// Treatment of a packet whose deadline has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Late {
-    /// It is dropped, the next one is due a gap later: no transmission is spent on data that nobody
+    /// It is dropped, the next one is due a gap later: no transmission is spent on data that no receiver
     /// can use any more.
     #[default]
     Drop,

@@ -6,7 +6,7 @@ use laxity_core::Span;
 
 use crate::{Rank, Rules};
 
-/// What is compared first.
+/// The first criterion of the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The earliest deadline, then the lowest tolerance (the form of 2000/2004).
@@ -75,7 +75,7 @@ pub enum ZeroTie {
 /// How DWCS is read. The default is what a product should use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// What is compared first.
+    /// The first criterion of the order.
     pub order: Order,
     /// What service by the deadline does to a window.
     pub rule_a: RuleA,

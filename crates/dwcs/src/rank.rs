@@ -10,7 +10,7 @@ use crate::{Order, Record, Window, ZeroTie};
 /// The options that determine the precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rank {
-    /// What is compared first.
+    /// The first criterion of the order.
     pub order: Order,
     /// Ties among windows that tolerate no more losses.
     pub zero_tie: ZeroTie,

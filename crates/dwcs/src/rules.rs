@@ -5,7 +5,7 @@ use crate::{Record, RuleA, RuleC, Tolerance};
 /// The most packets to which [`RuleC::Widen`] and [`RuleC::Tag`] let a window grow.
 pub const LONGEST_WINDOW: u16 = u16::MAX;
 
-/// What is left of a stream's current window, x'/y'.
+/// The rest of a stream's current window, x'/y'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     /// Losses still tolerated.

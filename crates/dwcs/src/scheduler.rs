@@ -245,7 +245,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
         self.governor.period()
     }
 
-    /// What is left of the stream's current window.
+    /// The rest of the stream's current window.
     ///
     /// # Errors
     /// When the stream left before.

@@ -3,12 +3,10 @@
 mod common;
 mod play;
 
-use std::num::NonZeroU32;
-
 use laxity_core::Span;
 use laxity_dwcs::structure::{Buckets, Structure};
 use laxity_dwcs::{Attributes, Options, Order, Tolerance, ZeroTie};
-use play::long::{Gaps, History};
+use play::long::{self, Gaps};
 use play::{Event, agrees, events, options};
 use proptest::prelude::*;
 
@@ -25,52 +23,34 @@ proptest! {
     }
 }
 
-fn histories(gaps: Gaps, step: u64) {
-    for (seed, ahead) in [Some(1), None, Some(3), Some(1000)].into_iter().enumerate() {
-        for together in [false, true] {
-            let ahead = ahead.and_then(NonZeroU32::new);
-            let options = Options { ahead, ..Options::tolerance_first() };
-            let calm = [2, 100][usize::from(together)];
-            let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
-            agrees::<Buckets>(&options, &history.events(seed as u64));
-        }
-    }
+fn histories(gaps: Gaps, steps: [u64; 2]) {
+    long::agrees_over_gaps::<Buckets>(&Options::tolerance_first(), gaps, steps);
 }
 
 #[test]
 fn equal_gaps() {
-    histories(Gaps::Equal(1_000_000), 1000);
-    histories(Gaps::Equal(1_000_000), 2000);
+    histories(Gaps::Equal(1_000_000), [1000, 2000]);
 }
 
-/// Crowds that are due at one instant, with packets that came at different ones.
+/// Fails when streams due at one instant are ordered otherwise than by the list.
 #[test]
 fn deadlines_on_multiples_of_the_gap() {
-    for (seed, step) in [(1, 500), (2, 1000), (3, 3000)] {
-        let options = Options { align: true, ..Options::tolerance_first() };
-        let gaps = Gaps::Equal(1_000_000);
-        let history =
-            History { streams: 1000, events: 3000, gaps, step, together: false, calm: 100 };
-        agrees::<Buckets>(&options, &history.events(seed));
-    }
+    long::agrees_on_multiples_of_the_gap::<Buckets>(&Options::tolerance_first());
 }
 
 #[test]
 fn mixed_gaps() {
-    histories(Gaps::Mixed(1_000_000), 1000);
-    histories(Gaps::Mixed(1_000_000), 2000);
+    histories(Gaps::Mixed(1_000_000), [1000, 2000]);
 }
 
 #[test]
 fn gaps_of_all_sizes() {
-    histories(Gaps::Wide, 100);
-    histories(Gaps::Wide, 1_000_000);
+    histories(Gaps::Wide, [100, 1_000_000]);
 }
 
 #[test]
 fn gaps_of_hours_and_short_gaps() {
-    histories(Gaps::Hours, 50);
-    histories(Gaps::Hours, 3_000_000_000);
+    histories(Gaps::Hours, [50, 3_000_000_000]);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn idle_streams_miss_nothing() {
     assert_eq!(scheduler.next(Time(112), &mut queues), serve(120));
     arrive(&mut scheduler, &mut queues, 1000);
     assert_eq!(scheduler.window(id), Ok(Window { x: 1, y: 1 }));
-    // Nobody looks until 1011; the packet was due at 1010, one that came at 1005 only at 1020.
+    // No decision until 1011; the packet was due at 1010, one that came at 1005 only at 1020.
     arrive(&mut scheduler, &mut queues, 1005);
     assert_eq!(scheduler.next(Time(1011), &mut queues), serve(1020));
     assert_eq!(queues.dropped, [(0, Time(1000))]);

@@ -202,7 +202,7 @@ fn berate_infers_and_policies_change_under_load() {
     let missed = |policy: &str| number(frames, &format!("{policy} jobs"), "missed");
     assert!(missed("berate") <= 1, "{text}");
     assert!(missed("eevdf") > 16, "no load at all: {text}");
-    // Who computes has its half nevertheless.
+    // The CPU-bound task still has its half.
     assert!(number(frames, "berate hogs", "got_ms") > 1350, "{text}");
     // A frame takes 12 ms.
     let budget = number(frames, "inferred", "budget_us");
@@ -226,7 +226,7 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
 }
 
-/// Each CPU has its own capacity for reservations, and a refusal reports what is left of it.
+/// Each CPU has its own capacity for reservations, and a refusal reports the rest of it.
 /// Reservations hold on two and on four CPUs beside more CPU-bound tasks than CPUs. An idle CPU
 /// steals a task that was preempted on another: of two tasks that share a CPU for 3 of 7 s, each
 /// gets more than half of the total. Tasks that were all on one CPU for 1 of 5 s, two per CPU,

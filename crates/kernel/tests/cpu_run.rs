@@ -4,7 +4,7 @@
 #[path = "support/headers.rs"]
 mod headers;
 
-/// What is explored: `tasks` of them, the first `reserved` with a reservation, with run hooks or not,
+/// The explored systems: `tasks` of them, the first `reserved` with a reservation, with run hooks or not,
 /// after `awake` wake-ups from the latest deadline on, up to a number of further events.
 struct Search {
     tasks: u32,

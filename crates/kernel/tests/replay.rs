@@ -23,7 +23,7 @@ mod simulated;
 use again::Again;
 use film::{Film, executed};
 use laxity_core::{Span, Time};
-use laxity_kernel::cpu::record::{Event, What};
+use laxity_kernel::cpu::record::{Event, EventKind};
 use laxity_kernel::cpu::{Policy, policies};
 use laxity_sim::cpu::{Task, Workload};
 use machine::{available, number, part, program, tool};
@@ -48,12 +48,12 @@ fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
     let mut promised = false;
     for event in events {
         let another_runs = promised && runs.is_some_and(|slot| Some(slot) != event.slot);
-        match event.what {
-            What::Reserved { .. } => promised = true,
-            What::Started { .. } => (runs, reported_at) = (event.slot, event.at),
-            What::Ran { .. } => reported_at = event.at,
-            What::Stopped => runs = None,
-            What::Joined { .. } if another_runs => {
+        match event.kind {
+            EventKind::Reserved { .. } => promised = true,
+            EventKind::Started { .. } => (runs, reported_at) = (event.slot, event.at),
+            EventKind::Ran { .. } => reported_at = event.at,
+            EventKind::Stopped => runs = None,
+            EventKind::Joined { .. } if another_runs => {
                 assert_eq!(reported_at, event.at, "{event} beside {runs:?}");
                 joined += 1;
             }
@@ -120,7 +120,7 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
 /// So much is played at once.
 const PART: Span = Span(100_000_000);
 
-/// Per cent of the turns, and of the time, that the simulator gives to whom the kernel gave them.
+/// Per cent of the turns, and of the time, that the simulator gives to the same task as the kernel.
 fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 2] {
     let (mut same, mut all, mut start) = ([0; 2], [0; 2], 0);
     let end = events.last().map_or(Time::ZERO, |e| e.at);
@@ -141,7 +141,7 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
         same = [same[0] + common(&a, &b) as u64, same[1] + both];
         all = [all[0] + a.len().max(b.len()) as u64, all[1] + longer];
         let is_next =
-            |e: &Event| e.at.since(first.at) >= PART && matches!(e.what, What::Chosen { .. });
+            |e: &Event| e.at.since(first.at) >= PART && matches!(e.kind, EventKind::Chosen { .. });
         let Some(length) = events[start..].iter().position(is_next) else { break };
         start += length;
     }

@@ -27,7 +27,7 @@ struct Run<P> {
     /// Attributes of those that are there, and whether they are awake.
     tasks: [Option<(Attributes, bool)>; TASKS as usize],
     running: Option<(TaskId, Time)>,
-    /// Without reservations, and nobody leaves.
+    /// Without reservations, and no task leaves.
     simple: bool,
     script: Vec<u8>,
     answers: Vec<String>,

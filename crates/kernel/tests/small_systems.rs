@@ -23,7 +23,7 @@ const COMES: usize = 3;
 const BATCH: usize = 4000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum EventKind {
     /// Wakes or blocks.
     Turns,
     /// Joins, asleep but for the reservation that comes, or leaves.
@@ -33,16 +33,19 @@ enum What {
     BlocksExhausted,
 }
 
-type Event = (u64, usize, What);
+type Event = (u64, usize, EventKind);
 
 /// Whatever may happen at a tick.
-fn possible() -> Vec<(usize, What)> {
-    let mut all = vec![(0, What::Turns), (COMES, What::Moves)];
+fn possible() -> Vec<(usize, EventKind)> {
+    let mut all = vec![(0, EventKind::Turns), (COMES, EventKind::Moves)];
     for task in [1, 2] {
-        all.extend([What::Turns, What::Moves, What::BlocksExhausted].map(|what| (task, what)));
+        all.extend(
+            [EventKind::Turns, EventKind::Moves, EventKind::BlocksExhausted]
+                .map(|what| (task, what)),
+        );
     }
-    all.extend([18, -20, 15].map(|nice| (1, What::Nice(nice))));
-    all.extend([0, 19].map(|nice| (2, What::Nice(nice))));
+    all.extend([18, -20, 15].map(|nice| (1, EventKind::Nice(nice))));
+    all.extend([0, 19].map(|nice| (2, EventKind::Nice(nice))));
     all
 }
 
@@ -86,9 +89,9 @@ impl World {
         world.step([10, TICK, 0, 0, 0, 0]);
         world.script.extend(CpuRules::new(rules).expect("rules of the kernel").image());
         for task in 0..COMES {
-            world.happen(task, What::Moves);
+            world.happen(task, EventKind::Moves);
             if awake & 1 << task != 0 {
-                world.happen(task, What::Turns);
+                world.happen(task, EventKind::Turns);
             }
         }
         world
@@ -111,31 +114,31 @@ impl World {
     }
 
     /// Whether it did.
-    fn happen(&mut self, i: usize, what: What) -> bool {
+    fn happen(&mut self, i: usize, what: EventKind) -> bool {
         let (now, id) = (Time(self.now), TaskId(i as u32));
         let task = &mut self.tasks[i];
         match what {
-            What::Turns if !task.joined => return false,
-            What::Turns if task.awake => {
+            EventKind::Turns if !task.joined => return false,
+            EventKind::Turns if task.awake => {
                 task.awake = false;
                 self.policy.block(now, id, Span::ZERO);
                 self.send(5, i, [0; 3]);
             }
-            What::Turns => {
+            EventKind::Turns => {
                 task.awake = true;
                 self.policy.wake(now, id);
                 self.send(4, i, [0; 3]);
             }
-            What::Moves if task.joined => {
+            EventKind::Moves if task.joined => {
                 (task.joined, task.awake, task.blocks_exhausted) = (false, false, false);
                 self.policy.leave(now, id, Span::ZERO);
                 self.send(2, i, [0; 3]);
             }
-            What::Moves => {
+            EventKind::Moves => {
                 task.joined = true;
                 let attributes = task.attributes;
                 if self.policy.join(now, id, &attributes).is_err() {
-                    // What it had before has not come back yet.
+                    // EventKind it had before has not come back yet.
                     return false;
                 }
                 match attributes.service {
@@ -143,10 +146,10 @@ impl World {
                     _ => self.send(0, i, [attributes.nice.scale().into(), 0, 0]),
                 }
                 if i == COMES {
-                    return self.happen(i, What::Turns);
+                    return self.happen(i, EventKind::Turns);
                 }
             }
-            What::Nice(nice) => {
+            EventKind::Nice(nice) => {
                 let nice = Nice::new(nice).expect("a nice value");
                 if !task.joined || task.attributes.nice == nice {
                     return false;
@@ -156,8 +159,8 @@ impl World {
                 self.policy.change(now, id, &attributes).expect("best effort");
                 self.send(3, i, [nice.scale().into(), 0, 0]);
             }
-            What::BlocksExhausted if !task.awake || task.blocks_exhausted => return false,
-            What::BlocksExhausted => task.blocks_exhausted = true,
+            EventKind::BlocksExhausted if !task.awake || task.blocks_exhausted => return false,
+            EventKind::BlocksExhausted => task.blocks_exhausted = true,
         }
         self.running = self.running.filter(|(running, _)| *running != id || self.tasks[i].awake);
         true
@@ -216,7 +219,7 @@ impl World {
 struct Batch {
     script: Vec<u8>,
     answers: Vec<String>,
-    /// What each of them is, and how many answers there are before its own.
+    /// EventKind each of them is, and how many answers there are before its own.
     systems: Vec<(String, usize)>,
     asked: usize,
 }

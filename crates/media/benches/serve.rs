@@ -118,7 +118,7 @@ fn serve(streams: usize, receivers: usize, gap: Span, seconds: f64) -> Measured 
         let stream = StreamConfig::new(format!("s{i}"), attributes, to, i as u32, source);
         server.handle().add(StreamConfig { ring: 8, ..stream }).expect("a stream");
     }
-    // Joining and the first packets are not what is measured.
+    // Joining and the first packets are not measured.
     sleep(Duration::from_millis(300));
     let snapshot = || server.handle().snapshot().expect("a running server");
     let before = snapshot();

@@ -2,7 +2,7 @@
 
 use crate::control::{Request, SourceRequest};
 use crate::media::{FrameRate, Media};
-use crate::rtcp::claims;
+use crate::rtcp::report_blocks;
 
 /// Any bytes are a request to the control socket or an error; a request is written and reads back
 /// equal, and a stream with packets from no file becomes a configuration or an error.
@@ -12,7 +12,7 @@ use crate::rtcp::claims;
 pub fn control(data: &[u8]) {
     let Ok(request) = serde_json::from_slice::<Request>(data) else { return };
     let written = serde_json::to_value(&request).expect("requests have a form");
-    let again: Request = serde_json::from_value(written.clone()).expect("what is written is read");
+    let again: Request = serde_json::from_value(written.clone()).expect("written requests parse");
     assert_eq!(serde_json::to_value(&again).expect("requests have a form"), written);
     match request {
         // A media file would be opened.
@@ -29,10 +29,10 @@ pub fn control(data: &[u8]) {
 /// # Panics
 /// When one of these does not hold.
 pub fn rtcp(data: &[u8]) {
-    if let Ok((claims, _)) = claims(data) {
+    if let Ok((blocks, _)) = report_blocks(data) {
         // A report block has 24 bytes.
-        assert!(claims.len() * 24 <= data.len());
-        assert!(claims.iter().all(|c| (-(1 << 23)..1 << 23).contains(&c.lost)));
+        assert!(blocks.len() * 24 <= data.len());
+        assert!(blocks.iter().all(|c| (-(1 << 23)..1 << 23).contains(&c.lost)));
     }
 }
 

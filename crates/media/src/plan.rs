@@ -43,14 +43,14 @@ pub enum PlanError {
     Stream {
         /// Its name.
         name: String,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: String,
     },
     /// A media file.
     Media {
         /// The class that plays it.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         error: MediaError,
     },
 }

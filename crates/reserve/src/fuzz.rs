@@ -1,4 +1,4 @@
-//! What a fuzzer drives: plain functions that panic only when something is wrong.
+//! Entry points for fuzzing: functions that panic only on a fault.
 
 use crate::protocol::{
     Answer, Call, MAX_LINE_BYTES, Reply, VERSION, encode_line, parse_reply, parse_request,
@@ -23,7 +23,7 @@ pub fn line(data: &[u8]) {
     }
     if let Ok(reply) = serde_json::from_slice::<Reply>(data) {
         let again = serde_json::from_slice::<Reply>(&encode_line(&reply));
-        assert_eq!(again.expect("what is written is read"), reply);
+        assert_eq!(again.expect("written replies parse"), reply);
     }
     let _ = parse_reply(data);
 }

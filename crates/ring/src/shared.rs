@@ -5,7 +5,7 @@
 //! [attaches](attach). Positions, packets and their bodies all lie in that memory, so a packet
 //! costs no system call. The protocol is that of [`spsc`](crate::spsc).
 //!
-//! # What a producer cannot do
+//! # Threats excluded
 //!
 //! A process that holds the descriptor can write anything anywhere in the memory at any time. So the
 //! consumer

@@ -74,13 +74,13 @@ struct Padded(AtomicUsize);
 
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-/// What both ends share.
+/// State shared by both ends.
 ///
 /// Slots from front up to back (wrapping) hold values and belong to the consumer; the others hold
 /// nothing and belong to the producer. A slot changes hands when its old owner stores an index
 /// with `Release` and its new one loads it with `Acquire`.
 struct Ring<T> {
-    /// Where the next value goes; only the producer writes it.
+    /// Position of the next value; only the producer writes it.
     back: Padded,
     /// Where the oldest value is; only the consumer writes it.
     front: Padded,
@@ -102,7 +102,7 @@ impl<T> Ring<T> {
     #[inline(always)]
     unsafe fn write(&self, index: usize, value: T) {
         self.slots[index].with_mut(|slot| {
-            // SAFETY: nobody else touches a slot of the producer's, by the caller's promise.
+            // SAFETY: no other code touches a slot of the producer, by the caller's promise.
             unsafe { (*slot).write(value) };
         });
     }
@@ -115,7 +115,7 @@ impl<T> Ring<T> {
     /// reads it again.
     #[inline(always)]
     unsafe fn read(&self, index: usize) -> T {
-        // SAFETY: a slot of the consumer's holds a value and nobody else touches it; by the
+        // SAFETY: a slot of the consumer's holds a value and no other code touches it; by the
         // caller's promise it is moved out once.
         self.slots[index].with(|slot| unsafe { (*slot).assume_init_read() })
     }

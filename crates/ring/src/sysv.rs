@@ -131,7 +131,7 @@ impl<T> DerefMut for Guard<'_, T> {
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        // Only fails when another process has removed the set; then nobody gets in any more.
+        // Only fails when another process has removed the set; then no process can enter any more.
         let _ = self.set.release(self.semaphore);
     }
 }

@@ -156,7 +156,7 @@ mod tests {
         assert!(page.contains(head), "{page}");
     }
 
-    /// Fails when what is beyond the last end is not counted: tried with `below` for all.
+    /// Fails when values beyond the last bound are not counted: tried with `below` for all.
     #[test]
     fn histograms_count_everything() {
         let mut text = Text::default();

@@ -31,7 +31,7 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What a page holds, or why it cannot be had now.
+/// The content of a page, or why it is unavailable now.
 pub type Body = Result<String, String>;
 
 /// A page: its path, its type, and how it is made.
@@ -80,7 +80,7 @@ impl Page {
     }
 }
 
-/// What clients may take.
+/// Limits on clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at a time.
@@ -167,13 +167,13 @@ impl Drop for Server {
     }
 }
 
-/// What the thread works on.
+/// State of the thread.
 struct Service {
     listener: TcpListener,
     ended: UnixStream,
     pages: Vec<Page>,
     limits: Limits,
-    /// In the order in which they came.
+    /// Connections, in order of arrival.
     connections: Vec<Connection>,
 }
 
@@ -184,13 +184,13 @@ struct Connection {
 }
 
 enum State {
-    /// What has come of the head of a request.
+    /// The head of a request, as far as received.
     Asking(Vec<u8>),
     /// The head of the answer and its body, and how much of both together was sent.
     Answering { head: Vec<u8>, body: Arc<[u8]>, sent: usize },
 }
 
-/// Whether a connection goes on.
+/// Whether a connection stays open.
 #[derive(PartialEq, Eq)]
 enum Next {
     Waits,
@@ -234,7 +234,7 @@ impl Service {
     }
 
     fn accept(&mut self) {
-        // Not all that want, or those inside would wait.
+        // Not all clients, or accepted ones would wait.
         for _ in 0..self.limits.connections {
             match self.listener.accept() {
                 Ok((stream, _)) => {
@@ -259,7 +259,7 @@ impl Service {
 }
 
 impl Connection {
-    /// Reads or writes what can be without waiting.
+    /// Reads or writes as much as possible without blocking.
     fn advance(&mut self, pages: &mut [Page], limits: &Limits) -> Next {
         loop {
             let done = match &mut self.state {
@@ -290,7 +290,7 @@ impl Connection {
                 Ok(true) => return Next::Over,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Next::Waits,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // A client that hangs up has what it wanted.
+                // A client that closes has its answer.
                 Err(_) => return Next::Over,
             }
         }
@@ -348,7 +348,7 @@ fn answer(request: &[u8], pages: &mut [Page], fresh: Duration) -> (Vec<u8>, Arc<
     (head.into_bytes(), if method == "HEAD" { Arc::from([]) } else { body })
 }
 
-/// What is wrong with the host of a request.
+/// Why the host of a request is refused.
 enum Host {
     Missing,
     Foreign,

@@ -1,6 +1,6 @@
-//! The frame of a program that takes its arguments as a list of words.
+//! The main function of a program with positional arguments.
 
-/// Why a program fails.
+/// The reason of a failure.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Runs with the arguments of the command line. A failure is printed and ends the program with status 1.

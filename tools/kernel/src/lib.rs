@@ -1,4 +1,4 @@
-//! What the programs of this crate share. They run in the virtual machine, for the tests of
+//! Code shared by the programs of this crate. They run in the virtual machine, for the tests of
 //! `crates/kernel` and `crates/cli` and for the comparisons of `compare`, and are built with the feature
 //! `kernel` only.
 #![forbid(unsafe_code)]

@@ -68,20 +68,20 @@ fn workloads_end_after_their_jobs() {
         (&["forks", "30"], "forks ended 30 failed 0\n"),
         (&["pass", "100"], "pass rounds 100 round_ns "),
     ] {
-        let said = run(TASKS, arguments);
-        assert!(said.starts_with(start), "{arguments:?}: {said}");
+        let output = run(TASKS, arguments);
+        assert!(output.starts_with(start), "{arguments:?}: {output}");
     }
 }
 
 /// Fails when changes do not stop although the file is there, or a thread is not waited for.
 #[test]
 fn churn_ends_and_loses_no_thread() {
-    let said = run(env!("CARGO_BIN_EXE_churn"), &["50", "1", "/proc/self/stat", "6"]);
-    assert!(said.starts_with("churn starts "), "{said}");
-    assert!(said.ends_with(" lost 0\n"), "{said}");
-    let number = |word: &str| {
-        let mut words = said.split_whitespace().skip_while(|w| *w != word);
-        words.nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number")
+    let output = run(env!("CARGO_BIN_EXE_churn"), &["50", "1", "/proc/self/stat", "6"]);
+    assert!(output.starts_with("churn starts "), "{output}");
+    assert!(output.ends_with(" lost 0\n"), "{output}");
+    let number = |key: &str| {
+        let mut fields = output.split_whitespace().skip_while(|field| *field != key);
+        fields.nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number")
     };
-    assert_eq!(number("starts"), number("ends"), "{said}");
+    assert_eq!(number("starts"), number("ends"), "{output}");
 }

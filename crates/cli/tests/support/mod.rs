@@ -73,7 +73,7 @@ impl Process {
         kill_process(Pid::from_child(child), signal).expect("it runs");
     }
 
-    /// Its result after it has ended by itself.
+    /// Its result after it has ended without a signal.
     #[track_caller]
     pub fn ended(mut self) -> Ran {
         let child = self.0.take().expect("it has not ended");

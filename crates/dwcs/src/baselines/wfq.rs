@@ -9,7 +9,7 @@ use crate::{Rank, Record};
 
 /// Packets in proportion to `(1 - x/y) / gap`, the rate that meets the stream's tolerance,
 /// by self-clocked virtual time (Golestani, INFOCOM 1994). All packets weigh the same. A dropped
-/// packet costs its stream nothing. Streams without deadlines have no rate and get what is left.
+/// packet costs its stream nothing. Streams without deadlines have no rate and get the remaining capacity.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     virtual_time: u128,

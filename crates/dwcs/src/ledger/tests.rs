@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// Fails when what is stated in the docs of [`Ledger`] is exceeded.
+/// Fails when a bound in the docs of [`Ledger`] is exceeded.
 #[test]
 fn memory_use_matches_the_documentation() {
     assert!(size_of::<Row>() <= 128);

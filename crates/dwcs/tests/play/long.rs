@@ -1,9 +1,12 @@
 //! Long histories of many streams, the same each time.
 
-use laxity_core::Span;
-use laxity_dwcs::{Attributes, Late, Tolerance};
+use std::num::NonZeroU32;
 
-use super::Event;
+use laxity_core::Span;
+use laxity_dwcs::structure::Structure;
+use laxity_dwcs::{Attributes, Late, Options, Tolerance};
+
+use super::{Event, agrees};
 use crate::common::Random;
 
 /// How long the gaps of a history's streams are.
@@ -78,5 +81,33 @@ impl History {
         };
         let late = if random.below(4) == 0 { Late::Send } else { Late::Drop };
         Attributes { tolerance, gap: gap.map(Span), late }
+    }
+}
+
+/// Plays histories with these gaps, and each time between decisions, for several limits of service
+/// ahead.
+pub fn agrees_over_gaps<S: Structure>(options: &Options, gaps: Gaps, steps: [u64; 2]) {
+    for step in steps {
+        for (seed, ahead) in [Some(1), None, Some(3), Some(1000)].into_iter().enumerate() {
+            for together in [false, true] {
+                let ahead = ahead.and_then(NonZeroU32::new);
+                let options = Options { ahead, ..*options };
+                let calm = [2, 100][usize::from(together)];
+                let history = History { streams: 1000, events: 1000, gaps, step, together, calm };
+                agrees::<S>(&options, &history.events(seed as u64));
+            }
+        }
+    }
+}
+
+/// Plays histories in which many streams are due at one instant, with packets that came at different
+/// ones.
+pub fn agrees_on_multiples_of_the_gap<S: Structure>(options: &Options) {
+    let options = Options { align: true, ..*options };
+    for (seed, step) in [(1, 500), (2, 1000), (3, 3000)] {
+        let gaps = Gaps::Equal(1_000_000);
+        let history =
+            History { streams: 1000, events: 3000, gaps, step, together: false, calm: 100 };
+        agrees::<S>(&options, &history.events(seed));
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * State of CPUs and tasks, and what the loader writes.
+ * State of CPUs and tasks, and parameters that the loader writes.
  */
 #ifndef LAXITY_SCX_STATE_H
 #define LAXITY_SCX_STATE_H

@@ -22,7 +22,7 @@ pub enum CpuError {
     Refused {
         /// The CPU, where there are several.
         cpu: u32,
-        /// Why, by how much, and what would fit.
+        /// The reason, by how much, and the largest runtime that fits.
         refusal: Refusal,
     },
     /// The state of the system does not allow the operation.
@@ -121,7 +121,7 @@ impl fmt::Display for CpuError {
             CpuError::Ejected { why } => write!(
                 f,
                 "the kernel ended the scheduler ({why}) and runs its own; `laxity cpu down` removes \
-                 what is left, `laxity cpu up` starts it again"
+                 the remains, `laxity cpu up` starts it again"
             ),
             CpuError::NoKernel => f.write_str(
                 "this kernel has no sched_ext: Linux 6.18 or later with CONFIG_SCHED_CLASS_EXT, \

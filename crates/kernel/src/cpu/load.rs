@@ -11,11 +11,11 @@ use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
 
-/// The scheduler itself, among the maps: where the kernel need not say who starts and who stops, and
-/// where it does (`bpf/include/laxity/cpu_run.h`).
+/// Names of the scheduler's map: without run hooks and with them
+/// (`bpf/include/laxity/cpu_run.h`).
 const SCHEDULERS: [&str; 2] = [system::NAME, "laxity_run_hooks"];
 
-/// The one that this machine loads.
+/// The scheduler's map for this machine.
 fn scheduler() -> &'static str {
     SCHEDULERS[usize::from(system::needs_run_hooks())]
 }

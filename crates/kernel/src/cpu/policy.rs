@@ -1,4 +1,4 @@
-//! The policies that the kernel runs, and what is chosen for it where the papers leave a choice.
+//! The policies that the kernel runs, and their parameters where the papers leave a choice.
 
 use std::any::Any;
 
@@ -18,14 +18,14 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 /// No best-effort task waits for longer than about twice this, even when hundreds compute: the
 /// kernel would take the scheduler away after 30 s.
 const LONGEST: Span = Span::from_millis(5_000);
-/// Below this a budget costs more in timers than it is worth.
+/// The least budget: below it timers cost more than it is worth.
 const LEAST: Span = Span(100_000);
 /// The greatest budget. With the papers' 200 ms compute-bound tasks take turns half as often as
 /// under Linux 2.6, to which BEBS is compared there.
 const MOST: Span = Span::from_millis(100);
-/// Of a task that has not yet slept, under `bebs-credit`. Budgets that are recharged at once may be
-/// as small as jobs are, and smaller: deadlines come no later for it, and who answers is not put off
-/// by what it might have needed. Under `bebs` the rest of a job waits for the next period.
+/// The average of a task that has not yet slept, under `bebs-credit`. Budgets that are recharged at once
+/// may be as small as jobs or smaller: deadlines come no later for it, and interactive tasks are not
+/// delayed by an overestimate. Under `bebs` the rest of a job waits for the next period.
 const FIRST: Span = Span::from_millis(1);
 
 /// The load are tasks that ran within a second: nearly all of a system's hundreds sleep for longer,
@@ -35,7 +35,7 @@ const LAPSE: Span = Span::from_millis(1_000);
 /// and waits for about as long when others come.
 const LIMITS: Limits = Limits { lapse: LAPSE, ahead: Span::from_millis(500), max_period: LONGEST };
 
-/// What of the scheduler serves the best effort of a policy.
+/// The part of the scheduler that serves the best effort of a policy.
 enum Algorithm {
     Servers(Rules),
     BeRate,
@@ -127,7 +127,7 @@ impl Policy {
         self.berate.as_ref()
     }
 
-    /// One CPU of it without tasks, to ask what fits or what it would have decided.
+    /// Its scheduler of one CPU without tasks, for admission and for comparisons.
     pub fn servers(&self) -> Servers {
         Servers::new(self.rules)
     }
@@ -159,7 +159,7 @@ mod tests {
         [first, budget(&servers)]
     }
 
-    /// Under `bebs-credit` what jobs need and no more: a longer budget is a later deadline. Under
+    /// Under `bebs-credit` the mean job length: a longer budget is a later deadline. Under
     /// `bebs` as the paper has them, with half as much again.
     #[test]
     fn budgets_that_are_recharged_at_once_are_short() {
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(budgets("bebs"), [15_000, 300]);
     }
 
-    /// What fraction of the CPU, in thousandths, a task has that wakes beside one whose nice value was
-    /// changed to `nice` while it slept, and which then sleeps on for so long or wakes as well.
+    /// The share of the CPU, in thousandths, of a task that wakes after the nice value of another was
+    /// changed to `nice` in its sleep; that one sleeps for `asleep` or wakes as well.
     fn share_after_renice(nice: i8, asleep: Span, wakes: bool) -> u64 {
         let (stays, sleeper, job) = (TaskId(0), TaskId(1), Span(100_000));
         let mut servers = Policy::named("bebs").expect("a policy").servers();
@@ -194,8 +194,8 @@ mod tests {
         budget.0 * 1000 / period.0
     }
 
-    /// Fails when a weight that is raised in sleep counts at once, when one that is lowered counts
-    /// no more before the sleep is long enough, and when what was lowered counts on after it.
+    /// Fails when a weight raised in sleep counts at once, when a lowered one stops counting before the
+    /// sleep is long enough, and when it still counts afterwards.
     #[test]
     fn sleeping_tasks_count_with_their_old_weight() {
         let (short, long) = (Span::from_millis(10), Span::from_millis(2_000));

@@ -1,7 +1,7 @@
 //! Events and decisions of the scheduler, one by one (`bpf/scx/record.h`).
 //!
-//! Off, it costs the scheduler a comparison an event. It ends by itself at the time that was asked
-//! for, also when the process that asked has ended.
+//! While off, it costs the scheduler a comparison an event. It stops at the requested time, also when the
+//! process that requested it has ended.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::layout::cpu::{
     LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
 };
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A task has a server of its own.
     Joined {
         /// Its weight.
@@ -28,11 +28,11 @@ pub enum What {
         /// Its number.
         number: u32,
     },
-    /// A reservation was made; nobody is in it yet.
+    /// A reservation was created, without tasks yet.
     Reserved {
         /// Its number.
         number: u32,
-        /// What it is.
+        /// The reservation.
         reservation: Reservation,
     },
     /// A task left its server.
@@ -42,22 +42,22 @@ pub enum What {
         /// The weight.
         weight: u32,
     },
-    /// A task has something to do.
+    /// A task became runnable.
     Woke,
-    /// A task has nothing to do.
+    /// A task blocked.
     Blocked,
     /// A task executed.
     Ran {
-        /// For so long since that was last said.
+        /// Execution time since the last event of this kind.
         length: Span,
     },
-    /// What was due was looked at.
+    /// Due releases and deadlines were processed.
     Timer,
-    /// A task was chosen, or nobody.
+    /// The next task was picked, or none.
     Chosen {
-        /// What is left of its budget.
+        /// Its remaining budget.
         left: Span,
-        /// When its server's deadline is.
+        /// The deadline of its server.
         deadline: Time,
     },
     /// A task is on the CPU.
@@ -69,29 +69,29 @@ pub enum What {
         /// Its server's period.
         period: Span,
     },
-    /// It is no longer.
+    /// A task stopped running.
     Stopped,
 }
 
 /// An event of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, by the clock that never goes back.
+    /// Time, by the monotonic clock.
     pub at: Time,
-    /// Where.
+    /// The CPU.
     pub cpu: u32,
-    /// The task's place, which is its own while it is there; `None` for nobody.
+    /// The task's slot, its own while the scheduler has it; `None` for no task.
     pub slot: Option<u32>,
-    /// The task, zero for nobody.
+    /// The task, zero for none.
     pub pid: u32,
-    /// What.
-    pub what: What,
+    /// The kind.
+    pub kind: EventKind,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Event {
-    /// As the kernel writes it; `None` for what is no event.
+    /// Decodes an event as the kernel writes it; `None` if it is none.
     pub fn read(bytes: &[u8]) -> Option<Event> {
         let bytes: &[u8; lx_event::SIZEOF] = bytes.try_into().ok()?;
         let [what, cpu, slot, pid] = [lx_event::WHAT, lx_event::CPU, lx_event::SLOT, lx_event::PID]
@@ -100,34 +100,34 @@ impl Event {
         Event::of(fields, [lx_event::A.u64(bytes), lx_event::B.u64(bytes)])
     }
 
-    /// From numbers: what, when, CPU, place, task, and two that depend on the first.
+    /// From numbers: kind, time, CPU, slot, task, and two that depend on the kind.
     fn of([what, at, cpu, slot, pid]: [u64; 5], [a, b]: [u64; 2]) -> Option<Event> {
         let narrow = |n: u64| u32::try_from(n).ok();
-        let what = match what {
-            LX_JOINED => What::Joined { weight: narrow(a)?, learnt: Span(b) },
-            LX_BOUND => What::Bound { number: narrow(a)? },
-            LX_RESERVED => What::Reserved {
+        let kind = match what {
+            LX_JOINED => EventKind::Joined { weight: narrow(a)?, learnt: Span(b) },
+            LX_BOUND => EventKind::Bound { number: narrow(a)? },
+            LX_RESERVED => EventKind::Reserved {
                 number: narrow(slot)?,
                 reservation: Reservation::new(Span(a), Span(b)),
             },
-            LX_LEFT => What::Left,
-            LX_WEIGHED => What::Weighed { weight: narrow(a)? },
-            LX_WOKE => What::Woke,
-            LX_BLOCKED_NOW => What::Blocked,
-            LX_RAN => What::Ran { length: Span(a) },
-            LX_TIMER => What::Timer,
-            LX_CHOSEN => What::Chosen { left: Span(a), deadline: Time(b) },
-            LX_STARTED | LX_STARTED_RESERVED => What::Started {
+            LX_LEFT => EventKind::Left,
+            LX_WEIGHED => EventKind::Weighed { weight: narrow(a)? },
+            LX_WOKE => EventKind::Woke,
+            LX_BLOCKED_NOW => EventKind::Blocked,
+            LX_RAN => EventKind::Ran { length: Span(a) },
+            LX_TIMER => EventKind::Timer,
+            LX_CHOSEN => EventKind::Chosen { left: Span(a), deadline: Time(b) },
+            LX_STARTED | LX_STARTED_RESERVED => EventKind::Started {
                 reserved: what == LX_STARTED_RESERVED,
                 budget: Span(a),
                 period: Span(b),
             },
-            LX_STOPPED => What::Stopped,
+            LX_STOPPED => EventKind::Stopped,
             _ => return None,
         };
-        let no_task = slot == u64::from(NONE) || matches!(what, What::Reserved { .. });
+        let no_task = slot == u64::from(NONE) || matches!(kind, EventKind::Reserved { .. });
         let slot = if no_task { None } else { Some(narrow(slot)?) };
-        Some(Event { at: Time(at), cpu: narrow(cpu)?, slot, pid: narrow(pid)?, what })
+        Some(Event { at: Time(at), cpu: narrow(cpu)?, slot, pid: narrow(pid)?, kind })
     }
 
     /// From a line that [`Event`] writes.
@@ -147,24 +147,24 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut slot = self.slot.unwrap_or(NONE);
-        let (what, a, b) = match self.what {
-            What::Joined { weight, learnt } => (LX_JOINED, weight.into(), learnt.0),
-            What::Bound { number } => (LX_BOUND, number.into(), 0),
-            What::Reserved { number, reservation } => {
+        let (what, a, b) = match self.kind {
+            EventKind::Joined { weight, learnt } => (LX_JOINED, weight.into(), learnt.0),
+            EventKind::Bound { number } => (LX_BOUND, number.into(), 0),
+            EventKind::Reserved { number, reservation } => {
                 slot = number;
                 (LX_RESERVED, reservation.budget.0, reservation.period.0)
             }
-            What::Left => (LX_LEFT, 0, 0),
-            What::Weighed { weight } => (LX_WEIGHED, weight.into(), 0),
-            What::Woke => (LX_WOKE, 0, 0),
-            What::Blocked => (LX_BLOCKED_NOW, 0, 0),
-            What::Ran { length } => (LX_RAN, length.0, 0),
-            What::Timer => (LX_TIMER, 0, 0),
-            What::Chosen { left, deadline } => (LX_CHOSEN, left.0, deadline.0),
-            What::Started { reserved, budget, period } => {
+            EventKind::Left => (LX_LEFT, 0, 0),
+            EventKind::Weighed { weight } => (LX_WEIGHED, weight.into(), 0),
+            EventKind::Woke => (LX_WOKE, 0, 0),
+            EventKind::Blocked => (LX_BLOCKED_NOW, 0, 0),
+            EventKind::Ran { length } => (LX_RAN, length.0, 0),
+            EventKind::Timer => (LX_TIMER, 0, 0),
+            EventKind::Chosen { left, deadline } => (LX_CHOSEN, left.0, deadline.0),
+            EventKind::Started { reserved, budget, period } => {
                 (if reserved { LX_STARTED_RESERVED } else { LX_STARTED }, budget.0, period.0)
             }
-            What::Stopped => (LX_STOPPED, 0, 0),
+            EventKind::Stopped => (LX_STOPPED, 0, 0),
         };
         write!(f, "{what} {} {} {slot} {} {a} {b}", self.at.0, self.cpu, self.pid)
     }
@@ -226,7 +226,7 @@ mod live {
         /// # Errors
         /// When none is, it cannot be asked, or somebody else records.
         pub fn open() -> Result<Recorder, CpuError> {
-            // Says what is wrong where it is not up.
+            // Fails with the reason if the scheduler is not up.
             live::open_control_programs(&[])?;
             let scheduler = system::identity();
             let lock = system::lock_recording()?;
@@ -248,7 +248,7 @@ mod live {
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
             let (mut until, before) = self.recording.limits()?;
-            // Not what an earlier one has left there.
+            // Discard events of an earlier recording.
             let since = if length.is_some() { system::now() } else { 0 };
             let mut take = |bytes: &[u8]| {
                 if let Some(event) = Event::read(bytes).filter(|event| event.at.0 >= since) {
@@ -278,7 +278,7 @@ mod live {
             system::identity() == self.scheduler
         }
 
-        /// Whether the scheduler is still the one that is recorded.
+        /// Whether the recorded scheduler is still the running one.
         ///
         /// # Errors
         /// What became of it.
@@ -311,7 +311,7 @@ mod tests {
         }
         let reserved = Event::parse("2 1 0 3 0 4000000 10000000").expect("an event");
         assert_eq!(reserved.slot, None);
-        assert!(matches!(reserved.what, What::Reserved { number: 3, .. }));
+        assert!(matches!(reserved.kind, EventKind::Reserved { number: 3, .. }));
         for wrong in ["", "1 2 3", "13 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! What is asked of the running scheduler, as `bpf/scx/control.h` has it.
+//! Requests to the running scheduler (`bpf/scx/control.h`).
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub owner: u32,
 }
 
-/// As `struct lx_report`: what was asked about a CPU, and about a reservation there.
+/// As `struct lx_report`: the state of a CPU, and of a reservation there.
 pub(super) struct Report {
     pub cpu: CpuStatus,
     pub members: u64,
@@ -65,7 +65,7 @@ impl Request {
 /// Answers of requests by their numbers: errors of Linux, which go by these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// In force after so long; and the number of the reservation where that was asked.
+    /// The time until it is in force; and the number of the reservation, if requested.
     Done {
         from: Duration,
         number: u32,
@@ -222,7 +222,7 @@ impl ControlPrograms {
         Ok(entries)
     }
 
-    /// What is inferred of tasks that are not reserved and ran lately.
+    /// Inferred parameters of tasks without a reservation that ran lately.
     pub(super) fn inferred(&self) -> Result<Vec<Inferred>, CpuError> {
         let mut tasks = Vec::new();
         let (mut slot, mut slots) = (0, 1);

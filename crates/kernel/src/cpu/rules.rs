@@ -20,7 +20,7 @@ enum How {
     BeRate(berate::Options),
 }
 
-/// What all quanta are multiples of.
+/// The unit of quanta.
 const QUANTUM: Span = Span::from_millis(10);
 
 /// A rule that the kernel does not run.
@@ -39,7 +39,7 @@ impl CpuRules {
     /// Takes rules over.
     ///
     /// # Errors
-    /// Names what the kernel does not run.
+    /// When the kernel does not support an option, named in the error.
     pub fn new(rules: &Rules) -> Result<CpuRules, NotInKernel> {
         let Sizing::Adaptive(how) = &rules.sizing else {
             return Err(NotInKernel("the same period for all"));
@@ -62,7 +62,7 @@ impl CpuRules {
     /// Takes BeRate over, below servers for reservations.
     ///
     /// # Errors
-    /// Names what the kernel does not run.
+    /// When the kernel does not support an option, named in the error.
     pub fn berate(options: &berate::Options) -> Result<CpuRules, NotInKernel> {
         if options.base != Base::OldDeadline {
             return Err(NotInKernel("a deadline that counts from now after a quantum"));

@@ -1,4 +1,4 @@
-//! What the kernel says of sched_ext, and where the scheduler is pinned.
+//! The kernel's state of sched_ext, and where the scheduler is pinned.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -75,7 +75,7 @@ fn infers_unreliably(release: &str) -> bool {
     }
 }
 
-/// What tells the scheduler that runs from those that were here before it; `None` where none runs.
+/// Distinguishes the running scheduler from earlier ones; `None` if none runs.
 pub(super) fn identity() -> Option<u64> {
     let ours = running().ok()?.is_some_and(|name| is_ours(&name));
     let pin = fs::metadata(pin("scheduler")).ok()?;
@@ -121,7 +121,7 @@ pub(super) fn make_pins() -> Result<(), CpuError> {
 
 pub(super) fn remove_pins() -> Result<(), CpuError> {
     let path = folder();
-    // First what keeps the scheduler going, so that it ends even if something else stays.
+    // The link first, so that the scheduler ends even if other pins stay.
     let _ = fs::remove_file(pin("scheduler"));
     match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(error)),
@@ -135,7 +135,7 @@ pub(super) fn now() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// So long from now on.
+/// The time after this duration.
 pub(super) fn after(length: std::time::Duration) -> u64 {
     now().saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
 }
@@ -148,7 +148,7 @@ pub(super) fn lock() -> Result<fs::File, CpuError> {
     Ok(file)
 }
 
-/// One at a time may record: what one has fetched another does not see.
+/// At most one process may record: an event fetched by one is lost to others.
 pub(super) fn lock_recording() -> Result<fs::File, CpuError> {
     let path = Path::new("/run/laxity-cpu-record.lock");
     let file = lock_file(path)?;

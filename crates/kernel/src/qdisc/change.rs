@@ -50,7 +50,7 @@ pub fn set(
     }
     let before = Scenario::parse(&old.scenario, "")
         .map_err(|_| does_not_fit("its scenario is of another version"))?;
-    // What waits is taken along, so it may block for as long as its own scenario allowed.
+    // Queued packets are kept, so they may block for as long as their own scenario allowed.
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);
     let waiting = if waits { Bytes(old.longest) } else { before.link.max_packet };
@@ -79,7 +79,7 @@ pub fn set(
         .ok_or_else(|| LinkError::Busy { device: device.into() })
 }
 
-/// The state, after a change that a killed command left behind was taken back or came into force.
+/// The state, after a change left behind by a killed command was undone or came into force.
 fn resolve_pending_change(pins: &Pins) -> Result<Option<State>, LinkError> {
     let Some(state) = State::read(pins)? else { return Ok(None) };
     if wanted(pins)? == state.applied {

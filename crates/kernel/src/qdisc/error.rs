@@ -64,9 +64,9 @@ pub enum LinkError {
     },
     /// The kernel refused.
     Kernel {
-        /// What.
+        /// The operation.
         what: &'static str,
-        /// Its answer, and for programs what the verifier said.
+        /// Its answer, and for programs the verifier's log.
         why: String,
     },
     /// Files of an instance cannot be made, read or removed.
@@ -141,7 +141,7 @@ impl fmt::Display for LinkError {
 
 impl std::error::Error for LinkError {}
 
-/// An answer of the kernel to `what`.
+/// The kernel's error for the operation `what`.
 pub(super) fn kernel(what: &'static str) -> impl FnOnce(io::Error) -> LinkError {
     move |error| match error.kind() {
         io::ErrorKind::PermissionDenied => LinkError::NotPermitted { what },

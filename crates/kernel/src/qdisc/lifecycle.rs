@@ -126,6 +126,6 @@ fn restore(place: &mut Place) -> Result<(), LinkError> {
         }
     }
     pins.remove()?;
-    // Said once all else is undone: trying again would not help.
+    // Reported after all else is undone: a retry would not help.
     put
 }

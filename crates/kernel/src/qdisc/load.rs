@@ -33,7 +33,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// For a plan and those that may follow it.
+    /// For a plan and later ones.
     pub(super) fn of(plan: &Plan, policy: &str) -> Room {
         let realtime = u64::from(plan.realtime_slots).max(2 * MOST_SHAPED_SLOTS);
         let slots = (MOST_BEST_EFFORT_SLOTS + realtime) as u32;

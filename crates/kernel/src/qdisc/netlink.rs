@@ -254,7 +254,7 @@ fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// Identities and values; what is malformed ends them.
+/// Attributes: identifiers and values, up to the first malformed one.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let head = rest.get(..4)?;

@@ -15,7 +15,7 @@ use crate::file_system::mount;
 
 const FOLDER: &str = "laxity";
 
-/// Says what was before; removed last, so that a removal that is cut short can be taken up again.
+/// The former state; removed last, so that an interrupted removal can be resumed.
 const RECORD: &str = "about";
 
 /// The folder of all instances.
@@ -93,7 +93,7 @@ impl Pins {
         map.lookup(&at.to_ne_bytes(), MapFlags::ANY).map_err(broken(&path))
     }
 
-    /// Whether a map takes values of so many bytes, and a zero behind them.
+    /// Whether a map's values hold this many bytes and a terminating zero.
     pub(super) fn holds(&self, name: &str, bytes: usize) -> Result<bool, LinkError> {
         let path = self.path(name);
         let map = MapHandle::from_pinned_path(&path).map_err(broken(&path))?;

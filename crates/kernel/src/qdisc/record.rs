@@ -27,7 +27,7 @@ impl Record {
         let mut line = format!("{policy} {rule} {slots} {longest} {segments}");
         if let Some(found) = replaced {
             line += &format!(" {} {:x} ", found.kind, found.handle);
-            // So that there is a word even without any.
+            // So that the field is there even without options.
             line.push('0');
             found.options.iter().for_each(|byte| line += &format!("{byte:02x}"));
         }
@@ -65,7 +65,7 @@ fn bytes_of(digits: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Fails when anything is lost on the way, or what is no record is taken for one.
+    /// Fails when a round trip loses anything, or other text is accepted as a record.
     #[test]
     fn records_come_back_as_they_were() {
         let mut record = Record {

@@ -317,7 +317,7 @@ static int apply(struct state *s, u32 event, u32 argument)
 	}
 }
 
-/* Returns what is wrong with a state, or NULL. */
+/* Returns the violated invariant of a state, or NULL. */
 static const char *check(const struct state *s)
 {
 	const struct lx_cpu_run *r = &s->run;

@@ -213,7 +213,7 @@ static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 	return t + (u64)(need / p->rest);
 }
 
-/* Time at which the promise provides `left` beyond what is used. */
+/* Time at which the promise provides `left` beyond the used time. */
 static u64 promise_gives(const struct promise *p, u64 left)
 {
 	fine beyond;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use laxity_core::Span;
 use laxity_cpu::{Attributes, CpuId, GroupId, Policy as _, Reservation, TaskId};
-use laxity_kernel::cpu::record::{Event, What};
+use laxity_kernel::cpu::record::{Event, EventKind};
 
 use crate::shown::Shown;
 use crate::simulated::weighing;
@@ -39,32 +39,32 @@ impl Again {
     pub fn apply(&mut self, event: &Event) {
         let (at, task) = (event.at, event.slot.map(TaskId));
         let of = || task.unwrap_or_else(|| panic!("no task: {event}"));
-        match event.what {
-            What::Joined { weight, learnt } => {
+        match event.kind {
+            EventKind::Joined { weight, learnt } => {
                 self.join(event, of(), &weighing(weight));
                 if learnt > Span::ZERO {
                     self.policy.set_execution_estimate(of(), learnt);
                 }
             }
-            What::Reserved { number, reservation } => {
+            EventKind::Reserved { number, reservation } => {
                 self.reservations.insert(number, reservation);
                 self.join(event, TaskId(PLACES + number), &self.of_reservation(number));
             }
-            What::Bound { number } => {
+            EventKind::Bound { number } => {
                 self.join(event, of(), &self.of_reservation(number));
                 self.policy.leave(at, TaskId(PLACES + number), Span::ZERO);
             }
-            What::Left => self.policy.leave(at, of(), Span::ZERO),
-            What::Weighed { weight } => {
+            EventKind::Left => self.policy.leave(at, of(), Span::ZERO),
+            EventKind::Weighed { weight } => {
                 self.weights.push(weight);
                 let changed = self.policy.change(at, of(), &weighing(weight));
                 assert!(changed.is_ok(), "{event}: {changed:?}");
             }
-            What::Woke => self.policy.wake(at, of()),
-            What::Blocked => self.policy.block(at, of(), Span::ZERO),
-            What::Ran { length } => self.policy.ran(at, of(), length),
-            What::Timer => self.policy.timer(at),
-            What::Chosen { left, deadline } => {
+            EventKind::Woke => self.policy.wake(at, of()),
+            EventKind::Blocked => self.policy.block(at, of(), Span::ZERO),
+            EventKind::Ran { length } => self.policy.ran(at, of(), length),
+            EventKind::Timer => self.policy.timer(at),
+            EventKind::Chosen { left, deadline } => {
                 let picked = self.policy.pick(at, CpuId(0));
                 let deadline_of = |task| self.policy.of(task).map(|(_, _, d)| d);
                 let ours = picked.map(|p| (p.task, p.until.since(at), deadline_of(p.task)));
@@ -73,7 +73,7 @@ impl Again {
                 self.decisions[0] += 1;
                 self.decisions[1] += u32::from(task.is_some());
             }
-            What::Started { .. } | What::Stopped => {}
+            EventKind::Started { .. } | EventKind::Stopped => {}
         }
     }
 }

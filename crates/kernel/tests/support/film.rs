@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::simulated::Slices;
 
 const PERIOD: Span = Span::from_millis(40);
-/// What is longer than this is a frame; the program needs less to start.
+/// A longer execution is a frame; the program needs less to start.
 const STARTS: Span = Span::from_millis(5);
 
 /// The program, which draws costs of 20 ms from the seed 1.

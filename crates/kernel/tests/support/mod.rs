@@ -5,7 +5,7 @@ pub mod headers;
 
 use laxity_kernel::Plan;
 
-/// What is asked of the headers, in order.
+/// Calls of the headers, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A packet of so many bytes arrives for a flow.

@@ -23,7 +23,7 @@ impl Random {
     }
 
     /// Normal with a deviation of so many per cent of the mean: the sum of twelve uniform numbers.
-    #[allow(dead_code, reason = "not all who include this draw frames")]
+    #[allow(dead_code, reason = "not all that include this draw frames")]
     pub fn normal(&mut self, mean: u64, variability: u64) -> u64 {
         const PRECISION: u64 = 1 << 20;
         let sum: u64 = (0..12).map(|_| self.below(PRECISION)).sum();

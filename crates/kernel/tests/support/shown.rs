@@ -1,4 +1,4 @@
-//! The policies that the headers have, and what is compared of them.
+//! The policies that the headers have, and the compared state.
 #![allow(dead_code, reason = "not every test compares all of it")]
 
 use laxity_core::{Span, Time};

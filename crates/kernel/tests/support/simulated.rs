@@ -1,4 +1,4 @@
-//! A recorded run as tasks of the simulator, and whom it gives the CPU one after the other.
+//! A recorded run as tasks of the simulator, and the order in which it gives them the CPU.
 //!
 //! What comes from outside is as it was: when tasks appear, wake and go, other weights, when
 //! reservations begin. How long each computes between two sleeps is what it executed then. Everything
@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, GroupId, Nice, Policy, Reservation, TaskId};
-use laxity_kernel::cpu::record::{Event, What};
+use laxity_kernel::cpu::record::{Event, EventKind};
 use laxity_sim::Control;
 use laxity_sim::cpu::{Change, Machine, Recording, Step, Task, Workload, run};
 
-/// Who had the CPU from when to when: places in the list of tasks.
+/// Which task had the CPU, by its index, from when to when.
 pub type Slices = Vec<(u32, Time, Time)>;
 
 /// Best effort of a weight.
@@ -104,7 +104,7 @@ fn since(at: Time, start: Time) -> Time {
     Time(at.since(start).0)
 }
 
-/// What is read from a recording of one CPU, from some event on. Times are from that one.
+/// A recording of one CPU from some event on. Times count from that one.
 pub struct Played {
     pub tasks: Vec<Task>,
     /// Where the kernel keeps those that were there at the start: the first ones.
@@ -115,7 +115,7 @@ pub struct Played {
     pub switch: Span,
 }
 
-/// A pause that is longer is no switch: nobody had anything to do.
+/// A longer pause is no switch: no task was runnable.
 const SWITCH: Span = Span(50_000);
 
 #[derive(Default)]
@@ -143,13 +143,13 @@ impl Reader {
     }
 
     fn begins(&mut self, event: &Event) -> Option<(Time, Attributes)> {
-        match event.what {
-            What::Joined { weight, .. } => Some((event.at, weighing(weight))),
-            What::Bound { number } => {
+        match event.kind {
+            EventKind::Joined { weight, .. } => Some((event.at, weighing(weight))),
+            EventKind::Bound { number } => {
                 let (since, reservation) = self.reservations[&number];
                 Some((since, Attributes::hard(reservation).in_group(GroupId(number))))
             }
-            What::Reserved { number, reservation } => {
+            EventKind::Reserved { number, reservation } => {
                 self.reservations.insert(number, (event.at, reservation));
                 None
             }
@@ -165,18 +165,18 @@ impl Reader {
         }
         let Some(place) = self.of.get(&slot).copied() else { return };
         let life = &mut self.lives[place];
-        match event.what {
-            What::Woke => life.wake(at),
-            What::Blocked => life.block(),
-            What::Ran { length } => life.executed = life.executed + length,
-            What::Weighed { weight } => {
+        match event.kind {
+            EventKind::Woke => life.wake(at),
+            EventKind::Blocked => life.block(),
+            EventKind::Ran { length } => life.executed = life.executed + length,
+            EventKind::Weighed { weight } => {
                 life.task.changes.push(Change { at, attributes: weighing(weight) });
             }
-            What::Left => {
+            EventKind::Left => {
                 life.left = Some(at);
                 self.of.remove(&slot);
             }
-            What::Started { .. } => {
+            EventKind::Started { .. } => {
                 self.running = Some((place, at));
                 let pause = self.slices.last().map_or(SWITCH, |(.., end)| at.since(*end));
                 if pause < SWITCH {
@@ -184,7 +184,7 @@ impl Reader {
                     life.executed = life.executed + pause;
                 }
             }
-            What::Stopped => {
+            EventKind::Stopped => {
                 if let Some((task, from)) = self.running.take() {
                     self.slices.push((task as u32, from, at));
                 }

@@ -6,7 +6,7 @@ set -eu
 . ./checks.sh
 sleep 2
 
-# frames NAME: half of the processor for frames, the other half for who computes.
+# frames NAME: half of the processor for frames, the other half for a CPU-bound task.
 frames() {
     tasks hog 1 3 >/tmp/hog &
     hog=$!

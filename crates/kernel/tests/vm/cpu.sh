@@ -15,7 +15,7 @@ beside() {
     kill $hogs
     wait $hogs || true
 }
-# for_a_while SECONDS COMMAND...: prints what it says beside three tasks that compute for so long.
+# for_a_while SECONDS COMMAND...: prints its output beside three tasks that compute for that time.
 for_a_while() {
     tasks hog 3 "$1" >/tmp/hogs &
     shift
@@ -26,25 +26,25 @@ for_a_while() {
 }
 # watched INTERVALS: what is late is measured between calls of `look`, one more than intervals. While
 # programs are loaded, to reserve, the kernel zeroes memory without preemption.
-mkfifo /tmp/looks /tmp/said
+mkfifo /tmp/looks /tmp/output
 watched() {
     kernel-cpu steady "$1" </tmp/looks >/tmp/steady &
     watch=$!
     exec 9>/tmp/looks
 }
 look() { echo >&9; }
-# loaded ANSWERS COMMAND...: what best effort feels of a periodic task.
+# loaded ANSWERS COMMAND...: response times of best effort beside a periodic task.
 loaded() {
     answers=$1
     shift
-    "$@" /tmp/never >/tmp/said &
+    "$@" /tmp/never >/tmp/output &
     periodic=$!
     {
-        # That it has begun, with what it reserved.
+        # It has begun, with its reservation.
         read -r _
         [ -z "${watch:-}" ] || look
         cat
-    } </tmp/said >/tmp/periodic &
+    } </tmp/output >/tmp/periodic &
     reader=$!
     sleep 0.3
     tasks respond 4000 100 "$answers" >/tmp/respond
@@ -129,7 +129,7 @@ wait $holder || true
 kernel-cpu status | grep reservation || echo "all ended"
 
 echo "== inherited"
-# They take turns; who would wait for its own for half a minute is not let in.
+# They take turns; a task that would wait half a minute for its turn is refused.
 kernel-cpu run 1000000 10000000 sh -c 'for i in 1 2 3 4; do sleep 2 & done; touch /tmp/four; wait' &
 family=$!
 while [ ! -e /tmp/four ]; do sleep 0.1; done
@@ -185,7 +185,7 @@ for after in 0.02 0.3 2; do
     sleep $after
     kill -9 $! 2>/dev/null || true
     wait $! 2>/dev/null || true
-    # Until the kernel has put away what nobody holds.
+    # Until the kernel has freed objects without references.
     sleep 0.5
     echo "after $after: $(cat /sys/kernel/sched_ext/state) $([ ! -e /sys/fs/bpf/laxity_cpu/scheduler ] || echo scheduler)"
     kernel-cpu down 2>/dev/null || true

@@ -10,7 +10,7 @@ set -eu
 . ./link.sh
 
 echo "== killed while coming up"
-# So long it takes undisturbed. What is killed is the command itself, not a shell around it.
+# Its undisturbed duration. The command itself is killed, not a shell around it.
 clock() { awk '{ print $1 * 1000 }' /proc/uptime; }
 began=$(clock)
 link up family.toml --dev near --policy shifted-line

@@ -19,7 +19,7 @@ wait
 sed 's/^/periodic /' /tmp/periodic
 sed 's/^/held /' /tmp/held
 
-# The same where nobody else comes or goes, whom that would give an occasion to look.
+# The same while no other task wakes or blocks, which would cause a decision.
 echo "== alone"
 chrt -f 50 tasks periodic 7000 2100 500 >/dev/null &
 kernel-cpu run 2000 10000 tasks hog 1 3 >/tmp/held &
@@ -27,7 +27,7 @@ tasks hog 1 4 >/dev/null &
 wait
 sed 's/^/held /' /tmp/held
 
-# Nobody makes up for periods that were lost to a class above, at the expense of others.
+# No task makes up for periods lost to a higher class at the expense of others.
 echo "== lost"
 kernel-cpu run 1300 10000 tasks respond 10000 1000 10000 8000000 >/tmp/respond &
 # It has begun when the other one takes nearly all.

@@ -6,7 +6,7 @@ set -eu
 . ./checks.sh
 sleep 2
 tc qdisc add dev lo root netem delay 120us 80us limit 10000
-# The kernel's thread for what is left waits longer than others.
+# ksoftirqd waits longer than other threads.
 soft=$(grep -l ksoftirqd/0 /proc/[0-9]*/comm)
 soft=${soft#/proc/}
 renice -n 19 -p "${soft%/comm}"

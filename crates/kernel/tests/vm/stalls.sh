@@ -86,7 +86,7 @@ for policy in background exact slack; do
 done
 kill $exporter
 
-# What is thrown away then is so under every policy.
+# Packets are then dropped under every policy.
 policy=exact
 under_load near 10.9.0.2
 echo "== $policy, carrier lost"

@@ -47,7 +47,7 @@ scheduler
 echo "== reservations"
 chmod 0666 /run/laxity/cpu.sock
 # By the numbers of this name space, under which the kernel has other tasks. The first one to ask
-# starts the server, in which nobody may have more than a quarter.
+# starts the server, whose users may reserve a quarter each.
 $as_user laxity cpu run --runtime 2ms --period 10ms -- \
     tasks periodic 10000 1000 1000 /tmp/over >/tmp/periodic &
 periodic=$!

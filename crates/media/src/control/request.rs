@@ -98,7 +98,7 @@ pub struct Add {
     /// Packets in its ring.
     #[serde(default, alias = "ring", skip_serializing_if = "Option::is_none")]
     pub ring_packets: Option<usize>,
-    /// Drop what is left of a frame of which a packet was dropped.
+    /// Drop the rest of a frame after a dropped packet.
     #[serde(default)]
     pub whole_frames: bool,
     /// Where its sender reports go.

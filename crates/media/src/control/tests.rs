@@ -205,7 +205,7 @@ fn streams_that_do_not_fit_are_refused_or_warned_of() {
 }
 
 /// Fails when an endless line uses unbounded memory, or blocks others: tried without a
-/// limit to what is read.
+/// limit on a request.
 #[test]
 fn endless_lines_are_ended() {
     let place = Place::new("endless");

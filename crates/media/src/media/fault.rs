@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 pub struct Fault {
     /// Bytes from the start of the file.
     pub offset: u64,
-    /// What is wrong there.
+    /// The fault.
     pub damage: Damage,
 }
 
-/// What is wrong with a piece of a file.
+/// The fault of a piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// The file ends inside this piece.
@@ -90,7 +90,7 @@ pub enum MediaError {
         path: PathBuf,
         /// Bytes from the start of the file.
         offset: u64,
-        /// What was found and what is supported.
+        /// The found and the supported value.
         found: String,
     },
     /// No access unit could be used.

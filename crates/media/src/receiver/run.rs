@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::probation::Probation;
 use super::source::{Arrival, Seen, SourceMeter, SourceReport};
 use crate::media::VIDEO_CLOCK;
-use crate::rtcp::{Reception, receiver_report};
+use crate::rtcp::{ReceptionReport, receiver_report};
 use crate::server::{monotonic, wall};
 use crate::socket::{address, receive_buffer};
 
@@ -308,7 +308,7 @@ impl Receiver {
     fn send_reports(&mut self) {
         let Some(socket) = &self.rtcp else { return };
         let now = monotonic();
-        let mut blocks: BTreeMap<SocketAddr, Vec<Reception>> = BTreeMap::new();
+        let mut blocks: BTreeMap<SocketAddr, Vec<ReceptionReport>> = BTreeMap::new();
         for source in self.sources.values_mut() {
             let to = source.reports_to();
             if let Some((to, about)) = to.zip(source.meter.reception(now)) {

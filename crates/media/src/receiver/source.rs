@@ -1,4 +1,4 @@
-//! What is measured of one source. Times are passed in.
+//! Measurements of one source. Times are passed in.
 
 use laxity_core::Histogram;
 use laxity_dwcs::Tolerance;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::Stamp;
 use super::sequence::{Place, Sequence};
 use super::windows::{Windows, WindowsReport};
-use crate::rtcp::{self, Reception};
+use crate::rtcp::{self, ReceptionReport};
 
 /// When a packet arrived, on the receiver's clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Arrival {
     pub wall: u64,
 }
 
-/// What is measured of a packet.
+/// The measured properties of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub number: u16,
@@ -112,7 +112,7 @@ pub struct SourceReport {
     pub delay: Histogram,
 }
 
-/// What is printed of a distribution; `null` of an empty one.
+/// Summary of a distribution; `null` of an empty one.
 fn summary<S: Serializer>(histogram: &Histogram, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Summary {
@@ -248,7 +248,7 @@ impl SourceMeter {
     }
 
     /// The current receiver report; the fraction counts from the last call on.
-    pub fn reception(&mut self, now: u64) -> Option<Reception> {
+    pub fn reception(&mut self, now: u64) -> Option<ReceptionReport> {
         let sequence = self.sequence.as_ref()?;
         let expected = self.expected_before + sequence.expected();
         let received = self.counts.received + self.counts.duplicates;
@@ -260,8 +260,8 @@ impl SourceMeter {
             let held = u128::from(now.saturating_sub(s.came)) << 16;
             (rtcp::middle(s.ntp), (held / 1_000_000_000) as u32)
         });
-        Some(Reception {
-            about: self.ssrc,
+        Some(ReceptionReport {
+            ssrc: self.ssrc,
             fraction_lost: fraction as u8,
             lost: (i128::from(expected) - i128::from(received)).clamp(-0x80_0000, 0x7f_ffff) as i32,
             highest: sequence.newest as u32,
@@ -271,7 +271,7 @@ impl SourceMeter {
         })
     }
 
-    /// Counts what is missing as lost, and answers all that was measured.
+    /// Counts missing packets as lost and returns the measurements.
     pub fn finish(mut self) -> SourceReport {
         let mut expected = self.expected_before;
         let SourceMeter { windows, counts, sequence, .. } = &mut self;

@@ -230,7 +230,7 @@ fn one_address_takes_half_of_what_is_left() {
 }
 
 /// Fails when reports go to unproven sources, so that they can be aimed at others,
-/// or when packets from elsewhere spoil what is measured: tried each.
+/// or when packets from elsewhere change measurements: tried each.
 #[test]
 fn reports_go_to_sources_alone() {
     let config = ReceiverConfig { reports: Some(Duration::from_millis(1)), ..config() };

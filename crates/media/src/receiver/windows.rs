@@ -20,7 +20,7 @@ pub struct Windows {
     report: WindowsReport,
 }
 
-/// What was found.
+/// The counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WindowsReport {
     /// Whole back-to-back windows of `y` packets.
@@ -81,7 +81,7 @@ impl Windows {
         }
     }
 
-    /// What was found so far.
+    /// The counts so far.
     pub fn report(&self) -> WindowsReport {
         self.report
     }

@@ -1,7 +1,7 @@
-//! RTCP (RFC 3550, section 6) and the network's complaints: what comes back from receivers.
+//! RTCP (RFC 3550, section 6) and ICMP errors: feedback from receivers and the network.
 //!
-//! Reports are claims of strangers. They change statistics, never what is sent; those that cannot
-//! be true are counted and otherwise ignored.
+//! Reports are not authenticated. They change statistics, never what is sent; implausible ones are
+//! counted and otherwise ignored.
 
 mod read;
 mod service;
@@ -11,9 +11,28 @@ mod write;
 
 use serde::Serialize;
 
-pub use read::{Claim, claims};
+pub use read::report_blocks;
 pub use service::Service;
-pub use write::{Reception, Sending, receiver_report, sender_report};
+pub use write::{Sending, receiver_report, sender_report};
+
+/// A report block: the reception of one source (RFC 3550, section 6.4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceptionReport {
+    /// The source.
+    pub ssrc: u32,
+    /// Packets lost since the last report, in 1/256.
+    pub fraction_lost: u8,
+    /// Packets lost in all, 24 bits and a sign; negative when some came twice.
+    pub lost: i32,
+    /// Highest sequence number received, with cycles.
+    pub highest: u32,
+    /// Interarrival jitter in ticks.
+    pub jitter: u32,
+    /// The last sender report received, by its [`middle`]; 0 for none.
+    pub last_report: u32,
+    /// Time since then, in 1/65536 s.
+    pub since_report: u32,
+}
 
 /// The last receiver report of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,52 +1,33 @@
-//! Reports that come in.
+//! Received reports.
 
 use rtcp_types::{Compound, Packet, ReportBlock, RtcpParseError};
 
-use super::ReceiverReport;
+use super::{ReceiverReport, ReceptionReport};
 
-/// One report block: a claim about the reception of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The stream's synchronisation source.
-    pub about: u32,
-    /// Packets lost since the last report, in 1/256.
-    pub fraction_lost: u8,
-    /// Packets lost in all, 24 bits and a sign.
-    pub lost: i32,
-    /// Highest sequence number received, with cycles.
-    pub highest: u32,
-    /// Interarrival jitter in ticks.
-    pub jitter: u32,
-    /// The sender report that the receiver saw last, by its [`middle`](super::middle); 0 for none.
-    pub last_report: u32,
-    /// How long ago that was, in 1/65536 s.
-    pub since_report: u32,
-}
-
-/// The claims in a compound packet, and the number of its goodbyes.
+/// The report blocks of a compound packet, and the number of its goodbyes.
 ///
 /// # Errors
 /// It is not RTCP.
-pub fn claims(datagram: &[u8]) -> Result<(Vec<Claim>, u64), RtcpParseError> {
-    let mut found = Vec::new();
+pub fn report_blocks(datagram: &[u8]) -> Result<(Vec<ReceptionReport>, u64), RtcpParseError> {
+    let mut blocks = Vec::new();
     let mut goodbyes = 0;
     for packet in Compound::parse(datagram)? {
         match packet? {
-            Packet::Rr(report) => found.extend(report.report_blocks().map(Claim::from)),
-            Packet::Sr(report) => found.extend(report.report_blocks().map(Claim::from)),
+            Packet::Rr(report) => blocks.extend(report.report_blocks().map(ReceptionReport::from)),
+            Packet::Sr(report) => blocks.extend(report.report_blocks().map(ReceptionReport::from)),
             Packet::Bye(_) => goodbyes += 1,
             _ => {}
         }
     }
-    Ok((found, goodbyes))
+    Ok((blocks, goodbyes))
 }
 
-impl From<ReportBlock<'_>> for Claim {
-    fn from(block: ReportBlock<'_>) -> Claim {
+impl From<ReportBlock<'_>> for ReceptionReport {
+    fn from(block: ReportBlock<'_>) -> ReceptionReport {
         // 24 bits with a sign.
         let lost = (block.cumulative_lost() << 8) as i32 >> 8;
-        Claim {
-            about: block.ssrc(),
+        ReceptionReport {
+            ssrc: block.ssrc(),
             fraction_lost: block.fraction_lost(),
             lost,
             highest: block.extended_sequence_number(),
@@ -57,7 +38,7 @@ impl From<ReportBlock<'_>> for Claim {
     }
 }
 
-/// Sequence numbers sent on the stream that a claim is about.
+/// Sequence numbers sent on the stream of a report block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentRange {
     /// The first sequence number.
@@ -66,8 +47,8 @@ pub(super) struct SentRange {
     pub numbered: u64,
 }
 
-impl Claim {
-    /// Accepts the claim, unless it is implausible.
+impl ReceptionReport {
+    /// Copies the block into the report of its stream; false if it is implausible.
     pub(super) fn apply(
         &self,
         range: SentRange,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::read::SentRange;
-use super::{Claim, Sending, claims, middle, ntp, sender_report};
+use super::{ReceptionReport, Sending, middle, ntp, report_blocks, sender_report};
 use crate::rtp::Numbering;
 use crate::server::{Handle, Registered, ServerError, monotonic, spawn, thread_cpu, wall};
 use crate::socket::complaints;
@@ -109,13 +109,13 @@ fn listen(handle: &Handle, rtcp: Option<&UdpSocket>, stop: &AtomicBool) {
 pub(super) fn process(handle: &Handle, datagram: &[u8], from: SocketAddr) {
     let mut registry = handle.shared().registry();
     let registry = &mut *registry;
-    let Ok((claims, goodbyes)) = claims(datagram) else {
+    let Ok((blocks, goodbyes)) = report_blocks(datagram) else {
         registry.network.malformed += 1;
         return;
     };
     registry.network.goodbyes += goodbyes;
-    for claim in claims {
-        let name = registry.ssrcs.get(&claim.about);
+    for block in blocks {
+        let name = registry.ssrcs.get(&block.ssrc);
         let Some(stream) = name.and_then(|name| registry.streams.get_mut(name)) else {
             registry.network.unknown_stream += 1;
             continue;
@@ -126,8 +126,8 @@ pub(super) fn process(handle: &Handle, datagram: &[u8], from: SocketAddr) {
             registry.network.wrong_address += 1;
             continue;
         }
-        let round_trip = stream.round_trip(&claim, monotonic());
-        if claim.apply(stream.sent_range(), round_trip, &mut stream.receiver_report) {
+        let round_trip = stream.round_trip(&block, monotonic());
+        if block.apply(stream.sent_range(), round_trip, &mut stream.receiver_report) {
             registry.network.receiver_reports += 1;
         } else {
             registry.network.implausible += 1;
@@ -142,10 +142,10 @@ impl Registered {
     }
 
     /// Only sender reports that were really sent count, by the monotonic clock.
-    fn round_trip(&self, claim: &Claim, now: u64) -> Option<u64> {
+    fn round_trip(&self, block: &ReceptionReport, now: u64) -> Option<u64> {
         let (_, sent) =
-            self.reports.iter().find(|(id, at)| *id == claim.last_report && *at != 0)?;
-        let held = (u64::from(claim.since_report) * 1_000_000_000) >> 16;
+            self.reports.iter().find(|(id, at)| *id == block.last_report && *at != 0)?;
+        let held = (u64::from(block.since_report) * 1_000_000_000) >> 16;
         now.checked_sub(*sent)?.checked_sub(held)
     }
 }

@@ -11,20 +11,27 @@ use super::*;
 use crate::fuzz;
 use crate::server::{Config, Handle, Server, Snapshot, Source, Stop, StreamConfig};
 
-fn reception(about: u32, highest: u32) -> Reception {
-    Reception { about, highest, fraction_lost: 3, lost: -2, jitter: 17, ..Reception::default() }
+fn reception(ssrc: u32, highest: u32) -> ReceptionReport {
+    ReceptionReport {
+        ssrc,
+        highest,
+        fraction_lost: 3,
+        lost: -2,
+        jitter: 17,
+        ..ReceptionReport::default()
+    }
 }
 
 /// Fails when a field is written to another place than it is read from, or a negative loss comes
 /// out as millions: tried without the sign of 24 bits.
 #[test]
 fn reports_round_trip() {
-    let blocks: Vec<Reception> = (0..31).map(|i| reception(i, 1000 + i)).collect();
+    let blocks: Vec<ReceptionReport> = (0..31).map(|i| reception(i, 1000 + i)).collect();
     let bytes = receiver_report(99, "receiver", &blocks).unwrap();
-    let (claims, goodbyes) = claims(&bytes).unwrap();
-    assert_eq!((claims.len(), goodbyes), (31, 0));
-    let Claim { about, fraction_lost, lost, highest, jitter, .. } = claims[30];
-    assert_eq!((about, fraction_lost, lost, highest, jitter), (30, 3, -2, 1030, 17));
+    let (blocks, goodbyes) = report_blocks(&bytes).unwrap();
+    assert_eq!((blocks.len(), goodbyes), (31, 0));
+    let ReceptionReport { ssrc, fraction_lost, lost, highest, jitter, .. } = blocks[30];
+    assert_eq!((ssrc, fraction_lost, lost, highest, jitter), (30, 3, -2, 1030, 17));
     assert!(receiver_report(99, "receiver", &[reception(1, 1); 32]).is_err());
 
     let sending =
@@ -47,12 +54,12 @@ fn wall_clocks_survive_ntp() {
     assert_eq!(from_ntp(0), None);
 }
 
-/// Fails when a claim is believed that cannot be true: tried without either check.
+/// Fails when an implausible block is accepted: tried without either check.
 #[test]
 fn implausible_reports_are_ignored() {
     let range = SentRange { first: 65_530, numbered: 10 };
-    let claim = |highest: u32, lost: i32| Claim {
-        about: 1,
+    let block = |highest: u32, lost: i32| ReceptionReport {
+        ssrc: 1,
         fraction_lost: 0,
         lost,
         highest,
@@ -61,11 +68,11 @@ fn implausible_reports_are_ignored() {
         since_report: 0,
     };
     let mut report = ReceiverReport::default();
-    assert!(claim(65_530, 0).apply(range, None, &mut report));
-    assert!(claim(65_536 + 3, 10).apply(range, Some(5), &mut report));
-    assert!(!claim(65_536 + 4, 0).apply(range, None, &mut report), "not sent yet");
-    assert!(!claim(65_529, 0).apply(range, None, &mut report), "before the first");
-    assert!(!claim(65_530, 11).apply(range, None, &mut report), "more lost than sent");
+    assert!(block(65_530, 0).apply(range, None, &mut report));
+    assert!(block(65_536 + 3, 10).apply(range, Some(5), &mut report));
+    assert!(!block(65_536 + 4, 0).apply(range, None, &mut report), "not sent yet");
+    assert!(!block(65_529, 0).apply(range, None, &mut report), "before the first");
+    assert!(!block(65_530, 11).apply(range, None, &mut report), "more lost than sent");
     assert_eq!((report.reports, report.implausible, report.round_trip_ns), (2, 3, Some(5)));
     assert_eq!((report.highest_sequence, report.lost), (65_539, 10));
 }
@@ -132,16 +139,16 @@ fn reports_go_both_ways() {
     let (bytes, _) = rtp.recv_from(&mut buffer).unwrap();
     let first = rtp_types::RtpPacket::parse(&buffer[..bytes]).unwrap().sequence_number();
 
-    let good = Reception {
-        about: 77,
+    let good = ReceptionReport {
+        ssrc: 77,
         highest: u32::from(first),
         last_report: middle(ntp),
-        ..Reception::default()
+        ..ReceptionReport::default()
     };
-    let liar = Reception { lost: 1_000_000, ..good };
-    let stranger = Reception { about: 78, ..good };
-    let forged = Reception { last_report: good.last_report ^ 1, ..good };
-    let send = |blocks: &[Reception]| {
+    let liar = ReceptionReport { lost: 1_000_000, ..good };
+    let stranger = ReceptionReport { ssrc: 78, ..good };
+    let forged = ReceptionReport { last_report: good.last_report ^ 1, ..good };
+    let send = |blocks: &[ReceptionReport]| {
         rtcp.send_to(&receiver_report(1, "r", blocks).unwrap(), from).unwrap();
     };
     // It refers to a report that was never sent.
@@ -153,7 +160,7 @@ fn reports_go_both_ways() {
     send(&[stranger]);
     rtcp.send_to(b"nonsense", from).unwrap();
     let elsewhere = UdpSocket::bind("127.0.0.2:0").unwrap();
-    let foreign = Reception { fraction_lost: 255, ..good };
+    let foreign = ReceptionReport { fraction_lost: 255, ..good };
     elsewhere.send_to(&receiver_report(1, "r", &[foreign]).unwrap(), from).unwrap();
 
     let seen = until(&handle, |s| {

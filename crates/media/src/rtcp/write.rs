@@ -1,28 +1,11 @@
-//! Reports that go out.
+//! Reports to be sent.
 
 use rtcp_types::{
     Bye, Compound, ReceiverReport, ReportBlock, RtcpPacketWriter, RtcpPacketWriterExt,
     RtcpWriteError, Sdes, SdesChunk, SdesItem, SenderReport,
 };
 
-/// What a receiver reports of a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reception {
-    /// The source.
-    pub about: u32,
-    /// Packets lost since the last report, in 1/256.
-    pub fraction_lost: u8,
-    /// Packets lost in all; negative when some came twice.
-    pub lost: i32,
-    /// Highest sequence number received, with cycles.
-    pub highest: u32,
-    /// Interarrival jitter in ticks.
-    pub jitter: u32,
-    /// The last sender report, by its [`middle`](super::middle).
-    pub last_report: u32,
-    /// How long ago it came, in 1/65536 s.
-    pub since_report: u32,
-}
+use super::ReceptionReport;
 
 fn name(ssrc: u32, cname: &str) -> rtcp_types::SdesBuilder<'_> {
     // An item holds 255 bytes.
@@ -39,7 +22,7 @@ fn write(compound: impl RtcpPacketWriter) -> Result<Vec<u8>, RtcpWriteError> {
     Ok(bytes)
 }
 
-/// What a sender reports of itself.
+/// The sender information of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
     /// Wall time, see [`ntp`](super::ntp).
@@ -78,19 +61,19 @@ pub fn sender_report(ssrc: u32, cname: &str, sending: &Sending) -> Result<Vec<u8
 pub fn receiver_report(
     ssrc: u32,
     cname: &str,
-    receptions: &[Reception],
+    blocks: &[ReceptionReport],
 ) -> Result<Vec<u8>, RtcpWriteError> {
     let mut report = ReceiverReport::builder(ssrc);
-    for reception in receptions {
-        let lost = reception.lost.clamp(-0x80_0000, 0x7f_ffff) as u32 & 0xff_ffff;
+    for block in blocks {
+        let lost = block.lost.clamp(-0x80_0000, 0x7f_ffff) as u32 & 0xff_ffff;
         report = report.add_report_block(
-            ReportBlock::builder(reception.about)
-                .fraction_lost(reception.fraction_lost)
+            ReportBlock::builder(block.ssrc)
+                .fraction_lost(block.fraction_lost)
                 .cumulative_lost(lost)
-                .extended_sequence_number(reception.highest)
-                .interarrival_jitter(reception.jitter)
-                .last_sender_report_timestamp(reception.last_report)
-                .delay_since_last_sender_report_timestamp(reception.since_report),
+                .extended_sequence_number(block.highest)
+                .interarrival_jitter(block.jitter)
+                .last_sender_report_timestamp(block.last_report)
+                .delay_since_last_sender_report_timestamp(block.since_report),
         );
     }
     write(Compound::builder().add_packet(report).add_packet(name(ssrc, cname)))

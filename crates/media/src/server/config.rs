@@ -245,14 +245,14 @@ pub enum ServerError {
     Stream {
         /// Which.
         name: String,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: String,
     },
     /// Attributes that DWCS refuses.
     Attributes {
         /// Which stream.
         name: String,
-        /// What is wrong.
+        /// The fault.
         source: JoinError,
     },
     /// The name or SSRC is in use.

@@ -100,7 +100,7 @@ pub struct Row {
     pub counts: Counts,
     /// Deadlines and windows.
     pub measures: Measures,
-    /// What is left of its current window.
+    /// The rest of its current window.
     pub window: Window,
     /// Packets that wait in its ring.
     pub waiting: usize,

@@ -93,7 +93,7 @@ pub struct Snapshot {
     pub network: NetworkCounts,
 }
 
-/// What is counted of a stream.
+/// Counts of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamSnapshot {
     /// Its configuration, with the current attributes.

@@ -32,7 +32,7 @@ impl Load {
     }
 }
 
-/// What is wrong, and what would be right; nothing where all fits.
+/// The fault and its remedy; `None` if the load fits.
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |load: Utilisation| load.millionths() as f64 / 1e4;

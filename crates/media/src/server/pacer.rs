@@ -66,7 +66,7 @@ impl<S: Structure> Pacer<S> {
         })
     }
 
-    /// Limits what is sent in all; see [`Config::rate`](super::Config::rate). A rate of zero is
+    /// Limits the total rate; see [`Config::rate`](super::Config::rate). A rate of zero is
     /// no limit.
     pub fn limit(&mut self, rate: Rate, overhead: u64, credit: Span) {
         self.link = LinkClock::new(rate).map(|clock| Link { clock, overhead, credit });

@@ -330,7 +330,7 @@ fn balanced(snapshot: &Snapshot) {
     }
 }
 
-/// Every packet made is sent or counted, and what is sent arrives in order.
+/// Every produced packet is sent or counted as dropped, and sent packets arrive in order.
 ///
 /// Fails when a clean stop loses packets or counts them twice: tried with rings dropped without
 /// being counted.

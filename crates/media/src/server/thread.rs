@@ -111,7 +111,7 @@ pub struct Parts {
     pub cpu: Arc<Counter>,
 }
 
-/// What is left at the end.
+/// State at the end.
 #[derive(Debug, Default)]
 pub struct Finished {
     pub timing: Timing,

@@ -19,7 +19,7 @@ const LARGEST_RUN: usize = 65_000;
 /// A packet on its way out.
 #[derive(Debug, Default)]
 pub struct Datagram {
-    /// What is sent.
+    /// The packets to send.
     pub body: Vec<u8>,
     /// The sender's note: which stream.
     pub stream: u32,

@@ -261,7 +261,7 @@ fn keeps_windows(outcome: &Outcome) {
 /// Fails when the server keeps windows on paper only: packets that it counts as sent do not arrive,
 /// cannot be decoded, or come out in another order; when overload reaches sound; when a baseline is not
 /// what it says it is: tried with FIFO in place of DWCS, and with one packet of sixteen
-/// counted as sent and thrown away.
+/// counted as sent and discarded.
 #[test]
 fn overload_degrades_tolerant_media_only() {
     let folder = Folder::new();

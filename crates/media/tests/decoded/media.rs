@@ -1,4 +1,4 @@
-//! What is sent: small generated media, and the same as its decoder sees it without losses.
+//! The media sent: small and generated, and the same as its decoder sees it without losses.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -47,7 +47,7 @@ const OPUS: &str = "-c:a libopus -b:a 32k -vbr off -frame_duration 60 -ac 2 -f o
 /// Pictures that need those before them; each fifth, of several packets, does not.
 const MOVING: &str = "-c:v libx264 -preset veryfast -threads 1 -bf 0 -g 5 -sc_threshold 0 \
                       -b:v 150k -maxrate 150k -bufsize 30k -f h264";
-/// Each picture by itself, and in one packet.
+/// Each picture alone, and in one packet.
 const H264: &str = "-c:v libx264 -preset veryfast -threads 1 -bf 0 -g 1 -b:v 90k -maxrate 90k \
                     -bufsize 7k -f h264";
 const VP8: &str = "-c:v libvpx -deadline realtime -cpu-used 8 -threads 1 -g 1 -crf 50 -qmin 50 \

@@ -1,4 +1,4 @@
-//! What can be wrong with a shared ring.
+//! Faults of a shared ring.
 
 use core::fmt;
 
@@ -9,14 +9,14 @@ use super::shape::{Shape, ShapeError};
 pub enum Fault {
     /// Its position is none of the ring's.
     Position {
-        /// What stands there.
+        /// The value found.
         position: u64,
         /// How many slots there are.
         slots: usize,
     },
     /// The claimed length of a packet exceeds the limit of this ring.
     Length {
-        /// What stands there.
+        /// The value found.
         bytes: u64,
         /// The largest packet.
         most: u32,

@@ -27,7 +27,7 @@ pub type Consumer = Reader<Mapping>;
 pub type Producer = Writer<Mapping>;
 
 /// Makes a ring: the consumer's end, and the descriptor for the producer, which can be closed here
-/// when it has been passed on. It closes by itself when this process starts another program.
+/// when it has been passed on. It is closed on exec.
 ///
 /// All memory is populated now, so that reading packets causes no page fault.
 pub fn create(shape: Shape) -> Result<(Consumer, OwnedFd), OpenError> {

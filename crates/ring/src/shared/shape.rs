@@ -1,4 +1,4 @@
-//! How many packets of what length a ring holds, and where they lie.
+//! The capacity of a ring in packets and bytes, and its layout in memory.
 
 use core::fmt;
 use core::ops::Range;
@@ -19,7 +19,7 @@ pub(super) mod word {
     pub(crate) const PACKETS: usize = 1;
     /// Largest packet in bytes, for the producer.
     pub(crate) const BYTES: usize = 2;
-    /// Where the next packet goes; the producer writes it.
+    /// Position of the next packet; the producer writes it.
     pub(crate) const BACK: usize = 16;
     /// The producer ended in good order.
     pub(crate) const PRODUCER_CLOSED: usize = 17;

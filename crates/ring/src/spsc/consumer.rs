@@ -41,7 +41,7 @@ impl<T> Consumer<T> {
         if !self.has_head() {
             return None;
         }
-        // SAFETY: front is not back, so its slot holds a value and is the consumer's, who is
+        // SAFETY: front is not back, so its slot holds a value and is the consumer's, which is
         // borrowed mutably while the reference lives and so cannot give it up.
         Some(unsafe { self.ring.get(self.front) })
     }
@@ -78,8 +78,8 @@ impl<T> Consumer<T> {
         self.ring.slots.len() - 1
     }
 
-    /// Whether the producer is dropped. When a [`pop`](Consumer::pop) *after* this said yes finds
-    /// nothing, nothing will come any more.
+    /// Whether the producer is dropped. When a [`pop`](Consumer::pop) *after* this returned true finds
+    /// nothing, the ring stays empty.
     pub fn is_closed(&self) -> bool {
         self.ring.closed.load(Ordering::Acquire)
     }

@@ -34,7 +34,7 @@ fn ask(server: &Server, request: &[u8]) -> String {
     answer
 }
 
-/// Fails when clients are served one after the other: those that say nothing have reached their
+/// Fails when clients are served one after the other: silent ones have reached their
 /// deadlines, and are closed, before the requesting one gets its answer.
 #[test]
 fn silent_clients_do_not_block_others() {

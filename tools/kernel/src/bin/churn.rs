@@ -1,10 +1,10 @@
 //! Starts, ends and changes threads and processes at random, for tests of the CPU scheduler.
 //!
 //! ```text
-//! churn COUNT SEED FILE [THREADS]   so many changes, and more until the file is there: threads that
-//!     start and end, so many at a time, other CPUs, other nice values, processes, and real-time
-//!     priorities and back; then waits for all. Prints what was done and how many tasks did not do
-//!     their work to the end
+//! churn COUNT SEED FILE [THREADS]   COUNT changes, and more until FILE exists: starts and ends of threads,
+//!     at most THREADS at a time, changes of affinity and nice value, new processes, and real-time
+//!     priorities and back; then waits for all. Prints the number of each and of threads that did not
+//!     end
 //! ```
 #![forbid(unsafe_code)]
 
@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 use laxity_tools_kernel::random::Random;
 use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
 
-/// At a time, by default.
+/// Threads at a time, by default.
 const THREADS: usize = 24;
-/// More than so many times the changes are not made: nobody may come to say that it is enough.
-const MOST: u64 = 50;
-/// A thread that has not ended so long after its stop was requested is lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Limit of the changes, as a multiple of COUNT, should FILE never appear.
+const MAX_FACTOR: u64 = 50;
+/// A thread that has not ended within this time after its stop was requested is lost.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A thread that works a little, sleeps a little, and ends on request.
 struct Worker {
@@ -51,15 +51,15 @@ impl Worker {
         Worker { thread, stop, tid }
     }
 
-    /// Once it runs.
+    /// Its thread id; `None` before it runs.
     fn pid(&self) -> Option<Pid> {
         Pid::from_raw(self.tid.load(Ordering::Acquire) as i32)
     }
 
-    /// Whether it came to its end.
+    /// Stops it; returns whether it ended.
     fn end(self) -> bool {
         self.stop.store(true, Ordering::Release);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + STOP_TIMEOUT;
         while !self.thread.is_finished() {
             if Instant::now() > until {
                 return false;
@@ -87,8 +87,8 @@ fn command(program: &str, arguments: &[&str]) -> bool {
     status.is_ok_and(|s| s.success())
 }
 
-/// Some of the processors, at least one.
-fn some(random: &mut Random, processors: usize) -> CpuSet {
+/// A random set of CPUs, at least one.
+fn random_cpus(random: &mut Random, processors: usize) -> CpuSet {
     let mut set = CpuSet::new();
     set.set(random.below(processors as u64) as usize);
     for cpu in 0..processors {
@@ -111,7 +111,7 @@ fn main() {
     let mut random = Random(seed);
     let mut workers: Vec<Worker> = Vec::new();
     let mut done = Done::default();
-    for made in 0..count * MOST {
+    for made in 0..count * MAX_FACTOR {
         if made >= count && Path::new(&enough).exists() {
             break;
         }
@@ -131,7 +131,7 @@ fn main() {
         let changed = match choice {
             50..75 => {
                 done.cpus += 1;
-                sched_setaffinity(Some(pid), &some(&mut random, processors)).is_ok()
+                sched_setaffinity(Some(pid), &random_cpus(&mut random, processors)).is_ok()
             }
             75..94 => {
                 done.nice += 1;
@@ -143,7 +143,7 @@ fn main() {
                 command("/bin/true", &[])
             }
             _ => {
-                // Away to the kernel's real-time scheduler, and back.
+                // To SCHED_FIFO and back.
                 done.classes += 2;
                 let pid = pid.as_raw_nonzero().to_string();
                 command("chrt", &["-f", "-p", "1", &pid])

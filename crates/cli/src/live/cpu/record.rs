@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use laxity_core::{Span, Time};
-use laxity_kernel::cpu::record::{Event, What};
+use laxity_kernel::cpu::record::{Event, EventKind};
 
 use super::args::RecordArgs;
 use super::backend::Recorder;
@@ -153,25 +153,25 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
         if event.slot.is_none() {
             return Ok(());
         }
-        match event.what {
-            What::Woke if self.task(pid).state == RunState::Sleeping => {
+        match event.kind {
+            EventKind::Woke if self.task(pid).state == RunState::Sleeping => {
                 self.set_state(at, pid, RunState::Waiting)
             }
-            What::Chosen { left, deadline } => {
+            EventKind::Chosen { left, deadline } => {
                 let task = self.task(pid);
                 (task.remaining_budget, task.deadline) = (left, deadline);
                 Ok(())
             }
-            What::Started { reserved, budget, period } => {
+            EventKind::Started { reserved, budget, period } => {
                 self.stop(at, cpu, RunState::Waiting)?;
                 self.start(at, cpu, pid, reserved, (budget, period))
             }
             // The kernel reports that a task sleeps before it reports that it stops.
-            What::Blocked if self.running.get(&cpu) == Some(&Some(pid)) => {
+            EventKind::Blocked if self.running.get(&cpu) == Some(&Some(pid)) => {
                 self.stop(at, cpu, RunState::Sleeping)
             }
-            What::Blocked | What::Left => self.set_state(at, pid, RunState::Sleeping),
-            What::Stopped => self.stop(at, cpu, RunState::Waiting),
+            EventKind::Blocked | EventKind::Left => self.set_state(at, pid, RunState::Sleeping),
+            EventKind::Stopped => self.stop(at, cpu, RunState::Waiting),
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Links on `laxity top`: what each flow sends now, its delays against its bound, and what is dropped and
+//! Links on `laxity top`: each flow's rate, its delays against its bound, drops and
 //! why.
 
 use std::fmt::Write as _;

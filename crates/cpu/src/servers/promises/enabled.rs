@@ -232,7 +232,7 @@ impl Servers {
         let pending = |s: &Server| s.state == State::Ready && s.kind == kind;
         assert!(
             self.promises.disabled || !self.is_checked() || !self.servers.iter().any(pending),
-            "promises are set anew at {now} while a hard job is pending"
+            "promises are reset at {now} while a hard job is pending"
         );
     }
 

@@ -7,7 +7,7 @@
 //! 2. **Sum.** At every instant from now on all `P_e` add up to at most one CPU; on `m` CPUs that share
 //!    a queue, their sum and `m - 1` times the greatest to at most `m` (`gfb`).
 //! 3. **Keys.** The deadline of a ready server is no earlier than the instant at which `P_e` has given,
-//!    from `Z_e` on, what is left of its budget, and never moves back while it is ready; an expired
+//!    from `Z_e` on, its remaining budget, and never moves back while it is ready; an expired
 //!    server is released no earlier than at `Z_e`; on becoming ready `Z_e` becomes at least that instant.
 //! 4. **Clean instants.** While no hard job is pending all `P_e` and `Z_e` may be reset, such that
 //!    `Z_e >= now` for every ready server, the release of an expired one moves with its period's end and
@@ -33,10 +33,10 @@
 //! time, which is at most `ahead` from now when a task wakes (and a sixteenth more, the interval of the
 //! check). On several CPUs a server that is more than `ahead` early is expired until its period ends.
 //!
-//! # What is asserted
+//! # Assertions
 //!
 //! The promises are computed from execution, independently of the budgets, periods and period ends of the
-//! servers, which are what is checked.
+//! servers, which are checked.
 //!
 //! Soft reservations are checked like hard ones: each is a row of the ledger with its share, and changes in
 //! the same way. They differ in rule 4, where they count as best effort: idle time may release them early,

@@ -64,7 +64,7 @@ impl Run {
         Some(entry)
     }
 
-    /// What is left.
+    /// The rest.
     #[inline]
     pub(crate) fn rest(&mut self) -> &mut [Entry] {
         &mut self.entries[self.front..]

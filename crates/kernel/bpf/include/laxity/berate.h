@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * BeRate (crates/cpu/src/berate.rs): best effort by deadlines. A task's relative deadline is its
- * usual execution per job, divided by its fair share of what reservations leave. Each task is a
+ * usual execution per job, divided by its fair share of the unreserved capacity. Each task is a
  * server of kind LX_RATE_BASED; reservations have priority over all of them.
  */
 #ifndef LAXITY_BERATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * From arrival to departure: police, order best effort, assign deadlines, serve by EDF. Decides
- * packet by packet as Pipeline in crates/link/src/pipeline.rs.
+ * packet by packet as Pipeline in crates/link/src/pipeline/mod.rs.
  */
 #ifndef LAXITY_PIPELINE_H
 #define LAXITY_PIPELINE_H
@@ -216,7 +216,7 @@ LX_INLINE void lx_restart(struct lx_pipeline *q, const struct lx_config *c, u64 
 /*
  * The link lost time: packets waited while it sent nothing for longer than the credit. Called
  * before the lx_dequeue that ends the stall. Real time then has strict priority until no real-time
- * packet waits; `slack` runs a new search instead. The proof is in crates/link/src/pipeline.rs.
+ * packet waits; `slack` runs a new search instead. The proof is in crates/link/src/pipeline/mod.rs.
  */
 LX_INLINE void lx_handle_stall(struct lx_pipeline *q)
 {

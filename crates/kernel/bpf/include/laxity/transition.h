@@ -226,7 +226,7 @@ LX_INLINE void lx_weight_deactivate(struct lx_servers *q, u64 now, u64 earliest,
 	/* The zero-lag time is not after the period's end. */
 	u64 at = s->period_end > earliest ? lx_max(lx_zero_lag(s, now), earliest) : earliest;
 
-	/* While its share is limited, other servers still hold part of what its weight stands for.
+	/* While its share is limited, other servers still hold part of the share of its weight.
 	 * If the total weight fell now, they would grow into bandwidth that they are still giving
 	 * up. */
 	if (s->state != LX_LEAVING)

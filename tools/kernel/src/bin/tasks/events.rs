@@ -7,21 +7,21 @@ use laxity_tools_kernel::random::Random;
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::{compute, say, until_exactly, work};
+use crate::{compute, minimise_timer_slack, print_times, work};
 
 /// How the task waits for the next event.
 #[derive(Clone, Copy)]
 pub enum Waiting {
     /// It computes all the time, and looks.
     Polling,
-    /// It sleeps, and computes for so many us when it has seen one.
+    /// It sleeps, and computes for `burst` us after each event.
     Sleeping { burst: u64 },
 }
 
 /// Sees events for a while, each `gap` (least and most, in us) after the last was seen, and prints
 /// how long each took to be seen.
 pub fn see(waiting: Waiting, gap: (u64, u64), seed: u64, time: Duration) {
-    until_exactly();
+    minimise_timer_slack();
     let mut random = Random(seed);
     let end = Instant::now() + time;
     let mut times = Vec::new();
@@ -48,10 +48,10 @@ pub fn see(waiting: Waiting, gap: (u64, u64), seed: u64, time: Duration) {
         }
     }
     print!("events {} ", times.len());
-    say(times);
+    print_times(times);
 }
 
-/// Reads frames of so many bytes from standard input, and prints how many came later than their
+/// Reads frames of `bytes` bytes from standard input, and prints how many came later than their
 /// place on a grid of the period, which begins so that none is early; also without those of the first second,
 /// since a player starts with more to do than it does later.
 pub fn arrivals(period: Duration, bytes: usize) -> std::io::Result<()> {
@@ -77,14 +77,14 @@ pub fn arrivals(period: Duration, bytes: usize) -> std::io::Result<()> {
     let second = Duration::from_secs(1).as_micros() / period.as_micros().max(1);
     let (all, later) = (missed(0), missed(second as usize));
     print!("jobs {} missed {all} missed_after_1s {later} ", times.len());
-    say(times);
+    print_times(times);
     Ok(())
 }
 
-/// Jobs of so much work at multiples of a period, both in us, by the clock that all tasks have in common.
+/// Jobs of `work` at multiples of a period, both in us, by the monotonic clock, which all tasks share.
 /// Prints how many ended after their period.
 pub fn together(period: u64, work: u64, jobs: u64) {
-    until_exactly();
+    minimise_timer_slack();
     let now = || {
         let t = clock_gettime(ClockId::Monotonic);
         Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
@@ -102,5 +102,5 @@ pub fn together(period: u64, work: u64, jobs: u64) {
     }
     let missed = times.iter().filter(|t| **t > length).count();
     print!("jobs {} missed {missed} ", times.len());
-    say(times);
+    print_times(times);
 }

@@ -1,4 +1,4 @@
-//! Loads beside which others are measured, and what a switch costs.
+//! Background loads, and the cost of a switch.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -11,10 +11,10 @@ use rustix::thread::futex;
 
 use crate::{compute, executed};
 
-/// What one process of a compilation computes, in us.
+/// Least and greatest execution time of a process of a compilation, in us.
 const UNIT: (u64, u64) = (2_000, 40_000);
 
-/// As a compilation with so many jobs: each starts process after process, which read files and compute
+/// A compilation with `jobs` jobs: each starts process after process, which read files and compute
 /// for some ms. Prints how many ended.
 pub fn compile(jobs: u64, seed: u64, time: Duration) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
@@ -46,12 +46,12 @@ pub fn unit(us: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends datagrams to another thread over the loopback interface, so many at once, and waits until they
-/// are back, for so long: the kernel does most of it in soft interrupts. Prints how often.
+/// Sends datagrams to another thread over the loopback interface, `burst` at once, and waits until they
+/// are back, for `time`: the kernel does most of it in soft interrupts. Prints the number of rounds.
 pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
     let socket = || -> std::io::Result<UdpSocket> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // What was lost for want of room is not waited for.
+        // Datagrams dropped by a full buffer are not waited for.
         socket.set_read_timeout(Some(Duration::from_millis(10)))?;
         Ok(socket)
     };
@@ -81,7 +81,7 @@ pub fn packets(burst: u64, time: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Passes a byte to another process and back, so often; prints what a round takes. On one
+/// Passes a byte to another process and back `rounds` times; prints the time of a round. On one
 /// processor that is two switches.
 pub fn pass(rounds: u64) -> std::io::Result<()> {
     let mut other = Command::new(std::env::current_exe()?)

@@ -1,25 +1,25 @@
-//! Workloads for tests and comparisons of the CPU scheduler. Times are in us unless said otherwise.
+//! Workloads for tests and comparisons of the CPU scheduler. Times are in us unless stated otherwise.
 //!
 //! ```text
 //! tasks periodic PERIOD WORK JOBS [FILE]   jobs on a grid; prints how many ended after their period.
-//!                                  With a file, says first that it has begun, and ends when that is there
-//! tasks respond GAP WORK JOBS [TIME]   sleeps, works: prints how long it took from the wake-up's
-//!                                  time; ends earlier when the time is over
-//! tasks frames PERIOD MEAN SEED COUNT [VARIABILITY]   as srtsim of the paper on BeRate: work that
-//!                                  varies by a fifth, or so many per cent; after a late frame the
-//!                                  grid moves. Prints how many were late
-//! tasks poll|await LEAST MOST SEED TIME   computes or sleeps until events so far apart; prints how
-//!                                  long it took to see them
+//!                                  With FILE, prints `begun` first, and ends when FILE exists
+//! tasks respond GAP WORK JOBS [TIME]   sleeps, works; prints response times from the requested
+//!                                  wake-up; ends after TIME at the latest
+//! tasks frames PERIOD MEAN SEED COUNT [VARIABILITY]   as srtsim of the paper on BeRate: work with a
+//!                                  variation of 20 % or VARIABILITY; after a late frame the grid
+//!                                  moves. Prints how many were late
+//! tasks poll|await LEAST MOST SEED TIME   computes or sleeps until events LEAST to MOST apart;
+//!                                  prints the response times
 //! tasks arrivals PERIOD BYTES      frames on standard input; prints how many were late
-//! tasks hog COUNT SECONDS          threads that compute; prints what each got
-//! tasks forks COUNT                so many processes, some at once, each ends at once
-//! tasks compile JOBS SEED TIME     processes that read and compute, so many at once, for so long
-//! tasks packets BURST SECONDS      datagrams to another thread and back, so many at once; prints how often
+//! tasks hog COUNT SECONDS          COUNT CPU-bound threads; prints the CPU time of each
+//! tasks forks COUNT                COUNT processes, up to 20 at once, which end at once
+//! tasks compile JOBS SEED TIME     processes that read and compute, JOBS at once, for TIME
+//! tasks packets BURST SECONDS      datagrams to another thread and back, BURST at once; prints the rounds
 //! tasks together PERIOD WORK JOBS  jobs at multiples of the period by the machine's clock, so that those of
 //!                                  several wake together; prints as `periodic`
 //! tasks lend HOLD GAP MS           computes, with a lock for HOLD of HOLD and GAP, for which a thread of
-//!                                  SCHED_FIFO waits; prints how often that did, and what it got itself
-//! tasks pass ROUNDS                a byte to another process and back; prints what a round takes
+//!                                  SCHED_FIFO waits; prints how often it waited, and the CPU time of the holder
+//! tasks pass ROUNDS                a byte to another process and back; prints the time of a round
 //! ```
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,7 @@ use rustix::time::clock_gettime;
 
 use events::Waiting;
 
-/// What a task that waits for events computes when it has seen one, in us.
+/// Execution time of a task that waits for events after each of them, in us.
 const BURST: u64 = 50;
 
 fn main() {
@@ -110,8 +110,8 @@ fn executed() -> Duration {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
-/// Some arithmetic, and one hint that this spins: there an emulator of several processors looks
-/// whether others want to run. It takes long to do so, so not in every round.
+/// Some arithmetic, and one hint that this spins: there an emulator of several processors
+/// switches between them. The switch is slow, so not in every round.
 fn work(rounds: u64) {
     for i in 0..rounds {
         std::hint::black_box(i);
@@ -119,7 +119,7 @@ fn work(rounds: u64) {
     std::hint::spin_loop();
 }
 
-/// Computes for so much CPU time.
+/// Computes until it has used `us` of CPU time.
 fn compute(us: u64) {
     let until = executed() + Duration::from_micros(us);
     while executed() < until {
@@ -127,13 +127,13 @@ fn compute(us: u64) {
     }
 }
 
-/// The kernel would gather wake-ups within 50 us.
-fn until_exactly() {
+/// Sets the least timer slack: the kernel would batch wake-ups within 50 us.
+fn minimise_timer_slack() {
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
 }
 
-/// Mean, 99th percentile and most.
-fn say(mut times: Vec<Duration>) {
+/// Prints mean, 99th percentile and maximum.
+fn print_times(mut times: Vec<Duration>) {
     times.sort();
     let sum: Duration = times.iter().sum();
     let us = |d: Option<&Duration>| d.map_or(0, |d| d.as_micros());
@@ -148,11 +148,11 @@ fn say(mut times: Vec<Duration>) {
 /// When the next job is released.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grid {
-    /// So long after the release before.
+    /// A gap after the previous release.
     Fixed,
-    /// The same, or when the job before ends, if that is later.
+    /// The same, or the end of the previous job, if that is later.
     Moves,
-    /// So long after the end of the job before.
+    /// A gap after the end of the previous job.
     Gap,
 }
 
@@ -163,9 +163,9 @@ fn jobs_of(
     over: impl Fn(Instant) -> bool,
     mut work: impl FnMut() -> u64,
 ) {
-    until_exactly();
+    minimise_timer_slack();
     let mut times = Vec::new();
-    // What starting took of a reservation's budget is given back by then.
+    // The start used some of a reservation's budget, which is replenished by then.
     let mut release = Instant::now() + gap * 3;
     for _ in 0..jobs {
         if over(release) {
@@ -183,7 +183,7 @@ fn jobs_of(
     }
     let missed = times.iter().filter(|t| grid != Grid::Gap && **t > gap).count();
     print!("jobs {} missed {missed} ", times.len());
-    say(times);
+    print_times(times);
 }
 
 fn hogs(count: u64, time: Duration) {
