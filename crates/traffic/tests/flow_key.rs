@@ -130,7 +130,7 @@ fn the_secret_counts_and_is_not_shown() {
     assert_eq!(shown, "FlowHasher { .. }");
 }
 
-/// Fails when packets of a class are told apart by the setting of another class, or those that
+/// Fails when packets of a class are distinguished by the setting of another class, or those that
 /// may be demoted not by that of the last one.
 #[test]
 fn each_class_has_its_own_setting() {

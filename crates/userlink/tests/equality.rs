@@ -110,7 +110,7 @@ impl Observer for Seen {
     }
 }
 
-/// The forwarder on the same arrivals, made into frames; packets are told by their buffers.
+/// The forwarder on the same arrivals, made into frames; packets are identified by their buffers.
 fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent>, Forwarder) {
     let mut forwarder =
         Forwarder::new(scenario, policy, LinkType::ETHERNET, FlowHasher::fixed()).expect(policy);
@@ -135,7 +135,7 @@ fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent
     (sent, forwarder)
 }
 
-/// Fails when decisions fall on other instants or frames are told apart otherwise: tried with
+/// Fails when decisions fall on other instants or frames are classified otherwise: tried with
 /// decisions at the arrival's instant before the arrival, and with ports of the destination
 /// ignored.
 #[test]
