@@ -133,7 +133,9 @@ LX_SIZE(lxl_match_rules, 12432);
 LX_FIELD(lxl_plan_change, config, 0, 19128);
 LX_FIELD(lxl_plan_change, rules, 19128, 12432);
 LX_FIELD(lxl_plan_change, to, 31560, 256);
-LX_SIZE(lxl_plan_change, 31816);
+LX_FIELD(lxl_plan_change, shed, 31816, 8);
+LX_FIELD(lxl_plan_change, rate_only, 31824, 8);
+LX_SIZE(lxl_plan_change, 31832);
 
 LX_FIELD(lx_counts, packets, 0, 8);
 LX_FIELD(lx_counts, bytes, 8, 8);
@@ -161,7 +163,8 @@ LX_SIZE(lx_own, 20);
 
 LX_FIELD(lx_link_state, attached, 0, 4);
 LX_FIELD(lx_link_state, applied, 4, 4);
-LX_SIZE(lx_link_state, 8);
+LX_FIELD(lx_link_state, late_rate_change, 8, 8);
+LX_SIZE(lx_link_state, 16);
 
 LX_VALUE(LX_MAX_FLOWS, 64);
 LX_VALUE(LX_DEADLINE_CLASSES, 32);

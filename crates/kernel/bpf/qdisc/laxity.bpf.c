@@ -58,7 +58,8 @@ int laxity_enqueue(u64 *ctx)
 		lx_link_idle(&pipeline, &config);
 	}
 	flow = lx_flow_of(&rules, skb);
-	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
+	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), &arrival, now, flow,
+					bytes, &slot, &reason);
 	if (!packet) {
 		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;
 		sch->qstats.drops++;
@@ -97,12 +98,16 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	struct Qdisc *sch = (void *)ctx[0];
 	struct lx_slot *packet;
 	struct sk_buff *skb;
-	u64 now, start = 0, end;
+	u64 now, start = 0, end, shed;
 	u32 slot, bytes;
+	u8 late;
 
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
+	shed = lx_follow_rate();
+	if (shed)
+		lx_demote_shed_flows(shed, now);
 	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
 		lx_yield_to_realtime(now);
 	if (link.pace.clock.free > now) {
@@ -133,8 +138,10 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		end = now + link.lasted;
 	}
 	bytes = packet->bytes;
+	late = !packet->best_effort && end > packet->deadline;
+	state.late_rate_change += late && link.slowed;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
-		      !packet->best_effort && end > packet->deadline, packet->demoted);
+		      late && !link.slowed, packet->demoted);
 	sch->q.qlen--;
 	lx_note_waiting(sch, 0);
 	sch->qstats.backlog -= bytes;

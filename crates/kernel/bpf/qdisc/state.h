@@ -48,6 +48,11 @@ struct {
 	u64 armed;
 	/* Transmission time of the last packet. */
 	u64 lasted;
+	/* Bit i: real-time flow i has no reservation under the plan in force. */
+	u64 shed;
+	/* Rate of the plan in force; the link's has been lower since then if `slowed`. */
+	u64 plan_rate;
+	u64 slowed;
 } link SEC(".data.link");
 
 /* Read by the loader. */
@@ -55,6 +60,8 @@ struct lx_link_state {
 	u32 attached;
 	/* Number of the plan in force. */
 	u32 applied;
+	/* Real-time packets late because the rate fell after they were accepted. */
+	u64 late_rate_change;
 };
 
 struct lx_link_state state SEC(".data.state");

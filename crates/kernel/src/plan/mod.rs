@@ -12,8 +12,9 @@ mod slack;
 pub use error::{Notice, PlanError};
 pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
-use laxity_core::Bytes;
+use laxity_core::{Bytes, Rate};
 use laxity_curve::{Blocking, Envelope, check};
+use laxity_link::assign::{Assigner as _, Shifted};
 use laxity_link::config::{Aqm, Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
@@ -84,6 +85,8 @@ pub struct Plan {
     pub slots: u32,
     /// Capacity in real-time packets.
     pub realtime_slots: u32,
+    /// Bit `i`: real-time flow `i` has no reservation, and its packets are best effort.
+    pub shed: u64,
     /// Deviations of the kernel from the scenario.
     pub notices: Vec<Notice>,
 }
@@ -102,9 +105,26 @@ impl Plan {
     /// # Errors
     /// See [`PlanError`].
     pub fn with_policy(scenario: &Scenario, policy: &str) -> Result<Plan, PlanError> {
-        let link = scenario.setup();
+        Plan::at_rate(scenario, policy, scenario.link.rate, &[])
+    }
+
+    /// The plan of a scenario at another rate, where the real-time flows at the places `shed` have no
+    /// reservation. Flows, classes and limits are those of the scenario, so a running link changes
+    /// from one rate to another in place.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn at_rate(
+        scenario: &Scenario,
+        policy: &str,
+        rate: Rate,
+        shed: &[usize],
+    ) -> Result<Plan, PlanError> {
+        let mut changed = scenario.clone();
+        changed.link.rate = rate;
         let names: Vec<&str> = scenario.flow_names().collect();
-        let mut plan = Plan::of_link(&link, policy, &names, scenario.link.credit.0)?;
+        let credit = scenario.link.credit.0;
+        let mut plan = Plan::of_flows(&changed.setup(), policy, &names, credit, shed)?;
         plan.rules = rules::image(scenario)?;
         Ok(plan)
     }
@@ -119,10 +139,25 @@ impl Plan {
         names: &[&str],
         credit: u64,
     ) -> Result<Plan, PlanError> {
+        Plan::of_flows(link, policy, names, credit, &[])
+    }
+
+    /// The plan of a link where some real-time flows have no reservation.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn of_flows(
+        link: &LinkConfig,
+        policy: &str,
+        names: &[&str],
+        credit: u64,
+        shed: &[usize],
+    ) -> Result<Plan, PlanError> {
         let rule = Rule::of(policy).ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
         limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
-        let mut deadlines: Vec<u64> = link.realtime.iter().map(|f| f.deadline.0).collect();
+        let kept = kept_flows(link, shed);
+        let mut deadlines: Vec<u64> = kept.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
         limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
@@ -134,18 +169,24 @@ impl Plan {
             }
         }
 
-        let flows = link.flow_specs()?;
-        let verdict = check(&link.link_spec(), &flows)?;
+        let flows = kept.flow_specs()?;
+        let verdict = check(&kept.link_spec(), &flows)?;
         if !verdict.admitted {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
-        let curve = registry::curve(policy, link)?;
+        let curve = match rule {
+            // Nothing is left to protect, and not every policy has a line then.
+            Rule::Line | Rule::History if kept.realtime.is_empty() && !shed.is_empty() => {
+                registry::curve(Shifted::INFO.name, &fitted(&kept))?
+            }
+            _ => registry::curve(policy, &kept)?,
+        };
         let mut notices = Vec::new();
         let service = Service::new((policy, rule), curve.as_ref(), &mut notices)?;
         let shares = Shares::new(link, &mut notices);
         let queues = Queues::new(link, &mut notices)?;
         let slack = match service.rule() {
-            Rule::Slack => Slack::new(link, &deadlines)?,
+            Rule::Slack => Slack::new(link, &deadlines, shed)?,
             _ => Slack::default(),
         };
         let parts = Parts { service: &service, shares: &shares, queues: &queues, slack: &slack };
@@ -156,9 +197,26 @@ impl Plan {
             rules: Vec::new(),
             slots: queues.slots,
             realtime_slots: queues.realtime_slots as u32,
+            shed: shed.iter().fold(0, |bits, place| bits | 1 << place),
             notices,
         })
     }
+}
+
+/// The link without flows that have no reservation.
+fn kept_flows(link: &LinkConfig, shed: &[usize]) -> LinkConfig {
+    let mut kept = link.clone();
+    kept.realtime.clear();
+    let flows = link.realtime.iter().enumerate().filter(|(place, _)| !shed.contains(place));
+    kept.realtime.extend(flows.map(|(_, flow)| flow.clone()));
+    kept
+}
+
+/// The link without lines that its scenario gives.
+fn fitted(link: &LinkConfig) -> LinkConfig {
+    let mut link = link.clone();
+    link.options.shifted_line = None;
+    link
 }
 
 fn limit(what: &'static str, found: usize, most: usize) -> Result<(), PlanError> {
@@ -195,7 +253,9 @@ fn config(
         write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, name)?;
         queues.realtime[k].write(lx_flow::LIMIT.of_mut(place));
         lx_flow::DEADLINE.set_u64(place, flow.deadline.0);
+        // No packet of a flow without reservation enters a class.
         let class = deadlines.partition_point(|d| *d < flow.deadline.0);
+        let class = class.min(deadlines.len().saturating_sub(1));
         lx_flow::CLASS.set_u32(place, class as u32);
         let excess = match flow.excess {
             Excess::Delay => link::LX_DELAY,
