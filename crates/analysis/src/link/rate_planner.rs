@@ -11,7 +11,7 @@ use laxity_scenario::link::model::Scenario;
 use super::shedding::{Admission, Shedding, with};
 use crate::AnalysisError;
 
-/// Least rate of a plan.
+/// Least rate of a plan, unless the scenario's is lower.
 pub const MIN_RATE: Rate = Rate(64_000);
 /// Least time between two changes of the plan.
 pub const MIN_CHANGE_INTERVAL: Span = Span::from_millis(100);
@@ -37,6 +37,7 @@ pub struct RateChange {
 #[derive(Clone, Debug)]
 pub struct RatePlanner {
     admission: Admission,
+    min_rate: Rate,
     rate: Rate,
     flows: Shedding,
     /// The newest rate that is not in force yet.
@@ -62,6 +63,7 @@ impl RatePlanner {
         let kept = (0..scenario.realtime.len()).filter(|i| !shed.contains(i)).collect();
         let mut planner = RatePlanner {
             admission: Admission::new(scenario, policy)?,
+            min_rate: MIN_RATE.min(scenario.link.rate),
             rate,
             flows: Shedding { kept, shed: shed.to_vec() },
             pending: None,
@@ -83,9 +85,9 @@ impl RatePlanner {
     }
 
     /// Takes a measured rate, which replaces earlier ones that are not in force yet. Rates that differ
-    /// from the one in force by less than 1 % change nothing; rates below [`MIN_RATE`] count as that.
+    /// from the one in force by less than 1 % change nothing; rates below the least one count as that.
     pub fn handle_rate(&mut self, rate: Rate) {
-        let rate = rate.max(MIN_RATE);
+        let rate = rate.max(self.min_rate);
         let difference = u128::from(rate.0.abs_diff(self.rate.0));
         let ignored = difference * 100 < u128::from(self.rate.0);
         self.pending = (!ignored).then_some(rate);

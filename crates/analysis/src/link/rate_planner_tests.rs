@@ -245,3 +245,15 @@ fn less_important_flows_wait_for_more_important_ones() {
     let change = planner.poll(at(15 * SECOND)).unwrap().unwrap();
     assert_eq!((change.restored, change.flows.shed), (vec![1], vec![0]));
 }
+
+// Fails when a link slower than the least rate of a plan becomes faster.
+#[test]
+fn slow_links_stay_slow() {
+    let mut scenario = link(&[("voice", 500, 1, 900, 0)]);
+    scenario.link.rate = Rate(40_000);
+    let mut planner = planner(&scenario);
+    planner.handle_rate(Rate(40_000));
+    assert_eq!(planner.next_timeout(), None);
+    planner.handle_rate(Rate(20_000));
+    assert_eq!(planner.next_timeout(), None);
+}

@@ -60,12 +60,15 @@ impl Room {
     }
 }
 
-/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows.
-pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
+/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows; none if the flows stay as
+/// they are and only the rate differs.
+pub(super) fn change(plan: &Plan, to: Option<&[u16]>) -> Vec<u8> {
     let mut bytes = vec![0; lxl_plan_change::SIZEOF];
     lxl_plan_change::CONFIG.set(&mut bytes, &plan.config);
     lxl_plan_change::RULES.set(&mut bytes, &plan.rules);
-    let numbers: Vec<u8> = to.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    lxl_plan_change::SHED.set_u64(&mut bytes, plan.shed);
+    lxl_plan_change::RATE_ONLY.set_u64(&mut bytes, to.is_none().into());
+    let numbers: Vec<u8> = to.unwrap_or_default().iter().flat_map(|n| n.to_ne_bytes()).collect();
     bytes[lxl_plan_change::TO.at..][..numbers.len()].copy_from_slice(&numbers);
     bytes
 }
@@ -92,7 +95,7 @@ impl Programs {
             let first = match map.name().to_str() {
                 Some("about") => text.clone().into_bytes(),
                 Some("changes") => {
-                    let change = change(plan, &[]);
+                    let change = change(plan, Some(&[]));
                     same_length("a plan", change.len(), map.value_size() as usize)?;
                     change
                 }

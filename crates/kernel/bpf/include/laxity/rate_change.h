@@ -16,7 +16,7 @@
 /* Bit i of `shed` is real-time flow i. */
 LX_INLINE u8 lx_is_shed(u64 shed, u32 flow)
 {
-	return flow < LX_MAX_FLOWS && shed >> flow & 1;
+	return shed >> lx_index(flow, LX_MAX_FLOWS) & 1;
 }
 
 /* As lx_enqueue; packets of shed flows count with the demoted ones. */
@@ -25,7 +25,7 @@ LX_INLINE struct lx_slot *lx_enqueue_unless_shed(struct lx_pipeline *q, const st
 						 u32 *slot, u32 *reason)
 {
 	u32 last = c->flows + c->shares.nr_classes - 1;
-	u8 is_shed = lx_is_shed(shed, flow);
+	u8 is_shed = flow < c->flows && lx_is_shed(shed, flow);
 	struct lx_slot *packet;
 
 	packet = lx_enqueue(q, c, ctx, now, is_shed ? last : flow, bytes, slot, reason);
