@@ -19,6 +19,7 @@ LX_INLINE struct lx_slot *lx_slot(u32 i) { (void)i; return NULL; }
 #ifdef LAXITY_PIPELINE_H
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 { (void)ctx; (void)slot; (void)reason; }
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot) { (void)ctx; (void)slot; return 0; }
 #endif
 ";
 
