@@ -90,6 +90,36 @@ LX_FIELD(lx_slack_config, shift, 6432, 4);
 LX_FIELD(lx_slack_config, classes, 6436, 4);
 LX_SIZE(lx_slack_config, 6440);
 
+LX_FIELD(lx_codel_config, target, 0, 8);
+LX_FIELD(lx_codel_config, interval, 8, 8);
+LX_FIELD(lx_codel_config, least_bytes, 16, 8);
+LX_SIZE(lx_codel_config, 24);
+
+LX_FIELD(lx_aqm_config, kind, 0, 4);
+LX_FIELD(lx_aqm_config, ecn, 4, 4);
+LX_FIELD(lx_aqm_config, link_sojourn, 8, 4);
+LX_FIELD(lx_aqm_config, ingress, 12, 4);
+LX_FIELD(lx_aqm_config, codel, 16, 24);
+LX_FIELD(lx_aqm_config, pi2_target, 40, 8);
+LX_FIELD(lx_aqm_config, step, 48, 8);
+LX_FIELD(lx_aqm_config, seed, 56, 8);
+LX_SIZE(lx_aqm_config, 64);
+
+LX_FIELD(lx_flow_config, first, 0, 4);
+LX_FIELD(lx_flow_config, queues, 4, 4);
+LX_FIELD(lx_flow_config, quantum, 8, 4);
+LX_FIELD(lx_flow_config, sources, 12, 4);
+LX_FIELD(lx_flow_config, destinations, 16, 4);
+LX_FIELD(lx_flow_config, by, 20, 4);
+LX_SIZE(lx_flow_config, 24);
+
+LX_FIELD(lx_class_config, flows, 0, 24);
+LX_FIELD(lx_class_config, order, 24, 4);
+LX_FIELD(lx_class_config, flow_order, 28, 4);
+LX_FIELD(lx_class_config, pushes_out, 32, 4);
+LX_FIELD(lx_class_config, aqm, 40, 64);
+LX_SIZE(lx_class_config, 104);
+
 LX_FIELD(lx_config, rate, 0, 8);
 LX_FIELD(lx_config, credit, 8, 8);
 LX_FIELD(lx_config, limits, 16, 48);
@@ -107,7 +137,8 @@ LX_FIELD(lx_config, release, 19112, 4);
 LX_FIELD(lx_config, slots, 19116, 4);
 LX_FIELD(lx_config, restarts, 19120, 4);
 LX_FIELD(lx_config, counts_in_flight, 19124, 4);
-LX_SIZE(lx_config, 19128);
+LX_FIELD(lx_config, class, 19128, 1664);
+LX_SIZE(lx_config, 20792);
 
 LX_FIELD(lxl_match_rule, source, 0, 16);
 LX_FIELD(lxl_match_rule, source_mask, 16, 16);
@@ -130,10 +161,10 @@ LX_FIELD(lxl_match_rules, fields, 12420, 4);
 LX_FIELD(lxl_match_rules, default_flow, 12424, 4);
 LX_SIZE(lxl_match_rules, 12432);
 
-LX_FIELD(lxl_plan_change, config, 0, 19128);
-LX_FIELD(lxl_plan_change, rules, 19128, 12432);
-LX_FIELD(lxl_plan_change, to, 31560, 256);
-LX_SIZE(lxl_plan_change, 31816);
+LX_FIELD(lxl_plan_change, config, 0, 20792);
+LX_FIELD(lxl_plan_change, rules, 20792, 12432);
+LX_FIELD(lxl_plan_change, to, 33224, 256);
+LX_SIZE(lxl_plan_change, 33480);
 
 LX_FIELD(lx_counts, packets, 0, 8);
 LX_FIELD(lx_counts, bytes, 8, 8);
@@ -157,7 +188,8 @@ LX_FIELD(lx_own, net, 4, 4);
 LX_FIELD(lx_own, ifindex, 8, 4);
 LX_FIELD(lx_own, handle, 12, 4);
 LX_FIELD(lx_own, slots, 16, 4);
-LX_SIZE(lx_own, 20);
+LX_FIELD(lx_own, managed, 20, 4);
+LX_SIZE(lx_own, 24);
 
 LX_FIELD(lx_link_state, attached, 0, 4);
 LX_FIELD(lx_link_state, applied, 4, 4);
@@ -191,6 +223,20 @@ LX_VALUE(LX_RESTART_ON_EMPTY, 1);
 LX_VALUE(LX_RESTART_ON_CLEAR, 2);
 LX_VALUE(LX_SCFQ, 0);
 LX_VALUE(LX_WF2Q_PLUS, 1);
+LX_VALUE(LX_FIFO, 0);
+LX_VALUE(LX_DUAL, 1);
+LX_VALUE(LX_FLOWS, 2);
+LX_VALUE(LX_AQM_NONE, 0);
+LX_VALUE(LX_AQM_CODEL, 1);
+LX_VALUE(LX_AQM_PI2, 2);
+LX_VALUE(LX_AQM_STEP, 3);
+LX_VALUE(LX_AQM_DUAL, 4);
+LX_VALUE(LX_DUAL_QUEUES, 2);
+LX_VALUE(LX_BY_FLOW, 0);
+LX_VALUE(LX_BY_SOURCE, 1);
+LX_VALUE(LX_BY_DESTINATION, 2);
+LX_VALUE(LX_BY_HOST_AND_FLOW, 3);
+LX_VALUE(LX_BY_NONE, 4);
 LX_VALUE(LX_DSCP, 1);
 LX_VALUE(LX_PROTOCOL, 2);
 LX_VALUE(LX_SOURCE, 4);

@@ -30,7 +30,7 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 }
 
 /* A qdisc must not write to packets. */
-__attribute__((unused)) LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot)
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot)
 {
 	return 0;
 }

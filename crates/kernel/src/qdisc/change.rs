@@ -44,12 +44,17 @@ pub fn set(
         .into_iter()
         .find(|rule| rule.number() == old.rule)
         .ok_or_else(|| does_not_fit("its programs are of another version"))?;
-    let room = Room { rule, slots: old.slots };
+    let before = Scenario::parse(&old.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    // Changes keep the queues.
+    let queues = Plan::with_policy(&before, &old.policy).map_or_else(
+        |_| Err(does_not_fit("its scenario is of another version")),
+        |plan| Ok(plan.queues),
+    )?;
+    let room = Room { rule, slots: old.slots, queues };
     if let Some(what) = room.lacks(request.plan) {
         return Err(does_not_fit(what));
     }
-    let before = Scenario::parse(&old.scenario, "")
-        .map_err(|_| does_not_fit("its scenario is of another version"))?;
     // Queued packets are kept, so they may block for as long as their own scenario allowed.
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);

@@ -13,8 +13,13 @@
 struct lx_slot {
 	/* The kernel's packet, or the number of a packet in tests. */
 	LX_PACKET packet;
-	/* Time at which it conforms while it is shaped, then its deadline. */
-	u64 deadline;
+	union {
+		/* Time at which it conforms while it is shaped, then its deadline. */
+		u64 deadline;
+		/* While it waits in a class whose packet is chosen at each decision: time for which
+		 * real-time packets had been sent when it arrived, in ns. */
+		u64 realtime;
+	};
 	u64 arrival;
 	/* Length, and length on the wire. */
 	u32 bytes;
