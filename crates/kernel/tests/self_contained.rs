@@ -23,6 +23,7 @@ LX_INLINE const u8 *lx_packet_slice(void *packet, u32 at, u8 *buffer, u32 n)
 #ifdef LAXITY_PIPELINE_H
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 { (void)ctx; (void)slot; (void)reason; }
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot) { (void)ctx; (void)slot; return 0; }
 #endif
 ";
 

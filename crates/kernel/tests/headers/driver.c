@@ -37,6 +37,13 @@ static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 	slot->packet = ~0ULL;
 }
 
+static unsigned char lx_mark(void *ctx, struct lx_slot *slot)
+{
+	(void)ctx;
+	printf("m %llu\n", slot->packet);
+	return 1;
+}
+
 #include <laxity/classify.h>
 #include <laxity/counts.h>
 #include <laxity/pace.h>
@@ -60,6 +67,7 @@ int main(void)
 {
 	struct lx_slot *packet;
 	unsigned head[2];
+	struct lx_flow_key key = {};
 	u64 step[3], number = 0;
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
@@ -77,7 +85,7 @@ int main(void)
 		switch (step[0]) {
 		case 0:
 			packet = lx_enqueue(&pipeline, &config, NULL, now, step[2] >> 32, step[2],
-					    &slot, &reason);
+					    &key, &slot, &reason);
 			if (!packet) {
 				printf("e %llu %u\n", number, reason);
 			} else {
@@ -87,7 +95,7 @@ int main(void)
 			number++;
 			break;
 		case 1:
-			packet = lx_dequeue(&pipeline, &config, now, &slot);
+			packet = lx_dequeue(&pipeline, &config, NULL, now, &slot);
 			if (!packet) {
 				if (pipeline.head == LX_NONE)
 					lx_link_idle(&pipeline, &config);

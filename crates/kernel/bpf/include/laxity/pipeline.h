@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "fair.h"
+#include "flow_key.h"
 #include "history.h"
 #include "slack.h"
 
@@ -17,8 +18,12 @@ extern u32 lx_policy;
 #define LX_POLICY lx_policy
 #endif
 
-/* Drops a waiting packet. Defined by the program. */
+/* Drops a waiting packet. Defined by the program, as lx_mark is. */
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
+
+/* Sets CE on a packet that enters its queue; returns false if the program cannot, and marks packets
+ * before they arrive (lx_flow_key.marked). */
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot);
 
 enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };
@@ -362,7 +367,8 @@ LX_INLINE struct lx_slot *lx_slot_alloc(struct lx_pipeline *q, u32 *slot)
 }
 
 LX_INLINE struct lx_slot *lx_slot_init(struct lx_pipeline *q, const struct lx_config *c, u64 now,
-				       u32 flow, u32 bytes, u8 best_effort, u32 *slot)
+				       u32 flow, u32 bytes, u8 ecn, u8 best_effort,
+				       u32 *slot)
 {
 	struct lx_slot *packet = lx_slot_alloc(q, slot);
 
@@ -373,6 +379,8 @@ LX_INLINE struct lx_slot *lx_slot_init(struct lx_pipeline *q, const struct lx_co
 	packet->wire = lx_max(bytes + c->overhead, c->min_frame);
 	packet->flow = flow;
 	packet->best_effort = best_effort;
+	packet->ecn = ecn;
+	packet->dropped = 0;
 	packet->demoted = best_effort && flow < c->flows;
 	return packet;
 }
@@ -380,7 +388,8 @@ LX_INLINE struct lx_slot *lx_slot_init(struct lx_pipeline *q, const struct lx_co
 /* Makes room by pushing out packets of the best-effort class furthest above its share, so that a
  * flood only hurts itself. */
 LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const struct lx_config *c,
-						 void *ctx, u64 now, u32 flow, u32 bytes, u32 *slot,
+						 void *ctx, u64 now, u32 flow, u32 bytes,
+						 const struct lx_flow_key *key, u32 *slot,
 						 u32 *reason)
 {
 	u32 class = lx_best_effort_class(c, flow);
@@ -402,7 +411,7 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 	}
 	if (*reason != LX_ACCEPTED)
 		return NULL;
-	packet = lx_slot_init(q, c, now, flow, bytes, 1, slot);
+	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 1, slot);
 	if (!packet) {
 		*reason = LX_BUFFER_SLOTS;
 		return NULL;
@@ -417,10 +426,11 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 
 /*
  * A packet of a flow arrives. Returns its slot, or NULL and a reason. Numbers beyond the real-time
- * flows are best-effort classes.
+ * flows are best-effort classes. `ctx` is passed on to lx_drop and lx_mark.
  */
 LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
-				     u64 now, u32 flow, u32 bytes, u32 *slot, u32 *reason)
+				     u64 now, u32 flow, u32 bytes, const struct lx_flow_key *key,
+				     u32 *slot, u32 *reason)
 {
 	const struct lx_flow *f = lx_at(c->flow, flow & (LX_MAX_FLOWS - 1));
 	struct lx_flow_state *state = lx_at(q->flow, flow & (LX_MAX_FLOWS - 1));
@@ -431,7 +441,7 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	if (q->shaped)
 		lx_release_shaped(q, c, now);
 	if (flow >= c->flows)
-		return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, slot, reason);
+		return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, key, slot, reason);
 	conforms = lx_conforms_at(&state->policer, &f->envelope, now, bytes, &after);
 	if (conforms > now) {
 		if (conforms == LX_NEVER) {
@@ -443,7 +453,7 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 			return NULL;
 		}
 		if (f->excess == LX_DEMOTE)
-			return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, slot, reason);
+			return lx_enqueue_best_effort(q, c, ctx, now, flow, bytes, key, slot, reason);
 	}
 	*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit, bytes);
 	while (*reason == LX_PUSH_OUT && can_loop) {
@@ -456,7 +466,7 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	}
 	if (*reason != LX_ACCEPTED)
 		return NULL;
-	packet = lx_slot_init(q, c, now, flow, bytes, 0, slot);
+	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 0, slot);
 	if (!packet) {
 		*reason = LX_BUFFER_SLOTS;
 		return NULL;
@@ -491,16 +501,18 @@ LX_INLINE u8 lx_serves_best_effort(struct lx_pipeline *q, const struct lx_config
 
 /*
  * Returns the slot of the packet to send now, with its deadline, or NULL. The caller takes the
- * packet out and calls lx_packet_departed.
+ * packet out and calls lx_packet_departed. `ctx` is passed on to lx_drop, which gets packets that an
+ * AQM drops before; one that is charged is returned as well (lx_slot.dropped).
  */
-LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_config *c, u64 now,
-				     u32 *slot)
+LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
+				     u64 now, u32 *slot)
 {
 	struct lx_slot *packet, *next;
 	struct lx_queue *queue;
 	u32 class;
 	u64 due;
 
+	(void)ctx;
 	if (q->shaped)
 		lx_release_shaped(q, c, now);
 	class = lx_tournament_winner(&q->due, c->classes_size);

@@ -26,6 +26,11 @@ struct lx_slot {
 	/* Best effort, or a real-time packet beyond its envelope that is served as such. */
 	u8 best_effort;
 	u8 demoted;
+	/* enum lx_ecn. */
+	u8 ecn;
+	/* Dropped by the AQM, which charges it: the link counts as busy for its length, and the packet is
+	 * gone. */
+	u8 dropped;
 };
 
 #endif
