@@ -290,18 +290,19 @@ mod tests {
 
     // Fails when the queues of all classes may exceed what the programs hold, or the error does not
     // say how to have fewer.
+    // The class of all other packets has a queue too.
     #[test]
     fn flow_queues_are_limited() {
         let plan = |classes: usize, queues: u32| {
             let class = format!("[[best_effort]]\nflows = {{ queues = {queues} }}\nname = ");
-            let classes = (0..classes).map(|i| format!("{class}\"class {i}\"\n"));
+            let classes = (0..classes).map(|i| format!("{class}\"class-{i}\"\n"));
             let text = format!("[link]\nrate = \"10 Mbit/s\"\n{}", classes.collect::<String>());
             Plan::new(&Scenario::parse(&text, "link.toml").unwrap())
         };
-        let memory = plan(4, 4096).unwrap().queues;
-        assert_eq!((memory.flow_queues, memory.flow_orders), (MOST_FLOW_QUEUES, 4));
+        let memory = plan(3, 4096).unwrap().queues;
+        assert_eq!((memory.flow_queues, memory.flow_orders), (3 * 4096 + 1, 3));
         let error = plan(5, 4096).unwrap_err().to_string();
-        assert!(error.contains("20480") && error.contains("lower `queues`"), "{error}");
+        assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
     }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.

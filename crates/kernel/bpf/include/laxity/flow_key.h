@@ -12,6 +12,15 @@
 /* ECN field (RFC 3168, section 5). */
 enum lx_ecn { LX_NOT_ECT, LX_ECT1, LX_ECT0, LX_CE };
 
+/* What makes packets one flow: QueueBy in crates/link/src/config.rs, or nothing. */
+enum lx_queue_by {
+	LX_BY_FLOW,
+	LX_BY_SOURCE,
+	LX_BY_DESTINATION,
+	LX_BY_HOST_AND_FLOW,
+	LX_BY_NONE,
+};
+
 struct lx_flow_key {
 	u32 hash;
 	u16 source;
