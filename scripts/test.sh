@@ -16,7 +16,7 @@ kernel_parts optional
 [ "$(uname -m)" != x86_64 ] || virtual_machine optional
 program need python3 python3 python3 python python3 python3
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
-# What single tests are about; they are skipped without.
+# Programs of single tests, which are skipped without them.
 program optional ip iproute2 iproute iproute2 iproute2 iproute2
 program optional iperf3 iperf3 iperf3 iperf3 iperf iperf3
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg

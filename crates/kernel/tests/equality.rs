@@ -127,7 +127,7 @@ fn policy(name: &str, setup: &LinkConfig) -> Box<dyn LinkPolicy> {
     }
 }
 
-/// What arrives.
+/// The arriving packets.
 #[derive(Clone, Copy, Debug)]
 enum Traffic {
     /// Any lengths, in bursts.
@@ -314,7 +314,7 @@ fn decide_alike(stalls: bool) {
             assert_eq!(answers.len(), expected.len(), "seed {seed}, {name}");
             compared += answers.len();
             for answer in &answers {
-                // What was answered, and for refusals why.
+                // The kind of answer, and the reasons of refusals.
                 let mut words = answer.split(' ');
                 let kind = words.next().unwrap_or_default();
                 let why = words.nth(1).filter(|_| kind == "e").unwrap_or_default();
