@@ -183,7 +183,7 @@ fn key(random: &mut Random) -> u64 {
     flow_key(hash as u32, (flow % 3) as u16, (flow % 2) as u16)
 }
 
-/// What arrives.
+/// The arriving packets.
 #[derive(Clone, Copy, Debug)]
 enum Traffic {
     /// Any lengths, in bursts.
@@ -426,7 +426,7 @@ fn decide_alike(
             assert_eq!(answers.len(), expected.len(), "seed {seed}, {name}");
             compared += answers.len();
             for answer in &answers {
-                // What was answered, and for refusals why.
+                // The kind of answer, and the reasons of refusals.
                 let mut words = answer.split(' ');
                 let kind = words.next().unwrap_or_default();
                 let why = words.nth(1).filter(|_| kind == "e").unwrap_or_default();

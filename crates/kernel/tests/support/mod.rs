@@ -30,7 +30,7 @@ pub enum Step {
     Send { now: u64, wire: u32 },
 }
 
-/// What the headers answer, a line for each; `None`, with the reason printed, where they cannot be
+/// The answers of the headers, a line for each step; `None`, with the reason printed, where they cannot be
 /// compiled.
 pub fn answers(plan: &Plan, steps: &[Step]) -> Option<Vec<String>> {
     let mut input = Vec::with_capacity(plan.config.len() + steps.len() * 64 + 24);
