@@ -43,12 +43,12 @@ pub fn set(
     let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
     let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
-    let room = room(&old).ok_or_else(|| does_not_fit("its programs are of another version"))?;
+    let before = Scenario::parse(&old.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    let room = room(&old, &before).ok_or_else(|| does_not_fit("it is of another version"))?;
     if let Some(what) = room.lacks(request.plan) {
         return Err(does_not_fit(what));
     }
-    let before = Scenario::parse(&old.scenario, "")
-        .map_err(|_| does_not_fit("its scenario is of another version"))?;
     // Queued packets are kept, so they may block for as long as their own scenario allowed.
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);
@@ -104,7 +104,9 @@ pub fn set_rate(
     if old.scenario != request.scenario {
         return Err(does_not_fit("another command has changed its scenario"));
     }
-    let room = room(&old).ok_or_else(|| does_not_fit("its programs are of another version"))?;
+    let scenario = Scenario::parse(&old.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    let room = room(&old, &scenario).ok_or_else(|| does_not_fit("it is of another version"))?;
     if let Some(what) = room.lacks(request.plan) {
         return Err(does_not_fit(what));
     }
@@ -116,11 +118,13 @@ pub fn set_rate(
     Ok(change.unwrap_or(Change::Later))
 }
 
-/// The capacity of the programs of a link; `None` for those of another version.
-fn room(record: &Record) -> Option<Room> {
+/// The capacity of the programs of a link, which runs a scenario; `None` for those of another version.
+fn room(record: &Record, scenario: &Scenario) -> Option<Room> {
     let rules = [Rule::Background, Rule::Line, Rule::History, Rule::Slack];
     let rule = rules.into_iter().find(|rule| rule.number() == record.rule)?;
-    Some(Room { rule, slots: record.slots })
+    // Changes keep the queues.
+    let queues = Plan::with_policy(scenario, &record.policy).ok()?.queues;
+    Some(Room { rule, slots: record.slots, queues })
 }
 
 /// Requests a plan and returns its number; `None` if the record is too long.

@@ -2,11 +2,12 @@
 /*
  * Runs a link whose rate changes, with the plan change of the qdisc, in user space.
  *
- * Input: u32 policy, u32 slots, u32 number of plans; for each of them struct lx_config and u64 shed;
+ * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, number of plans; for
+ * each of them struct lx_config and u64 shed;
  * then runs, each u64 number of events and for each event three u64, by time:
  *   time flow<<32|bytes 0    a packet arrives
  *   time plan 1              a plan is requested
- * After the last event of a run the link sends what waits. Prints `p NUMBER` for a packet pushed out,
+ * After the last event of a run the link sends what waits. Prints `p NUMBER` for a packet dropped later,
  * `x NUMBER` for one refused, `d NUMBER REALTIME END LATE SLOWED` for one sent, `t TIME PLAN` for each
  * takeover, and `r MISSES LATE_RATE_CHANGE` at the end of a run.
  */
@@ -15,23 +16,50 @@
 #include <string.h>
 
 #define LX_PACKET unsigned long long
-#include <laxity/slot.h>
+#include <laxity/buffer.h>
+#include <laxity/flow_queue.h>
 
 static struct lx_slot *slots;
-static unsigned slot_count, policy;
+static struct lx_flow_queue *queues;
+static struct lx_flow_order *orders;
+static struct lx_host_counts *hosts;
+static unsigned slot_count, queue_count, order_count, table_count, policy, managed;
 
 static struct lx_slot *lx_slot(unsigned i)
 {
 	return i < slot_count ? &slots[i] : NULL;
 }
 
+static struct lx_flow_queue *lx_flow_queue(unsigned i)
+{
+	return i < queue_count ? &queues[i] : NULL;
+}
+
+static struct lx_flow_order *lx_flow_order(unsigned i)
+{
+	return i < order_count ? &orders[i] : NULL;
+}
+
+static struct lx_host_counts *lx_host_counts(unsigned i)
+{
+	return i < table_count ? &hosts[i] : NULL;
+}
+
 #define LX_POLICY policy
+#define LX_MANAGED managed
 
 static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 {
 	(void)reason;
 	printf("p %llu\n", slot->packet);
 	--*(unsigned *)ctx;
+}
+
+static unsigned char lx_mark(void *ctx, struct lx_slot *slot)
+{
+	(void)ctx;
+	(void)slot;
+	return 1;
 }
 
 #include <laxity/classify.h>
@@ -97,6 +125,7 @@ static void take_over(u64 now)
 
 static void arrive(unsigned *waiting, u64 now, u64 number, u32 flow, u32 bytes)
 {
+	struct lx_flow_key key = {};
 	struct lx_slot *packet;
 	u32 slot, reason;
 
@@ -105,7 +134,7 @@ static void arrive(unsigned *waiting, u64 now, u64 number, u32 flow, u32 bytes)
 		lx_link_idle(&pipeline, &config);
 	}
 	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), waiting, now, flow,
-					bytes, &slot, &reason);
+					bytes, &key, &slot, &reason);
 	if (!packet) {
 		printf("x %llu\n", number);
 		return;
@@ -118,7 +147,7 @@ static void arrive(unsigned *waiting, u64 now, u64 number, u32 flow, u32 bytes)
 }
 
 /* Sends a packet. Returns false if all that wait are delayed. */
-static int send(u64 now, u64 *misses)
+static int send(unsigned *waiting, u64 now, u64 *misses)
 {
 	struct lx_slot *packet;
 	u64 shed = lx_follow_rate(), end;
@@ -128,7 +157,7 @@ static int send(u64 now, u64 *misses)
 	if (shed)
 		lx_demote_shed_flows(shed, now);
 	take_over(now);
-	packet = lx_dequeue(&pipeline, &config, now, &slot);
+	packet = lx_dequeue(&pipeline, &config, waiting, now, &slot);
 	if (!packet) {
 		lx_link_idle(&pipeline, &config);
 		return 0;
@@ -168,7 +197,7 @@ static void run(u64 events)
 		/* Arrivals of an instant precede the decision. */
 		if (waiting && at < event[0]) {
 			now = at;
-			if (send(now, &misses))
+			if (send(&waiting, now, &misses))
 				waiting--;
 			else
 				now = lx_min(lx_next_event(&pipeline, &config), event[0]);
@@ -192,17 +221,24 @@ static void run(u64 events)
 
 int main(void)
 {
-	unsigned head[3], i;
+	unsigned head[7], i;
 	u64 events;
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
 	policy = head[0];
 	slot_count = head[1];
 	own.slots = slot_count;
-	plan_count = head[2];
+	managed = head[2];
+	queue_count = head[3];
+	order_count = head[4];
+	table_count = head[5];
+	plan_count = head[6];
 	slots = calloc(slot_count, sizeof(*slots));
+	queues = calloc(queue_count + 1, sizeof(*queues));
+	orders = calloc(order_count + 1, sizeof(*orders));
+	hosts = calloc(table_count + 1, sizeof(*hosts));
 	plans = calloc(plan_count, sizeof(*plans));
-	must(slots != NULL && plans != NULL, 1);
+	must(slots && queues && orders && hosts && plans, 1);
 	for (i = 0; i < plan_count; i++) {
 		must(fread(&plans[i].config, sizeof(plans[i].config), 1, stdin), 1);
 		must(fread(&plans[i].shed, sizeof(u64), 1, stdin), 1);

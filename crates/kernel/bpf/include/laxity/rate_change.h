@@ -22,13 +22,15 @@ LX_INLINE u8 lx_is_shed(u64 shed, u32 flow)
 /* As lx_enqueue; packets of shed flows count with the demoted ones. */
 LX_INLINE struct lx_slot *lx_enqueue_unless_shed(struct lx_pipeline *q, const struct lx_config *c,
 						 u64 shed, void *ctx, u64 now, u32 flow, u32 bytes,
-						 u32 *slot, u32 *reason)
+						 const struct lx_flow_key *key, u32 *slot,
+						 u32 *reason)
 {
 	u32 last = c->flows + c->shares.nr_classes - 1;
 	u8 is_shed = flow < c->flows && lx_is_shed(shed, flow);
 	struct lx_slot *packet;
 
-	packet = lx_enqueue(q, c, ctx, now, is_shed ? last : flow, bytes, slot, reason);
+	packet = lx_enqueue(q, c, ctx, now, is_shed ? last : flow, bytes, key, slot,
+			    reason);
 	if (packet && is_shed) {
 		packet->flow = flow;
 		packet->demoted = 1;
@@ -84,6 +86,8 @@ LX_INLINE void lx_demote_shed(struct lx_pipeline *q, const struct lx_config *c, 
 {
 	u32 class = c->shares.nr_classes - 1;
 	struct lx_account *account = &lx_at(q->fair.class, class)->account;
+	/* Its flow is no longer known, so it waits with others of that kind, and keeps its ECN field. */
+	struct lx_flow_key key = {};
 
 	while (can_loop) {
 		struct lx_slot *packet;
@@ -104,7 +108,9 @@ LX_INLINE void lx_demote_shed(struct lx_pipeline *q, const struct lx_config *c, 
 		q->buffer.used += size;
 		q->buffer.best_effort_used += size;
 		q->buffer.best_effort_packets++;
-		if (q->head == LX_NONE)
+		if (LX_MANAGED)
+			lx_managed_enqueue(q, c, NULL, now, class, &key, slot, packet);
+		else if (q->head == LX_NONE)
 			lx_commit_head(q, c, now, slot, packet);
 		else
 			lx_fair_enqueue(&q->fair, &c->shares, class, slot, packet);
@@ -130,18 +136,11 @@ LX_INLINE u8 lx_blocks_rate_change(struct lx_pipeline *q, const struct lx_config
 /* Continues under a configuration with another rate, which `c` holds already. */
 LX_INLINE void lx_rate_changed(struct lx_pipeline *q, const struct lx_config *c, u64 now)
 {
-	const struct lx_slot *packet = lx_slot(q->head);
-
-	/* No real-time packet waits; the number of deadlines may differ. */
+	/* No real-time packet waits; the numbers of deadlines and pieces may differ. */
 	lx_tournament_clear(&q->due, c->classes_size);
-	lx_line_reset(&q->line);
 	lx_history_reset(&q->history, &c->service);
 	lx_slack_reset(&q->slack);
-	q->best_effort_yields = 0;
-	if (!packet)
-		return;
-	q->last_release = lx_max(q->last_release, now);
-	q->head_deadline = lx_assign(q, c, q->last_release, packet->wire);
+	lx_recompute_deadlines(q, c, now);
 }
 
 #endif
