@@ -5,8 +5,9 @@
 
 #include "types.h"
 
-/* Position of the highest bit of a word that is not 0. */
-LX_INLINE u32 lx_log2(u64 v)
+/* Position of the highest bit of a word that is not 0. To the verifier any number: it need not follow
+ * each. */
+LX_GLOBAL_FN u32 lx_log2(u64 v)
 {
 	u32 log = 0;
 

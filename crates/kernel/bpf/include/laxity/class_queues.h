@@ -95,7 +95,8 @@ LX_INLINE void lx_class_refresh_later(struct lx_class_queues *m, u32 class)
 }
 
 /* The queue that a packet enters. */
-LX_INLINE u32 lx_class_find_queue(const struct lx_class_config *c, const struct lx_flow_key *key)
+LX_GLOBAL_FN u32 lx_class_find_queue(const struct lx_class_config *c __arg_nonnull,
+				     const struct lx_flow_key *key __arg_nonnull)
 {
 	if (c->order == LX_FLOWS)
 		return lx_flow_find(&c->flows, key->hash);

@@ -48,7 +48,7 @@ static const u64 lx_inverse_roots[64] = {
 
 /* The same with a relative error of at most 2^-16: above 63, n is scaled by a power of 4 into
  * [16, 64), and two Newton steps improve the value of its integer part. */
-LX_INLINE u64 lx_inverse_root(u32 n)
+LX_GLOBAL_FN u64 lx_inverse_root(u32 n)
 {
 	u32 k, i;
 	u64 m, y;

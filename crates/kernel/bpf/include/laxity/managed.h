@@ -53,6 +53,35 @@ LX_GLOBAL_FN u32 lx_managed_open(struct lx_pipeline *q __arg_nonnull,
 	return 0;
 }
 
+/* Adds a packet to a queue, whose class is in the upper half of `to`. */
+LX_GLOBAL_FN u32 lx_managed_push(struct lx_pipeline *q __arg_nonnull,
+				 const struct lx_config *c __arg_nonnull, u64 to,
+				 const struct lx_flow_key *key __arg_nonnull, u32 slot)
+{
+	u32 class = (to >> 32) & (LX_BEST_EFFORT_CLASSES - 1);
+	const struct lx_class_config *config = lx_at(c->class, class);
+	struct lx_flow_queue *flow = lx_flow_queue(to);
+	struct lx_slot *packet = lx_slot(slot);
+	struct lx_flow_order *order;
+
+	if (!flow || !packet)
+		return 0;
+	packet->realtime = q->queues.realtime;
+	lx_queue_push(&flow->packets, slot, packet);
+	flow->nr_packets++;
+	flow->bytes += packet->wire;
+	lx_at(q->queues.class, class)->nr_packets++;
+	if (config->order == LX_FLOWS) {
+		order = lx_flow_order(config->flow_order);
+		if (order)
+			lx_flow_arrived(order, &config->flows, to, flow, key);
+	}
+	lx_at(q->fair.class, class)->bytes += packet->wire;
+	q->fair.packets++;
+	lx_class_refresh_later(&q->queues, class);
+	return 0;
+}
+
 /* Adds a packet to a class. If its queue owes a mark, the packet gets it. */
 LX_INLINE void lx_managed_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
 				  u64 now, u32 class, const struct lx_flow_key *key, u32 slot,
@@ -61,7 +90,6 @@ LX_INLINE void lx_managed_enqueue(struct lx_pipeline *q, const struct lx_config 
 	const struct lx_class_config *config = lx_at(c->class, class);
 	u32 queue = lx_class_find_queue(config, key);
 	struct lx_flow_queue *flow = lx_flow_queue(queue);
-	struct lx_flow_order *order;
 
 	if (!flow)
 		return;
@@ -72,47 +100,46 @@ LX_INLINE void lx_managed_enqueue(struct lx_pipeline *q, const struct lx_config 
 		packet->ecn = LX_CE;
 		flow->owed--;
 	}
-	packet->realtime = q->queues.realtime;
-	lx_queue_push(&flow->packets, slot, packet);
-	flow->nr_packets++;
-	flow->bytes += packet->wire;
-	lx_at(q->queues.class, class)->nr_packets++;
-	if (config->order == LX_FLOWS) {
-		order = lx_flow_order(config->flow_order);
-		if (order)
-			lx_flow_arrived(order, &config->flows, queue, flow, key);
-	}
-	lx_at(q->fair.class, class)->bytes += packet->wire;
-	q->fair.packets++;
-	lx_class_refresh_later(&q->queues, class);
+	lx_managed_push(q, c, (u64)class << 32 | queue, key, slot);
 	if (!q->best_effort.open)
 		lx_managed_open(q, c, now);
 }
 
-/* Pushes packets out of a class, or for LX_NONE out of the class furthest above its share: the oldest
- * of its fattest queue, up to half of its bytes. Returns false if there is none, or the class refuses
- * new packets at its limit instead. */
-LX_INLINE u8 lx_managed_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
-				 u32 class)
+/* The class that packets are pushed out of, in the upper half, and its fattest queue; LX_NEVER if there
+ * is none, or the class, unless it is LX_NONE, refuses new packets at its limit instead. */
+LX_GLOBAL_FN u64 lx_managed_victim(struct lx_pipeline *q __arg_nonnull,
+				   const struct lx_config *c __arg_nonnull, u32 class)
 {
-	const struct lx_class_config *config;
-	struct lx_flow_queue *flow;
-	u32 count, queue;
-	u64 least;
+	u32 queue;
 
 	if (class == LX_NONE) {
 		lx_managed_refresh(q, c);
 		class = lx_late_longest(&q->fair, &c->shares);
 		if (class == LX_NONE)
-			return 0;
-	} else if (!lx_at(c->class, class)->pushes_out) {
-		return 0;
+			return LX_NEVER;
+	} else if (!lx_at(c->class, class & (LX_BEST_EFFORT_CLASSES - 1))->pushes_out) {
+		return LX_NEVER;
 	}
-	config = lx_at(c->class, class);
-	queue = lx_class_fattest(config);
-	flow = lx_flow_queue(queue);
+	queue = lx_class_fattest(lx_at(c->class, class & (LX_BEST_EFFORT_CLASSES - 1)));
+	return queue == LX_NONE ? LX_NEVER : (u64)class << 32 | queue;
+}
+
+/* Pushes packets out of a class, or for LX_NONE out of the class furthest above its share: the oldest
+ * of its fattest queue, up to half of its bytes. Returns false if there is none. */
+LX_INLINE u8 lx_managed_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
+				 u32 class)
+{
+	u64 victims = lx_managed_victim(q, c, class);
+	struct lx_flow_queue *flow;
+	u32 count;
+	u64 least;
+
+	if (victims == LX_NEVER)
+		return 0;
+	flow = lx_flow_queue(victims);
 	if (!flow)
 		return 0;
+	class = (victims >> 32) & (LX_BEST_EFFORT_CLASSES - 1);
 	least = flow->bytes / 2;
 	for (count = lx_zero; count < LX_MAX_PUSH_OUT && can_loop; count++) {
 		struct lx_slot *packet;
@@ -120,7 +147,7 @@ LX_INLINE u8 lx_managed_push_out(struct lx_pipeline *q, const struct lx_config *
 
 		if (count && flow->bytes <= least)
 			break;
-		victim = lx_class_pop(&q->queues, &q->fair, config, class, queue);
+		victim = lx_class_pop(&q->queues, &q->fair, lx_at(c->class, class), class, victims);
 		packet = lx_slot(victim);
 		if (!packet)
 			break;

@@ -74,8 +74,6 @@ LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void 
 
 	if (LX_MANAGED)
 		return lx_managed_push_out(q, c, ctx, class);
-	if (class != LX_NONE)
-		return 0;
 	victim = lx_fair_push_out(&q->fair, &c->shares);
 	packet = lx_slot(victim);
 	if (!packet)
@@ -83,6 +81,13 @@ LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void 
 	lx_drop(ctx, packet, LX_PUSHED_OUT);
 	lx_packet_departed(q, c, victim, packet);
 	return 1;
+}
+
+/* Packets may have been pushed out. */
+LX_INLINE void lx_pushed_out(struct lx_pipeline *q, const struct lx_config *c)
+{
+	if (LX_MANAGED)
+		lx_managed_pushed_out(q, c);
 }
 
 /* Makes room by pushing out packets of the best-effort class furthest above its share, so that a
@@ -106,11 +111,14 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 		*reason = lx_buffer_best_effort(&q->buffer, &c->limits, account, limit, bytes);
 		if (*reason == LX_ACCEPTED)
 			break;
-		if (!lx_push_out(q, c, ctx, *reason == LX_BUFFER_FLOW ? class : LX_NONE))
-			break;
+		if (!LX_MANAGED && *reason == LX_BUFFER_FLOW)
+			return NULL;
+		if (!lx_push_out(q, c, ctx, *reason == LX_BUFFER_FLOW ? class : LX_NONE)) {
+			lx_pushed_out(q, c);
+			return NULL;
+		}
 	}
-	if (LX_MANAGED)
-		lx_managed_pushed_out(q, c);
+	lx_pushed_out(q, c);
 	if (*reason != LX_ACCEPTED)
 		return NULL;
 	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 1, slot);
@@ -163,13 +171,13 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	while (*reason == LX_PUSH_OUT && can_loop) {
 		if (!lx_push_out(q, c, ctx, LX_NONE)) {
 			*reason = LX_BUFFER_TOTAL;
-			break;
+			lx_pushed_out(q, c);
+			return NULL;
 		}
 		*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit,
 					     bytes);
 	}
-	if (LX_MANAGED)
-		lx_managed_pushed_out(q, c);
+	lx_pushed_out(q, c);
 	if (*reason != LX_ACCEPTED)
 		return NULL;
 	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 0, slot);

@@ -102,6 +102,8 @@ struct lx_best_effort_slot {
 	u32 open;
 #if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
 	u32 newest;
+	/* Before the candidate was assigned. */
+	struct lx_history history;
 #endif
 };
 
