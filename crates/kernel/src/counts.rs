@@ -28,6 +28,8 @@ pub struct Counts {
     pub demoted_sum: u64,
     /// The longest of them, in ns.
     pub demoted_max: u64,
+    /// Packets marked with "congestion experienced" as they arrived, for marks that an AQM owed.
+    pub ecn_marks: u64,
     /// Packets dropped for each reason of [`DropReason::ALL`].
     pub dropped: [u64; REASONS],
     /// Packets flushed: the interface went down, or the discipline was removed.
@@ -54,6 +56,7 @@ impl Counts {
             delay_max: lx_counts::DELAY_MAX.u64(bytes),
             demoted_sum: lx_counts::DEMOTED_SUM.u64(bytes),
             demoted_max: lx_counts::DEMOTED_MAX.u64(bytes),
+            ecn_marks: lx_counts::ECN_MARKS.u64(bytes),
             dropped: std::array::from_fn(|i| dropped[i]),
             flushed: dropped[LX_FLUSHED as usize],
             delays: words(lx_counts::DELAY),

@@ -23,7 +23,7 @@ LX_INLINE struct lx_host_counts *lx_host_counts(u32 i) { (void)i; return NULL; }
 #if defined(LAXITY_FLOW_QUEUE_H) && !defined(LAXITY_QDISC_STATE_H)
 LX_INLINE struct lx_flow_order *lx_flow_order(u32 i) { (void)i; return NULL; }
 #endif
-#ifdef LAXITY_FLOW_IDENTITY_H
+#if defined(LAXITY_FLOW_IDENTITY_H) && !defined(LAXITY_QDISC_HEADERS_H)
 LX_INLINE const u8 *lx_packet_slice(void *packet, u32 at, u8 *buffer, u32 n)
 { (void)packet; (void)at; (void)buffer; (void)n; return NULL; }
 #endif

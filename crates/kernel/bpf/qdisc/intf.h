@@ -178,7 +178,8 @@ LX_FIELD(lx_counts, demoted_sum, 48, 8);
 LX_FIELD(lx_counts, demoted_max, 56, 8);
 LX_FIELD(lx_counts, dropped, 64, 128);
 LX_FIELD(lx_counts, delay, 192, 1024);
-LX_SIZE(lx_counts, 1216);
+LX_FIELD(lx_counts, ecn_marks, 1216, 8);
+LX_SIZE(lx_counts, 1224);
 
 LX_FIELD(lx_stalls, count, 0, 8);
 LX_FIELD(lx_stalls, total, 8, 8);
@@ -191,7 +192,8 @@ LX_FIELD(lx_own, ifindex, 8, 4);
 LX_FIELD(lx_own, handle, 12, 4);
 LX_FIELD(lx_own, slots, 16, 4);
 LX_FIELD(lx_own, managed, 20, 4);
-LX_SIZE(lx_own, 24);
+LX_FIELD(lx_own, key, 24, 16);
+LX_SIZE(lx_own, 40);
 
 LX_FIELD(lx_link_state, attached, 0, 4);
 LX_FIELD(lx_link_state, applied, 4, 4);

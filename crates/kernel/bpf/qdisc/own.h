@@ -5,6 +5,8 @@
 #ifndef LAXITY_QDISC_OWN_H
 #define LAXITY_QDISC_OWN_H
 
+#include <laxity/siphash.h>
+
 #include "kernel.h"
 
 #define LX_PACKET struct sk_buff __kptr *
@@ -22,6 +24,8 @@ struct lx_own {
 	u32 slots;
 	/* A class has flow queues or an AQM. */
 	u32 managed;
+	/* Secret of the flows' hashes, drawn at random. */
+	struct lx_sip_key key;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

@@ -161,10 +161,44 @@ LX_INLINE void lx_collect(struct lx_queue *to, u32 slot)
 		lx_queue_push(to, slot, packet);
 }
 
+/* Collects the packets of flow queues. Until it is requeued a packet has no deadline, and keeps the
+ * hashes of its flow there; those of a shared queue are the flow's that had it first. */
+LX_INLINE void lx_collect_flow_queues(struct lx_queue *to)
+{
+	u32 class, i;
+
+	for (class = lx_zero; class < config.shares.nr_classes && can_loop; class++) {
+		const struct lx_flow_config *flows =
+			&lx_at(config.class, class & (LX_BEST_EFFORT_CLASSES - 1))->flows;
+
+		for (i = lx_zero; i < flows->queues && can_loop; i++) {
+			struct lx_flow_queue *queue = lx_flow_queue(flows->first + i);
+
+			while (queue && queue->packets.head != LX_NONE && can_loop) {
+				u32 slot = queue->packets.head;
+				struct lx_slot *packet = lx_slot(slot);
+
+				if (!packet)
+					break;
+				lx_queue_pop(&queue->packets, packet);
+				packet->deadline = queue->tag | (u64)queue->source << 32 |
+						   (u64)queue->destination << 48;
+				lx_queue_push(to, slot, packet);
+			}
+		}
+	}
+}
+
 /* Requeues a best-effort packet that was accepted before, regardless of the new limits. */
-LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 slot,
+LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 now, u32 slot,
 				      struct lx_slot *packet)
 {
+	struct lx_flow_key key = {
+		.hash = packet->deadline,
+		.source = packet->deadline >> 32,
+		.destination = packet->deadline >> 48,
+		.ecn = packet->ecn,
+	};
 	struct lx_account *account;
 	u32 class;
 	u64 size;
@@ -179,7 +213,10 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 
 	pipeline.buffer.used += size;
 	pipeline.buffer.best_effort_used += size;
 	pipeline.buffer.best_effort_packets++;
-	lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
+	if (LX_MANAGED)
+		lx_managed_enqueue(&pipeline, &config, NULL, now, class, &key, slot, packet);
+	else
+		lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
 }
 
 /* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified
@@ -206,6 +243,8 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 	if (pipeline.shaped)
 		return 0;
 	lx_queue_clear(&waiting);
+	if (LX_MANAGED)
+		lx_collect_flow_queues(&waiting);
 	lx_collect(&waiting, pipeline.head);
 	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
@@ -234,9 +273,9 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 		if (!packet)
 			break;
 		lx_queue_pop(&waiting, packet);
-		lx_requeue_best_effort(change, slot, packet);
+		lx_requeue_best_effort(change, now, slot, packet);
 	}
-	if (pipeline.fair.packets) {
+	if (!LX_MANAGED && pipeline.fair.packets) {
 		u32 head = lx_fair_dequeue(&pipeline.fair, &config.shares);
 		struct lx_slot *packet = lx_slot(head);
 

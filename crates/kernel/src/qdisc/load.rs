@@ -12,6 +12,9 @@ use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, QueueMemory, 
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
 
+/// The program that sets CE.
+const MARK: &str = "laxity_mark";
+
 /// Texts and plans are kept for as many changes, `LX_PLANS`.
 pub(super) const CHANGES: u32 = LX_PLANS as u32;
 /// A scenario may be so long, or twice as long as the first one.
@@ -23,6 +26,8 @@ pub(super) struct Own<'a> {
     pub(super) net: u32,
     pub(super) ifindex: u32,
     pub(super) handle: u32,
+    /// Of the hashes of flows: nobody can choose packets that share the queue of another flow.
+    pub(super) secret: [u8; 16],
 }
 
 /// Capacities of a copy of the programs, so that later plans fit as well.
@@ -91,6 +96,9 @@ impl Programs {
     ) -> Result<Programs, LinkError> {
         let text = record.to_text();
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+        for mut program in open.progs_mut().filter(|program| program.name() == MARK) {
+            program.set_autoload(room.queues.managed);
+        }
         prepare(&mut open, own, room, text.len())?;
         // A kernel without BPF qdiscs fails in many ways, none of which names the reason.
         let object =
@@ -135,6 +143,18 @@ impl Programs {
         }
         Ok(())
     }
+
+    /// Sets CE on packets of an interface whose queues owe marks, for as long as its pin lives.
+    pub(super) fn mark(&mut self, pins: &Pins, ifindex: u32) -> Result<(), LinkError> {
+        let programs = self.object.progs_mut().filter(|program| program.name() == MARK);
+        for program in programs.filter(|program| program.autoload()) {
+            // As bpf_program__attach_tcx, which libbpf-rs lacks: the kernel takes the kind of link
+            // from the program, and reads the interface where cgroups have their descriptor.
+            let mut link = program.attach_cgroup(ifindex as i32).map_err(refused)?;
+            link.pin(pins.path("mark")).map_err(refused)?;
+        }
+        Ok(())
+    }
 }
 
 fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Result<(), LinkError> {
@@ -164,6 +184,7 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
                 lx_own::HANDLE.set_u32(&mut bytes, own.handle);
                 lx_own::SLOTS.set_u32(&mut bytes, room.slots);
                 lx_own::MANAGED.set_u32(&mut bytes, room.queues.managed.into());
+                lx_own::KEY.set(&mut bytes, &own.secret);
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);
@@ -224,7 +245,7 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
 /// # Errors
 /// When they do not load.
 pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
-    let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0 };
+    let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0, secret: [0; 16] };
     let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
     let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();

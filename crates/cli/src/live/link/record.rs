@@ -148,7 +148,7 @@ pub struct Flow {
     pub demoted_mean_ms: Option<f64>,
     #[serde(default)]
     pub demoted_max_ms: Option<f64>,
-    /// Marked with "congestion experienced" by an AQM; none in the kernel.
+    /// Marked with "congestion experienced" by an AQM.
     #[serde(default)]
     pub ecn_marks: u64,
     pub dropped: u64,
@@ -238,7 +238,7 @@ mod of_kernel {
                 demoted: counts.demoted,
                 demoted_mean_ms: demoted.map(ms),
                 demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),
-                ecn_marks: 0,
+                ecn_marks: counts.ecn_marks,
                 dropped: counts.all_dropped(),
                 drop_reasons: reasons.collect(),
                 delays: (counts.delays().collect(), counts.delay_sum),

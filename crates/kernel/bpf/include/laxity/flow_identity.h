@@ -88,7 +88,12 @@ LX_INLINE u16 lx_be16(const u8 *p)
 
 LX_INLINE u32 lx_le32(const u8 *p)
 {
+#ifdef __bpf__
+	/* The verifier does not ask for alignment. */
+	return *(const u32 *)p;
+#else
 	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
+#endif
 }
 
 LX_INLINE u64 lx_le64(const u8 *p)
@@ -103,23 +108,35 @@ LX_INLINE void lx_mapped_ipv4(u64 *address, const u8 *p)
 	address[1] = (u64)lx_le32(p) << 32 | 0xffff0000;
 }
 
-/* Passes over VLAN tags, SNAP and PPPoE; 0 if what follows is not IP. */
+LX_INLINE u8 lx_is_tag(u16 type)
+{
+	return type == LX_ETH_8021Q || type == LX_ETH_8021AD || type == LX_ETH_QINQ;
+}
+
+/* EtherType behind VLAN tags, with `*at` moved there; that of a tag if there are too many. */
+LX_INLINE u16 lx_pass_tags(const struct lx_packet_bytes *p, u16 type, u32 *at)
+{
+	u8 buffer[4];
+	u32 tags;
+
+	for (tags = 0; tags < LX_MAX_VLAN_TAGS && lx_is_tag(type); tags++) {
+		const u8 *b = lx_packet_slice(p->packet, *at, buffer, 4);
+
+		if (!b)
+			break;
+		type = lx_be16(b + 2);
+		*at += 4;
+	}
+	return type;
+}
+
+/* Passes over VLAN tags, SNAP and PPPoE. */
 LX_INLINE u16 lx_network_type(const struct lx_packet_bytes *p, u16 type, u32 *at)
 {
 	u8 buffer[8];
 	const u8 *b;
-	u32 tags;
 
-	for (tags = 0; type == LX_ETH_8021Q || type == LX_ETH_8021AD || type == LX_ETH_QINQ;
-	     tags++) {
-		if (tags == LX_MAX_VLAN_TAGS)
-			return 0;
-		b = lx_packet_slice(p->packet, *at, buffer, 4);
-		if (!b)
-			return 0;
-		type = lx_be16(b + 2);
-		*at += 4;
-	}
+	type = lx_pass_tags(p, type, at);
 	if (type < LX_ETH_MIN_TYPE) {
 		b = lx_packet_slice(p->packet, *at, buffer, 8);
 		if (!b || b[0] != 0xaa || b[1] != 0xaa || b[2] != 3 || b[3] || b[4] || b[5])
@@ -360,6 +377,22 @@ LX_INLINE void lx_flow_identity(const struct lx_packet_bytes *p, u16 type, u32 a
 		lx_identify(p, &inner, id);
 	else
 		lx_identify(p, &ip, id);
+}
+
+/* ECN field of a packet of IP behind VLAN tags at most, of which the kernel can set CE; else that of
+ * packets that are not ECN-capable. */
+LX_INLINE u8 lx_ecn_field(const struct lx_packet_bytes *p, u16 type, u32 at)
+{
+	u8 buffer[2];
+	const u8 *b;
+
+	type = lx_pass_tags(p, type, &at);
+	if (type != LX_ETH_IPV4 && type != LX_ETH_IPV6)
+		return LX_NOT_ECT;
+	b = lx_packet_slice(p->packet, at, buffer, 2);
+	if (!b || b[0] >> 4 != (type == LX_ETH_IPV4 ? 4 : 6))
+		return LX_NOT_ECT;
+	return (type == LX_ETH_IPV4 ? b[1] : b[1] >> 4) & 3;
 }
 
 /* Hash of a host: 17 bytes, the version and the address, so that an IPv4 host differs from the IPv6
