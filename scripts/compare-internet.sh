@@ -32,7 +32,7 @@ run() {
     "$compare" prepare "$folder" "$1" "$3" "$4"
     # At a gigabit an instruction takes half the time, or the emulated processor would be the bottleneck.
     case $1 in 1000/*) shift=0 ;; esac
-    programs=("$compare" "$built/traffic" "$(command -v iperf3)" "$(command -v irtt)" "$(command -v tcpdump)")
+    programs=("$built"/{internet-load,traffic} "$(command -v iperf3)" "$(command -v irtt)" "$(command -v tcpdump)")
     case $2 in laxity-*) programs+=("$built/kernel-link") ;; esac
     for input in compare/internet/vm.sh "$folder"/{params,*.toml,*.csv}; do files+=("$input"); done
     # Another program, script or kernel means other results.

@@ -19,6 +19,8 @@ program need unshare util-linux util-linux util-linux util-linux util-linux-misc
 # Programs of single tests, which are skipped without them.
 program optional ip iproute2 iproute iproute2 iproute2 iproute2
 program optional iperf3 iperf3 iperf3 iperf3 iperf iperf3
+program optional irtt irtt irtt irtt irtt irtt
+program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional systemd-analyze systemd systemd systemd systemd ''
@@ -84,8 +86,13 @@ cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --doc 2>&1 | tee -
 
 step "the other tests, those in the virtual machine, comparisons, and the rings in every order of events"
 if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
-    # One short row each; `make compare-link` and `make compare-cpu` run all of it.
+    # One short row each; `make compare-link` and its like run all of it.
     printf '%s\n' "scripts/compare-link.sh --short" "scripts/compare-cpu.sh --short" >>"$later"
+    if has iperf3 && has irtt && has tcpdump; then
+        echo "scripts/compare-internet.sh --short" >>"$later"
+    else
+        skip "iperf3, irtt or tcpdump is not installed, so no access link is compared"
+    fi
 elif [ ${#kernel[@]} != 0 ]; then
     skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi

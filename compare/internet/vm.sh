@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# shellcheck disable=SC2154 # params assigns them
 # Runs in the virtual machine: one scheduler on one access link under load.
 #
 #   client `cl` -- router `rt` -- provider `isp` -- server `sv`
@@ -105,6 +106,11 @@ EOT
             real_time "$1" 1: 1:11 1:12 1:13
             rt filter add dev "$1" parent 1: protocol ip prio 2 u32 match ip dsfield 0x20 0xfc flowid 1:40
             ;;
+        # A FIFO for each class instead of flow queues with an AQM.
+        laxity-*-fifo)
+            policy=${scheduler#laxity-}
+            in_ns rt kernel-link up "$3-fifo.toml" "$1" "${policy%-fifo}"
+            ;;
         laxity-*) in_ns rt kernel-link up "$3.toml" "$1" "${scheduler#laxity-}" ;;
         *)
             echo "no scheduler $scheduler" >&2
@@ -119,7 +125,7 @@ shape dn "$shape_down" down
 # Servers.
 for port in 1 2 3 4 5 6 7 8; do in_ns sv iperf3 -s -p "520$port" -1 >/dev/null & done
 in_ns sv irtt server >/dev/null 2>&1 &
-in_ns sv laxity-compare-internet serve 8000 &
+in_ns sv internet-load serve 8000 &
 serving=$!
 mkdir -p /etc
 echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
@@ -151,7 +157,7 @@ if [ "$marks" = 0 ]; then
     gzip -9 /out/*.json
     exit
 fi
-in_ns cl timeout "$most" laxity-compare-internet load 10.3.0.2:8000 "$warm" "$total" "$seed" >/out/pages &
+in_ns cl timeout "$most" internet-load fetch 10.3.0.2:8000 "$warm" "$total" "$seed" >/out/pages &
 clients="$clients $!"
 
 # send WHICH: real time both ways, and who receives it.
@@ -175,6 +181,8 @@ receive() {
 receive "$warm" warm &
 send warm
 wait $!
+# Until none of them is on its way, or it would be taken for one of the next.
+sleep 0.4
 # capture DEVICE in|out
 capture() {
     in_ns rt chrt -f 12 tcpdump -i "$1" -Q "$2" -Z root -s 64 -B 4096 -w "/tmp/$1.pcap" \
@@ -199,7 +207,7 @@ kill "$serving"
 cat /tmp/tx-up-main /tmp/rx-up-main | sed 's/^/up /'
 sed 's/^/down /' /tmp/tx-down-main
 # shellcheck disable=SC2086 # words
-laxity-compare-internet late /tmp/wan.pcap /tmp/lan.pcap $judged $deadlines
+internet-load late /tmp/wan.pcap /tmp/lan.pcap $judged $deadlines
 case $scheduler in
     laxity-*) for device in wan dn; do in_ns rt kernel-link status "$device" | sed "s/^/status $device /"; done ;;
     *) for device in wan dn; do rt -s qdisc show dev "$device" 2>/dev/null | sed "s/^/status $device /"; done ;;

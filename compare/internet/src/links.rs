@@ -148,6 +148,7 @@ impl Link {
         let frame = self.frame();
         let mut text = format!(
             "[link]\nrate = \"{rate} kbit/s\"\nmax_packet = \"{frame} B\"\n\
+             credit = \"1 ms\"\n\
              buffer = {{ total = \"3 MB\", best_effort = \"1 MB\" }}\n\
              [policy]\nuse = \"slack\"\nfair_queue = \"wf2q+\"\n"
         );

@@ -1,20 +1,14 @@
 //! Shapers of an access link side by side, with real kernels and real TCP: what
-//! `scripts/compare-internet.sh` needs before, in and after its runs in the virtual machine.
+//! `scripts/compare-internet.sh` needs before and after its runs in the virtual machine.
 //!
 //! ```text
 //! laxity-compare-internet prepare FOLDER LINK SEED marks|plain      traces, scenarios, parameters
 //! laxity-compare-internet read RESULTS KERNEL                       all results: JSON, tables, page
-//! in the machine:
-//! laxity-compare-internet serve PORT                                pages and a film
-//! laxity-compare-internet load SERVER WARM TOTAL SEED               fetches them
-//! laxity-compare-internet late IN OUT KBIT PATH_US FLOW=PORT:US...  two captures of the router
 //! ```
 #![forbid(unsafe_code)]
 
 mod flent;
-mod late;
 mod links;
-mod load;
 mod report;
 mod results;
 mod streams;
@@ -29,14 +23,7 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["prepare", folder, link, seed, load] => prepare(Path::new(folder), [link, seed, load]),
         ["read", results, kernel] => read(Path::new(results), kernel),
-        ["serve", port] => load::serve(port).map_err(|e| e.to_string()),
-        ["load", server, warm, total, seed] => {
-            load::load(server, [warm, total, seed]).map_err(|e| e.to_string())
-        }
-        ["late", entered, left, rate, path, ref streams @ ..] => {
-            late::late([entered, left], [rate, path], streams)
-        }
-        _ => Err("laxity-compare-internet prepare|read|serve|load|late ...".into()),
+        _ => Err("laxity-compare-internet prepare|read ...".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,7 +45,10 @@ fn prepare(folder: &Path, [link, seed, load]: [&str; 3]) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     write(&folder.join("params"), &link.params(number, load == "marks"))?;
     for (direction, name) in ["down", "up"].into_iter().enumerate() {
-        write(&folder.join(format!("{name}.toml")), &link.scenario(direction, false))?;
+        for (file, flows) in [(format!("{name}.toml"), true), (format!("{name}-fifo.toml"), false)]
+        {
+            write(&folder.join(file), &link.scenario(direction, flows))?;
+        }
         let [warm, seconds] = link.seconds;
         // The warm-up has other packets, so that none of them is taken for a measured one.
         for (part, seed, seconds) in [("warm", number + 1000, warm), ("main", number, seconds)] {

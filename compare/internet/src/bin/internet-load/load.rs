@@ -193,7 +193,7 @@ impl Window {
 ///
 /// # Errors
 /// Words that are no numbers.
-pub fn load(server: &str, [warm, total, seed]: [&str; 3]) -> Result<(), Failure> {
+pub fn fetch(server: &str, [warm, total, seed]: [&str; 3]) -> Result<(), Failure> {
     let start = Instant::now();
     let seed: u64 = seed.parse()?;
     let window = |bytes| {
