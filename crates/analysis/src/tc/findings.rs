@@ -1,8 +1,8 @@
 //! Plain misconfigurations, with what helps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_curve::CurveError;
+use laxity_curve::{CurveError, Rational};
 use laxity_results::TcFinding;
 use laxity_tc::{Class, ClassOptions, Config, Handle, Qdisc, QdiscOptions, TwoPiece};
 
@@ -18,19 +18,24 @@ fn finding(code: &str, at: Handle, text: String, remedy: &str) -> TcFinding {
 pub fn findings(
     config: &Config,
     device: &Device,
+    links: &BTreeMap<Handle, (Rational, Rational)>,
     slower: Option<u64>,
 ) -> Result<Vec<TcFinding>, CurveError> {
     let mut out = Vec::new();
     for q in &config.qdiscs {
         match &q.options {
             QdiscOptions::Hfsc { default } => {
-                curves_exceed_link(config, q, device, &mut out)?;
+                if let Some((rate, _)) = links.get(&q.handle) {
+                    curves_exceed_link(config, q, *rate, &mut out)?;
+                }
                 hfsc_default(config, q, *default, &mut out);
                 upper_limits(config, q, &mut out);
             }
             QdiscOptions::Htb { default, direct_packets } => {
                 htb_default(config, q, *default, *direct_packets, &mut out);
-                htb_classes(config, q, device, &mut out)?;
+                if let Some(link) = links.get(&q.handle) {
+                    htb_classes(config, q, *link, device, &mut out)?;
+                }
             }
             QdiscOptions::Prio { priomap, .. } => first_band(config, q, priomap, &mut out),
             QdiscOptions::Tbf(tbf) => {
@@ -84,7 +89,7 @@ fn classes<'a>(config: &'a Config, q: &Qdisc) -> impl Iterator<Item = &'a Class>
 fn curves_exceed_link(
     config: &Config,
     q: &Qdisc,
-    device: &Device,
+    rate: Rational,
     out: &mut Vec<TcFinding>,
 ) -> Result<(), CurveError> {
     let leaves = classes(config, q).filter(|c| !c.inner);
@@ -94,7 +99,7 @@ fn curves_exceed_link(
             _ => None,
         })
         .collect();
-    let text = match hfsc::excess(&curves, device.rate.0.into())? {
+    let text = match hfsc::excess(&curves, rate)? {
         Some(x) if x.signum() == 0 => return Ok(()),
         Some(x) => {
             let bytes = x.over(nanobits(1))?.ceil();
@@ -102,10 +107,7 @@ fn curves_exceed_link(
         }
         None => {
             let sum: u128 = curves.iter().map(|c| u128::from(c.m2)).sum();
-            format!(
-                "the rt curves need {sum} bit/s in the long run, the link has {}",
-                device.rate.0
-            )
+            format!("the rt curves need {sum} bit/s in the long run, the link has {}", rate.floor())
         }
     };
     let remedy = "lower m1 and m2 of rt until their sum is below the link at all times";
@@ -139,6 +141,7 @@ fn htb_default(config: &Config, q: &Qdisc, default: u16, direct: u64, out: &mut 
 fn htb_classes(
     config: &Config,
     q: &Qdisc,
+    link: (Rational, Rational),
     device: &Device,
     out: &mut Vec<TcFinding>,
 ) -> Result<(), CurveError> {
@@ -168,7 +171,7 @@ fn htb_classes(
                 _ => None,
             })
             .collect();
-        match htb::wait(&own, &ahead, (device.rate.0.into(), 0i128.into()), device)? {
+        match htb::wait(&own, &ahead, link, device)? {
             Some(theta) => {
                 let needed = theta.times(own.rate.into())?.over(nanobits(1))?.ceil();
                 if i128::from(own.burst) < needed {

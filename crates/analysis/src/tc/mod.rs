@@ -49,15 +49,16 @@ pub fn analyse(config: &Config, request: &Request) -> Result<TcCheck, AnalysisEr
     let envelopes: BTreeMap<Handle, Curve> =
         traffic.iter().filter_map(|(handle, t)| Some((*handle, t.as_ref()?.clone()))).collect();
     let device = &request.device;
-    let mut walk = Walk { config, device, envelopes: &envelopes, nodes: Vec::new() };
+    let mut walk =
+        Walk { config, device, envelopes: &envelopes, nodes: Vec::new(), links: BTreeMap::new() };
     walk.run()?;
-    let nodes = walk.nodes;
+    let Walk { nodes, links, .. } = walk;
     let mut classes = Vec::with_capacity(nodes.len());
     for node in &nodes {
         classes.push(class(node, traffic.get(&node.handle), request)?);
     }
     let slower = request.slower_hop.map(|r| r.0);
-    let mut findings = findings::findings(config, device, slower)?;
+    let mut findings = findings::findings(config, device, &links, slower)?;
     findings.extend(leaf_limits(config, &nodes, &envelopes, request)?);
     let flows = flows(&classes, request)?;
     let met = flows.iter().all(|f| f.met);

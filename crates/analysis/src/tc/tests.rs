@@ -223,3 +223,40 @@ fn misconfigurations_are_found() {
     let hfsc = dump("hfsc", &["json"], &request(10 * MBIT));
     assert_eq!(codes(&hfsc), []);
 }
+
+fn text(text: &str, request: &Request) -> TcCheck {
+    let mut reader = Reader::default();
+    reader.text("text", text).expect("each line reads");
+    analyse(&reader.finish().expect("a tree"), request).expect("fits")
+}
+
+// Fails when a discipline below a shaper is judged by the rate of the device: tried with that of the device.
+#[test]
+fn below_a_shaper_its_rate_is_the_link() {
+    let dump = "qdisc tbf 1: root refcnt 2 rate 10Mbit burst 1600b lat 30ms
+qdisc hfsc 2: parent 1:1 default 0x20
+class tbf 1:1 parent 1: leaf 2:
+class hfsc 2: root
+class hfsc 2:10 parent 2: rt m1 0bit d 0us m2 8Mbit ls m1 0bit d 0us m2 8Mbit
+class hfsc 2:20 parent 2: rt m1 0bit d 0us m2 8Mbit ls m1 0bit d 0us m2 8Mbit
+";
+    let check = text(dump, &request(1000 * MBIT));
+    assert_eq!(codes(&check), [("curves-exceed-link", "2:")]);
+    assert!(check.classes[1].rate_bit_s.is_none(), "{:?}", check.classes);
+    let sound = text(&dump.replace("8Mbit", "5Mbit"), &request(1000 * MBIT));
+    assert_eq!(codes(&sound), []);
+    // A packet on the device, and one at the rate of the shaper, before the curve begins.
+    assert_eq!(sound.classes[1].latency_ns, Some(12_112 + 1_211_200));
+}
+
+// Fails when disciplines that point at each other are followed for ever.
+#[test]
+fn disciplines_in_a_circle_end() {
+    let dump = "qdisc prio 1: root bands 2 priomap 1 1
+qdisc drr 2: parent 3:1
+qdisc tbf 3: parent 2:1 rate 1Mbit burst 2000b lat 3ms
+qdisc prio 0: parent 1:1 bands 2 priomap 1 1
+";
+    let check = text(dump, &request(10 * MBIT));
+    assert_eq!(check.classes.len(), 2, "{:?}", check.classes);
+}

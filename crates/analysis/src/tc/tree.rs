@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_curve::{Curve, CurveError};
+use laxity_curve::{Curve, CurveError, Rational};
 use laxity_tc::{Class, ClassOptions, Config, Handle, HtbClass, Qdisc, QdiscOptions};
 
 use super::service::{Device, Offered, Reason, Service};
@@ -36,6 +36,8 @@ pub struct Walk<'a> {
     pub envelopes: &'a BTreeMap<Handle, Curve>,
     /// The result.
     pub nodes: Vec<Node>,
+    /// The link that each discipline sees: rate in bit/s and latency in ns.
+    pub links: BTreeMap<Handle, (Rational, Rational)>,
 }
 
 impl Walk<'_> {
@@ -62,6 +64,9 @@ impl Walk<'_> {
                 return Ok(());
             }
         };
+        if let Some(link) = service.link {
+            self.links.insert(q.handle, link);
+        }
         match &q.options {
             QdiscOptions::Hfsc { .. } => self.hfsc(q, service, depth),
             QdiscOptions::Htb { default, .. } => self.htb(q, *default, service, depth),
