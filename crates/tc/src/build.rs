@@ -1,7 +1,7 @@
 //! Records of all inputs joined and turned into a configuration.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Field, Record, Section};
 use crate::{
@@ -12,6 +12,9 @@ use crate::{
 /// What prints the options that JSON lacks.
 const QDISC: &str = "tc -s -d qdisc show dev DEV";
 const CLASS: &str = "tc -s -d class show dev DEV";
+
+/// Most disciplines, and most classes with options: the analysis compares classes in pairs.
+const MAX_OBJECTS: usize = 4096;
 
 /// Counters, which differ between two dumps of one device.
 const COUNTERS: &[&str] = &["drops", "direct_packets_stat"];
@@ -50,7 +53,37 @@ pub fn config(records: Vec<Record>) -> Result<Config, TcError> {
         }
     }
     config.qdiscs.sort_by_key(|q| (q.parent.is_some(), q.handle, q.parent));
+    tree(&mut config)?;
     Ok(config)
+}
+
+/// Holds the disciplines to a tree of bounded size, and marks inner classes.
+fn tree(config: &mut Config) -> Result<(), TcError> {
+    let mut seen = BTreeSet::new();
+    for (i, q) in config.qdiscs.iter().enumerate() {
+        let fail = |what| TcError { place: q.place.clone(), problem: Problem::Impossible(what) };
+        if q.parent.is_none() && i > 0 {
+            return Err(fail("two disciplines at the root"));
+        }
+        if q.handle.major != 0 && !seen.insert(q.handle) {
+            return Err(fail("two disciplines with one handle"));
+        }
+        if i >= MAX_OBJECTS {
+            return Err(fail("more than 4096 disciplines"));
+        }
+    }
+    let parents: BTreeSet<Handle> = config.classes.iter().filter_map(|c| c.parent).collect();
+    let mut with_options = 0;
+    for class in &mut config.classes {
+        class.inner =
+            parents.contains(&class.handle) || (class.kind == "hfsc" && class.handle.minor == 0);
+        with_options += usize::from(class.options != ClassOptions::Plain);
+        if with_options > MAX_OBJECTS {
+            let problem = Problem::Impossible("more than 4096 classes");
+            return Err(TcError { place: class.place.clone(), problem });
+        }
+    }
+    Ok(())
 }
 
 /// JSON is exact, so its values stay; the text adds what is missing.
@@ -280,6 +313,7 @@ fn class(record: &Record) -> Result<Class, TcError> {
         handle,
         parent: record.parent.filter(|p| p.minor != 0 && p.major == handle.major),
         options,
+        inner: false,
         place: record.place.clone(),
     })
 }

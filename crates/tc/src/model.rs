@@ -239,6 +239,8 @@ pub struct Class {
     pub parent: Option<Handle>,
     /// Its options.
     pub options: ClassOptions,
+    /// Whether other classes are below it.
+    pub inner: bool,
     /// Where it was read.
     pub place: Place,
 }

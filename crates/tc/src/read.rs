@@ -11,7 +11,7 @@ use crate::{Config, Place, Problem, TcError, read_json, read_text};
 pub const MAX_INPUT: usize = 16_000_000;
 
 /// Collects the output of `tc qdisc`, `class` and `filter` of one device, in any order and form.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Reader {
     records: Vec<Record>,
     bytes: usize,

@@ -159,3 +159,17 @@ fn several_devices_are_refused() {
     let error = reader.finish().expect_err("several devices");
     assert_eq!(error.problem, Problem::Repeated("dev".to_owned()));
 }
+
+// Fails when disciplines that are no tree are accepted: the analysis would follow them for ever.
+#[test]
+fn disciplines_form_a_tree() {
+    for (text, part) in [
+        ("qdisc drr 1: root\nqdisc drr 2: root\n", "two disciplines at the root"),
+        ("qdisc drr 1: root\nqdisc drr 1: parent 1:1\n", "two disciplines with one handle"),
+    ] {
+        let mut reader = Reader::default();
+        reader.text("tree", text).expect("each line reads");
+        let error = reader.finish().expect_err("no tree").to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
