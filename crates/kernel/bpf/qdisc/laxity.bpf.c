@@ -29,6 +29,12 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 		bpf_qdisc_skb_drop(skb, arrival->to_free);
 }
 
+/* A qdisc must not write to packets. */
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot)
+{
+	return 0;
+}
+
 /* Records from when on a waiting packet can be sent: from `since`, or when the first shaped packet
  * conforms. */
 LX_INLINE void lx_note_waiting(struct Qdisc *sch, u64 since)
@@ -48,6 +54,7 @@ int laxity_enqueue(u64 *ctx)
 	struct lx_arrival arrival = { .sch = sch, .to_free = to_free };
 	u64 now = bpf_ktime_get_ns();
 	u32 bytes = qdisc_pkt_len(skb);
+	struct lx_flow_key key = {};
 	struct lx_slot *packet;
 	u32 flow, reason, slot;
 
@@ -58,7 +65,8 @@ int laxity_enqueue(u64 *ctx)
 		lx_link_idle(&pipeline, &config);
 	}
 	flow = lx_flow_of(&rules, skb);
-	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
+	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), &arrival, now, flow,
+					bytes, &key, &slot, &reason);
 	if (!packet) {
 		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;
 		sch->qstats.drops++;
@@ -97,12 +105,16 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	struct Qdisc *sch = (void *)ctx[0];
 	struct lx_slot *packet;
 	struct sk_buff *skb;
-	u64 now, start = 0, end;
+	u64 now, start = 0, end, shed;
 	u32 slot, bytes;
+	u8 late;
 
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
+	shed = lx_follow_rate();
+	if (shed)
+		lx_demote_shed_flows(shed, now);
 	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
 		lx_yield_to_realtime(now);
 	if (link.pace.clock.free > now) {
@@ -118,7 +130,7 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		if (lx_pace_lost(&link.pace, start))
 			lx_handle_stall(&pipeline);
 	}
-	packet = lx_dequeue(&pipeline, &config, now, &slot);
+	packet = lx_dequeue(&pipeline, &config, NULL, now, &slot);
 	if (!packet) {
 		/* All waiting packets are held back by their policers. */
 		link.pace.ready = LX_NEVER;
@@ -133,8 +145,10 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		end = now + link.lasted;
 	}
 	bytes = packet->bytes;
+	late = !packet->best_effort && end > packet->deadline;
+	state.late_rate_change += late && link.slowed;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
-		      !packet->best_effort && end > packet->deadline, packet->demoted);
+		      late && !link.slowed, packet->demoted);
 	sch->q.qlen--;
 	lx_note_waiting(sch, 0);
 	sch->qstats.backlog -= bytes;

@@ -9,6 +9,7 @@
 
 #define LX_PACKET struct sk_buff __kptr *
 #define LX_POLICY own.policy
+#define LX_MANAGED own.managed
 
 /* The verifier removes the code of other policies. */
 struct lx_own {
@@ -19,6 +20,8 @@ struct lx_own {
 	u32 handle;
 	/* Maximum number of waiting packets under any plan. */
 	u32 slots;
+	/* A class has flow queues or an AQM. */
+	u32 managed;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

@@ -2,17 +2,25 @@
 /*
  * Replaces the plan while packets flow.
  *
- * This happens under the qdisc's lock, at an instant at which no real-time packet waits and the
+ * A change of the rate alone keeps flows, classes, queues and policers (<laxity/rate_change.h>). Any
+ * other change requeues waiting packets and drops none.
+ *
+ * Either happens under the qdisc's lock, at an instant at which no real-time packet waits and the
  * link is free. So each real-time packet is served under the plan that accepted it, and the new
  * plan starts with a busy period, as its admission assumes; a packet in flight, of the old size at
  * the old rate, could block for longer than that. Until then real time has strict priority, so that
- * the instant comes soon however much best effort waits. Waiting packets are requeued; none is
- * dropped.
+ * the instant comes soon however much best effort waits.
+ *
+ * A lower rate is that of the link from the request on, before the plan takes over, and flows that
+ * it sheds are best effort: what is behind the link is slower already. Packets accepted before the
+ * takeover may be late then; late_rate_change counts them.
  */
 #ifndef LAXITY_QDISC_PLAN_CHANGE_H
 #define LAXITY_QDISC_PLAN_CHANGE_H
 
 #include "state.h"
+
+#include <laxity/rate_change.h>
 
 #define LX_PLANS 4
 #define LX_COUNTS_WORDS (sizeof(struct lx_counts) / sizeof(u64))
@@ -22,6 +30,10 @@ struct lxl_plan_change {
 	struct lxl_match_rules rules;
 	/* New number of each old flow or class. */
 	u16 to[128];
+	/* Bit i: real-time flow i has no reservation. */
+	u64 shed;
+	/* Only rate, credit and `shed` differ from the plan in force, and what follows from them. */
+	u64 rate_only;
 };
 
 /* Plan n is entry n % LX_PLANS, so the loader never writes one that is being read. */
@@ -81,14 +93,53 @@ LX_INLINE void lx_fold_counts(void)
 	}
 }
 
-/* Installs a plan. It keeps the number of slots, since slots beyond those it needs may be in
- * use. */
-LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
+/* Installs a configuration. It keeps the number of slots, since slots beyond those it needs may be
+ * in use. */
+LX_INLINE void lx_install_config(const struct lxl_plan_change *change)
 {
 	lx_copy_words((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
-	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
 	config.slots = own.slots;
+	link.shed = change->shed;
+	link.slowed = 0;
+	link.plan_rate = config.rate;
+	/* Counted at the former rate. */
+	link.pace.clock.spare = 0;
+}
+
+LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
+{
+	lx_install_config(change);
+	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
 	lx_pipeline_start(&pipeline, &config);
+}
+
+/* Makes a requested rate the link's if it is below that of the plan in force. Returns the flows that
+ * are best effort now. */
+LX_INLINE u64 lx_follow_rate(void)
+{
+	u32 entry = wanted % LX_PLANS;
+	struct lxl_plan_change *change;
+	u64 rate;
+
+	if (!lx_plan_change_pending())
+		return link.shed;
+	change = bpf_map_lookup_elem(&changes, &entry);
+	if (!change || !change->rate_only)
+		return link.shed;
+	rate = lx_min(change->config.rate, link.plan_rate);
+	if (rate != config.rate) {
+		config.rate = rate;
+		link.pace.clock.spare = 0;
+		link.slowed = 1;
+	}
+	return link.shed | change->shed;
+}
+
+/* A global function: verified once. */
+__attribute__((noinline)) int lx_demote_shed_flows(u64 shed, u64 now)
+{
+	lx_demote_shed(&pipeline, &config, shed, now);
+	return 0;
 }
 
 /* Gives real time strict priority, whatever the policy is. */
@@ -135,18 +186,24 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 
  * once. */
 __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 {
-	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
 	u32 plan = wanted, entry = plan % LX_PLANS;
 	u32 fresh = pipeline.first_unused, spare = pipeline.first_free;
 	struct lx_queue waiting;
 	struct lxl_plan_change *change;
 	u32 i;
 
-	if (link.pace.clock.free > now || pipeline.shaped ||
-	    *lx_at(pipeline.due.key, due) != LX_NEVER)
+	if (link.pace.clock.free > now)
 		return 0;
 	change = bpf_map_lookup_elem(&changes, &entry);
-	if (!change)
+	if (!change || lx_blocks_rate_change(&pipeline, &config, change->shed, now))
+		return 0;
+	if (change->rate_only) {
+		lx_install_config(change);
+		lx_rate_changed(&pipeline, &config, now);
+		state.applied = plan;
+		return 1;
+	}
+	if (pipeline.shaped)
 		return 0;
 	lx_queue_clear(&waiting);
 	lx_collect(&waiting, pipeline.head);

@@ -8,7 +8,7 @@ use super::error::io_error;
 use super::pins::Pins;
 use super::record::Record;
 use crate::layout::link::{LX_PLANS, lx_own, lxl_plan_change};
-use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, Rule};
+use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, QueueMemory, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
 
@@ -30,6 +30,7 @@ pub(super) struct Own<'a> {
 pub(super) struct Room {
     pub(super) rule: Rule,
     pub(super) slots: u32,
+    pub(super) queues: QueueMemory,
 }
 
 impl Room {
@@ -42,7 +43,7 @@ impl Room {
             (Rule::Line, Some(Rule::History)) => Rule::History,
             (rule, _) => rule,
         };
-        Room { rule, slots }
+        Room { rule, slots, queues: plan.queues }
     }
 
     /// The capacity that is insufficient for a plan, if any.
@@ -52,6 +53,9 @@ impl Room {
             (runs, asked) if runs == asked => {}
             _ => return Some("its programs do not hold this policy"),
         }
+        if plan.queues != self.queues {
+            return Some("its programs have memory for other flow queues");
+        }
         // Best effort that waits is taken along, however much it is.
         if MOST_BEST_EFFORT_SLOTS + u64::from(plan.realtime_slots) > u64::from(self.slots) {
             return Some("more packets may wait in this scenario than it has room for");
@@ -60,12 +64,15 @@ impl Room {
     }
 }
 
-/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows.
-pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
+/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows; none if the flows stay as
+/// they are and only the rate differs.
+pub(super) fn change(plan: &Plan, to: Option<&[u16]>) -> Vec<u8> {
     let mut bytes = vec![0; lxl_plan_change::SIZEOF];
     lxl_plan_change::CONFIG.set(&mut bytes, &plan.config);
     lxl_plan_change::RULES.set(&mut bytes, &plan.rules);
-    let numbers: Vec<u8> = to.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    lxl_plan_change::SHED.set_u64(&mut bytes, plan.shed);
+    lxl_plan_change::RATE_ONLY.set_u64(&mut bytes, to.is_none().into());
+    let numbers: Vec<u8> = to.unwrap_or_default().iter().flat_map(|n| n.to_ne_bytes()).collect();
     bytes[lxl_plan_change::TO.at..][..numbers.len()].copy_from_slice(&numbers);
     bytes
 }
@@ -92,7 +99,7 @@ impl Programs {
             let first = match map.name().to_str() {
                 Some("about") => text.clone().into_bytes(),
                 Some("changes") => {
-                    let change = change(plan, &[]);
+                    let change = change(plan, Some(&[]));
                     same_length("a plan", change.len(), map.value_size() as usize)?;
                     change
                 }
@@ -135,6 +142,15 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
             "slots" => map.set_max_entries(room.slots.max(1)).map_err(refused)?,
+            "flow_queues" => {
+                map.set_max_entries(room.queues.flow_queues.max(1)).map_err(refused)?;
+            }
+            "flow_orders" => {
+                map.set_max_entries(room.queues.flow_orders.max(1)).map_err(refused)?;
+            }
+            "host_counts" => {
+                map.set_max_entries(room.queues.host_tables.max(1)).map_err(refused)?;
+            }
             "about" => {
                 map.set_max_entries(CHANGES).map_err(refused)?;
                 map.set_value_size(TEXT.max(2 * text) as u32).map_err(refused)?;
@@ -147,6 +163,7 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
                 lx_own::IFINDEX.set_u32(&mut bytes, own.ifindex);
                 lx_own::HANDLE.set_u32(&mut bytes, own.handle);
                 lx_own::SLOTS.set_u32(&mut bytes, room.slots);
+                lx_own::MANAGED.set_u32(&mut bytes, room.queues.managed.into());
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);
@@ -208,7 +225,7 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
 /// When they do not load.
 pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
     let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0 };
-    let room = Room { rule: plan.rule, slots: plan.slots };
+    let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
     let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();
     for program in programs.object.progs() {

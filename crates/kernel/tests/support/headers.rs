@@ -48,7 +48,7 @@ fn compiled(source: &str) -> Option<&'static Path> {
         .as_deref()
 }
 
-/// What a driver answers, by lines; `None`, with the reason printed, where it cannot be compiled.
+/// The lines that a driver answers; `None`, with the reason printed, where it cannot be compiled.
 pub fn ask(source: &str, input: Vec<u8>) -> Option<Vec<String>> {
     Some(try_ask(source, input)?.unwrap_or_else(|why| panic!("{why}")))
 }
