@@ -202,6 +202,22 @@ fn named_curves() {
     assert_eq!(ServiceCurve::new(falls), Err(CurveError::Decreasing { at: Rational::ZERO }));
 }
 
+/// A jump between two ns counts from the later one. Fails when it is rounded down.
+#[test]
+fn fractional_jumps_are_rounded_up() {
+    let half = Rational::new(3, 2).unwrap();
+    let piece = |start, work: i128| Piece {
+        start,
+        slope: Rational::whole(8_000_000_000),
+        intercept: Rational::whole(work * NANOBITS_PER_BYTE),
+    };
+    let pieces = vec![piece(Rational::ZERO, 0), piece(half, 5)];
+    let curve = ServiceCurve::new(Curve::affine(pieces).unwrap()).unwrap();
+    let inverse = curve.inverse().unwrap();
+    let at = [1, 2, 3, 6, 7].map(|work| inverse.at(work));
+    assert_eq!(at, [1, 2, 2, 2, 2].map(Span));
+}
+
 /// Fails when a curve above the link's rate is not told from one that fits.
 #[test]
 fn curves_above_the_link_are_refused() {

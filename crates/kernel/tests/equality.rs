@@ -58,6 +58,7 @@ fn setup(random: &mut Random) -> LinkConfig {
             deadline: Span(deadline + slow),
             excess: random.of(&[Excess::Delay, Excess::Demote, Excess::Drop]),
             buffer: None,
+            service: None,
         }
     });
     let realtime = realtime.collect();
@@ -205,6 +206,7 @@ fn small_link(random: &mut Random) -> LinkConfig {
         deadline: Span(deadline * 1_000_000),
         excess: Excess::Delay,
         buffer: None,
+        service: None,
     };
     let burst = random.of(&[1, 2, 3, 5]) * UNIT;
     let slow = random.of(&[1, 2, 3, 4, 6]) * UNIT;

@@ -41,8 +41,8 @@ pub fn check_flows(link: &LinkSpec, flows: &[LinkFlow]) -> Result<Verdict, Curve
     let residual = room.residual(Which::Admission)?;
     let least = room.least().unwrap_or(Rational::ZERO);
     let limit = Rational::whole(room.horizon.until);
-    let mut worst: Option<(Rational, Rational)> = None;
-    for piece in residual.pieces().iter().filter(|p| p.start >= least) {
+    let mut worst = Some((least, residual.value(least)?));
+    for piece in residual.pieces().iter().filter(|p| p.start > least) {
         // Past a complete horizon nothing can fail; what stands there are upper bounds.
         if room.horizon.complete && !overload && piece.start >= limit {
             break;

@@ -57,8 +57,6 @@ struct Start {
     at: u64,
     /// `R_i`.
     before: u64,
-    /// Absolute index.
-    index: u64,
     /// Neighbours in the window of `line`.
     older: u32,
     newer: u32,
@@ -69,7 +67,7 @@ struct Start {
 const NONE: u32 = u32::MAX;
 
 impl Start {
-    const NEVER: Start = Start { at: 0, before: 0, index: 0, older: NONE, newer: NONE, line: NONE };
+    const NEVER: Start = Start { at: 0, before: 0, older: NONE, newer: NONE, line: NONE };
 
     /// `rise * a_i - gap * R_i`, which `D(w)` grows with.
     #[inline]
@@ -137,7 +135,7 @@ impl ServiceDeadlines {
         // Starts on the last line are part of its maximum.
         let oldest = self.lines.last().map_or(self.next, |last| last.newer);
         if self.next - oldest <= self.mask {
-            let start = Start { at, before: self.work, index: self.next, ..Start::NEVER };
+            let start = Start { at, before: self.work, ..Start::NEVER };
             self.ring[(self.next & self.mask) as usize] = start;
             self.next += 1;
             return;
@@ -168,7 +166,6 @@ impl ServiceDeadlines {
                 newer += 1;
             }
             self.lines[k].newer = newer;
-            self.leave(older, k);
             older = newer;
         }
     }
@@ -215,17 +212,6 @@ impl ServiceDeadlines {
         match self.ring.get_mut(newer as usize) {
             Some(neighbour) => neighbour.older = older,
             None => window.back = older,
-        }
-    }
-
-    /// Starts before `first` have left line `k`.
-    #[inline]
-    fn leave(&mut self, first: u64, k: usize) {
-        while let Some(front) = self.ring.get(self.lines[k].front as usize) {
-            if front.index >= first {
-                break;
-            }
-            self.unlink(self.lines[k].front);
         }
     }
 
