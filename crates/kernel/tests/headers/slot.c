@@ -106,7 +106,7 @@ static void discard(void)
 	if (!packet)
 		return;
 	gone++;
-	lx_managed_remove(&pipeline, &config, class, packet->wire, 0);
+	lx_managed_remove(&pipeline, &config, class);
 	lx_packet_departed(&pipeline, &config, slot, packet);
 	lx_managed_pushed_out(&pipeline, &config);
 }

@@ -169,6 +169,7 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	lx_history_reset(&q->history, &c->service);
 	lx_slack_reset(&q->slack);
 	q->queues.nr_stale = 0;
+	q->queues.pushing_out = 0;
 	q->queues.realtime = 0;
 	q->best_effort.open = 0;
 	for (i = lx_zero; LX_MANAGED && i < c->shares.nr_classes && can_loop; i++)
