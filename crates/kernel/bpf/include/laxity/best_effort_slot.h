@@ -18,10 +18,11 @@ LX_INLINE void lx_best_effort_open(struct lx_pipeline *q, const struct lx_config
 	slot->release = lx_release(q, c, now, arrival);
 	slot->largest = wire;
 	slot->open = 1;
-	q->head_deadline = lx_assign(q, c, slot->release, wire);
 #if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
 	slot->newest = wire;
+	slot->history = q->history;
 #endif
+	q->head_deadline = lx_assign(q, c, slot->release, wire);
 }
 
 /* The candidate has `wire` bytes. */
@@ -32,7 +33,7 @@ LX_INLINE void lx_best_effort_offer(struct lx_pipeline *q, const struct lx_confi
 
 #if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
 	if (wire < slot->newest) {
-		lx_settle(q, c, slot->release, slot->newest, 0);
+		q->history = slot->history;
 		q->head_deadline = lx_assign(q, c, slot->release, wire);
 		slot->largest = wire;
 		slot->newest = wire;
@@ -56,6 +57,11 @@ LX_INLINE void lx_best_effort_used(struct lx_pipeline *q, const struct lx_config
 	struct lx_best_effort_slot *slot = &q->best_effort;
 
 	slot->open = 0;
+#if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
+	q->history = slot->history;
+	lx_assign(q, c, slot->release, wire);
+	return;
+#endif
 	if (wire < slot->largest)
 		lx_settle(q, c, slot->release, slot->largest, wire);
 }
@@ -68,6 +74,10 @@ LX_INLINE void lx_best_effort_close(struct lx_pipeline *q, const struct lx_confi
 	if (!slot->open)
 		return;
 	slot->open = 0;
+#if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
+	q->history = slot->history;
+	return;
+#endif
 	lx_settle(q, c, slot->release, slot->largest, 0);
 #if LX_SLOT_RULE == LX_SLOT_RESETS_ON_DROP
 	lx_link_idle(q, c);

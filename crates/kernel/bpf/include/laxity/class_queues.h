@@ -46,7 +46,11 @@ struct lx_class_queues {
 	/* Classes that are stale; the last one is looked at first. */
 	u32 stale[LX_BEST_EFFORT_CLASSES];
 	u32 nr_stale;
-	u32 padding;
+	/* How many more packets are pushed out of a queue at most before its class is asked again, the
+	 * class and the queue, and how many bytes it keeps. */
+	u32 pushing_out;
+	u64 victims;
+	u64 least;
 	/* Time for which real-time packets have been sent, in ns. */
 	u64 realtime;
 };

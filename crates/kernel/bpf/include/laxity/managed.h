@@ -82,33 +82,10 @@ LX_GLOBAL_FN u32 lx_managed_push(struct lx_pipeline *q __arg_nonnull,
 	return 0;
 }
 
-/* Adds a packet to a class. If its queue owes a mark, the packet gets it. */
-LX_INLINE void lx_managed_enqueue(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
-				  u64 now, u32 class, const struct lx_flow_key *key, u32 slot,
-				  struct lx_slot *packet)
-{
-	const struct lx_class_config *config = lx_at(c->class, class);
-	u32 queue = lx_class_find_queue(config, key);
-	struct lx_flow_queue *flow = lx_flow_queue(queue);
-
-	if (!flow)
-		return;
-	if (key->marked) {
-		packet->ecn = LX_CE;
-	} else if (flow->owed && (key->ecn == LX_ECT0 || key->ecn == LX_ECT1) &&
-		   lx_mark(ctx, packet)) {
-		packet->ecn = LX_CE;
-		flow->owed--;
-	}
-	lx_managed_push(q, c, (u64)class << 32 | queue, key, slot);
-	if (!q->best_effort.open)
-		lx_managed_open(q, c, now);
-}
-
 /* The class that packets are pushed out of, in the upper half, and its fattest queue; LX_NEVER if there
  * is none, or the class, unless it is LX_NONE, refuses new packets at its limit instead. */
-LX_GLOBAL_FN u64 lx_managed_victim(struct lx_pipeline *q __arg_nonnull,
-				   const struct lx_config *c __arg_nonnull, u32 class)
+LX_GLOBAL_FN u64 lx_managed_victims(struct lx_pipeline *q __arg_nonnull,
+				    const struct lx_config *c __arg_nonnull, u32 class)
 {
 	u32 queue;
 
@@ -124,66 +101,137 @@ LX_GLOBAL_FN u64 lx_managed_victim(struct lx_pipeline *q __arg_nonnull,
 	return queue == LX_NONE ? LX_NEVER : (u64)class << 32 | queue;
 }
 
-/* Pushes packets out of a class, or for LX_NONE out of the class furthest above its share: the oldest
- * of its fattest queue, up to half of its bytes. Returns false if there is none. */
-LX_INLINE u8 lx_managed_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
-				 u32 class)
+/* Removes a packet that is pushed out of a class, or for LX_NONE out of the class furthest above its
+ * share; returns its slot, or LX_NONE if there is none. The oldest packets of the fattest queue go, up
+ * to half of its bytes, before q->queues.pushing_out is 0 again. */
+LX_GLOBAL_FN u32 lx_managed_pop_victim(struct lx_pipeline *q __arg_nonnull,
+				       const struct lx_config *c __arg_nonnull, u32 class)
 {
-	u64 victims = lx_managed_victim(q, c, class);
+	struct lx_class_queues *m = &q->queues;
 	struct lx_flow_queue *flow;
-	u32 count;
-	u64 least;
+	u32 victim;
 
-	if (victims == LX_NEVER)
-		return 0;
-	flow = lx_flow_queue(victims);
-	if (!flow)
-		return 0;
-	class = (victims >> 32) & (LX_BEST_EFFORT_CLASSES - 1);
-	least = flow->bytes / 2;
-	for (count = lx_zero; count < LX_MAX_PUSH_OUT && can_loop; count++) {
-		struct lx_slot *packet;
-		u32 victim;
-
-		if (count && flow->bytes <= least)
-			break;
-		victim = lx_class_pop(&q->queues, &q->fair, lx_at(c->class, class), class, victims);
-		packet = lx_slot(victim);
-		if (!packet)
-			break;
-		lx_drop(ctx, packet, LX_PUSHED_OUT);
-		lx_packet_departed(q, c, victim, packet);
+	if (!m->pushing_out) {
+		m->victims = lx_managed_victims(q, c, class);
+		flow = lx_flow_queue(m->victims);
+		if (m->victims == LX_NEVER || !flow)
+			return LX_NONE;
+		m->pushing_out = LX_MAX_PUSH_OUT;
+		m->least = flow->bytes / 2;
 	}
-	return count > 0;
+	class = (m->victims >> 32) & (LX_BEST_EFFORT_CLASSES - 1);
+	victim = lx_class_pop(m, &q->fair, lx_at(c->class, class), class, m->victims);
+	flow = lx_flow_queue(m->victims);
+	m->pushing_out--;
+	if (victim == LX_NONE || !flow || flow->bytes <= m->least)
+		m->pushing_out = 0;
+	return victim;
 }
 
-/* Once the last packet is pushed out the slot must close: packets that come later were not released
- * before. */
-LX_INLINE void lx_managed_pushed_out(struct lx_pipeline *q, const struct lx_config *c)
+/* Packets have been pushed out. After the last one the slot must close: packets that come later were
+ * not released before. */
+LX_GLOBAL_FN u32 lx_managed_pushed_out(struct lx_pipeline *q __arg_nonnull,
+				       const struct lx_config *c __arg_nonnull)
 {
 	if (!q->fair.packets)
 		lx_best_effort_close(q, c);
+	return 0;
 }
 
-/* Removes the candidate of a class; it is charged to its class and flow if it is sent. */
-LX_GLOBAL_FN u32 lx_managed_remove(struct lx_pipeline *q __arg_nonnull,
-				   const struct lx_config *c __arg_nonnull, u32 class, u32 wire,
-				   u32 charged)
+/* Pushes packets out of a class, or for LX_NONE out of the class furthest above its share. Returns
+ * false if there is none, or the class refuses new packets at its limit instead. */
+LX_INLINE u8 lx_managed_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx,
+				 u32 class)
 {
-	const struct lx_class_config *config;
-	struct lx_class_state *state;
+	u8 any = 0;
+
+	while (can_loop) {
+		u32 victim = lx_managed_pop_victim(q, c, class);
+		struct lx_slot *packet = lx_slot(victim);
+
+		if (!packet)
+			break;
+		any = 1;
+		lx_drop(ctx, packet, LX_PUSHED_OUT);
+		lx_packet_departed(q, c, victim, packet);
+		if (!q->queues.pushing_out)
+			break;
+	}
+	lx_managed_pushed_out(q, c);
+	return any;
+}
+
+/* Adds a best-effort packet. If its queue owes a mark, the packet gets it. */
+LX_INLINE struct lx_slot *lx_managed_enqueue(struct lx_pipeline *q, const struct lx_config *c,
+					     void *ctx, u64 now, u32 flow, u32 bytes,
+					     const struct lx_flow_key *key, u32 *slot, u32 *reason)
+{
+	u32 class = lx_best_effort_class(c, flow) & (LX_BEST_EFFORT_CLASSES - 1);
+	struct lx_account *account = &lx_at(q->fair.class, class)->account;
+	const struct lx_limit *limit = &lx_at(c->shares.class, class)->limit;
+	struct lx_flow_queue *queue;
+	struct lx_slot *packet;
+	u32 to;
+
+	while (can_loop) {
+		*reason = lx_buffer_best_effort(&q->buffer, &c->limits, account, limit, bytes);
+		if (*reason == LX_ACCEPTED)
+			break;
+		if (!lx_managed_push_out(q, c, ctx, *reason == LX_BUFFER_FLOW ? class : LX_NONE))
+			return NULL;
+	}
+	packet = lx_slot_init(q, c, now, flow, bytes, key->marked ? LX_CE : key->ecn, 1, slot);
+	to = lx_class_find_queue(lx_at(c->class, class), key);
+	queue = lx_flow_queue(to);
+	if (!packet || !queue) {
+		*reason = LX_BUFFER_SLOTS;
+		return NULL;
+	}
+	if (!key->marked && queue->owed && (key->ecn == LX_ECT0 || key->ecn == LX_ECT1) &&
+	    lx_mark(ctx, packet)) {
+		packet->ecn = LX_CE;
+		queue->owed--;
+	}
+	lx_managed_push(q, c, (u64)class << 32 | to, key, *slot);
+	if (!q->best_effort.open)
+		lx_managed_open(q, c, now);
+	return packet;
+}
+
+/* Removes the candidate of a class, which has been dropped. */
+LX_GLOBAL_FN u32 lx_managed_remove(struct lx_pipeline *q __arg_nonnull,
+				   const struct lx_config *c __arg_nonnull, u32 class)
+{
+	class &= LX_BEST_EFFORT_CLASSES - 1;
+	return lx_class_pop(&q->queues, &q->fair, lx_at(c->class, class), class,
+			    lx_at(q->queues.class, class)->candidate);
+}
+
+/* The candidate of a class starts, with `wire` bytes: charges it to its class, flow and slot, and opens
+ * the next slot. */
+LX_GLOBAL_FN u32 lx_managed_start(struct lx_pipeline *q __arg_nonnull,
+				  const struct lx_config *c __arg_nonnull, u64 now, u32 class,
+				  u32 wire)
+{
 	u32 queue;
 
 	class &= LX_BEST_EFFORT_CLASSES - 1;
-	config = lx_at(c->class, class);
-	state = lx_at(q->queues.class, class);
-	queue = state->candidate;
-	if (charged)
-		lx_late_serve(&q->fair, &c->shares, class, wire);
-	lx_class_pop(&q->queues, &q->fair, config, class, queue);
-	if (charged)
-		lx_class_charge(state, config, queue, wire);
-	return 0;
+	queue = lx_at(q->queues.class, class)->candidate;
+	lx_late_serve(&q->fair, &c->shares, class, wire);
+	lx_managed_remove(q, c, class);
+	lx_class_charge(lx_at(q->queues.class, class), lx_at(c->class, class), queue, wire);
+	lx_best_effort_used(q, c, wire);
+	return lx_managed_open(q, c, now);
+}
+
+/* Returns true if the slot goes before the first real-time packet, due at `due`, with a candidate of
+ * `wire` bytes. */
+LX_GLOBAL_FN u32 lx_managed_asks(struct lx_pipeline *q __arg_nonnull,
+				 const struct lx_config *c __arg_nonnull, u64 now, u64 due,
+				 u32 wire)
+{
+	lx_best_effort_offer(q, c, wire);
+	return lx_serves_best_effort(q, c, now, wire, due);
 }
 
 /* The best-effort packet to send now, or NULL: candidates that the AQM drops are replaced, and asked
@@ -197,35 +245,31 @@ LX_INLINE struct lx_slot *lx_managed_next(struct lx_pipeline *q, const struct lx
 		u32 class = lx_managed_select(q, c);
 		struct lx_slot *packet = lx_managed_candidate(q, class, slot);
 		u32 verdict = LX_VERDICT_SEND;
-		u32 wire;
-		u8 drops;
+		u32 wire, asked;
 
 		if (!packet)
 			return NULL;
+		class &= LX_BEST_EFFORT_CLASSES - 1;
 		wire = packet->wire;
-		lx_best_effort_offer(q, c, wire);
-		if (!(LX_SLOT_RULE == LX_SLOT_UNASKED && dropped) &&
-		    !lx_serves_best_effort(q, c, now, wire, due))
+		asked = lx_managed_asks(q, c, now, due, wire);
+		if (!asked && !(LX_SLOT_RULE == LX_SLOT_UNASKED && dropped))
 			return NULL;
 		if (dropped < LX_MAX_DROPS)
 			verdict = LX_JUDGE(&q->queues, lx_at(c->class, class), class, now);
-		drops = verdict == LX_VERDICT_DROP;
-		if (drops)
+		if (verdict == LX_VERDICT_DROP)
 			lx_drop(ctx, packet, LX_AQM);
-		if (!drops || lx_at(c->class, class)->aqm.ingress) {
-			lx_managed_remove(q, c, class, wire, 1);
+		if (verdict != LX_VERDICT_DROP || lx_at(c->class, class)->aqm.ingress) {
 			packet->deadline = q->head_deadline;
-			packet->dropped = drops;
-			lx_best_effort_used(q, c, wire);
-			lx_managed_open(q, c, now);
+			packet->dropped = verdict == LX_VERDICT_DROP;
+			lx_managed_start(q, c, now, class, wire);
 			return packet;
 		}
-		lx_managed_remove(q, c, class, wire, 0);
+		lx_managed_remove(q, c, class);
 		lx_packet_departed(q, c, *slot, packet);
 		if (LX_POLICY == LX_SLACK)
 			lx_slack_refund(&q->slack, wire);
 		if (!q->fair.packets) {
-			lx_best_effort_close(q, c);
+			lx_managed_pushed_out(q, c);
 			return NULL;
 		}
 	}

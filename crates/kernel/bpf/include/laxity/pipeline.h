@@ -65,29 +65,18 @@ LX_INLINE void lx_commit_head(struct lx_pipeline *q, const struct lx_config *c, 
 	q->head_deadline = lx_assign(q, c, lx_release(q, c, now, packet->arrival), packet->wire);
 }
 
-/* Drops best-effort packets of a class, or for LX_NONE of the class furthest above its share; returns
- * false if there are none. */
-LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx, u32 class)
+/* Drops a packet of the best-effort class furthest above its share; returns false if there is
+ * none. */
+LX_INLINE u8 lx_push_out(struct lx_pipeline *q, const struct lx_config *c, void *ctx)
 {
-	struct lx_slot *packet;
-	u32 victim;
+	u32 victim = lx_fair_push_out(&q->fair, &c->shares);
+	struct lx_slot *packet = lx_slot(victim);
 
-	if (LX_MANAGED)
-		return lx_managed_push_out(q, c, ctx, class);
-	victim = lx_fair_push_out(&q->fair, &c->shares);
-	packet = lx_slot(victim);
 	if (!packet)
 		return 0;
 	lx_drop(ctx, packet, LX_PUSHED_OUT);
 	lx_packet_departed(q, c, victim, packet);
 	return 1;
-}
-
-/* Packets may have been pushed out. */
-LX_INLINE void lx_pushed_out(struct lx_pipeline *q, const struct lx_config *c)
-{
-	if (LX_MANAGED)
-		lx_managed_pushed_out(q, c);
 }
 
 /* Makes room by pushing out packets of the best-effort class furthest above its share, so that a
@@ -107,18 +96,15 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 		*reason = LX_OVERSIZE;
 		return NULL;
 	}
+	if (LX_MANAGED)
+		return lx_managed_enqueue(q, c, ctx, now, flow, bytes, key, slot, reason);
 	while (can_loop) {
 		*reason = lx_buffer_best_effort(&q->buffer, &c->limits, account, limit, bytes);
 		if (*reason == LX_ACCEPTED)
 			break;
-		if (!LX_MANAGED && *reason == LX_BUFFER_FLOW)
+		if (*reason == LX_BUFFER_FLOW || !lx_push_out(q, c, ctx))
 			return NULL;
-		if (!lx_push_out(q, c, ctx, *reason == LX_BUFFER_FLOW ? class : LX_NONE)) {
-			lx_pushed_out(q, c);
-			return NULL;
-		}
 	}
-	lx_pushed_out(q, c);
 	if (*reason != LX_ACCEPTED)
 		return NULL;
 	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 1, slot);
@@ -127,9 +113,7 @@ LX_INLINE struct lx_slot *lx_enqueue_best_effort(struct lx_pipeline *q, const st
 		return NULL;
 	}
 	/* A lone packet needs no fair queueing. */
-	if (LX_MANAGED)
-		lx_managed_enqueue(q, c, ctx, now, class, key, *slot, packet);
-	else if (q->head == LX_NONE)
+	if (q->head == LX_NONE)
 		lx_commit_head(q, c, now, *slot, packet);
 	else
 		lx_fair_enqueue(&q->fair, &c->shares, class, *slot, packet);
@@ -169,15 +153,14 @@ LX_INLINE struct lx_slot *lx_enqueue(struct lx_pipeline *q, const struct lx_conf
 	}
 	*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit, bytes);
 	while (*reason == LX_PUSH_OUT && can_loop) {
-		if (!lx_push_out(q, c, ctx, LX_NONE)) {
+		if (!(LX_MANAGED ? lx_managed_push_out(q, c, ctx, LX_NONE) :
+				   lx_push_out(q, c, ctx))) {
 			*reason = LX_BUFFER_TOTAL;
-			lx_pushed_out(q, c);
 			return NULL;
 		}
 		*reason = lx_buffer_realtime(&q->buffer, &c->limits, &state->account, &f->limit,
 					     bytes);
 	}
-	lx_pushed_out(q, c);
 	if (*reason != LX_ACCEPTED)
 		return NULL;
 	packet = lx_slot_init(q, c, now, flow, bytes, key->ecn, 0, slot);

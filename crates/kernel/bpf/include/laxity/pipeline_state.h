@@ -102,6 +102,8 @@ struct lx_best_effort_slot {
 	u32 open;
 #if LX_SLOT_RULE == LX_SLOT_LOWERS_WHEN_SMALLER
 	u32 newest;
+	/* Before the candidate was assigned. */
+	struct lx_history history;
 #endif
 };
 
@@ -167,6 +169,7 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	lx_history_reset(&q->history, &c->service);
 	lx_slack_reset(&q->slack);
 	q->queues.nr_stale = 0;
+	q->queues.pushing_out = 0;
 	q->queues.realtime = 0;
 	q->best_effort.open = 0;
 	for (i = lx_zero; LX_MANAGED && i < c->shares.nr_classes && can_loop; i++)
