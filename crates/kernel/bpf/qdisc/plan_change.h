@@ -201,11 +201,11 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 
 	};
 	struct lx_account *account;
 	u32 class;
-	u64 size;
+	u64 size, to;
 
 	packet->flow = *lx_at(change->to, packet->flow);
 	packet->wire = lx_max(packet->bytes + config.overhead, config.min_frame);
-	class = lx_best_effort_class(&config, packet->flow);
+	class = lx_best_effort_class(&config, packet->flow) & (LX_BEST_EFFORT_CLASSES - 1);
 	size = lx_max(packet->bytes, lx_at(config.shares.class, class)->limit.smallest);
 	account = &lx_at(pipeline.fair.class, class)->account;
 	account->used += size;
@@ -213,10 +213,14 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 
 	pipeline.buffer.used += size;
 	pipeline.buffer.best_effort_used += size;
 	pipeline.buffer.best_effort_packets++;
-	if (LX_MANAGED)
-		lx_managed_enqueue(&pipeline, &config, NULL, now, class, &key, slot, packet);
-	else
+	if (!LX_MANAGED) {
 		lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
+		return;
+	}
+	to = (u64)class << 32 | lx_class_find_queue(lx_at(config.class, class), &key);
+	lx_managed_push(&pipeline, &config, to, &key, slot);
+	if (!pipeline.best_effort.open)
+		lx_managed_open(&pipeline, &config, now);
 }
 
 /* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified
