@@ -9,6 +9,7 @@ use laxity_curve::Rational;
 use laxity_dwcs::Tolerance;
 use laxity_scenario::quantity;
 
+use crate::check::tc::args::TcArgs;
 use crate::init::args::InitArgs;
 use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};
@@ -100,11 +101,14 @@ pub struct ResourceArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The scenario file.
-    pub scenario: PathBuf,
+    /// The scenario file; with --tc optional.
+    #[arg(required_unless_present = "tc")]
+    pub scenario: Option<PathBuf>,
     /// Blocking, instead of the scenario's.
     #[arg(long)]
     pub blocking: Option<BlockingArg>,
+    #[command(flatten)]
+    pub tc: TcArgs,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -20,9 +20,10 @@ const ARROWS: &[(&str, &str)] = &[
     ("results", "core"),
     ("scenario", "core curve link dwcs cpu"),
     ("trace", "core"),
+    ("tc", ""),
     ("traffic", "core link scenario trace"),
     ("sim", "core curve link dwcs cpu results scenario trace traffic transport"),
-    ("analysis", "core curve link dwcs cpu results scenario sim"),
+    ("analysis", "core curve link dwcs cpu results scenario sim tc"),
     ("report", "core results"),
     ("daemon", ""),
     ("telemetry", ""),
@@ -35,13 +36,14 @@ const ARROWS: &[(&str, &str)] = &[
     ("bench", "core curve ring link dwcs cpu results scenario trace traffic sim"),
     ("experiments", "core curve link dwcs cpu results scenario trace sim analysis report bench"),
     ("compare-link", "core kernel link scenario traffic sim report"),
+    ("compare-internet", "report sim trace"),
     ("compare-cpu", "report"),
     ("compare-media", "core dwcs media"),
     ("tools-kernel", "core cpu kernel link scenario"),
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \
-         media kernel userlink reserve broker daemon telemetry",
+         media kernel userlink reserve broker daemon telemetry tc",
     ),
 ];
 
