@@ -3,7 +3,7 @@
 use laxity_core::Bytes;
 
 /// Header of an Ethernet frame without its check sequence.
-const ETHERNET: Bytes = Bytes(14);
+pub const ETHERNET: Bytes = Bytes(14);
 /// `IFNAMSIZ` of Linux without the final zero.
 const LONGEST_NAME: usize = 15;
 
@@ -68,6 +68,7 @@ mod tests {
         wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0\n\
         eth1\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n\
         eth2\t00000000\t00000000\t0201\t0\t0\t1\t00000000\t0\t0\t0\n\
+        tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0\n\
         eth3\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
     const IPV6: &str = "\
         00000000000000000000000000000000 00 00000000000000000000000000000000 00 \

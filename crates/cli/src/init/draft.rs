@@ -9,6 +9,7 @@ use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bit_rate, print_bytes, print_rate, print_span};
 
 use super::answers::Answers;
+use super::device::ETHERNET;
 use super::error::InitError;
 use super::line::Encoding;
 use super::presets::{Direction, Mark, Preset};
@@ -30,9 +31,14 @@ pub struct Draft {
 }
 
 impl Answers {
-    /// Largest packet of the interface.
-    pub fn max_packet(&self) -> Bytes {
-        Bytes(self.header.0 + MTU)
+    /// Largest packet of the interface that sends. Downstream that may be one towards the house, which
+    /// has Ethernet frames even where the line has none.
+    pub fn max_packet(&self, direction: Direction) -> Bytes {
+        let header = match direction {
+            Direction::Up => self.header,
+            Direction::Down => ETHERNET,
+        };
+        Bytes(header.0 + MTU)
     }
 
     /// Name of a direction's file.
@@ -89,7 +95,7 @@ fn link(answers: &Answers, direction: Direction) -> String {
         let _ = writeln!(text, "{name} = \"{value}\"");
     };
     key("rate", print_bit_rate(line.rate(given, *share)));
-    key("max_packet", print_bytes(answers.max_packet()));
+    key("max_packet", print_bytes(answers.max_packet(direction)));
     text += &format!("# Framing of `{}`", line.name());
     text += match (header.0, line.encoding) {
         (0, Encoding::Atm) => ", with at most 47 B to fill the last ATM cell.\n",
@@ -125,13 +131,13 @@ fn realtime(answers: &Answers, direction: Direction, preset: &Preset, deadline: 
             print_span(jitter)
         );
     }
-    let buckets = preset.buckets(direction, answers.max_packet(), jitter);
+    let buckets = preset.buckets(direction, answers.max_packet(direction), jitter);
     let _ = writeln!(text, "[[realtime]]\nname = \"{}\"", preset.name);
     let _ = writeln!(text, "deadline = \"{}\"", print_span(deadline));
     let _ = writeln!(
         text,
         "envelope = {}",
-        envelope(&buckets, answers.max_packet(), preset.min_packet)
+        envelope(&buckets, answers.max_packet(direction), preset.min_packet)
     );
     text += "excess = \"demote\"\n";
     let matches = match (preset.mark, direction) {

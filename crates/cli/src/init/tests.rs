@@ -165,7 +165,7 @@ impl Numbers {
 /// makes the rest fit.
 ///
 /// Fails when a preset exceeds what the link can hold, or a suggestion is not enough: tried with a
-/// rate rounded down, and with presets admitted without regard to each other.
+/// rate rounded down, and with a preset that does not fit kept among those that do.
 #[test]
 fn scenarios_are_admitted_or_refused_with_what_would_fit() {
     let mut numbers = Numbers(0x1234_5678_9abc_def1);

@@ -2,7 +2,8 @@
 
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_scenario::link::model::{
-    Aqm, BestEffortClass, Excess, Link, PolicyChoice, RealtimeFlow, Scenario, Source,
+    Aqm, BestEffortClass, Excess, FlowQueueing, Link, PolicyChoice, QueueBy, RealtimeFlow,
+    Scenario, Source,
 };
 
 use super::group::Group;
@@ -44,8 +45,8 @@ pub(super) fn build(
                 weight: weight(group.dscp),
                 envelope: None,
                 buffer: None,
-                flows: None,
-                aqm: Aqm::None,
+                flows: Some(flow_queues()),
+                aqm: Aqm::CODEL,
                 source: source(),
                 matches: group.matches.clone(),
             });
@@ -62,8 +63,8 @@ pub(super) fn build(
             weight: Weight::ONE,
             envelope: None,
             buffer: None,
-            flows: None,
-            aqm: Aqm::None,
+            flows: Some(flow_queues()),
+            aqm: Aqm::CODEL,
             source: None,
             matches: None,
         }),
@@ -103,6 +104,11 @@ fn policy() -> PolicyChoice {
         compare: vec!["background".to_owned(), "slack".to_owned()],
         ..PolicyChoice::default()
     }
+}
+
+/// Queues for flows, hosts isolated: one transfer then delays no other.
+fn flow_queues() -> FlowQueueing {
+    FlowQueueing { by: QueueBy::HostAndFlow, ..FlowQueueing::default() }
 }
 
 fn weight(dscp: Option<u8>) -> Weight {
