@@ -16,7 +16,7 @@ kernel_parts optional
 [ "$(uname -m)" != x86_64 ] || virtual_machine optional
 program need python3 python3 python3 python python3 python3
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
-# What single tests are about; they are skipped without.
+# Programs of single tests, which are skipped without them.
 program optional ip iproute2 iproute iproute2 iproute2 iproute2
 program optional iperf3 iperf3 iperf3 iperf3 iperf iperf3
 program optional irtt irtt irtt irtt irtt irtt
@@ -69,9 +69,10 @@ if [ ${#kernel[@]} != 0 ]; then
     cargo test --workspace --locked --test link --test cpu 2>&1 | tee -a "$log"
 fi
 
-# Virtual machines that count instructions are not disturbed by each other and take one CPU each, so their
-# tests are run side by side afterwards. Tests that are sensitive to load have the machine to themselves.
-step "tests, without those in the virtual machine"
+# Virtual machines that count instructions are not disturbed by each other and take one CPU each; crates that only
+# compute are not disturbed either. Their tests are run side by side afterwards (scripts/runner.sh). Tests that are
+# sensitive to load have the machine to themselves.
+step "tests that are sensitive to load"
 failed=
 cargo test --workspace --locked --no-run "${kernel[@]}"
 if [ ${#kernel[@]} != 0 ]; then build_machine_programs; fi
@@ -83,7 +84,7 @@ LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}
 step "documentation examples"
 cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --doc 2>&1 | tee -a "$log" || failed=1
 
-step "tests in the virtual machine, comparisons, and the rings in every order of events"
+step "the other tests, those in the virtual machine, comparisons, and the rings in every order of events"
 if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
     # One short row each; `make compare-link` and its like run all of it.
     printf '%s\n' "scripts/compare-link.sh --short" "scripts/compare-cpu.sh --short" >>"$later"

@@ -1,7 +1,8 @@
 //! Verdicts about scenarios before anything runs: what `laxity check` prints.
 //!
 //! Each kind of scenario has a module with the function `analyse`, which judges a scenario under a
-//! policy; that of streams cannot fail. [`analyse`] of this crate accepts a scenario of any kind.
+//! policy; that of streams cannot fail. [`analyse`] of this crate accepts a scenario of any kind. [`tc`]
+//! judges the queueing disciplines of a machine instead.
 //!
 //! ```
 //! use laxity_scenario::Document;
@@ -26,6 +27,7 @@ mod error;
 pub mod link;
 pub mod points;
 pub mod stream;
+pub mod tc;
 
 use laxity_results::Verdict;
 use laxity_scenario::Document;

@@ -20,9 +20,10 @@ const ARROWS: &[(&str, &str)] = &[
     ("results", "core"),
     ("scenario", "core curve link dwcs cpu"),
     ("trace", "core"),
+    ("tc", ""),
     ("traffic", "core link scenario trace"),
     ("sim", "core curve link dwcs cpu results scenario trace traffic transport"),
-    ("analysis", "core curve link dwcs cpu results scenario sim"),
+    ("analysis", "core curve link dwcs cpu results scenario sim tc"),
     ("report", "core results"),
     ("daemon", ""),
     ("telemetry", ""),
@@ -42,7 +43,7 @@ const ARROWS: &[(&str, &str)] = &[
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \
-         media kernel userlink reserve broker daemon telemetry",
+         media kernel userlink reserve broker daemon telemetry tc",
     ),
 ];
 

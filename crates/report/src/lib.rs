@@ -31,6 +31,7 @@ pub mod plot;
 mod reproduction;
 mod stream;
 mod table;
+mod tc;
 pub mod text;
 pub mod ticks;
 

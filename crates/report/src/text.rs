@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 pub use crate::cpu::text::{cpu_check, cpu_simulation};
 pub use crate::link::text::{check, simulation};
 pub use crate::stream::text::{stream_check, stream_simulation};
+pub use crate::tc::tc_check;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

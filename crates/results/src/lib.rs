@@ -21,6 +21,7 @@ pub mod csv;
 mod link;
 mod reproduction;
 mod stream;
+mod tc;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,7 @@ pub use cpu::*;
 pub use link::*;
 pub use reproduction::*;
 pub use stream::*;
+pub use tc::*;
 
 /// The version of the JSON: a number that grows when a key is renamed or removed, or changes its meaning.
 pub const VERSION: u32 = 1;

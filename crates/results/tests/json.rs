@@ -126,3 +126,14 @@ fn cpu_check() {
     assert_eq!((admitted, result.best_effort_share), (vec![true, false], Some(0.6)));
     assert_eq!(result.requests[1].max_budget_ns, Some(55_000_000));
 }
+
+/// Results of earlier builds call the verdict `not judged`.
+///
+/// Fails when its former name is no longer read, or still written.
+#[test]
+fn the_former_name_of_inconclusive_is_read() {
+    let claim: ClaimVerdict = serde_json::from_str("\"not judged\"").unwrap();
+    let row: ReproductionVerdict = serde_json::from_str("\"not judged\"").unwrap();
+    assert_eq!(serde_json::to_string(&claim).unwrap(), "\"inconclusive\"");
+    assert_eq!(serde_json::to_string(&row).unwrap(), "\"inconclusive\"");
+}

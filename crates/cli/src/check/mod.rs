@@ -1,8 +1,9 @@
-//! `laxity check`, a module a kind of scenario.
+//! `laxity check`, a module a kind of scenario, and one for the kernel's queueing disciplines.
 
 pub mod cpu;
 pub mod link;
 pub mod stream;
+pub mod tc;
 
 use std::process::ExitCode;
 
@@ -17,8 +18,14 @@ use crate::{files, kind, output};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let document = Document::read(&args.scenario).map_err(Failure::input)?;
-    files::read_scenario(&args.scenario, &document);
+    if let Some(input) = &args.tc.tc {
+        return tc::run(args, input);
+    }
+    let Some(path) = &args.scenario else {
+        return Err(Failure::Input("no scenario; give its file".to_owned()));
+    };
+    let document = Document::read(path).map_err(Failure::input)?;
+    files::read_scenario(path, &document);
     files::plan([("--report", args.report.as_ref())])?;
     kind::of(&document).check(args)
 }
