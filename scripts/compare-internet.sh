@@ -63,11 +63,11 @@ queue() {
 
 began=$SECONDS
 if [ "$which" = short ]; then
-    queue 20/5-short laxity-slack 1 marks
+    queue 20/5-short laxity-slack-fifo 1 marks
 elif [ $# = 4 ]; then
     queue "$@"
 else
-    schedulers=(fifo fq_codel cake cake-rtt hfsc laxity-slack laxity-exact)
+    schedulers=(fifo fq_codel cake cake-rtt hfsc laxity-slack laxity-exact laxity-slack-fifo)
     for seed in 1 2; do
         for scheduler in "${schedulers[@]}"; do queue 20/5 "$scheduler" "$seed" marks; done
     done
@@ -77,7 +77,9 @@ else
     done
 fi
 while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
-"$compare" read "$results" "$release"
+kept=0
+"$compare" read "$results" "$release" || kept=$?
 for file in "$results"/*.flent; do gzip -9 -n -f "$file"; done
 say "done after $(((SECONDS - began) / 60)) min"
+[ "$kept" = 0 ] || exit "$kept"
 exit "$failed"

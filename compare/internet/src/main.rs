@@ -5,6 +5,8 @@
 //! laxity-compare-internet prepare FOLDER LINK SEED marks|plain      traces, scenarios, parameters
 //! laxity-compare-internet read RESULTS KERNEL                       all results: JSON, tables, page
 //! ```
+//!
+//! Exit status of `read`: 1 when a real-time packet was late or lost under ours.
 #![forbid(unsafe_code)]
 
 mod flent;
@@ -21,12 +23,15 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["prepare", folder, link, seed, load] => prepare(Path::new(folder), [link, seed, load]),
+        ["prepare", folder, link, seed, load] => {
+            prepare(Path::new(folder), [link, seed, load]).map(|()| true)
+        }
         ["read", results, kernel] => read(Path::new(results), kernel),
         _ => Err("laxity-compare-internet prepare|read ...".into()),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(error) => {
             eprintln!("laxity-compare-internet: {error}");
             ExitCode::from(2)
@@ -59,8 +64,9 @@ fn prepare(folder: &Path, [link, seed, load]: [&str; 3]) -> Result<(), String> {
     Ok(())
 }
 
-/// All runs that have ended; one that is not understood is named and left out.
-fn read(results: &Path, kernel: &str) -> Result<(), String> {
+/// All runs that have ended; one that is not understood is named and left out. Returns whether ours
+/// kept every deadline.
+fn read(results: &Path, kernel: &str) -> Result<bool, String> {
     let entries = fs::read_dir(results).map_err(|e| format!("{}: {e}", results.display()))?;
     let mut folders: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
     folders.sort();
@@ -86,5 +92,12 @@ fn read(results: &Path, kernel: &str) -> Result<(), String> {
     for (name, svg) in page.svgs() {
         write(&results.join(name), &svg)?;
     }
-    if runs.is_empty() { Err("no run has ended well".into()) } else { Ok(()) }
+    let failed =
+        runs.iter().filter(|run| run.scheduler.starts_with("laxity-") && run.failed() > 0.0);
+    let failed: Vec<_> = failed.collect();
+    for run in &failed {
+        let (scheduler, link, seed) = (&run.scheduler, run.link.name, run.seed);
+        eprintln!("{scheduler} on {link}, seed {seed}: {} packets late or lost", run.failed());
+    }
+    if runs.is_empty() { Err("no run has ended well".into()) } else { Ok(failed.is_empty()) }
 }

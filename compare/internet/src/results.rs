@@ -32,6 +32,14 @@ pub struct Run {
     pub metrics: Vec<Metric>,
 }
 
+impl Run {
+    /// Real-time packets late or lost.
+    pub fn failed(&self) -> f64 {
+        let of_real_time = |m: &&Metric| ["realtime_late", "realtime_lost"].contains(&m.0.as_str());
+        self.metrics.iter().filter(of_real_time).map(|m| m.2).sum()
+    }
+}
+
 fn json(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
