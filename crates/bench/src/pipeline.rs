@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use laxity_core::{Rate, Span, Time};
+use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::config::LinkConfig;
@@ -167,16 +167,19 @@ fn simulated_tcp() -> Operation {
         }
     }
     let mut scenario = access_link();
+    let rtt = Span(20_000_000);
     scenario.link.rate = Rate(1_000_000_000);
     scenario.best_effort.iter_mut().for_each(|class| class.source = None);
     scenario.best_effort[0].source = Some(Source::Tcp(TcpSource {
         control: CongestionControl::Cubic,
-        rtt: Span(20_000_000),
+        rtt,
         app: App::Bulk,
         count: 100,
         start: Span::ZERO,
         ecn: false,
     }));
+    // The bytes that the link sends in a round trip. Without a limit the queue grows with the run.
+    scenario.best_effort[0].buffer = Some(Bytes(2_500_000));
     let setup = scenario.setup();
     registry::visit("exact", &setup, Drive(scenario)).expect("a faster link suits the policy")
 }
