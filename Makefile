@@ -3,10 +3,10 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test chains faults bench compare-link compare-cpu docs install uninstall clean
+.PHONY: help demo quick build test chains faults bench compare-link compare-internet compare-cpu docs install uninstall clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## the main job: check a link, compare policies, replay a capture, write two pages
 	@scripts/demo.sh
@@ -31,6 +31,9 @@ bench: ## the hot paths beside their baselines
 
 compare-link: ## the live link beside the kernel's disciplines, in the virtual machine
 	@scripts/compare-link.sh
+
+compare-internet: ## the live link and other shapers under TCP on emulated access links, in the virtual machine
+	@scripts/compare-internet.sh
 
 compare-cpu: ## the live CPU policies beside other schedulers, in the virtual machine
 	@scripts/compare-cpu.sh

@@ -72,7 +72,7 @@ fetch_machine() {
 # The features with which the workspace is built where the kernel's parts can be.
 kernel_features="laxity-kernel/kernel,laxity-cli/kernel,laxity-tools-kernel/kernel"
 
-# What tests run in the virtual machine. Examples bring the dependencies of tests, without which some
+# Builds the programs that tests run in the virtual machine. Examples bring the dependencies of tests, without which some
 # dependencies would be built again with fewer features.
 build_machine_programs() {
     cargo build --profile test --locked --workspace --features "$kernel_features" --examples --bins

@@ -27,7 +27,7 @@ esac
 rust cargo
 kernel_parts need
 virtual_machine need
-# What rows of results are about; they are left out without.
+# Programs of single rows of results, which are left out without them.
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 peers_clang=/usr/lib/llvm-19

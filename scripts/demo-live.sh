@@ -20,7 +20,7 @@ for program in ip nsenter; do
     has $program || without "there is no $program, of the packages iproute2 and util-linux"
 done
 
-# What comes in, the link, what goes out.
+# The namespaces of the senders, of the link, and of the line behind it.
 home=laxity-demo-$$-home link=laxity-demo-$$-link line=laxity-demo-$$-line
 # shellcheck disable=SC2317 # called by the trap
 end() {

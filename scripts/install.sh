@@ -65,7 +65,7 @@ for unit in packaging/*.service packaging/*.socket; do
     sed "s|/usr/local/bin/|$PREFIX/bin/|" "$unit" >"$made/${unit#packaging/}"
     put 644 lib/systemd/system "$made/${unit#packaging/}"
 done
-# What programs that reserve CPU time are built with. The shared library has the name of its interface,
+# The client library for programs that reserve CPU time. The shared library has the name of its interface,
 # under which programs look for it when they start.
 library=liblaxity_reserve
 cp "$libraries/${library}_c.so" "$made/$library.so.0"

@@ -7,5 +7,7 @@ set -euo pipefail
 
 rust cargo
 get_needs
+# Link-time optimisation and line tables would take longer to build than the checker runs.
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" CARGO_TARGET_DIR="$target/loom" \
     cargo test --locked --release --package laxity-ring --features shared --test loom "$@"

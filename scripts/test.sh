@@ -16,9 +16,11 @@ kernel_parts optional
 [ "$(uname -m)" != x86_64 ] || virtual_machine optional
 program need python3 python3 python3 python python3 python3
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
-# What single tests are about; they are skipped without.
+# Programs of single tests, which are skipped without them.
 program optional ip iproute2 iproute iproute2 iproute2 iproute2
 program optional iperf3 iperf3 iperf3 iperf3 iperf iperf3
+program optional irtt irtt irtt irtt irtt irtt
+program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional systemd-analyze systemd systemd systemd systemd ''
@@ -67,9 +69,10 @@ if [ ${#kernel[@]} != 0 ]; then
     cargo test --workspace --locked --test link --test cpu 2>&1 | tee -a "$log"
 fi
 
-# Virtual machines that count instructions are not disturbed by each other and take one CPU each, so their
-# tests are run side by side afterwards. Tests that are sensitive to load have the machine to themselves.
-step "tests, without those in the virtual machine"
+# Virtual machines that count instructions are not disturbed by each other and take one CPU each; crates that only
+# compute are not disturbed either. Their tests are run side by side afterwards (scripts/runner.sh). Tests that are
+# sensitive to load have the machine to themselves.
+step "tests that are sensitive to load"
 failed=
 cargo test --workspace --locked --no-run "${kernel[@]}"
 if [ ${#kernel[@]} != 0 ]; then build_machine_programs; fi
@@ -81,10 +84,15 @@ LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}
 step "documentation examples"
 cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --doc 2>&1 | tee -a "$log" || failed=1
 
-step "tests in the virtual machine, comparisons, and the rings in every order of events"
+step "the other tests, those in the virtual machine, comparisons, and the rings in every order of events"
 if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
-    # One short row each; `make compare-link` and `make compare-cpu` run all of it.
+    # One short row each; `make compare-link` and its like run all of it.
     printf '%s\n' "scripts/compare-link.sh --short" "scripts/compare-cpu.sh --short" >>"$later"
+    if has iperf3 && has irtt && has tcpdump; then
+        echo "scripts/compare-internet.sh --short" >>"$later"
+    else
+        skip "iperf3, irtt or tcpdump is not installed, so no access link is compared"
+    fi
 elif [ ${#kernel[@]} != 0 ]; then
     skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi

@@ -2,7 +2,7 @@
 //!
 //! Every benchmark does one kind of operation over and over on fixed pseudo-random input. Within
 //! a [`Group`] the contenders take turns (A B C A B C ...), so that what else the machine does hits
-//! all of them; a ratio is the median over the turns of baseline over ours within one turn. Time is
+//! all of them; a ratio is the median over the turns of baseline over subject within one turn. Time is
 //! CPU time of the measuring thread: what other processes take of a busy machine is not counted.
 //! Only where two threads work together it is the time that passes.
 //!
@@ -61,7 +61,7 @@ impl Contender {
     }
 }
 
-/// Contenders on one workload: ours first, then the baselines, the one that ours is compared with
+/// Contenders on one workload: the subject first, then the baselines, the one that it is compared with
 /// first among them.
 pub struct Group(pub Vec<Contender>);
 
@@ -92,11 +92,11 @@ fn measure(
     wanted: &dyn Fn(&str) -> bool,
     progress: &mut dyn FnMut(&str),
 ) -> Vec<BenchRow> {
-    let ours_wanted = group.0.first().is_some_and(|ours| wanted(&ours.name));
+    let subject_wanted = group.0.first().is_some_and(|subject| wanted(&subject.name));
     let mut contenders = Vec::new();
     for (place, contender) in group.0.into_iter().enumerate() {
-        // Ours is measured beside the one it is compared with.
-        if wanted(&contender.name) || (ours_wanted && place == 1) {
+        // The subject is measured beside the one it is compared with.
+        if wanted(&contender.name) || (subject_wanted && place == 1) {
             contenders.push((place, contender));
         }
     }
@@ -203,15 +203,15 @@ mod tests {
         };
         let group = || {
             Group(vec![
-                Contender::new("a/ours", slow(20_000)),
+                Contender::new("a/subject", slow(20_000)),
                 Contender::new("a/baseline", slow(60_000)),
                 Contender::new("a/other", slow(10_000)),
             ])
         };
         let mut seen = Vec::new();
         let rows =
-            measure(group(), &|name| name == "a/ours", &mut |name| seen.push(name.to_string()));
-        assert_eq!(seen, ["a/ours"]);
+            measure(group(), &|name| name == "a/subject", &mut |name| seen.push(name.to_string()));
+        assert_eq!(seen, ["a/subject"]);
         assert_eq!((rows.len(), rows[0].baseline.as_deref()), (1, Some("a/baseline")));
         let ratio = rows[0].ratio.unwrap();
         assert!((2.0..4.5).contains(&ratio), "{ratio}");

@@ -2,14 +2,15 @@
 
 use std::hint::black_box;
 
-use laxity_core::{Span, Time};
+use laxity_core::{Rate, Span, Time};
 use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_link::config::LinkConfig;
 use laxity_link::registry::{self, Visitor};
-use laxity_scenario::link::model::Scenario;
+use laxity_scenario::link::model::{Scenario, Source};
+use laxity_scenario::link::tcp::{App, CongestionControl, TcpSource};
 use laxity_sim::Control;
-use laxity_sim::link::{Measure, Traffic, run};
+use laxity_sim::link::{ClosedLoop, Measure, OpenLoop, Traffic, TrafficSource, run, run_source};
 use laxity_traffic::Arrival;
 
 use crate::workload::{Link, access_link, arrivals};
@@ -30,7 +31,16 @@ pub(crate) fn groups() -> Vec<Group> {
             move |count| operation(count)
         })
     };
-    vec![Group(POLICIES.map(pipeline).into()), Group(POLICIES.map(simulated).into())]
+    let closed_loop = Contender::new("sim/exact/100-tcp-flows", || {
+        let mut operation = simulated_tcp();
+        move |count| operation(count)
+    });
+    vec![
+        Group(POLICIES.map(pipeline).into()),
+        Group(POLICIES.map(simulated).into()),
+        // The same policy on open-loop traffic is the baseline.
+        Group(vec![closed_loop, simulated(POLICIES[0])]),
+    ]
 }
 
 /// One operation is one packet of the access link.
@@ -98,4 +108,75 @@ fn simulated(policy: &'static str) -> Operation {
     let scenario = access_link();
     let setup = scenario.setup();
     registry::visit(policy, &setup, Drive(scenario)).expect("the access link suits every policy")
+}
+
+/// The first `left` packets of a source.
+struct First<'a, S> {
+    source: &'a mut S,
+    left: u64,
+}
+
+impl<S: TrafficSource> TrafficSource for First<'_, S> {
+    #[inline]
+    fn next_time(&self) -> Option<Time> {
+        self.source.next_time().filter(|_| self.left > 0)
+    }
+
+    #[inline]
+    fn poll(&mut self, seq: u64) -> Option<Arrival> {
+        let arrival = self.source.poll(seq)?;
+        self.left -= 1;
+        Some(arrival)
+    }
+
+    #[inline]
+    fn handle_sent(&mut self, seq: u64, end: Time) {
+        self.source.handle_sent(seq, end);
+    }
+
+    #[inline]
+    fn handle_dropped(&mut self, seq: u64) {
+        self.source.handle_dropped(seq);
+    }
+
+    #[inline]
+    fn handle_marked(&mut self, seq: u64) {
+        self.source.handle_marked(seq);
+    }
+}
+
+/// One operation is one packet of 100 bulk transfers by CUBIC that share a link of 1 Gbit/s, with the
+/// acknowledgements that it causes.
+fn simulated_tcp() -> Operation {
+    struct Drive(Scenario);
+    impl Visitor for Drive {
+        type Output = Operation;
+        fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) -> Operation {
+            let scenario = self.0;
+            let (rate, wire) = (scenario.link.rate, scenario.link.wire());
+            let end = Time(u64::MAX / 4);
+            let open = OpenLoop::new(std::iter::empty());
+            let sources = ClosedLoop::new(&scenario, 1, end, open);
+            let mut source = sources.expect("the scenario has a TCP source");
+            let mut measure = Measure::new(scenario.flow_count(), 3_600_000_000_000);
+            let control = Control::default();
+            Box::new(move |count| {
+                let mut first = First { source: &mut source, left: count };
+                black_box(run_source(&mut policy, &mut first, rate, wire, &mut measure, &control));
+            })
+        }
+    }
+    let mut scenario = access_link();
+    scenario.link.rate = Rate(1_000_000_000);
+    scenario.best_effort.iter_mut().for_each(|class| class.source = None);
+    scenario.best_effort[0].source = Some(Source::Tcp(TcpSource {
+        control: CongestionControl::Cubic,
+        rtt: Span(20_000_000),
+        app: App::Bulk,
+        count: 100,
+        start: Span::ZERO,
+        ecn: false,
+    }));
+    let setup = scenario.setup();
+    registry::visit("exact", &setup, Drive(scenario)).expect("a faster link suits the policy")
 }

@@ -51,6 +51,7 @@ pub fn setup() -> LinkConfig {
         deadline: Span(2_000_000 + 500_000 * k),
         excess: Excess::Delay,
         buffer: None,
+        service: None,
     };
     LinkConfig {
         rate: Rate(1_000_000_000),

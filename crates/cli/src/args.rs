@@ -10,6 +10,7 @@ use laxity_dwcs::Tolerance;
 use laxity_scenario::quantity;
 
 use crate::check::tc::args::TcArgs;
+use crate::init::args::InitArgs;
 use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};
 use crate::reproduce;
@@ -31,6 +32,8 @@ pub struct Laxity {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write two scenarios for the line of a home or an office, up and down, from a few answers.
+    Init(InitArgs),
     /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.

@@ -8,6 +8,7 @@ mod check;
 mod failure;
 mod files;
 mod fit;
+mod init;
 mod interrupt;
 mod kind;
 mod live;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         memory::limit(resources.memory);
     }
     let done = match &arguments.command {
+        Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Simulate(args) => simulate::run(args),
         Command::Fit(args) => fit::run(args),

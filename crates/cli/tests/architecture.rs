@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("bench", "core curve ring link dwcs cpu results scenario trace traffic sim"),
     ("experiments", "core curve link dwcs cpu results scenario trace sim analysis report bench"),
     ("compare-link", "core kernel link scenario traffic sim report"),
+    ("compare-internet", "report sim trace"),
     ("compare-cpu", "report"),
     ("compare-media", "core dwcs media"),
     ("tools-kernel", "core cpu kernel link scenario"),

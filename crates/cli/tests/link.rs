@@ -64,6 +64,8 @@ mod links;
 mod live {
     use std::path::{Path, PathBuf};
 
+    use serde_json::Value;
+
     use super::laxity;
     use super::links::{
         VIDEO, VOICE, all_packets, assert_contains, count, run, run_with, status, statuses,
@@ -163,6 +165,56 @@ mod live {
         for flow in flows.into_iter().chain([&status["previous"]]) {
             assert_eq!(flow["deadline_misses"], 0, "{status}");
         }
+    }
+
+    /// The rate falls and rises under load: video, which no longer fits, is best effort and has its
+    /// reservation back ten seconds after the rise; no admitted packet is late, and none of voice is
+    /// lost.
+    ///
+    /// Fails when a lower rate takes over while real time waits, tried without
+    /// `lx_blocks_rate_change` in `lx_apply_plan_change`; when video stays real time, tried with
+    /// `lx_is_shed` always 0: the plan then never takes over.
+    #[test]
+    fn rates_change_under_load() {
+        if !available() {
+            return;
+        }
+        let http = ("http", 17_000_000, 4, 1000);
+        let bulk = ("bulk", 19_000_000, 2, 1400);
+        let load = trace("rates.csv", 3, &[VOICE, VIDEO, http, bulk]);
+        let text = run_with(&["--with", "chrt"], "rate.sh", &[load]);
+
+        let rates = part(&text, "rates");
+        assert_eq!(rates.lines().filter(|l| l.starts_with("set 0")).count(), 16, "{rates}");
+        let said = [
+            "laxity: near runs at 3 Mbit/s",
+            "laxity: video loses its reservation (importance 0)",
+            "laxity: near stays at 3 Mbit/s",
+            "laxity: voice loses its reservation",
+            "laxity: near runs at 64 kbit/s",
+            "laxity: voice has its reservation back",
+        ];
+        assert_contains(rates, &said);
+        let fallen = part(&text, "fallen");
+        assert_contains(fallen, &["near: exact at 3 Mbit/s"]);
+        let status = self::status(fallen);
+        assert_eq!(status["scenario_rate_bit_s"], 10_000_000, "{status}");
+        assert_eq!(status["shed"], serde_json::json!(["video"]), "{status}");
+
+        let risen = part(&text, "risen");
+        assert_contains(risen, &["laxity: video has its reservation back"]);
+        let status = self::status(risen);
+        assert_eq!((&status["shed"], &status["rate_bit_s"]), (&Value::Null, &10_000_000.into()));
+        for flow in ["voice", "video"] {
+            assert_eq!(status["flows"][flow]["deadline_misses"], 0, "{status}");
+        }
+        // Counts continue across changes of the rate alone.
+        let voice = number(risen, "sent voice", "voice");
+        assert_eq!(count(&status["flows"]["voice"]["packets"]), voice, "{status}");
+        assert_eq!(number(risen, "got voice", "voice"), voice, "{risen}");
+        assert!(count(&status["flows"]["video"]["demoted"]) > 0, "{status}");
+        assert_contains(risen, &["down 0"]);
+        assert!(risen.contains("as found"), "{risen}");
     }
 
     /// Whether iperf3 is installed; prints the reason if not.

@@ -4,6 +4,8 @@ use core::fmt;
 
 use laxity_core::{Bytes, Rate};
 
+use crate::Rational;
+
 /// Why a curve, an envelope or a residual could not be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,6 +85,25 @@ pub enum CurveError {
         /// What the operation needs.
         needs: &'static str,
     },
+    /// A service curve that is not 0 at 0: its first packets would be due on arrival.
+    ServiceAtZero,
+    /// A service curve that decreases.
+    Decreasing {
+        /// Where, in ns.
+        at: Rational,
+    },
+    /// A service curve with a slope whose fraction of bit/s is too fine.
+    ServiceSlope {
+        /// Where the line begins, in ns.
+        at: Rational,
+    },
+    /// A service curve that a link cannot keep though it carries nothing else.
+    AboveCapacity {
+        /// An interval in ns in which it demands more than the link can send.
+        at: Rational,
+        /// Rate of the link.
+        capacity: Rate,
+    },
     /// A parameter outside its range.
     OutOfRange {
         /// The parameter and its range.
@@ -138,6 +159,22 @@ impl fmt::Display for CurveError {
                 "the curve needs more than {limit} pieces; use periods with a small common multiple"
             ),
             Shape { needs } => write!(f, "the curve must be {needs}"),
+            ServiceAtZero => write!(
+                f,
+                "the service curve is not 0 at 0, so packets would be due on arrival; begin it at (0, 0)"
+            ),
+            Decreasing { at } => write!(
+                f,
+                "the service curve decreases at {at} ns; give points in rising order of time and bytes"
+            ),
+            ServiceSlope { at } => write!(
+                f,
+                "the slope of the service curve from {at} ns on is too fine or too steep a fraction of bit/s; give times in whole microseconds"
+            ),
+            AboveCapacity { at, capacity } => write!(
+                f,
+                "within {at} ns the service curve demands more than a link of {capacity} can send; lower it, or begin it later"
+            ),
             OutOfRange { what } => write!(f, "out of range: {what}"),
         }
     }

@@ -26,6 +26,7 @@ mod link;
 mod pseudo;
 mod rational;
 mod residual;
+pub mod service;
 mod suggest;
 mod sweep;
 mod trace;

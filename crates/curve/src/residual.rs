@@ -18,8 +18,10 @@ pub struct Residual {
     admission: Curve,
     deadlines: Curve,
     effective: Curve,
-    segments: Vec<Segment>,
-    least_deadline: Span,
+    /// The effective residual in lines of whole slope.
+    parts: Vec<Part>,
+    /// The least deadline in ns.
+    least: Rational,
     horizon: Horizon,
 }
 
@@ -59,10 +61,23 @@ impl Residual {
             admission,
             deadlines: curve(&segments)?,
             effective: Curve::affine(pieces.collect())?,
-            segments,
-            least_deadline: flows.iter().map(|f| f.deadline).min().unwrap_or(Span(0)),
+            parts,
+            least: flows.iter().map(|f| f.deadline.0).min().unwrap_or(0).into(),
             horizon,
         })
+    }
+
+    /// From both residual curves, whose slopes may be fractions; `least` is the shortest interval
+    /// in ns in which anything real-time can be due.
+    pub(crate) fn of_curves(
+        admission: Curve,
+        deadlines: Curve,
+        least: Rational,
+        horizon: Horizon,
+    ) -> Result<Residual, CurveError> {
+        let effective = deadlines.infimum_from()?;
+        let parts = with_whole_slopes(&effective)?;
+        Ok(Residual { admission, deadlines, effective, parts, least, horizon })
     }
 
     /// The residual that must not be negative from the least deadline on.
@@ -81,9 +96,10 @@ impl Residual {
         &self.effective
     }
 
-    /// The least deadline of the real-time flows; 0 without any.
+    /// The least deadline of the real-time flows, rounded up to whole ns; 0 without any. With
+    /// service curves the shortest interval in which a packet can be due.
     pub fn least_deadline(&self) -> Span {
-        self.least_deadline
+        Span(u64::try_from(self.least.ceil()).unwrap_or(u64::MAX))
     }
 
     /// Up to here the curves are exact, in ns; `None` when they are everywhere.
@@ -100,9 +116,9 @@ impl Residual {
     /// The inverse that assigners work on: of `E`, or of `E_rt(t) = E(max(t, d_min))` when only
     /// real-time deadlines are guaranteed.
     pub fn service(&self, guarantee: Guarantee) -> Result<InverseCurve, CurveError> {
-        let parts = effective(&self.segments)?;
+        let parts = &self.parts;
         let from = match guarantee {
-            Guarantee::Realtime => Rational::from(self.least_deadline.0),
+            Guarantee::Realtime => self.least,
             Guarantee::All => Rational::ZERO,
         };
         let mut pieces: Vec<InversePiece> = Vec::with_capacity(parts.len());
@@ -144,6 +160,26 @@ fn curve(segments: &[Segment]) -> Result<Curve, CurveError> {
         intercept: s.intercept.into(),
     });
     Curve::affine(pieces.collect())
+}
+
+/// Lines of whole slope below a non-decreasing curve. What a slope loses, less than a nanobit
+/// each ns, stays lost in all later pieces, so that the lines never fall.
+fn with_whole_slopes(curve: &Curve) -> Result<Vec<Part>, CurveError> {
+    let pieces = curve.pieces();
+    let mut parts: Vec<Part> = Vec::with_capacity(pieces.len());
+    let mut lost = Rational::ZERO;
+    for (i, piece) in pieces.iter().enumerate() {
+        let slope = piece.slope.floor();
+        let level = piece.at(piece.start)?.minus(lost)?;
+        let intercept = level.minus(Rational::whole(slope).times(piece.start)?)?;
+        parts.push(Part { start: piece.start, slope, intercept });
+        if let (Some(next), false) = (pieces.get(i + 1), piece.slope.is_whole()) {
+            let less = piece.slope.minus(slope.into())?;
+            let length = next.start.minus(piece.start)?;
+            lost = Rational::whole(less.times(length)?.plus(lost)?.ceil());
+        }
+    }
+    Ok(parts)
 }
 
 /// The infimum from the right of a residual that does not fall for ever, in order of time.

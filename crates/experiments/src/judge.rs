@@ -142,10 +142,10 @@ fn row(
                 why.push(format!("Over these seeds: {least} to {greatest} {}.", m.unit));
             }
         }
-        (ReproductionVerdict::NotJudged, Some(p)) if is_whole(entry, p) => {
+        (ReproductionVerdict::Inconclusive, Some(p)) if is_whole(entry, p) => {
             why.push("A quick run cannot judge it; run it without --quick.".into());
         }
-        (ReproductionVerdict::NotJudged, _) => {
+        (ReproductionVerdict::Inconclusive, _) => {
             let half = m.half_width.filter(|half| half.is_finite()).map(short);
             let half = half.map_or_else(String::new, |half| format!(" to \u{b1}{half} only"));
             why.push(
@@ -188,7 +188,7 @@ fn verdict(
     let Some(range) = p.range() else { return ReproductionVerdict::NotStated };
     let unsure = m.half_width.is_some_and(|half| range.is_near(mean, half));
     match extent.quick && (is_whole(entry, p) || unsure) {
-        true => ReproductionVerdict::NotJudged,
+        true => ReproductionVerdict::Inconclusive,
         false => within(range, mean),
     }
 }
@@ -226,17 +226,17 @@ pub fn claims(experiments: &[Experiment]) -> Vec<ClaimResult> {
 fn of_all(verdicts: &[ReproductionVerdict]) -> ClaimVerdict {
     let any = |v| verdicts.contains(&v);
     match (any(ReproductionVerdict::Reproduced), any(ReproductionVerdict::Differs)) {
-        (true, false) if any(ReproductionVerdict::NotJudged) => ClaimVerdict::NotJudged,
+        (true, false) if any(ReproductionVerdict::Inconclusive) => ClaimVerdict::Inconclusive,
         (true, false) => ClaimVerdict::Reproduced,
         (true, true) => ClaimVerdict::InPart,
         (false, true) => ClaimVerdict::Differs,
-        (false, false) => ClaimVerdict::NotJudged,
+        (false, false) => ClaimVerdict::Inconclusive,
     }
 }
 
 fn outcome(rows: &[&ReproductionRow]) -> ClaimVerdict {
     let first = of_all(&rows.iter().map(|r| r.verdict).collect::<Vec<_>>());
-    if matches!(first, ClaimVerdict::Reproduced | ClaimVerdict::NotJudged) {
+    if matches!(first, ClaimVerdict::Reproduced | ClaimVerdict::Inconclusive) {
         return first;
     }
     let mut some = first == ClaimVerdict::InPart;
@@ -409,19 +409,19 @@ mod tests {
         use ReproductionVerdict::*;
         assert_eq!(verdict(&entry, QUICK, 0.45, 0.01).verdict, Reproduced);
         assert_eq!(verdict(&entry, QUICK, 0.9, 0.3).verdict, Differs);
-        assert_eq!(verdict(&entry, QUICK, 0.6, 0.3).verdict, NotJudged);
+        assert_eq!(verdict(&entry, QUICK, 0.6, 0.3).verdict, Inconclusive);
         assert_eq!(verdict(&entry, WHOLE, 0.6, 0.3).verdict, Differs);
         let unsure = verdict(&entry, QUICK, 0.45, 0.1);
         assert!(unsure.why.contains("0.1"), "{}", unsure.why);
         let whole = Entry { whole: true, ..of_three() };
         let short = verdict(&whole, QUICK, 0.1, 0.01);
-        assert_eq!(short.verdict, NotJudged);
+        assert_eq!(short.verdict, Inconclusive);
         assert!(short.why.contains("--quick"), "{}", short.why);
         assert_eq!(verdict(&whole, WHOLE, 0.1, 0.01).verdict, Reproduced);
         let claims = claims(&[judge(&whole, QUICK, &known(0.1, 0.0)).unwrap()]);
-        assert_eq!(claims[0].verdict, ClaimVerdict::NotJudged);
+        assert_eq!(claims[0].verdict, ClaimVerdict::Inconclusive);
         // One row that could not be judged leaves a claim open, unless another differs.
-        assert_eq!(of_all(&[Reproduced, NotJudged]), ClaimVerdict::NotJudged);
-        assert_eq!(of_all(&[Differs, NotJudged]), ClaimVerdict::Differs);
+        assert_eq!(of_all(&[Reproduced, Inconclusive]), ClaimVerdict::Inconclusive);
+        assert_eq!(of_all(&[Differs, Inconclusive]), ClaimVerdict::Differs);
     }
 }

@@ -98,7 +98,7 @@ fn quick_runs_are_marked() {
         let rows = &quick.experiments[0].rows;
         let row = rows.iter().find(|r| r.label == unjudged).unwrap();
         let verdict = serde_json::to_string(&row.verdict).unwrap();
-        assert_eq!(verdict, "\"not judged\"", "{row:?}");
+        assert_eq!(verdict, "\"inconclusive\"", "{row:?}");
         assert!(row.why.contains("--quick"), "{row:?}");
     }
 }

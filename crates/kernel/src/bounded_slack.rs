@@ -236,6 +236,11 @@ impl Discipline for BoundedSlack {
         goes
     }
 
+    fn on_best_effort_dropped(&mut self, _now: Time, wire: u32) {
+        let work = i128::from(wire) * NANOBITS_PER_BYTE;
+        self.lower = self.lower.map(|lower| lower + work);
+    }
+
     fn on_realtime_release(&mut self, at: Time, entry: &Entry) {
         let flow = &mut self.flows[entry.packet.flow.index()];
         if let Some((period, _)) = flow.periodic {

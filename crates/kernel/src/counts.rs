@@ -3,13 +3,11 @@
 use laxity_link::buffer::DropReason;
 
 use crate::layout::Field;
-use crate::layout::link::{LX_DELAY_SHIFT, LX_REASONS, lx_counts};
+use crate::layout::link::{LX_DELAY_SHIFT, LX_FLUSHED, LX_REASONS, lx_counts};
 
 const SHIFT: u32 = LX_DELAY_SHIFT as u32;
-/// Reasons of [`DropReason`] before the last, which the queueing discipline does not have, and
-/// `flushed`.
-const REASONS: usize = DropReason::Aqm.index() + 1;
-const _: () = assert!(REASONS as u64 == LX_REASONS);
+const REASONS: usize = DropReason::ALL.len();
+const _: () = assert!(REASONS as u64 == LX_FLUSHED && LX_FLUSHED < LX_REASONS);
 
 /// Counts of one flow or class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +28,10 @@ pub struct Counts {
     pub demoted_sum: u64,
     /// The longest of them, in ns.
     pub demoted_max: u64,
-    /// Packets dropped for each reason of [`DropReason::ALL`] but `aqm`.
-    pub dropped: [u64; REASONS - 1],
+    /// Packets marked with "congestion experienced" as they arrived, for marks that an AQM owed.
+    pub ecn_marks: u64,
+    /// Packets dropped for each reason of [`DropReason::ALL`].
+    pub dropped: [u64; REASONS],
     /// Packets flushed: the interface went down, or the discipline was removed.
     pub flushed: u64,
     /// Histogram of the delays of packets that were not demoted.
@@ -56,8 +56,9 @@ impl Counts {
             delay_max: lx_counts::DELAY_MAX.u64(bytes),
             demoted_sum: lx_counts::DEMOTED_SUM.u64(bytes),
             demoted_max: lx_counts::DEMOTED_MAX.u64(bytes),
+            ecn_marks: lx_counts::ECN_MARKS.u64(bytes),
             dropped: std::array::from_fn(|i| dropped[i]),
-            flushed: dropped[REASONS - 1],
+            flushed: dropped[LX_FLUSHED as usize],
             delays: words(lx_counts::DELAY),
         })
     }

@@ -1,4 +1,4 @@
-//! What the headers count, as it is read in user space.
+//! The counters of the headers, as user space reads them.
 
 #[path = "support/headers.rs"]
 mod headers;

@@ -11,7 +11,7 @@ mod verified;
 
 use machine::{VmOutput, available, number, part, program, tool};
 
-/// What a script prints; `None` where there is no virtual machine.
+/// The output of a script; `None` where there is no virtual machine.
 fn run(script: &str, arguments: &[&str], options: &[&str]) -> Option<VmOutput> {
     if !available() {
         return None;

@@ -16,9 +16,21 @@ const PROVIDED: &str = "
 #if defined(LAXITY_QUEUE_H) && !defined(LAXITY_QDISC_STATE_H)
 LX_INLINE struct lx_slot *lx_slot(u32 i) { (void)i; return NULL; }
 #endif
-#ifdef LAXITY_PIPELINE_H
+#if defined(LAXITY_FLOW_STATE_H) && !defined(LAXITY_QDISC_STATE_H)
+LX_INLINE struct lx_flow_queue *lx_flow_queue(u32 i) { (void)i; return NULL; }
+LX_INLINE struct lx_host_counts *lx_host_counts(u32 i) { (void)i; return NULL; }
+#endif
+#if defined(LAXITY_FLOW_QUEUE_H) && !defined(LAXITY_QDISC_STATE_H)
+LX_INLINE struct lx_flow_order *lx_flow_order(u32 i) { (void)i; return NULL; }
+#endif
+#if defined(LAXITY_FLOW_IDENTITY_H) && !defined(LAXITY_QDISC_HEADERS_H)
+LX_INLINE const u8 *lx_packet_slice(void *packet, u32 at, u8 *buffer, u32 n)
+{ (void)packet; (void)at; (void)buffer; (void)n; return NULL; }
+#endif
+#ifdef LAXITY_PIPELINE_STATE_H
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 { (void)ctx; (void)slot; (void)reason; }
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot) { (void)ctx; (void)slot; return 0; }
 #endif
 ";
 

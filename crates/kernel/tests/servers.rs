@@ -295,7 +295,7 @@ impl Run<Box<dyn Shown>> {
     }
 }
 
-/// What the headers answer to all of it is what the policy did.
+/// Whether the headers can be compiled; their answers to all of it must be those of the policy.
 fn agrees<P: Shown>(run: &Run<P>, of: &str) -> bool {
     let Some(answers) = headers::ask("servers.c", run.script.clone()) else { return false };
     for (i, (ours, theirs)) in run.answers.iter().zip(&answers).enumerate() {

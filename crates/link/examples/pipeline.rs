@@ -33,6 +33,7 @@ fn config() -> Result<LinkConfig, Box<dyn Error>> {
         deadline: Span::from_millis(5),
         excess: Excess::Delay,
         buffer: None,
+        service: None,
     };
     Ok(LinkConfig {
         rate: Rate(10_000_000),

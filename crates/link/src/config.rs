@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use laxity_core::{Bytes, Rate, Span, Weight};
+use laxity_curve::service::{self, LinkFlow, ServiceCurve, ServiceSpec};
 use laxity_curve::{
-    Blocking, CurveError, Envelope, FlowSpec, Guarantee, LinkSpec, Residual, ShiftedLine,
-    TwoSegment,
+    Blocking, CurveError, DEFAULT_MIN_PACKET, Envelope, FlowSpec, Guarantee, LinkSpec, Residual,
+    ShiftedLine, TwoSegment,
 };
 
 use crate::Wire;
@@ -55,6 +56,20 @@ pub struct RealtimeFlow {
     pub excess: Excess,
     /// Limit on its queued bytes.
     pub buffer: Option<Bytes>,
+    /// A service curve, from which the deadlines of its packets follow in place of `deadline`.
+    /// That is then the delay bound of conforming packets; see [`served`](Self::served).
+    pub service: Option<Service>,
+}
+
+/// The service curve of a real-time flow (SCED); see [`laxity_curve::service`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The curve, counted on the wire.
+    pub curve: ServiceCurve,
+    /// Whether the envelope is enforced, so that admission may rely on it. If not, all packets are
+    /// accepted: excess makes only this flow's packets wait, and the envelope only tells their
+    /// sizes and what buffer they have for certain.
+    pub policed: bool,
 }
 
 /// A best-effort class.
@@ -375,6 +390,11 @@ pub enum LinkConfigError {
     },
     /// Curves could not be computed.
     Curve(CurveError),
+    /// The policy serves no flows with service curves.
+    ServiceCurve {
+        /// Index of the first such flow.
+        flow: usize,
+    },
     /// Proportional share: no rate below the link's keeps this flow's deadline.
     NoSufficientRate {
         /// Index of the flow.
@@ -424,6 +444,11 @@ impl fmt::Display for LinkConfigError {
                 FlowQueueing::MAX_QUEUES
             ),
             LinkConfigError::Curve(e) => e.fmt(f),
+            LinkConfigError::ServiceCurve { flow } => write!(
+                f,
+                "this policy cannot keep the service curve of real-time flow {flow}; choose \
+                 `exact` or another assigner of deadlines, or give the flow a deadline"
+            ),
             LinkConfigError::NoSufficientRate { flow } => write!(
                 f,
                 "proportional share cannot keep the deadline of real-time flow {flow} at any \
@@ -446,6 +471,7 @@ impl LinkConfigError {
         match self {
             LinkConfigError::FlowBufferTooSmall { flow, .. }
             | LinkConfigError::TooManyWaiting { flow, .. }
+            | LinkConfigError::ServiceCurve { flow }
             | LinkConfigError::NoSufficientRate { flow } => Some(*flow),
             _ => None,
         }
@@ -459,6 +485,36 @@ impl From<CurveError> for LinkConfigError {
 }
 
 impl RealtimeFlow {
+    /// A flow with a service curve. Its `deadline` is the delay bound of packets that conform to
+    /// the envelope, the horizontal deviation `h(A, S)` on the wire, rounded up.
+    ///
+    /// # Errors
+    /// [`CurveError::Shape`] when the delay has no bound, since the envelope's rate exceeds the
+    /// curve's, or numbers beyond 128 bits.
+    pub fn served(
+        envelope: Envelope,
+        service: Service,
+        wire: Wire,
+        excess: Excess,
+        buffer: Option<Bytes>,
+    ) -> Result<RealtimeFlow, CurveError> {
+        let on_wire = wire.envelope(&envelope)?.curve()?;
+        let Some(delay) = on_wire.delay(service.curve.curve())? else {
+            return Err(CurveError::Shape { needs: "at least as fast as the envelope's rate" });
+        };
+        let out_of_range = CurveError::OutOfRange { what: "the delay bound, at most 2^64 ns" };
+        let deadline = Span(u64::try_from(delay.ceil()).map_err(|_| out_of_range)?);
+        Ok(RealtimeFlow { envelope, deadline, excess, buffer, service: Some(service) })
+    }
+
+    /// The length at which its smallest packets count under a service curve.
+    pub(crate) fn smallest_served(&self) -> Bytes {
+        match &self.envelope {
+            Envelope::Buckets { min_packet, .. } => *min_packet,
+            Envelope::Periodic { size, .. } => DEFAULT_MIN_PACKET.min(*size),
+        }
+    }
+
     /// Length at which the policer counts the flow's smallest packets.
     pub fn smallest_counted(&self) -> Bytes {
         match &self.envelope {
@@ -486,11 +542,31 @@ impl LinkConfig {
     /// # Errors
     /// When an envelope on the wire leaves the range of its type.
     pub fn flow_specs(&self) -> Result<Vec<FlowSpec>, CurveError> {
-        let overhead = Bytes(u64::from(self.wire.overhead));
-        let min_frame = Bytes(u64::from(self.wire.min_frame));
         let flow = |f: &RealtimeFlow| {
-            let envelope = f.envelope.on_wire(overhead, min_frame)?;
+            let envelope = self.wire.envelope(&f.envelope)?;
             Ok(FlowSpec { envelope, deadline: f.deadline })
+        };
+        self.realtime.iter().map(flow).collect()
+    }
+
+    /// The same with service curves as such, for
+    /// [`check_flows`](laxity_curve::service::check_flows).
+    ///
+    /// # Errors
+    /// When an envelope on the wire leaves the range of its type.
+    pub fn link_flows(&self) -> Result<Vec<LinkFlow>, CurveError> {
+        let flow = |f: &RealtimeFlow| {
+            let envelope = self.wire.envelope(&f.envelope)?;
+            let Some(service) = &f.service else {
+                return Ok(LinkFlow::Deadline(FlowSpec { envelope, deadline: f.deadline }));
+            };
+            let smallest = self.wire.of_bytes(f.smallest_served());
+            let largest = self.wire.of_bytes(f.envelope.max_packet());
+            let spec = ServiceSpec::new(service.curve.clone(), smallest, largest)?;
+            Ok(LinkFlow::Service(match service.policed {
+                true => spec.with_envelope(envelope),
+                false => spec,
+            }))
         };
         self.realtime.iter().map(flow).collect()
     }
@@ -500,6 +576,6 @@ impl LinkConfig {
     /// # Errors
     /// When the flows ask for more than the link in the long run, or a curve overflows.
     pub fn residual(&self) -> Result<Residual, CurveError> {
-        Residual::new(&self.link_spec(), &self.flow_specs()?)
+        service::residual(&self.link_spec(), &self.link_flows()?)
     }
 }

@@ -45,6 +45,8 @@ pub struct Ingress {
 #[derive(Debug)]
 struct Flow {
     policer: Policer,
+    /// Whether the envelope is enforced; without, a service curve protects the other flows.
+    policed: bool,
     excess: Excess,
     largest: u32,
     /// The longest time for which the link held back its packets. Packets may then follow each
@@ -60,6 +62,7 @@ impl Ingress {
         let buffers = Buffers::new(config)?;
         let flow = |f: &crate::config::RealtimeFlow| Flow {
             policer: Policer::new(&f.envelope),
+            policed: f.service.as_ref().is_none_or(|service| service.policed),
             excess: f.excess,
             grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),
@@ -130,7 +133,11 @@ impl Ingress {
         if earliest_conformance > now {
             flow.grace = flow.grace.max(earliest_conformance.since(now));
         }
-        let conforms = match flow.policer.conforms_at(now.max(earliest_conformance), packet.bytes) {
+        let conforms = match flow.policed {
+            true => flow.policer.conforms_at(now.max(earliest_conformance), packet.bytes),
+            false => Some(now),
+        };
+        let conforms = match conforms {
             Some(at) if packet.bytes <= flow.largest => at,
             _ => {
                 drops.dropped(now, &packet, DropReason::Oversize);
@@ -149,7 +156,10 @@ impl Ingress {
             drops.dropped(now, &packet, reason);
             return Route::Dropped;
         }
-        self.flows[packet.flow.index()].policer.take(conforms, packet.bytes);
+        let flow = &mut self.flows[packet.flow.index()];
+        if flow.policed {
+            flow.policer.take(conforms, packet.bytes);
+        }
         if conforms <= now {
             return Route::Realtime(packet);
         }

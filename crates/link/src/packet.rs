@@ -1,6 +1,7 @@
 //! Packets, departures, and the trait between a link policy and its driver.
 
 use laxity_core::{Bytes, FlowId, Time};
+use laxity_curve::{CurveError, Envelope};
 
 use crate::buffer::DropReason;
 use crate::ecn::Ecn;
@@ -76,7 +77,15 @@ impl Wire {
         bytes.saturating_add(self.overhead).max(self.min_frame)
     }
 
-    /// The same for lengths in [`Bytes`].
+    /// An envelope in packet lengths, counted on the wire.
+    ///
+    /// # Errors
+    /// When it leaves the range of its type.
+    pub fn envelope(self, envelope: &Envelope) -> Result<Envelope, CurveError> {
+        envelope.on_wire(Bytes(self.overhead.into()), Bytes(self.min_frame.into()))
+    }
+
+    /// The same as [`of`](Self::of) for lengths in [`Bytes`].
     pub fn of_bytes(self, bytes: Bytes) -> Bytes {
         Bytes(bytes.0.saturating_add(u64::from(self.overhead)).max(u64::from(self.min_frame)))
     }

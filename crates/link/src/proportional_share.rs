@@ -75,8 +75,12 @@ impl ProportionalShare {
     /// A scheduler with empty queues.
     ///
     /// # Errors
-    /// When the link cannot give every flow a sufficient rate and leave best effort any.
+    /// When the link cannot give every flow a sufficient rate and leave best effort any, or a flow
+    /// has a service curve.
     pub fn new(config: &LinkConfig) -> Result<ProportionalShare, LinkConfigError> {
+        if let Some(flow) = config.realtime.iter().position(|f| f.service.is_some()) {
+            return Err(LinkConfigError::ServiceCurve { flow });
+        }
         let ingress = Ingress::new(config)?;
         let weights = weights(config)?;
         let (realtime, best_effort) = (ingress.realtime_slots(), ingress.best_effort_slots());

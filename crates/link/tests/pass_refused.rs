@@ -26,6 +26,7 @@ fn config(allow_overtaking: bool) -> LinkConfig {
             deadline: Span(460),
             excess: Excess::Delay,
             buffer: None,
+            service: None,
         }],
         best_effort: vec![class(1_000_000), class(1_000)],
         buffer: None,

@@ -1,4 +1,4 @@
-//! What a fuzzer drives: plain functions that panic only when something is wrong.
+//! Entry points for a fuzzer: functions that panic only when something is wrong.
 
 use crate::control::{Request, SourceRequest};
 use crate::media::{FrameRate, Media};

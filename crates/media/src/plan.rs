@@ -26,7 +26,7 @@ use crate::server::{Config, Policy, Source, StreamConfig};
 /// A server as a scenario describes it.
 #[derive(Debug)]
 pub struct Plan {
-    /// What to start.
+    /// The configuration of the server to start.
     pub config: Config,
     /// Approximations of the scenario.
     pub notes: Vec<String>,
@@ -158,7 +158,7 @@ type Files = HashMap<(PathBuf, FrameRate), Arc<Media>>;
 struct Class<'a> {
     scenario: &'a StreamScenario,
     class: &'a StreamClass,
-    /// What synchronisation sources are counted from that the scenario does not give.
+    /// The first of the synchronisation sources that the scenario does not give.
     ssrc: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::media::Codec;
 /// One stream as a session description shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Described<'a> {
-    /// What it is coded in.
+    /// Its codec.
     pub codec: &'a Codec,
     /// Where it is sent.
     pub destination: SocketAddr,

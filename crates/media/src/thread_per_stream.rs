@@ -25,7 +25,7 @@ pub struct Plain {
     pub bytes: usize,
 }
 
-/// What the threads did together.
+/// Totals over all threads.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     /// Packets sent.

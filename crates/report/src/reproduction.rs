@@ -98,7 +98,7 @@ pub fn outcome_sentences(papers: &[Reproduction]) -> String {
 
 fn counted(claims: &[&ClaimResult], what: &str) -> Option<String> {
     let of = |v: C| claims.iter().filter(|c| c.verdict == v).count() as u64;
-    let judged = claims.len() as u64 - of(C::NotJudged);
+    let judged = claims.len() as u64 - of(C::Inconclusive);
     let rows: u64 = claims.iter().map(|c| c.rows).sum();
     if claims.is_empty() {
         return None;
@@ -122,8 +122,8 @@ fn counted(claims: &[&ClaimResult], what: &str) -> Option<String> {
         }
     }
     text.push('.');
-    if of(C::NotJudged) > 0 {
-        let n = count(of(C::NotJudged));
+    if of(C::Inconclusive) > 0 {
+        let n = count(of(C::Inconclusive));
         text.push_str(&format!(" {n} more need longer runs to be judged."));
     }
     Some(text)
@@ -139,7 +139,7 @@ pub fn overview_table(papers: &[Reproduction]) -> Table {
         Column::number("second reading"),
         Column::number("in part"),
         Column::number("differs"),
-        Column::number("not judged"),
+        Column::number("inconclusive"),
         Column::number("Laxity's own"),
         Column::number("rows not stated"),
         Column::number("seeds"),
@@ -173,7 +173,7 @@ pub fn overview_table(papers: &[Reproduction]) -> Table {
                     quiet(of(C::SecondReading)),
                     quiet(of(C::InPart)),
                     quiet(of(C::Differs)),
-                    quiet(of(C::NotJudged)),
+                    quiet(of(C::Inconclusive)),
                     quiet(own),
                     quiet(more),
                     Cell::new(count(e.seeds.len() as u64)),
@@ -277,7 +277,7 @@ fn row_cells(r: &ReproductionRow, live: bool, readings: &[&str]) -> Vec<Cell> {
         V::Reproduced => ("reproduced", Tone::ChipGood),
         V::Differs => ("differs", Tone::ChipBad),
         V::NotStated => ("not stated", Tone::ChipNeutral),
-        V::NotJudged => ("not judged", Tone::ChipNeutral),
+        V::Inconclusive => ("inconclusive", Tone::ChipNeutral),
     };
     cells.push(Cell::toned(label, tone));
     let own = if r.origin == Origin::Laxity && !r.claim.is_empty() { "Laxity's own. " } else { "" };
@@ -337,7 +337,7 @@ fn ratio_figure(e: &Experiment) -> Option<Figure> {
         let (hue, shape) = match r.verdict {
             V::Reproduced => (Hue::Series(3), Marker::Circle),
             V::Differs => (Hue::Limit, Marker::Cross),
-            V::NotStated | V::NotJudged => (Hue::Muted, Marker::Ring),
+            V::NotStated | V::Inconclusive => (Hue::Muted, Marker::Ring),
         };
         let scale = ratio / r.measured;
         let ends = ((r.measured - r.spread) * scale, (r.measured + r.spread) * scale);

@@ -51,8 +51,8 @@ pub enum ClaimVerdict {
     #[serde(rename = "differs")]
     Differs,
     /// The runs were too short or too few to judge it.
-    #[serde(rename = "not judged")]
-    NotJudged,
+    #[serde(rename = "inconclusive", alias = "not judged")]
+    Inconclusive,
 }
 
 /// Origin of the claim that a row judges.
@@ -152,6 +152,6 @@ pub enum ReproductionVerdict {
     #[serde(rename = "not stated")]
     NotStated,
     /// The run was too short to judge it.
-    #[serde(rename = "not judged")]
-    NotJudged,
+    #[serde(rename = "inconclusive", alias = "not judged")]
+    Inconclusive,
 }

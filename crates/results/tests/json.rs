@@ -138,3 +138,14 @@ fn tc_check() {
     assert_eq!((device.flows[0].flow.as_str(), device.flows[0].met), ("voice", true));
     assert_eq!(device.findings[0].code, "default-missing");
 }
+
+/// Results of earlier builds call the verdict `not judged`.
+///
+/// Fails when its former name is no longer read, or still written.
+#[test]
+fn the_former_name_of_inconclusive_is_read() {
+    let claim: ClaimVerdict = serde_json::from_str("\"not judged\"").unwrap();
+    let row: ReproductionVerdict = serde_json::from_str("\"not judged\"").unwrap();
+    assert_eq!(serde_json::to_string(&claim).unwrap(), "\"inconclusive\"");
+    assert_eq!(serde_json::to_string(&row).unwrap(), "\"inconclusive\"");
+}

@@ -138,6 +138,7 @@ name = "a \"b\" \\ é"
 deadline = "30 ms"
 envelope = { packet = "1536 B", peak = "800 kB/s", burst = "15 kB", rate = "600 kB/s", min_packet = "64 B" }
 excess = "demote"
+importance = 7
 buffer = "100 kB"
 source = { length = { normal = ["1700 B", "200 B"] }, on = ["50 ms", "100 ms"], off = ["0 ms", "20 ms"] }
 match = { dscp = "AF41", protocol = "udp", src = "10.0.0.0/8", dst = "2001:db8::1", sport = 5004, dport = "5004-5010", mark = 0xff, priority = 6 }
@@ -222,6 +223,7 @@ fn every_key() {
     let tspec = Envelope::tspec(Bytes(1536), Rate(6_400_000), Bytes(15_000), Rate(4_800_000));
     assert_eq!(a.envelope, tspec.unwrap().with_min_packet(Bytes(64)).unwrap());
     assert_eq!((a.excess, a.buffer), (Excess::Demote, Some(Bytes(100_000))));
+    assert_eq!((a.importance, s.realtime[1].importance), (7, 0));
     let ms = Span::from_millis;
     let length = Length::Normal { mean: Bytes(1700), deviation: Bytes(200) };
     let on_off = Source::OnOff { length, on: (ms(50), ms(100)), off: (ms(0), ms(20)) };

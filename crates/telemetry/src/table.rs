@@ -51,6 +51,12 @@ pub mod link {
         MAX_STALL_SECONDS: Gauge, Seconds, ["device", "policy"],
             "laxity_link_max_stall_seconds",
             "The longest stall.";
+        LATE_RATE_CHANGE_TOTAL: Counter, Count, ["device", "policy"],
+            "laxity_link_late_rate_change_total",
+            "Real-time packets late because the rate fell after they were accepted.";
+        RESERVED: Gauge, Flag, ["device", "flow"],
+            "laxity_link_reserved",
+            "0 while a real-time flow is best effort because the rate fell.";
         PACKETS_TOTAL: Counter, Count, ["device", "flow", "outcome"],
             "laxity_link_packets_total",
             "Packets by outcome: sent, or the reason of a drop.";

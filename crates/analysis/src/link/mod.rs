@@ -1,6 +1,8 @@
 //! Links: the admission test, suggestions, and the curves behind them.
 
+mod rate_planner;
 mod residual;
+mod shedding;
 
 use laxity_core::{Bytes, OptionValue, PolicyOptions as _, Rate};
 use laxity_curve::{Envelope, LinkSpec, MAX_BURST, Residual};
@@ -8,7 +10,9 @@ use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bytes, print_rate};
 
+pub use rate_planner::{MIN_CHANGE_INTERVAL, MIN_RATE, RESTORE_AFTER, RateChange, RatePlanner};
 pub use residual::{ResidualCurves, residual};
+pub use shedding::{Shedding, shed};
 
 use crate::AnalysisError;
 

@@ -1,4 +1,4 @@
-//! Bounded queues from one producer to one consumer: ours and the usual ones.
+//! Bounded queues from one producer to one consumer: `laxity-ring` and the usual ones.
 
 use std::collections::VecDeque;
 use std::io;

@@ -7,53 +7,26 @@
 #define LAXITY_QDISC_HEADERS_H
 
 #include <laxity/classify.h>
+#include <laxity/flow_identity.h>
+#include <laxity/flow_key.h>
 
-#include "kernel.h"
+#include "own.h"
 
 #define LX_IN_HEADERS (LX_DSCP | LX_PROTOCOL | LX_SOURCE | LX_DESTINATION | LX_SPORT | LX_DPORT)
-
-enum {
-	ETH_P_IP = 0x0800,
-	ETH_P_IPV6 = 0x86dd,
-	ETH_P_8021Q = 0x8100,
-	ETH_P_8021AD = 0x88a8,
-	/* IPv6 extension headers. */
-	HOP_BY_HOP = 0,
-	ROUTING = 43,
-	FRAGMENT = 44,
-	DESTINATION_OPTIONS = 60,
-	TCP = 6,
-	UDP = 17,
-	DCCP = 33,
-	SCTP = 132,
-	UDP_LITE = 136,
-};
 
 #define ETHERNET_LENGTH 14
 #define IPV4_LENGTH 20
 #define IPV6_LENGTH 40
-#define MOST_EXTENSIONS 6
-#define MOST_TAGS 2
 
-LX_INLINE u16 lx_u16(const u8 *p)
+LX_INLINE const u8 *lx_packet_slice(void *packet, u32 at, u8 *buffer, u32 n)
 {
-	return p[0] << 8 | p[1];
-}
-
-LX_INLINE u32 lx_copy32(const u8 *p)
-{
-	return *(const u32 *)p;
-}
-
-LX_INLINE u64 lx_copy64(const u8 *p)
-{
-	return (u64)lx_copy32(p + 4) << 32 | lx_copy32(p);
+	return bpf_dynptr_slice(packet, at, buffer, n);
 }
 
 LX_INLINE u8 lx_has_ports(u8 protocol)
 {
-	return protocol == UDP || protocol == TCP || protocol == DCCP || protocol == SCTP ||
-	       protocol == UDP_LITE;
+	return protocol == LX_UDP || protocol == LX_TCP || protocol == LX_DCCP || protocol == LX_SCTP ||
+	       protocol == LX_UDP_LITE;
 }
 
 LX_INLINE void lx_ports(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 at)
@@ -66,8 +39,8 @@ LX_INLINE void lx_ports(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32
 	p = bpf_dynptr_slice(packet, at, buffer, sizeof(buffer));
 	if (!p)
 		return;
-	k->sport = lx_u16(p);
-	k->dport = lx_u16(p + 2);
+	k->sport = lx_be16(p);
+	k->dport = lx_be16(p + 2);
 	k->fields |= LX_SPORT | LX_DPORT;
 }
 
@@ -80,11 +53,11 @@ LX_INLINE void lx_ipv4(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 
 		return;
 	k->dscp = p[1] >> 2;
 	k->protocol = p[9];
-	k->source.half[0] = lx_copy32(p + 12);
-	k->destination.half[0] = lx_copy32(p + 16);
+	k->source.half[0] = lx_le32(p + 12);
+	k->destination.half[0] = lx_le32(p + 16);
 	k->fields |= LX_DSCP | LX_PROTOCOL | LX_SOURCE | LX_DESTINATION;
 	/* Only the first fragment has ports. */
-	if ((wanted & (LX_SPORT | LX_DPORT)) && !(lx_u16(p + 6) & 0x1fff))
+	if ((wanted & (LX_SPORT | LX_DPORT)) && !(lx_be16(p + 6) & 0x1fff))
 		lx_ports(k, packet, at + (p[0] & 15) * 4);
 }
 
@@ -98,31 +71,31 @@ LX_INLINE void lx_ipv6(struct lxl_packet_key *k, struct bpf_dynptr *packet, u32 
 	if (!p || p[0] >> 4 != 6)
 		return;
 	k->dscp = (p[0] & 15) << 2 | p[1] >> 6;
-	k->source.half[0] = lx_copy64(p + 8);
-	k->source.half[1] = lx_copy64(p + 16);
-	k->destination.half[0] = lx_copy64(p + 24);
-	k->destination.half[1] = lx_copy64(p + 32);
+	k->source.half[0] = lx_le64(p + 8);
+	k->source.half[1] = lx_le64(p + 16);
+	k->destination.half[0] = lx_le64(p + 24);
+	k->destination.half[1] = lx_le64(p + 32);
 	k->fields |= LX_DSCP | LX_SOURCE | LX_DESTINATION | LX_IPV6;
 	if (!(wanted & (LX_PROTOCOL | LX_SPORT | LX_DPORT)))
 		return;
 	next = p[6];
 	at += IPV6_LENGTH;
-	for (i = 0; i < MOST_EXTENSIONS; i++) {
+	for (i = 0; i < LX_MAX_EXTENSIONS; i++) {
 		u8 extension[8];
 		const u8 *e;
 
-		if (next != HOP_BY_HOP && next != ROUTING && next != FRAGMENT &&
-		    next != DESTINATION_OPTIONS)
+		if (next != LX_HOP_BY_HOP && next != LX_ROUTING && next != LX_FRAGMENT &&
+		    next != LX_DESTINATION_OPTIONS)
 			break;
 		e = bpf_dynptr_slice(packet, at, extension, sizeof(extension));
 		if (!e)
 			return;
-		if (next == FRAGMENT && (lx_u16(e + 2) & 0xfff8)) {
+		if (next == LX_FRAGMENT && (lx_be16(e + 2) & 0xfff8)) {
 			k->protocol = e[0];
 			k->fields |= LX_PROTOCOL;
 			return;
 		}
-		at += next == FRAGMENT ? 8 : (e[1] + 1) * 8;
+		at += next == LX_FRAGMENT ? 8 : (e[1] + 1) * 8;
 		next = e[0];
 	}
 	k->protocol = next;
@@ -170,40 +143,74 @@ LX_INLINE u8 lx_linear_ipv4(struct lxl_packet_key *k, struct sk_buff *skb, u32 a
 	return 1;
 }
 
-LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *skb)
+/* EtherType of a packet, and where what follows it starts. VLAN tags precede the network header. */
+LX_INLINE u16 lx_ether_type(struct sk_buff *skb, u32 *at)
+{
+	u16 type = __builtin_bswap16(skb->protocol);
+
+	*at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
+	if (type == LX_ETH_8021Q || type == LX_ETH_8021AD)
+		*at = ETHERNET_LENGTH;
+	return type;
+}
+
+/* Flow or class of a packet. `ctx` is what dynptrs are made from: the packet itself, or the context
+ * of a program at tcx. */
+LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *skb, void *ctx)
 {
 	struct lxl_packet_key key = {};
 	struct bpf_dynptr packet;
-	u16 type = __builtin_bswap16(skb->protocol);
-	u32 at, i;
+	struct lx_packet_bytes bytes = { &packet, skb->len };
+	u16 type;
+	u32 at;
 
 	key.mark = skb->mark;
 	key.priority = skb->priority;
 	key.fields = LX_MARK | LX_PRIORITY;
 	if (!(rules->fields & LX_IN_HEADERS))
 		return lx_classify(rules, &key);
-	at = skb->network_header - (u32)((u64)skb->data - (u64)skb->head);
-	if (type == ETH_P_IP && lx_linear_ipv4(&key, skb, at, rules->fields))
+	type = lx_ether_type(skb, &at);
+	if (type == LX_ETH_IPV4 && lx_linear_ipv4(&key, skb, at, rules->fields))
 		return lx_classify(rules, &key);
-	if (bpf_dynptr_from_skb(skb, 0, &packet))
+	if (bpf_dynptr_from_skb(ctx, 0, &packet))
 		return lx_classify(rules, &key);
-	/* VLAN tags precede the network header. */
-	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
-		at = ETHERNET_LENGTH;
-	for (i = 0; i < MOST_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {
-		u8 buffer[4];
-		const u8 *tag = bpf_dynptr_slice(&packet, at, buffer, sizeof(buffer));
-
-		if (!tag)
-			break;
-		type = lx_u16(tag + 2);
-		at += 4;
-	}
-	if (type == ETH_P_IP)
+	type = lx_pass_tags(&bytes, type, &at);
+	if (type == LX_ETH_IPV4)
 		lx_ipv4(&key, &packet, at, rules->fields);
-	else if (type == ETH_P_IPV6)
+	else if (type == LX_ETH_IPV6)
 		lx_ipv6(&key, &packet, at, rules->fields);
 	return lx_classify(rules, &key);
+}
+
+/* Hashes the flow and hosts of a packet by an enum lx_queue_by, and reads its ECN field. A global
+ * function: verified once. */
+static __attribute__((noinline)) int lx_hash_packet(struct lx_packet_bytes *bytes, u32 type, u32 at, u32 by,
+						    struct lx_flow_key *key)
+{
+	struct lx_flow_identity id;
+	u64 hash;
+
+	key->ecn = lx_ecn_field(bytes, type, at);
+	if (by == LX_BY_NONE)
+		return 0;
+	lx_flow_identity(bytes, type, at, &id);
+	hash = lx_flow_hash((const struct lx_sip_key *)&own.key, by, &id);
+	key->hash = hash;
+	key->source = hash >> 32;
+	key->destination = hash >> 48;
+	return 0;
+}
+
+/* Key of a packet within its class. */
+LX_INLINE void lx_flow_key_of(struct sk_buff *skb, void *ctx, u32 by, struct lx_flow_key *key)
+{
+	struct bpf_dynptr packet;
+	struct lx_packet_bytes bytes = { &packet, skb->len };
+	u32 at;
+	u16 type = lx_ether_type(skb, &at);
+
+	if (!bpf_dynptr_from_skb(ctx, 0, &packet))
+		lx_hash_packet(&bytes, type, at, by, key);
 }
 
 #endif

@@ -11,6 +11,7 @@
 enum {
 	NET_XMIT_SUCCESS = 0,
 	NET_XMIT_DROP = 1,
+	TCX_NEXT = -1,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -84,6 +85,13 @@ struct Qdisc {
 
 struct qdisc_skb_cb {
 	u32 pkt_len;
+	/* __sk_buff.cb of the programs that run before the qdisc. */
+	unsigned char data[20];
+};
+
+/* Context of programs at tcx. */
+struct __sk_buff {
+	u32 cb[5];
 };
 
 struct bpf_sk_buff_ptr {
@@ -113,9 +121,14 @@ void bpf_kfree_skb(struct sk_buff *p) __ksym;
 void bpf_qdisc_skb_drop(struct sk_buff *p, struct bpf_sk_buff_ptr *to_free) __ksym;
 void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns) __ksym;
 void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym;
+/* `skb` is the context of a program at tcx. */
 int bpf_dynptr_from_skb(struct sk_buff *skb, u64 flags, struct bpf_dynptr *ptr) __ksym;
+void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 void *bpf_dynptr_slice(const struct bpf_dynptr *p, u32 offset, void *buffer, u32 size) __ksym;
+
+static s64 (*const bpf_skb_pull_data)(struct __sk_buff *skb, u32 length) = (void *)39;
+static s64 (*const bpf_skb_ecn_set_ce)(struct __sk_buff *skb) = (void *)97;
 
 static inline u32 qdisc_pkt_len(const struct sk_buff *skb)
 {

@@ -8,25 +8,39 @@
  */
 #include "headers.h"
 #include "intf.h"
+#include "mark.h"
 #include "plan_change.h"
 
-struct lx_arrival {
+/* What a call of the kernel concerns. */
+struct lx_call {
 	struct Qdisc *sch;
+	/* At an arrival, the list of packets that the kernel frees after it has let go of the qdisc's
+	 * lock; NULL at a departure. */
 	struct bpf_sk_buff_ptr *to_free;
 };
 
-/* Called for waiting packets that a new arrival pushes out. */
+/* Called for waiting packets that a new arrival pushes out, and for those that an AQM drops. */
 LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 {
-	struct lx_arrival *arrival = ctx;
+	struct lx_call *call = ctx;
 	struct sk_buff *skb = bpf_kptr_xchg(&slot->packet, NULL);
 
 	(*lx_at(lx_at(counts, slot->flow)->dropped, reason))++;
-	arrival->sch->q.qlen--;
-	arrival->sch->qstats.backlog -= slot->bytes;
-	arrival->sch->qstats.drops++;
-	if (skb)
-		bpf_qdisc_skb_drop(skb, arrival->to_free);
+	call->sch->q.qlen--;
+	call->sch->qstats.backlog -= slot->bytes;
+	call->sch->qstats.drops++;
+	if (!skb)
+		return;
+	if (call->to_free)
+		bpf_qdisc_skb_drop(skb, call->to_free);
+	else
+		bpf_kfree_skb(skb);
+}
+
+/* A qdisc must not write to packets; laxity_mark has done so. */
+LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot)
+{
+	return 0;
 }
 
 /* Records from when on a waiting packet can be sent: from `since`, or when the first shaped packet
@@ -45,9 +59,10 @@ int laxity_enqueue(u64 *ctx)
 	struct sk_buff *skb = (void *)ctx[0];
 	struct Qdisc *sch = (void *)ctx[1];
 	struct bpf_sk_buff_ptr *to_free = (void *)ctx[2];
-	struct lx_arrival arrival = { .sch = sch, .to_free = to_free };
+	struct lx_call call = { .sch = sch, .to_free = to_free };
 	u64 now = bpf_ktime_get_ns();
 	u32 bytes = qdisc_pkt_len(skb);
+	struct lx_flow_key key = {};
 	struct lx_slot *packet;
 	u32 flow, reason, slot;
 
@@ -57,8 +72,11 @@ int laxity_enqueue(u64 *ctx)
 			lx_apply_plan_change(now);
 		lx_link_idle(&pipeline, &config);
 	}
-	flow = lx_flow_of(&rules, skb);
-	packet = lx_enqueue(&pipeline, &config, &arrival, now, flow, bytes, &slot, &reason);
+	flow = lx_flow_of(&rules, skb, skb);
+	if (LX_MANAGED)
+		lx_read_key(skb, flow, &key);
+	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), &call, now, flow,
+					bytes, &key, &slot, &reason);
 	if (!packet) {
 		(*lx_at(lx_at(counts, flow)->dropped, reason & (LX_REASONS - 1)))++;
 		sch->qstats.drops++;
@@ -95,14 +113,19 @@ SEC("struct_ops/dequeue")
 struct sk_buff *laxity_dequeue(u64 *ctx)
 {
 	struct Qdisc *sch = (void *)ctx[0];
+	struct lx_call call = { .sch = sch };
 	struct lx_slot *packet;
 	struct sk_buff *skb;
-	u64 now, start = 0, end;
+	u64 now, start = 0, end, shed;
 	u32 slot, bytes;
+	u8 late;
 
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
+	shed = lx_follow_rate();
+	if (shed)
+		lx_demote_shed_flows(shed, now);
 	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
 		lx_yield_to_realtime(now);
 	if (link.pace.clock.free > now) {
@@ -118,13 +141,14 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		if (lx_pace_lost(&link.pace, start))
 			lx_handle_stall(&pipeline);
 	}
-	packet = lx_dequeue(&pipeline, &config, now, &slot);
+	packet = lx_dequeue(&pipeline, &config, &call, now, &slot);
 	if (!packet) {
-		/* All waiting packets are held back by their policers. */
+		/* All packets that wait are held back by their policers. */
 		link.pace.ready = LX_NEVER;
 		lx_note_waiting(sch, now);
 		lx_link_idle(&pipeline, &config);
-		lx_watchdog_at(sch, lx_next_event(&pipeline, &config));
+		if (sch->q.qlen)
+			lx_watchdog_at(sch, lx_next_event(&pipeline, &config));
 		return NULL;
 	}
 	end = now;
@@ -132,9 +156,19 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 		link.lasted = lx_pace_send(&link.pace, &stalls, config.rate, start, packet->wire);
 		end = now + link.lasted;
 	}
+	if (packet->dropped) {
+		/* It is gone, and the link counts as busy for its length. */
+		lx_note_waiting(sch, 0);
+		lx_packet_departed(&pipeline, &config, slot, packet);
+		if (sch->q.qlen)
+			lx_watchdog_at(sch, config.rate ? lx_resume_at() : now);
+		return NULL;
+	}
 	bytes = packet->bytes;
+	late = !packet->best_effort && end > packet->deadline;
+	state.late_rate_change += late && link.slowed;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
-		      !packet->best_effort && end > packet->deadline, packet->demoted);
+		      late && !link.slowed, packet->demoted);
 	sch->q.qlen--;
 	lx_note_waiting(sch, 0);
 	sch->qstats.backlog -= bytes;
@@ -143,6 +177,13 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	if (skb)
 		bpf_qdisc_bstats_update(sch, skb);
 	return skb;
+}
+
+SEC("tcx/egress")
+int laxity_mark(struct __sk_buff *ctx)
+{
+	lx_mark_owed(ctx);
+	return TCX_NEXT;
 }
 
 SEC("struct_ops/init")

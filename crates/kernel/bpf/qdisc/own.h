@@ -5,10 +5,13 @@
 #ifndef LAXITY_QDISC_OWN_H
 #define LAXITY_QDISC_OWN_H
 
+#include <laxity/siphash.h>
+
 #include "kernel.h"
 
 #define LX_PACKET struct sk_buff __kptr *
 #define LX_POLICY own.policy
+#define LX_MANAGED own.managed
 
 /* The verifier removes the code of other policies. */
 struct lx_own {
@@ -19,6 +22,10 @@ struct lx_own {
 	u32 handle;
 	/* Maximum number of waiting packets under any plan. */
 	u32 slots;
+	/* A class has flow queues or an AQM. */
+	u32 managed;
+	/* Secret of the flows' hashes, drawn at random. */
+	struct lx_sip_key key;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

@@ -2,17 +2,25 @@
 /*
  * Replaces the plan while packets flow.
  *
- * This happens under the qdisc's lock, at an instant at which no real-time packet waits and the
+ * A change of the rate alone keeps flows, classes, queues and policers (<laxity/rate_change.h>). Any
+ * other change requeues waiting packets and drops none.
+ *
+ * Either happens under the qdisc's lock, at an instant at which no real-time packet waits and the
  * link is free. So each real-time packet is served under the plan that accepted it, and the new
  * plan starts with a busy period, as its admission assumes; a packet in flight, of the old size at
  * the old rate, could block for longer than that. Until then real time has strict priority, so that
- * the instant comes soon however much best effort waits. Waiting packets are requeued; none is
- * dropped.
+ * the instant comes soon however much best effort waits.
+ *
+ * A lower rate is that of the link from the request on, before the plan takes over, and flows that
+ * it sheds are best effort: what is behind the link is slower already. Packets accepted before the
+ * takeover may be late then; late_rate_change counts them.
  */
 #ifndef LAXITY_QDISC_PLAN_CHANGE_H
 #define LAXITY_QDISC_PLAN_CHANGE_H
 
 #include "state.h"
+
+#include <laxity/rate_change.h>
 
 #define LX_PLANS 4
 #define LX_COUNTS_WORDS (sizeof(struct lx_counts) / sizeof(u64))
@@ -22,6 +30,10 @@ struct lxl_plan_change {
 	struct lxl_match_rules rules;
 	/* New number of each old flow or class. */
 	u16 to[128];
+	/* Bit i: real-time flow i has no reservation. */
+	u64 shed;
+	/* Only rate, credit and `shed` differ from the plan in force, and what follows from them. */
+	u64 rate_only;
 };
 
 /* Plan n is entry n % LX_PLANS, so the loader never writes one that is being read. */
@@ -81,14 +93,53 @@ LX_INLINE void lx_fold_counts(void)
 	}
 }
 
-/* Installs a plan. It keeps the number of slots, since slots beyond those it needs may be in
- * use. */
-LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
+/* Installs a configuration. It keeps the number of slots, since slots beyond those it needs may be
+ * in use. */
+LX_INLINE void lx_install_config(const struct lxl_plan_change *change)
 {
 	lx_copy_words((u64 *)&config, (const u64 *)&change->config, sizeof(config) / sizeof(u64));
-	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
 	config.slots = own.slots;
+	link.shed = change->shed;
+	link.slowed = 0;
+	link.plan_rate = config.rate;
+	/* Counted at the former rate. */
+	link.pace.clock.spare = 0;
+}
+
+LX_INLINE void lx_install_plan(const struct lxl_plan_change *change)
+{
+	lx_install_config(change);
+	lx_copy_words((u64 *)&rules, (const u64 *)&change->rules, sizeof(rules) / sizeof(u64));
 	lx_pipeline_start(&pipeline, &config);
+}
+
+/* Makes a requested rate the link's if it is below that of the plan in force. Returns the flows that
+ * are best effort now. */
+LX_INLINE u64 lx_follow_rate(void)
+{
+	u32 entry = wanted % LX_PLANS;
+	struct lxl_plan_change *change;
+	u64 rate;
+
+	if (!lx_plan_change_pending())
+		return link.shed;
+	change = bpf_map_lookup_elem(&changes, &entry);
+	if (!change || !change->rate_only)
+		return link.shed;
+	rate = lx_min(change->config.rate, link.plan_rate);
+	if (rate != config.rate) {
+		config.rate = rate;
+		link.pace.clock.spare = 0;
+		link.slowed = 1;
+	}
+	return link.shed | change->shed;
+}
+
+/* A global function: verified once. */
+__attribute__((noinline)) int lx_demote_shed_flows(u64 shed, u64 now)
+{
+	lx_demote_shed(&pipeline, &config, shed, now);
+	return 0;
 }
 
 /* Gives real time strict priority, whatever the policy is. */
@@ -110,10 +161,44 @@ LX_INLINE void lx_collect(struct lx_queue *to, u32 slot)
 		lx_queue_push(to, slot, packet);
 }
 
+/* Collects the packets of flow queues. Until it is requeued a packet has no deadline, and keeps the
+ * hashes of its flow there; those of a shared queue are the flow's that had it first. */
+LX_INLINE void lx_collect_flow_queues(struct lx_queue *to)
+{
+	u32 class, i;
+
+	for (class = lx_zero; class < config.shares.nr_classes && can_loop; class++) {
+		const struct lx_flow_config *flows =
+			&lx_at(config.class, class & (LX_BEST_EFFORT_CLASSES - 1))->flows;
+
+		for (i = lx_zero; i < flows->queues && can_loop; i++) {
+			struct lx_flow_queue *queue = lx_flow_queue(flows->first + i);
+
+			while (queue && queue->packets.head != LX_NONE && can_loop) {
+				u32 slot = queue->packets.head;
+				struct lx_slot *packet = lx_slot(slot);
+
+				if (!packet)
+					break;
+				lx_queue_pop(&queue->packets, packet);
+				packet->deadline = queue->tag | (u64)queue->source << 32 |
+						   (u64)queue->destination << 48;
+				lx_queue_push(to, slot, packet);
+			}
+		}
+	}
+}
+
 /* Requeues a best-effort packet that was accepted before, regardless of the new limits. */
-LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 slot,
+LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 now, u32 slot,
 				      struct lx_slot *packet)
 {
+	struct lx_flow_key key = {
+		.hash = packet->deadline,
+		.source = packet->deadline >> 32,
+		.destination = packet->deadline >> 48,
+		.ecn = packet->ecn,
+	};
 	struct lx_account *account;
 	u32 class;
 	u64 size;
@@ -128,27 +213,38 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u32 
 	pipeline.buffer.used += size;
 	pipeline.buffer.best_effort_used += size;
 	pipeline.buffer.best_effort_packets++;
-	lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
+	if (LX_MANAGED)
+		lx_managed_enqueue(&pipeline, &config, NULL, now, class, &key, slot, packet);
+	else
+		lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
 }
 
 /* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified
  * once. */
 __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 {
-	u32 due = lx_tournament_winner(&pipeline.due, config.classes_size);
 	u32 plan = wanted, entry = plan % LX_PLANS;
 	u32 fresh = pipeline.first_unused, spare = pipeline.first_free;
 	struct lx_queue waiting;
 	struct lxl_plan_change *change;
 	u32 i;
 
-	if (link.pace.clock.free > now || pipeline.shaped ||
-	    *lx_at(pipeline.due.key, due) != LX_NEVER)
+	if (link.pace.clock.free > now)
 		return 0;
 	change = bpf_map_lookup_elem(&changes, &entry);
-	if (!change)
+	if (!change || lx_blocks_rate_change(&pipeline, &config, change->shed, now))
+		return 0;
+	if (change->rate_only) {
+		lx_install_config(change);
+		lx_rate_changed(&pipeline, &config, now);
+		state.applied = plan;
+		return 1;
+	}
+	if (pipeline.shaped)
 		return 0;
 	lx_queue_clear(&waiting);
+	if (LX_MANAGED)
+		lx_collect_flow_queues(&waiting);
 	lx_collect(&waiting, pipeline.head);
 	for (i = lx_zero; i < LX_BEST_EFFORT_CLASSES && can_loop; i++) {
 		struct lx_queue *queue = &lx_at(pipeline.fair.class, i)->queue;
@@ -177,9 +273,9 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 		if (!packet)
 			break;
 		lx_queue_pop(&waiting, packet);
-		lx_requeue_best_effort(change, slot, packet);
+		lx_requeue_best_effort(change, now, slot, packet);
 	}
-	if (pipeline.fair.packets) {
+	if (!LX_MANAGED && pipeline.fair.packets) {
 		u32 head = lx_fair_dequeue(&pipeline.fair, &config.shares);
 		struct lx_slot *packet = lx_slot(head);
 

@@ -65,7 +65,7 @@ pub struct Status {
     /// The number of times that a task without a table entry was served.
     pub unaccounted: u64,
     /// The number of times that a reserved task ran on another CPU than that of its reservation.
-    pub elsewhere: u64,
+    pub misplaced_runs: u64,
     /// The number of chosen tasks that were migrating.
     pub absent: u64,
     /// The number of locks that were not acquired; anything but zero is a fault.

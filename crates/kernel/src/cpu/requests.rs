@@ -268,7 +268,7 @@ impl ControlPrograms {
         })
     }
 
-    /// Tasks without a place, reserved tasks that ran elsewhere, chosen ones that were not there,
+    /// Tasks without a place, runs of reserved tasks on another CPU, chosen tasks that migrated,
     /// locks that could not be got, the longest wait for one in ns.
     pub(super) fn totals(&self) -> Result<[u64; 5], CpuError> {
         let value = self.value(".data.totals", 0)?;

@@ -31,14 +31,14 @@ impl StatusMonitor {
             reservations.push(reservation_status(control, &entry)?);
         }
         let inferred = control.inferred()?;
-        let [unaccounted, elsewhere, absent, unlocked, waited] = control.totals()?;
+        let [unaccounted, misplaced_runs, absent, unlocked, waited] = control.totals()?;
         Ok(Status {
             policy: policy.name.to_owned(),
             cpus,
             reservations,
             inferred,
             unaccounted,
-            elsewhere,
+            misplaced_runs,
             absent,
             unlocked,
             waited,

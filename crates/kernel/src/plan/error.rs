@@ -17,13 +17,6 @@ pub enum PlanError {
         /// The policy asked for.
         policy: String,
     },
-    /// A class has a key that the queueing discipline does not support.
-    NoQueueing {
-        /// Name of the class.
-        class: String,
-        /// The key: `flows` or `aqm`.
-        key: &'static str,
-    },
     /// A limit of the programs is exceeded.
     TooMany {
         /// The limited quantity.
@@ -65,11 +58,6 @@ impl fmt::Display for PlanError {
                 write!(f, "policy `{policy}` does not run in the kernel; these do:")?;
                 super::policies().try_for_each(|name| write!(f, " {name}"))
             }
-            PlanError::NoQueueing { class, key } => write!(
-                f,
-                "`{key}` of best-effort class {class} does not run in the kernel; run the link in \
-                 user space with `laxity link bridge`, or remove the key"
-            ),
             PlanError::TooMany { what, of, found, most } => {
                 let of = of.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));
                 write!(f, "{found} {what}{of}: the kernel's programs hold at most {most}")

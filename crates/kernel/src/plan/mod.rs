@@ -1,6 +1,7 @@
 //! From a scenario to the parameters of one interface: the admission test, then the configuration
 //! of the BPF programs in their layout.
 
+mod classes;
 mod corners;
 mod error;
 mod queues;
@@ -9,16 +10,19 @@ mod service;
 mod shares;
 mod slack;
 
+pub use classes::{MOST_FLOW_QUEUES, QueueMemory};
 pub use error::{Notice, PlanError};
 pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
-use laxity_core::Bytes;
+use laxity_core::{Bytes, Rate};
 use laxity_curve::{Blocking, Envelope, check};
-use laxity_link::config::{Aqm, Excess, LinkConfig, Release, Restart};
+use laxity_link::assign::{Assigner as _, Shifted};
+use laxity_link::config::{BestEffortClass, Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
 
 use crate::layout::link::{self, lx_bucket, lx_config, lx_envelope, lx_flow};
+use classes::Classes;
 use queues::Queues;
 use service::Service;
 use shares::Shares;
@@ -84,6 +88,10 @@ pub struct Plan {
     pub slots: u32,
     /// Capacity in real-time packets.
     pub realtime_slots: u32,
+    /// Bit `i`: real-time flow `i` has no reservation, and its packets are best effort.
+    pub shed: u64,
+    /// Memory of the queues of best-effort classes.
+    pub queues: QueueMemory,
     /// Deviations of the kernel from the scenario.
     pub notices: Vec<Notice>,
 }
@@ -102,9 +110,26 @@ impl Plan {
     /// # Errors
     /// See [`PlanError`].
     pub fn with_policy(scenario: &Scenario, policy: &str) -> Result<Plan, PlanError> {
-        let link = scenario.setup();
+        Plan::at_rate(scenario, policy, scenario.link.rate, &[])
+    }
+
+    /// The plan of a scenario at another rate, where the real-time flows at the places `shed` have no
+    /// reservation. Flows, classes and limits are those of the scenario, so a running link changes
+    /// from one rate to another in place.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn at_rate(
+        scenario: &Scenario,
+        policy: &str,
+        rate: Rate,
+        shed: &[usize],
+    ) -> Result<Plan, PlanError> {
+        let mut changed = scenario.clone();
+        changed.link.rate = rate;
         let names: Vec<&str> = scenario.flow_names().collect();
-        let mut plan = Plan::of_link(&link, policy, &names, scenario.link.credit.0)?;
+        let credit = scenario.link.credit.0;
+        let mut plan = Plan::of_flows(&changed.setup(), policy, &names, credit, shed)?;
         plan.rules = rules::image(scenario)?;
         Ok(plan)
     }
@@ -119,36 +144,58 @@ impl Plan {
         names: &[&str],
         credit: u64,
     ) -> Result<Plan, PlanError> {
+        Plan::of_flows(link, policy, names, credit, &[])
+    }
+
+    /// The plan of a link where some real-time flows have no reservation.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn of_flows(
+        link: &LinkConfig,
+        policy: &str,
+        names: &[&str],
+        credit: u64,
+        shed: &[usize],
+    ) -> Result<Plan, PlanError> {
         let rule = Rule::of(policy).ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
         limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
-        let mut deadlines: Vec<u64> = link.realtime.iter().map(|f| f.deadline.0).collect();
+        let kept = kept_flows(link, shed);
+        let mut deadlines: Vec<u64> = kept.realtime.iter().map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
         limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
-        for (i, class) in link.best_effort.iter().enumerate() {
-            let keys = [(class.flows.is_some(), "flows"), (class.aqm != Aqm::None, "aqm")];
-            if let Some((_, key)) = keys.into_iter().find(|(set, _)| *set) {
-                let class = names.get(link.realtime.len() + i).unwrap_or(&"").to_string();
-                return Err(PlanError::NoQueueing { class, key });
-            }
-        }
 
-        let flows = link.flow_specs()?;
-        let verdict = check(&link.link_spec(), &flows)?;
+        let flows = kept.flow_specs()?;
+        let verdict = check(&kept.link_spec(), &flows)?;
         if !verdict.admitted {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
-        let curve = registry::curve(policy, link)?;
+        let curve = match rule {
+            // Nothing is left to protect, and not every policy has a line then.
+            Rule::Line | Rule::History if kept.realtime.is_empty() && !shed.is_empty() => {
+                registry::curve(Shifted::INFO.name, &fitted(&kept))?
+            }
+            _ => registry::curve(policy, &kept)?,
+        };
         let mut notices = Vec::new();
-        let service = Service::new((policy, rule), curve.as_ref(), &mut notices)?;
+        let managed = link.best_effort.iter().any(BestEffortClass::is_managed);
+        let service = Service::new((policy, rule), curve.as_ref(), managed, &mut notices)?;
+        let classes = Classes::new(link, service.rule())?;
         let shares = Shares::new(link, &mut notices);
         let queues = Queues::new(link, &mut notices)?;
         let slack = match service.rule() {
-            Rule::Slack => Slack::new(link, &deadlines)?,
+            Rule::Slack => Slack::new(link, &deadlines, shed)?,
             _ => Slack::default(),
         };
-        let parts = Parts { service: &service, shares: &shares, queues: &queues, slack: &slack };
+        let parts = Parts {
+            service: &service,
+            shares: &shares,
+            queues: &queues,
+            slack: &slack,
+            classes: &classes,
+        };
         let config = config(link, names, credit, &deadlines, &parts)?;
         Ok(Plan {
             rule: service.rule(),
@@ -156,9 +203,27 @@ impl Plan {
             rules: Vec::new(),
             slots: queues.slots,
             realtime_slots: queues.realtime_slots as u32,
+            shed: shed.iter().fold(0, |bits, place| bits | 1 << place),
+            queues: classes.memory,
             notices,
         })
     }
+}
+
+/// The link without flows that have no reservation.
+fn kept_flows(link: &LinkConfig, shed: &[usize]) -> LinkConfig {
+    let mut kept = link.clone();
+    kept.realtime.clear();
+    let flows = link.realtime.iter().enumerate().filter(|(place, _)| !shed.contains(place));
+    kept.realtime.extend(flows.map(|(_, flow)| flow.clone()));
+    kept
+}
+
+/// The link without lines that its scenario gives.
+fn fitted(link: &LinkConfig) -> LinkConfig {
+    let mut link = link.clone();
+    link.options.shifted_line = None;
+    link
 }
 
 fn limit(what: &'static str, found: usize, most: usize) -> Result<(), PlanError> {
@@ -173,6 +238,7 @@ struct Parts<'a> {
     shares: &'a Shares,
     queues: &'a Queues,
     slack: &'a Slack,
+    classes: &'a Classes,
 }
 
 fn config(
@@ -180,7 +246,7 @@ fn config(
     names: &[&str],
     credit: u64,
     deadlines: &[u64],
-    Parts { service, shares, queues, slack }: &Parts<'_>,
+    Parts { service, shares, queues, slack, classes }: &Parts<'_>,
 ) -> Result<Vec<u8>, PlanError> {
     let mut bytes = vec![0; lx_config::SIZEOF];
     let config = &mut bytes[..];
@@ -195,7 +261,9 @@ fn config(
         write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, name)?;
         queues.realtime[k].write(lx_flow::LIMIT.of_mut(place));
         lx_flow::DEADLINE.set_u64(place, flow.deadline.0);
+        // No packet of a flow without reservation enters a class.
         let class = deadlines.partition_point(|d| *d < flow.deadline.0);
+        let class = class.min(deadlines.len().saturating_sub(1));
         lx_flow::CLASS.set_u32(place, class as u32);
         let excess = match flow.excess {
             Excess::Delay => link::LX_DELAY,
@@ -205,6 +273,7 @@ fn config(
         lx_flow::EXCESS.set_u32(place, excess as u32);
     }
     slack.write(lx_config::SLACK.of_mut(config));
+    classes.write(lx_config::CLASS.of_mut(config));
     lx_config::FLOWS.set_u32(config, link.realtime.len() as u32);
     lx_config::FLOWS_SIZE.set_u32(config, link.realtime.len().next_power_of_two() as u32);
     lx_config::CLASSES_SIZE.set_u32(config, deadlines.len().next_power_of_two() as u32);
@@ -279,23 +348,21 @@ mod tests {
 
     use super::*;
 
-    // Fails when flow queues or an AQM are ignored in silence, or the class is another one.
+    // Fails when the queues of all classes may exceed what the programs hold, or the error does not
+    // say how to have fewer.
+    // The class of all other packets has a queue too.
     #[test]
-    fn flow_queues_and_aqm_are_refused() {
-        let plan = |keys: &str| {
-            let text = format!(
-                "[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"web\"\n\
-                 [[best_effort]]\nname = \"bulk\"\n{keys}"
-            );
+    fn flow_queues_are_limited() {
+        let plan = |classes: usize, queues: u32| {
+            let class = format!("[[best_effort]]\nflows = {{ queues = {queues} }}\nname = ");
+            let classes = (0..classes).map(|i| format!("{class}\"class-{i}\"\n"));
+            let text = format!("[link]\nrate = \"10 Mbit/s\"\n{}", classes.collect::<String>());
             Plan::new(&Scenario::parse(&text, "link.toml").unwrap())
         };
-        assert!(plan("aqm = \"none\"\n").is_ok());
-        for (keys, expected) in [("flows = {}", "flows"), ("aqm = \"codel\"", "aqm")] {
-            let error = plan(keys).unwrap_err();
-            let PlanError::NoQueueing { class, key } = &error else { panic!("{error}") };
-            assert_eq!((class.as_str(), *key), ("bulk", expected));
-            assert!(error.to_string().contains("laxity link bridge"), "{error}");
-        }
+        let memory = plan(3, 4096).unwrap().queues;
+        assert_eq!((memory.flow_queues, memory.flow_orders), (3 * 4096 + 1, 3));
+        let error = plan(5, 4096).unwrap_err().to_string();
+        assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
     }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.

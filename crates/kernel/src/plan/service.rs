@@ -21,6 +21,7 @@ impl Service {
     pub(super) fn new(
         (policy, rule): (&str, Rule),
         curve: Option<&DeadlineCurve>,
+        managed: bool,
         notices: &mut Vec<Notice>,
     ) -> Result<Service, PlanError> {
         let Some(DeadlineCurve { inverse: curve, restarts_before_best_effort }) = curve else {
@@ -59,6 +60,9 @@ impl Service {
             && curve.saturated_above().is_none()
             && given[0].above == 0
             && given[0].intercept <= 0;
+        // Where deadlines may be raised, the two rules count sizes that were not sent in different
+        // ways.
+        let line = line && (rule == Rule::Line || !managed);
         let rule = if line { Rule::Line } else { Rule::History };
         Ok(Service { pieces, saturated, rule, restarts: *restarts_before_best_effort })
     }

@@ -34,7 +34,11 @@ pub(super) struct Slack {
 }
 
 impl Slack {
-    pub(super) fn new(link: &LinkConfig, deadlines: &[u64]) -> Result<Slack, PlanError> {
+    pub(super) fn new(
+        link: &LinkConfig,
+        deadlines: &[u64],
+        shed: &[usize],
+    ) -> Result<Slack, PlanError> {
         let out_of_range = |what: &str, remedy: &str| PlanError::OutOfRange {
             what: what.into(),
             remedy: remedy.into(),
@@ -48,7 +52,11 @@ impl Slack {
         let mut flows = Vec::with_capacity(link.realtime.len());
         let mut classes: Vec<(u64, [u64; 2])> = deadlines.iter().map(|d| (*d, [0; 2])).collect();
         let mut bursts = 0i128;
-        for flow in &link.realtime {
+        for (place, flow) in link.realtime.iter().enumerate() {
+            if shed.contains(&place) {
+                flows.push(Flow::NONE);
+                continue;
+            }
             let class = deadlines.partition_point(|d| *d < flow.deadline.0);
             let flow = Flow::new(flow, link, class as u32);
             let on_wire = |x: u64| {
@@ -110,6 +118,10 @@ impl Slack {
 }
 
 impl Flow {
+    /// A flow that sends nothing.
+    const NONE: Flow =
+        Flow { lines: [(0, 0); 2], wire: (1, 1), period: 0, jitter: 0, smallest: 0, class: 0 };
+
     fn new(flow: &RealtimeFlow, link: &LinkConfig, class: u32) -> Flow {
         let nanobits = |bytes: u64| bytes.saturating_mul(NANOBITS_PER_BYTE as u64);
         let counted = flow.smallest_counted();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use laxity_core::Bytes;
+use laxity_core::{Bytes, Rate};
 use laxity_scenario::link::model::Scenario;
 
 use super::load::{self, CHANGES, Room};
@@ -22,6 +22,9 @@ pub enum Change {
     Done,
     /// The queue was empty; it takes effect with the next packet.
     WithNextPacket,
+    /// A lower rate is in effect; the plan takes over when no real-time packet waits. Only
+    /// [`set_rate`] leaves that to the kernel.
+    Later,
 }
 
 /// Changes the scenario of a link. Queued packets are kept, and none is lost. The change takes place
@@ -40,16 +43,12 @@ pub fn set(
     let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
     let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
-    let rule = [Rule::Background, Rule::Line, Rule::History, Rule::Slack]
-        .into_iter()
-        .find(|rule| rule.number() == old.rule)
-        .ok_or_else(|| does_not_fit("its programs are of another version"))?;
-    let room = Room { rule, slots: old.slots };
+    let before = Scenario::parse(&old.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    let room = room(&old, &before).ok_or_else(|| does_not_fit("it is of another version"))?;
     if let Some(what) = room.lacks(request.plan) {
         return Err(does_not_fit(what));
     }
-    let before = Scenario::parse(&old.scenario, "")
-        .map_err(|_| does_not_fit("its scenario is of another version"))?;
     // Queued packets are kept, so they may block for as long as their own scenario allowed.
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);
@@ -63,20 +62,88 @@ pub fn set(
         ));
     }
     let (policy, scenario) = (request.policy.into(), request.scenario.to_toml());
-    let new = Record { policy, longest: longest.0, scenario, ..old };
-    let text = new.to_text();
-    if !pins.holds("about", text.len())? {
-        return Err(does_not_fit("the scenario is longer than what it has room for"));
+    let rate = request.scenario.link.rate.0;
+    let new = Record { policy, longest: longest.0, rate, shed: 0, scenario, ..old };
+    let change = load::change(request.plan, Some(&numbers(&before, request.scenario)));
+    let number = ask(&pins, &applied, &new, &change)?
+        .ok_or_else(|| does_not_fit("the scenario is longer than what it has room for"))?;
+    if let Some(change) = await_change(&mut place.netlink, place.index, &pins, number, timeout)? {
+        return Ok(change);
     }
+    withdraw(&pins, number)?.ok_or_else(|| LinkError::Busy { device: device.into() })
+}
 
+/// Another rate of a link under the scenario that it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct RateRequest<'a> {
+    /// The plan of the scenario at the rate, from [`Plan::at_rate`].
+    pub plan: &'a Plan,
+    /// The rate.
+    pub rate: Rate,
+    /// The scenario of which it is the plan, as [`Status::scenario`](super::Status::scenario) has it.
+    pub scenario: &'a str,
+}
+
+/// Changes the rate of a link, and the flows that have a reservation. A lower rate, and shed flows as
+/// best effort, are in effect at once; the plan takes over when no real-time packet waits or is being
+/// sent, and if that takes longer than `timeout`, later. Queues, policers and counts stay.
+///
+/// # Errors
+/// See [`LinkError`]; the link then runs on as it was.
+pub fn set_rate(
+    request: &RateRequest<'_>,
+    device: &str,
+    timeout: Duration,
+) -> Result<Change, LinkError> {
+    let mut place = Place::new(device)?;
+    let _lock = place.folder.lock()?;
+    let pins = place.pins();
+    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
+    let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
+    let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
+    if old.scenario != request.scenario {
+        return Err(does_not_fit("another command has changed its scenario"));
+    }
+    let scenario = Scenario::parse(&old.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    let room = room(&old, &scenario).ok_or_else(|| does_not_fit("it is of another version"))?;
+    if let Some(what) = room.lacks(request.plan) {
+        return Err(does_not_fit(what));
+    }
+    let new = Record { rate: request.rate.0, shed: request.plan.shed, ..old };
+    let change = load::change(request.plan, None);
+    let number = ask(&pins, &applied, &new, &change)?
+        .ok_or_else(|| does_not_fit("the scenario is longer than what it has room for"))?;
+    let change = await_change(&mut place.netlink, place.index, &pins, number, timeout)?;
+    Ok(change.unwrap_or(Change::Later))
+}
+
+/// The capacity of the programs of a link, which runs a scenario; `None` for those of another version.
+fn room(record: &Record, scenario: &Scenario) -> Option<Room> {
+    let rules = [Rule::Background, Rule::Line, Rule::History, Rule::Slack];
+    let rule = rules.into_iter().find(|rule| rule.number() == record.rule)?;
+    // Changes keep the queues.
+    let queues = Plan::with_policy(scenario, &record.policy).ok()?.queues;
+    Some(Room { rule, slots: record.slots, queues })
+}
+
+/// Requests a plan and returns its number; `None` if the record is too long.
+fn ask(
+    pins: &Pins,
+    applied: &State,
+    record: &Record,
+    change: &[u8],
+) -> Result<Option<u32>, LinkError> {
+    let text = record.to_text();
+    if !pins.holds("about", text.len())? {
+        return Ok(None);
+    }
     // A number that no program can be looking at.
-    let number = wanted(&pins)?.max(applied.applied).wrapping_add(1);
-    let change = load::change(request.plan, &numbers(&before, request.scenario));
-    pins.write("changes", number % CHANGES, &change)?;
+    let number = wanted(pins)?.max(applied.applied).wrapping_add(1);
+    pins.write("changes", number % CHANGES, change)?;
     pins.write("about", number % CHANGES, text.as_bytes())?;
     pins.write("wanted", 0, &number.to_ne_bytes())?;
-    await_change(&mut place.netlink, place.index, &pins, number, timeout)?
-        .ok_or_else(|| LinkError::Busy { device: device.into() })
+    Ok(Some(number))
 }
 
 /// The state, after a change left behind by a killed command was undone or came into force.
@@ -108,16 +175,21 @@ fn await_change(
             return Ok(Some(Change::WithNextPacket));
         }
         if began.elapsed() >= timeout {
-            break;
+            return Ok(None);
         }
         std::thread::sleep(RUN);
     }
+}
+
+/// Withdraws a change unless it has come into effect.
+fn withdraw(pins: &Pins, number: u32) -> Result<Option<Change>, LinkError> {
     let before = State::read(pins)?.map_or(0, |state| state.applied);
     if before != number {
         pins.write("wanted", 0, &before.to_ne_bytes())?;
         std::thread::sleep(RUN);
     }
-    Ok(is_applied()?.then_some(Change::Done))
+    let applied = State::read(pins)?.is_some_and(|state| state.applied == number);
+    Ok(applied.then_some(Change::Done))
 }
 
 /// Maps each old flow or class to the new number of the same name, or to the default class.

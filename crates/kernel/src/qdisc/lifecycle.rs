@@ -3,6 +3,8 @@
 //! The record of how the interface was is pinned before anything is changed and unpinned after
 //! everything is restored, so a command that was killed in between can be followed by another.
 
+use rustix::rand::{GetRandomFlags, getrandom};
+
 use super::error::kernel;
 use super::load::{Own, Programs, Room, supported};
 use super::netlink::{Root, RootQdisc};
@@ -36,17 +38,33 @@ pub fn up(request: &LinkRequest<'_>, device: &str, replace: bool) -> Result<(), 
         rule: room.rule.number(),
         slots: room.slots,
         longest: request.scenario.link.max_packet.0,
+        rate: request.scenario.link.rate.0,
+        shed: 0,
         segments: segments.unwrap_or(0),
         replaced,
         scenario: request.scenario.to_toml(),
     };
-    let own = Own { kind: &place.kind(), net: place.net, ifindex: place.index, handle: HANDLE };
+    let secret = secret().map_err(|error| kernel("give random bits")(error.into()))?;
+    let own =
+        Own { kind: &place.kind(), net: place.net, ifindex: place.index, handle: HANDLE, secret };
     let mut programs = Programs::load(request.plan, &own, room, &record)?;
-    let done = programs.register(&place.pins()).and_then(|()| attach(&mut place, &record));
+    let pins = place.pins();
+    let registered = programs.register(&pins).and_then(|()| programs.mark(&pins, place.index));
+    let done = registered.and_then(|()| attach(&mut place, &record));
     if done.is_err() {
         restore(&mut place)?;
     }
     done
+}
+
+/// Bits that nobody outside knows.
+fn secret() -> rustix::io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
 }
 
 /// The root qdisc to be replaced; `None` for the kernel's default.

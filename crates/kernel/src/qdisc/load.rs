@@ -8,9 +8,12 @@ use super::error::io_error;
 use super::pins::Pins;
 use super::record::Record;
 use crate::layout::link::{LX_PLANS, lx_own, lxl_plan_change};
-use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, Rule};
+use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, QueueMemory, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
+
+/// The program that sets CE.
+const MARK: &str = "laxity_mark";
 
 /// Texts and plans are kept for as many changes, `LX_PLANS`.
 pub(super) const CHANGES: u32 = LX_PLANS as u32;
@@ -23,6 +26,8 @@ pub(super) struct Own<'a> {
     pub(super) net: u32,
     pub(super) ifindex: u32,
     pub(super) handle: u32,
+    /// Of the hashes of flows: nobody can choose packets that share the queue of another flow.
+    pub(super) secret: [u8; 16],
 }
 
 /// Capacities of a copy of the programs, so that later plans fit as well.
@@ -30,6 +35,7 @@ pub(super) struct Own<'a> {
 pub(super) struct Room {
     pub(super) rule: Rule,
     pub(super) slots: u32,
+    pub(super) queues: QueueMemory,
 }
 
 impl Room {
@@ -42,7 +48,7 @@ impl Room {
             (Rule::Line, Some(Rule::History)) => Rule::History,
             (rule, _) => rule,
         };
-        Room { rule, slots }
+        Room { rule, slots, queues: plan.queues }
     }
 
     /// The capacity that is insufficient for a plan, if any.
@@ -52,6 +58,9 @@ impl Room {
             (runs, asked) if runs == asked => {}
             _ => return Some("its programs do not hold this policy"),
         }
+        if plan.queues != self.queues {
+            return Some("its programs have memory for other flow queues");
+        }
         // Best effort that waits is taken along, however much it is.
         if MOST_BEST_EFFORT_SLOTS + u64::from(plan.realtime_slots) > u64::from(self.slots) {
             return Some("more packets may wait in this scenario than it has room for");
@@ -60,12 +69,15 @@ impl Room {
     }
 }
 
-/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows.
-pub(super) fn change(plan: &Plan, to: &[u16]) -> Vec<u8> {
+/// `struct lxl_plan_change`: a plan, and the new numbers of the old flows; none if the flows stay as
+/// they are and only the rate differs.
+pub(super) fn change(plan: &Plan, to: Option<&[u16]>) -> Vec<u8> {
     let mut bytes = vec![0; lxl_plan_change::SIZEOF];
     lxl_plan_change::CONFIG.set(&mut bytes, &plan.config);
     lxl_plan_change::RULES.set(&mut bytes, &plan.rules);
-    let numbers: Vec<u8> = to.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    lxl_plan_change::SHED.set_u64(&mut bytes, plan.shed);
+    lxl_plan_change::RATE_ONLY.set_u64(&mut bytes, to.is_none().into());
+    let numbers: Vec<u8> = to.unwrap_or_default().iter().flat_map(|n| n.to_ne_bytes()).collect();
     bytes[lxl_plan_change::TO.at..][..numbers.len()].copy_from_slice(&numbers);
     bytes
 }
@@ -84,6 +96,9 @@ impl Programs {
     ) -> Result<Programs, LinkError> {
         let text = record.to_text();
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+        for mut program in open.progs_mut().filter(|program| program.name() == MARK) {
+            program.set_autoload(room.queues.managed);
+        }
         prepare(&mut open, own, room, text.len())?;
         // A kernel without BPF qdiscs fails in many ways, none of which names the reason.
         let object =
@@ -92,7 +107,7 @@ impl Programs {
             let first = match map.name().to_str() {
                 Some("about") => text.clone().into_bytes(),
                 Some("changes") => {
-                    let change = change(plan, &[]);
+                    let change = change(plan, Some(&[]));
                     same_length("a plan", change.len(), map.value_size() as usize)?;
                     change
                 }
@@ -128,6 +143,18 @@ impl Programs {
         }
         Ok(())
     }
+
+    /// Sets CE on packets of an interface whose queues owe marks, for as long as its pin lives.
+    pub(super) fn mark(&mut self, pins: &Pins, ifindex: u32) -> Result<(), LinkError> {
+        let programs = self.object.progs_mut().filter(|program| program.name() == MARK);
+        for program in programs.filter(|program| program.autoload()) {
+            // As bpf_program__attach_tcx, which libbpf-rs lacks: the kernel takes the kind of link
+            // from the program, and reads the interface where cgroups have their descriptor.
+            let mut link = program.attach_cgroup(ifindex as i32).map_err(refused)?;
+            link.pin(pins.path("mark")).map_err(refused)?;
+        }
+        Ok(())
+    }
 }
 
 fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Result<(), LinkError> {
@@ -135,6 +162,15 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
             "slots" => map.set_max_entries(room.slots.max(1)).map_err(refused)?,
+            "flow_queues" => {
+                map.set_max_entries(room.queues.flow_queues.max(1)).map_err(refused)?;
+            }
+            "flow_orders" => {
+                map.set_max_entries(room.queues.flow_orders.max(1)).map_err(refused)?;
+            }
+            "host_counts" => {
+                map.set_max_entries(room.queues.host_tables.max(1)).map_err(refused)?;
+            }
             "about" => {
                 map.set_max_entries(CHANGES).map_err(refused)?;
                 map.set_value_size(TEXT.max(2 * text) as u32).map_err(refused)?;
@@ -147,6 +183,8 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
                 lx_own::IFINDEX.set_u32(&mut bytes, own.ifindex);
                 lx_own::HANDLE.set_u32(&mut bytes, own.handle);
                 lx_own::SLOTS.set_u32(&mut bytes, room.slots);
+                lx_own::MANAGED.set_u32(&mut bytes, room.queues.managed.into());
+                lx_own::KEY.set(&mut bytes, &own.secret);
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);
@@ -207,8 +245,8 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
 /// # Errors
 /// When they do not load.
 pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
-    let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0 };
-    let room = Room { rule: plan.rule, slots: plan.slots };
+    let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0, secret: [0; 16] };
+    let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
     let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();
     for program in programs.object.progs() {

@@ -19,7 +19,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use laxity_scenario::link::model::Scenario;
 
-pub use change::{Change, set};
+pub use change::{Change, RateRequest, set, set_rate};
 pub use error::LinkError;
 pub use lifecycle::{down, up};
 pub use load::{Programs, profile, verify};
@@ -55,6 +55,13 @@ pub struct Status {
     pub policy: String,
     /// The file of the scenario in force.
     pub scenario: String,
+    /// Rate of the link in bit/s, which differs from the scenario's after [`set_rate`].
+    pub rate: u64,
+    /// Real-time flows without a reservation, by their places in the scenario.
+    pub shed: Vec<usize>,
+    /// Real-time packets late because the rate fell after they were accepted, since the link came up;
+    /// no deadline misses.
+    pub late_rate_change: u64,
     /// Whether the interface still has the qdisc: false after somebody else removed it.
     pub attached: bool,
     /// Number of scenario changes.
@@ -159,6 +166,7 @@ fn place_of(kind: &str) -> Option<(u32, u32)> {
 struct State {
     attached: bool,
     applied: u32,
+    late_rate_change: u64,
 }
 
 impl State {
@@ -167,6 +175,7 @@ impl State {
         Ok(Some(State {
             attached: lx_link_state::ATTACHED.u32(&bytes) != 0,
             applied: lx_link_state::APPLIED.u32(&bytes),
+            late_rate_change: lx_link_state::LATE_RATE_CHANGE.u64(&bytes),
         }))
     }
 }
@@ -197,12 +206,19 @@ pub fn status(device: &str) -> Result<Status, LinkError> {
     let earlier = pins.read("earlier", 0)?.ok_or_else(|| place.is_down())?;
     let attached = place.attached()?;
     let queue = place.root()?.filter(|_| attached).map(|root| root.queue);
+    let wanted = wanted(&pins)?;
+    // A requested rate is followed before its plan takes over.
+    let requested = pins.read("about", wanted % CHANGES)?.as_deref().and_then(Record::read);
+    let newest = requested.filter(|r| r.scenario == record.scenario).unwrap_or(record.clone());
     Ok(Status {
         policy: record.policy,
         scenario: record.scenario,
+        rate: newest.rate,
+        shed: (0..64).filter(|flow| newest.shed >> flow & 1 > 0).collect(),
+        late_rate_change: state.late_rate_change,
         attached,
         changes: state.applied,
-        pending: wanted(&pins)? != state.applied,
+        pending: wanted != state.applied,
         replaced: record.replaced.map(|found| found.kind),
         counts: bytes.chunks_exact(lx_counts::SIZEOF).filter_map(Counts::read).collect(),
         earlier: Counts::read(&earlier).unwrap_or_default(),

@@ -13,6 +13,10 @@ pub(super) struct Record {
     pub(super) slots: u32,
     /// Bytes of the longest best-effort packet that may wait, from scenarios before too.
     pub(super) longest: u64,
+    /// Rate of the link in bit/s, which may differ from the scenario's.
+    pub(super) rate: u64,
+    /// Bit `i`: real-time flow `i` has no reservation.
+    pub(super) shed: u64,
     /// The most segments that the interface took as one packet.
     pub(super) segments: u32,
     /// The root qdisc that was replaced.
@@ -23,8 +27,9 @@ pub(super) struct Record {
 impl Record {
     /// One line of words, then the scenario.
     pub(super) fn to_text(&self) -> String {
-        let Record { policy, rule, slots, longest, segments, replaced, scenario } = self;
-        let mut line = format!("{policy} {rule} {slots} {longest} {segments}");
+        let Record { policy, rule, slots, longest, rate, shed, segments, replaced, scenario } =
+            self;
+        let mut line = format!("{policy} {rule} {slots} {longest} {rate} {shed} {segments}");
         if let Some(found) = replaced {
             line += &format!(" {} {:x} ", found.kind, found.handle);
             // So that the field is there even without options.
@@ -42,7 +47,9 @@ impl Record {
         let mut fields = line.split(' ');
         let policy = fields.next()?.to_owned();
         let (rule, slots) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let (longest, segments) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let longest = fields.next()?.parse().ok()?;
+        let (rate, shed) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let segments = fields.next()?.parse().ok()?;
         let replaced = match fields.next() {
             None => None,
             Some(kind) => {
@@ -52,7 +59,7 @@ impl Record {
             }
         };
         let scenario = scenario.to_owned();
-        Some(Record { policy, rule, slots, longest, segments, replaced, scenario })
+        Some(Record { policy, rule, slots, longest, rate, shed, segments, replaced, scenario })
     }
 }
 
@@ -73,6 +80,8 @@ mod tests {
             rule: 2,
             slots: 24_000,
             longest: 1514,
+            rate: 900_000,
+            shed: 5,
             segments: 65_535,
             replaced: None,
             scenario: "[link]\nrate = \"1 Mbit/s\"\n".into(),
@@ -92,7 +101,9 @@ mod tests {
             bytes.resize(1000, 0);
             assert_eq!(Record::read(&bytes).as_ref(), Some(&record));
         }
-        for text in ["", "exact 2 3 4\n", "exact 2 3 4 5", "exact 2 3 4 5 pfifo\n", "\0"] {
+        for text in
+            ["", "exact 2 3 4 5 6\n", "exact 2 3 4 5 6 7", "exact 2 3 4 5 6 7 pfifo\n", "\0"]
+        {
             assert_eq!(Record::read(text.as_bytes()), None, "{text}");
         }
     }

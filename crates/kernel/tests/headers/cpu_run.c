@@ -64,7 +64,7 @@ struct state {
 
 static u32 run_hooks, nr_states, *hash;
 static struct state *states;
-/* What the state machine returned and the model did not expect. */
+/* The result of the state machine that the model did not expect. */
 static const char *wrong;
 
 static void expect(int as_expected, const char *what)

@@ -3,38 +3,72 @@
  * Runs the link headers in user space: reads a plan and a script, prints the decisions. A separate
  * program, so that the test needs no unsafe code and sanitizers check the headers.
  *
- * Input: u32 policy, u32 slots, struct lx_config, then steps of three u64:
- *   0 now flow<<32|bytes    a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted
+ * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, struct lx_config, then
+ * steps of four u64, the last of which is 0 where it is not named:
+ *   0 now flow<<32|bytes key   a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted; the
+ *                              key has struct lx_flow_key's first eight bytes
+ *   7 ecn 0                    the ECN field of the next packet
  *   1 now 0                 the link is free; prints `d NUMBER DEADLINE` or `n NEXT_EVENT`
  *   2 start wire            the link's clock sends; prints `c END`
  *   3 0 0                   all queues are emptied
  *   4 0 0                   the link has lost time
  *   5 since 0               a waiting packet may be sent from an instant on
  *   6 now wire              the pace sends, under the plan's credit; prints `s START LOST END`
- * A packet pushed out prints `p NUMBER`.
+ * A packet pushed out prints `p NUMBER`, one that an AQM drops `a NUMBER`, one that is marked `m
+ * NUMBER`. A packet that is sent prints its ECN field too, and `x` instead of `d` if it has been dropped
+ * but counts as sent.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #define LX_PACKET unsigned long long
-#include <laxity/slot.h>
+#include <laxity/buffer.h>
+#include <laxity/flow_queue.h>
 
 static struct lx_slot *slots;
-static unsigned slot_count, policy;
+static struct lx_flow_queue *queues;
+static struct lx_flow_order *orders;
+static struct lx_host_counts *hosts;
+static unsigned slot_count, queue_count, order_count, table_count, policy, managed;
+static unsigned long long number;
 
 static struct lx_slot *lx_slot(unsigned i)
 {
 	return i < slot_count ? &slots[i] : NULL;
 }
 
+static struct lx_flow_queue *lx_flow_queue(unsigned i)
+{
+	return i < queue_count ? &queues[i] : NULL;
+}
+
+static struct lx_flow_order *lx_flow_order(unsigned i)
+{
+	return i < order_count ? &orders[i] : NULL;
+}
+
+static struct lx_host_counts *lx_host_counts(unsigned i)
+{
+	return i < table_count ? &hosts[i] : NULL;
+}
+
 #define LX_POLICY policy
+#define LX_MANAGED managed
 
 static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 {
 	(void)ctx;
-	(void)reason;
-	printf("p %llu\n", slot->packet);
-	slot->packet = ~0ULL;
+	printf("%c %llu\n", reason == LX_AQM ? 'a' : 'p', slot->packet);
+	if (reason == LX_PUSHED_OUT)
+		slot->packet = ~0ULL;
+}
+
+static unsigned char lx_mark(void *ctx, struct lx_slot *slot)
+{
+	(void)ctx;
+	(void)slot;
+	printf("m %llu\n", number);
+	return 1;
 }
 
 #include <laxity/classify.h>
@@ -59,15 +93,23 @@ static void must(size_t got, size_t wanted)
 int main(void)
 {
 	struct lx_slot *packet;
-	unsigned head[2];
-	u64 step[3], number = 0;
+	unsigned head[6];
+	struct lx_flow_key key = {};
+	u64 step[4];
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
 	must(fread(&config, sizeof(config), 1, stdin), 1);
 	policy = head[0];
 	slot_count = head[1];
 	slots = calloc(slot_count, sizeof(*slots));
-	must(slots != NULL, 1);
+	managed = head[2];
+	queue_count = head[3];
+	queues = calloc(queue_count + 1, sizeof(*queues));
+	order_count = head[4];
+	orders = calloc(order_count + 1, sizeof(*orders));
+	table_count = head[5];
+	hosts = calloc(table_count + 1, sizeof(*hosts));
+	must(slots && queues && orders && hosts, 1);
 	lx_pipeline_start(&pipeline, &config);
 	lx_pipeline_reset(&pipeline, &config);
 	while (fread(step, sizeof(step), 1, stdin) == 1) {
@@ -76,8 +118,11 @@ int main(void)
 
 		switch (step[0]) {
 		case 0:
+			key.hash = step[3];
+			key.source = step[3] >> 32;
+			key.destination = step[3] >> 48;
 			packet = lx_enqueue(&pipeline, &config, NULL, now, step[2] >> 32, step[2],
-					    &slot, &reason);
+					    &key, &slot, &reason);
 			if (!packet) {
 				printf("e %llu %u\n", number, reason);
 			} else {
@@ -87,14 +132,15 @@ int main(void)
 			number++;
 			break;
 		case 1:
-			packet = lx_dequeue(&pipeline, &config, now, &slot);
+			packet = lx_dequeue(&pipeline, &config, NULL, now, &slot);
 			if (!packet) {
 				if (pipeline.head == LX_NONE)
 					lx_link_idle(&pipeline, &config);
 				printf("n %llu\n", lx_next_event(&pipeline, &config));
 				break;
 			}
-			printf("d %llu %llu\n", packet->packet, packet->deadline);
+			printf("%c %llu %llu %u\n", packet->dropped ? 'x' : 'd', packet->packet,
+			       packet->deadline, packet->ecn);
 			lx_packet_departed(&pipeline, &config, slot, packet);
 			break;
 		case 2:
@@ -114,6 +160,9 @@ int main(void)
 			now = lx_pace_start(&pace, config.credit, now);
 			lx_pace_send(&pace, &stalls, config.rate, now, step[2]);
 			printf("s %llu %llu %llu\n", now, stalls.total, pace.clock.free);
+			break;
+		case 7:
+			key.ecn = now;
 			break;
 		default:
 			fprintf(stderr, "no such step\n");

@@ -17,7 +17,7 @@ pub use lacking::lacking;
 /// Exit status of `vm/fetch`: this machine lacks something.
 const LACKS: i32 = 3;
 
-/// What a script printed. A test that fails prints it, below its own message.
+/// The output of a script. A test that fails prints it, below its own message.
 pub struct VmOutput(String);
 
 impl Deref for VmOutput {

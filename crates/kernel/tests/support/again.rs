@@ -9,7 +9,7 @@ use laxity_kernel::cpu::record::{Event, EventKind};
 use crate::shown::Shown;
 use crate::simulated::weighing;
 
-/// What holds the place of a reservation until its task is there.
+/// The first of the ids that stand for reservations whose task is not there yet.
 pub const PLACES: u32 = 20_000;
 
 /// The policy that is asked again.

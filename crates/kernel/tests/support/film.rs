@@ -15,14 +15,14 @@ const STARTS: Span = Span::from_millis(5);
 pub struct Film {
     /// With all of its frames.
     pub task: Task,
-    /// What it computes before the first.
+    /// Its execution before the first.
     starts: Span,
     /// When that is released, from its first wake-up on.
     first: Span,
     costs: Vec<Span>,
 }
 
-/// What a task that was recorded computed.
+/// The whole execution of a recorded task.
 pub fn executed(task: &Task) -> Span {
     let Workload::Script { steps, .. } = &task.workload else { return Span::ZERO };
     runs(steps)

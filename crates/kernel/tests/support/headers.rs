@@ -5,20 +5,24 @@
 #[path = "lacking.rs"]
 mod lacking;
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 use lacking::lacking;
 
-/// Compiles the driver once a test program; `None` where there is no C compiler.
-fn compiled(source: &str) -> Option<&'static Path> {
-    static DRIVER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    DRIVER
-        .get_or_init(|| {
+/// Compiles a driver once a test program for each set of options; `None` where there is no C compiler.
+fn compiled(source: &str, options: &[&str]) -> Option<PathBuf> {
+    static DRIVERS: Mutex<BTreeMap<String, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let mut drivers = DRIVERS.lock().expect("no panic in it");
+    let name = [&[source], options].concat().join("");
+    drivers
+        .entry(name.clone())
+        .or_insert_with(|| {
             let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-            let name = format!("laxity-{source}-{}", std::process::id());
+            let name = format!("laxity-{name}-{}", std::process::id());
             let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
             let compile = |sanitize: &[&str]| {
                 Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
@@ -26,6 +30,7 @@ fn compiled(source: &str) -> Option<&'static Path> {
                     .arg("-I")
                     .arg(package.join("bpf/include"))
                     .args(sanitize)
+                    .args(options)
                     .arg(package.join("tests/headers").join(source))
                     .arg("-o")
                     .arg(&out)
@@ -45,17 +50,26 @@ fn compiled(source: &str) -> Option<&'static Path> {
             }
             None
         })
-        .as_deref()
+        .clone()
 }
 
-/// What a driver answers, by lines; `None`, with the reason printed, where it cannot be compiled.
+/// The lines that a driver answers; `None`, with the reason printed, where it cannot be compiled.
 pub fn ask(source: &str, input: Vec<u8>) -> Option<Vec<String>> {
-    Some(try_ask(source, input)?.unwrap_or_else(|why| panic!("{why}")))
+    ask_with(source, &[], input)
+}
+
+/// The same of a driver that is compiled with some options.
+pub fn ask_with(source: &str, options: &[&str], input: Vec<u8>) -> Option<Vec<String>> {
+    Some(answer(source, options, input)?.unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// The same, or why the driver ended before its input did.
 pub fn try_ask(source: &str, input: Vec<u8>) -> Option<Result<Vec<String>, String>> {
-    let Some(driver) = compiled(source) else {
+    answer(source, &[], input)
+}
+
+fn answer(source: &str, options: &[&str], input: Vec<u8>) -> Option<Result<Vec<String>, String>> {
+    let Some(driver) = compiled(source, options) else {
         lacking("there is no C compiler");
         return None;
     };

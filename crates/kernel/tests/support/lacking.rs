@@ -1,4 +1,4 @@
-//! What a test does without something that it needs.
+//! Tests without something that they need are skipped, or fail where all must run.
 
 /// Something that a test needs is not there: says so, or fails where all must run. Never true.
 pub fn lacking(why: &str) -> bool {

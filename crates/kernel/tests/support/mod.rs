@@ -4,12 +4,16 @@
 pub mod headers;
 
 use laxity_kernel::Plan;
+use laxity_kernel::plan::QueueMemory;
 
 /// Calls of the headers, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A packet of so many bytes arrives for a flow.
     Arrival { now: u64, flow: u32, bytes: u32 },
+    /// The same with the key of its flow and its ECN field.
+    #[allow(dead_code)]
+    Keyed { now: u64, flow: u32, bytes: u32, key: u64, ecn: u8 },
     /// The link is free.
     Free { now: u64 },
     /// The link's clock sends.
@@ -26,24 +30,31 @@ pub enum Step {
     Send { now: u64, wire: u32 },
 }
 
-/// What the headers answer, a line for each; `None`, with the reason printed, where they cannot be
+/// The answers of the headers, a line for each step; `None`, with the reason printed, where they cannot be
 /// compiled.
 pub fn answers(plan: &Plan, steps: &[Step]) -> Option<Vec<String>> {
-    let mut input = Vec::with_capacity(plan.config.len() + steps.len() * 24 + 12);
-    for word in [plan.rule.number(), plan.slots] {
+    let mut input = Vec::with_capacity(plan.config.len() + steps.len() * 64 + 24);
+    let QueueMemory { managed, flow_queues, flow_orders, host_tables } = plan.queues;
+    let managed = u32::from(managed);
+    for word in [plan.rule.number(), plan.slots, managed, flow_queues, flow_orders, host_tables] {
         input.extend_from_slice(&word.to_ne_bytes());
     }
     input.extend_from_slice(&plan.config);
     for step in steps {
         let words = match *step {
             Step::Arrival { now, flow, bytes } => {
-                [0, now, u64::from(flow) << 32 | u64::from(bytes)]
+                [0, now, u64::from(flow) << 32 | u64::from(bytes), 0]
             }
-            Step::Free { now } => [1, now, 0],
-            Step::Transmit { start, wire } => [2, start, u64::from(wire)],
-            Step::Stall => [4, 0, 0],
-            Step::Waits { since } => [5, since, 0],
-            Step::Send { now, wire } => [6, now, u64::from(wire)],
+            Step::Keyed { now, flow, bytes, key, ecn } => {
+                let field = [7, u64::from(ecn), 0, 0];
+                field.iter().for_each(|w| input.extend_from_slice(&w.to_ne_bytes()));
+                [0, now, u64::from(flow) << 32 | u64::from(bytes), key]
+            }
+            Step::Free { now } => [1, now, 0, 0],
+            Step::Transmit { start, wire } => [2, start, u64::from(wire), 0],
+            Step::Stall => [4, 0, 0, 0],
+            Step::Waits { since } => [5, since, 0, 0],
+            Step::Send { now, wire } => [6, now, u64::from(wire), 0],
         };
         words.iter().for_each(|w| input.extend_from_slice(&w.to_ne_bytes()));
     }

@@ -1,4 +1,4 @@
-//! What threads of a recording did, to be done again under other policies.
+//! The execution of recorded threads, to be repeated under other policies.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn threads(most: usize) -> Vec<Thread> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/sched-ftrace.txt");
     let text = std::fs::read_to_string(path).expect("a file of the repository");
     let recorded = Recorded::read(text.as_bytes()).expect("sound");
-    // What else the machine did was only recorded as busy.
+    // Other execution on the machine was only recorded as busy.
     let mut threads = recorded.only(|thread| !thread.name.starts_with("other/")).threads;
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.bursts.len()));
     threads.truncate(most);

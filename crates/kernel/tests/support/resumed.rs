@@ -53,7 +53,7 @@ impl<P: Policy> Resumed<P> {
         if at == Time::MAX { at } else { Time(at.since(self.start).0) }
     }
 
-    /// What of an execution was no switch.
+    /// An execution without the cost of the switch before it.
     fn without_switch(&mut self, task: TaskId, ran: Span) -> Span {
         let Some((_, owed)) = self.current.as_mut().filter(|(of, _)| *of == task) else {
             return ran;

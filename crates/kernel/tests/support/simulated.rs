@@ -1,6 +1,6 @@
 //! A recorded run as tasks of the simulator, and the order in which it gives them the CPU.
 //!
-//! What comes from outside is as it was: when tasks appear, wake and go, other weights, when
+//! External events are as recorded: when tasks appear, wake and go, other weights, when
 //! reservations begin. How long each computes between two sleeps is what it executed then. Everything
 //! else the simulator decides: it does not see which task the kernel chose.
 
@@ -240,7 +240,7 @@ pub fn alike(ours: &Slices, theirs: &Slices) -> (u64, u64) {
     (both, ns(ours).max(ns(theirs)))
 }
 
-/// What of them is before a time.
+/// The slices before a time.
 pub fn before(mut slices: Slices, until: Time) -> Slices {
     slices.retain(|(_, from, _)| *from < until);
     if let Some((.., to)) = slices.last_mut() {

@@ -1,4 +1,4 @@
-//! What the verifier made of the programs, against what the tree says.
+//! The verifier's cost of the programs, compared with the recorded one.
 
 use std::path::Path;
 

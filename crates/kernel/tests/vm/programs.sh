@@ -66,7 +66,7 @@ echo "== python"
 beside as 1002 env PYTHONHOME="$2" "$1" -S periodic.py 50
 
 echo "== reserve"
-# What a task starts after it was reserved for shares that only if asked for.
+# Children of a reserved task share its reservation only with --inherit.
 for inherit in '' --inherit; do
     sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; sleep 600 & echo $! >/tmp/child; wait' &
     parent=$!
@@ -113,7 +113,7 @@ with_status ip netns exec other ls /sys/fs/bpf
 with_status ip netns exec other laxity cpu status
 
 echo "== suspended"
-# What the server granted is kept while it does not run.
+# Granted reservations are kept while the server does not run.
 $setpriv --reuid 1003 laxity cpu run --runtime 5ms --period 20ms -- tasks periodic 20000 4000 50 >/tmp/kept &
 kept=$!
 wait_for held_by 1003

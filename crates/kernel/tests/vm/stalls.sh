@@ -48,7 +48,7 @@ mkdir /tmp/sys
 in_tx sh -c 'mount -t sysfs sysfs /tmp/sys &&
     echo 3028 >/tmp/sys/class/net/card/queues/tx-0/byte_queue_limits/limit_max'
 
-# What comes through this door has a source to which no way leads back. The kernel logs that where it receives, on
+# Packets through this interface have a source without a return route. The kernel logs that on receipt, on
 # two lines, and all other work of interrupts on this processor waits meanwhile, the link's timer included.
 ip link add bell netns tx type veth peer name door netns rx
 ip -n tx address add 10.7.0.1/32 dev bell

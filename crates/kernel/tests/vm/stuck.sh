@@ -6,7 +6,7 @@ set -eu
 . ./checks.sh
 sleep 2
 state=/sys/kernel/sched_ext/state
-# What a task has had of the processor, in ticks of 10 ms.
+# The user time of a task, in ticks of 10 ms.
 had() { cut -d ' ' -f 14 "/proc/$1/stat"; }
 # Until the kernel's own scheduler runs the tasks, or a minute has passed.
 given_back() {

@@ -6,7 +6,7 @@ set -eu
 # shellcheck source=crates/kernel/tests/vm/link.sh
 . ./link.sh
 
-# What the far end received, in bit/s.
+# The rate that the far end received, in bit/s.
 measured() { awk '/"sum_received"/ { found = 1 } found && /bits_per_second/ { print int($2); exit }'; }
 
 tell up more.toml --dev near

@@ -29,11 +29,11 @@ pub struct History {
     mask: u64,
     /// Absolute index of the next packet to remember.
     next: u64,
-    /// `W_n`: wire bytes since the last reset, `debt` included.
-    work: u64,
-    /// How much less was sent of it. Lowering `work` would move packets back over corners that they
+    /// Wire bytes since the last reset, as far as they were sent.
+    sent: u64,
+    /// `W_n`: the maximum of `sent` so far. Lowering it would move packets back over corners that they
     /// have passed, so it stays until later packets have caught up.
-    debt: u64,
+    work: u64,
     /// Latest release so far: the deadline while `Einv` is zero.
     latest: u64,
     /// Deadline of the newest packet.
@@ -110,8 +110,8 @@ impl History {
             ring: vec![PastPacket::default(); capacity].into_boxed_slice(),
             mask: capacity as u64 - 1,
             next: 0,
+            sent: 0,
             work: 0,
-            debt: 0,
             latest: 0,
             newest: Time::ZERO,
             restart_candidate: None,
@@ -125,8 +125,8 @@ impl History {
             piece.window = Window::EMPTY;
         }
         self.next = 0;
+        self.sent = 0;
         self.work = 0;
-        self.debt = 0;
         self.latest = 0;
         self.newest = Time::ZERO;
         self.restart_candidate = None;
@@ -200,7 +200,7 @@ impl History {
     /// later ones are no earlier.
     #[inline]
     pub fn settle(&mut self, by: u32) {
-        self.debt += u64::from(by);
+        self.sent -= u64::from(by);
     }
 
     fn take(&mut self, release: Time, wire: u32) -> Time {
@@ -210,9 +210,8 @@ impl History {
 
     #[inline]
     fn grow(&mut self, release: Time, wire: u32) -> Time {
-        let reached = self.work - self.debt + u64::from(wire);
-        self.work = self.work.max(reached);
-        self.debt = self.work - reached;
+        self.sent += u64::from(wire);
+        self.work = self.work.max(self.sent);
         self.advance();
         self.newest = self.deadline(release.0);
         self.newest
@@ -220,7 +219,7 @@ impl History {
 
     fn remember(&mut self, release: u64) {
         self.latest = self.latest.max(release);
-        let (index, before) = (self.next, self.work - self.debt);
+        let (index, before) = (self.next, self.sent);
         let entry = PastPacket { release, before, index, older: NONE, newer: NONE, piece: NONE };
         // Packets on the last piece are already part of its maximum.
         let oldest = self.pieces.last().map_or(self.next, |p| p.newer);

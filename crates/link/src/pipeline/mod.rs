@@ -41,6 +41,7 @@ mod committed;
 mod discipline;
 mod labels;
 mod managed;
+mod served;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -51,9 +52,10 @@ pub use committed::Committed;
 pub use discipline::{ByDeadline, Discipline, Head};
 pub(crate) use labels::Labels;
 pub use managed::Managed;
+use served::Served;
 
 use crate::buffer::DropReason;
-use crate::config::{LinkConfig, LinkConfigError};
+use crate::config::{LinkConfig, LinkConfigError, RealtimeFlow};
 use crate::edf::{EdfQueue, Entry, Full};
 use crate::ingress::{Ingress, PushOut, Route};
 use crate::{Departure, DropSink, LinkPolicy, Packet};
@@ -109,6 +111,8 @@ pub struct Pipeline<D, B = Committed> {
     realtime: EdfQueue,
     /// Relative deadline and class of each real-time flow.
     flows: Box<[(Span, usize)]>,
+    /// The flows with service curves, whose classes follow those of the relative deadlines.
+    served: Served,
     best_effort: B,
     labels: Labels<D>,
 }
@@ -118,12 +122,13 @@ impl<D: Discipline> Pipeline<D> {
     /// knows no flow queues or AQM.
     ///
     /// # Errors
-    /// When the buffer is smaller than the backlog bound of the flows.
+    /// When the buffer is smaller than the backlog bound of the flows, or a flow has a service
+    /// curve that the discipline or its arithmetic cannot keep.
     pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let (slots, may_pass) = (ingress.best_effort_slots(), discipline.may_pass());
         let best_effort = Committed::new::<D>(config, slots, may_pass);
-        Ok(Pipeline::with(config, discipline, ingress, best_effort))
+        Pipeline::with(config, discipline, ingress, best_effort)
     }
 }
 
@@ -131,28 +136,44 @@ impl<D: Discipline> Pipeline<D, Managed> {
     /// A scheduler with empty queues, whose classes have flow queues and AQM as configured.
     ///
     /// # Errors
-    /// When the buffer is smaller than the backlog bound of the flows, or a number of flow queues
-    /// is no power of two or out of range.
+    /// When the buffer is smaller than the backlog bound of the flows, a number of flow queues is
+    /// no power of two or out of range, or a flow has a service curve that the discipline or its
+    /// arithmetic cannot keep.
     pub fn managed(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let best_effort = Managed::new::<D>(config, ingress.best_effort_slots())?;
-        Ok(Pipeline::with(config, discipline, ingress, best_effort))
+        Pipeline::with(config, discipline, ingress, best_effort)
     }
 }
 
 impl<D: Discipline, B> Pipeline<D, B> {
-    fn with(config: &LinkConfig, discipline: D, ingress: Ingress, best_effort: B) -> Self {
-        let mut deadlines: Vec<Span> = config.realtime.iter().map(|f| f.deadline).collect();
+    fn with(
+        config: &LinkConfig,
+        discipline: D,
+        ingress: Ingress,
+        best_effort: B,
+    ) -> Result<Self, LinkConfigError> {
+        let relative = config.realtime.iter().filter(|f| f.service.is_none());
+        let mut deadlines: Vec<Span> = relative.map(|f| f.deadline).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
-        let class = |d: Span| deadlines.partition_point(|x| *x < d);
-        Pipeline {
-            realtime: EdfQueue::new(deadlines.len().max(1), ingress.realtime_slots()),
-            flows: config.realtime.iter().map(|f| (f.deadline, class(f.deadline))).collect(),
+        let mut classes = deadlines.len();
+        let class = |f: &RealtimeFlow| match f.service {
+            None => (f.deadline, deadlines.partition_point(|x| *x < f.deadline)),
+            Some(_) => {
+                classes += 1;
+                (f.deadline, classes - 1)
+            }
+        };
+        let flows = config.realtime.iter().map(class).collect();
+        Ok(Pipeline {
+            realtime: EdfQueue::new(classes.max(1), ingress.realtime_slots()),
+            flows,
+            served: Served::new::<D>(config, deadlines.len())?,
             ingress,
             best_effort,
             labels: Labels::new(config, discipline),
-        }
+        })
     }
 
     /// The discipline, for inspection.
@@ -177,7 +198,14 @@ impl<D: Discipline, B> Pipeline<D, B> {
     #[inline]
     fn insert(&mut self, conformance: Time, packet: Packet) {
         let (deadline, class) = self.flows[packet.flow.index()];
-        let key = if D::ARRIVAL_ORDER { conformance } else { conformance + deadline };
+        let key = if D::ARRIVAL_ORDER {
+            conformance
+        } else if self.served.has(class) {
+            let first = self.realtime.class_len(class) == 0;
+            self.served.deadline(class, conformance, packet.wire, first)
+        } else {
+            conformance + deadline
+        };
         let entry = Entry { deadline: key, packet };
         self.labels.discipline.on_realtime_release(conformance, &entry);
         // The ingress accounts for the slot, so the push cannot fail.
@@ -255,6 +283,7 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
 
     fn dequeue(&mut self, now: Time, drops: &mut dyn DropSink) -> Option<Departure> {
         self.release_shaped(now);
+        self.served.completed();
         if let Some(departure) = self.best_effort(now, drops) {
             self.starts(now, departure.packet.wire);
             self.ingress.release(&departure.packet, false);
@@ -263,6 +292,7 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
         let Some(entry) = self.realtime.pop() else {
             if self.best_effort.is_empty() {
                 self.labels.discipline.reset();
+                self.served.reset();
             } else {
                 self.labels.discipline.on_idle();
             }
@@ -270,9 +300,13 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
         };
         self.labels.discipline.on_realtime_start(now, &entry);
         self.best_effort.on_realtime_start(entry.packet.wire);
-        self.starts(now, entry.packet.wire);
+        let (relative, class) = self.flows[entry.packet.flow.index()];
+        // What a flow with a service curve sends next continues the packet on the wire, so a new
+        // history of best effort may not begin beside it.
+        if !self.served.starts(class) {
+            self.starts(now, entry.packet.wire);
+        }
         self.ingress.release(&entry.packet, true);
-        let (relative, _) = self.flows[entry.packet.flow.index()];
         let key = entry.deadline;
         let deadline = if D::ARRIVAL_ORDER { key + relative } else { key };
         Some(Departure { packet: entry.packet, deadline, realtime: true, dropped: false })

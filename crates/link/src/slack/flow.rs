@@ -270,7 +270,13 @@ mod tests {
     use crate::config::Excess;
 
     fn flow(envelope: Envelope) -> RealtimeFlow {
-        RealtimeFlow { envelope, deadline: Span(50), excess: Excess::Delay, buffer: None }
+        RealtimeFlow {
+            envelope,
+            deadline: Span(50),
+            excess: Excess::Delay,
+            buffer: None,
+            service: None,
+        }
     }
 
     fn envelopes() -> [Envelope; 3] {

@@ -30,6 +30,9 @@
 //! delay (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a
 //! flow are left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
 //!
+//! **Service curves** are refused: what such a flow may still demand follows from its starts, not
+//! from a policer, and a backlogged one can have packets due sooner than its least deadline.
+//!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
 //! a real-time packet that starts although it is due later than the least relative deadline from
@@ -322,4 +325,7 @@ impl Discipline for Slack {
             refusal.due -= u64::from(entry.packet.wire);
         }
     }
+
+    // What a curve may still demand after a flow was served ahead, or fell idle, is not searched.
+    const SERVES_CURVES: bool = false;
 }

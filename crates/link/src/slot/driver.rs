@@ -142,13 +142,25 @@ pub(super) fn flow(burst: u64, (num, den): (u64, u64), deadline: u64, packet: u6
     let bucket = [Bucket { burst: Bytes(burst), rate: Rate(BYTE_PER_NS * num / den) }];
     let envelope = Envelope::buckets(&bucket, Bytes(packet)).unwrap();
     let envelope = envelope.with_min_packet(Bytes(1)).unwrap();
-    RealtimeFlow { envelope, deadline: Span(deadline), excess: Excess::Drop, buffer: None }
+    RealtimeFlow {
+        envelope,
+        deadline: Span(deadline),
+        excess: Excess::Drop,
+        buffer: None,
+        service: None,
+    }
 }
 
 /// A periodic flow.
 pub(super) fn periodic(period: u64, size: u64, jitter: u64, deadline: u64) -> RealtimeFlow {
     let envelope = Envelope::periodic(Span(period), Bytes(size), Span(jitter)).unwrap();
-    RealtimeFlow { envelope, deadline: Span(deadline), excess: Excess::Drop, buffer: None }
+    RealtimeFlow {
+        envelope,
+        deadline: Span(deadline),
+        excess: Excess::Drop,
+        buffer: None,
+        service: None,
+    }
 }
 
 /// A link with one class of 64 flow queues.

@@ -183,7 +183,13 @@ impl<P: LinkPolicy> Link<P> {
 
 /// A real-time flow that is policed by dropping.
 pub fn flow(envelope: Envelope, deadline: u64) -> RealtimeFlow {
-    RealtimeFlow { envelope, deadline: Span(deadline), excess: Excess::Drop, buffer: None }
+    RealtimeFlow {
+        envelope,
+        deadline: Span(deadline),
+        excess: Excess::Drop,
+        buffer: None,
+        service: None,
+    }
 }
 
 /// A leaky bucket with packets of at most `packet` bytes, at `num / den` of a byte a nanosecond

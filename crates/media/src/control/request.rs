@@ -192,7 +192,7 @@ impl Add {
     }
 }
 
-/// What the server then has to send, where it has a rate. A stream that does not fit even alone is
+/// The load of the server after the request, where it has a rate. A stream that does not fit even alone is
 /// refused: no other stream's losses would make room for it. Like a scenario of too much load, a
 /// set of streams is served as far as the link goes, with a warning.
 fn admitted(handle: &Handle, config: &StreamConfig) -> Result<Option<Load>, String> {

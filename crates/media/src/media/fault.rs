@@ -1,4 +1,4 @@
-//! What can be wrong with a media file.
+//! Faults of media files.
 
 use std::fmt;
 use std::io;

@@ -152,7 +152,7 @@ impl Media {
         }
     }
 
-    /// What the payload is coded in.
+    /// The codec of the payload.
     pub fn codec(&self) -> &Codec {
         &self.codec
     }
@@ -179,7 +179,7 @@ impl Media {
         self.ticks
     }
 
-    /// What could not be used: the first few.
+    /// The first few faults for which parts of the file are not used.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }

@@ -39,7 +39,7 @@ pub const REPORT_VERSION: u32 = 1;
 pub struct ReceiverConfig {
     /// Where RTP comes in; RTCP comes in at the next port.
     pub bind: SocketAddr,
-    /// What losses are counted against.
+    /// The tolerance against which losses are counted.
     pub tolerance: Tolerance,
     /// Ticks a second of the timestamps: 48000 for Opus, 90000 for video and synthetic streams.
     pub clock: u32,
@@ -96,7 +96,7 @@ impl std::error::Error for ReceiverError {
     }
 }
 
-/// What was received.
+/// Measurements of all that was received.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// `REPORT_VERSION`.

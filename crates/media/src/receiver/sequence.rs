@@ -6,7 +6,7 @@ const REACH: u64 = 1024;
 /// A jump ahead further than this is another sequence, once its next number comes as well.
 pub const JUMP: u16 = 3000;
 
-/// What a number means.
+/// The meaning of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Ahead of all before.

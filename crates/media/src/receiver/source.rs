@@ -78,7 +78,7 @@ struct SenderReport {
     came: u64,
 }
 
-/// What was measured of one source.
+/// Measurements of one source.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
     /// Synchronisation source.

@@ -53,7 +53,7 @@ pub struct ReceiverReport {
     pub round_trip_ns: Option<u64>,
 }
 
-/// What came in from the network, for all streams.
+/// Counts of received network packets, for all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NetworkCounts {
     /// Report blocks accepted.

@@ -17,7 +17,7 @@ pub const HEADER: usize = 12;
 /// without being fragmented, as WebRTC also assumes.
 pub const DEFAULT_LARGEST: usize = 1200;
 
-/// What UDP over IPv4 can carry.
+/// The greatest payload of UDP over IPv4, in bytes.
 pub const LARGEST_DATAGRAM: usize = 65_507;
 
 /// The numbering of one RTP stream.

@@ -8,7 +8,7 @@ const NRI: u8 = 0x60;
 /// Bytes of a VP8 payload descriptor with a picture number of 15 bits.
 const VP8_DESCRIPTOR: usize = 4;
 
-/// What goes behind one RTP header.
+/// The payload behind one RTP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'a> {
     /// The bytes to write.
@@ -24,7 +24,7 @@ pub struct Payload<'a> {
 pub struct TooLarge {
     /// Its bytes.
     pub bytes: usize,
-    /// What a payload may have.
+    /// The maximum length of a payload in bytes.
     pub most: usize,
 }
 

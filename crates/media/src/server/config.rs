@@ -17,13 +17,13 @@ pub struct Config {
     pub streams: Vec<StreamConfig>,
     /// The order of streams.
     pub policy: Policy,
-    /// What may be sent in all; packets then wait for the link as for a service. Without it a
+    /// The rate of the whole server; packets then wait for the link as for a service. Without it a
     /// packet waits for its time only, and for the socket when its buffer is full.
     pub rate: Option<Rate>,
     /// Bytes that each packet costs beyond its UDP payload when counted against the rate: 28 for
     /// IPv4 and UDP, 42 with Ethernet.
     pub overhead: u64,
-    /// What an idle link may make up for afterwards, so that late waking costs no rate.
+    /// The idle time for which the link may catch up afterwards, so that late wake-ups cost no rate.
     pub credit: Span,
     /// Local addresses to send from, one socket each; a stream uses the next of its family.
     pub bind: Vec<SocketAddr>,
@@ -175,7 +175,7 @@ impl StreamConfig {
         }
     }
 
-    /// What its payload is coded in, as far as is known.
+    /// The codec of its payload, as far as it is known.
     pub fn codec(&self) -> &Codec {
         match &self.source {
             Source::Media { media, .. } => media.codec(),

@@ -30,7 +30,7 @@ impl Counter {
     }
 }
 
-/// What the producing end of a stream's ring counts.
+/// Counters of the producing end of a stream's ring.
 #[derive(Debug, Default)]
 pub struct Made {
     /// Packets put into the ring.
@@ -93,7 +93,7 @@ impl Counts {
     }
 }
 
-/// What the scheduler thread knows of a stream.
+/// The scheduler thread's counts of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Where its packets went.

@@ -1,4 +1,4 @@
-//! What other threads can do to a running server.
+//! Control of a running server by other threads.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub sockets: Vec<Arc<UdpSocket>>,
     pub cname: String,
     pub rtcp: bool,
-    /// What may be sent in all, and what a packet costs beyond its UDP payload.
+    /// The rate of the whole server, and the overhead of a packet beyond its UDP payload in bytes.
     pub rate: Option<(Rate, u64)>,
     pub threads_cpu: Vec<(String, Arc<Counter>)>,
     pub registry: Mutex<Registry>,
@@ -89,7 +89,7 @@ pub struct Snapshot {
     pub timing: Timing,
     /// CPU time of each thread, kernel time included, ns.
     pub threads: Vec<(String, u64)>,
-    /// What came in from the network.
+    /// Counts of received network packets.
     pub network: NetworkCounts,
 }
 
@@ -98,7 +98,7 @@ pub struct Snapshot {
 pub struct StreamSnapshot {
     /// Its configuration, with the current attributes.
     pub config: StreamConfig,
-    /// What the scheduler knows.
+    /// The scheduler's counts.
     pub row: Row,
     /// Packets made.
     pub produced: u64,
@@ -108,7 +108,7 @@ pub struct StreamSnapshot {
     pub oversize: u64,
     /// Number of ICMP errors about its destination.
     pub icmp_errors: u64,
-    /// What its receiver reports.
+    /// The last report of its receiver.
     pub receiver_report: ReceiverReport,
 }
 
@@ -418,7 +418,7 @@ impl Handle {
 }
 
 impl Shared {
-    /// What a thread that panicked left is whole: nothing panics between changes.
+    /// The registry is consistent after a thread has panicked: nothing panics between changes.
     pub fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }

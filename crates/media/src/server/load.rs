@@ -60,7 +60,7 @@ impl fmt::Display for Load {
 }
 
 impl Handle {
-    /// What the server would have to send with a stream in place of that of its name, if there is
+    /// The load of the server with this stream in place of the one of the same name, if there is
     /// one. `None` where the server has no rate.
     pub fn load_with(&self, config: &StreamConfig) -> Option<Load> {
         let (rate, overhead) = self.shared().rate?;

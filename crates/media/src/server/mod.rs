@@ -91,7 +91,7 @@ impl Server {
             segment: config.segment,
             limit: config.rate.map(|rate| (rate, config.overhead, config.credit)),
         };
-        // What a batch is made of belongs to one thread, so it is made there.
+        // The parts of a batch belong to one thread, which therefore creates them.
         let scheduler = spawn_after("scheduler", priority::raise, move || {
             thread::run(&plan, to_pools, parts, &ready)
         })?;

@@ -1,4 +1,4 @@
-//! What fills a ring: media, constant rate, frames of given sizes.
+//! Sources, which fill rings: media, constant rate, frames of given sizes.
 //!
 //! A source works ahead as far as its ring reaches. Packets carry the instant from which they may
 //! go, and the scheduler alone keeps time, so a source that wakes late does no harm while its ring

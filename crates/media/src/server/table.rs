@@ -38,7 +38,7 @@ pub enum Outlet {
     Shared { ring: shared::Consumer, last: Time },
 }
 
-/// What was sent last, for sender reports.
+/// The packet sent last, for sender reports.
 #[derive(Debug, Default)]
 pub struct Reported {
     pub packets: Counter,
@@ -49,7 +49,7 @@ pub struct Reported {
     pub at: Counter,
 }
 
-/// What the scheduler thread has of a stream.
+/// The scheduler thread's state of a stream.
 #[derive(Debug)]
 pub struct Entry {
     pub outlet: Outlet,

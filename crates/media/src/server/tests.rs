@@ -28,7 +28,7 @@ fn receiver() -> (UdpSocket, SocketAddr) {
     (socket, address)
 }
 
-/// What waits at a receiver.
+/// The datagrams that wait at a receiver.
 fn received(socket: &UdpSocket) -> Vec<Vec<u8>> {
     let mut buffer = vec![0; 65_536];
     std::iter::from_fn(|| socket.recv(&mut buffer).ok().map(|n| buffer[..n].to_vec())).collect()

@@ -91,7 +91,7 @@ impl Post {
     }
 }
 
-/// What the pacer is made of.
+/// The configuration of the pacer.
 #[derive(Debug)]
 pub struct Plan {
     pub policy: Policy,
@@ -101,7 +101,7 @@ pub struct Plan {
     pub limit: Option<(Rate, u64, Span)>,
 }
 
-/// What the thread is made of besides.
+/// The other parts of the thread.
 #[derive(Debug)]
 pub struct Parts {
     pub clock: Clock,

@@ -32,7 +32,7 @@ pub struct Datagram {
 /// Complaints that one flush passes over, so that it ends.
 const MOST_COMPLAINTS: usize = 4 * BATCH;
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The kernel has it.
@@ -71,7 +71,7 @@ impl<T: Transmit> Channel<T> {
         Channel { transmit, segment, to, waiting, arranged: 0 }
     }
 
-    /// What sends.
+    /// The sender of batches.
     pub fn transmit(&self) -> &T {
         &self.transmit
     }

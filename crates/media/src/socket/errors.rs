@@ -14,7 +14,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 pub struct Complaint {
     /// Where the packet was going.
     pub destination: SocketAddr,
-    /// What it met, as the error that a connected socket would have got.
+    /// The error that a connected socket would have got.
     pub error: Errno,
 }
 

@@ -29,7 +29,7 @@ impl<'a, A> AsRef<[IoSlice<'a>]> for Message<'a, A> {
     }
 }
 
-/// What sends batches. Apart from the kernel, tests have their own.
+/// A sender of batches: the kernel's sockets, or one of the tests.
 pub trait Transmit {
     /// A destination.
     type Address: Copy + PartialEq;

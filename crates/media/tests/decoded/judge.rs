@@ -1,4 +1,4 @@
-//! What a viewer and a listener had of it.
+//! The quality that a viewer and a listener perceive.
 
 use std::fmt;
 use std::fs;

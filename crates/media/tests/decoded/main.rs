@@ -1,4 +1,4 @@
-//! What a player makes of an overloaded link: ffmpeg receives from the server, through a router with
+//! Decoded media after an overloaded link: ffmpeg receives from the server, through a router with
 //! a link that is too slow, and decoded sound and pictures are judged, not packets.
 //!
 //! Seven streams need a third more than the link has. Under DWCS sound is whole and each video
@@ -222,7 +222,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the windows of a stream allow of so many packets.
+/// The number of losses that the windows of a stream allow in so many packets.
 fn allowed(made: u64, (x, y): (u64, u64)) -> u64 {
     made / y * x + (made % y).min(x)
 }

@@ -26,7 +26,7 @@ pub struct Player {
     port: u16,
 }
 
-/// What a player decoded, piece by piece: pictures, or runs of samples.
+/// The output of a player, piece by piece: pictures, or runs of samples.
 #[derive(Debug)]
 pub struct Decoded {
     /// Pictures or samples, by [`Item::raw`].

@@ -34,6 +34,7 @@ impl Scenario {
             deadline: f.deadline,
             excess: f.excess,
             buffer: f.buffer,
+            service: None,
         });
         let best_effort = self.best_effort.iter().map(|c| BestEffortClass {
             weight: c.weight,

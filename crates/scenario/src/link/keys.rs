@@ -171,6 +171,9 @@ policy_section! {
     ]
 }
 
+/// Largest importance of a flow.
+pub const MAX_IMPORTANCE: u32 = 1000;
+
 /// `[[realtime]]`
 pub static REALTIME: Table = Table {
     name: "realtime",
@@ -205,6 +208,14 @@ pub static REALTIME: Table = Table {
             "\"delay\"",
             "Treatment of packets beyond the envelope: delayed until they conform, sent as best \
              effort, or dropped.",
+        ),
+        optional(
+            "importance",
+            Kind::Whole(0, MAX_IMPORTANCE),
+            "0",
+            "2",
+            "Order in which flows lose their reservation when the rate of a live link falls: the \
+             least important first.",
         ),
         optional(
             "buffer",

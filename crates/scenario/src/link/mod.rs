@@ -1,5 +1,6 @@
 //! Scenarios of a link and the flows that share it.
 
+mod at_rate;
 mod config;
 pub mod keys;
 pub mod model;

@@ -95,6 +95,8 @@ pub struct RealtimeFlow {
     pub envelope: laxity_curve::Envelope,
     /// The treatment of packets beyond the envelope.
     pub excess: Excess,
+    /// Order of shedding when the rate falls: the least important flow loses its reservation first.
+    pub importance: u32,
     /// Limit of this flow's waiting bytes, within the link's.
     pub buffer: Option<Bytes>,
     /// What generates it in a simulation without a trace.

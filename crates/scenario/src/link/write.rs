@@ -117,6 +117,7 @@ impl Printer {
                 Excess::Drop => "drop",
             })
         });
+        self.unless("importance", flow.importance, 0, |n| n.to_string());
         self.common(flow.buffer, flow.source.as_ref(), flow.matches.as_ref());
     }
 

@@ -144,7 +144,7 @@ struct Engine<'a, P, O> {
     unseen: usize,
 }
 
-/// Plays `tasks` under `policy`. Task ids are the places in `tasks`.
+/// Simulates `tasks` under `policy`. Task ids are the places in `tasks`.
 ///
 /// # Errors
 /// When a task or the policy stops making progress, or the policy picks what cannot run.

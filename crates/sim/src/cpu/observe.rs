@@ -28,8 +28,7 @@ impl Job {
     }
 }
 
-/// Told of everything that happens, in order of time. What an observer does not care about it
-/// need not name.
+/// Observes all events, in order of time. Each method has an empty default.
 pub trait Observer {
     /// A task appeared, or changed, and was admitted or not.
     fn asked(&mut self, now: Time, task: TaskId, answer: &Result<Admitted, Refusal>) {

@@ -62,7 +62,7 @@ pub enum Workload {
         /// From seeing one event to the next.
         gap: Gap,
     },
-    /// Plays these steps, repeatedly if `repeat`.
+    /// Follows these steps, repeatedly if `repeat`.
     Script {
         /// What to do.
         steps: Vec<Step>,

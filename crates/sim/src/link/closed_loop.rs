@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::config::QueueBy;
@@ -88,6 +89,25 @@ struct InFlight {
     packet: Packet,
 }
 
+/// Hashes a sequence number by one multiplication (Knuth, TAOCP volume 3, section 6.4): the keys are
+/// the engine's own, so nobody can choose them to collide.
+#[derive(Default)]
+struct SequenceHasher(u64);
+
+impl Hasher for SequenceHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
+
 /// The TCP sources of a scenario, merged with an open-loop source.
 pub struct ClosedLoop<S> {
     open: S,
@@ -98,7 +118,7 @@ pub struct ClosedLoop<S> {
     /// Packets that servers sent and that have not been offered to the link.
     ready: VecDeque<(Arrival, InFlight)>,
     /// Packets that the link holds, by sequence number.
-    queued: HashMap<u64, InFlight>,
+    queued: HashMap<u64, InFlight, BuildHasherDefault<SequenceHasher>>,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     /// Events scheduled so far, so that those of an instant are handled in the order of scheduling.
     order: u64,
@@ -143,7 +163,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
             clients,
             transfers,
             ready: VecDeque::new(),
-            queued: HashMap::new(),
+            queued: HashMap::default(),
             events: BinaryHeap::new(),
             order: 0,
             slots: Vec::new(),

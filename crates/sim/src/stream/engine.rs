@@ -56,7 +56,7 @@ impl Loss {
     }
 }
 
-/// Told what becomes of packets.
+/// Observes what happens to packets.
 pub trait StreamObserver {
     /// A packet was sent.
     fn sent(&mut self, packet: &StreamPacket, how: &Sent);
@@ -169,8 +169,8 @@ pub struct Setting<'a> {
     pub end: Time,
 }
 
-/// Plays `arrivals` through `scheduler`. What waits at the end and is due by then is missed, other
-/// packets that wait are neither met nor missed.
+/// Offers `arrivals` to `scheduler`. Packets that wait at the end and are due by then are missed, others
+/// that wait are neither met nor missed.
 ///
 /// Packets that come at the instant of a decision, or while one is being sent, are there when it
 /// is taken.

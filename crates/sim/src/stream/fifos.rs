@@ -56,7 +56,7 @@ struct Waiting {
     next: u32,
 }
 
-/// All queues. Told what is lost, the observer hears of it at once.
+/// All queues. Losses are reported to the observer immediately.
 #[derive(Debug)]
 pub struct Fifos<'a, O> {
     classes: &'a [FifoClass],

@@ -79,7 +79,7 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 "policy {} unaccounted {} elsewhere {} absent {} unlocked {} waited_ns {}",
                 status.policy,
                 status.unaccounted,
-                status.elsewhere,
+                status.misplaced_runs,
                 status.absent,
                 status.unlocked,
                 status.waited

@@ -20,8 +20,9 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
         ["verify", path, policies @ ..] => {
             for policy in policies {
                 let plan = Plan::with_policy(&read(path)?, policy)?;
+                let queues = if plan.queues.managed { "+queues" } else { "" };
                 for (program, instructions) in qdisc::verify(&plan)? {
-                    println!("{policy} {program} {instructions}");
+                    println!("{policy}{queues} {program} {instructions}");
                 }
             }
         }

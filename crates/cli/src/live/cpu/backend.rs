@@ -152,7 +152,7 @@ mod enabled {
             reservations: reservations.collect(),
             inferred,
             unaccounted: status.unaccounted,
-            misplaced_runs: status.elsewhere,
+            misplaced_runs: status.misplaced_runs,
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub enum LinkCommand {
     /// Schedule an interface by a scenario, if it is admitted.
     Up(UpArgs),
-    /// Replace the scenario under load, if the new one is admitted.
+    /// Replace the scenario, or change the rate, under load.
     Set(SetArgs),
     /// Show statistics of links and running media servers.
     Status(StatusArgs),
@@ -19,6 +19,8 @@ pub enum LinkCommand {
     Export(ExportArgs),
     /// Remove a link and restore the interface.
     Down(DownArgs),
+    #[command(hide = true)]
+    RunRateSource(RunRateSourceArgs),
     /// Bridge two interfaces and schedule the frames between them in user space.
     Bridge(crate::live::bridge::args::BridgeArgs),
     /// Create a tunnel device and schedule the packets routed into it, to an interface, in user
@@ -39,12 +41,32 @@ pub struct UpArgs {
     /// Replace a configured root qdisc until the link goes down.
     #[arg(long)]
     pub replace: bool,
+    /// Follow a program that prints a rate a line, `RATE` or `UP DOWN` (`5 Mbit/s`; a number is
+    /// kbit/s), until Ctrl-C. The program is run without a shell.
+    #[arg(long, value_name = "COMMAND")]
+    pub rate_from: Option<String>,
+}
+
+/// Starts the program of `--rate-from`.
+#[derive(Debug, Args)]
+pub struct RunRateSourceArgs {
+    /// The process with which the program dies.
+    #[arg(long)]
+    pub parent: u32,
+    /// The program and its arguments.
+    #[arg(last = true, required = true)]
+    pub command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// The scenario file.
-    pub scenario: PathBuf,
+    /// The scenario file, if the new scenario is admitted.
+    #[arg(required_unless_present = "rate")]
+    pub scenario: Option<PathBuf>,
+    /// Another rate of the scenario that runs, such as `5 Mbit/s`. Flows that are no longer admitted
+    /// are shed by `importance`: best effort without a deadline.
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["scenario", "policy"])]
+    pub rate: Option<String>,
     /// The interface.
     #[arg(long, value_name = "DEV")]
     pub dev: String,

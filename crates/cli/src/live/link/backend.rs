@@ -9,10 +9,13 @@ pub use without::*;
 mod with {
     use std::time::Duration;
 
-    use laxity_kernel::qdisc::{self, Change, LinkError, LinkRequest};
+    use laxity_core::Rate;
+    use laxity_kernel::Plan;
+    use laxity_kernel::qdisc::{self, Change, LinkError, LinkRequest, RateRequest};
 
     use crate::failure::Failure;
     use crate::live::link::Admitted;
+    use crate::live::link::rate::Running;
     use crate::live::link::record::{Link, Links};
 
     impl From<LinkError> for Failure {
@@ -50,6 +53,24 @@ mod with {
         Ok(qdisc::set(&request(admitted), device, timeout)? == Change::WithNextPacket)
     }
 
+    /// Whether the plan takes over later. The scenario is that of [`running`].
+    pub fn set_rate(
+        plan: &Plan,
+        rate: Rate,
+        scenario: &str,
+        device: &str,
+        timeout: Duration,
+    ) -> Result<bool, Failure> {
+        let request = RateRequest { plan, rate, scenario };
+        Ok(qdisc::set_rate(&request, device, timeout)? == Change::Later)
+    }
+
+    /// What a link runs.
+    pub fn running(device: &str) -> Result<Running, Failure> {
+        let qdisc::Status { scenario, policy, rate, shed, .. } = qdisc::status(device)?;
+        Ok(Running { scenario, policy, rate, shed })
+    }
+
     pub fn down(device: &str) -> Result<(), Failure> {
         Ok(qdisc::down(device)?)
     }
@@ -76,8 +97,12 @@ mod with {
 mod without {
     use std::time::Duration;
 
+    use laxity_core::Rate;
+    use laxity_kernel::Plan;
+
     use crate::failure::Failure;
     use crate::live::link::Admitted;
+    use crate::live::link::rate::Running;
     use crate::live::link::record::Links;
 
     pub fn up(_: &Admitted, _: &str, _: bool) -> Result<(), Failure> {
@@ -85,6 +110,14 @@ mod without {
     }
 
     pub fn set(_: &Admitted, _: &str, _: Duration) -> Result<bool, Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn set_rate(_: &Plan, _: Rate, _: &str, _: &str, _: Duration) -> Result<bool, Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn running(_: &str) -> Result<Running, Failure> {
         Failure::without_kernel_for_links()
     }
 

@@ -9,7 +9,7 @@ use laxity_telemetry::table::link as table;
 
 use super::args::ExportArgs;
 use super::backend;
-use super::record::{Flow, Link, Links};
+use super::record::{Flow, Kind, Link, Links};
 use crate::failure::Failure;
 use crate::live::confine::{Bpf, OF_KERNEL, confine, keep};
 use crate::{interrupt, warning};
@@ -56,7 +56,17 @@ pub fn page(links: &Links) -> String {
     of_link(&table::STALLS_TOTAL, &|l| Count(l.stalls.count));
     of_link(&table::STALL_SECONDS_TOTAL, &|l| Number(l.stalls.total_ms / 1e3));
     of_link(&table::MAX_STALL_SECONDS, &|l| Number(l.stalls.max_ms / 1e3));
+    of_link(&table::LATE_RATE_CHANGE_TOTAL, &|l| Count(l.late_rate_change));
 
+    let mut reserved = text.family(&table::RESERVED);
+    for link in &links.links {
+        for (name, flow) in &link.flows {
+            if flow.kind == Kind::Realtime {
+                let reserved_now = !link.shed.contains(name);
+                reserved.sample(&[&link.device, name], u64::from(reserved_now));
+            }
+        }
+    }
     let mut packets = text.family(&table::PACKETS_TOTAL);
     each(links, |device, name, flow| {
         packets.sample(&[device, name, "sent"], flow.packets);

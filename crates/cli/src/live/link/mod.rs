@@ -3,6 +3,8 @@
 pub mod args;
 mod backend;
 pub mod export;
+pub mod rate;
+mod rate_source;
 pub mod record;
 pub mod table;
 pub mod top;
@@ -30,6 +32,7 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
         LinkCommand::Watch(args) => watch::run(args),
         LinkCommand::Export(args) => export::run(args),
         LinkCommand::Down(args) => down(args),
+        LinkCommand::RunRateSource(args) => rate_source::child::run(args),
         LinkCommand::Bridge(args) => crate::live::bridge::run(args),
         LinkCommand::Tun(args) => crate::live::bridge::tun(args),
     }
@@ -92,14 +95,19 @@ impl Admitted {
 }
 
 fn up(args: &UpArgs) -> Result<ExitCode, Failure> {
+    let source = args.rate_from.as_deref().map(rate_source::RateSource::new).transpose()?;
     let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
     backend::up(&admitted, &args.dev, args.replace)?;
     admitted.say(&args.dev, "");
-    Ok(ExitCode::SUCCESS)
+    match source {
+        Some(source) => rate_source::follow(&args.dev, source),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
-    let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
+    let Some(scenario) = &args.scenario else { return rate::set(args) };
+    let admitted = Admitted::read(scenario, args.policy.as_ref())?;
     let timeout = duration("--timeout", &args.timeout)?;
     let with_next_packet = backend::set(&admitted, &args.dev, timeout)?;
     admitted.say(&args.dev, if with_next_packet { " from its next packet on" } else { "" });

@@ -72,6 +72,15 @@ pub struct Link {
     pub process: Option<Process>,
     pub policy: String,
     pub rate_bit_s: u64,
+    /// Rate of the scenario, where `link set --rate` or `--rate-from` has changed the link's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario_rate_bit_s: Option<u64>,
+    /// Real-time flows that lost their reservation because the rate fell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shed: Vec<String>,
+    /// Real-time packets late because the rate fell after they were accepted; no deadline misses.
+    #[serde(default)]
+    pub late_rate_change: u64,
     /// False after another program removed its qdisc.
     pub attached: bool,
     /// Number of changes of the scenario.
@@ -139,7 +148,7 @@ pub struct Flow {
     pub demoted_mean_ms: Option<f64>,
     #[serde(default)]
     pub demoted_max_ms: Option<f64>,
-    /// Marked with "congestion experienced" by an AQM; none in the kernel.
+    /// Marked with "congestion experienced" by an AQM.
     #[serde(default)]
     pub ecn_marks: u64,
     pub dropped: u64,
@@ -169,18 +178,26 @@ mod of_kernel {
                      also take it down"
                 ))
             })?;
-            let deadlines = scenario.realtime.iter().map(|flow| Some(flow.deadline.0));
+            let reserved = |place: usize| !status.shed.contains(&place);
+            let deadlines = scenario.realtime.iter().enumerate();
+            let deadlines =
+                deadlines.map(|(place, f)| Some(f.deadline.0).filter(|_| reserved(place)));
             let all = deadlines.chain(std::iter::repeat(None));
-            let flows = scenario.flow_names().zip(all).zip(&status.counts);
-            let flows = flows.map(|((name, deadline), counts)| {
-                let kind = if deadline.is_some() { Kind::Realtime } else { Kind::BestEffort };
+            let flows = scenario.flow_names().zip(all).zip(&status.counts).enumerate();
+            let flows = flows.map(|(place, ((name, deadline), counts))| {
+                let realtime = place < scenario.realtime.len();
+                let kind = if realtime { Kind::Realtime } else { Kind::BestEffort };
                 (name.to_owned(), Flow::new(kind, deadline, counts))
             });
+            let name = |place: &usize| Some(scenario.realtime.get(*place)?.name.clone());
             Ok(Link {
                 device,
                 process: None,
                 policy: status.policy,
-                rate_bit_s: scenario.link.rate.0,
+                rate_bit_s: status.rate,
+                scenario_rate_bit_s: Some(scenario.link.rate.0).filter(|r| *r != status.rate),
+                shed: status.shed.iter().filter_map(name).collect(),
+                late_rate_change: status.late_rate_change,
                 attached: status.attached,
                 changes: status.changes,
                 pending: status.pending,
@@ -221,7 +238,7 @@ mod of_kernel {
                 demoted: counts.demoted,
                 demoted_mean_ms: demoted.map(ms),
                 demoted_max_ms: demoted.map(|_| ms(counts.demoted_max)),
-                ecn_marks: 0,
+                ecn_marks: counts.ecn_marks,
                 dropped: counts.all_dropped(),
                 drop_reasons: reasons.collect(),
                 delays: (counts.delays().collect(), counts.delay_sum),

@@ -136,6 +136,22 @@ pub fn sentences(link: &Link) -> Vec<String> {
     if link.pending {
         sentences.push("Another scenario comes into force with the next packet.".to_owned());
     }
+    if let Some(rate) = link.scenario_rate_bit_s {
+        sentences.push(format!("The scenario's rate is {}.", number::rate(rate)));
+    }
+    if !link.shed.is_empty() {
+        sentences.push(format!(
+            "Best effort since the rate fell, without a deadline: {}.",
+            link.shed.join(", ")
+        ));
+    }
+    if link.late_rate_change > 0 {
+        sentences.push(format!(
+            "{} real-time packets were late because the rate fell after they were accepted; they do \
+             not count as late.",
+            link.late_rate_change
+        ));
+    }
     let backlog = link.backlog;
     sentences.push(format!("{} packets of {} B wait.", backlog.packets, backlog.bytes));
     let stalls = link.stalls;
@@ -154,9 +170,13 @@ pub fn sentences(link: &Link) -> Vec<String> {
             flow.drop_reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if flow.demoted > 0 {
             let ms = |ms: Option<f64>| ms.map_or_else(|| number::NONE.to_owned(), number::short);
+            let why = match link.shed.contains(name) {
+                true => "without a reservation",
+                false => "beyond its envelope",
+            };
             sentences.push(format!(
-                "{name} demoted: {} packets beyond its envelope, sent as best effort without a deadline \
-                 and not in its delays; they took {} ms on average, {} ms at most.",
+                "{name} demoted: {} packets {why}, sent as best effort without a deadline and not in \
+                 its delays; they took {} ms on average, {} ms at most.",
                 flow.demoted,
                 ms(flow.demoted_mean_ms),
                 ms(flow.demoted_max_ms)

@@ -64,8 +64,14 @@ impl Promise {
         self.zero_lag
     }
 
+    /// The index of the step at `t`, by bisection: a server may run thousands of periods ahead, and each adds a
+    /// step.
+    fn step(&self, t: u64) -> usize {
+        self.steps.partition_point(|(until, _)| *until <= t)
+    }
+
     pub(super) fn at(&self, t: u64) -> FineShare {
-        self.steps.iter().find(|(until, _)| *until > t).map_or(self.rest, |(_, share)| *share)
+        self.steps.get(self.step(t)).map_or(self.rest, |(_, share)| *share)
     }
 
     /// The time in which the least share around the zero-lag time amounts to this much work.
@@ -80,8 +86,12 @@ impl Promise {
         self.steps.iter().map(|(until, _)| *until)
     }
 
-    /// The share at `t`, and the end of its step unless it is the last. `cursor` only moves forward.
+    /// The share at `t`, and the end of its step unless it is the last. `cursor` only moves forward; 0 is a start
+    /// anywhere.
     pub(super) fn seek(&self, cursor: &mut usize, t: u64) -> (FineShare, Option<u64>) {
+        if *cursor == 0 {
+            *cursor = self.step(t);
+        }
         while let Some((until, share)) = self.steps.get(*cursor) {
             if *until > t {
                 return (*share, Some(*until));
@@ -94,12 +104,12 @@ impl Promise {
     /// Replaces the promise from `from` on. Returns the first instant at which it differs, if any.
     pub(super) fn change(&mut self, from: u64, tail: &Tail) -> Option<u64> {
         let at = core::iter::once(from)
-            .chain(self.breakpoints().filter(|t| *t > from))
+            .chain(self.steps[self.step(from)..].iter().map(|(until, _)| *until))
             .chain(tail.steps.iter().map(|(until, _)| *until).filter(|t| *t > from))
             .filter(|t| self.at(*t) != tail.at(*t))
             .min()?;
         let before = self.at(from.saturating_sub(1));
-        self.steps.retain(|(until, _)| *until < from);
+        self.steps.truncate(self.steps.partition_point(|(until, _)| *until < from));
         self.steps.push((from, before));
         self.extend(from, tail);
         Some(at)
@@ -118,7 +128,7 @@ impl Promise {
 
     /// Drops the steps that end by `t`.
     pub(super) fn drop_history(&mut self, t: u64) {
-        self.steps.retain(|(until, _)| *until > t);
+        self.steps.drain(..self.step(t));
     }
 
     /// Moves the zero-lag time to `t` if it is earlier.
@@ -171,10 +181,7 @@ impl Promise {
     /// The instant up to which `more` work uses up the promise, and the work beyond it.
     fn reach(&self, more: u128) -> (u64, u128) {
         let (mut t, mut need) = (self.zero_lag, self.remainder + more);
-        for (until, share) in self.steps.iter().copied() {
-            if until <= t {
-                continue;
-            }
+        for (until, share) in self.steps[self.step(t)..].iter().copied() {
             let room = u128::from(until - t) * share;
             if need < room {
                 let steps = need / share;

@@ -7,7 +7,7 @@
 
 #include "types.h"
 
-/* Reasons for drops in the order of DropReason; the last two exist only in the kernel. */
+/* Reasons for drops in the order of DropReason, and one that only the kernel has. */
 enum lx_reason {
 	LX_BUFFER_TOTAL,
 	LX_BUFFER_BEST_EFFORT,
@@ -16,9 +16,11 @@ enum lx_reason {
 	LX_OVERSIZE,
 	LX_EXCESS,
 	LX_PUSHED_OUT,
+	LX_AQM,
 	/* The queue was emptied: the interface went down, or the qdisc was removed. */
 	LX_FLUSHED,
-	LX_REASONS,
+	/* Room for them, a power of two. */
+	LX_REASONS = 16,
 	LX_ACCEPTED = LX_REASONS,
 	/* A best-effort packet must be pushed out first; call again then. */
 	LX_PUSH_OUT,

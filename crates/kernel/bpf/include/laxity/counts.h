@@ -23,6 +23,8 @@ struct lx_counts {
 	u64 demoted_max;
 	u64 dropped[LX_REASONS];
 	u64 delay[LX_DELAY_BUCKETS];
+	/* Counted by the program that marks, without the qdisc's lock. */
+	u64 ecn_marks;
 };
 
 LX_INLINE u32 lx_delay_bucket(u64 delay)

@@ -31,6 +31,9 @@ struct lx_best_class {
 	u64 start;
 	u64 finish;
 	u64 period;
+	/* Size of the candidate, LX_NONE while nothing waits (fair_late.h). */
+	u32 candidate;
+	u32 padding;
 };
 
 LX_TOURNAMENT(lx_best_heads, LX_BEST_EFFORT_CLASSES);
@@ -45,6 +48,8 @@ struct lx_fair {
 	/* Number of the busy period; tags of earlier ones count as zero. */
 	u64 period;
 	u64 packets;
+	/* Classes with a candidate (fair_late.h). */
+	u64 waiting;
 };
 
 struct lx_shares {
@@ -71,12 +76,14 @@ LX_INLINE void lx_fair_reset(struct lx_fair *f, const struct lx_shares *s)
 		c->start = 0;
 		c->finish = 0;
 		c->period = 0;
+		c->candidate = LX_NONE;
 	}
 	lx_tournament_clear(&f->eligible, s->size);
 	lx_tournament_clear(&f->later, s->size);
 	f->virtual_time = 0;
 	f->period = 0;
 	f->packets = 0;
+	f->waiting = 0;
 }
 
 /* Subtracts the virtual time from all tags long before they overflow. */

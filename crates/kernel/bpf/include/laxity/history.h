@@ -61,6 +61,9 @@ struct lx_history {
 	/* W_n in bytes, and the latest release. */
 	u64 work;
 	u64 latest;
+	/* How much less of W_n was sent. Lowering `work` would move packets back over corners that
+	 * they have passed, so it stays until later packets have caught up. */
+	u64 debt;
 	u32 next;
 	/* Length on the wire of a first packet that is not in the history yet, and its release. */
 	u32 first;
@@ -87,6 +90,7 @@ LX_INLINE void lx_history_reset(struct lx_history *h, const struct lx_service *e
 	h->first = 0;
 	h->replacement = 0;
 	h->work = 0;
+	h->debt = 0;
 	h->latest = 0;
 	h->next = 0;
 }
@@ -129,7 +133,8 @@ LX_INLINE void lx_history_remember(struct lx_history *h, const struct lx_service
 	h->latest = lx_max(h->latest, release);
 	if (h->next - oldest <= e->mask) {
 		lx_at(h->ring, h->next & (LX_HISTORY_PACKETS - 1))->release = release;
-		lx_at(h->ring, h->next & (LX_HISTORY_PACKETS - 1))->before = h->work;
+		lx_at(h->ring, h->next & (LX_HISTORY_PACKETS - 1))->before =
+			h->work - h->debt;
 		h->next++;
 		return;
 	}
@@ -313,6 +318,16 @@ LX_INLINE void lx_history_replace(struct lx_history *h, const struct lx_service 
 	h->first_release = h->replacement_release;
 }
 
+/* The newest packet has `more` bytes more. */
+LX_INLINE void lx_history_grow(struct lx_history *h, const struct lx_service *e, u32 more)
+{
+	u64 reached = h->work - h->debt + more;
+
+	h->work = lx_max(h->work, reached);
+	h->debt = h->work - reached;
+	lx_history_advance(h, e);
+}
+
 /* Takes the next packet and returns its deadline; `deadline` is that of the newest packet so far.
  * Releases must not decrease. */
 LX_GLOBAL_FN u64 lx_history_push(struct lx_history *h __arg_nonnull,
@@ -331,12 +346,38 @@ LX_GLOBAL_FN u64 lx_history_push(struct lx_history *h __arg_nonnull,
 		u32 more = rounds == 2 ? h->first : wire;
 
 		lx_history_remember(h, e, now);
-		h->work += more;
-		lx_history_advance(h, e);
+		lx_history_grow(h, e, more);
 		rounds--;
 	}
 	h->first = 0;
 	return lx_history_deadline(h, e, release);
+}
+
+/* The newest packet, released at `release`, takes `by` bytes more than was assigned: its later
+ * deadline. */
+LX_GLOBAL_FN u64 lx_history_raise(struct lx_history *h __arg_nonnull,
+				  const struct lx_service *e __arg_nonnull, u64 release, u32 by)
+{
+	if (h->first) {
+		h->first += by;
+		return lx_history_single_deadline(e, release, h->first);
+	}
+	lx_history_grow(h, e, by);
+	return lx_history_deadline(h, e, release);
+}
+
+/* Of the newest packet `by` bytes less were sent than was assigned. Its deadline stays, and later
+ * ones are no earlier. */
+LX_GLOBAL_FN u32 lx_history_settle(struct lx_history *h __arg_nonnull,
+				   const struct lx_service *e __arg_nonnull, u32 by)
+{
+	if (h->first) {
+		lx_history_remember(h, e, h->first_release);
+		lx_history_grow(h, e, h->first);
+		h->first = 0;
+	}
+	h->debt += by;
+	return 0;
 }
 
 #endif

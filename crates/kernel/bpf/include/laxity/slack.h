@@ -165,6 +165,12 @@ LX_INLINE void lx_slack_spend(struct lx_slack *s, u32 wire)
 	s->lower -= wire * NANOBITS_PER_BYTE;
 }
 
+/* The best-effort packet that was to be sent has been dropped instead. */
+LX_INLINE void lx_slack_refund(struct lx_slack *s, u32 wire)
+{
+	s->lower += wire * NANOBITS_PER_BYTE;
+}
+
 /* A real-time packet starts. */
 LX_INLINE void lx_slack_departed(struct lx_slack *s, const struct lx_slack_config *c, u64 now,
 				 u64 deadline, u32 wire)

@@ -7,6 +7,7 @@ use super::{envelope, matches, rspec, source};
 use crate::link::model::{Excess, RealtimeFlow, Source};
 use crate::read::Context;
 use crate::read::flows::{self, Names, OTHER};
+use crate::read::values;
 use crate::read::walk::Section;
 
 pub(super) fn read(
@@ -41,6 +42,7 @@ fn read_flow(
         Some(i) => [Excess::Delay, Excess::Demote, Excess::Drop][i],
         None => Excess::default(),
     };
+    let importance = values::whole(section, "importance", cx.out).unwrap_or(0);
     let buffer = section.positive_size("buffer", cx.out);
     let source = source::read(section, envelope.as_ref(), None, cx);
     if matches!(source, Some(Source::Tcp(_))) {
@@ -54,6 +56,7 @@ fn read_flow(
         deadline: deadline?,
         envelope: envelope?,
         excess,
+        importance,
         buffer,
         source,
         matches,

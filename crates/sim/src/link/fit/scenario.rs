@@ -32,6 +32,7 @@ pub(super) fn build(
                 deadline,
                 envelope: flow.envelope.clone(),
                 excess: Excess::default(),
+                importance: 0,
                 buffer: None,
                 source: source(),
                 matches: group.matches.clone(),

@@ -1,0 +1,36 @@
+//! The load of an access link beside iperf3 and irtt, and the judge of what its router did; run in the
+//! virtual machine.
+//!
+//! ```text
+//! internet-load serve PORT                                pages and a film
+//! internet-load fetch SERVER WARM TOTAL SEED              fetches them
+//! internet-load late IN OUT KBIT PATH_US FLOW=PORT:US...  two captures of the router
+//! ```
+#![forbid(unsafe_code)]
+
+mod late;
+mod load;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["serve", port] => load::serve(port).map_err(|e| e.to_string()),
+        ["fetch", server, warm, total, seed] => {
+            load::fetch(server, [warm, total, seed]).map_err(|e| e.to_string())
+        }
+        ["late", entered, left, rate, path, ref streams @ ..] => {
+            late::late([entered, left], [rate, path], streams)
+        }
+        _ => Err("internet-load serve|fetch|late ...".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("internet-load: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

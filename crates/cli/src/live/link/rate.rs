@@ -1,0 +1,168 @@
+//! `laxity link set --rate`: another rate of a link under the scenario that it runs.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use laxity_analysis::link::{RateChange, RatePlanner, Shedding};
+use laxity_core::{Rate, Span, Time};
+use laxity_kernel::{Plan, PlanError};
+use laxity_report::number;
+use laxity_scenario::link::model::Scenario;
+use laxity_scenario::quantity;
+
+use super::args::SetArgs;
+use super::{backend, duration};
+use crate::failure::Failure;
+use crate::{interrupt, warning};
+
+/// Period of checks whether to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A link in the kernel, as far as its rate is concerned.
+#[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The file of its scenario.
+    pub scenario: String,
+    pub policy: String,
+    /// In bit/s.
+    pub rate: u64,
+    /// Places of flows without a reservation.
+    pub shed: Vec<usize>,
+}
+
+/// A link whose rate follows a planner.
+pub struct RatedLink {
+    device: String,
+    running: Running,
+    scenario: Scenario,
+    planner: RatePlanner,
+    began: Instant,
+    timeout: Duration,
+}
+
+impl RatedLink {
+    /// The link of an interface.
+    pub fn new(device: &str, timeout: Duration) -> Result<RatedLink, Failure> {
+        let running = backend::running(device)?;
+        let scenario = Scenario::parse(&running.scenario, "").map_err(|_| {
+            Failure::Lacking(format!(
+                "the link on {device} was brought up by another version of laxity"
+            ))
+        })?;
+        let rate = Rate(running.rate);
+        let (policy, shed) = (&running.policy, &running.shed);
+        let planner = RatePlanner::new(&scenario, policy, rate, shed, Time::ZERO);
+        let planner = planner.map_err(Failure::input)?;
+        let (device, began) = (device.to_owned(), Instant::now());
+        Ok(RatedLink { device, running, scenario, planner, began, timeout })
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The planner, to hand it rates.
+    pub fn planner(&mut self) -> &mut RatePlanner {
+        &mut self.planner
+    }
+
+    /// Rate of the scenario.
+    pub fn scenario_rate(&self) -> Rate {
+        self.scenario.link.rate
+    }
+
+    /// Returns to the scenario's rate, with all flows, without waiting.
+    pub fn return_to_scenario(&self) -> Result<(), Failure> {
+        let restored = self.planner.flows().shed.clone();
+        let kept = (0..self.scenario.realtime.len()).collect();
+        let flows = Shedding { kept, shed: Vec::new() };
+        let rate = self.scenario_rate();
+        if rate == self.planner.rate() && restored.is_empty() {
+            return Ok(());
+        }
+        self.apply(&RateChange { rate, flows, shed: Vec::new(), restored })
+    }
+
+    /// Time until [`RatedLink::follow`] may have something to do without another rate.
+    pub fn next_timeout(&self) -> Option<Span> {
+        self.planner.next_timeout().map(|at| at.since(self.now()))
+    }
+
+    /// Brings into effect what is due. Returns whether anything changed.
+    pub fn follow(&mut self) -> Result<bool, Failure> {
+        let Some(change) = self.planner.poll(self.now()).map_err(Failure::input)? else {
+            return Ok(false);
+        };
+        self.apply(&change)?;
+        Ok(true)
+    }
+
+    fn apply(&self, change: &RateChange) -> Result<(), Failure> {
+        let RateChange { rate, flows, shed, restored } = change;
+        let (device, policy) = (&self.device, &self.running.policy);
+        let plan = Plan::at_rate(&self.scenario, policy, *rate, &flows.shed);
+        let plan = plan.map_err(|error| {
+            let text = format!("{device} at {}: {error}", number::rate(rate.0));
+            match error {
+                PlanError::NotAdmitted(_) => Failure::Refused(text),
+                _ => Failure::Input(text),
+            }
+        })?;
+        let later = backend::set_rate(&plan, *rate, &self.running.scenario, device, self.timeout)?;
+        let when = match later {
+            true => ", whose plan takes over when no real-time packet waits",
+            false => "",
+        };
+        warning::say(format!(
+            "{device} runs at {}{when}: {} of {} real-time flows admitted",
+            number::rate(rate.0),
+            flows.kept.len(),
+            self.scenario.realtime.len()
+        ));
+        for flow in shed {
+            let flow = &self.scenario.realtime[*flow];
+            warning::say(format!(
+                "{} loses its reservation (importance {}) and is best effort",
+                flow.name, flow.importance
+            ));
+        }
+        for flow in restored {
+            warning::say(format!(
+                "{} has its reservation back",
+                self.scenario.realtime[*flow].name
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Runs `laxity link set --rate`. Flows that fit again are restored after ten seconds, for which the
+/// command waits.
+pub fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
+    let text = args.rate.as_deref().unwrap_or_default();
+    let rate = quantity::rate(text).map_err(|e| Failure::quantity("--rate", text, &e))?;
+    let mut link = RatedLink::new(&args.dev, duration("--timeout", &args.timeout)?)?;
+    link.planner().handle_rate(rate);
+    if !link.follow()? {
+        warning::say(format!(
+            "{} stays at {}: changes below 1 % are ignored",
+            args.dev,
+            number::rate(link.planner().rate().0)
+        ));
+    }
+    let interrupted = interrupt::control();
+    let mut said = false;
+    while let Some(wait) = link.next_timeout() {
+        if interrupted.stopped() {
+            break;
+        }
+        if !said {
+            warning::say("flows that fit again are restored in 10 s; Ctrl-C leaves them shed");
+            said = true;
+        }
+        std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(wait.0)));
+        link.follow()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
