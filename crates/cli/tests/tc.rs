@@ -58,10 +58,7 @@ max_packet = "1514 B"
 [[realtime]]
 name = "voice"
 deadline = "30 ms"
-envelope = { burst = "4000 B", rate = "100 kB/s", max_packet = "1000 B" }
-
-[[best_effort]]
-name = "rest"
+envelope = { burst = "4000 B", rate = "100 kB/s" }
 "#;
 
 /// Fails when a flow is compared with another class, or what Laxity would give is missing.
@@ -70,7 +67,7 @@ fn flows_are_compared_with_their_deadlines() {
     let folder = Folder::new("tc-flows");
     directory(&folder, "hfsc", "txt");
     let (path, scenario) = (folder.path(""), folder.write("s.toml", SCENARIO));
-    let both = ["--class", "voice=1:10", "--class", "rest=1:30"];
+    let both = ["--class", "voice=1:10", "--class", "other=1:30"];
     let check = |extra: &[&str]| {
         let mut args = vec!["check", &scenario, "--tc", &path, "--json"];
         args.extend(extra);
@@ -83,11 +80,11 @@ fn flows_are_compared_with_their_deadlines() {
     assert!(voice.met && voice.laxity_admits);
     let laxity_delay = voice.laxity_min_deadline_ns.expect("admitted");
     assert!(laxity_delay < 9_211_200, "{laxity_delay}");
-    let ran = check(&["--class", "voice=1:30", "--class", "rest=1:20"]);
+    let ran = check(&["--class", "voice=1:30", "--class", "other=1:20"]);
     assert_eq!(ran.code, Some(1));
     for (extra, part) in [
-        (&["--class", "voice=1:10"][..], "`rest` has no class"),
-        (&["--class", "voice=1:10", "--class", "rest=1:99"][..], "no such class"),
+        (&["--class", "voice=1:10"][..], "`other` has no class"),
+        (&["--class", "voice=1:10", "--class", "other=1:99"][..], "no such class"),
         (&["--class", "voic=1:10"][..], "no such flow"),
     ] {
         let ran = check(extra);

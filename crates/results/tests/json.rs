@@ -127,6 +127,18 @@ fn cpu_check() {
     assert_eq!(result.requests[1].max_budget_ns, Some(55_000_000));
 }
 
+#[test]
+fn tc_check() {
+    let result: TcChecks = round_trip(&example("tc-check.json"));
+    let device = &result.devices[0];
+    assert_eq!((device.guaranteed, device.link_rate_bit_s), (false, 10_000_000));
+    let [real_time, shared] = device.classes.as_slice() else { panic!("two classes") };
+    assert_eq!((real_time.rate_bit_s, real_time.delay_ns), (Some(800_000), Some(9_211_200)));
+    assert!(shared.rate_bit_s.is_none() && shared.reason.is_some());
+    assert_eq!((device.flows[0].flow.as_str(), device.flows[0].met), ("voice", true));
+    assert_eq!(device.findings[0].code, "default-missing");
+}
+
 /// Results of earlier builds call the verdict `not judged`.
 ///
 /// Fails when its former name is no longer read, or still written.
