@@ -27,6 +27,7 @@ fn flow(burst: u64, rate: u64, packet: u64, deadline_ms: u64, excess: Excess) ->
         deadline: Span(deadline_ms * MS),
         excess,
         buffer: None,
+        service: None,
     }
 }
 

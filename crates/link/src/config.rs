@@ -537,7 +537,8 @@ impl LinkConfig {
         }
     }
 
-    /// The flows as the admission test sees them: counted on the wire.
+    /// The flows as the admission test sees them: counted on the wire. Of a flow with a service
+    /// curve envelope and delay bound; its curve is in [`link_flows`](Self::link_flows).
     ///
     /// # Errors
     /// When an envelope on the wire leaves the range of its type.
