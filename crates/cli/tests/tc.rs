@@ -102,7 +102,7 @@ fn bad_input_is_refused() {
     let peak = file(&format!("{DUMPS}/tbf.qdisc.json"));
     let sound = file(&format!("{DUMPS}/drr.qdisc.txt"));
     for (args, part) in [
-        (vec!["--tc", &scenario, "--link-rate", "1 Mbit/s"], ":1: broken JSON"),
+        (vec!["--tc", &scenario, "--link-rate", "1 Mbit/s"], ":2: `[link]` is not output of tc"),
         (vec!["--tc", &old, "--link-rate", "1 Mbit/s"], "tc -s -d class show dev DEV"),
         (vec!["--tc", &peak, "--link-rate", "1 Mbit/s"], "lacks `peakrate`"),
         (vec!["--tc", &sound], "--link-rate"),

@@ -36,7 +36,7 @@ impl Reader {
             rest = &rest[blank..];
             let used = if rest.is_empty() {
                 return Ok(());
-            } else if rest.starts_with('[') {
+            } else if array(rest) {
                 self.json(rest, &place(line))?
             } else {
                 self.lines(rest, &place(line))?
@@ -97,6 +97,11 @@ impl Reader {
     pub fn finish(self) -> Result<Config, TcError> {
         build::config(self.records)
     }
+}
+
+/// Whether an array of objects begins here, and not, say, a section of TOML.
+fn array(text: &str) -> bool {
+    text.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', ']']))
 }
 
 fn newlines(text: &str) -> usize {
