@@ -201,7 +201,7 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 
 	};
 	struct lx_account *account;
 	u32 class;
-	u64 size, to;
+	u64 size;
 
 	packet->flow = *lx_at(change->to, packet->flow);
 	packet->wire = lx_max(packet->bytes + config.overhead, config.min_frame);
@@ -217,10 +217,7 @@ LX_INLINE void lx_requeue_best_effort(const struct lxl_plan_change *change, u64 
 		lx_fair_enqueue(&pipeline.fair, &config.shares, class, slot, packet);
 		return;
 	}
-	to = (u64)class << 32 | lx_class_find_queue(lx_at(config.class, class), &key);
-	lx_managed_push(&pipeline, &config, to, &key, slot);
-	if (!pipeline.best_effort.open)
-		lx_managed_open(&pipeline, &config, now);
+	lx_managed_requeue(&pipeline, &config, now, class, &key, slot);
 }
 
 /* Returns 0 while real-time packets wait or a packet is in flight. A global function: verified

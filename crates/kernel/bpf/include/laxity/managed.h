@@ -198,6 +198,19 @@ LX_INLINE struct lx_slot *lx_managed_enqueue(struct lx_pipeline *q, const struct
 	return packet;
 }
 
+/* Queues a packet that was accepted before and counts in the buffers already. */
+LX_INLINE void lx_managed_requeue(struct lx_pipeline *q, const struct lx_config *c, u64 now,
+				  u32 class, const struct lx_flow_key *key, u32 slot)
+{
+	u32 to;
+
+	class &= LX_BEST_EFFORT_CLASSES - 1;
+	to = lx_class_find_queue(lx_at(c->class, class), key);
+	lx_managed_push(q, c, (u64)class << 32 | to, key, slot);
+	if (!q->best_effort.open)
+		lx_managed_open(q, c, now);
+}
+
 /* Removes the candidate of a class, which has been dropped. */
 LX_GLOBAL_FN u32 lx_managed_remove(struct lx_pipeline *q __arg_nonnull,
 				   const struct lx_config *c __arg_nonnull, u32 class)

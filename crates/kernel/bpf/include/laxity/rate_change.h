@@ -109,7 +109,7 @@ LX_INLINE void lx_demote_shed(struct lx_pipeline *q, const struct lx_config *c, 
 		q->buffer.best_effort_used += size;
 		q->buffer.best_effort_packets++;
 		if (LX_MANAGED)
-			lx_managed_enqueue(q, c, NULL, now, class, &key, slot, packet);
+			lx_managed_requeue(q, c, now, class, &key, slot);
 		else if (q->head == LX_NONE)
 			lx_commit_head(q, c, now, slot, packet);
 		else
