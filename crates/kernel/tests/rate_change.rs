@@ -136,12 +136,12 @@ fn assert_kept(setup: &LinkConfig, plans: &[Plan], run: &[Event], outcome: &Outc
     let context = || format!("{run:?} {outcome:?} {setup:?}");
     assert_eq!(outcome.misses, 0, "{}", context());
     assert_eq!(outcome.sent.len() + outcome.refused, arrivals.len(), "{}", context());
-    let requests = run.iter().filter_map(|e| match *e {
+    let mut requests = run.iter().filter_map(|e| match *e {
         Event::Request { plan, .. } => Some(plan),
         Event::Arrival { .. } => None,
     });
     // After the last takeover: the plan requested last, unless the link never became free again.
-    if let (Some(last), Some((_, plan))) = (requests.last(), outcome.takeovers.last()) {
+    if let (Some(last), Some((_, plan))) = (requests.next_back(), outcome.takeovers.last()) {
         let end = outcome.sent.iter().map(|s| s.2).max().unwrap_or(0);
         let request = run.iter().rev().find(|e| matches!(e, Event::Request { .. }));
         if request.is_some_and(|e| e.at() + 100 * MS < end) {

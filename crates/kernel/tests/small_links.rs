@@ -37,13 +37,19 @@ fn flow(burst: u64, (num, den): (u64, u64), deadline: u64, packet: u64) -> Realt
     let bucket = [Bucket { burst: Bytes(burst), rate: Rate(BYTE_PER_NS * num / den) }];
     let envelope = Envelope::buckets(&bucket, Bytes(packet)).expect("an envelope");
     let envelope = envelope.with_min_packet(Bytes(1)).expect("an envelope");
-    RealtimeFlow { envelope, deadline: Span(deadline), excess: Excess::Drop, buffer: None }
+    RealtimeFlow {
+        envelope,
+        deadline: Span(deadline),
+        excess: Excess::Drop,
+        buffer: None,
+        service: None,
+    }
 }
 
 fn periodic(period: u64, size: u64, jitter: u64) -> RealtimeFlow {
     let envelope = Envelope::periodic(Span(period), Bytes(size), Span(jitter));
     let envelope = envelope.expect("an envelope");
-    RealtimeFlow { envelope, deadline: Span(60), excess: Excess::Drop, buffer: None }
+    RealtimeFlow { envelope, deadline: Span(60), excess: Excess::Drop, buffer: None, service: None }
 }
 
 /// A link with one class of 64 flow queues.
