@@ -1,7 +1,5 @@
 //! `laxity check --tc`: dumps of `tc`, interfaces, and the flows of a scenario.
 
-#[path = "../../kernel/tests/machine/mod.rs"]
-mod machine;
 mod support;
 
 use laxity_results::TcChecks;
@@ -115,38 +113,5 @@ fn bad_input_is_refused() {
         let ran = laxity(&all);
         assert_eq!(ran.code, Some(2), "{all:?}: {}", ran.err);
         assert!(ran.err.contains(part), "{all:?}: {}", ran.err);
-    }
-}
-
-/// Each discipline as the kernel and the `tc` of the virtual machine have it.
-///
-/// Fails when `tc` is not run as its versions need it, or prints an option that is not read.
-#[test]
-fn disciplines_of_a_machine_are_read() {
-    if !machine::available() {
-        return;
-    }
-    let program = machine::stripped(std::path::Path::new(env!("CARGO_BIN_EXE_laxity")));
-    let text = machine::run("disciplines.sh", &[program], &[]);
-    let rows: &[(&str, &str, &[&str])] = &[
-        ("hfsc", "status 0", &["1:10   hfsc          1 Mbit/s", "1:20   no rt curve"]),
-        ("htb", "status 0", &["1:10   htb         10 Mbit/s", "1:20   htb         20 Mbit/s"]),
-        ("prio", "status 0", &["10:1   tbf           2 Mbit/s", "1:3    band 1:2 goes first"]),
-        ("tbf", "status 0", &["1:1    tbf         10 Mbit/s"]),
-        ("drr", "status 0", &["1:1    drr         33.33", "1:2    drr         66.67"]),
-        ("ets", "status 1", &["priomap", "1:2    band 1:1 goes first"]),
-        ("qfq", "status 0", &["1:     no rule for qfq"]),
-        ("fq", "status 0", &["any number of flows"]),
-        ("fq_codel", "status 0", &["drops and reorders"]),
-        ("cake", "status 0", &["drops and reorders"]),
-        ("mqprio", "status 0", &["11:1   cbs         20 Mbit/s", "the device chooses"]),
-        ("taprio", "status 0", &["100 Mbit/s"]),
-    ];
-    for (name, status, parts) in rows {
-        let judged = machine::part(&text, name);
-        assert!(judged.contains(status), "{name}: {judged}");
-        for part in *parts {
-            assert!(judged.contains(part), "{name} without `{part}`: {judged}");
-        }
     }
 }
