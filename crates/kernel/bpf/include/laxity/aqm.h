@@ -65,8 +65,10 @@ LX_INLINE u64 lx_without(u64 delay, u64 away)
 	return delay > away ? delay - away : 0;
 }
 
-LX_INLINE u32 lx_aqm_judge(const struct lx_aqm_config *c, struct lx_pi2 *pi2,
-			   struct lx_flow_queue *queue, const struct lx_leaving *p)
+LX_GLOBAL_FN u32 lx_aqm_judge(const struct lx_aqm_config *c __arg_nonnull,
+			      struct lx_pi2 *pi2 __arg_nonnull,
+			      struct lx_flow_queue *queue __arg_nonnull,
+			      const struct lx_leaving *p __arg_nonnull)
 {
 	u64 away = c->link_sojourn ? p->realtime : 0;
 	u64 sojourn = lx_without(p->raw, away);

@@ -35,10 +35,14 @@ LX_INLINE void lx_late_rebase(struct lx_fair *f, const struct lx_shares *s)
 	f->virtual_time = LX_LATE_MARGIN;
 }
 
-LX_INLINE void lx_late_enter(struct lx_fair *f, const struct lx_shares *s, u32 class)
+LX_GLOBAL_FN u32 lx_late_enter(struct lx_fair *f __arg_nonnull,
+			       const struct lx_shares *s __arg_nonnull, u32 class)
 {
-	const struct lx_best_class *c = lx_at(f->class, class);
+	const struct lx_best_class *c;
 	u64 eligible = LX_NEVER, later = LX_NEVER;
+
+	class &= LX_BEST_EFFORT_CLASSES - 1;
+	c = lx_at(f->class, class);
 
 	if (c->candidate != LX_NONE) {
 		if (s->kind == LX_SCFQ || c->start <= f->virtual_time)
@@ -50,6 +54,7 @@ LX_INLINE void lx_late_enter(struct lx_fair *f, const struct lx_shares *s, u32 c
 		lx_tournament_set(&f->eligible, s->size, class, eligible);
 	if (*lx_at(f->later.key, class) != later)
 		lx_tournament_set(&f->later, s->size, class, later);
+	return 0;
 }
 
 /* The size of the candidate of a class now, or LX_NONE. */

@@ -26,13 +26,14 @@ LX_INLINE void lx_fattest_reset(struct lx_fattest *f)
 }
 
 /* A flow has `bytes` bytes now. LX_FATTEST_LISTS as its list stands for none. */
-LX_INLINE void lx_fattest_set(struct lx_fattest *f, u32 flow, struct lx_flow_queue *queue, u64 bytes)
+LX_GLOBAL_FN u32 lx_fattest_set(struct lx_fattest *f __arg_nonnull, u32 flow,
+				struct lx_flow_queue *queue __arg_nonnull, u64 bytes)
 {
 	u32 list = bytes ? lx_log2(bytes) : LX_FATTEST_LISTS;
 	struct lx_flow_queue *other;
 
 	if (list == queue->list)
-		return;
+		return 0;
 	if (queue->list < LX_FATTEST_LISTS) {
 		u32 *first = lx_at(f->list, queue->list);
 
@@ -51,13 +52,14 @@ LX_INLINE void lx_fattest_set(struct lx_fattest *f, u32 flow, struct lx_flow_que
 	queue->list_prev = LX_NONE;
 	queue->list_next = LX_NONE;
 	if (list == LX_FATTEST_LISTS)
-		return;
+		return 0;
 	queue->list_next = *lx_at(f->list, list);
 	other = lx_flow_queue(queue->list_next);
 	if (other)
 		other->list_prev = flow;
 	*lx_at(f->list, list) = flow;
 	f->used |= 1ULL << list;
+	return 0;
 }
 
 /* A flow of the last list, or LX_NONE. */

@@ -99,7 +99,8 @@ LX_INLINE u32 lx_flow_find(const struct lx_flow_config *c, u32 hash)
 }
 
 /* The greater number of bulk flows of its two hosts, at least 1. */
-LX_INLINE u32 lx_flow_load(const struct lx_flow_config *c, const struct lx_flow_queue *queue)
+LX_GLOBAL_FN u32 lx_flow_load(const struct lx_flow_config *c __arg_nonnull,
+			      const struct lx_flow_queue *queue __arg_nonnull)
 {
 	struct lx_host_counts *sources = lx_host_counts(c->sources);
 	struct lx_host_counts *destinations = lx_host_counts(c->destinations);
@@ -112,12 +113,13 @@ LX_INLINE u32 lx_flow_load(const struct lx_flow_config *c, const struct lx_flow_
 	return load;
 }
 
-LX_INLINE void lx_flow_set_bulk(const struct lx_flow_config *c, struct lx_flow_queue *queue, u8 bulk)
+LX_GLOBAL_FN u32 lx_flow_set_bulk(const struct lx_flow_config *c __arg_nonnull,
+				  struct lx_flow_queue *queue __arg_nonnull, u32 bulk)
 {
 	struct lx_host_counts *hosts;
 
 	if (queue->bulk == bulk)
-		return;
+		return 0;
 	queue->bulk = bulk;
 	hosts = lx_host_counts(c->sources);
 	if (hosts)
@@ -125,6 +127,7 @@ LX_INLINE void lx_flow_set_bulk(const struct lx_flow_config *c, struct lx_flow_q
 	hosts = lx_host_counts(c->destinations);
 	if (hosts)
 		*lx_at(hosts->flows, queue->destination) += bulk ? 1 : -1;
+	return 0;
 }
 
 /* Bytes of quantum a round, in 2^-16: positive, since there are fewer than 2^15 queues. */

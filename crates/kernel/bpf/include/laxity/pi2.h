@@ -64,7 +64,7 @@ LX_INLINE void lx_pi2_update(struct lx_pi2 *p, u64 target, s64 delay)
 }
 
 /* p' for a packet that leaves now, with the delay of the queue; 0 while a burst is allowed. */
-LX_INLINE u64 lx_pi2_probability(struct lx_pi2 *p, u64 target, u64 now, u64 delay)
+LX_GLOBAL_FN u64 lx_pi2_probability(struct lx_pi2 *p __arg_nonnull, u64 target, u64 now, u64 delay)
 {
 	u64 due = (now > p->updated ? now - p->updated : 0) / LX_PI2_PERIOD;
 	u64 i;
