@@ -249,7 +249,7 @@ pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
     let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
     let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();
-    for program in programs.object.progs() {
+    for program in programs.object.progs().filter(|program| program.autoload()) {
         use std::os::fd::AsFd as _;
         let id = libbpf_rs::Program::id_from_fd(program.as_fd()).map_err(refused)?;
         ids.push((program.name().to_string_lossy().into_owned(), id));
