@@ -133,7 +133,8 @@ impl Window {
         done.then_some(())
     }
 
-    /// One page after the other; a line for each that began in the measured time, in us.
+    /// One page after the other; a line, in us, for each that began in the measured time or had not
+    /// ended with it.
     fn pages(&self, name: &str, page: fn(&Window) -> Option<()>) -> String {
         let mut lines = String::new();
         loop {
@@ -143,7 +144,8 @@ impl Window {
             }
             let done = page(self).is_some();
             let took = begin.elapsed().as_micros();
-            if begin >= self.begin {
+            // One that began before and never ended is slower than any.
+            if begin >= self.begin || !done {
                 let how = if done { "took" } else { "unfinished" };
                 lines += &format!("page {name} {how} {took}\n");
             }
