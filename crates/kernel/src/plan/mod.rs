@@ -17,7 +17,7 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 use laxity_core::{Bytes, Rate};
 use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::assign::{Assigner as _, Shifted};
-use laxity_link::config::{BestEffortClass, Excess, LinkConfig, Release, Restart};
+use laxity_link::config::{Aqm, BestEffortClass, Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
 
@@ -115,7 +115,8 @@ impl Plan {
 
     /// The plan of a scenario at another rate, where the real-time flows at the places `shed` have no
     /// reservation. Flows, classes and limits are those of the scenario, so a running link changes
-    /// from one rate to another in place.
+    /// from one rate to another in place. Flow queues and AQM are left out, with
+    /// [`Notice::NoQueueing`].
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -127,9 +128,17 @@ impl Plan {
     ) -> Result<Plan, PlanError> {
         let mut changed = scenario.clone();
         changed.link.rate = rate;
+        let mut setup = changed.setup();
+        let managed = setup.best_effort.iter().any(BestEffortClass::is_managed);
+        for class in &mut setup.best_effort {
+            (class.flows, class.aqm) = (None, Aqm::None);
+        }
         let names: Vec<&str> = scenario.flow_names().collect();
         let credit = scenario.link.credit.0;
-        let mut plan = Plan::of_flows(&changed.setup(), policy, &names, credit, shed)?;
+        let mut plan = Plan::of_flows(&setup, policy, &names, credit, shed)?;
+        if managed {
+            plan.notices.push(Notice::NoQueueing);
+        }
         plan.rules = rules::image(scenario)?;
         Ok(plan)
     }

@@ -37,7 +37,6 @@ pub fn set(
     device: &str,
     timeout: Duration,
 ) -> Result<Change, LinkError> {
-    request.has_no_queueing()?;
     let mut place = Place::new(device)?;
     let _lock = place.folder.lock()?;
     let pins = place.pins();

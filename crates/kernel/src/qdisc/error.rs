@@ -50,8 +50,6 @@ pub enum LinkError {
         /// The folder.
         path: String,
     },
-    /// Flow queues and AQM of best-effort classes.
-    NoQueueing,
     /// The programs that run cannot hold another plan.
     DoesNotFit {
         /// The interface.
@@ -123,11 +121,6 @@ impl fmt::Display for LinkError {
                 f,
                 "{path} belongs to another user or others may enter it; remove it, or make it \
                  yours with mode 0700"
-            ),
-            LinkError::NoQueueing => write!(
-                f,
-                "`flows` and `aqm` of best-effort classes do not run in the kernel yet; run the link \
-                 in user space with `laxity link bridge`, or remove these keys"
             ),
             LinkError::DoesNotFit { device, what } => write!(
                 f,

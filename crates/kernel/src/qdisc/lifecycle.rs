@@ -17,7 +17,6 @@ use super::{HANDLE, LinkError, LinkRequest, Place, State, record, stale};
 /// # Errors
 /// See [`LinkError`]; the interface is then as it was.
 pub fn up(request: &LinkRequest<'_>, device: &str, replace: bool) -> Result<(), LinkError> {
-    request.has_no_queueing()?;
     let mut place = Place::new(device).map_err(|error| match error {
         // The first of two reasons.
         LinkError::NoFileSystem => supported().err().unwrap_or(error),

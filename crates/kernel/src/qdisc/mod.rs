@@ -48,13 +48,6 @@ pub struct LinkRequest<'a> {
     pub scenario: &'a Scenario,
 }
 
-impl LinkRequest<'_> {
-    /// The kernel's verifier gives up on the programs with flow queues before it has followed them.
-    fn has_no_queueing(&self) -> Result<(), LinkError> {
-        if self.plan.queues.managed { Err(LinkError::NoQueueing) } else { Ok(()) }
-    }
-}
-
 /// Status of a link that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {

@@ -22,7 +22,7 @@ mod with {
         fn from(error: LinkError) -> Failure {
             let text = error.to_string();
             match error {
-                LinkError::NoDevice { .. } | LinkError::NoQueueing => Failure::Input(text),
+                LinkError::NoDevice { .. } => Failure::Input(text),
                 LinkError::Occupied { .. }
                 | LinkError::Up { .. }
                 | LinkError::Down { .. }
