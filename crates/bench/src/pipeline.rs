@@ -25,7 +25,7 @@ pub(crate) fn groups() -> Vec<Group> {
             move |count| operation(count)
         })
     };
-    let simulated = |policy: &'static str| {
+    let open_loop_of = |policy: &'static str| {
         Contender::new(format!("sim/{policy}"), move || {
             let mut operation = simulated(policy);
             move |count| operation(count)
@@ -35,11 +35,15 @@ pub(crate) fn groups() -> Vec<Group> {
         let mut operation = simulated_tcp();
         move |count| operation(count)
     });
+    let open_loop = Contender::new("sim/exact/open-loop", || {
+        let mut operation = simulated(POLICIES[0]);
+        move |count| operation(count)
+    });
     vec![
         Group(POLICIES.map(pipeline).into()),
-        Group(POLICIES.map(simulated).into()),
+        Group(POLICIES.map(open_loop_of).into()),
         // The same policy on open-loop traffic is the baseline.
-        Group(vec![closed_loop, simulated(POLICIES[0])]),
+        Group(vec![closed_loop, open_loop]),
     ]
 }
 

@@ -171,9 +171,9 @@ mod live {
     /// reservation back ten seconds after the rise; no admitted packet is late, and none of voice is
     /// lost.
     ///
-    /// Fails when a lower rate takes over while real time waits, tried without
-    /// `lx_blocks_rate_change` in `lx_apply_plan_change`; when video stays real time, tried with
-    /// `lx_is_shed` always 0: the plan then never takes over.
+    /// Fails when a lower rate takes over while real time waits, as without
+    /// `lx_blocks_rate_change` in `lx_apply_plan_change`; when video stays real time, as with
+    /// `lx_is_shed` always 0.
     #[test]
     fn rates_change_under_load() {
         if !available() {
@@ -196,7 +196,7 @@ mod live {
         ];
         assert_contains(rates, &said);
         let fallen = part(&text, "fallen");
-        assert_contains(fallen, &["near: exact at 3 Mbit/s"]);
+        assert!(fallen.contains("near: exact at 3 Mbit/s"), "{fallen}");
         let status = self::status(fallen);
         assert_eq!(status["scenario_rate_bit_s"], 10_000_000, "{status}");
         assert_eq!(status["shed"], serde_json::json!(["video"]), "{status}");
@@ -237,9 +237,11 @@ mod live {
         let calls = trace("calls.csv", 2, &[VOICE, VIDEO]);
         let text = run_with(&["--with", "iperf3"], "tcp.sh", &[calls]);
         assert_contains(&text, &["up 0", "down 0"]);
-        for flow in ["voice", "video"] {
+        // Packets that a sender sends after a pause come too close to each other, and are delayed.
+        let behind = number(&text, "behind_us", "behind_us");
+        for (flow, bound) in [("voice", 12_000), ("video", 90_000)] {
             let got = format!("got {flow}");
-            assert_eq!(number(&text, &got, "late"), 0, "{text}");
+            assert!(number(&text, &got, "max_us") <= bound + behind, "{text}");
             assert_eq!(number(&text, &got, flow), number(&text, &format!("sent {flow}"), flow));
             assert_eq!(status(&text)["flows"][flow]["deadline_misses"], 0, "{text}");
         }

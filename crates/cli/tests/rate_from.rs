@@ -18,7 +18,7 @@ fn start(parent: u32, command: &[&str]) -> Child {
         .expect("the command starts")
 }
 
-/// Fails when the program outlives the one that started it: tried without
+/// Fails when the program outlives the one that started it, as without
 /// `set_parent_process_death_signal`. The kernel counts the thread that started it as its parent.
 #[test]
 fn the_program_dies_with_its_parent() {

@@ -38,7 +38,7 @@ fn handle(text: &str) -> Handle {
     Handle::parse(text).expect("a handle")
 }
 
-// Fails when the text of any version has an option that `keys.rs` lacks: tried without `drop_batch`.
+// Fails when the text of any version has an option that `keys.rs` lacks.
 #[test]
 fn text_of_each_version_is_read() {
     for version in ["6.1", "6.15", "7.1"] {

@@ -33,8 +33,8 @@ fn read(text: &str) -> Result<usize, String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    // Fails when a cut, changed, doubled or foreign piece makes the reader panic: tried with an
-    // index in place of `get` in the reading of gates.
+    // Fails when a cut, changed, doubled or foreign piece makes the reader panic, as an
+    // index in place of `get` in the reading of gates would.
     #[test]
     fn changed_dumps_are_read_or_refused(
         seed in any::<prop::sample::Index>(),

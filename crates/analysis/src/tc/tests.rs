@@ -230,7 +230,7 @@ fn text(text: &str, request: &Request) -> TcCheck {
     analyse(&reader.finish().expect("a tree"), request).expect("fits")
 }
 
-// Fails when a discipline below a shaper is judged by the rate of the device: tried with that of the device.
+// Fails when a discipline below a shaper is judged by the rate of the device.
 #[test]
 fn below_a_shaper_its_rate_is_the_link() {
     let dump = "qdisc tbf 1: root refcnt 2 rate 10Mbit burst 1600b lat 30ms

@@ -366,12 +366,28 @@ mod tests {
             let class = format!("[[best_effort]]\nflows = {{ queues = {queues} }}\nname = ");
             let classes = (0..classes).map(|i| format!("{class}\"class-{i}\"\n"));
             let text = format!("[link]\nrate = \"10 Mbit/s\"\n{}", classes.collect::<String>());
-            Plan::new(&Scenario::parse(&text, "link.toml").unwrap())
+            let scenario = Scenario::parse(&text, "link.toml").unwrap();
+            let names: Vec<&str> = scenario.flow_names().collect();
+            Plan::of_link(&scenario.setup(), "exact", &names, 0)
         };
         let memory = plan(3, 4096).unwrap().queues;
         assert_eq!((memory.flow_queues, memory.flow_orders), (3 * 4096 + 1, 3));
         let error = plan(5, 4096).unwrap_err().to_string();
         assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
+    }
+
+    // Fails when a live link gets the queues or the AQM of its scenario, or drops them silently.
+    #[test]
+    fn live_links_leave_out_flow_queues() {
+        let plan = |keys: &str| {
+            let text =
+                format!("[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"web\"\n{keys}");
+            Plan::new(&Scenario::parse(&text, "link.toml").unwrap()).unwrap()
+        };
+        let (with, without) = (plan("flows = {}\naqm = \"codel\"\n"), plan(""));
+        assert_eq!(with.config, without.config);
+        assert!(!with.queues.managed && with.notices.contains(&Notice::NoQueueing));
+        assert!(!without.notices.contains(&Notice::NoQueueing));
     }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.

@@ -59,13 +59,13 @@ pub struct RunRateSourceArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("change").required(true).args(["scenario", "rate"]))]
 pub struct SetArgs {
     /// The scenario file, if the new scenario is admitted.
-    #[arg(required_unless_present = "rate")]
     pub scenario: Option<PathBuf>,
     /// Another rate of the scenario that runs, such as `5 Mbit/s`. Flows that are no longer admitted
     /// are shed by `importance`: best effort without a deadline.
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["scenario", "policy"])]
+    #[arg(long, value_name = "RATE", conflicts_with = "policy")]
     pub rate: Option<String>,
     /// The interface.
     #[arg(long, value_name = "DEV")]
