@@ -20,7 +20,7 @@ rate() {
 }
 rate "3 Mbit/s"
 rate "3010 kbit/s"
-for i in $(seq 6); do
+for _ in $(seq 6); do
     rate "2 Mbit/s"
     sleep 0.03
     rate "5 Mbit/s"
