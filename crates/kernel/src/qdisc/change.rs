@@ -39,16 +39,8 @@ pub fn set(
 ) -> Result<Change, LinkError> {
     let mut place = Place::new(device)?;
     let _lock = place.folder.lock()?;
-    let pins = place.pins();
-    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
-    let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
+    let Running { pins, applied, record: old, scenario: before } = running(&place, request.plan)?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
-    let before = Scenario::parse(&old.scenario, "")
-        .map_err(|_| does_not_fit("its scenario is of another version"))?;
-    let room = room(&old, &before).ok_or_else(|| does_not_fit("it is of another version"))?;
-    if let Some(what) = room.lacks(request.plan) {
-        return Err(does_not_fit(what));
-    }
     // Queued packets are kept, so they may block for as long as their own scenario allowed.
     let root = place.root()?;
     let waits = root.is_some_and(|root| root.queue.waiting_packets > 0);
@@ -97,18 +89,10 @@ pub fn set_rate(
 ) -> Result<Change, LinkError> {
     let mut place = Place::new(device)?;
     let _lock = place.folder.lock()?;
-    let pins = place.pins();
-    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
-    let old = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
+    let Running { pins, applied, record: old, .. } = running(&place, request.plan)?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
     if old.scenario != request.scenario {
         return Err(does_not_fit("another command has changed its scenario"));
-    }
-    let scenario = Scenario::parse(&old.scenario, "")
-        .map_err(|_| does_not_fit("its scenario is of another version"))?;
-    let room = room(&old, &scenario).ok_or_else(|| does_not_fit("it is of another version"))?;
-    if let Some(what) = room.lacks(request.plan) {
-        return Err(does_not_fit(what));
     }
     let new = Record { rate: request.rate.0, shed: request.plan.shed, ..old };
     let change = load::change(request.plan, None);
@@ -116,6 +100,29 @@ pub fn set_rate(
         .ok_or_else(|| does_not_fit("the scenario is longer than what it has room for"))?;
     let change = await_change(&mut place.netlink, place.index, &pins, number, timeout)?;
     Ok(change.unwrap_or(Change::Later))
+}
+
+/// A link that runs, without a pending change.
+struct Running {
+    pins: Pins,
+    applied: State,
+    record: Record,
+    scenario: Scenario,
+}
+
+/// The link on an interface; an error if it is down or has no room for a plan.
+fn running(place: &Place, plan: &Plan) -> Result<Running, LinkError> {
+    let pins = place.pins();
+    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
+    let record = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
+    let does_not_fit = |what| LinkError::DoesNotFit { device: place.device.clone(), what };
+    let scenario = Scenario::parse(&record.scenario, "")
+        .map_err(|_| does_not_fit("its scenario is of another version"))?;
+    let room = room(&record, &scenario).ok_or_else(|| does_not_fit("it is of another version"))?;
+    if let Some(what) = room.lacks(plan) {
+        return Err(does_not_fit(what));
+    }
+    Ok(Running { pins, applied, record, scenario })
 }
 
 /// The capacity of the programs of a link, which runs a scenario; `None` for those of another version.

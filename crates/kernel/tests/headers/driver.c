@@ -18,39 +18,12 @@
  * NUMBER`. A packet that is sent prints its ECN field too, and `x` instead of `d` if it has been dropped
  * but counts as sent.
  */
-#include <stdio.h>
-#include <stdlib.h>
 
 #define LX_PACKET unsigned long long
-#include <laxity/buffer.h>
-#include <laxity/flow_queue.h>
+#include "link_memory.h"
 
-static struct lx_slot *slots;
-static struct lx_flow_queue *queues;
-static struct lx_flow_order *orders;
-static struct lx_host_counts *hosts;
-static unsigned slot_count, queue_count, order_count, table_count, policy, managed;
+static unsigned policy, managed;
 static unsigned long long number;
-
-static struct lx_slot *lx_slot(unsigned i)
-{
-	return i < slot_count ? &slots[i] : NULL;
-}
-
-static struct lx_flow_queue *lx_flow_queue(unsigned i)
-{
-	return i < queue_count ? &queues[i] : NULL;
-}
-
-static struct lx_flow_order *lx_flow_order(unsigned i)
-{
-	return i < order_count ? &orders[i] : NULL;
-}
-
-static struct lx_host_counts *lx_host_counts(unsigned i)
-{
-	return i < table_count ? &hosts[i] : NULL;
-}
 
 #define LX_POLICY policy
 #define LX_MANAGED managed
@@ -82,14 +55,6 @@ static struct lx_clock link_clock;
 static struct lx_pace pace = { .ready = LX_NEVER };
 static struct lx_stalls stalls;
 
-static void must(size_t got, size_t wanted)
-{
-	if (got != wanted) {
-		fprintf(stderr, "input ends early\n");
-		exit(2);
-	}
-}
-
 int main(void)
 {
 	struct lx_slot *packet;
@@ -101,15 +66,11 @@ int main(void)
 	must(fread(&config, sizeof(config), 1, stdin), 1);
 	policy = head[0];
 	slot_count = head[1];
-	slots = calloc(slot_count, sizeof(*slots));
 	managed = head[2];
 	queue_count = head[3];
-	queues = calloc(queue_count + 1, sizeof(*queues));
 	order_count = head[4];
-	orders = calloc(order_count + 1, sizeof(*orders));
 	table_count = head[5];
-	hosts = calloc(table_count + 1, sizeof(*hosts));
-	must(slots && queues && orders && hosts, 1);
+	allocate_memory();
 	lx_pipeline_start(&pipeline, &config);
 	lx_pipeline_reset(&pipeline, &config);
 	while (fread(step, sizeof(step), 1, stdin) == 1) {

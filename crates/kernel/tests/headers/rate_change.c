@@ -11,39 +11,12 @@
  * `x NUMBER` for one refused, `d NUMBER REALTIME END LATE SLOWED` for one sent, `t TIME PLAN` for each
  * takeover, and `r MISSES LATE_RATE_CHANGE` at the end of a run.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LX_PACKET unsigned long long
-#include <laxity/buffer.h>
-#include <laxity/flow_queue.h>
+#include "link_memory.h"
 
-static struct lx_slot *slots;
-static struct lx_flow_queue *queues;
-static struct lx_flow_order *orders;
-static struct lx_host_counts *hosts;
-static unsigned slot_count, queue_count, order_count, table_count, policy, managed;
-
-static struct lx_slot *lx_slot(unsigned i)
-{
-	return i < slot_count ? &slots[i] : NULL;
-}
-
-static struct lx_flow_queue *lx_flow_queue(unsigned i)
-{
-	return i < queue_count ? &queues[i] : NULL;
-}
-
-static struct lx_flow_order *lx_flow_order(unsigned i)
-{
-	return i < order_count ? &orders[i] : NULL;
-}
-
-static struct lx_host_counts *lx_host_counts(unsigned i)
-{
-	return i < table_count ? &hosts[i] : NULL;
-}
+static unsigned policy, managed;
 
 #define LX_POLICY policy
 #define LX_MANAGED managed
@@ -103,14 +76,6 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	(void)map;
 	(void)key;
 	return &plans[requested];
-}
-
-static void must(size_t got, size_t wanted)
-{
-	if (got != wanted) {
-		fprintf(stderr, "input ends early\n");
-		exit(2);
-	}
 }
 
 static void take_over(u64 now)
@@ -233,12 +198,9 @@ int main(void)
 	order_count = head[4];
 	table_count = head[5];
 	plan_count = head[6];
-	slots = calloc(slot_count, sizeof(*slots));
-	queues = calloc(queue_count + 1, sizeof(*queues));
-	orders = calloc(order_count + 1, sizeof(*orders));
-	hosts = calloc(table_count + 1, sizeof(*hosts));
+	allocate_memory();
 	plans = calloc(plan_count, sizeof(*plans));
-	must(slots && queues && orders && hosts && plans, 1);
+	must(plans != NULL, 1);
 	for (i = 0; i < plan_count; i++) {
 		must(fread(&plans[i].config, sizeof(plans[i].config), 1, stdin), 1);
 		must(fread(&plans[i].shed, sizeof(u64), 1, stdin), 1);

@@ -10,40 +10,13 @@
  * The AQM drops the packets whose bits are set in the script, the first by the least. Prints for each
  * trace by how much a real-time packet was late at most, 0 for none, and how many packets left.
  */
-#include <stdio.h>
-#include <stdlib.h>
 
 #define LX_PACKET unsigned long long
-#include <laxity/buffer.h>
-#include <laxity/flow_queue.h>
+#include "link_memory.h"
 #include <laxity/slot.h>
 
-static struct lx_slot *slots;
-static struct lx_flow_queue *queues;
-static struct lx_flow_order *orders;
-static struct lx_host_counts *hosts;
-static unsigned slot_count, queue_count, order_count, table_count, policy;
+static unsigned policy;
 static unsigned long long script, gone;
-
-static struct lx_slot *lx_slot(unsigned i)
-{
-	return i < slot_count ? &slots[i] : NULL;
-}
-
-static struct lx_flow_queue *lx_flow_queue(unsigned i)
-{
-	return i < queue_count ? &queues[i] : NULL;
-}
-
-static struct lx_flow_order *lx_flow_order(unsigned i)
-{
-	return i < order_count ? &orders[i] : NULL;
-}
-
-static struct lx_host_counts *lx_host_counts(unsigned i)
-{
-	return i < table_count ? &hosts[i] : NULL;
-}
 
 #define LX_POLICY policy
 #define LX_MANAGED 1
@@ -78,14 +51,6 @@ _Static_assert(LX_VERDICT_DROP == 2 && LX_VERDICT_SEND == 0, "verdicts of the sc
 
 static struct lx_config config;
 static struct lx_pipeline pipeline;
-
-static void must(size_t got, size_t wanted)
-{
-	if (got != wanted) {
-		fprintf(stderr, "input ends early\n");
-		exit(2);
-	}
-}
 
 static void arrives(u64 now, const u64 *step)
 {
@@ -157,14 +122,10 @@ int main(void)
 	must(fread(&config, sizeof(config), 1, stdin), 1);
 	policy = head[0];
 	slot_count = head[1];
-	slots = calloc(slot_count, sizeof(*slots));
 	queue_count = head[3];
-	queues = calloc(queue_count + 1, sizeof(*queues));
 	order_count = head[4];
-	orders = calloc(order_count + 1, sizeof(*orders));
 	table_count = head[5];
-	hosts = calloc(table_count + 1, sizeof(*hosts));
-	must(slots && queues && orders && hosts, 1);
+	allocate_memory();
 	while (fread(trace, sizeof(trace), 1, stdin) == 1) {
 		must(trace[0] <= 64, 1);
 		must(fread(steps, sizeof(steps[0]), trace[0], stdin), trace[0]);

@@ -142,7 +142,7 @@ impl RateSource {
     }
 }
 
-/// Follows a program until the process is told to stop; the link is then at the scenario's rate
+/// Follows a program until the process gets SIGINT or SIGTERM; the link is then at the scenario's rate
 /// again.
 pub fn follow(device: &str, mut source: RateSource) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::control();
