@@ -77,7 +77,7 @@ impl Link {
         (self.frame() * 8000).div_ceil(self.line_kbit[direction])
     }
 
-    /// What the path adds to a deadline without anybody's fault, in us.
+    /// Delay of the path that is added to a deadline, in us.
     pub fn path_us(&self, direction: usize) -> u64 {
         self.delay_us + self.packet_time_us(direction)
     }

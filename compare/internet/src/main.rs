@@ -43,7 +43,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// What the machine of a run gets, but the scheduler's name.
+/// Input of the machine of a run, without the scheduler's name.
 fn prepare(folder: &Path, [link, seed, load]: [&str; 3]) -> Result<(), String> {
     let link = links::of_name(link)?;
     let number: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;

@@ -1,4 +1,4 @@
-//! What the programs of a run measured, as rows of one form.
+//! Measurements of the programs of a run, as rows of one form.
 
 use std::collections::BTreeMap;
 use std::path::Path;

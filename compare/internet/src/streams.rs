@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use laxity_sim::Random;
 
-/// What comes in a period.
+/// Packets of a period.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Bytes of a packet with its Ethernet header.

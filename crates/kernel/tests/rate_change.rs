@@ -65,7 +65,7 @@ impl Event {
     }
 }
 
-/// What a run did.
+/// Events of a run.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     /// Packet, whether it was real time, end, late, rate below that of the plan in force.
@@ -124,7 +124,7 @@ fn outcomes(plans: &[Plan], runs: &[Vec<Event>]) -> Option<Vec<Outcome>> {
     Some(all)
 }
 
-/// What holds for every run. Returns the packets counted as late because the rate fell.
+/// Invariants of every run. Returns the packets counted as late because the rate fell.
 fn assert_kept(setup: &LinkConfig, plans: &[Plan], run: &[Event], outcome: &Outcome) -> u64 {
     let arrivals: Vec<(u64, u32)> = run
         .iter()

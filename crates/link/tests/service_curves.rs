@@ -368,7 +368,7 @@ fn deadlines_are_those_of_the_definition() {
     assert!(compared > 3_000, "{compared}");
 }
 
-/// What a policed flow sends beyond its envelope is dropped, what a free one sends is not. Fails
+/// Packets of a policed flow beyond its envelope are dropped, those of a free one are not. Fails
 /// when a free flow is policed, or when a policed one is not.
 #[test]
 fn only_policed_flows_are_policed() {

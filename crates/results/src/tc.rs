@@ -9,7 +9,7 @@ pub struct TcChecks {
     pub devices: Vec<TcCheck>,
 }
 
-/// What the queueing disciplines of a device guarantee.
+/// Guarantees of the queueing disciplines of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TcCheck {
     /// The device, where the dump names it.
@@ -79,8 +79,8 @@ pub struct TcFinding {
     pub code: String,
     /// The class or discipline.
     pub at: String,
-    /// What is wrong.
+    /// The fault.
     pub text: String,
-    /// What helps.
+    /// The remedy.
     pub remedy: String,
 }

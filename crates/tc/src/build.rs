@@ -9,7 +9,7 @@ use crate::{
     Tbf, TcError, TwoPiece,
 };
 
-/// What prints the options that JSON lacks.
+/// The command that prints the options that JSON lacks.
 const QDISC: &str = "tc -s -d qdisc show dev DEV";
 const CLASS: &str = "tc -s -d class show dev DEV";
 

@@ -1,4 +1,4 @@
-//! What can be wrong with the output of `tc`, where, and what helps.
+//! Errors in the output of `tc`, with place and remedy.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -31,7 +31,7 @@ pub enum Problem {
     JsonShape {
         /// The key.
         key: String,
-        /// What it should be.
+        /// The expected value.
         expected: &'static str,
     },
     /// An option that this reader does not know.
@@ -47,7 +47,7 @@ pub enum Problem {
         key: String,
         /// The value.
         value: String,
-        /// What it should be.
+        /// The expected value.
         expected: &'static str,
     },
     /// An option that is given twice with different values.

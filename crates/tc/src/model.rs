@@ -2,7 +2,7 @@
 
 use crate::{Handle, Place};
 
-/// What `tc` says about a device.
+/// The configuration of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Its disciplines, the root first.

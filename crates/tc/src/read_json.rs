@@ -107,7 +107,7 @@ fn set_all(
     Ok(())
 }
 
-/// What a value of a unit should be, for messages.
+/// The expected form of a value of a unit, for messages.
 pub fn expected(unit: Unit) -> &'static str {
     match unit {
         Unit::Rate => "a rate",

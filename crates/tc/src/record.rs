@@ -43,7 +43,7 @@ pub enum Field {
     Present,
 }
 
-/// What one header line or JSON object says.
+/// One header line or JSON object.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Its command.

@@ -38,12 +38,12 @@ pub enum FlowIdentity {
         dst: IpAddr,
         /// Number of the protocol above IP.
         protocol: u8,
-        /// What distinguishes the flows of this protocol between the two addresses.
+        /// Distinguishes the flows of this protocol between the two addresses.
         subflow: Subflow,
     },
 }
 
-/// What distinguishes the flows of a protocol between two addresses.
+/// Distinguishes the flows of a protocol between two addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Subflow {
     /// Nothing: fragments, whose ports stand in the first one only, and protocols without ports.

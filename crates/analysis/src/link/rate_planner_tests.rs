@@ -26,7 +26,7 @@ fn links() -> Vec<Scenario> {
     ]
 }
 
-/// What holds after each change, whatever came before.
+/// Invariants after each change.
 fn assert_change(scenario: &Scenario, change: &RateChange) {
     let importance = |i: usize| scenario.realtime[i].importance;
     let RateChange { rate, flows, .. } = change;

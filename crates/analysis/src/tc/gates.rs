@@ -82,7 +82,7 @@ fn openings(bit: u64, gates: &[(u64, u64)], cycle: u64) -> Result<Vec<(u64, u64)
     }
 }
 
-/// What passes from the end of an opening on.
+/// Traffic that passes from the end of an opening on.
 fn from_end_of(
     first: usize,
     openings: &[(Rational, Rational)],

@@ -18,7 +18,7 @@ pub fn two_piece(c: TwoPiece) -> Result<Curve, CurveError> {
     ])
 }
 
-/// What all leaves may demand above the link, in nanobits: `X = sup [sum S - C t]+`, with `m2 t` for
+/// Demand of all leaves above the link, in nanobits: `X = sup [sum S - C t]+`, with `m2 t` for
 /// convex curves, since the kernel's `rtsc_min` keeps the old curve where it lies below the work served.
 /// `None` where it has no bound.
 pub fn excess(leaves: &[TwoPiece], rate: Rational) -> Result<Option<Rational>, CurveError> {

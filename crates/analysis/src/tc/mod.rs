@@ -1,4 +1,4 @@
-//! What the queueing disciplines of a machine guarantee, as `tc` prints them.
+//! Guarantees of the queueing disciplines of a machine, as `tc` prints them.
 //!
 //! Each class has a service curve by a rule of its discipline, or a reason why it has none; delays are
 //! horizontal deviations of envelopes from it (Le Boudec, Thiran, "Network Calculus", theorem 1.4.2).
@@ -27,7 +27,7 @@ use crate::{AnalysisError, link};
 use service::nanobits;
 use tree::{Node, Walk};
 
-/// What is asked besides the configuration.
+/// Options besides the configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The device.

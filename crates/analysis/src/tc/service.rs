@@ -1,11 +1,11 @@
-//! What a class may count on: a service curve, the rule behind it, or why there is none.
+//! Guarantee of a class: a service curve with the rule behind it, or the reason why there is none.
 
 use std::fmt;
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_curve::{Curve, CurveError, Piece, Rational, Tail};
 
-/// What the bounds assume about the device.
+/// Assumptions of the bounds about the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Rate at which it takes packets.

@@ -217,7 +217,7 @@ impl Walk<'_> {
         Ok(above)
     }
 
-    /// What bounds the traffic of a band: its flows, and the buckets of a TBF below.
+    /// Bound of the traffic of a band: its flows, and the buckets of a TBF below.
     fn bound(&self, handle: Handle) -> Result<Option<Curve>, CurveError> {
         let shaped = self.config.qdiscs.iter().find_map(|q| match &q.options {
             QdiscOptions::Tbf(tbf) if q.parent == Some(handle) && tbf.overhead >= 0 => Some(tbf),

@@ -20,7 +20,7 @@ pub enum InitError {
         option: &'static str,
         /// The value, shortened.
         text: String,
-        /// What is wrong, and what would do.
+        /// The fault, and the remedy.
         reason: String,
     },
     /// The input ended before an answer.

@@ -68,7 +68,7 @@ fn write(args: &InitArgs, drafts: &[Draft; 2], paths: &[PathBuf; 2]) -> Result<(
     complete.into_iter().try_for_each(Pending::complete)
 }
 
-/// What was written, and the next commands.
+/// The files written, and the next commands.
 fn summary(answers: &Answers, drafts: &[Draft; 2], paths: &[PathBuf; 2]) -> String {
     let names: Vec<&str> = answers.with.iter().map(|(preset, _)| preset.name).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

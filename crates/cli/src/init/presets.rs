@@ -54,7 +54,7 @@ pub struct Traffic {
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it is, and where its numbers come from, as lines of a comment.
+    /// Description and source of the numbers, as lines of a comment.
     pub about: &'static [&'static str],
     /// Deadline on this link.
     pub deadline: Span,

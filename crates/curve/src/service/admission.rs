@@ -84,7 +84,7 @@ pub fn check_flows(link: &LinkSpec, flows: &[LinkFlow]) -> Result<Verdict, Curve
         let blocked = bytes_floor(blocked.floor()) + below;
         verdict.blocking = Bytes(u64::try_from(blocked).unwrap_or(u64::MAX));
         verdict.admitted &= verdict.slack >= 0;
-        // What fails before the upper bounds begin fails for certain.
+        // A failure before the upper bounds begin is certain.
         verdict.exact |= verdict.slack < 0 && at < limit && !upper;
     }
     Ok(verdict)
@@ -139,7 +139,7 @@ fn rate(bits_per_second: Rational) -> Rate {
     Rate(u64::try_from(bits_per_second.ceil()).unwrap_or(u64::MAX))
 }
 
-/// What a flow asks in an interval, rounded up to whole bytes.
+/// Demand of a flow in an interval, rounded up to whole bytes.
 fn demand(flow: &LinkFlow, at: Rational) -> Result<Bytes, CurveError> {
     let work = match flow {
         LinkFlow::Deadline(flow) => flow.envelope.value(at.minus(flow.deadline.0.into())?)?,

@@ -1,4 +1,4 @@
-//! What a service curve demands of whole packets.
+//! Demand of a service curve in whole packets.
 
 use alloc::vec::Vec;
 

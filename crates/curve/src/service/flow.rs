@@ -11,13 +11,13 @@ use crate::{Blocking, CurveError, Envelope, FlowSpec, LinkSpec, Rational};
 /// wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceSpec {
-    /// What it is served.
+    /// Its service curve.
     pub curve: ServiceCurve,
     /// Its smallest packet.
     pub min_packet: Bytes,
     /// Its largest packet.
     pub max_packet: Bytes,
-    /// What it sends, if that is policed; it needs no policer, since excess only hurts itself.
+    /// Its envelope if it is policed; it needs no policer, since excess only delays the flow itself.
     pub envelope: Option<Envelope>,
 }
 
@@ -68,7 +68,7 @@ impl ServiceSpec {
         self.curve.reach(nanobits(self.min_packet).into())
     }
 
-    /// What the flow can ask in an interval before packets are taken as whole: its curve, or the
+    /// Demand of the flow in an interval before packets are taken as whole: its curve, or the
     /// lesser of curve and envelope. A periodic envelope counts by the line above it.
     pub(super) fn asked(&self) -> Result<Curve, CurveError> {
         let curve = self.curve.curve();

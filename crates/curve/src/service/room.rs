@@ -1,4 +1,4 @@
-//! What a link has left beside flows with envelopes and with service curves.
+//! Residual of a link beside flows with envelopes and with service curves.
 
 use alloc::vec::Vec;
 

@@ -11,7 +11,7 @@
 #include "mark.h"
 #include "plan_change.h"
 
-/* What a call of the kernel concerns. */
+/* Context of a call of the kernel. */
 struct lx_call {
 	struct Qdisc *sch;
 	/* At an arrival, the list of packets that the kernel frees after it has let go of the qdisc's

@@ -17,7 +17,7 @@ const MIN_QUANTUM: u64 = 300;
 /// No table of hosts.
 const NONE: u32 = u32::MAX;
 
-/// What the queues of all classes take in the kernel.
+/// Memory of the queues of all classes in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueMemory {
     /// A class has flow queues or an AQM, so best-effort packets are chosen at each decision.

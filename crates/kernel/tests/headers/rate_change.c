@@ -40,7 +40,7 @@ static unsigned char lx_mark(void *ctx, struct lx_slot *slot)
 #include <laxity/pace.h>
 #include <laxity/pipeline.h>
 
-/* What state.h declares for the kernel. */
+/* Declarations of state.h for the kernel. */
 #define LAXITY_QDISC_STATE_H
 #define SEC(name)
 #define __uint(name, value) int(*name)[value]

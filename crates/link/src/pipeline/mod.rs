@@ -301,7 +301,7 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
         self.labels.discipline.on_realtime_start(now, &entry);
         self.best_effort.on_realtime_start(entry.packet.wire);
         let (relative, class) = self.flows[entry.packet.flow.index()];
-        // What a flow with a service curve sends next continues the packet on the wire, so a new
+        // The next packet of a flow with a service curve continues the one on the wire, so a new
         // history of best effort may not begin beside it.
         if !self.served.starts(class) {
             self.starts(now, entry.packet.wire);

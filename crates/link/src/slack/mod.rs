@@ -326,6 +326,6 @@ impl Discipline for Slack {
         }
     }
 
-    // What a curve may still demand after a flow was served ahead, or fell idle, is not searched.
+    // The search leaves out the demand of a curve after a flow was served ahead, or fell idle.
     const SERVES_CURVES: bool = false;
 }

@@ -21,7 +21,7 @@ struct Seen {
     bytes: u64,
 }
 
-/// What became of a stream.
+/// Result of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Packets that reached the router.

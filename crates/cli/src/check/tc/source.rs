@@ -15,7 +15,7 @@ const SECTIONS: [&str; 3] = ["qdisc", "class", "filter"];
 /// Disciplines with classes that filters choose.
 const CLASSFUL: [&str; 6] = ["hfsc", "htb", "prio", "drr", "ets", "qfq"];
 
-/// What to read: each configuration with the interface, where it is one of this machine.
+/// The configurations to read, each with the interface, where it is one of this machine.
 pub fn configs(input: &str) -> Result<Vec<(Option<String>, Config)>, Failure> {
     if input.is_empty() {
         return all_interfaces();

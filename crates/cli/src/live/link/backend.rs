@@ -65,7 +65,7 @@ mod with {
         Ok(qdisc::set_rate(&request, device, timeout)? == Change::Later)
     }
 
-    /// What a link runs.
+    /// The scenario and policy of a link.
     pub fn running(device: &str) -> Result<Running, Failure> {
         let qdisc::Status { scenario, policy, rate, shed, .. } = qdisc::status(device)?;
         Ok(Running { scenario, policy, rate, shed })

@@ -31,7 +31,7 @@ struct lx_class_config {
 
 struct lx_class_state {
 	struct lx_pi2 pi2;
-	/* What the classic one of two queues lacks. */
+	/* Deficit of the classic one of two queues. */
 	s64 lacking;
 	u32 nr_packets;
 	/* Queue of the candidate, or LX_NONE. */

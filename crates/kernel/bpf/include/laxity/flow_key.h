@@ -12,7 +12,7 @@
 /* ECN field (RFC 3168, section 5). */
 enum lx_ecn { LX_NOT_ECT, LX_ECT1, LX_ECT0, LX_CE };
 
-/* What makes packets one flow: QueueBy in crates/link/src/config.rs, or nothing. */
+/* Identity of a flow: QueueBy in crates/link/src/config.rs, or nothing. */
 enum lx_queue_by {
 	LX_BY_FLOW,
 	LX_BY_SOURCE,

@@ -24,7 +24,7 @@ struct lx_flow_config {
 	/* Tables of hosts by source and by destination; LX_NONE if they are not isolated. */
 	u32 sources;
 	u32 destinations;
-	/* What makes packets one flow (enum lx_queue_by). */
+	/* Identity of a flow (enum lx_queue_by). */
 	u32 by;
 };
 

@@ -24,7 +24,7 @@ struct lx_flow_queue {
 	u32 owed;
 	/* On the wire. */
 	u64 bytes;
-	/* What it may still send, in bytes on the wire. */
+	/* Deficit of DRR++, in bytes on the wire. */
 	s64 deficit;
 	/* The hash of the flow that had it last. */
 	u32 tag;

@@ -61,7 +61,7 @@ LX_INLINE u32 lx_dual_select(s64 lacking, u32 classic, u32 low_latency)
 	return classic ? LX_CLASSIC : LX_NONE;
 }
 
-/* What the classic queue lacks once `wire` bytes of a queue are sent, after which the other one has
+/* Deficit of the classic queue once `wire` bytes of a queue are sent, after which the other one has
  * `other` packets. */
 LX_INLINE s64 lx_dual_charge(s64 lacking, u32 queue, u32 wire, u32 other)
 {

@@ -94,7 +94,7 @@ struct lx_flow_state {
 	struct lx_queue shaped;
 };
 
-/* What best effort has while it waits, if LX_MANAGED: a release, the size of the largest candidate so
+/* Slot of best effort while it waits, if LX_MANAGED: a release, the size of the largest candidate so
  * far, and with it a deadline, lx_pipeline.head_deadline. */
 struct lx_best_effort_slot {
 	u64 release;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Longer lines are garbage.
 const MAX_LINE: usize = 256;
 
-/// What comes from a program, with the number of its start.
+/// Output of a program, with the number of its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It has printed a line.

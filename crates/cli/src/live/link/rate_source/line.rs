@@ -33,7 +33,7 @@ fn is_number(text: &str) -> bool {
 /// quotes. Nothing else has a meaning.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the line.
 pub fn words(text: &str) -> Result<Vec<String>, &'static str> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {

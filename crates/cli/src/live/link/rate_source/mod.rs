@@ -23,7 +23,7 @@ const PENDING_LINES: usize = 64;
 /// Time for which a change of the plan may occupy the loop.
 const CHANGE_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// What a program said since the last call.
+/// Output of a program since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// The newest rate.
@@ -160,7 +160,7 @@ pub fn follow(device: &str, mut source: RateSource) -> Result<ExitCode, Failure>
         }
         if let Err(failure) = link.follow() {
             warning::say(failure.text());
-            // What runs now, after a change by another command; fails when the link is down.
+            // The present state, after a change by another command; an error if the link is down.
             link = RatedLink::new(device, CHANGE_TIMEOUT)?;
         }
     }

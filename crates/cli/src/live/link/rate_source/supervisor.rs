@@ -12,7 +12,7 @@ pub const MIN_BACK_OFF: Duration = Duration::from_secs(1);
 /// Longest time before a restart.
 pub const MAX_BACK_OFF: Duration = Duration::from_secs(60);
 
-/// What is to be done now.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Start the program.
