@@ -81,7 +81,7 @@ fn bars(title: &str, (label, unit, scale): (&str, Unit, f64), means: &Means, met
         .filter_map(|(name, of)| Some((name.as_str(), *of.get(metric)?)))
         .filter(|bar| bar.1.is_finite())
         .collect();
-    let most = shown.iter().map(|(_, v)| *v).fold(1e-3, f64::max);
+    let most = shown.iter().map(|(_, v)| *v).fold(1.0, f64::max);
     let names = Axis::names(shown.iter().map(|(n, _)| *n));
     let bars = shown.iter().enumerate().map(|(i, (name, value))| Mark::Bar {
         y: -(i as f64),
@@ -94,7 +94,7 @@ fn bars(title: &str, (label, unit, scale): (&str, Unit, f64), means: &Means, met
 }
 
 fn plots(means: &Means) -> Vec<Plot> {
-    let time = ("ms", Unit::Time, 1e6);
+    let time = ("time", Unit::Time, 1e6);
     let plain = |label| (label, Unit::Plain, 1.0);
     vec![
         bars("real-time packets late", plain("packets"), means, "realtime_late"),
