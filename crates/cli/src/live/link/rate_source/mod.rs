@@ -25,7 +25,7 @@ const CHANGE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Output of a program since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct RateUpdate {
     /// The newest rate.
     pub rate: Option<Rate>,
     /// The rate of the scenario is to be in effect again.
@@ -83,26 +83,26 @@ impl RateSource {
     }
 
     /// Waits for at most `wait` and returns what the program said.
-    pub fn next(&mut self, wait: Duration) -> Heard {
-        let mut heard = Heard::default();
-        self.act(&mut heard);
+    pub fn next(&mut self, wait: Duration) -> RateUpdate {
+        let mut update = RateUpdate::default();
+        self.act(&mut update);
         let timeout = self.supervisor.next_timeout().saturating_sub(self.began.elapsed());
         let mut next = self.events.1.recv_timeout(wait.min(timeout)).ok();
         while let Some(event) = next {
-            self.handle(event, &mut heard);
+            self.handle(event, &mut update);
             next = self.events.1.try_recv().ok();
         }
-        self.act(&mut heard);
-        heard
+        self.act(&mut update);
+        update
     }
 
-    fn handle(&mut self, event: Event, heard: &mut Heard) {
+    fn handle(&mut self, event: Event, update: &mut RateUpdate) {
         let now = self.began.elapsed();
         match event {
             Event::Line(start, text) if start == self.starts => match line::rate(&text) {
                 Some(rate) => {
                     self.supervisor.handle_rate(now);
-                    *heard = Heard { rate: Some(rate), fall_back: false };
+                    *update = RateUpdate { rate: Some(rate), fall_back: false };
                 }
                 None => self.garbage += 1,
             },
@@ -115,12 +115,12 @@ impl RateSource {
         }
     }
 
-    fn act(&mut self, heard: &mut Heard) {
+    fn act(&mut self, update: &mut RateUpdate) {
         while let Some(action) = self.supervisor.poll(self.began.elapsed()) {
             match action {
                 Action::Start => self.start(),
                 Action::Kill => self.program = None,
-                Action::FallBack => heard.fall_back = true,
+                Action::FallBack => update.fall_back = true,
                 Action::Warn(outage) => warning::say(format!(
                     "--rate-from {}: {}; the rate stays, and the program is restarted",
                     self.name,
@@ -149,11 +149,11 @@ pub fn follow(device: &str, mut source: RateSource) -> Result<ExitCode, Failure>
     let mut link = RatedLink::new(device, CHANGE_TIMEOUT)?;
     while !interrupted.stopped() {
         let timeout = link.next_timeout().map_or(POLL_INTERVAL, |t| Duration::from_nanos(t.0));
-        let heard = source.next(timeout.min(POLL_INTERVAL));
-        if let Some(rate) = heard.rate {
+        let update = source.next(timeout.min(POLL_INTERVAL));
+        if let Some(rate) = update.rate {
             link.planner().handle_rate(rate);
         }
-        if heard.fall_back {
+        if update.fall_back {
             let rate = link.scenario_rate();
             warning::say(format!("{device}: no rate for 5 min; back to the scenario's"));
             link.planner().handle_rate(rate);

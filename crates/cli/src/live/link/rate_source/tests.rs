@@ -4,12 +4,12 @@ fn source(words: &[&str]) -> RateSource {
     RateSource::with_words(words[0].into(), words.iter().map(|w| (*w).to_owned()).collect())
 }
 
-fn until(source: &mut RateSource, done: impl Fn(&RateSource, &Heard) -> bool) -> Heard {
+fn until(source: &mut RateSource, done: impl Fn(&RateSource, &RateUpdate) -> bool) -> RateUpdate {
     let began = Instant::now();
     loop {
-        let heard = source.next(Duration::from_millis(50));
-        if done(source, &heard) {
-            return heard;
+        let update = source.next(Duration::from_millis(50));
+        if done(source, &update) {
+            return update;
         }
         assert!(began.elapsed() < Duration::from_secs(20), "{source:?}");
     }
@@ -26,8 +26,8 @@ fn rates_of_a_program_are_read() {
     let script =
         "echo 100; echo garbage; head -c 100000 /dev/zero; echo; echo 5000 20000; sleep 99";
     let mut source = source(&["sh", "-c", script]);
-    let heard = until(&mut source, |_, heard| heard.rate == Some(Rate(5_000_000)));
-    assert!(!heard.fall_back);
+    let update = until(&mut source, |_, update| update.rate == Some(Rate(5_000_000)));
+    assert!(!update.fall_back);
     assert_eq!((source.garbage(), source.starts), (2, 1));
 }
 
@@ -48,7 +48,7 @@ fn programs_end_with_their_source() {
     let file = std::env::temp_dir().join(format!("laxity-rate-source-{}", std::process::id()));
     let script = format!("sleep 99 & echo $! >{0}; echo $$ >>{0}; echo 1; wait", file.display());
     let mut source = source(&["sh", "-c", &script]);
-    until(&mut source, |_, heard| heard.rate.is_some());
+    until(&mut source, |_, update| update.rate.is_some());
     let text = std::fs::read_to_string(&file).unwrap();
     let pids: Vec<&str> = text.lines().collect();
     assert!(pids.len() == 2 && pids.iter().all(|pid| runs(pid)), "{text}");
