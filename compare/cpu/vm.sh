@@ -14,7 +14,7 @@ refused() {
     sed 's/^/refused /' "$1" | tail -n 3
     exit 0
 }
-# What cannot be measured under this scheduler, and why.
+# Tests that cannot be measured under this scheduler, with reasons.
 lacks() { echo "lacks $*"; }
 has() {
     if ! command -v "$1" >/dev/null; then
@@ -127,7 +127,7 @@ done
 case $scheduler in
     laxity-*) kernel-cpu down || true ;;
     scx_*)
-        # What takes no heed of the first, as the shell has it for what it puts behind, does of the second.
+        # Programs that ignore the first signal, as background jobs of the shell do, obey the second.
         kill -INT "$peer"
         [ "$scheduler" != scx_bare ] || kill "$peer"
         wait "$peer" || true

@@ -11,7 +11,7 @@ ip link set near up
 ip -n peer address add 10.0.0.2/24 dev far
 ip -n peer link set far up
 ping -c 1 10.0.0.2 >/dev/null
-# What the kernel does after its start is over by then.
+# The kernel's work after its start is over by then.
 sleep 8
 row() {
     ip netns exec peer chrt -i 0 laxity-compare-media receive 10.0.0.2:5004 "$2" "$3" $(($4 + 2)) \

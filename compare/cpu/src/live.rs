@@ -24,7 +24,7 @@ const TABLE_1: &[(&str, &str)] = &[
     ("bebs-credit", "laxity-bebs-credit"),
     ("eevdf", "eevdf"),
 ];
-/// What the paper measured on a kernel, its own scheduler and that of the kernel.
+/// The paper's measurements on a kernel, of its own scheduler and that of the kernel.
 const ON_A_KERNEL: &[(&str, &str)] = &[("berate", "laxity-berate"), ("linux-2.4-100hz", "eevdf")];
 /// Tests that only run live.
 const FILM: &[(&str, &str)] = &[("eevdf", "eevdf"), ("berate", "laxity-berate")];

@@ -189,7 +189,7 @@ fn read(which: &str, groups: &[Group], results: &Path) -> Result<bool, String> {
     Ok(promises_hold(groups, &all) && bounds)
 }
 
-/// What a figure under a scheduler must not exceed: of a test, a metric, and how much, or which part of
+/// Upper bounds of figures under a scheduler: the test, the metric, and how much, or which part of
 /// what another scheduler has.
 const BOUNDS: [(&str, &str, &str, f64, Option<&str>); 9] = [
     ("laxity-bebs", "switch", "pass instructions a switch", 1.1, Some("eevdf")),

@@ -7,7 +7,7 @@ pub enum Schedulers {
     All,
     /// Those with undeclared tasks: schedulers without a way to declare would only repeat EEVDF.
     Undeclared,
-    /// What others show in another test already.
+    /// Schedulers that no other test shows already.
     Laxity,
     /// As [`Schedulers::Undeclared`], and the kernel's class for BPF schedulers without a policy.
     Cost,
@@ -18,7 +18,7 @@ pub enum Schedulers {
 pub struct Test {
     /// In results.
     pub name: &'static str,
-    /// What it is, as a heading.
+    /// A heading.
     pub title: &'static str,
     /// Calls of functions `test_NAME` of `tests/*.sh`, one for each seed.
     pub calls: Vec<String>,
@@ -269,7 +269,7 @@ pub fn full() -> Vec<Group> {
     ]
 }
 
-/// What a film costs at each quality level: a player that scales pictures itself, and one that hands
+/// The cost of a film at each quality level: a player that scales pictures itself, and one that hands
 /// them to a server that does.
 pub fn film() -> Vec<Test> {
     const LEVELS: [(&str, &str); 7] = [

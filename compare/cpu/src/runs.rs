@@ -1,4 +1,4 @@
-//! What the tests printed.
+//! The tests' output.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ const INSTRUCTION_NS: f64 = 2.0;
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// What of whom.
+    /// The metric and its subject.
     pub name: String,
     /// Of the value.
     pub unit: &'static str,
@@ -31,7 +31,7 @@ pub struct Run {
     pub lacks: Option<String>,
 }
 
-/// What a machine printed.
+/// The output of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// By call.

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What switching costs: a byte to another process and back. ROUNDS
+# The cost of a switch: a byte to another process and back. ROUNDS
 
 test_pass() { tasks pass "$1"; }
 

@@ -17,7 +17,7 @@ use crate::runs::Run;
 
 /// How far a mean may be from the simulator's, in per cent.
 const TOLERANCE: u64 = 10;
-/// What sockets, sender and receiver may add, in us, which is in no simulation.
+/// The delay that sockets, sender and receiver may add, in us, which is in no simulation.
 const SOCKETS: u64 = 100;
 
 /// A mean that is beyond the tolerance.

@@ -17,7 +17,7 @@ pub struct Row {
     pub seed: u64,
     /// Per cent of the link.
     pub load: u64,
-    /// What came of it.
+    /// Its results.
     pub run: Run,
 }
 

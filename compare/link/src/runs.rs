@@ -110,7 +110,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Run>, String> {
             }
             ["behind_us", behind, ..] => run.behind_us = value(behind)?,
             ["refused", ref why @ ..] => run.refused = Some(why.join(" ")),
-            // What the qdisc says of itself, and the kernel.
+            // Lines of the qdisc and of the kernel.
             _ => {}
         }
     }

@@ -12,7 +12,7 @@ pub struct LinkClock {
     rate: Divisor,
     /// End of the last transmission, rounded up.
     free: Time,
-    /// What the link could still have sent between the true end and `free`, in nanobits.
+    /// The link's capacity between the true end and `free`, in nanobits.
     spare: u64,
 }
 

@@ -52,7 +52,7 @@ pub enum OptionTable {
         doc: &'static str,
         /// The key in `[policy]`, in a sentence.
         key: &'static str,
-        /// What holds without the table, in words.
+        /// The default without the table, in words.
         default: &'static str,
         /// A table as it would be written.
         example: &'static str,
@@ -154,7 +154,7 @@ pub enum OptionFault {
 pub struct OptionConflict {
     /// The options, the first to blame first.
     pub options: &'static [&'static str],
-    /// What is wrong: pieces of text with a value of `values` between each two.
+    /// The error: pieces of text with a value of `values` between each two.
     pub what: &'static [&'static str],
     /// The values that contradict each other.
     pub values: [OptionValue; 2],

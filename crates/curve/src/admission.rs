@@ -24,9 +24,9 @@ pub struct Verdict {
     pub slack: i128,
     /// The same in bytes, rounded down.
     pub slack_bytes: i64,
-    /// What each flow asks in the binding interval, in order, rounded up.
+    /// The demand of each flow in the binding interval, in order, rounded up.
     pub demand: Vec<Bytes>,
-    /// What best effort and later deadlines block there, with what is below the scheduler.
+    /// Blocking there by best effort and later deadlines, with the backlog below the scheduler.
     pub blocking: Bytes,
     /// Whether the test was exact. It is, unless periodic flows need more than a quarter of a
     /// million steps; then an upper bound of their demand was used from some instant on, so that a

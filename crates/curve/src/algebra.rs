@@ -114,7 +114,7 @@ impl Curve {
         }
     }
 
-    /// What the curve gains from `t` to `t + period`, for `t` in the tail.
+    /// The rise of the curve from `t` to `t + period`, for `t` in the tail.
     pub(crate) fn gain(&self, period: Rational) -> Result<Rational, CurveError> {
         self.long_term_slope()?.times(period)
     }

@@ -35,7 +35,7 @@ pub enum Tail {
         from: Rational,
         /// Its length in ns.
         period: Rational,
-        /// What the curve gains in one period, in nanobits.
+        /// The rise of the curve in one period, in nanobits.
         rise: Rational,
     },
 }

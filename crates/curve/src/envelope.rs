@@ -1,4 +1,4 @@
-//! What a flow may send: token buckets, or one packet each period.
+//! Envelopes of flows: token buckets, or one packet each period.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ pub struct Bucket {
     pub rate: Rate,
 }
 
-/// What a flow may send; exactly what its policer enforces.
+/// An upper bound on a flow's traffic; exactly what its policer enforces.
 ///
 /// Built by the constructors, which check their arguments; the variants are open for reading.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What can be wrong with an envelope, a link or a computation on curves.
+//! Errors of envelopes, links and computations on curves.
 
 use core::fmt;
 
@@ -82,7 +82,7 @@ pub enum CurveError {
     },
     /// A curve that does not have the shape an operation needs.
     Shape {
-        /// What the operation needs.
+        /// The operation's precondition.
         needs: &'static str,
     },
     /// A service curve that is not 0 at 0: its first packets would be due on arrival.

@@ -79,7 +79,7 @@ impl fmt::Display for FitError {
 
 impl core::error::Error for FitError {}
 
-/// What a convex approximation must stay below: the corners at which `E` grows steeper, and its
+/// Upper bound of a convex approximation: the corners at which `E` grows steeper, and its
 /// slope in the long run. Elsewhere a convex curve is never highest above `E`.
 struct Bound<'a> {
     curve: &'a Curve,

@@ -18,7 +18,7 @@ pub struct GpsVerdict {
     pub admitted: bool,
     /// The smallest sufficient rate of each flow; `None` where none is enough.
     pub rates: Vec<Option<Rate>>,
-    /// What is left for best effort, zero when refused.
+    /// The rate left for best effort, zero when refused.
     pub remainder: Rate,
 }
 

@@ -48,7 +48,7 @@ pub struct TwoSegment {
 /// A real-time flow on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// What it may send, counted on the wire.
+    /// Its envelope, counted on the wire.
     pub envelope: Envelope,
     /// From arrival (conformance) to the end of transmission.
     pub deadline: Span,
@@ -61,7 +61,7 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// The largest best-effort packet, counted on the wire.
     pub best_effort_packet: Bytes,
-    /// What may be below the scheduler: shaping credit and bytes in flight.
+    /// The backlog that may be below the scheduler: shaping credit and bytes in flight.
     pub downstream_backlog: Bytes,
     /// How blocking is counted.
     pub blocking: Blocking,

@@ -1,4 +1,4 @@
-//! What the link has left: the two residual curves and the effective residual.
+//! Residual capacity of the link: the two residual curves and the effective residual.
 
 use alloc::vec::Vec;
 

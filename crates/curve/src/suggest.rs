@@ -15,7 +15,7 @@ use crate::{
     Bucket, CurveError, Envelope, FlowSpec, LinkSpec, MAX_BURST, Rational, bisect, envelope,
 };
 
-/// What would be admitted for one flow, all else unchanged; counted on the wire. Each is the last
+/// Values that would be admitted for one flow, all else unchanged; counted on the wire. Each is the last
 /// value that is: 1 ns less, 1 bit/s or 1 B more is refused, or out of the parameter's range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suggestion {
@@ -85,7 +85,7 @@ struct Own<'a> {
 struct View {
     num: i128,
     den: i128,
-    /// What all but this flow leave, without blocking.
+    /// The capacity that all but this flow leave, without blocking.
     room: i128,
     /// The largest blocking packet of the others.
     others: i128,
@@ -268,7 +268,7 @@ impl Own<'_> {
             Lever::Rate => Line { rate: value, ..last },
             Lever::Burst | Lever::Packet => Line { burst: value * NANOBITS_PER_BYTE, ..last },
         };
-        // What the flow's packets block, and whether that is part of the lever.
+        // Blocking by the flow's packets, and whether that is part of the lever.
         let packet = |value: i128| match lever {
             Lever::Packet => value * NANOBITS_PER_BYTE,
             _ => self.packet,

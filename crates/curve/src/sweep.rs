@@ -203,7 +203,7 @@ pub(crate) fn residual(
     lines(link, flows, which, horizon.until, Steps::Follow)
 }
 
-/// What becomes of the steps of periodic envelopes.
+/// The treatment of the steps of periodic envelopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Steps {
     /// One by one up to the horizon, affine upper bounds from there on.

@@ -13,10 +13,10 @@ use crate::envelope::{knee, nanobits};
 use crate::sweep::{self, Horizon, MAX_STEPS, Segment, Steps, Which, lines};
 use crate::{CurveError, Envelope, FlowSpec, LinkSpec, Rational};
 
-/// What many trials may cost together, in steps of periodic envelopes. Once it is spent, trials
+/// The effort of many trials together, in steps of periodic envelopes. Once it is spent, trials
 /// follow [`FEW_STEPS`] and count with upper bounds from there on.
 const EFFORT: u64 = 1 << 26;
-/// What [`check`](crate::check) costs a step, in steps of [`walk`].
+/// The cost of [`check`](crate::check) a step, in steps of [`walk`].
 const FULL: u64 = 16;
 /// Steps that every trial can afford.
 const FEW_STEPS: i128 = 1 << 10;

@@ -40,7 +40,7 @@ proptest! {
         }
     }
 
-    /// What PGPS admits EDF admits: summing `A_k(t - d_k) <= g_k (t - L / C)`. Fails when either
+    /// EDF admits all that PGPS admits: summing `A_k(t - d_k) <= g_k (t - L / C)`. Fails when either
     /// test forgets the largest packet.
     #[test]
     fn edf_admits_what_gps_admits(world in world(true, 4)) {

@@ -59,7 +59,7 @@ pub struct Admission {
     pub obstacles: Vec<Obstacle>,
 }
 
-/// What would fit in place of a demand that does not.
+/// A demand that would fit in place of one that does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suggestion {
     /// So many streams of this kind fit beside the others.
@@ -112,7 +112,7 @@ pub fn admit(options: &Options, phases: Phases, demands: &[Demand]) -> Admission
     Admission { utilisation, obstacles }
 }
 
-/// What would fit in place of `demands[which]`; `None` when there is no such demand.
+/// A demand that would fit in place of `demands[which]`; `None` when there is none.
 pub fn suggest(demands: &[Demand], which: usize) -> Option<Suggestion> {
     let chosen = *demands.get(which)?;
     let mut trial = demands.to_vec();

@@ -6,7 +6,7 @@ use laxity_core::Span;
 
 use crate::{Attributes, Late, Tolerance};
 
-/// What an application can say about one of its streams.
+/// An application's description of one of its streams.
 ///
 /// A camera of 30000/1001 frames a second, cut into 8 packets a frame, of which one frame in 30
 /// may be spoilt, and never more than four frames in a row:
@@ -35,13 +35,13 @@ pub struct Application {
     /// Packets into which a frame is cut. They are spread over the frame's time, so that no frame
     /// goes out as a burst.
     pub packets_per_frame: u32,
-    /// What may be lost in the long run.
+    /// The loss tolerated in the long run.
     pub loss: Loss,
     /// Longest loss in a row, in the units of `loss`. `None`: no limit beyond `loss`.
     pub burst: Option<u32>,
 }
 
-/// What may be lost in the long run.
+/// The loss tolerated in the long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// So many packets of so many: for audio and for video that conceals losses.
@@ -61,7 +61,7 @@ pub enum Loss {
     },
 }
 
-/// What an application says makes no stream.
+/// Error: an application's description makes no stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplicationError {
     /// No frames, no seconds or no packets in a frame.

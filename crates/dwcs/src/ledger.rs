@@ -1,4 +1,4 @@
-//! What happened to each stream, counted.
+//! Counts of the events of each stream.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use laxity_core::Histogram;
 use crate::history::History;
 use crate::{Meter, Misses, Service, StreamId, Tolerance};
 
-/// What happened to a stream, or to several.
+/// Counts of the events of a stream, or of several.
 ///
 /// Windows are counted over *slots*: each packet sent and each deadline missed is one. A packet
 /// that missed twice before it was sent takes three.

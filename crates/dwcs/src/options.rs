@@ -16,7 +16,7 @@ pub enum Order {
     ToleranceFirst,
 }
 
-/// What a packet served by its deadline does to the window, rule (A).
+/// The effect on the window of a packet served by its deadline, rule (A).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RuleA {
     /// Counts a window of `x' = y'` down too, so windows follow one another without end (the form
@@ -29,7 +29,7 @@ pub enum RuleA {
     Printed,
 }
 
-/// What a miss does to a window that tolerates none any more, rule (C).
+/// The effect of a miss on a window that tolerates none any more, rule (C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RuleC {
     /// The stream gets more urgent with each miss until it is served once; then a window starts
@@ -77,9 +77,9 @@ pub enum ZeroTie {
 pub struct Options {
     /// The first criterion of the order.
     pub order: Order,
-    /// What service by the deadline does to a window.
+    /// The effect on a window of service by the deadline.
     pub rule_a: RuleA,
-    /// What a miss does to a window that tolerates none.
+    /// The effect of a miss on a window that tolerates none.
     pub rule_c: RuleC,
     /// When deadlines are looked at.
     pub check: Check,

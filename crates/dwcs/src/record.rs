@@ -1,4 +1,4 @@
-//! What a decision reads of a stream.
+//! The state of a stream that decisions read.
 
 use laxity_core::{Span, Time};
 

@@ -23,7 +23,7 @@ pub struct StreamId {
     generation: u16,
 }
 
-/// What to do now.
+/// A decision of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send the packet just removed from this stream's queue ([`Queues::serve`]).

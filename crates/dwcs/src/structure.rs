@@ -75,7 +75,7 @@ pub trait Structure: Sized {
 pub struct Unsupported {
     /// The structure's name.
     pub structure: &'static str,
-    /// What to change.
+    /// The remedy.
     pub remedy: &'static str,
 }
 

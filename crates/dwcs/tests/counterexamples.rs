@@ -1,4 +1,4 @@
-//! What admission does not promise, with the smallest failures known: each obstacle's own, at a
+//! Limits of admission, with the smallest failures known: each obstacle's own, at a
 //! load that would otherwise fit.
 
 mod common;

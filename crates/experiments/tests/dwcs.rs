@@ -6,7 +6,7 @@
 mod agreed;
 
 use agreed::{assert_same, root};
-use laxity_experiments::dwcs::play::{Counts, Setting, play};
+use laxity_experiments::dwcs::simulation::{Counts, Setting, simulate};
 use laxity_experiments::dwcs::variants::{DEFAULT, PACED, PAPER, Variant};
 use laxity_experiments::{Order, Outcome, plan};
 use laxity_results::ReproductionVerdict;
@@ -51,7 +51,7 @@ fn quick_reproductions_match_the_golden_files() {
 
 fn counts(variant: Variant, streams: usize) -> Counts {
     let setting = Setting { variant, streams, gap: 500, every: 1, seed: 0, packets: 5_000_000 };
-    play(&setting, &Control::default()).unwrap().total()
+    simulate(&setting, &Control::default()).unwrap().total()
 }
 
 /// The counts of docs/explanation/dwcs.md over 5 million packets. Fails when a rule or an order changes:

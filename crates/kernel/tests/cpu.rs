@@ -55,19 +55,20 @@ fn reservations_hold_and_best_effort_responds_quickly() {
     let (fifo, eevdf) = (part(&text, "eevdf below fifo"), part(&text, "eevdf"));
     assert!(number(eevdf, "periodic", "missed") > 50, "no load at all: {eevdf}");
     for policy in ["bebs", "bebs-credit"] {
-        let ours = part(&text, policy);
-        is_kept(ours, "periodic");
-        assert!(ours.ends_with("disabled\n"), "{ours}");
-        assert!(ours.contains("alone 0\n"), "its reservation outlives it: {ours}");
-        assert_eq!(number(ours, "policy", "unlocked"), 0, "{ours}");
-        assert_eq!(number(ours, "policy", "absent"), 0, "{ours}");
-        assert!(number(ours, "steady", "max_release_lateness_ns") < 20_000, "{ours}");
+        let output = part(&text, policy);
+        is_kept(output, "periodic");
+        assert!(output.ends_with("disabled\n"), "{output}");
+        assert!(output.contains("alone 0\n"), "its reservation outlives it: {output}");
+        assert_eq!(number(output, "policy", "unlocked"), 0, "{output}");
+        assert_eq!(number(output, "policy", "absent"), 0, "{output}");
+        assert!(number(output, "steady", "max_release_lateness_ns") < 20_000, "{output}");
         // The kernel's tick would end budgets after up to 4 ms.
-        assert!(number(ours, "steady", "max_overrun_ns") < 500_000, "{ours}");
+        assert!(number(output, "steady", "max_overrun_ns") < 500_000, "{output}");
     }
     let quick = part(&text, "bebs-credit");
-    let (ours, theirs) = (number(quick, "respond", "mean_us"), number(fifo, "respond", "mean_us"));
-    assert!(ours * 10 < theirs, "{ours} us and {theirs} us: {text}");
+    let (response, kernel_response) =
+        (number(quick, "respond", "mean_us"), number(fifo, "respond", "mean_us"));
+    assert!(response * 10 < kernel_response, "{response} us and {kernel_response} us: {text}");
 
     // A decision takes 5 us at 500 million instructions a second, and some fall together. In single
     // intervals the kernel itself delays interrupts for longer (53 us were seen), hence the median.

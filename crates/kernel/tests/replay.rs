@@ -29,7 +29,7 @@ use laxity_sim::cpu::{Task, Workload};
 use machine::{available, number, part, program, tool};
 use resumed::Resumed;
 use shown::{BelowReservations, Shown};
-use simulated::{alike, before, common, order, played, simulated};
+use simulated::{alike, before, common, order, recorded_run, simulated};
 
 /// The policy of a name as the kernel has it, without tasks.
 fn fresh(name: &str) -> Box<dyn Shown> {
@@ -105,7 +105,7 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     assert!([17, 35].iter().all(|w| again.weights.contains(w)), "{:?}", again.weights);
     assert!(again.decisions[1] > 3000, "{name}: {:?}", again.decisions);
 
-    let switch = played(&events, 0).switch;
+    let switch = recorded_run(&events, 0).switch;
     for policy in policies() {
         let [turns, time] = agreement(&events, name, policy, switch);
         eprintln!("{name}, {policy} simulated: {turns} % of turns and {time} % of time alike");
@@ -117,7 +117,7 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     }
 }
 
-/// So much is played at once.
+/// Length of one replay.
 const PART: Span = Span(100_000_000);
 
 /// Per cent of the turns, and of the time, that the simulator gives to the same task as the kernel.
@@ -125,7 +125,7 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
     let (mut same, mut all, mut start) = ([0; 2], [0; 2], 0);
     let end = events.last().map_or(Time::ZERO, |e| e.at);
     while let Some(first) = events.get(start) {
-        let live = played(events, start);
+        let live = recorded_run(events, start);
         let until = Time(PART.min(end.since(first.at)).0);
         let mut resumed = if policy == name {
             let mut again = Again::new(fresh(name));
@@ -134,10 +134,10 @@ fn agreement(events: &[Event], name: &str, policy: &str, switch: Span) -> [u64; 
         } else {
             Resumed::starting_at(fresh(policy), first.at, switch)
         };
-        let ours = simulated(&live.tasks, &mut resumed, until);
-        let theirs = before(live.slices, until);
-        let [a, b] = [&ours, &theirs].map(order);
-        let (both, longer) = alike(&ours, &theirs);
+        let reference = simulated(&live.tasks, &mut resumed, until);
+        let kernel = before(live.slices, until);
+        let [a, b] = [&reference, &kernel].map(order);
+        let (both, longer) = alike(&reference, &kernel);
         same = [same[0] + common(&a, &b) as u64, same[1] + both];
         all = [all[0] + a.len().max(b.len()) as u64, all[1] + longer];
         let is_next =
@@ -195,7 +195,7 @@ fn other_tasks_make_frames_late() {
     let event = |line| Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
 
-    let recorded = played(&events, 0);
+    let recorded = recorded_run(&events, 0);
     let film = recorded.tasks.iter().filter(|task| task.name == pid);
     let film = film.filter_map(|task| Film::of(task, frames)).next_back().expect("frames");
     let mut others: Vec<Task> =

@@ -298,9 +298,9 @@ impl Run<Box<dyn Shown>> {
 /// Whether the headers can be compiled; their answers to all of it must be those of the policy.
 fn agrees<P: Shown>(run: &Run<P>, of: &str) -> bool {
     let Some(answers) = headers::ask("servers.c", run.script.clone()) else { return false };
-    for (i, (ours, theirs)) in run.answers.iter().zip(&answers).enumerate() {
+    for (i, (reference, kernel)) in run.answers.iter().zip(&answers).enumerate() {
         let before = &run.answers[i.saturating_sub(3)..i];
-        assert_eq!(ours, theirs, "{of}, answer {i}: left Rust, right C\n{before:#?}");
+        assert_eq!(reference, kernel, "{of}, answer {i}: left Rust, right C\n{before:#?}");
     }
     assert_eq!(run.answers.len(), answers.len(), "{of}");
     true

@@ -246,9 +246,9 @@ impl Batch {
         let asked = self.asked + self.systems.len();
         let Batch { script, answers, systems, .. } =
             core::mem::replace(self, Batch { asked, ..Batch::default() });
-        let theirs = match headers::try_ask("servers.c", script) {
+        let kernel = match headers::try_ask("servers.c", script) {
             None => return,
-            Some(Ok(theirs)) => theirs,
+            Some(Ok(kernel)) => kernel,
             Some(Err(why)) => {
                 // The driver counts systems from one, the first of them has no steps.
                 let which =
@@ -257,11 +257,11 @@ impl Batch {
                 panic!("{}: {why}", which.map_or("?", |(name, _)| name));
             }
         };
-        for (i, (ours, theirs)) in answers.iter().zip(&theirs).enumerate() {
+        for (i, (reference, kernel)) in answers.iter().zip(&kernel).enumerate() {
             let (name, first) = &systems[systems.partition_point(|(_, at)| *at <= i) - 1];
-            assert_eq!(ours, theirs, "{name}, answer {}: left Rust, right C", i - first);
+            assert_eq!(reference, kernel, "{name}, answer {}: left Rust, right C", i - first);
         }
-        assert_eq!(answers.len(), theirs.len());
+        assert_eq!(answers.len(), kernel.len());
     }
 }
 

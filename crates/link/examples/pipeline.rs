@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let verdict = laxity_curve::check(&config.link_spec(), &config.flow_specs()?)?;
     assert!(verdict.admitted);
 
-    // What they leave of the link decides how soon best effort may go. A policy can also be built
+    // The capacity that they leave decides how soon best effort may go. A policy can also be built
     // by name, as a trait object: `laxity_link::registry::build("exact", &config)`.
     let service = config.residual()?.service(config.guarantee)?;
     let exact = Exact::new(&service, History::CAPACITY);

@@ -98,7 +98,7 @@ impl BestEffortClass {
     }
 }
 
-/// What makes packets of a class one flow.
+/// The fields that make packets of a class one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueBy {
     /// Addresses, protocol and ports: `5-tuple`.
@@ -127,7 +127,7 @@ pub enum Hosts {
 /// Flow queues of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowQueueing {
-    /// What makes packets one flow. The caller hashes it into [`Packet::key`](crate::Packet::key).
+    /// The fields that make packets one flow. The caller hashes them into [`Packet::key`](crate::Packet::key).
     pub by: QueueBy,
     /// Which ends are isolated under [`QueueBy::HostAndFlow`].
     pub hosts: Hosts,

@@ -100,7 +100,7 @@ fn within_a_nanosecond_background_may_be_ahead() {
     assert!(result.1[2] * 100 < result.1[0]);
 }
 
-/// What proportional share can carry, EDF can: its admitted region is larger. Fails when the rate
+/// EDF carries all that proportional share carries: its admitted region is larger. Fails when the rate
 /// of a flow is a tenth too small or leaves out the time of a packet; see also `proportional-share`
 /// among the safe policies of the other tests.
 #[test]

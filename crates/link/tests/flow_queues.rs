@@ -17,7 +17,7 @@ use laxity_link::police::Policer;
 use laxity_link::registry::build;
 use laxity_link::{DropSink, LinkPolicy, Packet, Wire, flow_key};
 
-/// What became of the packets.
+/// The outcome of the packets.
 #[derive(Debug, Default)]
 struct Outcome {
     arrived: u64,

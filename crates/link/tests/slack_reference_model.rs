@@ -20,7 +20,7 @@ use laxity_link::{LinkPolicy, Wire};
 struct Both {
     fast: Slack,
     reference_model: ReferenceModel,
-    /// What the link sends in the part of a nanosecond by which a decision may come after the end
+    /// The bytes that the link sends in the part of a nanosecond by which a decision may come after the end
     /// of the packet before it: the bound counts bytes, the definition whole nanoseconds.
     tolerance: i128,
     /// Nanobits (of 8e9 in a byte) by which lines are rounded up: those stretched to the wire, and

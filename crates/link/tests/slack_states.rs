@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// What to do with a best-effort head of these bytes: whether it goes.
+/// Whether a best-effort head of these bytes goes.
 type Rule<'a> = &'a dyn Fn(&State, u64, u32) -> bool;
 
 /// Visits every reachable state at decisions; the number of states, or how a packet comes late.

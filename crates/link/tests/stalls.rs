@@ -65,7 +65,7 @@ fn background_from(
     }
 }
 
-/// What a run with stalls has shown.
+/// The results of a run with stalls.
 #[derive(Default)]
 struct Shown {
     runs: usize,

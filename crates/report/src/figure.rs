@@ -34,7 +34,7 @@ pub struct Figure {
     pub name: String,
     /// A short title.
     pub title: String,
-    /// What the figure shows and how it was made.
+    /// The contents of the figure and how it was made.
     pub caption: String,
     /// Shared by all panels.
     pub legend: Vec<Key>,

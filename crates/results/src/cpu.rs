@@ -21,7 +21,7 @@ pub struct CpuSimulationResult {
     pub policies: IndexMap<String, CpuPolicyResult>,
 }
 
-/// What one policy did.
+/// The results of one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuPolicyResult {
     /// Every option of the policy with its value: which reading of its paper this is.
@@ -37,7 +37,7 @@ pub struct CpuPolicyResult {
     pub tasks: IndexMap<String, CpuTaskResult>,
 }
 
-/// What one task saw.
+/// The results of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuTaskResult {
     /// Its initial request.
@@ -85,7 +85,7 @@ pub enum TaskKind {
     Hard,
     /// A server of fixed budget and period.
     Soft,
-    /// What is left.
+    /// The capacity that is left.
     BestEffort,
 }
 
@@ -170,10 +170,10 @@ pub struct CpuRequest {
     /// From when on it is in force, when that is later.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from_ns: Option<u64>,
-    /// What it needs beside the reservations in force; null where it is admitted.
+    /// The share that it needs beside the reservations in force; null where it is admitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub required_share: Option<f64>,
-    /// What is free beside them.
+    /// The share that is free beside them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub available_share: Option<f64>,
     /// The greatest budget that would fit with this period and deadline.

@@ -1,6 +1,6 @@
 //! Results as they are printed and stored: stable names, units in the names.
 //!
-//! What the command prints is a [`Versioned`] result. An example of each stands in `tests/examples` of this crate, where a test holds it to the types.
+//! The command prints a [`Versioned`] result. An example of each stands in `tests/examples` of this crate, where a test holds it to the types.
 //!
 //! ```
 //! use laxity_results::{BenchResult, BenchRow};

@@ -19,7 +19,7 @@ pub struct SimulationResult {
     pub policies: IndexMap<String, PolicyResult>,
 }
 
-/// What one policy did.
+/// The results of one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyResult {
     /// Busy time of the link over simulated time.
@@ -32,7 +32,7 @@ pub struct PolicyResult {
     pub flows: IndexMap<String, FlowResult>,
 }
 
-/// What one flow saw.
+/// The results of one flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Real-time or best effort.
@@ -73,14 +73,14 @@ pub struct FlowResult {
     /// Packets that the AQM marked with "congestion experienced"; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_marks: Option<u64>,
-    /// What the flow's TCP source achieved; left out of flows with another source.
+    /// The results of the flow's TCP source; left out of flows with another source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpResult>,
     /// Why packets were not sent, by reason.
     pub drop_reasons: IndexMap<String, u64>,
 }
 
-/// What the applications of a TCP source achieved.
+/// The results of the applications of a TCP source.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TcpResult {
     /// Payload received in order, over the time of the run.
@@ -143,7 +143,7 @@ pub struct CheckResult {
     pub utilisation: f64,
     /// Length of the interval in which least capacity is left (or most is missing).
     pub binding_interval_ns: Option<u64>,
-    /// What is left there; negative when refused. Rounded down.
+    /// The capacity left there; negative when refused. Rounded down.
     pub slack_bytes: Option<i64>,
     /// By flow name.
     pub flows: IndexMap<String, FlowCheck>,

@@ -13,7 +13,7 @@ pub struct Reproduction {
     /// Simulated length of a run, as a quantity.
     #[serde(default)]
     pub duration: String,
-    /// What is claimed, each claim once however many rows bear on it.
+    /// The claims, each once however many rows bear on it.
     #[serde(default)]
     pub claims: Vec<ClaimResult>,
     /// One for each table and figure that holds a result.

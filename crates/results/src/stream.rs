@@ -19,7 +19,7 @@ pub struct StreamSimulationResult {
     pub policies: IndexMap<String, StreamPolicyResult>,
 }
 
-/// What one policy did.
+/// The results of one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamPolicyResult {
     /// How many streams there were.
@@ -30,7 +30,7 @@ pub struct StreamPolicyResult {
     pub classes: IndexMap<String, StreamClassResult>,
 }
 
-/// What happened to the streams of one class, summed.
+/// The counts of the streams of one class, summed.
 ///
 /// A *slot* is a packet sent or a deadline missed; a packet that is not dropped and missed twice
 /// before it was sent uses three. Windows are over slots.

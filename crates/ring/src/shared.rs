@@ -22,7 +22,7 @@
 //!   the kernel's anonymous memory because the consumer made it. A producer that punches holes
 //!   into it makes zeros.
 //!
-//! What remains is the producer's own stream: its packets may be garbage, old or never-ending.
+//! The producer's own stream remains in its hands: its packets may be garbage, old or never-ending.
 //! Stamps are claims; compare them with a clock.
 //!
 //! # When a producer dies

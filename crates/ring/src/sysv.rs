@@ -1,6 +1,6 @@
 //! System V semaphores, and data that one of them guards.
 //!
-//! What the measurements of DWCS (section 5, Figure 5(b)) compare the rings with: a process
+//! The baseline of the rings in the measurements of DWCS (section 5, Figure 5(b)): a process
 //! acquires the semaphore of a stream before it puts a packet into the stream's queue. Nothing
 //! else needs them.
 

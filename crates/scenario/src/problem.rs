@@ -18,7 +18,7 @@ pub enum ScenarioError {
     Invalid {
         /// The file; empty for a text in memory.
         path: PathBuf,
-        /// What is wrong.
+        /// The problems found.
         problems: Vec<Problem>,
     },
 }
@@ -32,7 +32,7 @@ pub struct Problem {
     pub column: usize,
     /// The key, such as `realtime.video.deadline`; empty for errors of syntax.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
     /// The remedy.
     pub remedy: String,

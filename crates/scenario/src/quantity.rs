@@ -180,11 +180,11 @@ pub struct QuantityError {
     pub text: String,
     /// The expected dimension.
     pub dimension: Dimension,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: QuantityErrorKind,
 }
 
-/// What is wrong with a quantity.
+/// Errors of quantities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuantityErrorKind {
     /// Nothing but space.

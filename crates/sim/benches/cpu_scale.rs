@@ -108,7 +108,7 @@ impl<P: Policy> Policy for Timed<P> {
     }
 }
 
-/// What looking at the clock costs.
+/// The cost of reading the clock.
 fn clock() -> Duration {
     let mut timed = Timed::new((), Duration::ZERO);
     for _ in 0..100_000 {

@@ -13,7 +13,7 @@ pub struct Random {
     spare: Option<f64>,
 }
 
-/// What an event is about, so that one does not shift the other.
+/// The subject of an event, so that the draws of one do not shift those of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// When packets come.

@@ -19,7 +19,7 @@ const SHARED: [&str; 7] = ["bebs", "bebs-credit", "cbs", "iris", "iris-naive", "
 
 const MACHINES: u64 = 10_000;
 
-/// What is changed for all policies alike: balance often, so that much moves.
+/// Options changed for all policies alike: balance often, so that much moves.
 const RESTLESS: Options =
     Options { steal: true, quantum: ms(3), balance: ms(20), pack: false, reservations: true };
 

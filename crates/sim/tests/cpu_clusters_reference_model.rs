@@ -96,7 +96,7 @@ impl Reference {
         self.at(cluster).map(share).sum()
     }
 
-    /// What a best-effort budget must wait for, as fractions of 2^40 that are rounded as the
+    /// Shares for which a best-effort budget must wait, as fractions of 2^40 that are rounded as the
     /// servers round them.
     fn period(&self, i: usize) -> i128 {
         let k = self.rows[i].home;

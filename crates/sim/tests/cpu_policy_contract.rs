@@ -1,4 +1,4 @@
-//! What holds for every policy: the CPU never idles beside work, shares are fair in the long run,
+//! Properties of every policy: the CPU never idles beside work, shares are fair in the long run,
 //! the same input gives the same schedule, nonsense changes nothing. And how far deadlines reach.
 
 mod cpu_common;

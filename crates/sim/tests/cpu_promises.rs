@@ -16,7 +16,7 @@ struct Outcome {
     slowest: Span,
 }
 
-/// What became of a task under a policy.
+/// The outcome of a task under a policy.
 fn outcome(case: &str, policy: &str, task: &str, seconds: u64) -> Outcome {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/promises").join(case);
     let scenario = CpuScenario::read(path.with_extension("toml")).expect("it reads");

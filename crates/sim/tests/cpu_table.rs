@@ -49,7 +49,7 @@ fn other_options_of_berate_do_not_reproduce_table_1() {
     assert!(with(runnable) > 5.0);
 }
 
-/// What the improved rule is for: under 1 % where BEBS as written misses a quarter, at both
+/// The improved rule misses under 1 % where BEBS as written misses a quarter, at both
 /// variabilities, and an interactive task beside four hard ones waits no longer than under BEBS.
 ///
 /// Fails with suspension instead of recharging, and with a limit of 50 ms.

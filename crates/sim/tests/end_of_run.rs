@@ -1,4 +1,4 @@
-//! What is due exactly when a run ends: met if it is done by then, missed if not. And how soon a
+//! Deadlines exactly at the end of a run: met if the work is done by then, missed if not. And how soon a
 //! run ends that is stopped.
 
 mod cpu_common;

@@ -1,4 +1,4 @@
-//! What the generators draw, against the numbers that the scenario gives (Table 4 of Chakraborty,
+//! The generators' draws against the numbers that the scenario gives (Table 4 of Chakraborty,
 //! Gries and Thiele, RTAS 2002).
 
 mod common;
@@ -10,7 +10,7 @@ use laxity_link::police::Policer;
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_sim::link::Generator;
 
-/// What a flow's source sends in 2000 s.
+/// The packets of a flow's source in 2000 s.
 fn packets(flow: &str) -> Vec<(u64, u32)> {
     let scenario = Scenario::read(file("scenarios/access-link.toml")).unwrap();
     let realtime = scenario.realtime.iter().map(|f| (&f.name, &f.source, Some(&f.envelope)));

@@ -141,7 +141,7 @@ fn every_policy_sees_the_same_arrivals() {
     for policy in POLICIES {
         let (run, log) = log(&scenario, policy.name, 3, 1_000);
         assert!(run.ending.complete);
-        // What still waits is in no log, so compare those that all have.
+        // Packets that still wait are in no log, so compare those that all have.
         let packets = log.sent.iter().map(|(p, _)| *p).chain(log.lost.iter().map(|(p, ..)| *p));
         let packets: BTreeMap<u64, StreamPacket> = packets.map(|p| (p.seq, p)).collect();
         let first = first.get_or_insert_with(|| packets.clone());
@@ -265,7 +265,7 @@ fn fifo_and_edf_agree_with_their_reference_models() {
                 service: 130_000,
                 end: 200_000_000,
             };
-            // What waits at the end is in no log; the reference model sends none of it either.
+            // Packets that wait at the end are in no log; the reference model sends none of them either.
             let want = reference.play(key);
             let got: Vec<_> =
                 log.sent.iter().map(|(p, s)| (p.stream as usize, p.arrival.0, s.start.0)).collect();

@@ -20,7 +20,7 @@ pub enum Format {
 /// One interface of a capture; a pcap file has exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// What its frames start with.
+    /// The layer with which its frames start.
     pub link_type: LinkType,
     /// Most bytes captured of a packet, 0 for no limit; files do not always keep to it.
     pub snaplen: u32,
@@ -58,7 +58,7 @@ pub struct Report {
     pub time_span_ns: Option<(u64, u64)>,
     /// Frames are returned in the order of the file; these are the exceptions to the order of time.
     pub order: TimeOrder,
-    /// What is wrong with the file.
+    /// The error in the file.
     pub faults: Faults,
 }
 

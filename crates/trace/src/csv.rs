@@ -11,7 +11,7 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
 const HEADER: [&str; 3] = ["time_ns", "bytes", "flow"];
 
-/// What is wrong with a line of a trace.
+/// Errors of a line of a trace.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CsvErrorKind {
@@ -32,7 +32,7 @@ pub enum CsvErrorKind {
         field: &'static str,
         /// Largest number that fits.
         max: u64,
-        /// What is there, the start of it.
+        /// The start of the text there.
         found: String,
     },
     /// A packet of 0 bytes.
@@ -65,7 +65,7 @@ pub struct CsvError {
     pub line: u64,
     /// Column, counted from 1, in bytes.
     pub column: usize,
-    /// What is wrong.
+    /// The error.
     pub kind: CsvErrorKind,
 }
 
@@ -168,7 +168,7 @@ enum Text {
     Unquoted,
 }
 
-/// What is wrong and in which column, counted from 0.
+/// The error and its column, counted from 0.
 type Wrong = (usize, CsvErrorKind);
 
 impl<R: Read> CsvTrace<R> {

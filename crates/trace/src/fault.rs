@@ -1,4 +1,4 @@
-//! What can be wrong with a capture: errors that end the reading, faults that do not.
+//! Errors of captures, which end the reading, and faults, which do not.
 
 use std::fmt;
 use std::io;
@@ -141,7 +141,7 @@ impl fmt::Display for BadBlock {
     }
 }
 
-/// What is wrong at one place of a capture.
+/// A fault at one place of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -217,12 +217,12 @@ pub enum FaultKind {
 pub struct Fault {
     /// Offset in the file of the record or block, in bytes.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// What to do about it.
+    /// The remedy.
     pub fn remedy(&self) -> &'static str {
         match self.kind {
             FaultKind::Truncated { .. } => "copy the file again, or go on without its last packet",

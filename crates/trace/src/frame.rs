@@ -1,6 +1,6 @@
 //! One packet of a capture, and the link types it can have.
 
-/// What the first byte of a frame is the start of: a `LINKTYPE_` value of the capture formats.
+/// The layer that the first byte of a frame starts: a `LINKTYPE_` value of the capture formats.
 ///
 /// Any value can be carried; [`crate::decode`] decodes those with a constant in this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ pub struct Frame<'a> {
     pub original_len: u32,
     /// The captured bytes, at most `original_len` of them, FCS not included.
     pub data: &'a [u8],
-    /// What `data` starts with.
+    /// The layer with which `data` starts.
     pub link_type: LinkType,
     /// Index into [`crate::Capture::interfaces`]; counted through all sections of a file.
     pub interface: u32,

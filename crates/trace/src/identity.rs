@@ -22,7 +22,7 @@ const FRAGMENT: u8 = 44;
 /// Length of [`FlowIdentity::to_bytes`].
 pub const IDENTITY_BYTES: usize = 40;
 
-/// What the frames of a flow have in common.
+/// The fields that the frames of a flow share.
 ///
 /// VLAN tags, DSCP and ECN are no part of it. The two directions of a connection are two flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// What is needed to read the packets of an interface.
+/// The parameters for reading the packets of an interface.
 #[derive(Debug, Clone, Copy)]
 struct Port {
     /// Index into the interfaces of the file; `None` for one too many.

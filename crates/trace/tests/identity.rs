@@ -120,7 +120,7 @@ fn fragments_count_by_addresses_and_protocol() {
     raw(&v6(44, &fragment(17, 0, true, &PORTS)), of_v6(17, Subflow::None));
     raw(&v6(44, &fragment(17, 1, true, &PORTS)), of_v6(17, Subflow::None));
     raw(&v6(44, &fragment(17, 1, false, &PORTS)), of_v6(17, Subflow::None));
-    // What follows a fragment header is part of the fragment.
+    // Bytes after a fragment header are part of the fragment.
     raw(&v6(44, &fragment(60, 0, true, &extension(17, 0, &PORTS))), of_v6(60, Subflow::None));
     raw(&v6(60, &extension(44, 0, &fragment(6, 0, true, &PORTS))), of_v6(6, Subflow::None));
     // An atomic fragment is a whole packet.

@@ -5,7 +5,7 @@ use laxity_link::classify::{Classifier, Key, Rule};
 use laxity_scenario::link::model::{Match, Scenario};
 use laxity_trace::Headers;
 
-/// What a frame's headers say, for classification.
+/// The fields of a frame's headers, for classification.
 pub fn key(headers: &Headers) -> Key {
     Key {
         dscp: headers.dscp,

@@ -95,7 +95,7 @@ impl FlowHasher {
 #[derive(Clone, Debug)]
 pub struct FlowKeys {
     hasher: FlowHasher,
-    /// What makes packets of a flow or class one flow queue; `None` where there is only one.
+    /// The key that makes packets of a flow or class one flow queue; `None` where there is only one.
     by: Box<[Option<QueueBy>]>,
 }
 

@@ -83,7 +83,7 @@ impl Connection {
         self.sender.smoothed_rtt()
     }
 
-    /// What was sent so far.
+    /// Bytes and segments sent so far.
     pub fn counters(&self) -> Counters {
         self.sender.counters()
     }

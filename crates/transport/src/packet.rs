@@ -22,7 +22,7 @@ pub struct FlowKey {
     pub direction: Direction,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A TCP segment.

@@ -6,7 +6,7 @@ use crate::ranges::Ranges;
 use crate::segment::{MAX_SACK_BLOCKS, Range, Sack, Segment};
 use crate::{Config, Ecn};
 
-/// What has arrived, and what the peer does not know of it.
+/// Segments that have arrived, and those that the peer does not know of.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: Config,

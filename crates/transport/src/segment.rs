@@ -1,4 +1,4 @@
-//! What travels between two endpoints: segments without their payload.
+//! Segments between two endpoints, without their payload.
 
 use laxity_core::Time;
 
@@ -69,7 +69,7 @@ impl Sack {
     }
 }
 
-/// What a segment is.
+/// The kinds of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Opens a connection.
@@ -83,7 +83,7 @@ pub enum Kind {
 /// A TCP segment in its IP packet. Offsets count from the first byte of the stream, SYN takes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The offset of its first byte of payload.
     pub start: u64,

@@ -18,7 +18,7 @@ type Control = fn() -> Box<dyn Congestion>;
 
 const CONTROLS: [Control; 2] = [|| Box::new(NewReno), || Box::new(Cubic::default())];
 
-/// What a transfer came to.
+/// The outcome of a transfer.
 #[derive(Debug)]
 struct Outcome {
     done: Time,

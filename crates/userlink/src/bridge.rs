@@ -60,7 +60,7 @@ pub struct Attached {
     pub transmit: Box<dyn Transmit>,
     /// By which calls: `xdp` or `packet`.
     pub io: &'static str,
-    /// What holds it: features that are off, and that no other link may have it.
+    /// The hold on it: features that are off, and the lock against other links.
     pub hold: (Offload, Lock),
 }
 
@@ -154,7 +154,7 @@ pub struct Running {
 /// How a direction ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What it did until then.
+    /// Its counts until then.
     pub report: Report,
     /// The arrivals that were kept, and whether that is all of them.
     pub record: Option<(Vec<Arrival>, bool)>,
@@ -209,7 +209,7 @@ impl Running {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// What it has done so far; `None` when it has ended.
+    /// Its counts so far; `None` when it has ended.
     pub fn report(&self) -> Option<Report> {
         let (sender, receiver): (_, Receiver<Report>) = channel();
         // One question at a time, so that no answer goes to another.

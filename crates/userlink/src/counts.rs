@@ -1,4 +1,4 @@
-//! What a direction has done, counted by class and by reason.
+//! The counts of a direction, by class and by reason.
 
 use laxity_core::{Histogram, Span};
 use laxity_link::buffer::DropReason;

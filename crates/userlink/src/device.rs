@@ -67,7 +67,7 @@ impl Device {
         WireError::Gone { device: self.name.clone() }
     }
 
-    /// What an error of a socket means for a caller that goes on: nothing when the interface is down or the
+    /// The effect of a socket's error on a caller that goes on: none when the interface is down or the
     /// call was too early.
     pub(crate) fn excuse(&self, error: io::Error, what: &'static str) -> Result<(), WireError> {
         match error.raw_os_error() {

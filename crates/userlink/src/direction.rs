@@ -46,7 +46,7 @@ pub struct Direction {
     clock: Box<dyn Fn() -> Time + Send>,
 }
 
-/// What there is to wait for.
+/// The event to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing: there is more to do.

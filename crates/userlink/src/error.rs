@@ -19,7 +19,7 @@ pub enum WireError {
     },
     /// The policy cannot be built.
     Policy(BuildError),
-    /// What may wait does not fit into memory.
+    /// The frames that may wait do not fit into memory.
     PoolTooLarge {
         /// Frames that may wait.
         slots: usize,
@@ -77,25 +77,25 @@ pub enum WireError {
     },
     /// This needs a privilege.
     NotPermitted {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
     },
     /// The interface or the kernel cannot do this.
     NotSupported {
         /// The interface.
         device: String,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A system call failed.
     Io {
         /// The interface.
         device: String,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A thread of the link broke down.

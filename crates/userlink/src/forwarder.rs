@@ -76,7 +76,7 @@ pub struct Forwarder {
     record: Option<Vec<Arrival>>,
 }
 
-/// What becomes of packets that the policy drops or marks.
+/// Receives packets that the policy drops or marks.
 struct Sink<'a> {
     pool: &'a mut Pool,
     counts: &'a mut Counts,
@@ -186,7 +186,7 @@ impl Forwarder {
         &self.pool
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

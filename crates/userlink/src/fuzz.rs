@@ -1,4 +1,4 @@
-//! What a fuzzer drives: plain functions that panic only when something is wrong.
+//! Entry points of a fuzzer: plain functions that panic only when something is wrong.
 
 use laxity_trace::LinkType;
 

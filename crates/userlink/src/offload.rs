@@ -1,4 +1,4 @@
-//! What an interface joins on its own account, switched off while a link reads from it.
+//! Receive offloads of an interface, switched off while a link reads from it.
 //!
 //! A link schedules packets as they came over the wire. Interfaces that join several into one
 //! (GRO, LRO) are set not to; the former settings are recorded in a file, from which the next link

@@ -179,7 +179,7 @@ impl Transmit for PacketTransmitter {
     }
 }
 
-/// What an error of sending means.
+/// The meaning of an error of sending.
 pub(crate) fn obstacle(device: &Device, error: io::Error) -> Result<Obstacle, WireError> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EBUSY | libc::EINTR) => {

@@ -17,7 +17,7 @@ pub struct Intake<'a> {
     pub pool: &'a mut Pool,
     /// The buffers, in order of arrival.
     pub arrived: &'a mut Vec<Slot>,
-    /// What was done to frames, and which were lost.
+    /// The counts of frames processed and lost.
     pub counts: &'a mut Counts,
 }
 

@@ -1,4 +1,4 @@
-//! What interfaces do to frames on their way out, done to frames that never went out: checksums
+//! The interfaces' work on frames on their way out, done to frames that never went out: checksums
 //! are completed, and frames that stand for several packets are cut into them.
 //!
 //! A neighbour in the same machine (a container, a virtual machine) leaves this to the interface,
@@ -16,7 +16,7 @@ const ECN: u8 = 0x80;
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// What is left to do to a frame.
+/// The work that is left on a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Todo {
     /// Where summing starts and where, from there on, the sum belongs.

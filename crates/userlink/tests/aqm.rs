@@ -79,7 +79,7 @@ fn put_checksum(frame: &mut [u8]) {
     frame[IP + 10..IP + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// What happened, by the numbers of arrivals.
+/// The outcomes, by the numbers of arrivals.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     sent: Vec<(u64, Time)>,
@@ -182,26 +182,26 @@ fn packets_are_dropped_and_marked_as_in_the_simulator() {
         let scenario = scenario(setting);
         for policy in ["slack", "exact", "shifted-line", "background"] {
             let place = format!("{policy}, {setting}");
-            let (ours, arrivals, [marks, aqm_drops]) = forward(&scenario, policy);
+            let (forwarded, arrivals, [marks, aqm_drops]) = forward(&scenario, policy);
             let congested = (0..).zip(&arrivals).filter(|(_, a)| a.ecn == Ecn::Ce);
             let congested: BTreeSet<u64> = congested.map(|(number, _)| number).collect();
             let traffic = Traffic::Recorded(arrivals.into());
-            let mut theirs = Seen::default();
-            let run = simulate(&scenario, policy, 0, &traffic, &mut theirs, &Control::default());
+            let mut simulated = Seen::default();
+            let run = simulate(&scenario, policy, 0, &traffic, &mut simulated, &Control::default());
             let run = run.expect(policy);
-            for (ours, theirs) in ours.sent.iter().zip(&theirs.sent) {
-                assert_eq!(ours, theirs, "{place}");
+            for (forwarded, simulated) in forwarded.sent.iter().zip(&simulated.sent) {
+                assert_eq!(forwarded, simulated, "{place}");
             }
-            assert_eq!(ours.sent.len(), theirs.sent.len(), "{place}");
+            assert_eq!(forwarded.sent.len(), simulated.sent.len(), "{place}");
             let bulk = &run.result(&scenario).flows["bulk"];
             let expected = [bulk.ecn_marks.unwrap_or(0), bulk.aqm_drops.unwrap_or(0)];
             assert_eq!([marks, aqm_drops], expected, "{place}");
             // Packets that carried CE before show no difference.
-            theirs.marked.retain(|number| !congested.contains(number));
-            assert_eq!(ours.marked, theirs.marked, "{place}");
+            simulated.marked.retain(|number| !congested.contains(number));
+            assert_eq!(forwarded.marked, simulated.marked, "{place}");
             let (managed, marking) = (setting.contains("aqm"), !setting.contains("ecn = false"));
             assert_eq!(aqm_drops > 0, managed, "{place}");
-            assert_eq!(!ours.marked.is_empty(), managed && marking, "{place}");
+            assert_eq!(!forwarded.marked.is_empty(), managed && marking, "{place}");
         }
     }
 }

@@ -149,25 +149,34 @@ fn every_policy_sends_what_the_simulator_sends() {
             let run = simulate(&scenario, policy, 1, &traffic, &mut seen, &Control::default())
                 .expect(policy);
             let (sent, mut forwarder) = forward(&scenario, policy, &arrivals);
-            for (ours, theirs) in sent.iter().zip(&seen.sent) {
-                assert_eq!(ours, theirs, "{policy}, seed {seed}");
+            for (forwarded, simulated) in sent.iter().zip(&seen.sent) {
+                assert_eq!(forwarded, simulated, "{policy}, seed {seed}");
             }
             assert_eq!(sent.len(), seen.sent.len(), "{policy}, seed {seed}");
             assert!(seen.dropped.len() > 100, "{policy}: too little is dropped to see anything");
             let mut waiting = 0;
-            for (ours, theirs) in forwarder.counts().classes.iter().zip(&run.measure.flows) {
-                assert_eq!(ours.delay, theirs.delay, "{policy}, seed {seed}");
-                assert_eq!(ours.demoted_delay, theirs.demoted_delay, "{policy}, seed {seed}");
+            for (forwarded, simulated) in forwarder.counts().classes.iter().zip(&run.measure.flows)
+            {
+                assert_eq!(forwarded.delay, simulated.delay, "{policy}, seed {seed}");
                 assert_eq!(
-                    (ours.packets, ours.bytes, ours.deadline_misses, ours.max_lateness_ns),
-                    (theirs.packets, theirs.bytes, theirs.missed, theirs.most_late)
+                    forwarded.demoted_delay, simulated.demoted_delay,
+                    "{policy}, seed {seed}"
                 );
-                let dropped: HashMap<_, _> = ours.drops().collect();
+                assert_eq!(
+                    (
+                        forwarded.packets,
+                        forwarded.bytes,
+                        forwarded.deadline_misses,
+                        forwarded.max_lateness_ns
+                    ),
+                    (simulated.packets, simulated.bytes, simulated.missed, simulated.most_late)
+                );
+                let dropped: HashMap<_, _> = forwarded.drops().collect();
                 let theirs_dropped: HashMap<_, _> =
-                    theirs.drops.iter().map(|(why, n)| (*why, *n)).collect();
+                    simulated.drops.iter().map(|(why, n)| (*why, *n)).collect();
                 assert_eq!(dropped, theirs_dropped, "{policy}, seed {seed}");
-                waiting += ours.waiting();
-                assert_eq!(ours.waiting_bytes() == 0, ours.waiting() == 0);
+                waiting += forwarded.waiting();
+                assert_eq!(forwarded.waiting_bytes() == 0, forwarded.waiting() == 0);
             }
             assert_eq!(forwarder.waiting() as u64, waiting);
             // Every buffer that holds no waiting packet is free again.

@@ -198,7 +198,7 @@ fn interface_features_are_restored() {
     let again = offload::Offload::off(&device, false).expect("root may");
     assert_eq!(on(&state()), 0);
     drop(again);
-    // What the second did not touch is still known to have been on.
+    // Features that the second did not touch are still known to have been on.
     assert_eq!(state(), before);
     let once_more = offload::Offload::off(&device, true).expect("root may");
     assert_eq!(once_more.changed(), on(&before));

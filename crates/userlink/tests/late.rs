@@ -1,4 +1,4 @@
-//! What a thread that is late does to deadlines, with a thread and a time that are made up.
+//! The effect of a late thread on deadlines, with a simulated thread and a simulated time.
 
 mod support;
 
@@ -124,7 +124,7 @@ fn no_frame_is_later_than_its_lost_time() {
 const EVERY: u64 = 400;
 const STALL: u64 = 20;
 
-/// What stands still for [`STALL`] now and then.
+/// The part that stands still for [`STALL`] now and then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Still {
     /// The thread is not run.

@@ -54,7 +54,7 @@ struct Passed {
 }
 
 impl Passed {
-    /// What comes of `pass` through a new link.
+    /// The result of `pass` through a new link.
     fn of(
         name: String,
         schedule: Schedule,
@@ -177,11 +177,15 @@ fn voice_video_and_bursts_keep_their_deadlines() {
             // being received is longer, but for the frame itself and what was made good before it.
             let least = counts.lag.max().unwrap_or(0) as f64 + LONGEST_FRAME;
             for (class, received) in counts.classes.iter().zip(&passed.outcome.received) {
-                let (Some(ours), Some(theirs)) = (class.delay.mean(), received.delay.mean()) else {
+                let (Some(counted), Some(measured)) = (class.delay.mean(), received.delay.mean())
+                else {
                     continue;
                 };
                 let all = class.sent() == received.packets;
-                assert!(!all || ours <= theirs + least, "{name}: {ours} ns, received in {theirs}");
+                assert!(
+                    !all || counted <= measured + least,
+                    "{name}: {counted} ns, received in {measured}"
+                );
             }
             for row in rows {
                 let (Some(live), Some(simulated)) = row.mean else { continue };

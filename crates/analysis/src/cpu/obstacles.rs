@@ -61,7 +61,7 @@ pub(super) fn obstacles(
     all
 }
 
-/// What of a task's work does not fit its reservations.
+/// The parts of a task's work that do not fit its reservations.
 fn misfits(scenario: &CpuScenario, class: &TaskClass) -> Vec<String> {
     let name = &class.name;
     let Work::Periodic { period, cost, deadline, .. } = &class.work else { return Vec::new() };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use laxity_link::edf::Entry;
 use radix_heap::RadixHeapMap;
 
-/// What all of them can do. Equal deadlines leave in the order of `seq`, except from
+/// The operations of all of them. Equal deadlines leave in the order of `seq`, except from
 /// [`Radix`], which does not keep it.
 pub trait DeadlineQueue {
     /// An empty queue.

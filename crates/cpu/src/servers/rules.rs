@@ -4,7 +4,7 @@ use laxity_core::Span;
 
 use crate::Share;
 
-/// What happens to a best-effort server whose budget is exhausted. Hard ones are always suspended.
+/// The fate of a best-effort server whose budget is exhausted. Hard ones are always suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exhaustion {
     /// It waits for its next release (BEBS, IRIS).
@@ -36,7 +36,7 @@ pub enum Sizing {
 /// How budgets follow past execution (BEBS section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Adaptation {
-    /// What one sample of execution is.
+    /// The extent of one sample of execution.
     pub sample: Sample,
     /// The average before the first sample.
     pub initial_average: Span,
@@ -46,7 +46,7 @@ pub struct Adaptation {
     pub min_budget: Span,
     /// The greatest budget, the paper's `e_max`.
     pub max_budget: Span,
-    /// What the period is computed from.
+    /// The quantity from which the period is computed.
     pub basis: Basis,
     /// A budget is recomputed only when the average has moved by more than this many thousandths.
     pub hysteresis: u32,
@@ -79,7 +79,7 @@ pub enum Sample {
     Job,
 }
 
-/// What the period is computed from.
+/// The quantity from which the period is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// `p = b / u`, as in the paper's algorithm.

@@ -1,4 +1,4 @@
-//! What the tests share: the paper's flows and short constructors.
+//! Shared by the tests: the paper's flows and short constructors.
 #![allow(dead_code)]
 
 use laxity_core::{Bytes, Rate, Span};

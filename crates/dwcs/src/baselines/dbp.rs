@@ -27,7 +27,7 @@ struct Distance {
 }
 
 impl Dbp {
-    /// What it says of itself.
+    /// Its entry in the list of policies.
     pub const INFO: PolicyInfo = PolicyInfo {
         name: "dbp",
         summary: "the stream nearest to more than x misses in its last y packets, (m,k)-firm",

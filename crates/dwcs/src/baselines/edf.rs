@@ -11,7 +11,7 @@ use crate::{Rank, Record};
 pub struct Edf;
 
 impl Edf {
-    /// What it says of itself.
+    /// Its entry in the list of policies.
     pub const INFO: PolicyInfo = PolicyInfo {
         name: "edf",
         summary: "the packet that is due first, whatever its stream tolerates",

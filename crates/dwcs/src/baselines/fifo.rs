@@ -10,7 +10,7 @@ use crate::{Rank, Record};
 pub struct Fifo;
 
 impl Fifo {
-    /// What it says of itself.
+    /// Its entry in the list of policies.
     pub const INFO: PolicyInfo = PolicyInfo {
         name: "fifo",
         summary: "the packet that arrived first, whatever its stream tolerates",

@@ -28,7 +28,7 @@ pub type Baseline<P> = Heaps<P>;
 
 /// Takes a policy in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor {
-    /// What comes of it.
+    /// The result of the visit.
     type Output;
     /// Takes the policy.
     fn visit<P: Precedence + Send + 'static>(self) -> Self::Output;

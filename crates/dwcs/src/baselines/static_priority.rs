@@ -12,7 +12,7 @@ use crate::{Rank, Record, Window};
 pub struct StaticPriority;
 
 impl StaticPriority {
-    /// What it says of itself.
+    /// Its entry in the list of policies.
     pub const INFO: PolicyInfo = PolicyInfo {
         name: "static-priority",
         summary: "the stream with the lowest tolerance, in order of arrival among equal ones",

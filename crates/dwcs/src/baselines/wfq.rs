@@ -32,7 +32,7 @@ impl Tag {
 }
 
 impl Wfq {
-    /// What it says of itself.
+    /// Its entry in the list of policies.
     pub const INFO: PolicyInfo = PolicyInfo {
         name: "wfq",
         summary: "self-clocked fair queueing of packets, weighted by the rate that the tolerance asks for",
@@ -76,7 +76,7 @@ impl Precedence for Wfq {
     #[inline]
     fn served(&mut self, slot: u32) {
         let tag = &mut self.tags[slot as usize];
-        // What has no rate is out of time: it must not carry others' time away with it.
+        // A stream without a rate is out of time: it must not carry others' time away with it.
         if tag.cost < u128::MAX {
             tag.start = tag.finish();
             self.virtual_time = self.virtual_time.max(tag.start);

@@ -61,7 +61,7 @@ pub struct ByTolerance {
     lists: u32,
 }
 
-/// What fits no bucket, in two heaps. These streams' links say [`IN_OVERFLOW`].
+/// Streams that fit no bucket, in two heaps. Their links say [`IN_OVERFLOW`].
 #[derive(Clone, Debug, Default)]
 struct Others {
     in_order: IndexHeap,

@@ -1,4 +1,4 @@
-//! What the fast structures share: streams wait by release until they may go, in a timing wheel.
+//! Shared by the fast structures: streams wait by release until they may go, in a timing wheel.
 
 mod calendar;
 mod chunks;

@@ -189,7 +189,7 @@ pub fn simulate<S: Structure>(
     total
 }
 
-/// What happened to each.
+/// The counts of each.
 pub fn simulate_each<S: Structure>(
     options: &Options,
     streams: &[(Attributes, Arrivals)],

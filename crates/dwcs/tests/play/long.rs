@@ -23,7 +23,7 @@ pub enum Gaps {
     Hours,
 }
 
-/// What a history is like.
+/// The parameters of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct History {
     pub streams: usize,

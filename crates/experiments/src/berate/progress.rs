@@ -119,7 +119,7 @@ pub fn rows_6(runs: &Runs) -> Result<Vec<Measured>, ExperimentError> {
     Ok(rows(runs, &[LINUX_24, BERATE, BEST], 6))
 }
 
-/// What a figure shows.
+/// The contents of a figure.
 struct Drawing {
     number: u32,
     policies: [Contender; 2],

@@ -11,7 +11,7 @@ use crate::tasks::contenders::{
 use crate::tasks::{Contender, Rule, Runs, Scale, Trial, numbers};
 use crate::{ExperimentError, Measured};
 
-/// The paper's columns, then ours.
+/// The published columns, then the measured ones.
 const COLUMNS: [Contender; 9] =
     [LINUX_24, BERATE, LINUX_24_100, LINUX_24_800, BEST, BEBS, BEBS_CREDIT, EEVDF, LINUX_24_MEMORY];
 

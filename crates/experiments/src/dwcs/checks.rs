@@ -3,8 +3,8 @@
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
-use super::play::{Played, Setting};
 use super::runs::{GAP, Runs, Scale};
+use super::simulation::{RunResult, Setting};
 use super::variants::{DEFAULT, PAPER, SETTLED, Variant};
 use crate::Measured;
 use crate::draw::{Line, Panel, figure};
@@ -47,7 +47,7 @@ pub fn settings(scale: &Scale) -> Vec<Setting> {
     all
 }
 
-fn one(runs: &Runs, variant: Variant, n: usize, gap: u64, every: u32) -> Option<&Played> {
+fn one(runs: &Runs, variant: Variant, n: usize, gap: u64, every: u32) -> Option<&RunResult> {
     runs.find(at(runs.scale(), variant, n, gap, every).first()?)
 }
 
@@ -56,7 +56,7 @@ fn one(runs: &Runs, variant: Variant, n: usize, gap: u64, every: u32) -> Option<
 struct Count {
     name: &'static str,
     unit: &'static str,
-    of: fn(&Played) -> u64,
+    of: fn(&RunResult) -> u64,
 }
 
 /// Whether the scheduler noticed or not.

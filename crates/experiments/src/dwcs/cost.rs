@@ -13,8 +13,8 @@ use laxity_report::plot::Unit;
 use laxity_sim::Control;
 
 use super::checks::{GAPS, PERIODS};
-use super::play::joined;
 use super::runs::GAP;
+use super::simulation::joined;
 use super::variants::check;
 use super::workload::{Backlog, SERVICE, streams};
 use crate::Measured;

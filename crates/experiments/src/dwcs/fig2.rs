@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
-use super::play::{Counts, Played, Setting};
 use super::runs::{GAP, Runs, Scale};
+use super::simulation::{Counts, RunResult, Setting};
 use super::variants::{BASELINES, DEFAULT, FIFOS, PACED, PAPER, TOLERANCE_FIRST, Variant};
 use super::workload::{CLASSES, class_name, window};
 use crate::Measured;
@@ -53,12 +53,12 @@ const MISSED: Part = Part { name: "missed", unit: "deadlines", of: |c| c.measure
 const VIOLATED: Part = Part { name: "violated", unit: "windows", of: |c| c.violated };
 
 impl Part {
-    fn total(self, played: &Played) -> f64 {
-        (self.of)(&played.total()) as f64
+    fn total(self, result: &RunResult) -> f64 {
+        (self.of)(&result.total()) as f64
     }
 
-    fn by_class(self, played: &Played) -> [f64; CLASSES] {
-        played.classes.map(|c| (self.of)(&c) as f64)
+    fn by_class(self, result: &RunResult) -> [f64; CLASSES] {
+        result.classes.map(|c| (self.of)(&c) as f64)
     }
 
     /// All variants at some counts of streams, then the classes of two of them.
@@ -92,7 +92,7 @@ impl Part {
             Measured::new(format!("paper/{n}-streams/off-proportion"), "%", values)
         };
         let ratio = |n: usize| {
-            let first_to_last = |p: &Played| {
+            let first_to_last = |p: &RunResult| {
                 let by_class = self.by_class(p);
                 by_class[0] / by_class[CLASSES - 1].max(1.0)
             };
@@ -121,9 +121,9 @@ impl Part {
         let counts = || COUNTS.into_iter().filter(|n| range.contains(n));
         let crossing = |fifo: Variant, place: usize| {
             let lead = |n: usize| {
-                let ours = runs.first(PAPER, n).map(|p| self.total(p))?;
-                let theirs = *runs.each(fifo, n, |p| self.total(p)).get(place)?;
-                let lead = if fifo_rises { theirs - ours } else { ours - theirs };
+                let dwcs = runs.first(PAPER, n).map(|p| self.total(p))?;
+                let baseline = *runs.each(fifo, n, |p| self.total(p)).get(place)?;
+                let lead = if fifo_rises { baseline - dwcs } else { dwcs - baseline };
                 Some((n as f64, lead))
             };
             crossing(&counts().filter_map(lead).collect::<Vec<_>>())
@@ -192,7 +192,7 @@ impl Part {
 /// Figure 2(a).
 pub fn missed(runs: &Runs) -> Vec<Measured> {
     let most = |n: usize| {
-        let most = |p: &Played| MISSED.by_class(p).into_iter().fold(0.0, f64::max);
+        let most = |p: &RunResult| MISSED.by_class(p).into_iter().fold(0.0, f64::max);
         runs.each(PAPER, n, most).into_iter().fold(0.0, f64::max)
     };
     let below =
@@ -220,7 +220,7 @@ pub fn missed(runs: &Runs) -> Vec<Measured> {
 pub fn violated(runs: &Runs) -> Vec<Measured> {
     let mut rows = Vec::new();
     for n in [480, 496, 504, 520, 560] {
-        let share = |p: &Played| {
+        let share = |p: &RunResult| {
             let total = p.total();
             total.violated as f64 / total.windows.max(1) as f64 * 100.0
         };

@@ -3,8 +3,8 @@
 use laxity_report::plot::{Axis, Hue, Ink, Mark, Marker, Plot, Unit};
 use laxity_report::{Figure, Key};
 
-use super::play::{Played, Setting};
 use super::runs::{Runs, Scale};
+use super::simulation::{RunResult, Setting};
 use super::variants::{BASELINES, DEFAULT, FIFOS, PACED, PAPER, TOLERANCE_FIRST, Variant};
 use super::workload::window;
 use crate::Measured;
@@ -28,14 +28,14 @@ pub fn settings(scale: &Scale) -> Vec<Setting> {
 
 /// Longest runs of deadlines missed, and of packets late or dropped.
 pub fn rows(runs: &Runs) -> Vec<Measured> {
-    let misses = |p: &Played| p.total().measures.longest_run as f64;
-    let packets = |p: &Played| p.total().late_run as f64;
+    let misses = |p: &RunResult| p.total().measures.longest_run as f64;
+    let packets = |p: &RunResult| p.total().late_run as f64;
     let mut rows = Vec::new();
     for n in COUNTS {
         for variant in [PAPER, DEFAULT] {
-            let ratio_of = |of: &dyn Fn(&Played) -> f64| {
-                let ours = runs.first(variant, n).map_or(f64::NAN, of);
-                runs.each(FIFOS[0], n, of).iter().map(|fifo| ours / fifo).collect::<Vec<_>>()
+            let ratio_of = |of: &dyn Fn(&RunResult) -> f64| {
+                let dwcs = runs.first(variant, n).map_or(f64::NAN, of);
+                runs.each(FIFOS[0], n, of).iter().map(|fifo| dwcs / fifo).collect::<Vec<_>>()
             };
             let label = |what| format!("{}/{n}-streams/{what}-over-fifo", variant.name);
             rows.push(Measured::new(label("longest-run"), "times", ratio_of(&misses)));

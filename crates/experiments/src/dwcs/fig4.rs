@@ -4,8 +4,8 @@ use laxity_report::Figure;
 use laxity_report::plot::Unit;
 
 use super::fig2::off_proportion;
-use super::play::{INTERVAL, Played, Setting};
 use super::runs::{Runs, Scale};
+use super::simulation::{INTERVAL, RunResult, Setting};
 use super::variants::{DEFAULT, PAPER, ROLLING, Variant};
 use super::workload::{CLASSES, class_name, window};
 use crate::Measured;
@@ -31,15 +31,15 @@ pub fn over_settings(scale: &Scale) -> Vec<Setting> {
 }
 
 /// Packets per second of a stream of each class, in one interval.
-fn rates(played: &Played, interval: &[u32; CLASSES]) -> [f64; CLASSES] {
-    let streams = (played.setting.streams / CLASSES) as f64;
+fn rates(result: &RunResult, interval: &[u32; CLASSES]) -> [f64; CLASSES] {
+    let streams = (result.setting.streams / CLASSES) as f64;
     interval.map(|served| f64::from(served) / streams * PER_SECOND / INTERVAL as f64)
 }
 
 /// Of each stream, in the last interval.
-fn last_rates(played: &Played) -> Vec<f64> {
+fn last_rates(result: &RunResult) -> Vec<f64> {
     let rate = |served: &u64| *served as f64 * PER_SECOND / INTERVAL as f64;
-    played.at_last.iter().map(rate).collect()
+    result.at_last.iter().map(rate).collect()
 }
 
 fn least(rates: &[f64]) -> f64 {
@@ -52,7 +52,7 @@ fn most(rates: &[f64]) -> f64 {
 
 fn first_rates(runs: &Runs, variant: Variant, streams: usize) -> Vec<Measured> {
     let row = |class: usize| {
-        let first = |p: &Played| p.rates.first().map_or(0.0, |i| rates(p, i)[class]);
+        let first = |p: &RunResult| p.rates.first().map_or(0.0, |i| rates(p, i)[class]);
         let label = format!("{}/{}/first-rate", variant.name, class_name(class));
         Measured::new(label, UNIT, runs.each(variant, streams, first))
     };
@@ -69,7 +69,7 @@ pub fn under(runs: &Runs) -> Vec<Measured> {
         rows.push(Measured::new(label("most-last-rate"), UNIT, each(most)));
     }
     let windows: [f64; CLASSES] = std::array::from_fn(|c| window(c) as f64);
-    let off = |p: &Played| {
+    let off = |p: &RunResult| {
         p.rates.first().map_or(0.0, |first| off_proportion(&rates(p, first), &windows))
     };
     rows.push(Measured::new(
@@ -85,20 +85,20 @@ pub fn under(runs: &Runs) -> Vec<Measured> {
 pub fn over(runs: &Runs) -> Vec<Measured> {
     let mut rows = Vec::new();
     let windows: [f64; CLASSES] = std::array::from_fn(|c| window(c) as f64);
-    let served = |p: &Played| p.classes.map(|c| c.measures.served as f64);
+    let served = |p: &RunResult| p.classes.map(|c| c.measures.served as f64);
     for variant in [PAPER, DEFAULT] {
         let name = variant.name;
-        let spread = |p: &Played| {
+        let spread = |p: &RunResult| {
             let last = last_rates(p);
             most(&last) - least(&last)
         };
         let values = runs.each(variant, OVER, spread);
         rows.push(Measured::new(format!("{name}/streams/last-rate-spread"), UNIT, values));
-        let off = |p: &Played| off_proportion(&served(p), &windows);
+        let off = |p: &RunResult| off_proportion(&served(p), &windows);
         let values = runs.each(variant, OVER, off);
         rows.push(Measured::new(format!("{name}/classes/off-proportion"), "%", values));
         for class in 0..CLASSES {
-            let each = |p: &Played| served(p)[class] / (OVER / CLASSES) as f64;
+            let each = |p: &RunResult| served(p)[class] / (OVER / CLASSES) as f64;
             let label = format!("{name}/{}/served-per-stream", class_name(class));
             rows.push(Measured::new(label, "packets", runs.each(variant, OVER, each)));
         }

@@ -6,8 +6,8 @@ mod cost;
 mod fig2;
 mod fig3;
 mod fig4;
-pub mod play;
 mod runs;
+pub mod simulation;
 pub mod variants;
 pub mod workload;
 
@@ -15,8 +15,8 @@ use laxity_report::Figure;
 use laxity_sim::Control;
 
 use self::cost::Timing;
-use self::play::Setting;
 use self::runs::{Runs, Scale, distinct};
+use self::simulation::Setting;
 use self::workload::SERVICE;
 use crate::{ExperimentError, Finished, Job, Measured, Paper};
 
@@ -30,52 +30,52 @@ pub const PAPER: Paper = Paper {
     measure,
 };
 
-/// A figure that is played, the same on every machine.
-struct Played {
+/// A figure from simulated runs, the same on every machine.
+struct SimulatedFigure {
     id: &'static str,
     settings: fn(&Scale) -> Vec<Setting>,
     rows: fn(&Runs) -> Vec<Measured>,
     figures: fn(&Runs) -> Vec<Figure>,
 }
 
-const PLAYED: [Played; 7] = [
-    Played {
+const SIMULATED: [SimulatedFigure; 7] = [
+    SimulatedFigure {
         id: "fig2a",
         settings: fig2::settings,
         rows: fig2::missed,
         figures: fig2::missed_figures,
     },
-    Played {
+    SimulatedFigure {
         id: "fig2b",
         settings: fig2::settings,
         rows: fig2::violated,
         figures: fig2::violated_figures,
     },
-    Played {
+    SimulatedFigure {
         id: "fig3",
         settings: fig3::settings,
         rows: fig3::rows,
         figures: |runs| vec![fig3::drawing(runs)],
     },
-    Played {
+    SimulatedFigure {
         id: "fig4a",
         settings: fig4::under_settings,
         rows: fig4::under,
         figures: |runs| vec![fig4::under_figure(runs)],
     },
-    Played {
+    SimulatedFigure {
         id: "fig4b",
         settings: fig4::over_settings,
         rows: fig4::over,
         figures: |runs| vec![fig4::over_figure(runs)],
     },
-    Played {
+    SimulatedFigure {
         id: "fig7",
         settings: checks::settings,
         rows: checks::missed,
         figures: |runs| vec![checks::missed_figure(runs)],
     },
-    Played {
+    SimulatedFigure {
         id: "fig8",
         settings: checks::settings,
         rows: checks::violated,
@@ -99,7 +99,7 @@ const TIMED: [Timed; 3] = [
 
 fn settings(job: &Job) -> Vec<Setting> {
     let scale = Scale::of(job);
-    let wanted = PLAYED.iter().filter(|p| job.wants(p.id));
+    let wanted = SIMULATED.iter().filter(|p| job.wants(p.id));
     distinct(wanted.flat_map(|p| (p.settings)(&scale)))
 }
 
@@ -112,7 +112,7 @@ fn measure(job: &Job, control: &Control) -> Result<Finished, ExperimentError> {
     let mut finished = Finished::default();
     let id = |short: &str| format!("{}.{short}", PAPER.name);
     let runs = Runs::of(Scale::of(job), &settings(job), control);
-    for part in PLAYED.iter().filter(|p| job.wants(p.id)) {
+    for part in SIMULATED.iter().filter(|p| job.wants(p.id)) {
         let settings = (part.settings)(runs.scale());
         if !runs.have(&settings) {
             continue;

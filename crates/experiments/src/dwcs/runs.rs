@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use laxity_sim::Control;
 
-use super::play::{Played, Setting, play};
+use super::simulation::{RunResult, Setting, simulate};
 use super::variants::{Kind, Variant};
 use super::workload::SERVICE;
 use crate::Job;
@@ -51,7 +51,7 @@ impl Scale {
 #[derive(Debug)]
 pub struct Runs {
     scale: Scale,
-    done: Vec<Played>,
+    done: Vec<RunResult>,
 }
 
 /// Each setting once.
@@ -73,8 +73,8 @@ impl Runs {
         let done = Mutex::new(Vec::with_capacity(settings.len()));
         let work = || {
             while let Some(setting) = settings.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let Some(played) = play(setting, control) else { break };
-                done.lock().unwrap_or_else(PoisonError::into_inner).push(played);
+                let Some(result) = simulate(setting, control) else { break };
+                done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -97,7 +97,7 @@ impl Runs {
     }
 
     /// One run.
-    pub fn find(&self, setting: &Setting) -> Option<&Played> {
+    pub fn find(&self, setting: &Setting) -> Option<&RunResult> {
         self.done.iter().find(|p| p.setting == *setting)
     }
 
@@ -106,14 +106,14 @@ impl Runs {
         &self,
         variant: Variant,
         streams: usize,
-        number: impl Fn(&Played) -> f64,
+        number: impl Fn(&RunResult) -> f64,
     ) -> Vec<f64> {
         let settings = self.scale.settings(variant, streams);
         settings.iter().filter_map(|s| self.find(s)).map(number).collect()
     }
 
     /// The first seed's run of a variant with so many streams.
-    pub fn first(&self, variant: Variant, streams: usize) -> Option<&Played> {
+    pub fn first(&self, variant: Variant, streams: usize) -> Option<&RunResult> {
         self.find(self.scale.settings(variant, streams).first()?)
     }
 }

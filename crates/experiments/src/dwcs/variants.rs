@@ -13,7 +13,7 @@ pub struct Variant {
     pub name: &'static str,
     /// In figures.
     pub title: &'static str,
-    /// What runs.
+    /// The scheduler that runs.
     pub kind: Kind,
     /// The treatment of late packets.
     pub late: Late,
@@ -26,7 +26,7 @@ impl PartialEq for Variant {
     }
 }
 
-/// What runs.
+/// The scheduler that runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// DWCS.

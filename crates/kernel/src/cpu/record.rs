@@ -281,7 +281,7 @@ mod live {
         /// Whether the recorded scheduler is still the running one.
         ///
         /// # Errors
-        /// What became of it.
+        /// Its outcome.
         pub fn check(&self) -> Result<(), CpuError> {
             if self.is_there() {
                 return Ok(());

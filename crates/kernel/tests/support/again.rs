@@ -67,9 +67,9 @@ impl Again {
             EventKind::Chosen { left, deadline } => {
                 let picked = self.policy.pick(at, CpuId(0));
                 let deadline_of = |task| self.policy.of(task).map(|(_, _, d)| d);
-                let ours = picked.map(|p| (p.task, p.until.since(at), deadline_of(p.task)));
-                let theirs = task.map(|task| (task, left, Some(deadline)));
-                assert_eq!(ours, theirs, "decision {:?}: {event}", self.decisions);
+                let reference = picked.map(|p| (p.task, p.until.since(at), deadline_of(p.task)));
+                let kernel = task.map(|task| (task, left, Some(deadline)));
+                assert_eq!(reference, kernel, "decision {:?}: {event}", self.decisions);
                 self.decisions[0] += 1;
                 self.decisions[1] += u32::from(task.is_some());
             }

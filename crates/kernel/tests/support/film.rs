@@ -1,4 +1,4 @@
-//! `tasks frames` of a recorded run, to be played again: its frames come as the program asks for them, also
+//! `tasks frames` of a recorded run, to be replayed: its frames come as the program asks for them, also
 //! where they end at other times than live.
 
 use laxity_core::Span;

@@ -1,4 +1,4 @@
-//! A policy as the simulator drives it when a recorded run is played from its middle on, on a CPU where a
+//! A policy as the simulator drives it when a recorded run is replayed from its middle on, on a CPU where a
 //! switch takes time.
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
 
 use crate::again::PLACES;
-use crate::simulated::Played;
+use crate::simulated::RecordedRun;
 
 /// Where those come that it does not know: the place of one that has ended there is not free as soon here.
 const NEW: u32 = 10_000;
@@ -29,8 +29,8 @@ pub struct Resumed<P> {
 
 impl<P: Policy> Resumed<P> {
     /// Of a policy that has seen all events until `start`.
-    pub fn new(policy: P, start: Time, cost: Span, played: &Played) -> Resumed<P> {
-        let slots = played.slots.clone();
+    pub fn new(policy: P, start: Time, cost: Span, recorded: &RecordedRun) -> Resumed<P> {
+        let slots = recorded.slots.clone();
         let tasks = (0..).map(TaskId).zip(&slots).map(|(task, slot)| (TaskId(*slot), task));
         Resumed { tasks: tasks.collect(), slots, ..Resumed::starting_at(policy, start, cost) }
     }

@@ -83,7 +83,7 @@ impl Life {
         }
     }
 
-    /// The task as it is to be played: one that never woke sleeps all the time.
+    /// The task as it is to be replayed: one that never woke sleeps all the time.
     fn done(mut self, start: Time, end: Time) -> Task {
         let at = self.left.unwrap_or(end);
         self.block();
@@ -105,7 +105,7 @@ fn since(at: Time, start: Time) -> Time {
 }
 
 /// A recording of one CPU from some event on. Times count from that one.
-pub struct Played {
+pub struct RecordedRun {
     pub tasks: Vec<Task>,
     /// Where the kernel keeps those that were there at the start: the first ones.
     pub slots: Vec<u32>,
@@ -196,7 +196,7 @@ impl Reader {
 
 /// Reads a recording from an event on, which is the first one or a decision: it reports all execution until
 /// then.
-pub fn played(events: &[Event], from: usize) -> Played {
+pub fn recorded_run(events: &[Event], from: usize) -> RecordedRun {
     let mut reader = Reader::default();
     let start = events.get(from).map_or(Time::ZERO, |e| e.at);
     events[..from].iter().for_each(|event| reader.read(event));
@@ -210,7 +210,7 @@ pub fn played(events: &[Event], from: usize) -> Played {
     let tasks = lives.into_iter().map(|life| life.done(start, end)).collect();
     let slices =
         slices.iter().map(|(task, from, to)| (*task, since(*from, start), since(*to, start)));
-    Played { tasks, slots, slices: slices.collect(), switch }
+    RecordedRun { tasks, slots, slices: slices.collect(), switch }
 }
 
 /// The same tasks in the simulator.
@@ -224,20 +224,20 @@ pub fn simulated(tasks: &[Task], policy: &mut impl Policy, until: Time) -> Slice
 }
 
 /// The time in which both gave the CPU to the same, and all in which that was so that gave it longer, in ns.
-pub fn alike(ours: &Slices, theirs: &Slices) -> (u64, u64) {
+pub fn alike(reference: &Slices, kernel: &Slices) -> (u64, u64) {
     let ns = |slices: &Slices| slices.iter().map(|(_, from, to)| to.since(*from).0).sum::<u64>();
     let (mut both, mut k) = (0, 0);
-    for (task, from, to) in ours {
-        while theirs.get(k).is_some_and(|(.., end)| end <= from) {
+    for (task, from, to) in reference {
+        while kernel.get(k).is_some_and(|(.., end)| end <= from) {
             k += 1;
         }
         for (_, since, until) in
-            theirs[k..].iter().take_while(|s| s.1 < *to).filter(|s| s.0 == *task)
+            kernel[k..].iter().take_while(|s| s.1 < *to).filter(|s| s.0 == *task)
         {
             both += (*to).min(*until).since((*from).max(*since)).0;
         }
     }
-    (both, ns(ours).max(ns(theirs)))
+    (both, ns(reference).max(ns(kernel)))
 }
 
 /// The slices before a time.
@@ -257,15 +257,15 @@ pub fn order(slices: &Slices) -> Vec<TaskId> {
 }
 
 /// How many of two orders are the same in the same order: the longest common subsequence.
-pub fn common(ours: &[TaskId], theirs: &[TaskId]) -> usize {
-    let mut row = vec![0usize; theirs.len() + 1];
-    for a in ours {
+pub fn common(reference: &[TaskId], kernel: &[TaskId]) -> usize {
+    let mut row = vec![0usize; kernel.len() + 1];
+    for a in reference {
         let mut before = 0;
-        for (k, b) in theirs.iter().enumerate() {
+        for (k, b) in kernel.iter().enumerate() {
             let above = row[k + 1];
             row[k + 1] = if a == b { before + 1 } else { above.max(row[k]) };
             before = above;
         }
     }
-    row[theirs.len()]
+    row[kernel.len()]
 }

@@ -29,7 +29,7 @@ use codel::{Codel, Parameters};
 use l4s::DualAqm;
 use pi2::{ONE, Pi2};
 
-/// What happens to the packet that is about to start.
+/// The fate of the packet that is about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is sent.
@@ -40,7 +40,7 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// What the sender is to learn.
+/// The signal to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     None,

@@ -73,7 +73,7 @@ impl Managed {
 
 #[cfg(test)]
 impl<D: Discipline> super::Pipeline<D, Managed> {
-    /// What the tests of the slot reach into.
+    /// For the tests of the slot.
     pub(crate) fn managed_queues(&mut self) -> &mut Managed {
         &mut self.best_effort
     }

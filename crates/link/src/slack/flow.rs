@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// What a greedy flow sends within `y` ns, by its policer, in nanobits on the wire.
+    /// The traffic of a greedy flow within `y` ns, by its policer, in nanobits on the wire.
     fn greedy(demand: &FlowDemand, now: Time, y: u64, size: u32) -> i128 {
         let mut policer = demand.policer.clone();
         let mut packets = 0;

@@ -140,7 +140,7 @@ fn random_link(rng: &mut Rng) -> Option<LinkConfig> {
     tighten(&mut config).then_some(config)
 }
 
-/// What conforming flows may send, with best effort of three flow queues and drops between.
+/// Traffic of conforming flows, with best effort of three flow queues and drops between.
 pub(super) fn random_steps(rng: &mut Rng, config: &LinkConfig) -> Vec<Step> {
     use crate::police::Policer;
     use laxity_core::Time;

@@ -26,7 +26,7 @@ use crate::{Departure, LinkPolicy, Packet, Wire};
 /// One byte a nanosecond.
 pub(super) const BYTE_PER_NS: u64 = 8_000_000_000;
 
-/// What happens to a link.
+/// An event of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A packet of a flow arrives, with the key of its flow queue.
@@ -205,7 +205,7 @@ pub(super) fn tighten(config: &mut LinkConfig) -> bool {
     true
 }
 
-/// What a run has sent: start, end and packet.
+/// A departure of a run: start, end and packet.
 pub(super) type Sent = (u64, u64, Departure);
 
 /// Plays steps in order of time from `base` on until the link idles; times are relative to it.

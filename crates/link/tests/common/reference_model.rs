@@ -87,7 +87,7 @@ impl ReferenceModel {
             let due = queued.iter().filter(|(d, _)| *d <= x).map(|(_, w)| i128::from(*w));
             let still = |(f, rest): &(&Flow, &Remaining)| {
                 let counted = if x < f.deadline { 0 } else { rest.at(x - f.deadline) };
-                // What the policer counts, stretched to the wire, rounded up.
+                // The policer's count, stretched to the wire, rounded up.
                 let (num, den) = f.wire;
                 let wire = (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0);
                 let packet = num * NANOBITS_PER_BYTE;

@@ -69,7 +69,7 @@ impl Axis {
         axis
     }
 
-    /// What one shown unit is in data units, and its name.
+    /// The size of one shown unit in data units, and its name.
     pub(crate) fn prefix(&self) -> (f64, &'static str) {
         let top = self.max.abs().max(self.min.abs());
         match self.unit {

@@ -27,7 +27,7 @@ pub struct SliceRow<'a> {
     pub to: Time,
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobOutcome {
     /// Ended, in time if it had a deadline.
@@ -62,7 +62,7 @@ pub struct JobRow<'a> {
     pub deadline: Option<Time>,
     /// When it ended; of one that had not, the end of the run or of its task.
     pub end: Time,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: JobOutcome,
 }
 
@@ -112,7 +112,7 @@ impl<W: Write> SliceWriter<W> {
     /// Hands over the last rows and returns the destination, flushed.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Errors of the destination.
     pub fn finish(self) -> io::Result<W> {
         self.rows.finish()
     }
@@ -151,7 +151,7 @@ impl<W: Write> JobWriter<W> {
     /// Hands over the last rows and returns the destination, flushed.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Errors of the destination.
     pub fn finish(self) -> io::Result<W> {
         self.rows.finish()
     }

@@ -39,7 +39,7 @@ pub const HEADER: &str =
 /// When the writer hands over what it has gathered.
 const FLUSH: usize = 64 * 1024;
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Sent, in time if it had a deadline.
@@ -78,7 +78,7 @@ pub struct PacketRow<'a> {
     pub departure: Option<Time>,
     /// By when it was to end; absent where there is no deadline.
     pub deadline: Option<Time>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Whether it was sent as best effort because it exceeded its envelope.
     pub demoted: bool,
@@ -157,7 +157,7 @@ impl<W: Write> PacketWriter<W> {
     /// Hands over the last rows and returns the destination, flushed.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Errors of the destination.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.write_all(&self.buffer)?;
         self.to.flush()?;

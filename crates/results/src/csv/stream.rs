@@ -6,7 +6,7 @@ use laxity_core::Time;
 
 use super::{HEADER, PacketRow, PacketWriter};
 
-/// What follows the columns of links: what `deadline_ns` is for, when sending began, and the
+/// Columns after those of links: the kind of `deadline_ns`, the begin of sending, and the
 /// stream within its class, counted from 0.
 pub const STREAM_COLUMNS: &str = ",deadline_kind,start_ns,stream";
 
@@ -53,7 +53,7 @@ impl<W: Write> StreamPacketWriter<W> {
     /// Hands over the last rows and returns the destination, flushed.
     ///
     /// # Errors
-    /// What the destination reports.
+    /// Errors of the destination.
     pub fn finish(self) -> io::Result<W> {
         self.rows.finish()
     }

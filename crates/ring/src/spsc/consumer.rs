@@ -101,7 +101,7 @@ impl<T> Consumer<T> {
 
 impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
-        // What a `Drain` took that was forgotten must not be dropped again with the ring.
+        // Items that a forgotten `Drain` took must not be dropped again with the ring.
         self.publish();
         self.ring.closed.store(true, Ordering::Release);
     }

@@ -340,7 +340,7 @@ impl CpuScenario {
         self.tasks.iter().flat_map(|class| class.names().map(move |name| (name, class)))
     }
 
-    /// What the server of a task reserves; `None` for best effort.
+    /// The reservation of a task's server; `None` for best effort.
     pub fn reserved(&self, server: &TaskServer) -> Option<Reserved> {
         match server {
             TaskServer::BestEffort | TaskServer::Group(_) => None,

@@ -99,7 +99,7 @@ pub struct RealtimeFlow {
     pub importance: u32,
     /// Limit of this flow's waiting bytes, within the link's.
     pub buffer: Option<Bytes>,
-    /// What generates it in a simulation without a trace.
+    /// Its source in a simulation without a trace.
     pub source: Option<Source>,
     /// Which captured packets belong to it.
     pub matches: Option<Match>,
@@ -120,7 +120,7 @@ pub struct BestEffortClass {
     pub flows: Option<FlowQueueing>,
     /// Active queue management.
     pub aqm: Aqm,
-    /// What generates it in a simulation without a trace.
+    /// Its source in a simulation without a trace.
     pub source: Option<Source>,
     /// Which captured packets belong to it.
     pub matches: Option<Match>,

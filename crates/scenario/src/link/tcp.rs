@@ -24,7 +24,7 @@ pub struct TcpSource {
     pub control: CongestionControl,
     /// The round-trip time without queueing and transmission, split evenly between the ways.
     pub rtt: Span,
-    /// What each application does.
+    /// The behaviour of each application.
     pub app: App,
     /// How many run at a time.
     pub count: u32,

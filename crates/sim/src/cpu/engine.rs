@@ -15,7 +15,7 @@ use super::model::{Action, Model};
 use super::{Observer, Task, Workload};
 use crate::Control;
 
-/// What a run happens on, and for how long.
+/// The machine of a run, and the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Number of CPUs of the policy.
@@ -273,7 +273,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         Ok(())
     }
 
-    /// What a task does next; an answer `Run` has been entered.
+    /// The next action of a task; an answer `Run` has been entered.
     fn step(&mut self, now: Time, task: u32) -> Result<Action, EngineError> {
         for _ in 0..MOST_STEPS {
             let actor = &mut self.actors[task as usize];
@@ -310,7 +310,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         }
     }
 
-    /// What a task was doing when it left or the run ended.
+    /// Reports the job that a task had begun when it left or the run ended.
     fn abandon(&mut self, now: Time, task: u32) {
         if let Some(job) = self.actors[task as usize].model.unfinished(now) {
             self.observer.unfinished(TaskId(task), &job);

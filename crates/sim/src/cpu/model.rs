@@ -1,4 +1,4 @@
-//! What a task does next: the workloads as state machines.
+//! The next action of a task: the workloads as state machines.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::TaskId;
@@ -8,7 +8,7 @@ use super::task::{Late, Step, Workload};
 use super::{Job, Task};
 use crate::Random;
 
-/// What a task does next.
+/// The next action of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Computes for so many ns, then says what comes next.
@@ -65,7 +65,7 @@ impl Model {
         self.job.take().map(|job| Job { end: now, ..job })
     }
 
-    /// What the task does after a wake-up or after its last computation; a job that ended with
+    /// The task's action after a wake-up or after its last computation; a job that ended with
     /// it is handed to `ended`.
     pub(super) fn next(&mut self, now: Time, task: &Task, mut ended: impl FnMut(Job)) -> Action {
         let first = *self.first.get_or_insert(now);

@@ -12,7 +12,7 @@ use laxity_trace::sched::{Burst, Recorded, RecordedThread, Rest};
 
 use super::{Step, Task, Workload};
 
-/// What ends a recorded sleep when it is played again.
+/// The event that ends a recorded sleep in a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleeps {
     /// Each is as long as it was: a thread that is served sooner does more in the same time.

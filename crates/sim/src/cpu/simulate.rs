@@ -31,7 +31,7 @@ pub enum CpuSimulationError {
         policy: String,
         /// The task's name, where it is about one.
         task: Option<String>,
-        /// What happened.
+        /// The error of the engine.
         error: EngineError,
     },
 }
@@ -63,7 +63,7 @@ pub struct CpuRun {
     pub policy: String,
     /// Seed of what tasks draw.
     pub seed: u64,
-    /// What became of each task.
+    /// The measurements of each task.
     pub measure: Measure,
     /// How it ended.
     pub ending: Ending,

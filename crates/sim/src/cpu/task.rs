@@ -1,4 +1,4 @@
-//! What tasks do, as data.
+//! Workloads of tasks, as data.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Reservation, TaskId};
@@ -12,7 +12,7 @@ pub struct Task {
     pub name: String,
     /// Attributes passed to the policy.
     pub attributes: Attributes,
-    /// What it does.
+    /// Its workload.
     pub workload: Workload,
     /// When it appears. Its work starts `phase` after its reservation is in force.
     pub joins: Time,
@@ -33,7 +33,7 @@ pub struct Change {
     pub attributes: Attributes,
 }
 
-/// What a task does.
+/// The workload of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// Computes for ever.
@@ -53,7 +53,7 @@ pub enum Workload {
         deadline: Span,
         /// Computation of a job.
         cost: Cost,
-        /// What a late job does to the next release.
+        /// The effect of a late job on the next release.
         late: Late,
     },
     /// Computes for ever and looks for an event all the time; the next event comes some time
@@ -64,7 +64,7 @@ pub enum Workload {
     },
     /// Follows these steps, repeatedly if `repeat`.
     Script {
-        /// What to do.
+        /// The steps, in order.
         steps: Vec<Step>,
         /// Whether to start again at the end.
         repeat: bool,
@@ -107,7 +107,7 @@ pub enum Gap {
     Exponential(Span),
 }
 
-/// What a job that ends after the next release does to it.
+/// The effect of a job that ends after the next release on that release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Late {
     /// The next job is released when the late one ends, and so later ones: the grid moves.

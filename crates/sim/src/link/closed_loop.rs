@@ -30,7 +30,7 @@ const PAUSE: Span = Span(1_000_000_000);
 /// First random stream of TCP sources; generators use those numbered as their flows.
 const STREAMS: u32 = 1 << 31;
 
-/// What the applications of a flow achieved.
+/// The results of the applications of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// Payload received in order, in bytes.
@@ -175,7 +175,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
         Ok(sources)
     }
 
-    /// What the applications of each flow with a TCP source achieved.
+    /// The results of the applications of each flow with a TCP source.
     pub fn into_transfers(mut self) -> Vec<(FlowId, Transfers)> {
         for client in &self.clients {
             let received = client.received + client.app.received().0;

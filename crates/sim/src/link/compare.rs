@@ -8,7 +8,7 @@ use super::simulate::Unobserved;
 use super::{SimulationError, Traffic, simulate};
 use crate::Control;
 
-/// What a live link counted of a class.
+/// The counts of a class by a live link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
     sent: u64,

@@ -13,12 +13,12 @@ use laxity_trace::{Capture, CaptureError, CsvError, CsvTrace, Frame, Headers, Re
 use laxity_traffic::classify::{classifier, key};
 use laxity_traffic::{Arrival, FlowHasher, FlowKeys};
 
-/// What was read from a file.
+/// The contents of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Packets in order of time; the first one arrives at time zero.
     pub packets: Vec<Arrival>,
-    /// What was wrong with a capture, and how much of it was used.
+    /// The faults of a capture, and how much of it was used.
     pub capture: Option<Report>,
 }
 
@@ -30,14 +30,14 @@ pub enum ReplayError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The capture cannot be read at all.
     Capture {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         source: CaptureError,
     },
     /// The CSV trace has a faulty line.
@@ -190,7 +190,7 @@ pub(crate) fn each_frame(
 ) -> Result<Report, ReplayError> {
     let failed = |source| ReplayError::Capture { path: path.into(), source };
     let mut capture = Capture::open(reader).map_err(failed)?;
-    // What was read before a failing disk is still worth having only to who knows of it, so an
+    // Frames read before a disk failed help only a caller that learns of the failure, so an
     // unreadable file stays an error; corrupt content does not.
     while let Some(frame) = capture.next_frame().map_err(failed)? {
         if frame.timed && frame.original_len > 0 {

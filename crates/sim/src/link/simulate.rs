@@ -62,7 +62,7 @@ pub enum SimulationError {
     Flow {
         /// The flow's name.
         flow: String,
-        /// What is wrong with it.
+        /// The error in it.
         error: LinkConfigError,
     },
 }
@@ -101,11 +101,11 @@ pub struct PolicyRun {
     pub policy: String,
     /// Seed of the generators.
     pub seed: u64,
-    /// What was seen.
+    /// The measurements.
     pub measure: Measure,
     /// How it ended.
     pub ending: Ending,
-    /// What TCP sources achieved, by flow.
+    /// The results of TCP sources, by flow.
     pub transfers: Vec<(FlowId, Transfers)>,
     /// Time over which arrivals were offered, in ns.
     pub duration_ns: u64,

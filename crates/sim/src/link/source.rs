@@ -17,7 +17,7 @@ pub struct Generator {
     /// All its packets are one flow.
     key: u64,
     random: Random,
-    /// What a bursty or greedy source is bounded by; a periodic one needs none.
+    /// The bound of a bursty or greedy source; a periodic one needs none.
     policer: Option<Policer>,
     pattern: Pattern,
     length: Length,

@@ -1,4 +1,4 @@
-//! What offers packets to a link, and learns what becomes of them.
+//! Sources that offer packets to a link, and learn of their departures and drops.
 
 use laxity_core::Time;
 use laxity_traffic::Arrival;

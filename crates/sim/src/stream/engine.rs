@@ -156,14 +156,14 @@ impl Clock {
 /// How many packets pass between two looks at the control.
 pub(super) const STRIDE: u64 = 4096;
 
-/// What stays the same throughout a run.
+/// The parameters that are constant throughout a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// Every stream, as the scheduler knows it.
     pub streams: &'a [StreamId],
     /// Time between deadlines of each class.
     pub gaps: &'a [Option<Span>],
-    /// What sends.
+    /// The server.
     pub server: &'a Server,
     /// The last instant at which a packet may begin, so that one due then can be on time.
     pub end: Time,
@@ -217,7 +217,7 @@ pub fn run<S: Structure, O: StreamObserver>(
                 ending.busy += finish.min(end).since(now).0;
                 let meter = scheduler.meter();
                 let late = meter.last.late || meter.last.hidden;
-                // What is not dropped had its deadline moved with each miss.
+                // The deadline of a packet that is not dropped moved with each miss.
                 let deadline = gaps[packet.class as usize].map(|gap| {
                     Time(deadline.0.saturating_sub(gap.0.saturating_mul(meter.last_moved)))
                 });

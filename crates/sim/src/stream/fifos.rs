@@ -11,7 +11,7 @@ use crate::{Control, Random};
 /// The end of a list.
 const NIL: u32 = u32::MAX;
 
-/// What the streams of a class have in common.
+/// The parameters that the streams of a class share.
 #[derive(Clone, Copy, Debug)]
 pub struct FifoClass {
     /// A packet always waits: the next one comes when the head leaves.
@@ -26,7 +26,7 @@ pub struct FifoClass {
     pub gap: Option<Span>,
 }
 
-/// What came to the streams of a class and where it was lost.
+/// Arrivals of the streams of a class and their losses by place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FifoCounts {
     /// Packets that came; of a source that is always backlogged, those that left.

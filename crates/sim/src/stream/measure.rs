@@ -21,7 +21,7 @@ pub struct ClassMeasure {
     pub violated_streams: u64,
     /// Delay from arrival to the start of sending, in ns; empty for backlogged sources.
     pub delay: Histogram,
-    /// What came and was lost at the door.
+    /// Arrivals and losses on arrival.
     pub counts: FifoCounts,
 }
 

@@ -9,7 +9,7 @@ use laxity_scenario::stream::model::StreamPolicyChoice;
 
 /// Takes a scheduler in its own type, so that a simulation of it is monomorphic.
 pub trait Visitor<M> {
-    /// What comes of it.
+    /// The result of the visit.
     type Output;
     /// Takes the scheduler.
     fn visit<S: Structure + Send>(self, scheduler: Scheduler<S, M>) -> Self::Output;

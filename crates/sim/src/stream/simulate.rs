@@ -26,7 +26,7 @@ pub enum StreamSimulationError {
     Policy {
         /// The policy.
         policy: String,
-        /// What is wrong with them.
+        /// The unsupported option.
         error: Unsupported,
     },
     /// A file or another process gives the packets, and no gap says how often.

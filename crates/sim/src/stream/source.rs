@@ -1,4 +1,4 @@
-//! What a stream sends, as a state of a few bytes: there may be millions.
+//! Stream sources, with a state of a few bytes each: there may be millions.
 //!
 //! Randomness is drawn by the number of the event, not from a running generator, so a stream needs
 //! none of its own.

@@ -1,4 +1,4 @@
-//! What the simulator's tests share.
+//! Shared by the simulator's tests.
 #![allow(dead_code)]
 
 use std::path::PathBuf;

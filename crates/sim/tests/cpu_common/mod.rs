@@ -1,4 +1,4 @@
-//! What tests on CPUs share.
+//! Shared by tests on CPUs.
 #![allow(dead_code, unused_imports)]
 
 pub mod machines;

@@ -10,7 +10,7 @@ use laxity_sim::cpu::{
 };
 use laxity_sim::{Control, Random};
 
-/// What the random systems of a test contain.
+/// The contents of the random systems of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Whether some best-effort tasks declare budgets and periods.

@@ -54,7 +54,7 @@ pub(crate) fn network(link: LinkType, c: &mut Cursor<'_>, h: &mut Headers) -> Re
     Ok(kind)
 }
 
-/// What follows an EtherType: VLAN tags, a PPPoE session, SNAP, or the network layer.
+/// The content behind an EtherType: VLAN tags, a PPPoE session, SNAP, or the network layer.
 fn ethertype(mut kind: u16, c: &mut Cursor<'_>, h: &mut Headers) -> Result<u16, Stop> {
     while TPIDS.contains(&kind) {
         let &[a, b, k0, k1] = c.take::<4>()?;

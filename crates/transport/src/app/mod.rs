@@ -63,6 +63,6 @@ pub trait Application: Debug + Send {
     /// The next unit of work that is complete.
     fn poll_completion(&mut self) -> Option<Completion>;
 
-    /// What has arrived, in both directions together: payload of TCP in order, datagrams whole.
+    /// Bytes that have arrived, in both directions together: payload of TCP in order, datagrams whole.
     fn received(&self) -> Bytes;
 }

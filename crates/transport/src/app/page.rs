@@ -11,7 +11,7 @@ use super::{Completion, Pairs, Workload};
 /// The size of a request with its headers.
 const REQUEST: Bytes = Bytes(300);
 
-/// What a page consists of. Sizes of a distribution come from the caller.
+/// The objects of a page. Sizes of a distribution come from the caller.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The document that names the objects.

@@ -84,7 +84,7 @@ impl Pairs {
     }
 }
 
-/// What an application writes to its connections and when.
+/// The writes of an application to its connections and their times.
 pub trait Workload: Debug + Send {
     /// Looks at what has arrived and writes what follows; called at the start, after each arrival and
     /// at the workload's own timer.

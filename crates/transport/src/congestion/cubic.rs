@@ -43,7 +43,7 @@ struct Epoch {
     origin: u32,
     /// The time from `start` to that window, in 2^-16 s.
     k: u64,
-    /// What Reno's window would be, in 2^-32 segments.
+    /// Reno's window in place of this one, in 2^-32 segments.
     reno: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Cubic {
     before: Option<Saved>,
 }
 
-/// What a reduction that was for nothing restores.
+/// The state that a spurious reduction restores.
 #[derive(Clone, Copy, Debug)]
 struct Saved {
     epoch: Option<Epoch>,

@@ -79,7 +79,7 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// What an acknowledgement shows.
+/// The information in an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// When it arrived.

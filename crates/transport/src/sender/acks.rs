@@ -1,4 +1,4 @@
-//! What an acknowledgement does.
+//! Processing of acknowledgements.
 
 use laxity_core::{Span, Time};
 

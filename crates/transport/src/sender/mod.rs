@@ -47,7 +47,7 @@ struct Probe {
     retransmission: bool,
 }
 
-/// What a reduction would restore were it for nothing (RFC 3522).
+/// The state that a reduction would restore were it spurious (RFC 3522).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     cwnd: u32,

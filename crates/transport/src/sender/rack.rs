@@ -15,7 +15,7 @@ const PERSIST: u32 = 16;
 /// The next segment, in order of sending, of those sent once or of those sent again.
 type Oldest = fn(&mut Scoreboard) -> Option<(u64, Sent)>;
 
-/// What RACK keeps of a connection (section 5.2).
+/// RACK's state of a connection (section 5.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Rack {
     /// The latest sent of all segments that arrived: when, and its end.
@@ -30,7 +30,7 @@ pub struct Rack {
     persist: u32,
 }
 
-/// What a search for losses found.
+/// The result of a search for losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
     /// Segments found lost.

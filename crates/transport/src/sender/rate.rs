@@ -5,7 +5,7 @@ use laxity_core::Time;
 use super::scoreboard::Sent;
 use crate::congestion::RateSample;
 
-/// What a segment remembers of the time it was sent at.
+/// The connection's state when a segment was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     delivered: u64,

@@ -9,7 +9,7 @@ use super::rate::Stamp;
 use crate::Range;
 use crate::segment::{MAX_SACK_BLOCKS, Sack};
 
-/// What the sender believes of a segment.
+/// The sender's belief about a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// In flight since it was first sent.

@@ -13,7 +13,7 @@ pub use codel::CoDel;
 
 pub const MS: u64 = 1_000_000;
 
-/// What Ethernet adds to an IP packet.
+/// The bytes that Ethernet adds to an IP packet.
 pub const ETHERNET: u32 = 14;
 
 /// Which end a segment leaves.
@@ -23,7 +23,7 @@ pub enum From {
     Client,
 }
 
-/// What happens to a segment that an end sends.
+/// The fate of a segment that an end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -110,7 +110,7 @@ pub struct Path<'a> {
     pub dropped: u64,
     /// Packets that the AQM marked or dropped.
     pub marked: u64,
-    /// What arrived at each client.
+    /// The arrivals at each client.
     pub arrived: Vec<Arrived>,
     pub events: u64,
     waiting: VecDeque<Waiting>,

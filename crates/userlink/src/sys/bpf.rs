@@ -17,13 +17,13 @@ const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
 /// `bpf_redirect_map`.
 const REDIRECT_MAP: i32 = 51;
-/// What becomes of frames of queues without a socket: the system has them.
+/// `XDP_PASS`, the action for frames of queues without a socket: the kernel's stack takes them.
 const PASS: i32 = 2;
 
 /// A map from the number of a queue to its socket.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn socket_map(queues: u32) -> io::Result<OwnedFd> {
     let attributes = [MAP_OF_SOCKETS, 4, 4, queues];
     // SAFETY: the attributes hold no pointers.
@@ -33,7 +33,7 @@ pub fn socket_map(queues: u32) -> io::Result<OwnedFd> {
 /// Puts the socket of a queue into the map.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn insert(map: BorrowedFd<'_>, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
     let value = socket.as_raw_fd() as u32;
     let attributes = [
@@ -50,7 +50,7 @@ pub fn insert(map: BorrowedFd<'_>, queue: u32, socket: BorrowedFd<'_>) -> io::Re
 /// Loads the program that redirects into a map.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn redirect(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let instruction = |code: u64, to: u64, from: u64, offset: u64, value: i32| {
         code | to << 8 | from << 12 | offset << 16 | u64::from(value as u32) << 32
@@ -80,7 +80,7 @@ pub fn redirect(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// Attaches a program to an interface until the returned descriptor is closed.
 ///
 /// # Errors
-/// What the system says; `ResourceBusy` when another program is there.
+/// The operating system's error; `ResourceBusy` when another program is attached.
 pub fn attach(program: BorrowedFd<'_>, ifindex: u32) -> io::Result<OwnedFd> {
     let attributes = [program.as_raw_fd() as u32, ifindex, ATTACH_XDP, 0];
     // SAFETY: the attributes hold no pointers.

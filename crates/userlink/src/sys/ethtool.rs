@@ -28,7 +28,7 @@ pub struct Block {
 /// The names of all features, by their number.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn names(control: BorrowedFd<'_>, device: &str) -> io::Result<Vec<String>> {
     // struct ethtool_sset_info: command, reserved, a mask of 64 bits, one count for each set.
     let mut info = [GSSET_INFO, 0, 0, 0, 0];
@@ -60,7 +60,7 @@ pub fn names(control: BorrowedFd<'_>, device: &str) -> io::Result<Vec<String>> {
 /// All features.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn features(control: BorrowedFd<'_>, device: &str, blocks: usize) -> io::Result<Vec<Block>> {
     // struct ethtool_gfeatures: command, blocks, and for each what is available, requested,
     // active, never changed.
@@ -76,7 +76,7 @@ pub fn features(control: BorrowedFd<'_>, device: &str, blocks: usize) -> io::Res
 /// Asks for features: in each block the ones of the first mask, each as the second says.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn request(control: BorrowedFd<'_>, device: &str, blocks: &[(u32, u32)]) -> io::Result<()> {
     let mut words = vec![SFEATURES, blocks.len() as u32];
     words.extend(blocks.iter().flat_map(|(valid, requested)| [*valid, *requested]));
@@ -87,7 +87,7 @@ pub fn request(control: BorrowedFd<'_>, device: &str, blocks: &[(u32, u32)]) -> 
 /// How many queues an interface receives by.
 ///
 /// # Errors
-/// What the system says; many interfaces with one queue do not say.
+/// The operating system's error; many interfaces with one queue do not support the call.
 pub fn queues(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
     // struct ethtool_channels: command, four maxima, then what there is: to receive, to send,
     // others, both.
@@ -101,7 +101,7 @@ pub fn queues(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
 /// The longest packet that an interface sends, its link header not counted.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn mtu(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
     let mut request = request_for(device);
     // SAFETY: the request names an interface and ends with a zero; the kernel writes into it only.
@@ -114,7 +114,7 @@ pub fn mtu(control: BorrowedFd<'_>, device: &str) -> io::Result<u32> {
 /// Whether an interface carries Ethernet frames.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn is_ethernet(control: BorrowedFd<'_>, device: &str) -> io::Result<bool> {
     let mut request = request_for(device);
     // SAFETY: the request names an interface and ends with a zero; the kernel writes into it only.
@@ -128,7 +128,7 @@ pub fn is_ethernet(control: BorrowedFd<'_>, device: &str) -> io::Result<bool> {
 /// The number of this network namespace, which no other has before the next start of the system.
 ///
 /// # Errors
-/// What the system says; before Linux 5.14 there is none.
+/// The operating system's error; Linux before 5.14 lacks the call.
 pub fn namespace(control: BorrowedFd<'_>) -> io::Result<u64> {
     let mut cookie = 0u64;
     let mut len = size_of::<u64>() as libc::socklen_t;

@@ -34,7 +34,7 @@ impl PacketSocket {
     /// tags and what is left to do to the frame beside it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn receiver(ifindex: u32) -> io::Result<PacketSocket> {
         let socket = PacketSocket::open()?;
         socket.option(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
@@ -56,7 +56,7 @@ impl PacketSocket {
     /// A socket that sends past the interface's queueing discipline.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn sender(ifindex: u32) -> io::Result<PacketSocket> {
         let socket = PacketSocket::open()?;
         socket.option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
@@ -205,7 +205,7 @@ impl Inbox {
     /// [`frame`](Self::frame) returns them then.
     ///
     /// # Errors
-    /// What the system says; `WouldBlock` when nothing waits.
+    /// The operating system's error; `WouldBlock` when nothing waits.
     pub fn receive(&mut self, socket: &PacketSocket, pool: &mut Pool) -> io::Result<usize> {
         if self.memory != pool.memory() {
             self.memory = pool.memory();
@@ -252,7 +252,7 @@ impl Inbox {
         &self.prefixes[i]
     }
 
-    /// What of frame `i` had no room in its buffer.
+    /// The bytes of frame `i` that had no room in its buffer.
     pub fn spilt(&self, i: usize) -> &[u8] {
         &self.spill[i * SPILL..][..SPILL]
     }
@@ -339,7 +339,7 @@ impl Outbox {
     /// Sends frames in order, at most [`BATCH`] of them; says how many were taken.
     ///
     /// # Errors
-    /// What the system says of the first frame, when none was taken.
+    /// The operating system's error for the first frame, when none was taken.
     pub fn send(
         &mut self,
         socket: &PacketSocket,

@@ -9,7 +9,7 @@ use super::ethtool::request_for;
 /// The file by which devices are made, read without waiting.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn open() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = std::fs::OpenOptions::new();
@@ -20,7 +20,7 @@ pub fn open() -> io::Result<File> {
 /// Makes a device that carries IP packets to the holder of the file, and goes away with it.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn create(file: &File, name: &str) -> io::Result<()> {
     let mut request = request_for(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as _;
@@ -32,7 +32,7 @@ pub fn create(file: &File, name: &str) -> io::Result<()> {
 /// Makes a socket send by one interface, whatever the routes by others.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn bind_to(socket: BorrowedFd<'_>, device: &str) -> io::Result<()> {
     let (pointer, len) = (device.as_ptr().cast(), device.len() as libc::socklen_t);
     let (level, name) = (libc::SOL_SOCKET, libc::SO_BINDTODEVICE);

@@ -184,7 +184,7 @@ pub struct XskOut {
 /// A socket of one queue of an interface; frames are copied, so that any driver will do.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn open(ifindex: u32, queue: u32) -> io::Result<(XskIn, XskOut)> {
     let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let frames = Mapped::anonymous((IN + OUT) as usize * CHUNK)?;
@@ -297,7 +297,7 @@ impl XskOut {
     /// Requests the kernel to send the frames of the ring. Returns how many remain.
     ///
     /// # Errors
-    /// What the system says, when frames are left and none went.
+    /// The operating system's error, when frames are left and none went.
     pub fn kick(&mut self) -> io::Result<u32> {
         loop {
             let before = self.send.in_flight();

@@ -49,7 +49,7 @@ impl Link {
         Link { forth, back, holds: [input.hold, output.hold], scenario, policy }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.forth.report().expect("it runs").counts
     }

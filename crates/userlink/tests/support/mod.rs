@@ -142,7 +142,7 @@ pub fn enter(namespace: &str) {
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
 }
 
-/// What a table of interfaces says was dropped, of what they received and of what they sent.
+/// The drops in a table of interfaces, of frames received and of frames sent.
 fn dropped(table: &str) -> u64 {
     let columns = table.lines().filter_map(|line| line.split_once(':'));
     let dropped = columns.flat_map(|(_, columns)| {

@@ -1,4 +1,4 @@
-//! What the tests and the benchmark run.
+//! The scenarios of the tests and the benchmark.
 
 use laxity_scenario::link::model::Scenario;
 

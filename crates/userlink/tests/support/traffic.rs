@@ -27,7 +27,7 @@ const LEAST: usize = 16;
 /// once stays near the envelopes of its flows.
 const CATCH_UP: Span = Span::from_millis(50);
 
-/// What came of one flow.
+/// The results of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// Packets, each counted once.
@@ -38,12 +38,12 @@ pub struct Received {
     pub delay: Histogram,
 }
 
-/// What a run sent and received, by flow.
+/// The frames that a run sent and received, by flow.
 #[derive(Debug)]
 pub struct Outcome {
     pub sent: Vec<u64>,
     pub received: Vec<Received>,
-    /// What the interfaces had no room for, before the link or behind it.
+    /// Frames for which the interfaces had no room, before the link or behind it.
     pub lost: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct Receivers {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Received>>,
     packets: Vec<Arc<AtomicU64>>,
-    /// What the interfaces had lost before.
+    /// Frames that the interfaces had lost before.
     pub lost: u64,
 }
 

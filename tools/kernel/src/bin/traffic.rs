@@ -94,7 +94,7 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
         late.extend_from_slice(&(at.saturating_sub(begin + time) as u32).to_ne_bytes());
         payload[..8].copy_from_slice(&at.to_ne_bytes());
         payload[8..16].copy_from_slice(&sent.to_ne_bytes());
-        // What the qdisc drops counts as sent, what the socket has no memory for does not.
+        // Packets that the qdisc drops count as sent, those for which the socket has no memory do not.
         match socket.send_to(&payload[..bytes], *to) {
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => blocked += 1,
             _ => *sent += 1,

@@ -9,7 +9,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A stream in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// What the queue is ordered by, in nanoseconds.
+    /// The key that orders the queue, in nanoseconds.
     pub(crate) key: u64,
     pub(crate) slot: u32,
     /// The stream has moved elsewhere when its record bears another stamp.
@@ -238,7 +238,7 @@ impl Chunks {
 mod tests {
     use super::*;
 
-    /// What a decision reads of a stream is its record of 40 bytes and one of these. Fails when a
+    /// A decision reads a stream's record of 40 bytes and one of these. Fails when a
     /// field grows.
     #[test]
     fn an_entry_has_sixteen_bytes_and_a_chunk_four_lines() {

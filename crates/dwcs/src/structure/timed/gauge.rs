@@ -2,7 +2,7 @@
 
 use crate::Record;
 
-/// What the gaps of the streams say about ticks.
+/// An estimate of ticks from the gaps of the streams.
 ///
 /// Streams with short gaps move often and those with long ones hardly ever, so it is the harmonic
 /// mean of the gaps that counts: a wheel turns once while each of its streams moves once, on

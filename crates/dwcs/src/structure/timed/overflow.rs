@@ -11,7 +11,7 @@ pub(crate) const IN_OVERFLOW: u32 = 1 << 31;
 /// Children of an entry: together they fill a cache line.
 const ARITY: usize = 4;
 
-/// What decides nearly always, so that records are rarely looked at.
+/// The fields that decide nearly always, so that records are rarely looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member {
     pub(crate) key: u64,

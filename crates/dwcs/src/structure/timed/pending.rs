@@ -142,7 +142,7 @@ impl Pending {
         self.drain_lists(streams, admit);
         while self.queue.calendar.last() < target {
             self.queue.advance(streams, target);
-            // What was dealt out may be due before the window moves on.
+            // Streams dealt out may be due before the window moves on.
             self.drain_lists(streams, admit);
         }
     }

@@ -1,4 +1,4 @@
-//! What the queues of a structure share.
+//! State shared by the queues of a structure.
 
 use alloc::vec::Vec;
 

@@ -44,7 +44,7 @@ pub struct Media {
     pub hard: HardLoad,
 }
 
-/// What the hard tasks of figure 1(c), of which the paper says no more, do with their half.
+/// The load of the hard tasks of figure 1(c) in their half, of which the paper says no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardLoad {
     /// 5 ms in 40, 10 in 80, 25 in 100, of which they always use so many hundredths.

@@ -15,14 +15,14 @@ pub enum Shape {
     Gop(f64),
 }
 
-/// What the paper leaves open of srtsim.
+/// Parameters of srtsim that the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Srtsim {
     /// How costs vary.
     pub shape: Shape,
     /// Their mean in thousandths of the one stated.
     pub scale: u64,
-    /// What a late frame does to the next.
+    /// The effect of a late frame on the next.
     pub late: Late,
 }
 

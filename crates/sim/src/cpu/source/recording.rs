@@ -21,11 +21,11 @@ const MOST_JSON: u64 = 16_000_000;
 pub struct RecordingError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The problem.
     pub problem: RecordingProblem,
 }
 
-/// What is wrong with a file of tasks.
+/// Problems of a file of tasks.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordingProblem {

@@ -5,21 +5,21 @@
 
 use laxity_core::{Span, Weight};
 
-/// What is guessed of a code point.
+/// A guess from a code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Kept by a deadline.
     Realtime {
         /// The guess.
         deadline: Span,
-        /// What such packets usually are.
+        /// The usual traffic of such packets.
         usual: &'static str,
     },
     /// Shares what is left.
     BestEffort {
         /// The guess.
         weight: Weight,
-        /// What such packets usually are.
+        /// The usual traffic of such packets.
         usual: &'static str,
     },
 }

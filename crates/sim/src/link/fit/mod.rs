@@ -52,7 +52,7 @@ pub enum FitError {
         flow: String,
         /// Its largest packet.
         largest: Bytes,
-        /// What was chosen.
+        /// The chosen value.
         chosen: Bytes,
     },
     /// A packet is larger than a scenario may say.
@@ -104,14 +104,14 @@ impl fmt::Display for FitError {
 
 impl std::error::Error for FitError {}
 
-/// What was seen of one flow, and the envelope that fits it.
+/// The observations of one flow, and the envelope that fits it.
 #[derive(Clone, Debug)]
 pub struct FlowFit {
     /// Its name in the scenario.
     pub name: String,
     /// Present for real-time flows.
     pub deadline: Option<Span>,
-    /// What its code point usually carries, where the deadline was guessed by it.
+    /// The usual traffic of its code point, where the deadline was guessed by it.
     pub guess: Option<&'static str>,
     /// Packets.
     pub packets: u64,

@@ -14,7 +14,7 @@ use crate::link::replay::{ReplayError, each_frame, is_csv, open};
 /// Packets of one origin, in order of time.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// What their headers say; nothing in a CSV trace.
+    /// The fields of their headers; none in a CSV trace.
     pub key: Key,
     /// The flow of a CSV trace; empty in a capture.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct Sample {
     pub bytes: u64,
     /// The largest of them.
     pub largest: Bytes,
-    /// What was wrong with a capture.
+    /// The faults of a capture.
     pub capture: Option<Report>,
 }
 

@@ -18,7 +18,7 @@ pub const INTERVAL: u64 = 10_000;
 /// Units of time between two checks of the control.
 const STRIDE: u64 = 8192;
 
-/// A run to play.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// The policy.
@@ -50,7 +50,7 @@ pub struct Counts {
 
 /// Results of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Played {
+pub struct RunResult {
     /// The run's setting.
     pub setting: Setting,
     /// By class.
@@ -65,7 +65,7 @@ pub struct Played {
     pub first_stream: Vec<bool>,
 }
 
-impl Played {
+impl RunResult {
     /// All classes together.
     pub fn total(&self) -> Counts {
         self.classes.iter().fold(Counts::default(), |sum, class| sum.merged(class))
@@ -142,7 +142,7 @@ impl Meter for Watch {
 }
 
 /// Runs a setting; `None` when it was stopped.
-pub fn play(setting: &Setting, control: &Control) -> Option<Played> {
+pub fn simulate(setting: &Setting, control: &Control) -> Option<RunResult> {
     match setting.variant.kind {
         Kind::Fifo(bursts) => fifo(setting, bursts, control),
         Kind::Dwcs(options) => {
@@ -167,9 +167,9 @@ struct Scheduled<'a> {
 }
 
 impl Visitor for Scheduled<'_> {
-    type Output = Option<Played>;
+    type Output = Option<RunResult>;
 
-    fn visit<P: Precedence + Send + 'static>(self) -> Option<Played> {
+    fn visit<P: Precedence + Send + 'static>(self) -> Option<RunResult> {
         scheduled::<Baseline<P>>(self.setting, &self.options, self.control)
     }
 }
@@ -178,7 +178,7 @@ fn scheduled<S: Structure>(
     setting: &Setting,
     options: &Options,
     control: &Control,
-) -> Option<Played> {
+) -> Option<RunResult> {
     let streams = streams(setting.streams, setting.gap, setting.variant.late);
     let mut queues = Backlog::new(streams.len());
     let mut scheduler = joined::<S, _>(options, &streams, Watch::default())?;
@@ -217,7 +217,7 @@ pub fn joined<S: Structure, M: Meter>(
 
 /// FIFO serves in order of arrival, which is known: no queue is needed. Equal to the
 /// policy `fifo` on the same arrivals (tested), in a tenth of the time.
-fn fifo(setting: &Setting, bursts: Bursts, control: &Control) -> Option<Played> {
+fn fifo(setting: &Setting, bursts: Bursts, control: &Control) -> Option<RunResult> {
     let streams = streams(setting.streams, setting.gap, setting.variant.late);
     // Ids are the scheduler's to give; this one decides nothing.
     let scheduler = joined::<Heaps, _>(&Options::paper(), &streams, ())?;
@@ -303,7 +303,7 @@ impl Tally {
         }
     }
 
-    fn finish(self, watch: &Watch, ids: &[StreamId], streams: &[Attributes]) -> Played {
+    fn finish(self, watch: &Watch, ids: &[StreamId], streams: &[Attributes]) -> RunResult {
         let mut classes = [Counts::default(); CLASSES];
         for ((id, attributes), run) in ids.iter().zip(streams).zip(&watch.runs) {
             let measures = watch.ledger.of(*id);
@@ -318,7 +318,7 @@ impl Tally {
             let sum = &mut classes[class(id.slot())];
             *sum = sum.merged(&counts);
         }
-        Played {
+        RunResult {
             setting: self.setting,
             classes,
             missed_by_half: self.missed_by_half,
@@ -408,15 +408,15 @@ mod tests {
         for variant in all {
             let setting =
                 Setting { variant, streams: 560, gap: 500, every: 1, seed: 1, packets: 20_000 };
-            let played = play(&setting, &Control::default());
-            let total = played.unwrap_or_else(|| panic!("{}", variant.name)).total();
+            let result = simulate(&setting, &Control::default());
+            let total = result.unwrap_or_else(|| panic!("{}", variant.name)).total();
             assert!(total.measures.served > 15_000, "{}: {total:?}", variant.name);
             assert!(total.measures.missed > 0, "{}", variant.name);
         }
         let variant = variants::DEFAULT;
         let setting =
             Setting { variant, streams: 560, gap: 500, every: 1, seed: 0, packets: 60_000 };
-        let wheel = play(&setting, &Control::default());
+        let wheel = simulate(&setting, &Control::default());
         let heaps = scheduled::<Heaps>(&setting, &Options::default(), &Control::default());
         assert_eq!(wheel, heaps);
     }
