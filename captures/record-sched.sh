@@ -52,29 +52,29 @@ work, folder = sys.argv[1:]
 PERF = re.compile(r'\s*(.*?)\s+(\d+) \[(\d+)\] ()(\d+)\.(\d+):\s+(\S+): (.*)$')
 FTRACE = re.compile(r'\s*(.*)-(\d+)\s+\[(\d+)\] (\S+) (\d+)\.(\d+): (\S+): (.*)$')
 FORK = re.compile(r'sched_process_fork: comm=(.*) pid=(\d+) child_comm=(.*) child_pid=(\d+)')
-ours = set()
+recorded = set()
 for line in open(f'{work}/perf.txt'):
     fork = FORK.search(line)
-    if fork and (fork[1] == 'work.sh' or fork[2] in ours):
-        ours |= {fork[2], fork[4]}
-number = {tid: str(101 + i) for i, tid in enumerate(sorted(ours, key=int))}
+    if fork and (fork[1] == 'work.sh' or fork[2] in recorded):
+        recorded |= {fork[2], fork[4]}
+number = {tid: str(101 + i) for i, tid in enumerate(sorted(recorded, key=int))}
 def rename(lines, pattern, form, out):
     first, found = None, []
     for line in lines:
         match = pattern.match(line)
-        if not match or not set(re.findall(r'pid=(\d+)', match[8])) & ours:
+        if not match or not set(re.findall(r'pid=(\d+)', match[8])) & recorded:
             continue
         name, tid, cpu, flags, seconds, decimals, event, fields = match.groups()
         cpu = int(cpu)
         def known(name, tid):
-            return (name, number[tid]) if tid in ours else (f'other/{cpu}', str(cpu + 1))
+            return (name, number[tid]) if tid in recorded else (f'other/{cpu}', str(cpu + 1))
         name, tid = known(name, tid)
         stranger = re.search(r'prev_pid=(\d+)', fields)
         def put(m):
             n, t = known(m[2], m[3])
             return f'{m[1]}comm={n} {m[1]}pid={t}'
         fields = re.sub(r'(prev_|next_|child_|)comm=(.*?) \1pid=(\d+)', put, fields)
-        if stranger and stranger[1] not in ours:
+        if stranger and stranger[1] not in recorded:
             fields = re.sub(r'prev_state=\S+', 'prev_state=R', fields)
         time = int(seconds) * 10**9 + int(decimals.ljust(9, '0'))
         first = time if first is None else first

@@ -12,7 +12,7 @@ cargo build -q --manifest-path "$here/../Cargo.toml" -p laxity-trace --example f
 target=$(cargo metadata --format-version 1 --no-deps --manifest-path "$here/../Cargo.toml" |
     sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-theirs() {
+tshark_frames() {
     # The ports of a later fragment and of a packet quoted in an ICMP error are not its own: only
     # the first occurrence of a field counts, and nothing is reassembled.
     tshark -r "$1" -o ip.defragment:FALSE -o ipv6.defragment:FALSE -T fields -E occurrence=f \
@@ -32,12 +32,12 @@ theirs() {
 }
 
 for capture in "$@"; do
-    "$target/debug/examples/frames" "$capture" >"$work/ours" 2>"$work/report"
-    theirs "$capture" >"$work/theirs"
-    if ! diff "$work/ours" "$work/theirs" >"$work/diff"; then
+    "$target/debug/examples/frames" "$capture" >"$work/laxity" 2>"$work/report"
+    tshark_frames "$capture" >"$work/tshark"
+    if ! diff "$work/laxity" "$work/tshark" >"$work/diff"; then
         head -20 "$work/diff"
         echo "$(basename "$capture"): laxity-trace (<) and tshark (>) disagree" >&2
         exit 1
     fi
-    echo "$(basename "$capture"): agreement on $(wc -l <"$work/ours") frames"
+    echo "$(basename "$capture"): agreement on $(wc -l <"$work/laxity") frames"
 done

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on one processor: tasks under the kernel's own scheduler and under
-# ours, reservations, loaders that are killed.
+# laxity's, reservations, loaders that are killed.
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
