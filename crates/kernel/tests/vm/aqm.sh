@@ -15,6 +15,7 @@ tc -n rx qdisc add dev far root netem delay 20ms limit 10000
 sed '/^flows\|^aqm/d' aqm.toml >fifo.toml
 
 # Packets that arrived with "congestion experienced".
+# shellcheck disable=SC2016 # awk's own variables
 marked() { in_rx awk '/^IpExt/ { if (n++) print $i; else for (i = 1; $i != "InCEPkts"; i++); }' /proc/net/netstat; }
 # iperf3's value of a name over all connections: received bits, retransmitted segments.
 sum_of() { awk -v name="\"$1\":" '/"sum_sent"/ { found = 1 } found && $1 == name { print int($2); exit }' /tmp/iperf3; }
