@@ -157,7 +157,8 @@ done
 # shellcheck disable=SC2016 # awk's own variables
 received() { in_tx awk '/^Ip: [0-9]/ { print $4 }' /proc/net/snmp; }
 transfer() {
-    in_tx sh -c 'nc -l -p 6000 >/dev/null' &
+    # It ends when its input does.
+    in_tx sh -c 'sleep 3 | nc -l -p 6000 >/dev/null' &
     listener=$!
     sleep 0.3
     first=$(received)

@@ -21,6 +21,8 @@ use crate::{interrupt, warning};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Lines that wait until they are read.
 const PENDING_LINES: usize = 64;
+/// Lines after which other work is due, however many come.
+const MAX_LINES: usize = 4096;
 /// Time for which a change of the plan may occupy the loop.
 const CHANGE_TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -90,10 +92,12 @@ impl RateSource {
         let mut update = RateUpdate::default();
         self.act(&mut update);
         let timeout = self.supervisor.next_timeout().saturating_sub(self.began.elapsed());
-        let mut next = self.events.1.recv_timeout(wait.min(timeout)).ok();
-        while let Some(event) = next {
+        if let Ok(event) = self.events.1.recv_timeout(wait.min(timeout)) {
             self.handle(event, &mut update);
-            next = self.events.1.try_recv().ok();
+        }
+        for _ in 1..MAX_LINES {
+            let Ok(event) = self.events.1.try_recv() else { break };
+            self.handle(event, &mut update);
         }
         self.act(&mut update);
         update
