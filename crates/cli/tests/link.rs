@@ -429,7 +429,7 @@ mod live {
         let link = status(cards);
         let reasons = link["flows"].as_object().expect("flows").values();
         assert!(reasons.clone().all(|f| f["drop_reasons"]["oversize"].is_null()), "{link}");
-        assert_contains(part(&text, "interface gone"), &["1", "down 1", "pins 0 ifb 0 programs 0"]);
+        assert_contains(part(&text, "interface gone"), &["1", "down 2", "pins 0 ifb 0 programs 0"]);
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 

@@ -138,7 +138,11 @@ fn set_segments(place: &mut Place, segments: u32) -> Result<(), LinkError> {
 /// # Errors
 /// When the interface has none, or the kernel refuses.
 pub fn down(device: &str) -> Result<(), LinkError> {
-    let mut place = Place::new(device)?;
+    let mut place = Place::new(device).inspect_err(|_| {
+        // The ifb device of an interface that is gone stays. Why it may not be removed matters less than
+        // that there is no interface.
+        let _ = remove_stale();
+    })?;
     let _lock = place.folder.lock()?;
     if let Some(index) = ingress::served(&mut place)? {
         let name = place.netlink.name(index);
@@ -154,6 +158,13 @@ pub fn down(device: &str) -> Result<(), LinkError> {
     restored?;
     stale::remove(&mut place)?;
     if was_there { Ok(()) } else { Err(place.is_down()) }
+}
+
+/// Removes what is left of interfaces that are gone.
+fn remove_stale() -> Result<(), LinkError> {
+    let mut place = Place::without_device()?;
+    let _lock = place.folder.lock()?;
+    stale::remove(&mut place)
 }
 
 /// Undoes all completed steps of setting up a link.

@@ -138,6 +138,12 @@ impl Place {
         Ok(Place { netlink, folder: Folder::find()?, device: device.into(), index, net: net()? })
     }
 
+    /// No interface of this thread's namespace: for what concerns all.
+    fn without_device() -> Result<Place, LinkError> {
+        let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
+        Ok(Place { netlink, folder: Folder::find()?, device: String::new(), index: 0, net: net()? })
+    }
+
     /// Another interface of the same namespace.
     fn beside(&self, device: &str, index: u32) -> Result<Place, LinkError> {
         let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;

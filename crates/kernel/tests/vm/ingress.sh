@@ -179,7 +179,7 @@ echo "== interface gone"
 tell up --ingress fast.toml --dev card --policy background
 ip -n tx link set card netns house
 ip -n tx link show | grep -c ifb- || true
-tell down --dev near
+tell down --dev card
 sleep 0.5
 echo "pins $(pins) ifb $(ip -n tx link show | grep -c ifb- || true) programs $(kernel-link profile | wc -l)"
 judge_kernel

@@ -180,3 +180,38 @@ pub fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
     }
     Ok(ExitCode::SUCCESS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when a rate that a program may print makes the planner or the plan panic, or an error names
+    /// no reason.
+    #[test]
+    fn extreme_rates_have_a_plan_or_a_reason() {
+        let text = include_str!("../../../../kernel/tests/vm/family.toml");
+        let scenario = Scenario::parse(text, "family.toml").expect("a scenario");
+        let mbit = Rate(1_000_000);
+        let extreme = [0, 1, 63_999, 64_000, 64_001].map(Rate);
+        let large = [Rate(1_000_000_000_000), Rate(1_000_000_000_000_000_000), Rate(u64::MAX)];
+        let mut planned = 0;
+        for policy in ["background", "shifted-line", "exact", "slack"] {
+            for rate in extreme.into_iter().chain(large) {
+                let mut planner =
+                    RatePlanner::new(&scenario, policy, mbit, &[], Time::ZERO).expect("a planner");
+                planner.handle_rate(rate);
+                match planner.poll(Time::ZERO) {
+                    Ok(Some(RateChange { rate, flows, .. })) => {
+                        match Plan::at_rate(&scenario, policy, rate, &flows.shed) {
+                            Ok(_) => planned += 1,
+                            Err(error) => assert!(!error.to_string().is_empty()),
+                        }
+                    }
+                    Ok(None) => panic!("{policy} at {rate:?}: no change"),
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+        assert!(planned >= 4 * extreme.len(), "{planned}");
+    }
+}
