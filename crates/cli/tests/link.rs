@@ -419,13 +419,13 @@ mod live {
         let killed = part(&text, "killed while coming up");
         let points = killed.lines().filter(|l| l.contains(" ms earlier: ")).count();
         assert_eq!(killed.lines().filter(|l| *l == "as found").count(), points, "{killed}");
-        assert!(killed.contains("1 pins, 1 ifb, 0 clsact") && points == 4, "{killed}");
+        assert!(killed.contains("1 pins, 1 ifb, 0 clsact") && points == 3, "{killed}");
 
-        // As many packets as TCP sends, instead of joined ones.
+        // 2.6 MB in segments of 1448 B, one by one instead of joined.
         let cards = part(&text, "cards");
         let received = |when| number(cards, when, when);
         let (before, during, after) = (received("before"), received("during"), received("after"));
-        assert!(before < during * 2 / 3 && after < during * 2 / 3, "{cards}");
+        assert!(during >= 1810 && before < 1750 && after < 1750, "{cards}");
         let link = status(cards);
         let reasons = link["flows"].as_object().expect("flows").values();
         assert!(reasons.clone().all(|f| f["drop_reasons"]["oversize"].is_null()), "{link}");

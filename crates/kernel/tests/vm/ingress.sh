@@ -132,7 +132,7 @@ began=$(clock)
 ingress_up
 whole=$(($(clock) - began))
 link down --dev near
-for earlier in 10 13 16 $((whole / 2)); do
+for earlier in 10 16 $((whole / 2)); do
     nsenter --net=/run/netns/tx laxity link up --ingress family.toml --dev near --policy background 2>/dev/null &
     sleep "$(awk "BEGIN { print ($whole - $earlier) / 1000 }")"
     kill -9 $! 2>/dev/null || true
@@ -158,7 +158,7 @@ done
 received() { in_tx awk '/^Ip: [0-9]/ { print $4 }' /proc/net/snmp; }
 transfer() {
     # It ends when its input does.
-    in_tx sh -c 'sleep 3 | nc -l -p 6000 >/dev/null' &
+    in_tx sh -c 'sleep 2 | nc -l -p 6000 >/dev/null' &
     listener=$!
     sleep 0.3
     first=$(received)
