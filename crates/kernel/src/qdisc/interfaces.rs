@@ -82,7 +82,9 @@ impl Interface {
             }
         }
         let own = interface.index;
-        interface.lower = interface.lower.filter(|lower| !elsewhere && *lower != own);
+        // Tunnels name interface 0.
+        let lower = interface.lower.filter(|lower| ![0, own].contains(lower) && !elsewhere);
+        interface.lower = lower;
         interface
     }
 }
@@ -200,4 +202,28 @@ fn redirect(index: u32, to: Option<u32>) -> Vec<u8> {
     attribute(&mut options, MATCHALL_FLAGS, &SKIP_HARDWARE.to_ne_bytes());
     attribute(&mut body, OPTIONS, &options);
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Fails when a tunnel, which names interface 0, or a VLAN of another namespace has an interface below
+    // it, tried without the look at 0: the kernel then has no features of such an interface.
+    #[test]
+    fn interfaces_below_are_those_of_this_namespace() {
+        let read = |lower: u32, more: &[u16]| {
+            let mut body = link(7);
+            attribute(&mut body, NAME, b"wan\0");
+            attribute(&mut body, LOWER, &lower.to_ne_bytes());
+            more.iter().for_each(|id| attribute(&mut body, *id, &3u32.to_ne_bytes()));
+            Interface::read(&body)
+        };
+        let vlan = read(3, &[MASTER]);
+        assert_eq!((vlan.index, vlan.name.as_str()), (7, "wan"));
+        assert_eq!((vlan.lower, vlan.master), (Some(3), Some(3)));
+        for elsewhere in [read(0, &[]), read(7, &[]), read(3, &[LOWER_NAMESPACE])] {
+            assert_eq!(elsewhere.lower, None, "{elsewhere:?}");
+        }
+    }
 }
