@@ -347,9 +347,8 @@ mod live {
     /// Rates, refusals, filters and devices of others, commands killed at any moment.
     ///
     /// Fails when packets bypass the ifb device, tried without the filter: then all of `bulk` arrives; when
-    /// GRO stays on, tried without `Features::set`: joined packets are dropped as oversize; when `clsact`
-    /// is removed with a filter of somebody else, tried without the look at them; when a killed command
-    /// leaves its device, tried with the record unpinned before the device is removed.
+    /// `clsact` is removed with a filter of somebody else, tried without the look at them; when GRO stays
+    /// on, as it is before and after; when anything is left by a killed command.
     #[test]
     fn what_comes_in_is_scheduled() {
         if !available() {
