@@ -19,6 +19,10 @@ fn invalid_links_are_refused_with_a_reason() {
     up(&file(FAMILY), &["--policy", "slower"]).fails(2, &["slower", "exact"]);
     up(&file("scenarios/media-server.toml"), &[]).fails(2, &["[link]"]);
     up("none.toml", &[]).fails(2, &["none.toml"]);
+    // Each direction is admitted before the other one is set up.
+    up(&file(FAMILY), &["--ingress", &file(TIGHT)]).fails(1, &["tight.toml", "not admitted"]);
+    laxity(&["link", "up", "--dev", "no-such-one"]).fails(2, &["SCENARIO"]);
+    laxity(&["link", "set", "--dev", "lo", "--ingress-rate", "5 ms"]).fails(2, &["--ingress-rate"]);
     let set = ["link", "set", &file(TIGHT), "--dev", "lo"];
     laxity(&set).fails(1, &["not admitted"]);
     if cfg!(feature = "kernel") {
@@ -357,7 +361,7 @@ mod live {
         let bulk = ("bulk", 5_000_000, 5, 1400);
         let calls = trace_ms("calls.csv", 1000, &[VOICE, VIDEO]);
         let load = trace_ms("load.csv", 2000, &[VOICE, VIDEO, bulk]);
-        let text = run_with(&["--cards"], "ingress.sh", &[calls, load]);
+        let text = run_with(&["--cards", "--module", "ipip"], "ingress.sh", &[calls, load]);
 
         // A filter of somebody else stays before ours, and sees everything.
         let shaped = part(&text, "shaped");
@@ -420,6 +424,8 @@ mod live {
         assert_eq!(killed.lines().filter(|l| *l == "as found").count(), points, "{killed}");
         assert!(killed.contains("1 pins, 1 ifb, 0 clsact") && points == 3, "{killed}");
 
+        let tunnel = part(&text, "tunnel");
+        assert_contains(tunnel, &["up 0", "5 packets received", "\"packets\": 5", "down 0"]);
         // 2.6 MB in segments of 1448 B, one by one instead of joined.
         let cards = part(&text, "cards");
         let received = |when| number(cards, when, when);

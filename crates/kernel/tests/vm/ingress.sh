@@ -145,6 +145,21 @@ for earlier in 10 16 $((whole / 2)); do
     as_found
 done
 
+echo "== tunnel"
+# Its packets have no Ethernet header.
+modprobe ipip
+for side in "tx 1 2" "rx 2 1"; do
+    # shellcheck disable=SC2086 # several words
+    set -- $side
+    ip -n "$1" link add t0 type ipip local "10.9.0.$2" remote "10.9.0.$3"
+    ip -n "$1" address add "10.6.0.$2/24" dev t0
+    ip -n "$1" link set t0 up
+done
+tell up --ingress family.toml --dev t0 --policy background
+in_rx ping -c 5 -i 0.1 10.6.0.1 | grep -o '[0-9]* packets received'
+link status --dev t0 --json | grep -o '"packets": 5'
+tell down --dev t0
+
 echo "== cards"
 # GRO joins what cards receive; its packets are counted once each.
 modprobe virtio_net
