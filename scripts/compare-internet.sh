@@ -67,8 +67,7 @@ if [ "$which" = short ]; then
 elif [ $# = 4 ]; then
     queue "$@"
 else
-    # laxity-slack and laxity-exact have flow queues, which a live link leaves out today.
-    schedulers=(fifo fq_codel cake cake-rtt hfsc laxity-slack-fifo)
+    schedulers=(fifo fq_codel cake cake-rtt hfsc laxity-slack laxity-exact laxity-slack-fifo)
     for seed in 1 2; do
         for scheduler in "${schedulers[@]}"; do queue 20/5 "$scheduler" "$seed" marks; done
     done

@@ -111,7 +111,13 @@ EOT
             policy=${scheduler#laxity-}
             in_ns rt kernel-link up "$3-fifo.toml" "$1" "${policy%-fifo}"
             ;;
-        laxity-*) in_ns rt kernel-link up "$3.toml" "$1" "${scheduler#laxity-}" ;;
+        # Downwards real time goes first: what best effort borrows of its time would hide the queue at the
+        # provider from the AQM.
+        laxity-*)
+            policy=${scheduler#laxity-}
+            [ "$3" = up ] || policy=background
+            in_ns rt kernel-link up "$3.toml" "$1" "$policy"
+            ;;
         *)
             echo "no scheduler $scheduler" >&2
             return 1

@@ -4,6 +4,10 @@
 # takes 2 ns. UDP packets of 200 B over a dummy interface, the median of five rounds after the first.
 set -eu
 sed -e 's/20 Mbit/1 Gbit/' -e 's/800 kB/2 MB/' cost.toml >fast.toml
+# The same with flow queues and CoDel in the best-effort class.
+for name in fast cost; do
+    sed '/^name = "http"/a flows = { by = "host-and-flow" }\naqm = "codel"' $name.toml >$name-queues.toml
+done
 ip link add near type dummy
 ip address add 10.9.0.1/24 dev near
 ip link set near up
@@ -25,11 +29,12 @@ slow() {
 away() { tc qdisc del dev near root; }
 shaped() {
     case $1 in
-        htb)
+        htb | htb+fq_codel)
             tc qdisc add dev near root handle 1: htb default 20
             tc class add dev near parent 1: classid 1:1 htb rate "$2" ceil "$2"
             for id in 10 20; do
                 tc class add dev near parent 1:1 classid 1:$id htb rate 1mbit ceil "$2"
+                [ "$1" = htb ] || tc qdisc add dev near parent 1:$id fq_codel
             done
             ;;
         hfsc)
@@ -49,17 +54,21 @@ for kind in pfifo prio fq fq_codel; do
     fast "$kind" 0
     away
 done
-for kind in tbf htb hfsc cake; do
+for kind in tbf htb htb+fq_codel hfsc cake; do
     shaped "$kind" 1gbit && fast "$kind" 0 && away
     shaped "$kind" 20mbit && slow "$kind" 0 && away
 done
+# ours NAME SCENARIO POLICY DSCP
+ours() {
+    kernel-link up "fast$2.toml" near "$3" 2>/dev/null
+    fast "$1" "$4"
+    kernel-link down near
+    kernel-link up "cost$2.toml" near "$3" 2>/dev/null
+    slow "$1" "$4"
+    kernel-link down near
+}
 for policy in "$@"; do
-    for kind in voice:46 http:10; do
-        kernel-link up fast.toml near "$policy" 2>/dev/null
-        fast "laxity-$policy/${kind%:*}" "${kind#*:}"
-        kernel-link down near
-        kernel-link up cost.toml near "$policy" 2>/dev/null
-        slow "laxity-$policy/${kind%:*}" "${kind#*:}"
-        kernel-link down near
-    done
+    ours "laxity-$policy/voice" "" "$policy" 46
+    ours "laxity-$policy/http" "" "$policy" 10
+    ours "laxity-$policy/http+queues" -queues "$policy" 10
 done

@@ -160,8 +160,14 @@ impl Link {
                 stream.port,
             );
         }
-        let managed =
-            if flows { "flows = { by = \"host-and-flow\" }\naqm = \"codel\"\n" } else { "" };
+        // Downwards what is dropped counts as sent, as under CAKE: the provider's queue stays short.
+        let managed = match (flows, direction) {
+            (false, _) => "",
+            (true, UP) => "flows = { by = \"host-and-flow\" }\naqm = \"codel\"\n",
+            (true, _) => {
+                "flows = { by = \"host-and-flow\" }\naqm = { use = \"codel\", ingress = true }\n"
+            }
+        };
         for (name, weight, rule) in
             [("background", "0.0625", "match = { dscp = \"CS1\" }\n"), ("other", "1", "")]
         {

@@ -72,9 +72,7 @@ int laxity_enqueue(u64 *ctx)
 			lx_apply_plan_change(now);
 		lx_link_idle(&pipeline, &config);
 	}
-	flow = lx_flow_of(&rules, skb, skb);
-	if (LX_MANAGED)
-		lx_read_key(skb, flow, &key);
+	flow = lx_arrival_of(skb, &key);
 	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), &call, now, flow,
 					bytes, &key, &slot, &reason);
 	if (!packet) {

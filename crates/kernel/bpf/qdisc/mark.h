@@ -12,32 +12,57 @@
 #include "headers.h"
 #include "state.h"
 
-/* In the first word of the packet's control block, with the ECN field that the packet had. */
-#define LX_MARKED 0x4c584300
+/* Flow and key that laxity_mark has read of a packet, for the qdisc: the five words of the packet's
+ * control block that programs at tcx have. */
+struct lx_note {
+	/* lx_note_tag of the plan by which it was read. */
+	u32 tag, tag_high;
+	u32 hash;
+	u16 source, destination;
+	u16 flow;
+	u8 ecn, marked;
+};
 
-/* Key of a packet within its class, if the class has flow queues or an AQM. */
-LX_INLINE void lx_class_key(const struct lx_class_config *class, struct sk_buff *skb, void *ctx,
-			    struct lx_flow_key *key)
+_Static_assert(sizeof(struct lx_note) == sizeof(((struct __sk_buff *)0)->cb), "words of a note");
+
+/* No other program knows the secret, so no packet has the tag by chance. */
+LX_INLINE u64 lx_note_tag(void)
 {
-	if (class->order == LX_FLOWS || class->aqm.kind != LX_AQM_NONE)
-		lx_flow_key_of(skb, ctx, class->flows.by, key);
+	return own.secret + state.applied;
 }
 
-/* Key of a packet in the qdisc. */
-LX_INLINE void lx_read_key(struct sk_buff *skb, u32 flow, struct lx_flow_key *key)
+/* Flow or class of a packet, and its key within its class if the class has flow queues or an AQM.
+ * `ctx` is what dynptrs are made from. */
+LX_INLINE u32 lx_read_packet(struct sk_buff *skb, void *ctx, struct lx_flow_key *key)
 {
-	const struct qdisc_skb_cb *cb = (const struct qdisc_skb_cb *)skb->cb;
-	u32 word;
+	u32 flow = lx_flow_of(&rules, skb, ctx);
+	const struct lx_class_config *class;
 
 	/* Of real-time packets only demoted ones enter the queues of a class. */
 	if (flow < config.flows && lx_at(config.flow, flow)->excess != LX_DEMOTE)
-		return;
-	lx_class_key(lx_at(config.class, lx_best_effort_class(&config, flow)), skb, skb, key);
-	word = *(const u32 *)cb->data;
-	if (key->ecn == LX_CE && (word & ~3U) == LX_MARKED) {
-		key->ecn = word & 3;
-		key->marked = 1;
-	}
+		return flow;
+	class = lx_at(config.class, lx_best_effort_class(&config, flow));
+	if (class->order == LX_FLOWS || class->aqm.kind != LX_AQM_NONE)
+		lx_flow_key_of(skb, ctx, class->flows.by, key);
+	return flow;
+}
+
+/* The same in the qdisc, which need not read a packet that laxity_mark has read. */
+LX_INLINE u32 lx_arrival_of(struct sk_buff *skb, struct lx_flow_key *key)
+{
+	const struct qdisc_skb_cb *cb = (const struct qdisc_skb_cb *)skb->cb;
+	const struct lx_note *note = (const struct lx_note *)cb->data;
+
+	if (!LX_MANAGED)
+		return lx_flow_of(&rules, skb, skb);
+	if (((u64)note->tag_high << 32 | note->tag) != lx_note_tag())
+		return lx_read_packet(skb, skb, key);
+	key->hash = note->hash;
+	key->source = note->source;
+	key->destination = note->destination;
+	key->ecn = note->ecn;
+	key->marked = note->marked;
+	return note->flow;
 }
 
 /* Sets CE, and corrects the checksum of IPv4 by the difference; returns false if it cannot. */
@@ -48,37 +73,46 @@ LX_INLINE u8 lx_set_ce(struct __sk_buff *ctx)
 	       (!bpf_skb_pull_data(ctx, 0) && bpf_skb_ecn_set_ce(ctx));
 }
 
+/* Marks a packet if its queue owes a mark; returns true if it did. */
+LX_INLINE u8 lx_pay_mark(struct __sk_buff *ctx, u32 flow, const struct lx_flow_key *key)
+{
+	struct lx_flow_queue *queue;
+	u32 owed;
+
+	/* Whether a real-time packet will be demoted is not known yet. */
+	if (flow < config.flows || (key->ecn != LX_ECT0 && key->ecn != LX_ECT1))
+		return 0;
+	queue = lx_flow_queue(lx_class_find_queue(
+		lx_at(config.class, lx_best_effort_class(&config, flow)), key));
+	if (!queue)
+		return 0;
+	owed = queue->owed;
+	if (!owed || __sync_val_compare_and_swap(&queue->owed, owed, owed - 1) != owed)
+		return 0;
+	if (!lx_set_ce(ctx)) {
+		__sync_fetch_and_add(&queue->owed, 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&lx_at(counts, flow)->ecn_marks, 1);
+	return 1;
+}
+
 LX_INLINE void lx_mark_owed(struct __sk_buff *ctx)
 {
-	struct sk_buff *skb = bpf_cast_to_kern_ctx(ctx);
-	const struct lx_class_config *class;
 	struct lx_flow_key key = {};
-	struct lx_flow_queue *queue;
-	u32 flow, owed;
+	u64 tag = lx_note_tag();
+	u32 flow, marked;
 
 	ctx->cb[0] = 0;
 	if (!LX_MANAGED || !state.attached)
 		return;
-	flow = lx_flow_of(&rules, skb, ctx);
-	/* Whether a real-time packet will be demoted is not known yet. */
-	if (flow < config.flows)
-		return;
-	class = lx_at(config.class, lx_best_effort_class(&config, flow));
-	lx_class_key(class, skb, ctx, &key);
-	if (key.ecn != LX_ECT0 && key.ecn != LX_ECT1)
-		return;
-	queue = lx_flow_queue(lx_class_find_queue(class, &key));
-	if (!queue)
-		return;
-	owed = queue->owed;
-	if (!owed || __sync_val_compare_and_swap(&queue->owed, owed, owed - 1) != owed)
-		return;
-	if (!lx_set_ce(ctx)) {
-		__sync_fetch_and_add(&queue->owed, 1);
-		return;
-	}
-	__sync_fetch_and_add(&lx_at(counts, flow)->ecn_marks, 1);
-	ctx->cb[0] = LX_MARKED | key.ecn;
+	flow = lx_read_packet(bpf_cast_to_kern_ctx(ctx), ctx, &key);
+	marked = lx_pay_mark(ctx, flow, &key);
+	ctx->cb[0] = tag;
+	ctx->cb[1] = tag >> 32;
+	ctx->cb[2] = key.hash;
+	ctx->cb[3] = key.source | (u32)key.destination << 16;
+	ctx->cb[4] = flow | (u32)key.ecn << 16 | marked << 24;
 }
 
 #endif

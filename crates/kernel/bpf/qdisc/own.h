@@ -24,8 +24,9 @@ struct lx_own {
 	u32 slots;
 	/* A class has flow queues or an AQM. */
 	u32 managed;
-	/* Secret of the flows' hashes, drawn at random. */
+	/* Secrets drawn at random: of the flows' hashes, and of the notes on packets (mark.h). */
 	struct lx_sip_key key;
+	u64 secret;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

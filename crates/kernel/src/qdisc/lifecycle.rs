@@ -86,8 +86,8 @@ pub(super) fn bring_up(
 }
 
 /// Bits that nobody outside knows.
-fn secret() -> rustix::io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
+fn secret() -> rustix::io::Result<[u8; 24]> {
+    let mut bytes = [0; 24];
     let mut filled = 0;
     while filled < bytes.len() {
         filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
