@@ -19,6 +19,10 @@ fn invalid_links_are_refused_with_a_reason() {
     up(&file(FAMILY), &["--policy", "slower"]).fails(2, &["slower", "exact"]);
     up(&file("scenarios/media-server.toml"), &[]).fails(2, &["[link]"]);
     up("none.toml", &[]).fails(2, &["none.toml"]);
+    // Each direction is admitted before the other one is set up.
+    up(&file(FAMILY), &["--ingress", &file(TIGHT)]).fails(1, &["tight.toml", "not admitted"]);
+    laxity(&["link", "up", "--dev", "no-such-one"]).fails(2, &["SCENARIO"]);
+    laxity(&["link", "set", "--dev", "lo", "--ingress-rate", "5 ms"]).fails(2, &["--ingress-rate"]);
     let set = ["link", "set", &file(TIGHT), "--dev", "lo"];
     laxity(&set).fails(1, &["not admitted"]);
     if cfg!(feature = "kernel") {
@@ -69,7 +73,7 @@ mod live {
     use super::laxity;
     use super::links::{
         VIDEO, VOICE, all_packets, assert_contains, count, run, run_with, status, statuses,
-        text_of, trace, write,
+        text_of, trace, trace_ms, write,
     };
     use super::machine::{self, available, file, number, part};
 
@@ -339,6 +343,98 @@ mod live {
             part(&text, "namespace deleted under traffic"),
             &["pins 1", "pins 0 programs 0"],
         );
+        assert!(text.ends_with("kernel content\n"), "{text}");
+    }
+
+    /// Both directions of a router's interface, through which a house and a provider send to each other:
+    /// what comes in is sent on at the rate of its scenario, and none of its calls and pictures is late.
+    /// Rates, refusals, filters and devices of others, commands killed at any moment.
+    ///
+    /// Fails when packets bypass the ifb device, tried without the filter: then all of `bulk` arrives; when
+    /// `clsact` is removed with a filter of somebody else, tried without the look at them; when GRO stays
+    /// on, as it is before and after; when anything is left by a killed command.
+    #[test]
+    fn what_comes_in_is_scheduled() {
+        if !available() {
+            return;
+        }
+        let bulk = ("bulk", 5_000_000, 5, 1400);
+        let calls = trace_ms("calls.csv", 1000, &[VOICE, VIDEO]);
+        let load = trace_ms("load.csv", 2000, &[VOICE, VIDEO, bulk]);
+        let text = run_with(&["--cards", "--module", "ipip"], "ingress.sh", &[calls, load]);
+
+        // A filter of somebody else stays before ours, and sees everything.
+        let shaped = part(&text, "shaped");
+        assert_contains(shaped, &["pref 10 matchall", "pref 65535 matchall"]);
+        assert!(number(shaped, "counted", "counted") > 2000, "{shaped}");
+        for (side, flows) in [("house", 2), ("provider", 2)] {
+            let part = part(&text, side);
+            for flow in &["voice", "video"][..flows] {
+                let got = format!("got {flow}");
+                assert_eq!(number(part, &got, "late"), 0, "{part}");
+                assert_eq!(number(part, &got, flow), number(part, &format!("sent {flow}"), flow));
+            }
+        }
+        let house = part(&text, "house");
+        let (sent, got) = (number(house, "sent bulk", "bulk"), number(house, "got bulk", "bulk"));
+        assert!(got > 500 && got < sent * 3 / 4, "{house}");
+        let links = statuses(part(&text, "status"));
+        let names = ["near", "ifb-near"];
+        assert_eq!(links.iter().map(|l| text_of(&l["device"])).collect::<Vec<_>>(), names);
+        assert_eq!(
+            (&links[0]["ingress_of"], &links[1]["ingress_of"]),
+            (&Value::Null, &"near".into())
+        );
+        for (link, flow) in [(0, "voice"), (0, "video"), (1, "voice"), (1, "video")] {
+            assert_eq!(links[link]["flows"][flow]["deadline_misses"], 0, "{}", links[link]);
+        }
+        assert_contains(part(&text, "status"), &["status 0", "ifb-near, ingress of near: exact"]);
+
+        let rates = part(&text, "rates");
+        let starts: Vec<String> = rates.lines().map(|l| l.chars().take(24).collect()).collect();
+        assert_eq!(
+            starts.iter().map(|start| start.trim_end()).collect::<Vec<_>>(),
+            [
+                "followed 6000000 7000000",
+                "returned 10000000 100000",
+                "set 0 laxity: ifb-near r",
+                "set 5000000 8000000",
+                "set 0 laxity: ifb-near r",
+                "set 10000000 10000000",
+            ]
+        );
+        let refused = part(&text, "refused");
+        let starts: Vec<&str> = refused.lines().map(|l| &l[..l.len().min(8)]).collect();
+        let expected = [
+            "up 1 lax", "up 1 lax", "up 2 lax", "down 0 ", "as found", "down 1 l", "set 1 la",
+            "up 1 lax", "down 1 l", "5: ifb-n", "up 1 lax", "stranger", "as found", "as found",
+        ];
+        let same = starts.iter().zip(expected).all(|(a, b)| a.get(3..) == b.get(3..));
+        assert!(same && starts.len() == expected.len(), "{refused}");
+        for said in ["is an ifb device", "ip link set ifb-near name", "not admitted", "stranger 3"]
+        {
+            assert!(refused.contains(said), "no `{said}` in {refused}");
+        }
+
+        let away = part(&text, "taken away");
+        assert_contains(away, &["pref 10 matchall", "removed the qdisc or the filter"]);
+        assert_eq!(away.lines().filter(|l| *l == "as found").count(), 2, "{away}");
+        let killed = part(&text, "killed while coming up");
+        let points = killed.lines().filter(|l| l.contains(" ms earlier: ")).count();
+        assert_eq!(killed.lines().filter(|l| *l == "as found").count(), points, "{killed}");
+        assert!(killed.contains("1 pins, 1 ifb, 0 clsact") && points == 3, "{killed}");
+
+        let tunnel = part(&text, "tunnel");
+        assert_contains(tunnel, &["up 0", "5 packets received", "\"packets\": 5", "down 0"]);
+        // 2.6 MB in segments of 1448 B, one by one instead of joined.
+        let cards = part(&text, "cards");
+        let received = |when| number(cards, when, when);
+        let (before, during, after) = (received("before"), received("during"), received("after"));
+        assert!(during >= 1810 && before < 1750 && after < 1750, "{cards}");
+        let link = status(cards);
+        let reasons = link["flows"].as_object().expect("flows").values();
+        assert!(reasons.clone().all(|f| f["drop_reasons"]["oversize"].is_null()), "{link}");
+        assert_contains(part(&text, "interface gone"), &["1", "down 2", "pins 0 ifb 0 programs 0"]);
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 

@@ -116,6 +116,10 @@ impl RatePlanner {
         if rate == self.rate && flows == before {
             return Ok(None);
         }
+        debug_assert!(
+            matches!(self.admission.admits(rate, &flows.kept), Ok(true) | Err(_)),
+            "{flows:?} at {rate:?}: not admitted"
+        );
         let gone = |of: &[usize], from: &[usize]| {
             of.iter().copied().filter(|i| !from.contains(i)).collect::<Vec<_>>()
         };
@@ -203,6 +207,9 @@ impl RatePlanner {
     }
 }
 
+#[cfg(test)]
+#[path = "rate_planner_search.rs"]
+mod search;
 #[cfg(test)]
 #[path = "rate_planner_tests.rs"]
 mod tests;

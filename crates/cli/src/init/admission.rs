@@ -111,7 +111,7 @@ fn jitter(answers: &Answers, direction: Direction, part: &Scenario) -> Option<Sp
             let Some((preset, _)) = answers.with.iter().find(|(p, _)| p.name == flow.name) else {
                 return false;
             };
-            let packet = answers.max_packet(direction);
+            let packet = answers.max_packet();
             let buckets = preset.buckets(direction, packet, Span::from_millis(millis));
             let envelope = Envelope::buckets(&buckets, packet)
                 .and_then(|envelope| envelope.with_min_packet(preset.min_packet));

@@ -9,7 +9,6 @@ use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity::{print_bit_rate, print_bytes, print_rate, print_span};
 
 use super::answers::Answers;
-use super::device::ETHERNET;
 use super::error::InitError;
 use super::line::Encoding;
 use super::presets::{Direction, Mark, Preset};
@@ -31,14 +30,9 @@ pub struct Draft {
 }
 
 impl Answers {
-    /// Largest packet of the interface that sends. Downstream that may be one towards the house, which
-    /// has Ethernet frames even where the line has none.
-    pub fn max_packet(&self, direction: Direction) -> Bytes {
-        let header = match direction {
-            Direction::Up => self.header,
-            Direction::Down => ETHERNET,
-        };
-        Bytes(header.0 + MTU)
+    /// Largest packet of the interface of the line.
+    pub fn max_packet(&self) -> Bytes {
+        Bytes(self.header.0 + MTU)
     }
 
     /// Name of a direction's file.
@@ -95,7 +89,7 @@ fn link(answers: &Answers, direction: Direction) -> String {
         let _ = writeln!(text, "{name} = \"{value}\"");
     };
     key("rate", print_bit_rate(line.rate(given, *share)));
-    key("max_packet", print_bytes(answers.max_packet(direction)));
+    key("max_packet", print_bytes(answers.max_packet()));
     text += &format!("# Framing of `{}`", line.name());
     text += match (header.0, line.encoding) {
         (0, Encoding::Atm) => ", with at most 47 B to fill the last ATM cell.\n",
@@ -131,13 +125,13 @@ fn realtime(answers: &Answers, direction: Direction, preset: &Preset, deadline: 
             print_span(jitter)
         );
     }
-    let buckets = preset.buckets(direction, answers.max_packet(direction), jitter);
+    let buckets = preset.buckets(direction, answers.max_packet(), jitter);
     let _ = writeln!(text, "[[realtime]]\nname = \"{}\"", preset.name);
     let _ = writeln!(text, "deadline = \"{}\"", print_span(deadline));
     let _ = writeln!(
         text,
         "envelope = {}",
-        envelope(&buckets, answers.max_packet(direction), preset.min_packet)
+        envelope(&buckets, answers.max_packet(), preset.min_packet)
     );
     text += "excess = \"demote\"\n";
     let matches = match (preset.mark, direction) {
@@ -174,21 +168,29 @@ fn best_effort(answers: &Answers, direction: Direction) -> String {
     let buffer = Bytes(u64::try_from(buffer).unwrap_or(u64::MAX)).clamp(BUFFERS.0, BUFFERS.1);
     // Whole kilobytes are easier to read and to change.
     let buffer = print_bytes(Bytes(buffer.0 / 1000 * 1000));
+    // A drop then frees no time, which slows senders down until the provider's queue is empty.
+    let (aqm, about) = match direction {
+        Direction::Up => ("\"codel\"", ""),
+        Direction::Down => (
+            "{ use = \"codel\", ingress = true }",
+            "\n# A packet that it drops has used the line, so it occupies the link as if sent.",
+        ),
+    };
     format!(
         "\n# Backups that mark themselves \"lower effort\" (RFC 8622) get a tenth of the share of the rest.\n\
          [[best_effort]]\n\
          name = \"bulk\"\n\
          weight = 0.1\n\
          flows = {{ by = \"host-and-flow\" }}\n\
-         aqm = \"codel\"\n\
+         aqm = {aqm}\n\
          buffer = \"{buffer}\"\n\
          match = {{ dscp = \"LE\" }}\n\
          \n\
-         # Everything else. Hosts share equally, then the flows of a host; CoDel keeps their queues short.\n\
+         # Everything else. Hosts share equally, then the flows of a host; CoDel keeps their queues short.{about}\n\
          [[best_effort]]\n\
          name = \"other\"\n\
          flows = {{ by = \"host-and-flow\" }}\n\
-         aqm = \"codel\"\n\
+         aqm = {aqm}\n\
          buffer = \"{buffer}\"\n"
     )
 }

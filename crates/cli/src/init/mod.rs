@@ -79,9 +79,8 @@ fn summary(answers: &Answers, drafts: &[Draft; 2], paths: &[PathBuf; 2]) -> Stri
     }
     let [up, down] = paths.each_ref().map(|path| path.display());
     text += &format!(
-        "Next:\n  laxity check {up}\n  sudo laxity link up {up} --dev {}\n\
-         Downstream, with the interface towards the house in place of LAN:\n  laxity check {down}\n  \
-         sudo laxity link up {down} --dev LAN\n",
+        "Next:\n  laxity check {up}\n  laxity check {down}\n  \
+         sudo laxity link up {up} --ingress {down} --dev {}\n",
         answers.wan
     );
     text

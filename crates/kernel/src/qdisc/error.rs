@@ -31,6 +31,28 @@ pub enum LinkError {
         /// The interface.
         device: String,
     },
+    /// The interface's ingress direction has no link.
+    NoIngressLink {
+        /// The interface.
+        device: String,
+    },
+    /// The interface is an ifb device, by which nothing comes in.
+    IsIfb {
+        /// The interface.
+        device: String,
+    },
+    /// Another interface has the name of the ifb device.
+    NameTaken {
+        /// The interface whose ingress direction is to have a link.
+        device: String,
+        /// The name.
+        name: String,
+    },
+    /// The kernel lacks a part that the ingress direction needs.
+    NoIngress {
+        /// The part.
+        lacks: &'static str,
+    },
     /// The kernel has no BPF qdiscs.
     NoKernel {
         /// Its release.
@@ -104,6 +126,26 @@ impl fmt::Display for LinkError {
             LinkError::Down { device } => {
                 write!(f, "{device} has no link of Laxity; `laxity link up` brings one up")
             }
+            LinkError::NoIngressLink { device } => write!(
+                f,
+                "the ingress direction of {device} has no link of Laxity; `laxity link up --ingress` \
+                 brings one up"
+            ),
+            LinkError::IsIfb { device } => write!(
+                f,
+                "{device} is an ifb device, by which nothing comes in; name the interface that \
+                 redirects to it, or bring up a link of {device} without --ingress"
+            ),
+            LinkError::NameTaken { device, name } => write!(
+                f,
+                "the ingress direction of {device} takes an ifb device {name}, and there is another \
+                 interface of this name; rename it: ip link set {name} name NAME"
+            ),
+            LinkError::NoIngress { lacks } => write!(
+                f,
+                "this kernel does not redirect what comes in: it lacks {lacks}; load the module, or \
+                 bring up a link for each direction on the interface that sends"
+            ),
             LinkError::NoKernel { release, lacks } => write!(
                 f,
                 "this kernel, {release}, has no BPF qdiscs: it lacks {lacks}; Linux 6.16 or later \

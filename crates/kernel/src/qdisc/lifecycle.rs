@@ -9,28 +9,56 @@ use super::error::kernel;
 use super::load::{Own, Programs, Room, supported};
 use super::netlink::{Root, RootQdisc};
 use super::record::Record;
-use super::{HANDLE, LinkError, LinkRequest, Place, State, record, stale};
+use super::{HANDLE, LinkError, LinkRequest, Links, Place, State, ingress, record, stale};
 
-/// Sets up a scenario on an interface. A configured root qdisc is replaced only if `replace` is set
-/// and it can be restored.
+/// Sets up the links of an interface. A configured root qdisc is replaced only if `replace` is set and it
+/// can be restored. Returns whether filters of others at ingress come before the ingress direction's.
 ///
 /// # Errors
 /// See [`LinkError`]; the interface is then as it was.
-pub fn up(request: &LinkRequest<'_>, device: &str, replace: bool) -> Result<(), LinkError> {
+pub fn up(links: &Links<'_>, device: &str, replace: bool) -> Result<bool, LinkError> {
     let mut place = Place::new(device).map_err(|error| match error {
         // The first of two reasons.
         LinkError::NoFileSystem => supported().err().unwrap_or(error),
         _ => error,
     })?;
     let _lock = place.folder.lock()?;
-    if place.attached()? {
+    let is_up = (links.egress.is_some() && place.attached()?)
+        || (links.ingress.is_some() && ingress::attached(&mut place)?);
+    if is_up {
         return Err(LinkError::Up { device: device.into() });
     }
-    // Of a link that was brought up by half or that somebody else took away.
-    restore(&mut place)?;
-    stale::remove(&place.folder, &place.netlink, place.net)?;
+    // Of links that were brought up by half or that somebody else took away.
+    if links.ingress.is_some() {
+        ingress::restore(&mut place)?;
+    }
+    if links.egress.is_some() {
+        restore(&mut place)?;
+    }
+    stale::remove(&mut place)?;
+    let ready = match &links.ingress {
+        Some(_) => Some(ingress::check(&mut place)?),
+        None => None,
+    };
 
-    let replaced = replaced_root(&mut place, replace)?;
+    if let Some(request) = &links.egress {
+        let replaced = replaced_root(&mut place, replace)?;
+        bring_up(&mut place, request, replaced)?;
+    }
+    let (Some(request), Some(ready)) = (&links.ingress, ready) else { return Ok(false) };
+    let filtered = ingress::up(&mut place, request, &ready);
+    if filtered.is_err() && links.egress.is_some() {
+        restore(&mut place)?;
+    }
+    filtered
+}
+
+/// Sets up a scenario on an interface without one.
+pub(super) fn bring_up(
+    place: &mut Place,
+    request: &LinkRequest<'_>,
+    replaced: Option<RootQdisc>,
+) -> Result<(), LinkError> {
     let segments = place.netlink.segments(place.index).map_err(kernel("describe the interface"))?;
     let room = Room::of(request.plan, request.policy);
     let record = Record {
@@ -50,9 +78,9 @@ pub fn up(request: &LinkRequest<'_>, device: &str, replace: bool) -> Result<(), 
     let mut programs = Programs::load(request.plan, &own, room, &record)?;
     let pins = place.pins();
     let registered = programs.register(&pins).and_then(|()| programs.mark(&pins, place.index));
-    let done = registered.and_then(|()| attach(&mut place, &record));
+    let done = registered.and_then(|()| attach(place, &record));
     if done.is_err() {
-        restore(&mut place)?;
+        restore(place)?;
     }
     done
 }
@@ -104,21 +132,43 @@ fn set_segments(place: &mut Place, segments: u32) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// Removes a link and restores the interface.
+/// Removes the links of both directions and restores the interface. Of an ifb device of ours, the link of
+/// that direction.
 ///
 /// # Errors
 /// When the interface has none, or the kernel refuses.
 pub fn down(device: &str) -> Result<(), LinkError> {
-    let mut place = Place::new(device)?;
+    let mut place = Place::new(device).inspect_err(|_| {
+        // The ifb device of an interface that is gone stays. Why it may not be removed matters less than
+        // that there is no interface.
+        let _ = remove_stale();
+    })?;
     let _lock = place.folder.lock()?;
-    let was_there = place.attached()? || place.pins().exist()?;
+    if let Some(index) = ingress::served(&mut place)? {
+        let name = place.netlink.name(index);
+        if let Ok(name) = name {
+            ingress::restore(&mut place.beside(&name, index)?)?;
+        }
+        return stale::remove(&mut place);
+    }
+    let was_there = place.attached()? || place.pins().exist()? || ingress::exists(&mut place)?;
+    // A direction is restored although the other one is not.
+    let restored = ingress::restore(&mut place);
     restore(&mut place)?;
-    stale::remove(&place.folder, &place.netlink, place.net)?;
+    restored?;
+    stale::remove(&mut place)?;
     if was_there { Ok(()) } else { Err(place.is_down()) }
 }
 
+/// Removes what is left of interfaces that are gone.
+fn remove_stale() -> Result<(), LinkError> {
+    let mut place = Place::without_device()?;
+    let _lock = place.folder.lock()?;
+    stale::remove(&mut place)
+}
+
 /// Undoes all completed steps of setting up a link.
-fn restore(place: &mut Place) -> Result<(), LinkError> {
+pub(super) fn restore(place: &mut Place) -> Result<(), LinkError> {
     let pins = place.pins();
     let record = match State::read(&pins)? {
         Some(_) => record(&pins)?,

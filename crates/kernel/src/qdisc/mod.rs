@@ -7,6 +7,9 @@
 
 mod change;
 mod error;
+mod ingress;
+mod interfaces;
+mod joining;
 mod lifecycle;
 mod load;
 mod netlink;
@@ -37,6 +40,9 @@ use record::Record;
 /// Major number of the qdisc's handle, as `tc` shows it: `1ac5:`.
 const HANDLE: u32 = 0x1ac5_0000;
 
+/// Of the names of qdiscs.
+const KIND_PREFIX: &str = "laxity";
+
 /// A plan to run on an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkRequest<'a> {
@@ -48,9 +54,20 @@ pub struct LinkRequest<'a> {
     pub scenario: &'a Scenario,
 }
 
+/// The links to set up on an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Links<'a> {
+    /// Of what it sends.
+    pub egress: Option<LinkRequest<'a>>,
+    /// Of what comes in.
+    pub ingress: Option<LinkRequest<'a>>,
+}
+
 /// Status of a link that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
+    /// The interface whose ingress direction this is; `None` for a link of what an interface sends.
+    pub ingress_of: Option<String>,
     /// The policy it runs.
     pub policy: String,
     /// The file of the scenario in force.
@@ -62,7 +79,8 @@ pub struct Status {
     /// Real-time packets late because the rate fell after they were accepted, since the link came up;
     /// no deadline misses.
     pub late_rate_change: u64,
-    /// Whether the interface still has the qdisc: false after somebody else removed it.
+    /// Whether the interface still has the qdisc, and of an ingress direction the filter that redirects:
+    /// false after somebody else removed it.
     pub attached: bool,
     /// Number of scenario changes.
     pub changes: u32,
@@ -120,6 +138,24 @@ impl Place {
         Ok(Place { netlink, folder: Folder::find()?, device: device.into(), index, net: net()? })
     }
 
+    /// No interface of this thread's namespace: for what concerns all.
+    fn without_device() -> Result<Place, LinkError> {
+        let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
+        Ok(Place { netlink, folder: Folder::find()?, device: String::new(), index: 0, net: net()? })
+    }
+
+    /// Another interface of the same namespace.
+    fn beside(&self, device: &str, index: u32) -> Result<Place, LinkError> {
+        let netlink = Netlink::open().map_err(kernel("open a socket to ask about interfaces"))?;
+        Ok(Place {
+            netlink,
+            folder: self.folder.clone(),
+            device: device.into(),
+            index,
+            net: self.net,
+        })
+    }
+
     fn kind(&self) -> String {
         kind(self.net, self.index)
     }
@@ -152,12 +188,12 @@ fn net() -> Result<u32, LinkError> {
 /// The name of a qdisc is unique over the machine; the kernel allows 15 characters. Numbers of
 /// namespaces begin a little below 0xf0000000. Pins may not have dots.
 fn kind(net: u32, index: u32) -> String {
-    format!("laxity{:x}_{index:x}", net.wrapping_sub(0xefff_fff0))
+    format!("{KIND_PREFIX}{:x}_{index:x}", net.wrapping_sub(0xefff_fff0))
 }
 
 /// The namespace and the interface of a kind.
 fn place_of(kind: &str) -> Option<(u32, u32)> {
-    let (net, index) = kind.strip_prefix("laxity")?.split_once('_')?;
+    let (net, index) = kind.strip_prefix(KIND_PREFIX)?.split_once('_')?;
     let number = |text| u32::from_str_radix(text, 16).ok();
     Some((number(net)?.wrapping_add(0xefff_fff0), number(index)?))
 }
@@ -204,13 +240,18 @@ pub fn status(device: &str) -> Result<Status, LinkError> {
     let record = record(&pins)?.ok_or_else(|| place.is_down())?;
     let bytes = pins.read("counts", 0)?.ok_or_else(|| place.is_down())?;
     let earlier = pins.read("earlier", 0)?.ok_or_else(|| place.is_down())?;
-    let attached = place.attached()?;
+    let mut attached = place.attached()?;
+    let ingress_of = ingress::served(&mut place)?;
+    if let Some(index) = ingress_of {
+        attached &= ingress::redirects(&mut place.netlink, index)?;
+    }
     let queue = place.root()?.filter(|_| attached).map(|root| root.queue);
     let wanted = wanted(&pins)?;
     // A requested rate is followed before its plan takes over.
     let requested = pins.read("about", wanted % CHANGES)?.as_deref().and_then(Record::read);
     let newest = requested.filter(|r| r.scenario == record.scenario).unwrap_or(record.clone());
     Ok(Status {
+        ingress_of: ingress_of.and_then(|index| place.netlink.name(index).ok()),
         policy: record.policy,
         scenario: record.scenario,
         rate: newest.rate,
@@ -239,4 +280,26 @@ pub fn devices() -> Result<Vec<String>, LinkError> {
     let mut devices: Vec<String> = own.filter_map(|(_, i)| netlink.name(i).ok()).collect();
     devices.sort();
     Ok(devices)
+}
+
+/// The interface whose link is that of the ingress direction of `device`.
+///
+/// # Errors
+/// When that direction has no link.
+pub fn ingress_device(device: &str) -> Result<String, LinkError> {
+    let mut place = Place::new(device)?;
+    let none = || LinkError::NoIngressLink { device: device.into() };
+    Ok(ingress::ifb(&mut place)?.ok_or_else(none)?.device)
+}
+
+/// The interfaces with the links of an interface: itself, and that of its ingress direction.
+///
+/// # Errors
+/// When it has none.
+pub fn devices_of(device: &str) -> Result<Vec<String>, LinkError> {
+    let mut place = Place::new(device)?;
+    let ingress = ingress::ifb(&mut place)?;
+    let own = place.pins().exist()?.then(|| device.to_owned());
+    let devices: Vec<String> = own.into_iter().chain(ingress.map(|ifb| ifb.device)).collect();
+    if devices.is_empty() { Err(place.is_down()) } else { Ok(devices) }
 }

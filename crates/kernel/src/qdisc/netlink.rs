@@ -6,28 +6,28 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketType};
 
-const NEW_LINK: u16 = 16;
-const GET_LINK: u16 = 18;
-const NEW_QDISC: u16 = 36;
-const DEL_QDISC: u16 = 37;
-const GET_QDISC: u16 = 38;
-const NEW_FILTER: u16 = 44;
-const GET_FILTER: u16 = 46;
+pub(super) const NEW_LINK: u16 = 16;
+pub(super) const GET_LINK: u16 = 18;
+pub(super) const NEW_QDISC: u16 = 36;
+pub(super) const DEL_QDISC: u16 = 37;
+pub(super) const GET_QDISC: u16 = 38;
+pub(super) const NEW_FILTER: u16 = 44;
+pub(super) const GET_FILTER: u16 = 46;
 
 const REQUEST: u16 = 1;
-const ACK: u16 = 4;
+pub(super) const ACK: u16 = 4;
 const REPLACE: u16 = 0x100;
-const EXCLUSIVE: u16 = 0x200;
-const CREATE: u16 = 0x400;
-const DUMP: u16 = 0x300;
+pub(super) const EXCLUSIVE: u16 = 0x200;
+pub(super) const CREATE: u16 = 0x400;
+pub(super) const DUMP: u16 = 0x300;
 
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
 /// The parent of a root qdisc.
 const ROOT: u32 = u32::MAX;
-const KIND: u16 = 1;
-const OPTIONS: u16 = 2;
+pub(super) const KIND: u16 = 1;
+pub(super) const OPTIONS: u16 = 2;
 const STATISTICS: u16 = 7;
 /// Within the statistics.
 const QUEUE: u16 = 3;
@@ -35,8 +35,8 @@ const GSO_MAX_SEGMENTS: u16 = 40;
 
 const HEADER: usize = 16;
 /// Of `ifinfomsg`, and of `tcmsg`.
-const LINK_HEADER: usize = 16;
-const QDISC_HEADER: usize = 20;
+pub(super) const LINK_HEADER: usize = 16;
+pub(super) const QDISC_HEADER: usize = 20;
 
 /// The root qdisc of an interface, with everything needed to restore it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,6 +83,13 @@ pub(super) struct Netlink {
 impl Netlink {
     pub(super) fn open() -> io::Result<Netlink> {
         let socket = net::socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// A socket to the families of generic netlink.
+    pub(super) fn generic() -> io::Result<Netlink> {
+        let protocol = Some(net::netlink::GENERIC);
+        let socket = net::socket(AddressFamily::NETLINK, SocketType::RAW, protocol)?;
         Ok(Netlink { socket, sequence: 0 })
     }
 
@@ -168,7 +175,7 @@ impl Netlink {
     }
 
     /// Sends a request and hands over the answers, by type, up to the last.
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         kind: u16,
         flags: u16,
@@ -238,16 +245,16 @@ fn read_root(handle: u32, body: &[u8]) -> Root {
 }
 
 /// `struct tcmsg`.
-fn qdisc(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+pub(super) fn qdisc(index: u32, handle: u32, parent: u32) -> Vec<u8> {
     [0, index, handle, parent, 0].iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
 /// `struct ifinfomsg`.
-fn link(index: u32) -> Vec<u8> {
+pub(super) fn link(index: u32) -> Vec<u8> {
     [0, index, 0, 0].iter().flat_map(|x: &u32| x.to_ne_bytes()).collect()
 }
 
-fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
+pub(super) fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
     body.extend_from_slice(&(4 + value.len() as u16).to_ne_bytes());
     body.extend_from_slice(&id.to_ne_bytes());
     body.extend_from_slice(value);
@@ -255,7 +262,7 @@ fn attribute(body: &mut Vec<u8>, id: u16, value: &[u8]) {
 }
 
 /// Attributes: identifiers and values, up to the first malformed one.
-fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let head = rest.get(..4)?;
         let half = |at| head.get(at..at + 2).and_then(|h| h.try_into().ok());

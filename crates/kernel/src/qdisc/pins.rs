@@ -6,11 +6,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use libbpf_rs::{MapCore as _, MapFlags, MapHandle};
+use libbpf_rs::libbpf_sys::bpf_map_create_opts;
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle, MapType};
 use rustix::fs::{FlockOperation, flock};
 
-use super::LinkError;
 use super::error::io_error;
+use super::{KIND_PREFIX, LinkError};
 use crate::file_system::mount;
 
 const FOLDER: &str = "laxity";
@@ -52,16 +53,48 @@ impl Folder {
         Pins(self.0.join(kind))
     }
 
+    /// A pinned text, of an object without a folder of its own.
+    pub(super) fn text(&self, name: &str) -> Result<Option<Vec<u8>>, LinkError> {
+        Pins(self.0.clone()).read(name, 0)
+    }
+
+    /// Pins a text.
+    pub(super) fn pin_text(&self, name: &str, text: &str) -> Result<(), LinkError> {
+        let path = self.0.join(name);
+        let size = size_of::<bpf_map_create_opts>() as u64;
+        let options = bpf_map_create_opts { sz: size, ..Default::default() };
+        let bytes = text.len() as u32 + 1;
+        let map = MapHandle::create(MapType::Array, Some("text"), 4, bytes, 1, &options);
+        let mut map = map.map_err(broken(&path))?;
+        let value = [text.as_bytes(), &[0]].concat();
+        map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(broken(&path))?;
+        map.pin(&path).map_err(broken(&path))
+    }
+
+    /// Removes a pinned text, if there is one.
+    pub(super) fn unpin_text(&self, name: &str) -> Result<(), LinkError> {
+        let path = self.0.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(io_error(&path)),
+        }
+    }
+
     /// The names of all instances.
     pub(super) fn kinds(&self) -> Result<Vec<String>, LinkError> {
+        self.names(KIND_PREFIX)
+    }
+
+    /// The names that begin with a prefix.
+    pub(super) fn names(&self, prefix: &str) -> Result<Vec<String>, LinkError> {
         let entries = match fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(io_error(&self.0))?,
         };
-        let mut kinds: Vec<String> =
-            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-        kinds.sort();
-        Ok(kinds)
+        let names = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+        names.sort();
+        Ok(names)
     }
 }
 

@@ -1,26 +1,26 @@
 //! Instances whose interface is gone.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use super::netlink::Netlink;
-use super::pins::Folder;
-use super::{LinkError, State, place_of};
+use super::{LinkError, Place, State, ingress, place_of};
 
 /// Removes the pins of instances whose interface or network namespace was deleted. Their qdiscs are
 /// gone, so nothing else keeps their programs loaded.
-pub(super) fn remove(folder: &Folder, netlink: &Netlink, own_net: u32) -> Result<(), LinkError> {
-    let mut alive = None;
-    for kind in folder.kinds()? {
-        let pins = folder.pins(&kind);
+pub(super) fn remove(place: &mut Place) -> Result<(), LinkError> {
+    let alive = OnceCell::new();
+    let is_alive = |net: u32| alive.get_or_init(namespaces).contains(&net);
+    ingress::remove_stale(place, is_alive)?;
+    for kind in place.folder.kinds()? {
+        let pins = place.folder.pins(&kind);
         let in_use = State::read(&pins)?.is_some_and(|state| state.attached);
         let Some((net, index)) = place_of(&kind).filter(|_| !in_use) else { continue };
-        let gone = if net == own_net {
-            netlink.name(index).is_err()
-        } else {
-            !alive.get_or_insert_with(namespaces).contains(&net)
+        let gone = match net == place.net {
+            true => place.netlink.name(index).is_err(),
+            false => !is_alive(net),
         };
         if gone {
             pins.remove()?;

@@ -33,11 +33,8 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             for notice in &plan.notices {
                 eprintln!("note: {notice}");
             }
-            qdisc::up(
-                &qdisc::LinkRequest { plan: &plan, policy, scenario: &scenario },
-                device,
-                false,
-            )?;
+            let egress = qdisc::LinkRequest { plan: &plan, policy, scenario: &scenario };
+            qdisc::up(&qdisc::Links { egress: Some(egress), ingress: None }, device, false)?;
         }
         ["status", device] => {
             let status = qdisc::status(device)?;

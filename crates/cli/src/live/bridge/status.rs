@@ -93,6 +93,7 @@ fn link(device: &str, schedule: &Schedule, report: &Report) -> Link {
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let bytes = report.counts.classes.iter().map(ClassCounts::waiting_bytes).sum();
     Link {
+        ingress_of: None,
         device: device.to_owned(),
         process: None,
         policy: schedule.policy.clone(),

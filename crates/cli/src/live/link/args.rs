@@ -17,7 +17,7 @@ pub enum LinkCommand {
     Watch(WatchArgs),
     /// Serve metrics for Prometheus at /metrics, and the status as JSON at /status.
     Export(ExportArgs),
-    /// Remove a link and restore the interface.
+    /// Remove the links of both directions and restore the interface.
     Down(DownArgs),
     #[command(hide = true)]
     RunRateSource(RunRateSourceArgs),
@@ -30,19 +30,25 @@ pub enum LinkCommand {
 
 #[derive(Debug, Args)]
 pub struct UpArgs {
-    /// The scenario file.
-    pub scenario: PathBuf,
+    /// The scenario file of the egress direction.
+    #[arg(required_unless_present = "ingress")]
+    pub scenario: Option<PathBuf>,
+    /// The scenario file of the ingress direction: what comes in by the interface passes an ifb device,
+    /// which schedules it.
+    #[arg(long, value_name = "SCENARIO")]
+    pub ingress: Option<PathBuf>,
     /// The interface, such as `eth0`.
     #[arg(long, value_name = "DEV")]
     pub dev: String,
-    /// A policy, instead of the scenario's.
+    /// A policy, instead of those of the scenarios.
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
     /// Replace a configured root qdisc until the link goes down.
     #[arg(long)]
     pub replace: bool,
     /// Follow a program that prints a rate a line, `RATE` or `UP DOWN` (`5 Mbit/s`; a number is
-    /// kbit/s), until Ctrl-C. The program is run without a shell.
+    /// kbit/s), until Ctrl-C. DOWN is the rate of the ingress direction, and so is RATE without a link of
+    /// the other one. The program is run without a shell.
     #[arg(long, value_name = "COMMAND")]
     pub rate_from: Option<String>,
 }
@@ -59,14 +65,21 @@ pub struct RunRateSourceArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("change").required(true).args(["scenario", "rate"]))]
+#[command(group = clap::ArgGroup::new("change").required(true).multiple(true)
+    .args(["scenario", "ingress", "rate", "ingress_rate"]))]
 pub struct SetArgs {
-    /// The scenario file, if the new scenario is admitted.
+    /// The scenario file of the egress direction, if the new scenario is admitted.
     pub scenario: Option<PathBuf>,
+    /// The scenario file of the ingress direction.
+    #[arg(long, value_name = "SCENARIO")]
+    pub ingress: Option<PathBuf>,
     /// Another rate of the scenario that runs, such as `5 Mbit/s`. Flows that are no longer admitted
     /// are shed by `importance`: best effort without a deadline.
-    #[arg(long, value_name = "RATE", conflicts_with = "policy")]
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["policy", "scenario", "ingress"])]
     pub rate: Option<String>,
+    /// Another rate of the ingress direction.
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["policy", "scenario", "ingress"])]
+    pub ingress_rate: Option<String>,
     /// The interface.
     #[arg(long, value_name = "DEV")]
     pub dev: String,

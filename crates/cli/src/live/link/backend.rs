@@ -22,16 +22,19 @@ mod with {
         fn from(error: LinkError) -> Failure {
             let text = error.to_string();
             match error {
-                LinkError::NoDevice { .. } => Failure::Input(text),
+                LinkError::NoDevice { .. } | LinkError::IsIfb { .. } => Failure::Input(text),
                 LinkError::Occupied { .. }
                 | LinkError::Up { .. }
                 | LinkError::Down { .. }
+                | LinkError::NoIngressLink { .. }
+                | LinkError::NameTaken { .. }
                 | LinkError::DoesNotFit { .. }
                 | LinkError::Busy { .. } => Failure::Refused(text),
                 LinkError::NoKernel { .. } => Failure::Lacking(format!(
                     "{text}. On other kernels `laxity link bridge` joins two interfaces in user space"
                 )),
                 LinkError::NoFileSystem
+                | LinkError::NoIngress { .. }
                 | LinkError::NotPermitted { .. }
                 | LinkError::Exposed { .. } => Failure::Lacking(text),
                 _ => Failure::Internal(text),
@@ -44,8 +47,20 @@ mod with {
         LinkRequest { plan, policy, scenario }
     }
 
-    pub fn up(admitted: &Admitted, device: &str, replace: bool) -> Result<(), Failure> {
-        Ok(qdisc::up(&request(admitted), device, replace)?)
+    /// Whether filters of others come before the ingress direction's.
+    pub fn up(
+        egress: Option<&Admitted>,
+        ingress: Option<&Admitted>,
+        device: &str,
+        replace: bool,
+    ) -> Result<bool, Failure> {
+        let (egress, ingress) = (egress.map(request), ingress.map(request));
+        Ok(qdisc::up(&qdisc::Links { egress, ingress }, device, replace)?)
+    }
+
+    /// The interface with the link of another one's ingress direction.
+    pub fn ingress_device(device: &str) -> Result<String, Failure> {
+        Ok(qdisc::ingress_device(device)?)
     }
 
     /// Whether it comes into force with the next packet only.
@@ -75,10 +90,10 @@ mod with {
         Ok(qdisc::down(device)?)
     }
 
-    /// The link of an interface, or all of this network namespace.
+    /// The links of an interface, or all of this network namespace.
     pub fn status(device: Option<&str>) -> Result<Links, Failure> {
         let devices = match device {
-            Some(device) => vec![device.to_owned()],
+            Some(device) => qdisc::devices_of(device)?,
             None => qdisc::devices()?,
         };
         let mut links = Vec::new();
@@ -105,7 +120,16 @@ mod without {
     use crate::live::link::rate::Running;
     use crate::live::link::record::Links;
 
-    pub fn up(_: &Admitted, _: &str, _: bool) -> Result<(), Failure> {
+    pub fn up(
+        _: Option<&Admitted>,
+        _: Option<&Admitted>,
+        _: &str,
+        _: bool,
+    ) -> Result<bool, Failure> {
+        Failure::without_kernel_for_links()
+    }
+
+    pub fn ingress_device(_: &str) -> Result<String, Failure> {
         Failure::without_kernel_for_links()
     }
 

@@ -96,21 +96,51 @@ impl Admitted {
 
 fn up(args: &UpArgs) -> Result<ExitCode, Failure> {
     let source = args.rate_from.as_deref().map(rate_source::RateSource::new).transpose()?;
-    let admitted = Admitted::read(&args.scenario, args.policy.as_ref())?;
-    backend::up(&admitted, &args.dev, args.replace)?;
-    admitted.say(&args.dev, "");
+    let read = |path: &Option<_>| {
+        path.as_deref().map(|path| Admitted::read(path, args.policy.as_ref())).transpose()
+    };
+    let (egress, ingress) = (read(&args.scenario)?, read(&args.ingress)?);
+    let filtered = backend::up(egress.as_ref(), ingress.as_ref(), &args.dev, args.replace)?;
+    if let Some(egress) = &egress {
+        egress.say(&args.dev, "");
+    }
+    if let Some(ingress) = &ingress {
+        ingress.say(
+            &backend::ingress_device(&args.dev)?,
+            &format!(", for what comes in by {}", args.dev),
+        );
+    }
+    if filtered {
+        warning::say(format!(
+            "note: filters of others at ingress of {} come first; packets that they drop, redirect or \
+             accept for good do not reach the link",
+            args.dev
+        ));
+    }
     match source {
-        Some(source) => rate_source::follow(&args.dev, source),
+        Some(source) => rate_source::follow(&args.dev, source, egress.is_some(), ingress.is_some()),
         None => Ok(ExitCode::SUCCESS),
     }
 }
 
 fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
-    let Some(scenario) = &args.scenario else { return rate::set(args) };
-    let admitted = Admitted::read(scenario, args.policy.as_ref())?;
+    if args.rate.is_some() || args.ingress_rate.is_some() {
+        return rate::set(args);
+    }
     let timeout = duration("--timeout", &args.timeout)?;
-    let with_next_packet = backend::set(&admitted, &args.dev, timeout)?;
-    admitted.say(&args.dev, if with_next_packet { " from its next packet on" } else { "" });
+    let read = |path: &Option<_>| {
+        path.as_deref().map(|path| Admitted::read(path, args.policy.as_ref())).transpose()
+    };
+    // Both are admitted before the first is changed.
+    let (egress, ingress) = (read(&args.scenario)?, read(&args.ingress)?);
+    let ingress = match ingress {
+        Some(ingress) => Some((ingress, backend::ingress_device(&args.dev)?)),
+        None => None,
+    };
+    for (admitted, device) in egress.map(|e| (e, args.dev.clone())).into_iter().chain(ingress) {
+        let with_next_packet = backend::set(&admitted, &device, timeout)?;
+        admitted.say(&device, if with_next_packet { " from its next packet on" } else { "" });
+    }
     Ok(ExitCode::SUCCESS)
 }
 

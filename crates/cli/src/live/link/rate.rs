@@ -137,23 +137,35 @@ impl RatedLink {
     }
 }
 
-/// Runs `laxity link set --rate`. Flows that fit again are restored after ten seconds, for which the
-/// command waits.
+/// Runs `laxity link set --rate` and `--ingress-rate`. Flows that fit again are restored after ten
+/// seconds, for which the command waits.
 pub fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
-    let text = args.rate.as_deref().unwrap_or_default();
-    let rate = quantity::rate(text).map_err(|e| Failure::quantity("--rate", text, &e))?;
-    let mut link = RatedLink::new(&args.dev, duration("--timeout", &args.timeout)?)?;
-    link.planner().handle_rate(rate);
-    if !link.follow()? {
-        warning::say(format!(
-            "{} stays at {}: changes below 1 % are ignored",
-            args.dev,
-            number::rate(link.planner().rate().0)
-        ));
+    let timeout = duration("--timeout", &args.timeout)?;
+    let read = |option: &str, text: &Option<String>| {
+        let read =
+            |text: &String| quantity::rate(text).map_err(|e| Failure::quantity(option, text, &e));
+        text.as_ref().map(read).transpose()
+    };
+    let egress = read("--rate", &args.rate)?.map(|rate| (args.dev.clone(), rate));
+    let ingress = match read("--ingress-rate", &args.ingress_rate)? {
+        Some(rate) => Some((backend::ingress_device(&args.dev)?, rate)),
+        None => None,
+    };
+    let mut links = Vec::new();
+    for (device, rate) in egress.into_iter().chain(ingress) {
+        let mut link = RatedLink::new(&device, timeout)?;
+        link.planner().handle_rate(rate);
+        if !link.follow()? {
+            warning::say(format!(
+                "{device} stays at {}: changes below 1 % are ignored",
+                number::rate(link.planner().rate().0)
+            ));
+        }
+        links.push(link);
     }
     let interrupted = interrupt::control();
     let mut said = false;
-    while let Some(wait) = link.next_timeout() {
+    while let Some(wait) = links.iter().filter_map(RatedLink::next_timeout).min() {
         if interrupted.stopped() {
             break;
         }
@@ -162,7 +174,44 @@ pub fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
             said = true;
         }
         std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(wait.0)));
-        link.follow()?;
+        for link in &mut links {
+            link.follow()?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when a rate that a program may print makes the planner or the plan panic, or an error names
+    /// no reason.
+    #[test]
+    fn extreme_rates_have_a_plan_or_a_reason() {
+        let text = include_str!("../../../../kernel/tests/vm/family.toml");
+        let scenario = Scenario::parse(text, "family.toml").expect("a scenario");
+        let mbit = Rate(1_000_000);
+        let extreme = [0, 1, 63_999, 64_000, 64_001].map(Rate);
+        let large = [Rate(1_000_000_000_000), Rate(1_000_000_000_000_000_000), Rate(u64::MAX)];
+        let mut planned = 0;
+        for policy in ["background", "shifted-line", "exact", "slack"] {
+            for rate in extreme.into_iter().chain(large) {
+                let mut planner =
+                    RatePlanner::new(&scenario, policy, mbit, &[], Time::ZERO).expect("a planner");
+                planner.handle_rate(rate);
+                match planner.poll(Time::ZERO) {
+                    Ok(Some(RateChange { rate, flows, .. })) => {
+                        match Plan::at_rate(&scenario, policy, rate, &flows.shed) {
+                            Ok(_) => planned += 1,
+                            Err(error) => assert!(!error.to_string().is_empty()),
+                        }
+                    }
+                    Ok(None) => panic!("{policy} at {rate:?}: no change"),
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+        assert!(planned >= 4 * extreme.len(), "{planned}");
+    }
 }

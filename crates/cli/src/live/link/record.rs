@@ -67,6 +67,9 @@ pub struct MediaServer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Link {
     pub device: String,
+    /// The interface whose ingress direction this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingress_of: Option<String>,
     /// None for the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
@@ -192,6 +195,7 @@ mod of_kernel {
             let name = |place: &usize| Some(scenario.realtime.get(*place)?.name.clone());
             Ok(Link {
                 device,
+                ingress_of: status.ingress_of,
                 process: None,
                 policy: status.policy,
                 rate_bit_s: status.rate,

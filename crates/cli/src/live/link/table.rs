@@ -70,6 +70,14 @@ fn servers(servers: &[MediaServer], style: Style) -> String {
     text::table(&Table::new("Media servers", columns).group("", rows.collect()), style)
 }
 
+/// The interface of a link, and of which interface it is the ingress direction.
+pub fn name(link: &Link) -> String {
+    match &link.ingress_of {
+        Some(of) => format!("{}, ingress of {of}", link.device),
+        None => link.device.clone(),
+    }
+}
+
 /// The program that runs a link outside the kernel.
 pub fn runner(link: &Link) -> String {
     link.process.as_ref().map_or_else(String::new, |process| {
@@ -91,7 +99,7 @@ fn link(link: &Link, style: Style) -> String {
     ];
     let rows = link.flows.iter().map(|(name, flow)| (name.clone(), cells(flow))).collect();
     let rate = number::rate(link.rate_bit_s);
-    let caption = format!("{}: {} at {rate}{}", link.device, link.policy, runner(link));
+    let caption = format!("{}: {} at {rate}{}", name(link), link.policy, runner(link));
     let mut table = Table::new(caption, columns).group("", rows);
     if link.previous.packets + link.previous.dropped > 0 {
         let row = (format!("all, in {} scenarios before", link.changes), cells(&link.previous));
@@ -127,10 +135,13 @@ fn bad(n: u64) -> Cell {
 pub fn sentences(link: &Link) -> Vec<String> {
     let mut sentences = Vec::new();
     if !link.attached {
+        let (removed, device) = match &link.ingress_of {
+            Some(of) => ("the qdisc or the filter that redirects to it", of),
+            None => ("the qdisc", &link.device),
+        };
         sentences.push(format!(
-            "Another program has removed the qdisc, so nothing is scheduled: `laxity link down --dev \
-             {}` cleans up, `up` restores it.",
-            link.device
+            "Another program has removed {removed}, so nothing is scheduled: `laxity link down --dev \
+             {device}` cleans up, `up` restores it."
         ));
     }
     if link.pending {
@@ -193,7 +204,8 @@ pub fn sentences(link: &Link) -> Vec<String> {
         sentences.push(
             "Oversize packets are longer than the scenario allows (max_packet of the link, packet \
              of the flow); a router that joins packets needs GRO off on the interface where they \
-             come in: ethtool -K DEV gro off."
+             come in: ethtool -K DEV gro off. `link up --ingress` switches it off on its own interface \
+             and those below."
                 .to_owned(),
         );
     }

@@ -43,7 +43,7 @@ fn one(text: &mut String, link: &Link, before: Option<(&Link, f64)>, style: Styl
     let longest = link.flows.keys().map(|name| name.chars().count()).max().unwrap_or(0).max(4);
     let title = format!(
         "{}: {} at {}{}, {} scenarios before",
-        link.device,
+        table::name(link),
         link.policy,
         number::rate(link.rate_bit_s),
         table::runner(link),

@@ -3,9 +3,18 @@
 use laxity_core::Rate;
 use laxity_scenario::quantity;
 
-/// The rate of a line: one rate, or two, of which the first is the way up. Numbers without a unit are
+/// Rates of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// The only rate, or the one upstream.
+    pub first: Rate,
+    /// The one downstream.
+    pub down: Option<Rate>,
+}
+
+/// The rates of a line: one, or two, of which the first is the one upstream. Numbers without a unit are
 /// kbit/s, as `cake-autorate` has them. `None` for any other line.
-pub fn rate(line: &str) -> Option<Rate> {
+pub fn rates(line: &str) -> Option<Rates> {
     let mut rates: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let is_unit = word.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -20,7 +29,8 @@ pub fn rate(line: &str) -> Option<Rate> {
     };
     let rates: Option<Vec<Rate>> = rates.iter().map(read).collect();
     match rates?[..] {
-        [rate] | [rate, _] => Some(rate),
+        [first] => Some(Rates { first, down: None }),
+        [first, down] => Some(Rates { first, down: Some(down) }),
         _ => None,
     }
 }
@@ -59,27 +69,33 @@ pub fn words(text: &str) -> Result<Vec<String>, &'static str> {
 mod tests {
     use super::*;
 
-    // Fails when a form is not read, the way down is taken, or garbage is a rate.
+    // Fails when a form is not read, directions are exchanged, or garbage is a rate.
     #[test]
     fn lines_have_one_or_two_rates() {
         for (line, expected) in [
-            ("5000", Some(5_000_000)),
-            ("  4200.5\t", Some(4_200_500)),
-            ("4200 18000", Some(4_200_000)),
-            ("5 Mbit/s", Some(5_000_000)),
-            ("5 Mbit/s 20 Mbit/s", Some(5_000_000)),
-            ("5Mbit/s 20000", Some(5_000_000)),
-            ("0", Some(0)),
+            ("5000", Some((5_000_000, None))),
+            ("  4200.5\t", Some((4_200_500, None))),
+            ("4200 18000", Some((4_200_000, Some(18_000_000)))),
+            ("5 Mbit/s", Some((5_000_000, None))),
+            ("5 Mbit/s 20 Mbit/s", Some((5_000_000, Some(20_000_000)))),
+            ("5Mbit/s 20000", Some((5_000_000, Some(20_000_000)))),
+            ("0", Some((0, None))),
             ("", None),
             ("-1", None),
             ("1 2 3", None),
+            ("5000 down", None),
             ("Mbit/s", None),
             ("DEBUG; 2026-11-26 rate 500", None),
             ("99999999999999999999999", None),
+            ("1e18", None),
+            ("inf", None),
+            ("NaN 5", None),
             ("5 ms", None),
             ("\u{0}\u{fffd}", None),
         ] {
-            assert_eq!(rate(line), expected.map(Rate), "{line:?}");
+            let expected =
+                expected.map(|(first, down)| Rates { first: Rate(first), down: down.map(Rate) });
+            assert_eq!(rates(line), expected, "{line:?}");
         }
     }
 

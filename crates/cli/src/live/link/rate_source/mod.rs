@@ -12,6 +12,7 @@ use laxity_core::Rate;
 
 use self::child::{Event, Program};
 use self::supervisor::{Action, Outage, Supervisor};
+use super::backend;
 use super::rate::RatedLink;
 use crate::failure::Failure;
 use crate::{interrupt, warning};
@@ -20,14 +21,18 @@ use crate::{interrupt, warning};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Lines that wait until they are read.
 const PENDING_LINES: usize = 64;
+/// Lines after which other work is due, however many come.
+const MAX_LINES: usize = 4096;
 /// Time for which a change of the plan may occupy the loop.
 const CHANGE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Output of a program since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateUpdate {
-    /// The newest rate.
+    /// The newest only rate, or rate upstream.
     pub rate: Option<Rate>,
+    /// The newest rate downstream.
+    pub down: Option<Rate>,
     /// The rate of the scenario is to be in effect again.
     pub fall_back: bool,
 }
@@ -87,10 +92,12 @@ impl RateSource {
         let mut update = RateUpdate::default();
         self.act(&mut update);
         let timeout = self.supervisor.next_timeout().saturating_sub(self.began.elapsed());
-        let mut next = self.events.1.recv_timeout(wait.min(timeout)).ok();
-        while let Some(event) = next {
+        if let Ok(event) = self.events.1.recv_timeout(wait.min(timeout)) {
             self.handle(event, &mut update);
-            next = self.events.1.try_recv().ok();
+        }
+        for _ in 1..MAX_LINES {
+            let Ok(event) = self.events.1.try_recv() else { break };
+            self.handle(event, &mut update);
         }
         self.act(&mut update);
         update
@@ -99,10 +106,11 @@ impl RateSource {
     fn handle(&mut self, event: Event, update: &mut RateUpdate) {
         let now = self.began.elapsed();
         match event {
-            Event::Line(start, text) if start == self.starts => match line::rate(&text) {
-                Some(rate) => {
+            Event::Line(start, text) if start == self.starts => match line::rates(&text) {
+                Some(rates) => {
                     self.supervisor.handle_rate(now);
-                    *update = RateUpdate { rate: Some(rate), fall_back: false };
+                    let down = rates.down.or(update.down);
+                    *update = RateUpdate { rate: Some(rates.first), down, fall_back: false };
                 }
                 None => self.garbage += 1,
             },
@@ -142,26 +150,62 @@ impl RateSource {
     }
 }
 
-/// Follows a program until the process gets SIGINT or SIGTERM; the link is then at the scenario's rate
-/// again.
-pub fn follow(device: &str, mut source: RateSource) -> Result<ExitCode, Failure> {
-    let interrupted = interrupt::control();
-    let mut link = RatedLink::new(device, CHANGE_TIMEOUT)?;
-    while !interrupted.stopped() {
-        let timeout = link.next_timeout().map_or(POLL_INTERVAL, |t| Duration::from_nanos(t.0));
-        let update = source.next(timeout.min(POLL_INTERVAL));
-        if let Some(rate) = update.rate {
-            link.planner().handle_rate(rate);
+/// A link that follows a program.
+struct Follower {
+    device: String,
+    link: RatedLink,
+}
+
+impl Follower {
+    fn new(device: String) -> Result<Follower, Failure> {
+        let link = RatedLink::new(&device, CHANGE_TIMEOUT)?;
+        Ok(Follower { device, link })
+    }
+
+    fn follow(&mut self, rate: Option<Rate>, fall_back: bool) -> Result<(), Failure> {
+        if let Some(rate) = rate {
+            self.link.planner().handle_rate(rate);
         }
-        if update.fall_back {
-            let rate = link.scenario_rate();
-            warning::say(format!("{device}: no rate for 5 min; back to the scenario's"));
-            link.planner().handle_rate(rate);
+        if fall_back {
+            let rate = self.link.scenario_rate();
+            warning::say(format!("{}: no rate for 5 min; back to the scenario's", self.device));
+            self.link.planner().handle_rate(rate);
         }
-        if let Err(failure) = link.follow() {
+        if let Err(failure) = self.link.follow() {
             warning::say(failure.text());
             // The present state, after a change by another command; an error if the link is down.
-            link = RatedLink::new(device, CHANGE_TIMEOUT)?;
+            self.link = RatedLink::new(&self.device, CHANGE_TIMEOUT)?;
+        }
+        Ok(())
+    }
+}
+
+/// Follows a program until the process gets SIGINT or SIGTERM; the links of the interface, those of
+/// `egress` and `ingress`, are then at their scenarios' rates again.
+pub fn follow(
+    device: &str,
+    mut source: RateSource,
+    egress: bool,
+    ingress: bool,
+) -> Result<ExitCode, Failure> {
+    let interrupted = interrupt::control();
+    let mut up = egress.then(|| Follower::new(device.to_owned())).transpose()?;
+    let mut down = match ingress {
+        true => Some(Follower::new(backend::ingress_device(device)?)?),
+        false => None,
+    };
+    while !interrupted.stopped() {
+        let links = up.iter().chain(&down);
+        let timeout = links.filter_map(|f| f.link.next_timeout()).min();
+        let timeout = timeout.map_or(POLL_INTERVAL, |t| Duration::from_nanos(t.0));
+        let update = source.next(timeout.min(POLL_INTERVAL));
+        // The only rate is that of the only link.
+        let only = update.rate.filter(|_| up.is_none());
+        if let Some(up) = &mut up {
+            up.follow(update.rate, update.fall_back)?;
+        }
+        if let Some(down) = &mut down {
+            down.follow(update.down.or(only), update.fall_back)?;
         }
     }
     let garbage = source.garbage();
@@ -169,7 +213,9 @@ pub fn follow(device: &str, mut source: RateSource) -> Result<ExitCode, Failure>
     if garbage > 0 {
         warning::say(format!("--rate-from: {garbage} lines held no rate"));
     }
-    link.return_to_scenario()?;
+    for follower in up.iter().chain(&down) {
+        follower.link.return_to_scenario()?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
