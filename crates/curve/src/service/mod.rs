@@ -15,9 +15,11 @@ mod demand;
 mod flow;
 mod inverse;
 mod room;
+mod suggest;
 
 pub use admission::{check_flows, residual};
 pub use curve::{MAX_SERVICE_PIECES, ServiceCurve};
 pub use deadlines::ServiceDeadlines;
 pub use flow::{LinkFlow, ServiceSpec};
 pub use inverse::{ServiceInverse, ServiceLine};
+pub use suggest::{FlowSuggestion, ServiceSuggestion, suggest_flows};

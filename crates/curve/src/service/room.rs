@@ -30,11 +30,11 @@ pub(super) struct Room<'a> {
 }
 
 /// A flow with a service curve.
-struct Served<'a> {
-    flow: &'a ServiceSpec,
-    first: Rational,
+pub(super) struct Served<'a> {
+    pub flow: &'a ServiceSpec,
+    pub first: Rational,
     /// `dem(t)` in whole packets.
-    demand: Curve,
+    pub demand: Curve,
 }
 
 impl<'a> Room<'a> {
@@ -70,6 +70,26 @@ impl<'a> Room<'a> {
         };
         let least_deadline = envelopes.iter().map(|f| f.deadline.0.into()).min();
         Ok(Room { link, envelopes, curves, least_deadline, horizon, unblocked })
+    }
+
+    /// The flows with envelopes.
+    pub fn envelopes(&self) -> &[FlowSpec] {
+        &self.envelopes
+    }
+
+    /// The flows with curves.
+    pub fn curves(&self) -> &[Served<'a>] {
+        &self.curves
+    }
+
+    /// Residual without blocking.
+    pub fn unblocked(&self) -> &Curve {
+        &self.unblocked
+    }
+
+    /// Whether the largest packet blocks in every interval.
+    pub fn is_paper(&self) -> bool {
+        self.link.blocking == Blocking::Paper
     }
 
     /// The shortest interval in which anything can be due.
