@@ -340,6 +340,7 @@ fn empty_results_give_pages() {
         slack_bytes: None,
         flows: Default::default(),
         residual: vec![],
+        best_effort: Default::default(),
         later_auto: None,
         idle_realtime: None,
     };
@@ -395,6 +396,7 @@ fn extreme_numbers_give_pages() {
                 slack_bytes: Some(i64::MIN),
                 flows: Default::default(),
                 residual: vec![(0, v, v), (n, v, v)],
+                best_effort: Default::default(),
                 later_auto: None,
                 idle_realtime: None,
             };

@@ -150,6 +150,10 @@ pub struct CheckResult {
     pub flows: IndexMap<String, FlowCheck>,
     /// Corners of the effective residual capacity: time, bytes, slope in B/s from there on.
     pub residual: Vec<(u64, f64, f64)>,
+    /// Bounds of the delay of best-effort classes with envelopes, while they conform; left out of
+    /// refused sets.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub best_effort: IndexMap<String, BestEffortCheck>,
     /// What `later = "auto"` would do for all service curves of a refused set; left out elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later_auto: Option<LaterAuto>,
@@ -157,6 +161,24 @@ pub struct CheckResult {
     /// out where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_realtime: Option<IdleRealtime>,
+}
+
+/// Bounds of the delay of a best-effort class, from arrival to the end of transmission; each left out
+/// where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestEffortCheck {
+    /// While no other class sends: under `exact` with `guarantee = "all"`, `blocking = "exact"` and
+    /// `release = "arrival"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_delay_ns: Option<u64>,
+    /// Whatever the other classes send, by the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_delay_ns: Option<u64>,
+    /// Whatever the others send, if the class is a real-time flow with `flow_curve` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_delay_ns: Option<u64>,
+    /// The class's share of what admission leaves: corners of a service curve on the wire.
+    pub flow_curve: Vec<(u64, f64, f64)>,
 }
 
 /// A refused set with `later = "auto"` in all service curves.

@@ -1,5 +1,6 @@
 //! Links: the admission test, suggestions, and the curves behind them.
 
+mod best_effort;
 mod rate_planner;
 mod residual;
 mod shedding;
@@ -70,6 +71,12 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
     let rows = rows.map(|((demand, suggestion), flow)| flow_check(demand.0, suggestion, flow));
     let rows: Vec<FlowCheck> = rows.collect::<Result<_, _>>()?;
     let some = !scenario.realtime.is_empty();
+    let best_effort = match &residual {
+        Some(residual) if verdict.admitted => {
+            best_effort::bounds(scenario, policy, (&link, &flows), residual)?
+        }
+        _ => Vec::new(),
+    };
     Ok(CheckResult {
         admitted: verdict.admitted,
         utilisation: verdict.load.0 as f64 / verdict.capacity.0 as f64,
@@ -77,6 +84,7 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
         slack_bytes: some.then_some(verdict.slack_bytes),
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| residual::corners(r.effective())).unwrap_or_default(),
+        best_effort: best_effort.into_iter().collect(),
         later_auto: match verdict.admitted {
             true => None,
             false => later_auto(scenario, policy)?,

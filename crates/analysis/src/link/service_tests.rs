@@ -95,3 +95,25 @@ fn policies_without_service_curves_refuse() {
     }
     assert!(promises(&scenario("exact", &flows), "exact"));
 }
+
+/// Fails when a bound is given where nothing guarantees it, or a class alone has not the residual of
+/// the paper's link (Chakraborty, Gries, Thiele, RTAS 2002): 12288/5 us.
+#[test]
+fn best_effort_has_bounds_where_deadlines_are_guaranteed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/access-link.toml");
+    let mut scenario = Scenario::read(file).unwrap();
+    scenario.policy.blocking = laxity_curve::Blocking::Exact;
+    // The paper has three classes; `other` takes next to nothing.
+    scenario.best_effort[3].weight = laxity_core::Weight(1);
+    let bounds = |scenario: &Scenario| check(scenario).best_effort;
+    let given = bounds(&scenario);
+    assert_eq!(given.keys().collect::<Vec<_>>(), ["ftp", "http", "mail"]);
+    assert!(given.values().all(|c| c.alone_delay_ns.is_none() && c.shared_delay_ns.is_some()));
+    scenario.policy.guarantee = laxity_curve::Guarantee::All;
+    for class in bounds(&scenario).values() {
+        assert_eq!(class.alone_delay_ns, Some(2_457_600));
+        assert!(class.shared_delay_ns > class.flow_delay_ns && class.flow_curve.len() > 3);
+    }
+    scenario.policy.use_ = "proportional-share".into();
+    assert!(bounds(&scenario).values().all(|c| c.shared_delay_ns.is_none()));
+}

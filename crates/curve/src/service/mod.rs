@@ -9,6 +9,7 @@
 //! [`check_flows`] the admission test of links whose flows have curves or envelopes.
 
 mod admission;
+mod best_effort;
 mod curve;
 mod deadlines;
 mod demand;
@@ -18,6 +19,7 @@ mod room;
 mod suggest;
 
 pub use admission::{check_flows, residual};
+pub use best_effort::{share_of, strict_service};
 pub use curve::{MAX_SERVICE_PIECES, ServiceCurve};
 pub use deadlines::ServiceDeadlines;
 pub use flow::{LinkFlow, ServiceSpec};

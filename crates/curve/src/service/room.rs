@@ -115,7 +115,12 @@ impl<'a> Room<'a> {
             pieces.push(level(at.0.into(), work));
         }
         let mut terms = alloc::vec![Curve::affine(pieces)?];
+        let best_effort = self.link.best_effort_packet;
         for (k, curve) in self.curves.iter().enumerate() {
+            // Best effort blocks admission by as much at any length.
+            if which == Which::Admission && curve.flow.max_packet <= best_effort {
+                continue;
+            }
             // Admission asks only for intervals in which another flow can be due; best effort,
             // whose deadlines the other residual protects, always can.
             let from = match which {

@@ -1,10 +1,10 @@
-//! Service curves in a verdict: their table, and the curves themselves.
+//! Service in a verdict: service curves of real-time flows, bounds of best effort.
 
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
 use crate::plot::{Axis, Ink, Mark, Plot, Point, Unit};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{CheckResult, FlowCheck, ServiceCheck};
+use laxity_results::{BestEffortCheck, CheckResult, FlowCheck, ServiceCheck};
 
 use super::residual::two_digits;
 use super::verdict::ceil_span;
@@ -55,6 +55,43 @@ pub fn service_table(check: &CheckResult) -> Table {
                  alone, all else unchanged.";
     }
     Table::new("Service curves", columns).group("", rows).noted(note)
+}
+
+/// Bounds of best-effort delay.
+pub fn best_effort_table(check: &CheckResult) -> Table {
+    type Bound = fn(&BestEffortCheck) -> Option<u64>;
+    let bounds: [(&str, Bound, &str); 3] = [
+        ("alone", |c| c.alone_delay_ns, "Alone: while no other class sends."),
+        (
+            "beside others",
+            |c| c.shared_delay_ns,
+            "Beside others: whatever the other classes send, by the weights.",
+        ),
+        (
+            "as a flow",
+            |c| c.flow_delay_ns,
+            "As a flow: whatever they send, if the class is a real-time flow whose service curve is \
+             its share of what is left (`flow_curve` of `--json`).",
+        ),
+    ];
+    let known = |bound: Bound| check.best_effort.values().any(|c| bound(c).is_some());
+    let bounds: Vec<_> = bounds.into_iter().filter(|(_, bound, _)| known(*bound)).collect();
+    let mut columns = vec![Column::text("Class")];
+    columns.extend(bounds.iter().map(|(title, _, _)| Column::number(*title)));
+    let row = |(name, class): (&String, &BestEffortCheck)| {
+        let cell = |ns: Option<u64>| ns.map_or_else(Cell::none, |ns| Cell::new(ceil_span(ns)));
+        let cells = bounds.iter().map(|(_, bound, _)| cell(bound(class)));
+        (name.clone(), cells.collect())
+    };
+    let rows: Vec<_> = check.best_effort.iter().filter(|_| !bounds.is_empty()).map(row).collect();
+    let mut note =
+        "Bounds hold for packets that conform to the envelope of their class; it is not \
+                    enforced."
+            .to_owned();
+    for (_, _, meaning) in &bounds {
+        note += &format!(" {meaning}");
+    }
+    Table::new("Largest delay of best effort", columns).group("", rows).noted(note)
 }
 
 /// What `later = "auto"` would do.

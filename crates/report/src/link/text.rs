@@ -30,7 +30,11 @@ pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> 
     statement_and_tables(
         (assessment, label, &text),
         &[],
-        &[verdict::check_table(check, deadlines), service::service_table(check)],
+        &[
+            verdict::check_table(check, deadlines),
+            service::service_table(check),
+            service::best_effort_table(check),
+        ],
         style,
     )
 }

@@ -212,6 +212,7 @@ pub fn check(admitted: bool) -> CheckResult {
         slack_bytes: Some(if admitted { 4414 } else { -389 }),
         flows,
         residual: corners(&residual().effective),
+        best_effort: Default::default(),
         later_auto: None,
         idle_realtime: None,
     }
