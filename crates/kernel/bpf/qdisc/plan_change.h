@@ -185,6 +185,9 @@ LX_INLINE void lx_collect_flow_queues(struct lx_queue *to)
 						   (u64)queue->destination << 48;
 				lx_queue_push(to, slot, packet);
 			}
+			/* The next plan may give its hosts another table. */
+			if (queue)
+				lx_flow_set_bulk(flows, queue, 0);
 		}
 	}
 }

@@ -104,9 +104,6 @@ impl From<LinkConfigError> for PlanError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Each best-effort class has one queue and no AQM: the verifier of Linux 6.18 gives up on the
-    /// programs that have them before it has followed them.
-    NoQueueing,
     /// WF2Q+ orders the best-effort classes instead of packetised GPS: the same delay bound, and
     /// no class ahead of its share.
     Wf2qPlusForWfq,
@@ -135,11 +132,6 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::NoQueueing => write!(
-                f,
-                "`flows` and `aqm` of best-effort classes do not run in the kernel yet, so each class \
-                 is one queue without AQM; `laxity link bridge` runs them in user space"
-            ),
             Notice::Wf2qPlusForWfq => write!(
                 f,
                 "wf2q+ orders the best-effort classes in the kernel, in place of wfq; \

@@ -17,7 +17,7 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 use laxity_core::{Bytes, Rate};
 use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::assign::{Assigner as _, Shifted};
-use laxity_link::config::{Aqm, BestEffortClass, Excess, LinkConfig, Release, Restart};
+use laxity_link::config::{BestEffortClass, Excess, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
 
@@ -115,8 +115,7 @@ impl Plan {
 
     /// The plan of a scenario at another rate, where the real-time flows at the places `shed` have no
     /// reservation. Flows, classes and limits are those of the scenario, so a running link changes
-    /// from one rate to another in place. Flow queues and AQM are left out, with
-    /// [`Notice::NoQueueing`].
+    /// from one rate to another in place.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -128,17 +127,9 @@ impl Plan {
     ) -> Result<Plan, PlanError> {
         let mut changed = scenario.clone();
         changed.link.rate = rate;
-        let mut setup = changed.setup();
-        let managed = setup.best_effort.iter().any(BestEffortClass::is_managed);
-        for class in &mut setup.best_effort {
-            (class.flows, class.aqm) = (None, Aqm::None);
-        }
         let names: Vec<&str> = scenario.flow_names().collect();
         let credit = scenario.link.credit.0;
-        let mut plan = Plan::of_flows(&setup, policy, &names, credit, shed)?;
-        if managed {
-            plan.notices.push(Notice::NoQueueing);
-        }
+        let mut plan = Plan::of_flows(&changed.setup(), policy, &names, credit, shed)?;
         plan.rules = rules::image(scenario)?;
         Ok(plan)
     }
@@ -379,20 +370,6 @@ mod tests {
         assert_eq!((memory.flow_queues, memory.flow_orders), (3 * 4096 + 1, 3));
         let error = plan(5, 4096).unwrap_err().to_string();
         assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
-    }
-
-    // Fails when a live link gets the queues or the AQM of its scenario, or drops them silently.
-    #[test]
-    fn live_links_leave_out_flow_queues() {
-        let plan = |keys: &str| {
-            let text =
-                format!("[link]\nrate = \"10 Mbit/s\"\n[[best_effort]]\nname = \"web\"\n{keys}");
-            Plan::new(&Scenario::parse(&text, "link.toml").unwrap()).unwrap()
-        };
-        let (with, without) = (plan("flows = {}\naqm = \"codel\"\n"), plan(""));
-        assert_eq!(with.config, without.config);
-        assert!(!with.queues.managed && with.notices.contains(&Notice::NoQueueing));
-        assert!(!without.notices.contains(&Notice::NoQueueing));
     }
 
     // Fails when a flow with a service curve runs by its delay bound instead, or the error does not

@@ -15,6 +15,11 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
 /// The program that sets CE.
 const MARK: &str = "laxity_mark";
 
+/// Level of the verifier's log: counts, and of a program that it refuses the reason
+/// (`BPF_LOG_STATS`). Left out, libbpf would load a refused program again at a level at which each
+/// instruction is a line.
+const VERIFIER_LOG_STATS: u32 = 4;
+
 /// Texts and plans are kept for as many changes, `LX_PLANS`.
 pub(super) const CHANGES: u32 = LX_PLANS as u32;
 /// A scenario may be so long, or twice as long as the first one.
@@ -96,8 +101,11 @@ impl Programs {
     ) -> Result<Programs, LinkError> {
         let text = record.to_text();
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
-        for mut program in open.progs_mut().filter(|program| program.name() == MARK) {
-            program.set_autoload(room.queues.managed);
+        for mut program in open.progs_mut() {
+            program.set_log_level(VERIFIER_LOG_STATS);
+            if program.name() == MARK {
+                program.set_autoload(room.queues.managed);
+            }
         }
         prepare(&mut open, own, room, text.len())?;
         // A kernel without BPF qdiscs fails in many ways, none of which names the reason.

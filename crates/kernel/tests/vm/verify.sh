@@ -1,4 +1,5 @@
 # shellcheck shell=sh
 # Runs in the virtual machine: what the verifier processes for each program.
 uname -r
-exec kernel-link verify family.toml background shifted-line exact slack
+kernel-link verify family.toml background shifted-line exact slack
+exec kernel-link verify queues.toml background shifted-line exact slack

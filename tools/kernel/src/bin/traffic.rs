@@ -4,8 +4,8 @@
 //! ```text
 //! traffic send TRACE ADDRESS FLOW=PORT:DSCP... [LOG]     a packet trace, its lengths with headers
 //! traffic receive SECONDS FLOW=PORT:DEADLINE_US...       one-way delays
-//! traffic flood ADDRESS:PORT DSCP BYTES PACKETS ROUNDS BURST PAUSE_US   as fast as it goes, with a
-//!     pause after each burst; prints the ns that a packet took, pauses left out
+//! traffic flood ADDRESS:PORT DSCP BYTES PACKETS ROUNDS BURST PAUSE_US [ECN]   as fast as it goes, with
+//!     a pause after each burst; prints the ns that a packet took, pauses left out
 //! ```
 #![forbid(unsafe_code)]
 
@@ -45,14 +45,15 @@ fn flow(text: &str) -> Result<(&str, Vec<u64>), Failure> {
     Ok((name, numbers))
 }
 
-fn socket(to: &SocketAddr, dscp: u64) -> Result<UdpSocket, Failure> {
+fn socket(to: &SocketAddr, dscp: u64, ecn: u64) -> Result<UdpSocket, Failure> {
+    let class = dscp << 2 | ecn;
     let socket = if to.is_ipv6() {
         let socket = UdpSocket::bind("[::]:0")?;
-        set_ipv6_tclass(&socket, (dscp << 2) as u32)?;
+        set_ipv6_tclass(&socket, class as u32)?;
         socket
     } else {
         let socket = UdpSocket::bind("0.0.0.0:0")?;
-        set_ip_tos(&socket, (dscp << 2) as u8)?;
+        set_ip_tos(&socket, class as u8)?;
         socket
     };
     // A flow that waits must not hold up the others.
@@ -71,7 +72,7 @@ fn send(trace: &str, address: &str, flows: &[&str]) -> Result<(), Failure> {
         let (name, numbers) = flow(text)?;
         let [port, dscp, ..] = numbers[..] else { return Err("a port and a code point".into()) };
         let to = SocketAddr::V4(SocketAddrV4::new(address, port as u16));
-        outlets.push((name, to, socket(&to, dscp)?, 0u64));
+        outlets.push((name, to, socket(&to, dscp, 0)?, 0u64));
     }
     let text = std::fs::read_to_string(trace)?;
     let mut packets = Vec::new();
@@ -165,12 +166,12 @@ fn watch(time: u64) -> u64 {
 
 fn flood(to: &str, numbers: &[&str]) -> Result<(), Failure> {
     let numbers: Vec<u64> = numbers.iter().map(|n| n.parse()).collect::<Result<_, _>>()?;
-    let [dscp, bytes, packets, rounds, burst, pause] = numbers[..] else {
-        return Err("DSCP BYTES PACKETS ROUNDS BURST PAUSE_US".into());
+    let [dscp, bytes, packets, rounds, burst, pause, ref more @ ..] = numbers[..] else {
+        return Err("DSCP BYTES PACKETS ROUNDS BURST PAUSE_US [ECN]".into());
     };
     let to: SocketAddr = to.parse()?;
     let payload = vec![0; (bytes as usize).saturating_sub(HEADERS)];
-    let socket = socket(&to, dscp)?;
+    let socket = socket(&to, dscp, more.first().copied().unwrap_or(0))?;
     for _ in 0..rounds {
         let (begin, mut idle) = (now(), 0);
         for i in 0..packets {

@@ -59,7 +59,6 @@ LX_GLOBAL_FN u32 lx_class_reset(struct lx_class_state *class __arg_nonnull,
 				const struct lx_class_config *c __arg_nonnull)
 {
 	struct lx_flow_order *order = lx_flow_order(c->flow_order);
-	struct lx_host_counts *hosts;
 	u32 i;
 
 	lx_pi2_reset(&class->pi2, c->aqm.seed);
@@ -72,18 +71,10 @@ LX_GLOBAL_FN u32 lx_class_reset(struct lx_class_state *class __arg_nonnull,
 
 		if (!queue)
 			break;
-		lx_flow_queue_reset(queue);
+		lx_flow_queue_reset(&c->flows, queue);
 	}
-	if (c->order != LX_FLOWS)
-		return 0;
-	if (order)
+	if (c->order == LX_FLOWS && order)
 		lx_flow_order_reset(order);
-	hosts = lx_host_counts(c->flows.sources);
-	if (hosts)
-		lx_host_counts_reset(hosts);
-	hosts = lx_host_counts(c->flows.destinations);
-	if (hosts)
-		lx_host_counts_reset(hosts);
 	return 0;
 }
 

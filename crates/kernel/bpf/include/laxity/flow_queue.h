@@ -38,38 +38,12 @@ struct lx_flow_order {
 /* Order i of those of classes with flow queues; NULL beyond the last one. Defined by the program. */
 LX_INLINE struct lx_flow_order *lx_flow_order(u32 i);
 
-LX_INLINE void lx_flow_queue_reset(struct lx_flow_queue *queue)
-{
-	lx_queue_clear(&queue->packets);
-	queue->nr_packets = 0;
-	queue->owed = 0;
-	queue->bytes = 0;
-	queue->tag = 0;
-	queue->list_prev = LX_NONE;
-	queue->list_next = LX_NONE;
-	queue->list = LX_FATTEST_LISTS;
-	queue->state = LX_FLOW_IDLE;
-	queue->bulk = 0;
-	queue->codel.first_above = 0;
-	queue->codel.next = 0;
-	queue->codel.count = 0;
-	queue->codel.last_count = 0;
-	queue->codel.signals = 0;
-}
-
-LX_INLINE void lx_flow_order_reset(struct lx_flow_order *o)
+LX_GLOBAL_FN u32 lx_flow_order_reset(struct lx_flow_order *o __arg_nonnull)
 {
 	o->new_flows.first = LX_NONE;
 	lx_rounds_reset(&o->old);
 	lx_fattest_reset(&o->fattest);
-}
-
-LX_INLINE void lx_host_counts_reset(struct lx_host_counts *hosts)
-{
-	u32 i;
-
-	for (i = lx_zero; i < LX_HOSTS && can_loop; i++)
-		*lx_at(hosts->flows, i) = 0;
+	return 0;
 }
 
 /* The queue that a flow has or gets: its own, or else an idle one of its set, or else, shared with
@@ -128,6 +102,26 @@ LX_GLOBAL_FN u32 lx_flow_set_bulk(const struct lx_flow_config *c __arg_nonnull,
 	if (hosts)
 		*lx_at(hosts->flows, queue->destination) += bulk ? 1 : -1;
 	return 0;
+}
+
+/* Empties a queue, which no longer counts for its hosts. */
+LX_INLINE void lx_flow_queue_reset(const struct lx_flow_config *c, struct lx_flow_queue *queue)
+{
+	lx_flow_set_bulk(c, queue, 0);
+	lx_queue_clear(&queue->packets);
+	queue->nr_packets = 0;
+	queue->owed = 0;
+	queue->bytes = 0;
+	queue->tag = 0;
+	queue->list_prev = LX_NONE;
+	queue->list_next = LX_NONE;
+	queue->list = LX_FATTEST_LISTS;
+	queue->state = LX_FLOW_IDLE;
+	queue->codel.first_above = 0;
+	queue->codel.next = 0;
+	queue->codel.count = 0;
+	queue->codel.last_count = 0;
+	queue->codel.signals = 0;
 }
 
 /* Bytes of quantum a round, in 2^-16: positive, since there are fewer than 2^15 queues. */
