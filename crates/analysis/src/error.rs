@@ -11,6 +11,13 @@ use laxity_sim::cpu::RecordingError;
 pub enum AnalysisError {
     /// A curve leaves the range of exact numbers.
     Curve(CurveError),
+    /// The policy serves no flows with service curves.
+    ServiceCurve {
+        /// The policy.
+        policy: String,
+        /// The first such flow.
+        flow: String,
+    },
     /// A file of tasks that the scenario names cannot be used.
     Recording(RecordingError),
 }
@@ -19,6 +26,11 @@ impl fmt::Display for AnalysisError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AnalysisError::Curve(error) => error.fmt(f),
+            AnalysisError::ServiceCurve { policy, flow } => write!(
+                f,
+                "`{policy}` cannot keep the service curve of `{flow}`; choose `exact` or another \
+                 policy that assigns deadlines, or give the flow an `envelope` and a `deadline`"
+            ),
             AnalysisError::Recording(error) => error.fmt(f),
         }
     }

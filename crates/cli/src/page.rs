@@ -4,17 +4,19 @@ use std::path::Path;
 
 use laxity_analysis::link;
 use laxity_report::{Kind, Meta, Page, ResidualPlot};
-use laxity_scenario::link::model::Scenario;
+use laxity_scenario::link::model::{RealtimeFlow, Scenario};
 
 use crate::failure::Failure;
 use crate::{output, warning};
 
 /// The footer of a page about a link.
 pub fn link_meta(scenario: &Scenario) -> Meta {
+    let bound = |f: &RealtimeFlow| Some((f.name.clone(), f.delay_bound()?.0));
+    let deadlines = scenario.realtime.iter().filter_map(bound);
     Meta {
         link_rate: Some(scenario.link.rate.0),
         max_packet: Some(scenario.link.max_packet.0),
-        deadlines: scenario.realtime.iter().map(|f| (f.name.clone(), f.deadline.0)).collect(),
+        deadlines: deadlines.collect(),
         ..policy_meta(&scenario.policy.use_)
     }
 }

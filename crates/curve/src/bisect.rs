@@ -68,16 +68,9 @@ pub(crate) fn suggestion(
             let rate_of = |p: u64| u64::try_from(work / u128::from(p.max(1))).unwrap_or(u64::MAX);
             (fastest.map(rate_of), largest)
         }
-        Envelope::Buckets { buckets, max_packet, min_packet } => {
+        Envelope::Buckets { buckets, max_packet, .. } => {
             let last = buckets.last().copied().ok_or(CurveError::NoBuckets)?;
-            let with = |bucket: Bucket, packet: Bytes| {
-                let mut changed = buckets.clone();
-                if let Some(last) = changed.last_mut() {
-                    *last = bucket;
-                }
-                let minimum = packet.min(*min_packet);
-                Envelope::buckets(&changed, packet)?.with_min_packet(minimum)
-            };
+            let with = |bucket, packet| envelope.with_last_bucket(bucket, packet);
             let peak = match buckets[..] {
                 [.., before, _] => before.rate.0.min(rate),
                 _ => rate,

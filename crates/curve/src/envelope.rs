@@ -113,6 +113,22 @@ impl Envelope {
         Ok(Envelope::Buckets { buckets: lower_hull(given), max_packet, min_packet })
     }
 
+    /// Buckets with another last one and another largest packet.
+    pub(crate) fn with_last_bucket(
+        &self,
+        bucket: Bucket,
+        packet: Bytes,
+    ) -> Result<Envelope, CurveError> {
+        let Envelope::Buckets { buckets, min_packet, .. } = self else {
+            return Err(CurveError::NoBuckets);
+        };
+        let mut changed = buckets.clone();
+        if let Some(last) = changed.last_mut() {
+            *last = bucket;
+        }
+        Envelope::buckets(&changed, packet)?.with_min_packet(packet.min(*min_packet))
+    }
+
     /// The same envelope with another minimum policed unit. No effect on a periodic one, which
     /// counts packets, not bytes.
     ///

@@ -507,6 +507,24 @@ impl RealtimeFlow {
         Ok(RealtimeFlow { envelope, deadline, excess, buffer, service: Some(service) })
     }
 
+    /// The flow as the admission test of a link with this framing sees it.
+    ///
+    /// # Errors
+    /// When its envelope on the wire leaves the range of its type, or as [`ServiceSpec::new`].
+    pub fn link_flow(&self, wire: Wire) -> Result<LinkFlow, CurveError> {
+        let envelope = wire.envelope(&self.envelope)?;
+        let Some(service) = &self.service else {
+            return Ok(LinkFlow::Deadline(FlowSpec { envelope, deadline: self.deadline }));
+        };
+        let smallest = wire.of_bytes(self.smallest_served());
+        let largest = wire.of_bytes(self.envelope.max_packet());
+        let spec = ServiceSpec::new(service.curve.clone(), smallest, largest)?;
+        Ok(LinkFlow::Service(match service.policed {
+            true => spec.with_envelope(envelope),
+            false => spec,
+        }))
+    }
+
     /// The length at which its smallest packets count under a service curve.
     pub(crate) fn smallest_served(&self) -> Bytes {
         match &self.envelope {
@@ -556,20 +574,7 @@ impl LinkConfig {
     /// # Errors
     /// When an envelope on the wire leaves the range of its type.
     pub fn link_flows(&self) -> Result<Vec<LinkFlow>, CurveError> {
-        let flow = |f: &RealtimeFlow| {
-            let envelope = self.wire.envelope(&f.envelope)?;
-            let Some(service) = &f.service else {
-                return Ok(LinkFlow::Deadline(FlowSpec { envelope, deadline: f.deadline }));
-            };
-            let smallest = self.wire.of_bytes(f.smallest_served());
-            let largest = self.wire.of_bytes(f.envelope.max_packet());
-            let spec = ServiceSpec::new(service.curve.clone(), smallest, largest)?;
-            Ok(LinkFlow::Service(match service.policed {
-                true => spec.with_envelope(envelope),
-                false => spec,
-            }))
-        };
-        self.realtime.iter().map(flow).collect()
+        self.realtime.iter().map(|f| f.link_flow(self.wire)).collect()
     }
 
     /// Residual capacity of the link beside the real-time flows.

@@ -117,11 +117,12 @@ impl DeadlineCurve {
 }
 
 /// The one list of policies: of each its description, how it is built and handed to the visitor,
-/// and the curve if its deadlines follow from nothing but a curve.
+/// the curve if its deadlines follow from nothing but a curve, and whether it refuses flows with
+/// service curves.
 macro_rules! policies {
     (
         |$parts:ident, $visitor:ident|
-        $($info:expr => $build:expr $(, curve $curve:expr)?;)+
+        $($info:expr => $build:expr $(, curve $curve:expr)? $(, refuses $refused:ident)?;)+
     ) => {
         /// All policies; those that only serve as bounds come last.
         pub const POLICIES: &[PolicyInfo] = &[$($info),+];
@@ -140,6 +141,14 @@ macro_rules! policies {
                 return $build;
             })+
             Err(BuildError::Unknown(name.to_string()))
+        }
+
+        /// Whether a policy serves flows with service curves.
+        pub fn serves_curves(name: &str) -> bool {
+            $($(if name == const { $info.name } {
+                return stringify!($refused).is_empty();
+            })?)+
+            true
         }
 
         /// The curve from which a policy's deadlines follow, for those that are nothing but such a
@@ -188,8 +197,9 @@ policies! {
     slack::INFO => {
         parts.residual()?;
         parts.pipeline(Slack::new(parts.config), visitor)
-    };
-    proportional_share::INFO => Ok(visitor.visit(ProportionalShare::new(parts.config)?));
+    }, refuses service_curves;
+    proportional_share::INFO => Ok(visitor.visit(ProportionalShare::new(parts.config)?)),
+        refuses service_curves;
     Fifo::INFO => parts.by_deadline(Fifo, visitor);
     BestEffortFirst::INFO => parts.by_deadline(BestEffortFirst, visitor);
 }

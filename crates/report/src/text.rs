@@ -70,11 +70,21 @@ pub(crate) fn statement_and_table(
     table: &Table,
     style: Style,
 ) -> String {
+    statement_and_tables((assessment, label, text), reasons, std::slice::from_ref(table), style)
+}
+
+/// The same with several tables; empty ones are left out.
+pub(crate) fn statement_and_tables(
+    (assessment, label, text): (Assessment, &str, &str),
+    reasons: &[String],
+    tables: &[Table],
+    style: Style,
+) -> String {
     let mut out = statement(assessment, label, text, style);
     for reason in reasons {
         out.push_str(&format!("- {}\n", wrap(&terminal(reason), style.width, 2)));
     }
-    if !table.is_empty() {
+    for table in tables.iter().filter(|table| !table.is_empty()) {
         out.push('\n');
         push(&mut out, table, style);
         out.pop();

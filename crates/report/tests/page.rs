@@ -340,6 +340,8 @@ fn empty_results_give_pages() {
         slack_bytes: None,
         flows: Default::default(),
         residual: vec![],
+        best_effort: Default::default(),
+        later_auto: None,
         idle_realtime: None,
     };
     renders(&check_page("", &empty, None, &Meta::default()));
@@ -394,6 +396,8 @@ fn extreme_numbers_give_pages() {
                 slack_bytes: Some(i64::MIN),
                 flows: Default::default(),
                 residual: vec![(0, v, v), (n, v, v)],
+                best_effort: Default::default(),
+                later_auto: None,
                 idle_realtime: None,
             };
             let meta = Meta { excerpt: Some((n, 0)), ..Meta::default() };

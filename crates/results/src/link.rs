@@ -49,7 +49,8 @@ pub struct FlowResult {
     pub p99_ms: Option<f64>,
     /// Largest delay.
     pub max_ms: Option<f64>,
-    /// The flow's deadline, for real-time flows.
+    /// The flow's deadline, for real-time flows; of one with a service curve the delay bound of its
+    /// envelope, left out where it has none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deadline_ms: Option<f64>,
     /// Largest lateness after the deadline; negative is the least margin left. Real-time only.
@@ -149,10 +150,44 @@ pub struct CheckResult {
     pub flows: IndexMap<String, FlowCheck>,
     /// Corners of the effective residual capacity: time, bytes, slope in B/s from there on.
     pub residual: Vec<(u64, f64, f64)>,
+    /// Bounds of the delay of best-effort classes with envelopes, while they conform; left out of
+    /// refused sets.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub best_effort: IndexMap<String, BestEffortCheck>,
+    /// What `later = "auto"` would do for all service curves of a refused set; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later_auto: Option<LaterAuto>,
     /// Best effort that waits while real time is silent, under `slack` with `always-check`; left
     /// out where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_realtime: Option<IdleRealtime>,
+}
+
+/// Bounds of the delay of a best-effort class, from arrival to the end of transmission; each left out
+/// where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestEffortCheck {
+    /// While no other class sends: under `exact` with `guarantee = "all"`, `blocking = "exact"` and
+    /// `release = "arrival"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_delay_ns: Option<u64>,
+    /// Whatever the other classes send, by the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_delay_ns: Option<u64>,
+    /// Whatever the others send, if the class is a real-time flow with `flow_curve` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_delay_ns: Option<u64>,
+    /// The class's share of what admission leaves: corners of a service curve on the wire.
+    pub flow_curve: Vec<(u64, f64, f64)>,
+}
+
+/// A refused set with `later = "auto"` in all service curves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaterAuto {
+    /// By how much the curves would begin later.
+    pub later_ns: u64,
+    /// Whether the set would be admitted.
+    pub admitted: bool,
 }
 
 /// Which best-effort packets wait while real time is silent, and for how long.
@@ -170,7 +205,8 @@ pub struct IdleRealtime {
 pub struct FlowCheck {
     /// Demand of the flow within the binding interval, rounded up.
     pub demand_bytes: u64,
-    /// Smallest deadline that would be admitted, all else unchanged; null when none is.
+    /// Smallest deadline that would be admitted, all else unchanged; null when none is, and for flows
+    /// with service curves, as the next two.
     pub min_deadline_ns: Option<u64>,
     /// Largest long-term rate that would be admitted, as a quantity; null when none is.
     pub max_rate: Option<String>,
@@ -187,4 +223,23 @@ pub struct FlowCheck {
     /// flows that are too many to follow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conservative: bool,
+    /// Of a flow with a service curve; left out of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCheck>,
+}
+
+/// A flow with a service curve in a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceCheck {
+    /// Corners of the curve on the wire: time, bytes, slope in B/s from there on.
+    pub curve: Vec<(u64, f64, f64)>,
+    /// Largest delay of packets that conform to the envelope; left out of flows without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_bound_ns: Option<u64>,
+    /// Most bytes of such packets on the wire that wait or are being sent; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog_bound_bytes: Option<u64>,
+    /// Least time by which the curve would have to begin later for the set to be admitted, all else
+    /// unchanged: 0 when it is admitted, null when none would do.
+    pub min_later_ns: Option<u64>,
 }

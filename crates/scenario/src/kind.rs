@@ -23,8 +23,8 @@ pub(crate) struct KindInfo {
     pub(crate) policies: &'static [PolicyInfo],
     /// Two lists of tables of which a file has at least one.
     pub(crate) some: Option<[&'static str; 2]>,
-    /// Tables in which exactly one of two keys stands.
-    pub(crate) either: &'static [(&'static Table, [&'static str; 2])],
+    /// Tables in which exactly one of several sets of keys stands.
+    pub(crate) either: &'static [(&'static Table, &'static [&'static [&'static str]])],
     /// Reads the sections of the file.
     pub(crate) read: fn(&Section<'_>, &Path, &mut Context<'_, '_>) -> Option<Document>,
 }

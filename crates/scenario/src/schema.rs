@@ -73,8 +73,9 @@ fn object(table: &Table, definitions: &mut Map<String, Value>) -> Map<String, Va
         out.insert("required".into(), json!(required));
     }
     let mut either = DocumentKind::ALL.iter().flat_map(|kind| kind.info().either);
-    if let Some((_, [one, other])) = either.find(|(t, _)| std::ptr::eq(*t, table)) {
-        out.insert("oneOf".into(), json!([{ "required": [one] }, { "required": [other] }]));
+    if let Some((_, sets)) = either.find(|(t, _)| std::ptr::eq(*t, table)) {
+        let sets: Vec<Value> = sets.iter().map(|keys| json!({ "required": keys })).collect();
+        out.insert("oneOf".into(), json!(sets));
     }
     out
 }

@@ -91,7 +91,8 @@ fn the_access_link_matches_the_paper() {
 /// Whether every real-time deadline is kept.
 fn admitted(scenario: &Scenario) -> bool {
     let setup = scenario.setup();
-    let verdict = laxity_curve::check(&setup.link_spec(), &setup.flow_specs().unwrap()).unwrap();
+    let flows = setup.link_flows().unwrap();
+    let verdict = laxity_curve::service::check_flows(&setup.link_spec(), &flows).unwrap();
     println!("{}: {verdict:?}", scenario.name);
     verdict.admitted
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::buffer::DropReason;
-use laxity_link::registry::POLICIES;
+use laxity_link::registry::{POLICIES, build};
 use laxity_link::{Departure, Packet};
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::Control;
@@ -63,6 +63,15 @@ match = { dport = 49156 }
 
 fn scenario() -> Scenario {
     support::scenarios::parsed(SCENARIO)
+}
+
+/// The same with a service curve for the video, which may then send what it likes.
+fn with_a_curve() -> Scenario {
+    let video = "deadline = \"40 ms\"\nenvelope = { packet = \"1400 B\", peak = \"1 MB/s\", burst = \"8 \
+                 kB\", rate = \"300 kB/s\" }\nexcess = \"demote\"";
+    let curve = "service_curve = { m1 = \"100 kB/s\", d = \"20 ms\", m2 = \"400 kB/s\", packet = \"1450 B\" }";
+    assert!(SCENARIO.contains(video));
+    support::scenarios::parsed(&SCENARIO.replace(video, curve))
 }
 
 /// Arrivals of all flows in bursts, up to twice what the link carries.
@@ -140,8 +149,12 @@ fn forward(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> (Vec<Sent
 /// ignored.
 #[test]
 fn every_policy_sends_what_the_simulator_sends() {
-    let scenario = scenario();
-    for policy in POLICIES.iter().map(|p| p.name) {
+    let all = POLICIES.iter().map(|p| (scenario(), p.name));
+    // Not every policy has a line that is safe beside the curve.
+    let setup = with_a_curve().setup();
+    let curves = POLICIES.iter().filter(|p| build(p.name, &setup).is_ok());
+    assert!(curves.clone().any(|p| p.name == "exact"));
+    for (scenario, policy) in all.chain(curves.map(|p| (with_a_curve(), p.name))) {
         for seed in 1..=4 {
             let arrivals = arrivals(seed, 3000);
             let traffic = Traffic::Recorded(arrivals.clone().into());

@@ -5,7 +5,8 @@
 //! first.
 
 use laxity_core::{Bytes, Rate};
-use laxity_curve::{FlowSpec, LinkSpec, Verdict, check};
+use laxity_curve::service::{LinkFlow, check_flows};
+use laxity_curve::{LinkSpec, Verdict};
 use laxity_scenario::link::model::{Link, Scenario};
 
 use super::link_spec;
@@ -36,7 +37,7 @@ pub fn shed(scenario: &Scenario, policy: &str, rate: Rate) -> Result<Shedding, A
 pub(super) struct Admission {
     link: Link,
     spec: LinkSpec,
-    flows: Vec<FlowSpec>,
+    flows: Vec<LinkFlow>,
     importance: Vec<u32>,
 }
 
@@ -45,7 +46,7 @@ impl Admission {
         Ok(Admission {
             link: scenario.link.clone(),
             spec: link_spec(scenario, policy),
-            flows: scenario.setup().flow_specs()?,
+            flows: scenario.setup().link_flows()?,
             importance: scenario.realtime.iter().map(|f| f.importance).collect(),
         })
     }
@@ -58,8 +59,8 @@ impl Admission {
         // The credit is a time, so its bytes follow the rate.
         let downstream_backlog = Link { rate, ..self.link.clone() }.downstream_backlog();
         let spec = LinkSpec { rate, downstream_backlog, ..self.spec };
-        let flows: Vec<FlowSpec> = set.iter().map(|i| self.flows[*i].clone()).collect();
-        Ok(check(&spec, &flows)?)
+        let flows: Vec<LinkFlow> = set.iter().map(|i| self.flows[*i].clone()).collect();
+        Ok(check_flows(&spec, &flows)?)
     }
 
     /// Whether flows are admitted together.

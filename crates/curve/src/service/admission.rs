@@ -115,7 +115,7 @@ pub fn residual(link: &LinkSpec, flows: &[LinkFlow]) -> Result<Residual, CurveEr
 }
 
 /// The flows, if none has a service curve.
-fn envelopes_only(flows: &[LinkFlow]) -> Option<Vec<FlowSpec>> {
+pub(super) fn envelopes_only(flows: &[LinkFlow]) -> Option<Vec<FlowSpec>> {
     let envelope = |flow: &LinkFlow| match flow {
         LinkFlow::Deadline(flow) => Some(flow.clone()),
         LinkFlow::Service(_) => None,

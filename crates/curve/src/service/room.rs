@@ -30,11 +30,11 @@ pub(super) struct Room<'a> {
 }
 
 /// A flow with a service curve.
-struct Served<'a> {
-    flow: &'a ServiceSpec,
-    first: Rational,
+pub(super) struct Served<'a> {
+    pub flow: &'a ServiceSpec,
+    pub first: Rational,
     /// `dem(t)` in whole packets.
-    demand: Curve,
+    pub demand: Curve,
 }
 
 impl<'a> Room<'a> {
@@ -72,6 +72,26 @@ impl<'a> Room<'a> {
         Ok(Room { link, envelopes, curves, least_deadline, horizon, unblocked })
     }
 
+    /// The flows with envelopes.
+    pub fn envelopes(&self) -> &[FlowSpec] {
+        &self.envelopes
+    }
+
+    /// The flows with curves.
+    pub fn curves(&self) -> &[Served<'a>] {
+        &self.curves
+    }
+
+    /// Residual without blocking.
+    pub fn unblocked(&self) -> &Curve {
+        &self.unblocked
+    }
+
+    /// Whether the largest packet blocks in every interval.
+    pub fn is_paper(&self) -> bool {
+        self.link.blocking == Blocking::Paper
+    }
+
     /// The shortest interval in which anything can be due.
     pub fn least(&self) -> Option<Rational> {
         self.curves.iter().map(|c| c.first).chain(self.least_deadline).min()
@@ -95,7 +115,12 @@ impl<'a> Room<'a> {
             pieces.push(level(at.0.into(), work));
         }
         let mut terms = alloc::vec![Curve::affine(pieces)?];
+        let best_effort = self.link.best_effort_packet;
         for (k, curve) in self.curves.iter().enumerate() {
+            // Best effort blocks admission by as much at any length.
+            if which == Which::Admission && curve.flow.max_packet <= best_effort {
+                continue;
+            }
             // Admission asks only for intervals in which another flow can be due; best effort,
             // whose deadlines the other residual protects, always can.
             let from = match which {

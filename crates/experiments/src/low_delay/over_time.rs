@@ -160,7 +160,7 @@ impl Excerpt {
             .iter()
             .zip(&self.packets)
             .map(|(run, packets)| {
-                let flows = run.flows(scenario).filter_map(|(name, deadline, m)| {
+                let flows = run.flows(scenario).filter_map(|(name, _, deadline, m)| {
                     let i = [REALTIME, BEST_EFFORT].iter().position(|n| *n == name)?;
                     Some(FlowDetail {
                         flow: name.to_owned(),

@@ -17,6 +17,11 @@ pub enum PlanError {
         /// The policy asked for.
         policy: String,
     },
+    /// A flow has a service curve; the programs know deadlines only.
+    ServiceCurve {
+        /// The flow.
+        flow: String,
+    },
     /// A limit of the programs is exceeded.
     TooMany {
         /// The limited quantity.
@@ -58,6 +63,11 @@ impl fmt::Display for PlanError {
                 write!(f, "policy `{policy}` does not run in the kernel; these do:")?;
                 super::policies().try_for_each(|name| write!(f, " {name}"))
             }
+            PlanError::ServiceCurve { flow } => write!(
+                f,
+                "the kernel's programs serve no service curves, and `{flow}` has one; give it an \
+                 `envelope` and a `deadline`, or run the link in user space with `laxity link bridge`"
+            ),
             PlanError::TooMany { what, of, found, most } => {
                 let of = of.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));
                 write!(f, "{found} {what}{of}: the kernel's programs hold at most {most}")

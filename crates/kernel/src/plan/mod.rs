@@ -160,6 +160,11 @@ impl Plan {
     ) -> Result<Plan, PlanError> {
         let rule = Rule::of(policy).ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
         limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
+        if let Some(place) = link.realtime.iter().position(|f| f.service.is_some()) {
+            let flow =
+                names.get(place).map_or_else(|| place.to_string(), |name| (*name).to_owned());
+            return Err(PlanError::ServiceCurve { flow });
+        }
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
         let kept = kept_flows(link, shed);
         let mut deadlines: Vec<u64> = kept.realtime.iter().map(|f| f.deadline.0).collect();
@@ -365,6 +370,18 @@ mod tests {
         assert_eq!((memory.flow_queues, memory.flow_orders), (3 * 4096 + 1, 3));
         let error = plan(5, 4096).unwrap_err().to_string();
         assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
+    }
+
+    // Fails when a flow with a service curve runs by its delay bound instead, or the error does not
+    // say what to do.
+    #[test]
+    fn service_curves_are_refused() {
+        let text = "[link]\nrate = \"10 Mbit/s\"\n[[realtime]]\nname = \"voice\"\n\
+                    service_curve = { rate = \"100 kB/s\", latency = \"8 ms\" }\n";
+        let error = Plan::new(&Scenario::parse(text, "link.toml").unwrap()).unwrap_err();
+        assert_eq!(error, PlanError::ServiceCurve { flow: "voice".into() });
+        let error = error.to_string();
+        assert!(error.contains("`voice`") && error.contains("a `deadline`"), "{error}");
     }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.

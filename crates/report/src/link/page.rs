@@ -2,6 +2,7 @@
 
 use super::outcome::{Outcome, PolicyDetail};
 use super::residual::ResidualPlot;
+use super::service::service_figure;
 use super::tables::{self, deadline, ns};
 use super::tcp_table;
 use super::{distributions, timeline, verdict};
@@ -117,7 +118,8 @@ fn residual_blocks(
 ) -> Vec<Block> {
     let own = check.map(|c| ResidualPlot::from_corners(&c.residual));
     let figure = residual.or(own.as_ref()).and_then(|r| r.figure(policies));
-    figure.map(Block::Figure).into_iter().collect()
+    let curves = check.and_then(service_figure);
+    figure.into_iter().chain(curves).map(Block::Figure).collect()
 }
 
 fn headline(outcome: &Outcome, check: Option<&CheckResult>, meta: &Meta) -> Section {

@@ -132,7 +132,7 @@ impl ResidualPlot {
 }
 
 /// Rounded down to two significant digits, for panels that end at a round place.
-fn two_digits(v: f64) -> f64 {
+pub(super) fn two_digits(v: f64) -> f64 {
     if !v.is_finite() || v < 100.0 {
         return v;
     }

@@ -1,9 +1,9 @@
 //! Output of the commands for links.
 
 use super::outcome::Outcome;
-use super::{page, tables, tcp_table, verdict};
+use super::{page, service, tables, tcp_table, verdict};
 use crate::page::Assessment;
-use crate::text::{Style, statement_and_table, tables_and_statement};
+use crate::text::{Style, statement_and_tables, tables_and_statement};
 use laxity_results::CheckResult;
 
 /// The output of `laxity simulate`: the tables of delays, losses and policies, and a sentence.
@@ -27,10 +27,14 @@ pub fn simulation<'a>(
 pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> String {
     let (admitted, label, text) = verdict::verdict_statement(check);
     let assessment = if admitted { Assessment::Good } else { Assessment::Bad };
-    statement_and_table(
+    statement_and_tables(
         (assessment, label, &text),
         &[],
-        &verdict::check_table(check, deadlines),
+        &[
+            verdict::check_table(check, deadlines),
+            service::service_table(check),
+            service::best_effort_table(check),
+        ],
         style,
     )
 }

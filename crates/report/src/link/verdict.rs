@@ -5,6 +5,8 @@ use crate::page::{Assessment, Block, Meta};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 
+use super::service::{best_effort_table, later_sentence, service_table};
+
 /// The verdict: (whether admitted, label, sentence).
 pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
     let flows = match check.flows.len() {
@@ -44,7 +46,9 @@ pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
         }
         _ => "The flows may demand more than the link can send in time.".to_string(),
     };
-    let text = format!("{why} A deadline can be missed, though a given run may not show it.");
+    let later = later_sentence(check).map_or(String::new(), |later| format!(" {later}"));
+    let text =
+        format!("{why} A deadline can be missed, though a given run may not show it.{later}");
     (false, "Not admitted.", text)
 }
 
@@ -61,18 +65,17 @@ pub fn silence_sentence(silence: &IdleRealtime) -> String {
     )
 }
 
-/// Demand of each flow, and its limits.
+/// Demand of each flow with a deadline, and its limits.
 pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
     let known = |name: &str| deadlines.iter().find(|(n, _)| n == name).map(|(_, d)| *d);
-    let any = check.flows.keys().any(|name| known(name).is_some());
+    let flows = || check.flows.iter().filter(|(_, f)| f.service.is_none());
+    let any = flows().any(|(name, _)| known(name).is_some());
     let mut columns = vec![Column::text("Flow"), Column::number("demand")];
     if any {
         columns.push(Column::number("deadline"));
     }
     columns.extend(["smallest deadline", "largest rate", "largest burst"].map(Column::number));
-    let rows = check
-        .flows
-        .iter()
+    let rows = flows()
         .map(|(name, f)| {
             let mut cells = vec![Cell::new(format!("{} B", count(f.demand_bytes)))];
             let deadline = known(name);
@@ -96,14 +99,14 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
             cells.push(limit(&f.max_burst, f.burst_is_limit));
             (name.clone(), cells)
         })
-        .collect();
+        .collect::<Vec<_>>();
     let within =
         check.binding_interval_ns.map_or(String::new(), |t| format!(" within {}", span(t)));
     let mut note = format!(
         "Demand: what the flow may send{within}. Smallest deadline, largest rate and burst: the limits \
          up to which the answer stays yes, for this flow alone, all else unchanged."
     );
-    let any = |of: fn(&FlowCheck) -> bool| check.flows.values().any(of);
+    let any = |of: fn(&FlowCheck) -> bool| flows().any(|(_, f)| of(f));
     if any(|f| f.rate_is_peak || f.burst_is_limit) {
         note += " \u{2265}: the answer is still yes where the search ends, for a rate at the flow's \
                  peak, for a burst at 1 GB.";
@@ -116,7 +119,7 @@ pub fn check_table(check: &CheckResult, deadlines: &[(String, u64)]) -> Table {
 }
 
 /// A limit rounded up, so that the printed value is admitted too.
-fn ceil_span(ns: u64) -> String {
+pub(super) fn ceil_span(ns: u64) -> String {
     let unit = match ns {
         1_000_000_000.. => 1_000_000,
         1_000_000.. => 1_000,
@@ -141,10 +144,8 @@ pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Me
         facts.push(("Left in it".into(), format!("{} B", signed(s))));
     }
     let mut out = vec![Block::Statement(assessment, label.into(), text), Block::Facts(facts)];
-    let table = check_table(check, deadlines);
-    if !table.is_empty() {
-        out.push(Block::Table(table));
-    }
+    let tables = [check_table(check, deadlines), service_table(check), best_effort_table(check)];
+    out.extend(tables.into_iter().filter(|table| !table.is_empty()).map(Block::Table));
     out
 }
 

@@ -189,6 +189,7 @@ pub fn meta() -> Meta {
 
 pub fn check(admitted: bool) -> CheckResult {
     let flow = |demand, min, rate: &str, burst: &str| FlowCheck {
+        service: None,
         demand_bytes: demand,
         min_deadline_ns: Some(min),
         max_rate: Some(rate.into()),
@@ -211,6 +212,8 @@ pub fn check(admitted: bool) -> CheckResult {
         slack_bytes: Some(if admitted { 4414 } else { -389 }),
         flows,
         residual: corners(&residual().effective),
+        best_effort: Default::default(),
+        later_auto: None,
         idle_realtime: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use laxity_core::{Rate, Weight};
 
-use super::model::{Aqm, BestEffortClass, RealtimeFlow, Scenario};
+use super::model::{Aqm, BestEffortClass, Link, RealtimeFlow, Scenario};
 
 impl Scenario {
     /// The scenario at another rate, where the real-time flows at the places `shed` are best effort:
@@ -29,9 +29,9 @@ impl Scenario {
         };
         let classes = flows().filter(|(place, _)| own.contains(place)).map(|(_, f)| class(f));
         let mut changed = self.clone();
-        changed.link.rate = rate;
         changed.realtime =
             flows().filter(|(place, _)| !shed.contains(place)).map(|(_, f)| f.clone()).collect();
+        changed.set_link(Link { rate, ..self.link.clone() });
         changed.best_effort = classes.chain(self.best_effort.iter().cloned()).collect();
         changed
     }

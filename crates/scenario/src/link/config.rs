@@ -2,7 +2,7 @@
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_link::Wire;
-use laxity_link::config::{BestEffortClass, LinkConfig, RealtimeFlow};
+use laxity_link::config::{BestEffortClass, LinkConfig, RealtimeFlow, Service};
 
 use crate::link::model::{Link, Scenario};
 
@@ -34,7 +34,10 @@ impl Scenario {
             deadline: f.deadline,
             excess: f.excess,
             buffer: f.buffer,
-            service: None,
+            service: f
+                .service_curve
+                .as_ref()
+                .map(|s| Service { curve: s.curve.clone(), policed: s.policed }),
         });
         let best_effort = self.best_effort.iter().map(|c| BestEffortClass {
             weight: c.weight,

@@ -3,7 +3,7 @@
 use laxity_link::registry;
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
-use crate::link::{policies, queueing};
+use crate::link::{policies, queueing, service_curve};
 use crate::options::policy_section;
 
 /// The whole file.
@@ -183,7 +183,7 @@ pub static REALTIME: Table = Table {
         optional(
             "deadline",
             Kind::Time,
-            "derived from `rspec`; one of the two is needed",
+            "derived from `rspec`; one of the three is needed",
             "\"30 ms\"",
             "From arrival (with `excess = \"delay\"`: from conformance) to the end of \
              transmission.",
@@ -195,11 +195,21 @@ pub static REALTIME: Table = Table {
             "{ rate = \"300 kB/s\", slack = \"2 ms\" }",
             "A reservation as in RFC 2212, in place of a deadline.",
         ),
-        required(
+        optional(
+            "service_curve",
+            Kind::Forms(&service_curve::SERVICE_CURVE),
+            "absent",
+            "{ m1 = \"40 kB/s\", d = \"5 ms\", m2 = \"10 kB/s\" }",
+            "A service curve in place of a deadline, for flows whose service, not whose delay, is \
+             promised. Served by `exact` and the other policies that assign deadlines.",
+        ),
+        optional(
             "envelope",
             Kind::Forms(&ENVELOPE),
+            "needed beside `deadline` or `rspec`; beside `service_curve` none",
             "{ packet = \"1536 B\", peak = \"800 kB/s\", burst = \"15 kB\", rate = \"600 kB/s\" }",
-            "Arrival envelope of the flow, enforced exactly by its policer.",
+            "Arrival envelope of the flow, enforced exactly by its policer. Beside a service curve \
+             it gives bounds of delay and backlog.",
         ),
         optional(
             "excess",

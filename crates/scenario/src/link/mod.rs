@@ -7,6 +7,7 @@ pub mod model;
 pub mod policies;
 pub mod queueing;
 pub(crate) mod read;
+pub mod service_curve;
 pub mod tcp;
 mod write;
 
@@ -23,6 +24,9 @@ pub(crate) static KIND: KindInfo = KindInfo {
     keys: &keys::SCENARIO,
     policies: laxity_link::registry::POLICIES,
     some: Some(["realtime", "best_effort"]),
-    either: &[(&keys::REALTIME, ["deadline", "rspec"])],
+    either: &[(
+        &keys::REALTIME,
+        &[&["deadline", "envelope"], &["rspec", "envelope"], &["service_curve"]],
+    )],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Link),
 };

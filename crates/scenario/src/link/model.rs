@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use laxity_core::{Bytes, FlowId, Rate, Span, Weight};
 
+pub use super::service_curve::{CurveForm, FlowCurve, Later};
 pub use super::tcp::TcpSource;
 pub use crate::value::Length;
 
@@ -89,10 +90,14 @@ pub use laxity_link::config::{
 pub struct RealtimeFlow {
     /// Unique over all flows.
     pub name: String,
-    /// From conformance to the end of transmission.
+    /// From conformance to the end of transmission. With a service curve, the delay bound of packets
+    /// that conform to the envelope; see [`delay_bound`](Self::delay_bound).
     pub deadline: Span,
-    /// The flow's envelope, enforced by its policer.
+    /// The flow's envelope, enforced by its policer. A flow with a service curve may declare none;
+    /// this then tells no more than the sizes of its packets and what buffer they have for certain.
     pub envelope: laxity_curve::Envelope,
+    /// A service curve, from which the deadlines of its packets follow in place of `deadline`.
+    pub service_curve: Option<FlowCurve>,
     /// The treatment of packets beyond the envelope.
     pub excess: Excess,
     /// Order of shedding when the rate falls: the least important flow loses its reservation first.

@@ -1,13 +1,13 @@
 //! Prints a link scenario as TOML.
 
-use laxity_core::{Bytes, Span, Weight};
+use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::{DEFAULT_MIN_PACKET, Envelope};
 use laxity_link::config::Options;
 use laxity_link::registry;
 
 use crate::link::model::{
-    Aqm, BestEffortClass, Blocking, Excess, FairQueue, FlowQueueing, Guarantee, Match, Prefix,
-    RealtimeFlow, Release, Restart, Scenario, Source,
+    Aqm, BestEffortClass, Blocking, CurveForm, Excess, FairQueue, FlowCurve, FlowQueueing,
+    Guarantee, Later, Match, Prefix, RealtimeFlow, Release, Restart, Scenario, Source,
 };
 use crate::link::queueing;
 use crate::link::tcp::{self, App};
@@ -108,8 +108,13 @@ impl Printer {
     fn realtime(&mut self, flow: &RealtimeFlow, first: bool) {
         self.line(if first { "[[realtime]]" } else { "\n[[realtime]]" });
         self.key("name", &quoted(&flow.name));
-        self.key("deadline", &time(&flow.deadline));
-        self.key("envelope", &envelope(&flow.envelope));
+        match &flow.service_curve {
+            None => self.key("deadline", &time(&flow.deadline)),
+            Some(curve) => self.key("service_curve", &service_curve(curve, &flow.envelope)),
+        }
+        if flow.service_curve.as_ref().is_none_or(|curve| curve.policed) {
+            self.key("envelope", &envelope(&flow.envelope));
+        }
         self.unless("excess", flow.excess, Excess::default(), |e| {
             quoted(match e {
                 Excess::Delay => "delay",
@@ -229,6 +234,37 @@ fn aqm(aqm: &Aqm) -> String {
     let set: Vec<String> =
         keys.into_iter().filter_map(|(k, v)| Some(format!(", {k} = {}", v?))).collect();
     format!("{{ use = {}{} }}", quoted(name), set.concat())
+}
+
+/// The curve as it was written, with the sizes of packets where no envelope tells them.
+fn service_curve(curve: &FlowCurve, sizes: &Envelope) -> String {
+    let rate = |rate: &Rate| quoted(&print_rate(*rate));
+    let mut keys = match &curve.form {
+        CurveForm::RateLatency { rate: r, latency } => {
+            format!("rate = {}, latency = {}", rate(r), time(latency))
+        }
+        CurveForm::TwoPiece { m1, d, m2 } => {
+            format!("m1 = {}, d = {}, m2 = {}", rate(m1), time(d), rate(m2))
+        }
+        CurveForm::UmaxDmax { umax, dmax, rate: r } => {
+            format!("umax = {}, dmax = {}, rate = {}", size(umax), time(dmax), rate(r))
+        }
+        CurveForm::Points { points, rate: r } => {
+            let point =
+                |(t, b): &(Span, Bytes)| format!("{{ time = {}, bytes = {} }}", time(t), size(b));
+            let points: Vec<String> = points.iter().map(point).collect();
+            format!("points = [{}], rate = {}", points.join(", "), rate(r))
+        }
+    };
+    match curve.later {
+        Later::By(Span::ZERO) => {}
+        Later::By(later) => keys += &format!(", later = {}", time(&later)),
+        Later::Auto => keys += ", later = \"auto\"",
+    }
+    if let (false, Envelope::Buckets { max_packet, min_packet, .. }) = (curve.policed, sizes) {
+        keys += &format!(", packet = {}, min_packet = {}", size(max_packet), size(min_packet));
+    }
+    format!("{{ {keys} }}")
 }
 
 fn envelope(envelope: &Envelope) -> String {

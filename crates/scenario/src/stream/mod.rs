@@ -19,6 +19,9 @@ pub(crate) static KIND: KindInfo = KindInfo {
     keys: &keys::SCENARIO,
     policies: policies::POLICIES,
     some: None,
-    either: &[(&keys::SERVER, ["rate", "service"]), (&keys::STREAM, ["tolerance", "application"])],
+    either: &[
+        (&keys::SERVER, &[&["rate"], &["service"]]),
+        (&keys::STREAM, &[&["tolerance"], &["application"]]),
+    ],
     read: |root, path, cx| read::scenario(root, path, cx).map(Document::Stream),
 };

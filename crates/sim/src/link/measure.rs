@@ -1,7 +1,7 @@
 //! Measures of a run: counts, histograms, and a thinned series for plots.
 
 use indexmap::IndexMap;
-use laxity_core::{Histogram, Time};
+use laxity_core::{Histogram, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::{Departure, Packet};
 use laxity_results::{FlowKind, FlowResult, PolicyResult};
@@ -92,7 +92,11 @@ impl Measure {
             let class = i.checked_sub(scenario.realtime.len());
             let class = class.and_then(|i| scenario.best_effort.get(i));
             let managed = class.is_some_and(|c| c.aqm != Aqm::None);
-            let mut result = m.flow_result(realtime.map(|f| f.deadline.0), managed);
+            let kind = match realtime {
+                Some(flow) => Kind::Realtime(flow.delay_bound()),
+                None => Kind::BestEffort,
+            };
+            let mut result = m.flow_result(kind, managed);
             let unserved = if ending.complete { m.unfinished() } else { 0 };
             if unserved > 0 {
                 result.dropped += unserved;
@@ -110,6 +114,14 @@ impl Measure {
     }
 }
 
+/// What a flow was promised.
+enum Kind {
+    /// Deadlines; the relative one, or the delay bound of a service curve where there is one.
+    Realtime(Option<Span>),
+    /// Nothing.
+    BestEffort,
+}
+
 impl FlowMeasure {
     /// Packets sent as best effort.
     pub fn demoted(&self) -> u64 {
@@ -123,7 +135,12 @@ impl FlowMeasure {
 
     /// `managed`: whether the flow is a class with AQM. Packets of a real-time flow that were
     /// demoted may have met that of the last class.
-    fn flow_result(&self, deadline: Option<u64>, managed: bool) -> FlowResult {
+    fn flow_result(&self, kind: Kind, managed: bool) -> FlowResult {
+        let deadline = match kind {
+            Kind::Realtime(deadline) => deadline.map(|d| d.0),
+            Kind::BestEffort => None,
+        };
+        let realtime = matches!(kind, Kind::Realtime(_));
         let aqm_drops = self.drops.get(DropReason::Aqm.name()).copied().unwrap_or(0);
         let managed = managed || aqm_drops > 0 || self.marks > 0;
         let ms = |ns: u64| ns as f64 / 1e6;
@@ -133,7 +150,7 @@ impl FlowMeasure {
             self.least_margin.map(|m| -ms(m))
         };
         FlowResult {
-            kind: if deadline.is_some() { FlowKind::Realtime } else { FlowKind::BestEffort },
+            kind: if realtime { FlowKind::Realtime } else { FlowKind::BestEffort },
             packets: self.packets,
             bytes: self.bytes,
             mean_ms: self.delay.mean().map(|m| m / 1e6),
@@ -141,7 +158,7 @@ impl FlowMeasure {
             p99_ms: self.delay.quantile(990).map(ms),
             max_ms: self.delay.max().map(ms),
             deadline_ms: deadline.map(ms),
-            max_lateness_ms: deadline.and(lateness),
+            max_lateness_ms: lateness.filter(|_| realtime),
             deadline_misses: self.missed,
             dropped: self.drops.values().sum(),
             demoted: self.demoted(),

@@ -10,7 +10,7 @@ use laxity_link::LinkPolicy;
 use laxity_link::config::{LinkConfig, LinkConfigError};
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
-use laxity_results::{PolicyResult, SimulationResult};
+use laxity_results::{FlowKind, PolicyResult, SimulationResult};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
 
@@ -112,15 +112,16 @@ pub struct PolicyRun {
 }
 
 impl PolicyRun {
-    /// Each flow with what plots need: name, deadline, thinned series, distribution.
+    /// Each flow with what plots need: name, kind, deadline or delay bound, thinned series,
+    /// distribution.
     pub fn flows<'a>(
         &'a self,
         scenario: &'a Scenario,
-    ) -> impl Iterator<Item = (&'a str, Option<Span>, &'a FlowMeasure)> {
-        let deadlines = scenario.realtime.iter().map(|f| Some(f.deadline));
-        let deadlines = deadlines.chain(std::iter::repeat(None));
-        let named = scenario.flow_names().zip(deadlines).zip(&self.measure.flows);
-        named.map(|((name, deadline), m)| (name, deadline, m))
+    ) -> impl Iterator<Item = (&'a str, FlowKind, Option<Span>, &'a FlowMeasure)> {
+        let realtime = scenario.realtime.iter().map(|f| (FlowKind::Realtime, f.delay_bound()));
+        let kinds = realtime.chain(std::iter::repeat((FlowKind::BestEffort, None)));
+        let named = scenario.flow_names().zip(kinds).zip(&self.measure.flows);
+        named.map(|((name, (kind, deadline)), m)| (name, kind, deadline, m))
     }
 
     /// The result to print.

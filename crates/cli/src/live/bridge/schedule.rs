@@ -5,7 +5,7 @@ use std::path::Path;
 use laxity_analysis::link;
 use laxity_core::Span;
 use laxity_scenario::Document;
-use laxity_scenario::link::model::Scenario;
+use laxity_scenario::link::model::{Link, Scenario};
 use laxity_scenario::quantity;
 use laxity_userlink::bridge::Schedule;
 
@@ -55,7 +55,7 @@ pub fn schedule(
     if scenario.link.credit == Span::ZERO {
         for credit in CREDITS {
             let mut with = scenario.clone();
-            with.link.credit = credit;
+            with.set_link(Link { credit, ..scenario.link.clone() });
             if admitted(&with)? {
                 scenario = with;
                 break;

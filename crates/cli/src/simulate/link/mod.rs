@@ -195,15 +195,16 @@ fn details(scenario: &Scenario, runs: &[PolicyRun]) -> Vec<PolicyDetail> {
 }
 
 fn detail(scenario: &Scenario, run: &PolicyRun) -> PolicyDetail {
-    let flow = |(name, deadline, m): (&str, Option<Span>, &FlowMeasure)| FlowDetail {
-        flow: name.to_owned(),
-        kind: if deadline.is_some() { FlowKind::Realtime } else { FlowKind::BestEffort },
-        deadline_ns: deadline.map(|d| d.0),
-        series: m.series.clone(),
-        excerpt: Vec::new(),
-        distribution: m.delay.iter().collect(),
-    };
-    let seen = run.flows(scenario).filter(|(_, _, m)| m.packets > 0);
+    let flow =
+        |(name, kind, deadline, m): (&str, FlowKind, Option<Span>, &FlowMeasure)| FlowDetail {
+            flow: name.to_owned(),
+            kind,
+            deadline_ns: deadline.map(|d| d.0),
+            series: m.series.clone(),
+            excerpt: Vec::new(),
+            distribution: m.delay.iter().collect(),
+        };
+    let seen = run.flows(scenario).filter(|(_, _, _, m)| m.packets > 0);
     PolicyDetail { policy: run.policy.clone(), flows: seen.map(flow).collect() }
 }
 

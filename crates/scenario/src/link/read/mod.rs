@@ -8,6 +8,7 @@ mod policy;
 mod queueing;
 mod realtime;
 mod rspec;
+mod service_curve;
 mod source;
 mod weight;
 
@@ -65,7 +66,7 @@ pub(crate) fn scenario(
         false => Some(PolicyChoice::default()),
     };
     let mut names = Names::default();
-    let realtime = realtime::read(root, &mut names, cx);
+    let realtime = realtime::read(root, link.as_ref(), &mut names, cx);
     let best_effort = best_effort::read(root, link.as_ref(), &mut names, cx);
     if !root.has("realtime") && !root.has("best_effort") {
         let what = "the scenario has no flow";

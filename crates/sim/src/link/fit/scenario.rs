@@ -31,6 +31,7 @@ pub(super) fn build(
             realtime.push(RealtimeFlow {
                 name: flow.name.clone(),
                 deadline,
+                service_curve: None,
                 envelope: flow.envelope.clone(),
                 excess: Excess::default(),
                 importance: 0,
