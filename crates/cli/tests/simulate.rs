@@ -28,6 +28,7 @@ fn check_prints_the_agreed_json() {
     let value: Value = serde_json::from_str(&out).unwrap();
     let top = [
         "admitted",
+        "best_effort",
         "binding_interval_ns",
         "flows",
         "residual",

@@ -114,18 +114,15 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	struct lx_call call = { .sch = sch };
 	struct lx_slot *packet;
 	struct sk_buff *skb;
-	u64 now, start = 0, end, shed;
+	u64 now, start = 0, end;
 	u32 slot, bytes;
 	u8 late;
 
 	if (!sch->q.qlen)
 		return NULL;
 	now = bpf_ktime_get_ns();
-	shed = lx_follow_rate();
-	if (shed)
-		lx_demote_shed_flows(shed, now);
-	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
-		lx_yield_to_realtime(now);
+	if (lx_plan_change_pending() || link.shed)
+		lx_follow_change(now);
 	if (link.pace.clock.free > now) {
 		sch->qstats.overlimits++;
 		lx_watchdog_at(sch, lx_resume_at());
@@ -164,7 +161,8 @@ struct sk_buff *laxity_dequeue(u64 *ctx)
 	}
 	bytes = packet->bytes;
 	late = !packet->best_effort && end > packet->deadline;
-	state.late_rate_change += late && link.slowed;
+	if (late && link.slowed)
+		state.late_rate_change++;
 	lx_count_sent(lx_at(counts, packet->flow), bytes, end - packet->arrival,
 		      late && !link.slowed, packet->demoted);
 	sch->q.qlen--;

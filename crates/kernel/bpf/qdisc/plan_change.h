@@ -290,4 +290,17 @@ __attribute__((noinline)) int lx_apply_plan_change(u64 now)
 	return 1;
 }
 
+/* At a departure while a plan is requested, or flows have no reservation. A global function: verified
+ * once. */
+__attribute__((noinline)) int lx_follow_change(u64 now)
+{
+	u64 shed = lx_follow_rate();
+
+	if (shed)
+		lx_demote_shed_flows(shed, now);
+	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
+		lx_yield_to_realtime(now);
+	return 0;
+}
+
 #endif

@@ -78,14 +78,19 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	return &plans[requested];
 }
 
+static void print_change(u32 before, u64 now)
+{
+	if (state.applied != before)
+		printf("t %llu %u\n", now, requested);
+}
+
 static void take_over(u64 now)
 {
 	u32 before = state.applied;
 
 	if (lx_plan_change_pending() && !lx_apply_plan_change(now))
 		lx_yield_to_realtime(now);
-	if (state.applied != before)
-		printf("t %llu %u\n", now, requested);
+	print_change(before, now);
 }
 
 static void arrive(unsigned *waiting, u64 now, u64 number, u32 flow, u32 bytes)
@@ -115,13 +120,13 @@ static void arrive(unsigned *waiting, u64 now, u64 number, u32 flow, u32 bytes)
 static int send(unsigned *waiting, u64 now, u64 *misses)
 {
 	struct lx_slot *packet;
-	u64 shed = lx_follow_rate(), end;
-	u32 slot;
+	u32 slot, before = state.applied;
+	u64 end;
 	int late;
 
-	if (shed)
-		lx_demote_shed_flows(shed, now);
-	take_over(now);
+	if (lx_plan_change_pending() || link.shed)
+		lx_follow_change(now);
+	print_change(before, now);
 	packet = lx_dequeue(&pipeline, &config, waiting, now, &slot);
 	if (!packet) {
 		lx_link_idle(&pipeline, &config);
