@@ -107,8 +107,15 @@ fn link(answers: &Answers, direction: Direction) -> String {
     text += "# The shaper may be late by this much and then catch up.\n\
              credit = \"200 us\"\n\
              \n\
-             [policy]\n\
-             use = \"slack\"\n";
+             [policy]\n";
+    text += match direction {
+        Direction::Up => "use = \"slack\"\n",
+        Direction::Down => {
+            "# Real time goes first. Under `slack` the others would borrow its time, so that the AQM\n\
+             # would notice later that packets queue at the provider.\n\
+             use = \"background\"\n"
+        }
+    };
     text
 }
 
