@@ -4,7 +4,7 @@
 use laxity_scenario::link::model::Scenario;
 
 use super::*;
-use crate::link::shedding::tests::{admitted, link};
+use crate::link::shedding::tests::{admitted, link, numbers};
 
 const SECOND: u64 = 1_000_000_000;
 const STEP: u64 = SECOND / 20;
@@ -129,13 +129,7 @@ fn every_third_change_at_every_instant() {
 /// Fails as the test above.
 #[test]
 fn chains_of_changes() {
-    let mut state = 0x2545_f491_4f6c_dd1du64;
-    let mut below = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % n
-    };
+    let mut below = numbers(0x2545_f491_4f6c_dd1d);
     for scenario in small_links() {
         for _ in 0..20 {
             let mut at = 0;

@@ -1,7 +1,7 @@
 use laxity_scenario::link::model::Scenario;
 
 use super::*;
-use crate::link::shedding::tests::{admitted, link};
+use crate::link::shedding::tests::{admitted, link, numbers};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -121,13 +121,7 @@ fn every_short_sequence_of_rates() {
 // Fails as the test above, in chains of changes.
 #[test]
 fn random_sequences_of_rates() {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut below = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % n
-    };
+    let mut below = numbers(0x9e37_79b9_7f4a_7c15);
     for _ in 0..25 {
         for scenario in links() {
             let steps: Vec<(u64, u64)> = (0..12)

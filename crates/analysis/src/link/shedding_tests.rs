@@ -28,6 +28,16 @@ pub(crate) fn admitted(scenario: &Scenario, rate: Rate, kept: &[usize]) -> bool 
     analyse(&scenario.at_rate(rate, &shed, 16), "exact").unwrap().admitted
 }
 
+/// Random numbers below a limit, the same for a seed on every machine (xorshift64).
+pub(crate) fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+    move |limit| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % limit
+    }
+}
+
 fn kept_of(scenario: &Scenario, rate: u64) -> Vec<&str> {
     let shedding = shed(scenario, "exact", Rate(rate)).unwrap();
     assert!(admitted(scenario, Rate(rate), &shedding.kept));

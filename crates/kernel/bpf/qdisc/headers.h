@@ -194,7 +194,7 @@ static __attribute__((noinline)) int lx_hash_packet(struct lx_packet_bytes *byte
 	if (by == LX_BY_NONE)
 		return 0;
 	lx_flow_identity(bytes, type, at, &id);
-	hash = lx_flow_hash((const struct lx_sip_key *)&own.key, by, &id);
+	hash = lx_flow_hash((const struct lx_sip_key *)&own.hash_key, by, &id);
 	key->hash = hash;
 	key->source = hash >> 32;
 	key->destination = hash >> 48;

@@ -192,8 +192,8 @@ LX_FIELD(lx_own, ifindex, 8, 4);
 LX_FIELD(lx_own, handle, 12, 4);
 LX_FIELD(lx_own, slots, 16, 4);
 LX_FIELD(lx_own, managed, 20, 4);
-LX_FIELD(lx_own, key, 24, 16);
-LX_FIELD(lx_own, secret, 40, 8);
+LX_FIELD(lx_own, hash_key, 24, 16);
+LX_FIELD(lx_own, note_secret, 40, 8);
 LX_SIZE(lx_own, 48);
 
 LX_FIELD(lx_link_state, attached, 0, 4);

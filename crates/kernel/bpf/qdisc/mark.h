@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct lx_note) == sizeof(((struct __sk_buff *)0)->cb), "w
 /* No other program knows the secret, so no packet has the tag by chance. */
 LX_INLINE u64 lx_note_tag(void)
 {
-	return own.secret + state.applied;
+	return own.note_secret + state.applied;
 }
 
 /* Flow or class of a packet, and its key within its class if the class has flow queues or an AQM.

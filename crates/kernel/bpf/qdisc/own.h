@@ -25,8 +25,8 @@ struct lx_own {
 	/* A class has flow queues or an AQM. */
 	u32 managed;
 	/* Secrets drawn at random: of the flows' hashes, and of the notes on packets (mark.h). */
-	struct lx_sip_key key;
-	u64 secret;
+	struct lx_sip_key hash_key;
+	u64 note_secret;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

@@ -263,8 +263,8 @@ fn remove_ifb(ifb: &mut Place) -> Result<(), LinkError> {
     ifb.netlink.delete_interface(ifb.index).map_err(kernel("remove the ifb device"))
 }
 
-/// Removes ifb devices of interfaces of this namespace that are gone, as those of a connection that is
-/// dialled anew, and the records of gone interfaces and namespaces.
+/// Removes ifb devices of interfaces of this namespace that are gone, as after a PPP session has ended,
+/// and the records of gone interfaces and namespaces.
 pub(super) fn remove_stale(
     place: &mut Place,
     is_alive: impl Fn(u32) -> bool,

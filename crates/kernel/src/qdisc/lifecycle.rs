@@ -72,9 +72,14 @@ pub(super) fn bring_up(
         replaced,
         scenario: request.scenario.to_toml(),
     };
-    let secret = secret().map_err(|error| kernel("give random bits")(error.into()))?;
-    let own =
-        Own { kind: &place.kind(), net: place.net, ifindex: place.index, handle: HANDLE, secret };
+    let own = Own {
+        kind: &place.kind(),
+        net: place.net,
+        ifindex: place.index,
+        handle: HANDLE,
+        hash_key: secret()?,
+        note_secret: secret()?,
+    };
     let mut programs = Programs::load(request.plan, &own, room, &record)?;
     let pins = place.pins();
     let registered = programs.register(&pins).and_then(|()| programs.mark(&pins, place.index));
@@ -86,11 +91,12 @@ pub(super) fn bring_up(
 }
 
 /// Bits that nobody outside knows.
-fn secret() -> rustix::io::Result<[u8; 24]> {
-    let mut bytes = [0; 24];
+fn secret<const N: usize>() -> Result<[u8; N], LinkError> {
+    let mut bytes = [0; N];
     let mut filled = 0;
     while filled < bytes.len() {
-        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
+            .map_err(|error| kernel("give random bits")(error.into()))?;
     }
     Ok(bytes)
 }

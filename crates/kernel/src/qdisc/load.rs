@@ -31,9 +31,10 @@ pub(super) struct Own<'a> {
     pub(super) net: u32,
     pub(super) ifindex: u32,
     pub(super) handle: u32,
-    /// Secret of the hashes of flows, 16 bytes, so that nobody can choose packets that share the queue of
-    /// another flow; then that of the notes on packets (`mark.h`).
-    pub(super) secret: [u8; 24],
+    /// Secret of the hashes of flows: nobody can choose packets that share the queue of another flow.
+    pub(super) hash_key: [u8; 16],
+    /// Secret of the notes on packets (`mark.h`).
+    pub(super) note_secret: [u8; 8],
 }
 
 /// Capacities of a copy of the programs, so that later plans fit as well.
@@ -193,9 +194,8 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
                 lx_own::HANDLE.set_u32(&mut bytes, own.handle);
                 lx_own::SLOTS.set_u32(&mut bytes, room.slots);
                 lx_own::MANAGED.set_u32(&mut bytes, room.queues.managed.into());
-                let (key, notes) = own.secret.split_at(16);
-                lx_own::KEY.set(&mut bytes, key);
-                lx_own::SECRET.set(&mut bytes, notes);
+                lx_own::HASH_KEY.set(&mut bytes, &own.hash_key);
+                lx_own::NOTE_SECRET.set(&mut bytes, &own.note_secret);
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);
@@ -256,7 +256,14 @@ fn refused(error: libbpf_rs::Error) -> LinkError {
 /// # Errors
 /// When they do not load.
 pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
-    let own = Own { kind: "laxity_verify", net: 0, ifindex: 0, handle: 0, secret: [0; 24] };
+    let own = Own {
+        kind: "laxity_verify",
+        net: 0,
+        ifindex: 0,
+        handle: 0,
+        hash_key: [0; 16],
+        note_secret: [0; 8],
+    };
     let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
     let programs = Programs::load(plan, &own, room, &Record::default())?;
     let mut ids = Vec::new();

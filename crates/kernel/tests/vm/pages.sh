@@ -47,17 +47,9 @@ page() {
 
 echo "== router"
 # The house behind a router, whose link is the way out.
-ip netns add house
-ip link add inside netns tx type veth peer name home netns house
-ip -n tx address add 192.168.1.1/24 dev inside
-ip -n house address add 192.168.1.2/24 dev home
-ip -n tx link set inside up
-ip -n house link set home up
+add_house
 # As GRO off where packets come in.
 ip -n house link set home gso_max_segs 1
-ip -n house route add default via 192.168.1.1
-ip -n rx route add 192.168.1.0/24 via 10.9.0.1
-in_tx sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 tell up home-router.toml --dev near
 page router 1.6 443 house voice=5001:46:10000 meeting=5002:34:40000 game=27015:0:15000 dns=53:0:0 \
     backup=5004:1:0

@@ -104,7 +104,7 @@ LX_GLOBAL_FN u32 lx_flow_set_bulk(const struct lx_flow_config *c __arg_nonnull,
 	return 0;
 }
 
-/* Empties a queue, which no longer counts for its hosts. */
+/* Empties a queue, and subtracts it from the counts of its hosts. */
 LX_INLINE void lx_flow_queue_reset(const struct lx_flow_config *c, struct lx_flow_queue *queue)
 {
 	lx_flow_set_bulk(c, queue, 0);
