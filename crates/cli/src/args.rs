@@ -46,7 +46,7 @@ pub enum Command {
     #[command(subcommand)]
     Stream(StreamCommand),
     /// Schedule an interface of this machine (live): in the kernel (up, set, status, watch, export,
-    /// down) or in user space (bridge, tun).
+    /// down) or in user space (bridge, tun); plan prints commands of tc instead.
     #[command(subcommand)]
     Link(LinkCommand),
     /// Watch links (delays, bounds, drops), media servers and CPUs (reservations, deadline misses,

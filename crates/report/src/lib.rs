@@ -32,6 +32,7 @@ mod reproduction;
 mod stream;
 mod table;
 mod tc;
+mod tc_plan;
 pub mod text;
 pub mod ticks;
 

@@ -11,6 +11,7 @@ pub use crate::cpu::text::{cpu_check, cpu_simulation};
 pub use crate::link::text::{check, simulation};
 pub use crate::stream::text::{stream_check, stream_simulation};
 pub use crate::tc::tc_check;
+pub use crate::tc_plan::tc_plan;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

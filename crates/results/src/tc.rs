@@ -72,6 +72,67 @@ pub struct TcFlow {
     pub laxity_min_deadline_ns: Option<u64>,
 }
 
+/// `laxity link plan --json`: a scenario as a tree of the kernel's disciplines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcPlan {
+    /// The scenario.
+    pub scenario: String,
+    /// The discipline: `hfsc`, `htb` or `cbs`.
+    pub target: String,
+    /// The interface in the commands.
+    pub device: String,
+    /// Whether every deadline is guaranteed and nothing is misconfigured.
+    pub guaranteed: bool,
+    /// Assumed: the rate at which the device takes packets, or to which it is shaped.
+    pub link_rate_bit_s: u64,
+    /// Assumed: the largest packet as queued, on the wire.
+    pub max_packet_bytes: u64,
+    /// Assumed: how late timers of the kernel are.
+    pub timer_lateness_ns: u64,
+    /// Whether `tbf` shapes the interface.
+    pub shaped: bool,
+    /// Real-time flows with their bounds, beside what Laxity admits.
+    pub flows: Vec<TcFlow>,
+    /// Best-effort classes.
+    pub best_effort: Vec<TcPlanClass>,
+    /// What the tree lacks beside a link of Laxity.
+    pub losses: Vec<TcLoss>,
+    /// Misconfigurations of the tree.
+    pub findings: Vec<TcFinding>,
+    /// The commands, in order.
+    pub commands: Vec<String>,
+}
+
+/// A best-effort class in a planned tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcPlanClass {
+    /// Its name.
+    pub name: String,
+    /// Its class in the tree.
+    pub class: String,
+    /// Bound of its delay in the tree.
+    pub delay_ns: Option<u64>,
+    /// Why there is none.
+    pub reason: Option<String>,
+    /// Bound of its delay under the scenario's policy, whatever other classes send.
+    pub laxity_delay_ns: Option<u64>,
+    /// The same while no other class sends.
+    pub laxity_alone_delay_ns: Option<u64>,
+    /// Mean delay under the scenario's policy, simulated; none without sources.
+    pub laxity_mean_ms: Option<f64>,
+    /// Largest delay in that simulation.
+    pub laxity_max_ms: Option<f64>,
+}
+
+/// What a planned tree lacks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcLoss {
+    /// Its name, stable.
+    pub code: String,
+    /// The loss.
+    pub text: String,
+}
+
 /// A misconfiguration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TcFinding {

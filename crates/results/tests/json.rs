@@ -128,6 +128,15 @@ fn cpu_check() {
 }
 
 #[test]
+fn tc_plan() {
+    let result: TcPlan = round_trip(&example("tc-plan.json"));
+    assert!(result.guaranteed && result.flows[0].met);
+    assert_eq!((result.target.as_str(), result.losses[0].code.as_str()), ("htb", "late"));
+    assert!(result.commands[0].starts_with("tc qdisc add dev eth0 root"));
+    assert_eq!(result.best_effort[0].delay_ns, None);
+}
+
+#[test]
 fn tc_check() {
     let result: TcChecks = round_trip(&example("tc-check.json"));
     let device = &result.devices[0];

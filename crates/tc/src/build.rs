@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::record::{Field, Record, Section};
 use crate::{
     Class, ClassOptions, Config, Filter, Handle, HtbClass, Limit, Problem, Qdisc, QdiscOptions,
-    Tbf, TcError, TwoPiece,
+    SizeTable, Tbf, TcError, TwoPiece,
 };
 
 /// The command that prints the options that JSON lacks.
@@ -178,9 +178,20 @@ fn qdisc(record: &Record) -> Result<Qdisc, TcError> {
         handle: record.handle.unwrap_or(Handle { major: 0, minor: 0 }),
         parent: record.parent,
         options: options(record)?,
+        size_table: size_table(record)?,
         drops: record.natural_or("drops", 0)?,
         place: record.place.clone(),
     })
+}
+
+fn size_table(record: &Record) -> Result<Option<SizeTable>, TcError> {
+    let Some(Field::Word(layer)) = record.fields.get("stab_linklayer") else { return Ok(None) };
+    let overhead = record.number("stab_overhead");
+    Ok(Some(SizeTable {
+        overhead: overhead.map_or(Ok(0), |_| record.signed("stab_overhead"))?,
+        mpu: record.natural_or("stab_mpu", 0)?,
+        cells: layer == "atm",
+    }))
 }
 
 fn options(record: &Record) -> Result<QdiscOptions, TcError> {
@@ -300,6 +311,7 @@ fn class(record: &Record) -> Result<Class, TcError> {
             rate: record.natural("rate", CLASS)?,
             ceil: record.natural("ceil", CLASS)?,
             burst: record.natural("burst", CLASS)?,
+            cburst: record.natural("cburst", CLASS)?,
             overhead: record.number("overhead").map_or(Ok(0), |_| record.signed("overhead"))?,
             mpu: record.natural_or("mpu", 0)?,
             cells: matches!(record.fields.get("linklayer"), Some(Field::Word(w)) if w == "atm"),

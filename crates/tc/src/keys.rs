@@ -155,6 +155,15 @@ pub fn of_qdisc(kind: &str) -> Option<&'static [(&'static str, Unit)]> {
     })
 }
 
+/// The options of a size table, by which a discipline counts packets (`stab`).
+pub const SIZE_TABLE: &[(&str, Unit)] = &[
+    ("stab_linklayer", Word),
+    ("stab_overhead", Signed),
+    ("stab_mpu", Count),
+    ("stab_mtu", Count),
+    ("stab_tsize", Count),
+];
+
 /// The options of a class.
 pub fn of_class(kind: &str) -> Option<&'static [(&'static str, Unit)]> {
     Some(match kind {

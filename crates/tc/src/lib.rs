@@ -27,7 +27,7 @@ mod units;
 pub use error::{Place, Problem, TcError};
 pub use handle::Handle;
 pub use model::{
-    Class, ClassOptions, Config, Filter, HtbClass, Limit, Qdisc, QdiscOptions, Queues, Tbf,
-    TwoPiece,
+    Class, ClassOptions, Config, Filter, HtbClass, Limit, Qdisc, QdiscOptions, Queues, SizeTable,
+    Tbf, TwoPiece,
 };
 pub use read::{MAX_INPUT, Reader};

@@ -26,10 +26,23 @@ pub struct Qdisc {
     pub parent: Option<Handle>,
     /// Its kind and options.
     pub options: QdiscOptions,
+    /// How it counts sizes, where not as queued (`stab`).
+    pub size_table: Option<SizeTable>,
     /// Packets that it dropped.
     pub drops: u64,
     /// Where it was read.
     pub place: Place,
+}
+
+/// How a discipline counts the size of packets (tc-stab(8)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeTable {
+    /// Bytes added to each packet.
+    pub overhead: i64,
+    /// Each packet counts at least as this many bytes.
+    pub mpu: u64,
+    /// Whether packets count in cells of ATM.
+    pub cells: bool,
 }
 
 /// Packets or bytes of a FIFO.
@@ -196,6 +209,8 @@ pub struct HtbClass {
     pub ceil: u64,
     /// Burst of the rate in bytes.
     pub burst: u64,
+    /// Burst of the ceiling in bytes.
+    pub cburst: u64,
     /// Bytes added to each packet.
     pub overhead: i64,
     /// Each packet counts at least as this many bytes.

@@ -67,6 +67,10 @@ pub fn record(object: &Json, place: &Place) -> Result<Record, TcError> {
                 (Some(_), None) => {}
                 (None, _) => record.known = false,
             }
+            if let Some(Json::Object(pairs)) = object.get("stab") {
+                let named = pairs.iter().map(|(key, value)| (format!("stab_{key}"), value.clone()));
+                set_all(&mut record, keys::SIZE_TABLE, &named.collect::<Vec<_>>())?;
+            }
         }
         Section::Class => {
             if record.handle.is_none() {

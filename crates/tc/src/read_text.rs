@@ -21,6 +21,11 @@ fn statistics(line: &str) -> bool {
         .any(|s| line.starts_with(s))
 }
 
+/// Whether a line is the size table below the header of a discipline (`stab`, printed with `-d`).
+fn size_table(line: &str) -> bool {
+    line.trim_start().starts_with("linklayer ")
+}
+
 /// Tokens of a header and its continuation, with glued ones taken apart: `1600b/1mpu`, `queues:(0:0)`.
 fn tokens(lines: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
@@ -53,7 +58,9 @@ fn tokens(lines: &[&str]) -> Vec<String> {
 pub fn record(section: Section, lines: &[&str], place: &Place) -> Result<Record, TcError> {
     let fail = |problem| TcError { place: place.clone(), problem };
     let end = lines.iter().position(|line| statistics(line)).unwrap_or(lines.len());
-    let words = tokens(&lines[..end]);
+    let size_table_at =
+        lines[..end].iter().skip(1).position(|line| size_table(line)).map(|at| at + 1);
+    let words = tokens(&lines[..size_table_at.unwrap_or(end)]);
     let mut at = 1;
     let mut record = Record {
         section,
@@ -115,6 +122,17 @@ pub fn record(section: Section, lines: &[&str], place: &Place) -> Result<Record,
         };
     }
     record.known &= table.is_some();
+    if let Some(at) = size_table_at {
+        let words: Vec<String> =
+            tokens(&lines[at..end]).iter().map(|word| format!("stab_{word}")).collect();
+        for pair in words.chunks(2) {
+            let [key, value] = pair else {
+                return Err(fail(Problem::Header("a size table with an option without value")));
+            };
+            let value = value.strip_prefix("stab_").unwrap_or(value).to_owned();
+            option(&mut record, keys::SIZE_TABLE, &[key.clone(), value], 0)?;
+        }
+    }
     let sent = lines[end..].iter().find_map(|line| line.split("dropped ").nth(1));
     let dropped = sent.and_then(|rest| rest.split(',').next()?.parse::<u64>().ok());
     if let (Section::Qdisc, Some(dropped)) = (section, dropped) {

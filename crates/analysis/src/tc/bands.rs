@@ -24,9 +24,10 @@ pub fn strict(
         return Ok(Err(Reason::BandsFillLink));
     }
     let curve = served(&left)?;
-    // The first band has the whole rate, later by the packet that blocks it.
-    let link = match (curves.is_empty(), offered.link) {
-        (true, Some((rate, latency))) => Some((rate, latency.plus(device.packet().over(rate)?)?)),
+    // The rate that is left, later by what goes first and the packet that blocks.
+    let rate = curve.long_term_slope()?;
+    let link = match (offered.link, Curve::line(rate, Rational::ZERO).backlog(&curve)?) {
+        (Some(_), Some(behind)) => Some((rate, behind.over(rate)?)),
         _ => None,
     };
     Ok(Ok(Service { curve, link, rule: Rule::Strict }))

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_curve::{CurveError, Rational};
+use laxity_link::Wire;
 use laxity_results::TcFinding;
 use laxity_tc::{Class, ClassOptions, Config, Handle, Qdisc, QdiscOptions, TwoPiece};
 
@@ -14,19 +15,30 @@ fn finding(code: &str, at: Handle, text: String, remedy: &str) -> TcFinding {
     TcFinding { code: code.into(), at: at.to_string(), text, remedy: remedy.into() }
 }
 
+/// What is known beside the configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// Rate of the slowest hop behind the device in bit/s.
+    pub slower: Option<u64>,
+    /// Bytes of packets on the wire of a scenario.
+    pub wire: Option<Wire>,
+    /// Whether there are deadlines, all guaranteed.
+    pub deadlines_met: bool,
+}
+
 /// The findings of a configuration, in the order of the tree.
 pub fn findings(
     config: &Config,
     device: &Device,
     links: &BTreeMap<Handle, (Rational, Rational)>,
-    slower: Option<u64>,
+    context: &Context,
 ) -> Result<Vec<TcFinding>, CurveError> {
     let mut out = Vec::new();
     for q in &config.qdiscs {
         match &q.options {
             QdiscOptions::Hfsc { default } => {
                 if let Some((rate, _)) = links.get(&q.handle) {
-                    curves_exceed_link(config, q, *rate, &mut out)?;
+                    curves_exceed_link(config, q, *rate, context, &mut out)?;
                 }
                 hfsc_default(config, q, *default, &mut out);
                 upper_limits(config, q, &mut out);
@@ -76,9 +88,33 @@ pub fn findings(
             _ => {}
         }
     }
+    if let Some(wire) = context.wire {
+        sizes(config, wire, &mut out);
+    }
     lost_filters(config, &mut out);
-    no_shaper(config, device, slower, &mut out);
+    no_shaper(config, device, context.slower, &mut out);
     Ok(out)
+}
+
+/// Packets have to count as long as they are on the wire.
+fn sizes(config: &Config, wire: Wire, out: &mut Vec<TcFinding>) {
+    let Some(root) = config.qdiscs.iter().find(|q| q.parent.is_none()) else { return };
+    let mqprio = matches!(root.options, QdiscOptions::Mqprio { .. });
+    let counts = |q: &&Qdisc| match mqprio {
+        true => matches!(q.options, QdiscOptions::Cbs { .. }),
+        false => q.parent.is_none(),
+    };
+    for q in config.qdiscs.iter().filter(counts) {
+        let (overhead, mpu) = q.size_table.map_or((0, 0), |t| (t.overhead, t.mpu));
+        let (needed, frame) = (wire.overhead, wire.min_frame);
+        if overhead != i64::from(needed) || mpu != u64::from(frame) {
+            let text = format!(
+                "a packet counts {overhead} B of overhead and at least {mpu} B, on the scenario's wire {needed} B and {frame} B"
+            );
+            let remedy = "make it with `stab overhead .. mpu .. linklayer ethernet` to match";
+            out.push(finding("size-table", q.handle, text, remedy));
+        }
+    }
 }
 
 fn classes<'a>(config: &'a Config, q: &Qdisc) -> impl Iterator<Item = &'a Class> {
@@ -90,6 +126,7 @@ fn curves_exceed_link(
     config: &Config,
     q: &Qdisc,
     rate: Rational,
+    context: &Context,
     out: &mut Vec<TcFinding>,
 ) -> Result<(), CurveError> {
     let leaves = classes(config, q).filter(|c| !c.inner);
@@ -100,7 +137,8 @@ fn curves_exceed_link(
         })
         .collect();
     let text = match hfsc::excess(&curves, rate)? {
-        Some(x) if x.signum() == 0 => return Ok(()),
+        // A bounded excess is part of the bounds, and deadlines may allow for it.
+        Some(x) if x.signum() == 0 || context.deadlines_met => return Ok(()),
         Some(x) => {
             let bytes = x.over(nanobits(1))?.ceil();
             format!("the rt curves together exceed the link by up to {bytes} B")
@@ -174,12 +212,15 @@ fn htb_classes(
         match htb::wait(&own, &ahead, link, device)? {
             Some(theta) => {
                 let needed = theta.times(own.rate.into())?.over(nanobits(1))?.ceil();
-                if i128::from(own.burst) < needed {
+                let (name, burst) = match own.cburst < own.burst {
+                    true => ("cburst", own.cburst),
+                    false => ("burst", own.burst),
+                };
+                if i128::from(burst) < needed {
                     let text = format!(
-                        "burst {} B below {needed} B: tokens are lost while it waits, and with them rate",
-                        own.burst
+                        "{name} {burst} B below {needed} B: tokens are lost while it waits, and with them rate"
                     );
-                    let remedy = "raise burst to that";
+                    let remedy = "raise burst and cburst to that";
                     out.push(finding("burst-too-small", class.handle, text, remedy));
                 }
             }

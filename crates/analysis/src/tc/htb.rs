@@ -30,8 +30,9 @@ pub fn wait(
     work.over(left)?.plus(device.late()).map(Some)
 }
 
-/// The service of a leaf: `R = min(rate, burst/theta)` after `theta + L/R`. With a burst below `rate
-/// theta` tokens are lost while it waits.
+/// The service of a leaf: `R = min(rate, burst/theta, ceil, cburst/theta)` after `theta + L/R`. With a burst
+/// below `rate theta` tokens are lost while it waits; without tokens of the ceiling a class may not send
+/// either (`htb_class_mode`).
 pub fn leaf(
     own: &HtbClass,
     ahead: &[HtbClass],
@@ -41,13 +42,14 @@ pub fn leaf(
     if !exact_sizes(own) || ahead.iter().any(|c| c.overhead < 0) {
         return Ok(Err(Reason::SizeTable));
     }
-    if own.rate == 0 || own.burst == 0 {
+    if [own.rate, own.burst, own.ceil, own.cburst].contains(&0) {
         return Ok(Err(Reason::Zero));
     }
     let Some(theta) = wait(own, ahead, link, device)? else {
         return Ok(Err(Reason::RatesExceedLink));
     };
-    let rate = Rational::from(own.rate).least(nanobits(own.burst).over(theta)?);
+    let burst = nanobits(own.burst.min(own.cburst));
+    let rate = Rational::from(own.rate.min(own.ceil)).least(burst.over(theta)?);
     let latency = theta.plus(device.packet().over(rate)?)?;
     let curve = rate_latency(rate, latency)?;
     Ok(Ok(Service { curve, link: Some((rate, latency)), rule: Rule::HtbRate }))

@@ -9,6 +9,7 @@ mod findings;
 mod gates;
 mod hfsc;
 mod htb;
+pub mod plan;
 mod service;
 mod shaper;
 mod tree;
@@ -16,7 +17,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 use laxity_core::{Bytes, Rate};
-use laxity_curve::{Curve, CurveError, Rational};
+use laxity_curve::{Curve, CurveError, Envelope, Rational};
 use laxity_results::{TcCheck, TcClass, TcFlow};
 use laxity_scenario::link::Scenario;
 use laxity_tc::{Config, Handle, Limit, QdiscOptions};
@@ -58,10 +59,12 @@ pub fn analyse(config: &Config, request: &Request) -> Result<TcCheck, AnalysisEr
         classes.push(class(node, traffic.get(&node.handle), request)?);
     }
     let slower = request.slower_hop.map(|r| r.0);
-    let mut findings = findings::findings(config, device, &links, slower)?;
-    findings.extend(leaf_limits(config, &nodes, &envelopes, request)?);
+    let wire = request.flows.map(|(scenario, _)| scenario.link.wire());
     let flows = flows(&classes, request)?;
     let met = flows.iter().all(|f| f.met);
+    let context = findings::Context { slower, wire, deadlines_met: met && !flows.is_empty() };
+    let mut findings = findings::findings(config, device, &links, &context)?;
+    findings.extend(leaf_limits(config, &nodes, &envelopes, request)?);
     Ok(TcCheck {
         device: config.device.clone(),
         guaranteed: met && findings.is_empty(),
@@ -73,6 +76,18 @@ pub fn analyse(config: &Config, request: &Request) -> Result<TcCheck, AnalysisEr
         flows,
         findings,
     })
+}
+
+/// The largest packet of a scenario, in bytes on the wire: `max_packet`, or that of a real-time flow. One bucket
+/// alone declares none, and counts as within `max_packet`.
+pub fn largest_packet(scenario: &Scenario) -> Bytes {
+    let setup = scenario.setup();
+    let declared = |e: &Envelope| match e.lines() {
+        Some([one]) if one.burst == e.max_packet() => Bytes(0),
+        _ => e.max_packet(),
+    };
+    let realtime = scenario.realtime.iter().map(|f| declared(&f.envelope));
+    setup.wire.of_bytes(realtime.fold(setup.max_packet, Bytes::max))
 }
 
 /// The traffic of each class that has flows: the sum of their envelopes on the wire, `None` where one of them

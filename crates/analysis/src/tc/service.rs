@@ -157,7 +157,7 @@ impl Rule {
         match self {
             Rule::Link => "C t",
             Rule::HfscRealTime => "rt(t - (L + X)/C - tau)",
-            Rule::HtbRate => "min(rate, burst/theta) (t - theta - L/R)",
+            Rule::HtbRate => "min(rate, burst/theta, cburst/theta) (t - theta - L/R)",
             Rule::Strict => "[C t - bands above - L]+",
             Rule::Drr => "Q/F [C t - (F - Q)(1 + L/Q) - n L]+",
             Rule::TokenBucket => "min(mtu + peakrate t, burst + rate t), later by L/C + tau",

@@ -36,8 +36,10 @@ pub fn tbf(tbf: &Tbf, offered: &Service, device: &Device) -> Result<Offered, Cur
     Ok(Ok(Service { curve, link: Some((own, late)), rule: Rule::TokenBucket }))
 }
 
-/// The service behind CBS in the queue that the device serves first: latency `L/C + L (1/idle - 1/C) +
-/// tau`. Slopes in bit/s, credit in bytes.
+/// The service behind CBS in the queue that the device serves first, or behind others whose traffic is bounded
+/// (`offered` is then the service of its band): it waits `T = L/C + tau`, or as long as the band; then the
+/// latency is `T + L (1/idle - 1/C)`. A credit of `idle T` keeps what it earns while it waits. Slopes in bit/s,
+/// credit in bytes.
 pub fn cbs(
     (idle, send, hicredit): (i64, i64, i64),
     offered: &Service,
@@ -51,13 +53,29 @@ pub fn cbs(
     }
     let slope = Rational::whole(i128::from(idle));
     let port = slope.minus(Rational::whole(i128::from(send)))?;
-    let blocked = device.packet().over(rate)?;
+    let blocked = match offered.rule {
+        Rule::Strict => Rational::ZERO,
+        _ => device.packet().over(rate)?,
+    };
+    let wait = latency.plus(blocked)?.plus(device.late())?;
     let credit = Rational::whole(i128::from(hicredit)).times(nanobits(1))?;
-    if port != rate || credit < slope.times(blocked)? {
+    if port != device.rate.0.into() || credit < slope.times(wait)? {
         return Ok(Err(Reason::Credits));
     }
-    let own = device.packet().over(slope)?.minus(blocked)?;
-    let late = blocked.plus(own)?.plus(latency)?.plus(device.late())?;
+    if slope > rate {
+        return Ok(Err(Reason::RatesExceedLink));
+    }
+    let own = device.packet().over(slope)?.minus(device.packet().over(port)?)?;
+    let late = wait.plus(own)?;
     let curve = rate_latency(slope, late)?;
     Ok(Ok(Service { curve, link: Some((slope, late)), rule: Rule::Cbs }))
+}
+
+/// What bounds the output of CBS: its idle slope, from the largest credit to the least, `-L (C - idle)/C`.
+pub fn credit_bounded((idle, hicredit): (i64, i64), device: &Device) -> Result<Curve, CurveError> {
+    let slope = Rational::whole(i128::from(idle));
+    let rate = Rational::from(device.rate.0);
+    let debt = device.packet().times(rate.minus(slope)?)?.over(rate)?;
+    let credit = Rational::whole(i128::from(hicredit.max(0))).times(nanobits(1))?;
+    Ok(Curve::line(slope, credit.plus(debt)?))
 }

@@ -277,6 +277,7 @@ fn no_packet_of_htb_is_later() {
             rate: 400_000 + dice.below(2_500_000),
             ceil: C,
             burst: 1500 + dice.below(9000),
+            cburst: 1_000_000,
             overhead: 0,
             mpu: 0,
             cells: false,

@@ -61,7 +61,16 @@ fn hfsc_numbers() {
 }
 
 fn htb_class(rate: u64, burst: u64, prio: u64) -> HtbClass {
-    HtbClass { prio: Some(prio), rate, ceil: rate, burst, overhead: 0, mpu: 0, cells: false }
+    HtbClass {
+        prio: Some(prio),
+        rate,
+        ceil: rate,
+        burst,
+        cburst: burst,
+        overhead: 0,
+        mpu: 0,
+        cells: false,
+    }
 }
 
 // Fails when a class ahead counts without its packet, or tokens lost in the wait do not count.

@@ -64,6 +64,14 @@ impl Walk<'_> {
                 return Ok(());
             }
         };
+        // A size table counts packets for all disciplines below; L is a size at the first that queues.
+        let below_queues = q.parent.is_none_or(|p| self.is_mqprio(p));
+        if q.size_table.is_some_and(|table| table.cells || !below_queues) {
+            for handle in self.handles(q) {
+                self.push(handle, kind, Err(Reason::SizeTable), None, true);
+            }
+            return Ok(());
+        }
         if let Some(link) = service.link {
             self.links.insert(q.handle, link);
         }
@@ -238,19 +246,32 @@ impl Walk<'_> {
         service: &Service,
         depth: usize,
     ) -> Result<(), CurveError> {
+        let mut above: Vec<Result<Curve, String>> = Vec::new();
         for (first, count) in queues {
             for queue in *first..first.saturating_add((*count).min(64)) {
                 let handle = q.handle.class(u16::try_from(queue + 1).unwrap_or(u16::MAX));
                 let child = self.child(handle).cloned();
+                let shaped = match child.as_ref().map(|c| &c.options) {
+                    Some(QdiscOptions::Cbs { idle, hicredit, .. }) => {
+                        Ok(shaper::credit_bounded((*idle, *hicredit), self.device)?)
+                    }
+                    _ => Err(handle.to_string()),
+                };
                 match child {
-                    Some(child) if matches!(child.options, QdiscOptions::Cbs { .. }) => {
-                        self.qdisc(&child, &Ok(service.clone()), depth + 1)?;
+                    Some(child) if shaped.is_ok() => {
+                        // The device serves its queues in their order.
+                        let own = match above.is_empty() {
+                            true => Ok(service.clone()),
+                            false => bands::strict(&above, service, self.device)?,
+                        };
+                        self.qdisc(&child, &own, depth + 1)?;
                     }
                     Some(child) if matches!(child.options, QdiscOptions::Etf) => {
                         self.push(handle, "mqprio", Err(Reason::DropsLate), None, true);
                     }
                     _ => self.push(handle, "mqprio", Err(Reason::Driver), None, true),
                 }
+                above.push(shaped);
             }
         }
         Ok(())
@@ -319,6 +340,13 @@ impl Walk<'_> {
             .qdiscs
             .iter()
             .find(|q| q.parent == Some(handle) || (single && q.parent == whole))
+    }
+
+    /// Whether a class is a queue of the device.
+    fn is_mqprio(&self, class: Handle) -> bool {
+        let of = |q: &&Qdisc| q.handle == class.qdisc();
+        let parent = self.config.qdiscs.iter().find(of);
+        parent.is_some_and(|q| matches!(q.options, QdiscOptions::Mqprio { .. }))
     }
 
     fn classes(&self, q: &Qdisc) -> impl Iterator<Item = &Class> {

@@ -3,10 +3,12 @@
 pub mod args;
 mod source;
 
+pub use source::speed;
+
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use laxity_analysis::tc::{Device, Request, analyse};
+use laxity_analysis::tc::{Device, Request, analyse, largest_packet};
 use laxity_core::{Bytes, Rate};
 use laxity_report::text;
 use laxity_results::TcChecks;
@@ -137,10 +139,6 @@ fn device(
             "{of}: its rate is unknown, and without it nothing is guaranteed; add --link-rate RATE"
         ))
     })?;
-    let wire = |s: &Scenario| {
-        let setup = s.setup();
-        setup.wire.of_bytes(setup.max_packet)
-    };
-    let max_packet = args.tc.queued_packet.or(scenario.map(wire)).unwrap_or(ETHERNET);
+    let max_packet = args.tc.queued_packet.or(scenario.map(largest_packet)).unwrap_or(ETHERNET);
     Ok(Device { rate, max_packet, timer_lateness: args.tc.timer_lateness })
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum LinkCommand {
@@ -19,6 +19,9 @@ pub enum LinkCommand {
     Export(ExportArgs),
     /// Remove the links of both directions and restore the interface.
     Down(DownArgs),
+    /// Print a tree of the kernel's own disciplines for a scenario as commands of tc, and what is lost; changes
+    /// nothing.
+    Plan(PlanArgs),
     #[command(hide = true)]
     RunRateSource(RunRateSourceArgs),
     /// Bridge two interfaces and schedule the frames between them in user space.
@@ -51,6 +54,41 @@ pub struct UpArgs {
     /// the other one. The program is run without a shell.
     #[arg(long, value_name = "COMMAND")]
     pub rate_from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// The discipline.
+    #[arg(long, value_name = "DISCIPLINE")]
+    pub target: TargetArg,
+    /// The interface in the commands. One that is faster than the link is shaped to it.
+    #[arg(long, value_name = "DEV", default_value = "eth0")]
+    pub dev: String,
+    /// Shape the interface to the rate of the link with tbf, whatever its speed.
+    #[arg(long)]
+    pub shape: bool,
+    /// How late a timer of the kernel may be.
+    #[arg(long, value_name = "TIME", default_value = "0 ms")]
+    pub timer_lateness: String,
+    /// Simulated time of best effort under the scenario's policy, if its flows have sources.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub duration: String,
+    /// Print the commands alone, for a shell.
+    #[arg(long, conflicts_with = "json")]
+    pub commands: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Disciplines to plan for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TargetArg {
+    Hfsc,
+    Htb,
+    Cbs,
 }
 
 /// Starts the program of `--rate-from`.

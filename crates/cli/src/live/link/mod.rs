@@ -3,6 +3,7 @@
 pub mod args;
 mod backend;
 pub mod export;
+mod plan;
 pub mod rate;
 mod rate_source;
 pub mod record;
@@ -34,6 +35,7 @@ pub fn run(command: &LinkCommand) -> Result<ExitCode, Failure> {
         LinkCommand::Down(args) => down(args),
         LinkCommand::RunRateSource(args) => rate_source::child::run(args),
         LinkCommand::Bridge(args) => crate::live::bridge::run(args),
+        LinkCommand::Plan(args) => plan::run(args),
         LinkCommand::Tun(args) => crate::live::bridge::tun(args),
     }
 }

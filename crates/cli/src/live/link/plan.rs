@@ -1,0 +1,101 @@
+//! `laxity link plan`: a scenario as a tree of the kernel's own disciplines.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use laxity_analysis::tc::plan::{PlanRequest, Target, plan};
+use laxity_core::Span;
+use laxity_report::text;
+use laxity_results::TcPlan;
+use laxity_scenario::Document;
+use laxity_scenario::link::Scenario;
+use laxity_scenario::quantity;
+use laxity_sim::link::{Traffic, simulate_all};
+
+use super::args::{PlanArgs, TargetArg};
+use crate::check::tc::speed;
+use crate::failure::{Failure, NO};
+use crate::{interrupt, output};
+
+/// Runs the command.
+pub fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    let path = &args.scenario;
+    let Document::Link(scenario) = Document::read(path).map_err(Failure::input)? else {
+        let what = "this scenario does not describe a link; one that does has a section [link]";
+        return Err(Failure::Input(format!("{}: {what}", path.display())));
+    };
+    let timer_lateness = span("--timer-lateness", &args.timer_lateness)?;
+    let duration = span("--duration", &args.duration)?;
+    known_name(&args.dev)?;
+    let faster =
+        speed(&args.dev).is_some_and(|mbit| mbit.saturating_mul(1_000_000) > scenario.link.rate.0);
+    let target = match args.target {
+        TargetArg::Hfsc => Target::Hfsc,
+        TargetArg::Htb => Target::Htb,
+        TargetArg::Cbs => Target::Cbs,
+    };
+    let shape = args.shape || faster;
+    if shape && target == Target::Cbs {
+        return Err(Failure::Input(format!(
+            "--target cbs: it needs a device that sends at the rate of the link, {}, and {} is to be shaped; plan \
+             for hfsc or htb",
+            scenario.link.rate, args.dev
+        )));
+    }
+    let request = PlanRequest { target, device: &args.dev, shape, timer_lateness };
+    let planned = plan(&scenario, &request).map_err(|error| {
+        let text = format!("{}: {error}", path.display());
+        match error.is_refusal() {
+            true => Failure::Refused(text),
+            false => Failure::Input(text),
+        }
+    })?;
+    let mut result = planned.result;
+    if args.commands {
+        output::print(&(result.commands.join("\n") + "\n"))?;
+        return Ok(status(&result));
+    }
+    simulated(&scenario, duration, &mut result)?;
+    match args.json {
+        true => output::result(&result)?,
+        false => output::print(&text::tc_plan(&result, output::style()))?,
+    }
+    Ok(status(&result))
+}
+
+fn status(result: &TcPlan) -> ExitCode {
+    if result.guaranteed { ExitCode::SUCCESS } else { ExitCode::from(NO) }
+}
+
+fn span(option: &str, text: &str) -> Result<Span, Failure> {
+    quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
+}
+
+/// Names go into commands for a shell.
+fn known_name(name: &str) -> Result<(), Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._:@-".contains(c);
+    if !name.is_empty() && name.len() < 16 && !name.starts_with('-') && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "--dev {name}: not a name of an interface; give one of at most 15 letters, digits and . _ : @ -"
+    )))
+}
+
+/// Delays of best effort under the scenario's policy, where all flows have sources.
+fn simulated(scenario: &Scenario, duration: Span, result: &mut TcPlan) -> Result<(), Failure> {
+    let traffic = Traffic::Generated { duration, replayed: Arc::new(Vec::new()) };
+    if duration.0 == 0 || traffic.check(scenario).is_err() {
+        return Ok(());
+    }
+    let policies = [scenario.policy.use_.clone()];
+    let runs = simulate_all(scenario, &policies, &[1], &traffic, &interrupt::control());
+    let Some(run) = runs.map_err(Failure::input)?.pop() else { return Ok(()) };
+    let flows = run.result(scenario).flows;
+    for class in &mut result.best_effort {
+        if let Some(flow) = flows.get(&class.name) {
+            (class.laxity_mean_ms, class.laxity_max_ms) = (flow.mean_ms, flow.max_ms);
+        }
+    }
+    Ok(())
+}
