@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test chains faults bench compare-link compare-internet compare-cpu docs install uninstall clean
+.PHONY: help demo quick build test chains faults bench compare-link compare-tc compare-internet compare-cpu docs install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -31,6 +31,9 @@ bench: ## the hot paths beside their baselines
 
 compare-link: ## the live link beside the kernel's disciplines, in the virtual machine
 	@scripts/compare-link.sh
+
+compare-tc: ## bounds of the kernel's disciplines beside measured delays, in the virtual machine
+	@scripts/compare-tc.sh
 
 compare-internet: ## the live link and other shapers under TCP on emulated access links, in the virtual machine
 	@scripts/compare-internet.sh

@@ -25,6 +25,8 @@ pub fn record(object: &Json, place: &Place) -> Result<Record, TcError> {
     };
     let handle = |key: &str| match object.get(key) {
         None => Ok(None),
+        // A queue of the device that has no traffic class.
+        Some(value) if value.string() == Some("none") => Ok(None),
         Some(value) => match value.string().and_then(Handle::parse) {
             Some(handle) => Ok(Some(handle)),
             None => Err(fail(Problem::JsonShape { key: key.into(), expected: "a handle" })),

@@ -98,6 +98,8 @@ pub fn record(section: Section, lines: &[&str], place: &Place) -> Result<Record,
                 2
             }
             "root" | "ingress_block" | "offloaded" => 1,
+            // A queue of the device that has no traffic class.
+            "parent" if next == "none" => 2,
             "parent" | "leaf" => {
                 let handle = Handle::parse(next);
                 let problem = Problem::Value {

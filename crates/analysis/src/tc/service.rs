@@ -207,6 +207,17 @@ impl Service {
             rule: Rule::Link,
         }
     }
+
+    /// What a discipline below may count on whenever it has packets. The burst of a shaper may then be spent
+    /// already, by packets before a pause.
+    pub fn below(&self) -> Result<Service, CurveError> {
+        match (self.rule, self.link) {
+            (Rule::TokenBucket, Some((rate, latency))) => {
+                Ok(Service { curve: rate_latency(rate, latency)?, ..self.clone() })
+            }
+            _ => Ok(self.clone()),
+        }
+    }
 }
 
 /// `[rate (t - latency)]+`.

@@ -258,6 +258,22 @@ class hfsc 2:20 parent 2: rt m1 0bit d 0us m2 8Mbit ls m1 0bit d 0us m2 8Mbit
     assert_eq!(sound.classes[1].latency_ns, Some(12_112 + 1_211_200));
 }
 
+// Fails when a burst that packets before a pause may have used counts for the tree below a shaper.
+#[test]
+fn a_spent_burst_does_not_serve_the_tree_below() {
+    let dump = "qdisc tbf 1: root refcnt 2 rate 10Mbit burst 8000b lat 30ms
+qdisc prio 2: parent 1:1 bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
+class tbf 1:1 parent 1: leaf 2:
+class prio 2:1 parent 2:
+class prio 2:2 parent 2:
+";
+    let check = text(dump, &request(1000 * MBIT));
+    let first = check.classes.iter().find(|c| c.class == "2:1").expect("a band");
+    // A packet on the device and one that blocks, and then one's own.
+    assert_eq!(first.latency_ns, Some(12_112 + 1_211_200));
+    assert_eq!(first.delay_ns, Some(12_112 + 2 * 1_211_200));
+}
+
 // Fails when disciplines that point at each other are followed for ever.
 #[test]
 fn disciplines_in_a_circle_end() {

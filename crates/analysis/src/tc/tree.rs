@@ -309,7 +309,8 @@ impl Walk<'_> {
                 None => {
                     let below = match (strict, &own) {
                         (false, Ok(_)) => Err(Reason::Parent),
-                        _ => own.clone(),
+                        (true, Ok(service)) => Ok(service.below()?),
+                        (_, Err(reason)) => Err(reason.clone()),
                     };
                     self.push(handle, kind, own, None, false);
                     self.qdisc(&child, &below, depth + 1)

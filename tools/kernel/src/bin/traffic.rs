@@ -4,12 +4,16 @@
 //! ```text
 //! traffic send TRACE ADDRESS FLOW=PORT:DSCP... [LOG]     a packet trace, its lengths with headers
 //! traffic receive SECONDS FLOW=PORT:DEADLINE_US...       one-way delays
+//! traffic collect SILENCE_MS FLOW=PORT:BIT_S...          until nothing came for so long: the largest delay, and
+//!     the smallest burst of a bucket of the rate to which the packets conformed when they were sent
 //! traffic flood ADDRESS:PORT DSCP BYTES PACKETS ROUNDS BURST PAUSE_US [ECN]   as fast as it goes, with
 //!     a pause after each burst; prints the ns that a packet took, pauses left out
 //! ```
 #![forbid(unsafe_code)]
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use laxity_tools_kernel::command::{self, Failure};
@@ -22,8 +26,9 @@ fn main() {
     command::main(|arguments| match arguments {
         ["send", trace, address, flows @ ..] => send(trace, address, flows),
         ["receive", seconds, flows @ ..] => receive(seconds, flows),
+        ["collect", silence, flows @ ..] => collect(silence, flows),
         ["flood", to, numbers @ ..] => flood(to, numbers),
-        _ => Err("traffic send|receive|flood ...".into()),
+        _ => Err("traffic send|receive|collect|flood ...".into()),
     });
 }
 
@@ -139,6 +144,57 @@ fn receive(seconds: &str, flows: &[&str]) -> Result<(), Failure> {
                 mean / 1000,
                 max / 1000
             )
+        }));
+    }
+    for thread in threads {
+        println!("{}", thread.join().map_err(|_| "a receiver panicked")?);
+    }
+    Ok(())
+}
+
+/// The fill of a token bucket of a rate: what was sent beyond the rate, in bytes times 8e9.
+#[derive(Default)]
+struct Excess {
+    at: u64,
+    now: u128,
+    most: u128,
+}
+
+impl Excess {
+    fn add(&mut self, at: u64, bytes: usize, bit_s: u64) {
+        let passed = u128::from(at.saturating_sub(self.at)) * u128::from(bit_s);
+        self.now = self.now.saturating_sub(passed) + bytes as u128 * 8_000_000_000;
+        self.most = self.most.max(self.now);
+        self.at = at;
+    }
+}
+
+fn collect(silence: &str, flows: &[&str]) -> Result<(), Failure> {
+    let silence = silence.parse::<u64>()? * 1_000_000;
+    let last = Arc::new(AtomicU64::new(now() + silence));
+    let mut threads = Vec::new();
+    for text in flows {
+        let (name, numbers) = flow(text)?;
+        let [port, rate] = numbers[..] else { return Err("a port and a rate".into()) };
+        let socket = UdpSocket::bind(("0.0.0.0", port as u16))?;
+        socket.set_read_timeout(Some(Duration::from_millis(50)))?;
+        let (name, last) = (name.to_string(), Arc::clone(&last));
+        threads.push(std::thread::spawn(move || {
+            let (mut packets, mut max, mut largest, mut excess) =
+                (0u64, 0u64, 0usize, Excess::default());
+            let mut buffer = [0; 2048];
+            while now() < last.load(Ordering::Relaxed) + silence {
+                let Ok(payload @ 16..) = socket.recv(&mut buffer) else { continue };
+                let came = now();
+                last.store(came, Ordering::Relaxed);
+                let sent = u64::from_ne_bytes(buffer[..8].try_into().unwrap_or_default());
+                excess.add(sent, payload + HEADERS, rate);
+                packets += 1;
+                largest = largest.max(payload + HEADERS);
+                max = max.max(came.saturating_sub(sent));
+            }
+            let burst = excess.most.div_ceil(8_000_000_000);
+            format!("got {name} {packets} burst {burst} largest {largest} max_ns {max}")
         }));
     }
     for thread in threads {

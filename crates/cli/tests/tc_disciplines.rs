@@ -1,0 +1,229 @@
+//! `laxity check --tc` against the kernel's disciplines in the virtual machine: random trees, greedy, alternating
+//! and random traffic behind blocking packets, no measured delay beyond the bound that is printed; and trees of
+//! `laxity link plan`.
+//!
+//! Built with the feature `kernel` only. `LAXITY_TREES=N` sets how many trees run; `scripts/compare-tc.sh` runs 210.
+#![cfg(feature = "kernel")]
+
+mod support;
+#[path = "support/trees.rs"]
+mod trees;
+
+#[path = "../../kernel/tests/machine/mod.rs"]
+mod machine;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use laxity_results::{TcChecks, TcPlan};
+use machine::{available, number, part, tool};
+use support::{Ran, command, laxity};
+use trees::{LARGEST, Tree};
+
+/// Timers, system calls and the receiver's turn in the machine, where an instruction takes 2 ns.
+const TIMER_LATENESS: &str = "150 us";
+
+/// Least part of the bound that is measured for a tree of a kind whose bound is tight, in percent: over many
+/// trees, or over a few.
+const TIGHT: [u64; 2] = [80, 65];
+
+fn trees() -> u64 {
+    std::env::var("LAXITY_TREES").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a file");
+    path
+}
+
+/// What the machine printed about a tree, in the parts that `laxity check` reads.
+fn dump(text: &str) -> String {
+    let known = |line: &&str| {
+        !line.starts_with("got ") && !line.starts_with("sent ") && !line.starts_with("behind_us")
+    };
+    text.lines().filter(known).map(|line| format!("{line}\n")).collect()
+}
+
+/// A scenario of the flows as they were sent.
+fn scenario(tree: &Tree, measured: &str) -> String {
+    let rate = tree.link_rate;
+    let mut text = format!("[link]\nrate = \"{rate} bit/s\"\nmax_packet = \"{LARGEST} B\"\n");
+    for (i, flow) in tree.flows.iter().enumerate().filter(|(_, f)| f.bounded) {
+        let start = format!("got f{i} ");
+        let burst = number(measured, &start, "burst").max(number(measured, &start, "largest"));
+        text += &format!(
+            "[[realtime]]\nname = \"f{i}\"\ndeadline = \"100 s\"\nenvelope = {{ burst = \"{burst} B\", rate = \"{} bit/s\" }}\n",
+            flow.rate
+        );
+    }
+    // What matches no flow is nothing here, where it shares a class with one.
+    if tree.flows.iter().any(|f| f.bounded && f.class == tree.rest) {
+        text += "[[best_effort]]\nname = \"other\"\nenvelope = { burst = \"1 B\", rate = \"8 bit/s\" }\n";
+    }
+    for (i, _) in tree.flows.iter().enumerate().filter(|(_, f)| !f.bounded) {
+        text += &format!("[[best_effort]]\nname = \"f{i}\"\nweight = 1\n");
+    }
+    text
+}
+
+/// The bounds of the flows that have one, in ns.
+fn bounds(tree: &Tree, folder: &Path, measured: &str) -> BTreeMap<String, u64> {
+    let scenario = write(folder, "scenario.toml", &scenario(tree, measured));
+    let dump = write(folder, "dump.txt", &dump(measured));
+    let classes = tree.flows.iter().enumerate().map(|(i, f)| format!("--class=f{i}={}", f.class));
+    let other = format!("--class=other={}", tree.rest);
+    let rate = format!("{} bit/s", tree.link_rate);
+    let queued = format!("{LARGEST} B");
+    let [scenario, dump] = [&scenario, &dump].map(|p| p.to_str().expect("UTF-8"));
+    let mut check = command(&["check", scenario, "--tc", dump, "--link-rate", &rate, "--json"]);
+    check.args(["--queued-packet", &queued, "--timer-lateness", TIMER_LATENESS]);
+    let ran = Ran::of(check.args(classes).arg(other).output().expect("it runs"));
+    assert!(ran.code != Some(2), "{}\n{measured}", ran.err);
+    let checks: TcChecks = serde_json::from_str(&ran.out).expect("a result");
+    let bounds = checks.devices[0].flows.iter();
+    bounds.filter_map(|f| Some((f.flow.clone(), f.delay_ns?))).collect()
+}
+
+/// Fails when a rule leaves out a packet, a burst, or the state in which a shaper may be: tried without `L` in
+/// `bands::strict`, and with the burst of a `tbf` counted for the tree below it.
+#[test]
+fn no_packet_is_later_than_its_bound() {
+    if !available() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-disciplines");
+    let jobs = folder.join("trees");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&jobs).expect("a folder");
+    let trees: Vec<Tree> = (0..trees()).map(trees::tree).collect();
+    for (i, tree) in trees.iter().enumerate() {
+        for (kind, text) in [
+            ("tc", tree.commands.clone()),
+            ("csv", tree.trace()),
+            ("send", tree.senders()),
+            ("collect", tree.receivers()),
+        ] {
+            write(&jobs, &format!("{}.{kind}", i + 1), &text);
+        }
+    }
+    let programs = [tool("traffic"), machine::program("chrt")];
+    let output = machine::run("tc.sh", &programs, &[jobs]);
+    let mut worst: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut late = Vec::new();
+    for (i, tree) in trees.iter().enumerate() {
+        let measured = part(&output, &(i + 1).to_string());
+        assert!(!measured.contains("no tree"), "{}\n{measured}", tree.commands);
+        for (flow, bound) in bounds(tree, &folder, measured) {
+            let start = format!("got {flow} ");
+            let got = number(measured, &start, &flow);
+            let max = number(measured, &start, "max_ns");
+            if got == 0 {
+                continue;
+            }
+            if max > bound {
+                late.push(format!(
+                    "{} {}: {flow} {max} ns, bound {bound} ns\n{}",
+                    i + 1,
+                    tree.kind,
+                    tree.commands
+                ));
+            }
+            let entry = worst.entry(tree.kind).or_default();
+            *entry = (entry.0 + 1, entry.1.max(max * 100 / bound));
+        }
+    }
+    for (kind, (flows, percent)) in &worst {
+        println!("{kind}: {flows} flows, worst {percent} % of the bound");
+    }
+    assert!(late.is_empty(), "{} flows late\n{}", late.len(), late.join("\n"));
+    let least = TIGHT[usize::from(trees.len() < 60)];
+    for kind in ["tbf", "prio", "ets strict"] {
+        let (flows, percent) = worst.get(kind).copied().unwrap_or_default();
+        assert!(flows > 0 && percent >= least, "{kind}: {percent} % of the bound at most");
+    }
+    // No kind is left out because its trees have no bound.
+    assert_eq!(worst.len(), 8, "{worst:?}");
+}
+
+/// Two deadlines, flows of all kinds of `match` that filters select.
+const SCENARIO: &str = r#"
+[link]
+rate = "10 Mbit/s"
+max_packet = "1514 B"
+overhead = "24 B"
+min_frame = "84 B"
+[[realtime]]
+name = "voice"
+deadline = "10 ms"
+envelope = { packet = "214 B", peak = "200 kB/s", burst = "1284 B", rate = "32100 B/s", min_packet = "60 B" }
+match = { dscp = "EF" }
+[[realtime]]
+name = "video"
+deadline = "60 ms"
+envelope = { packet = "1214 B", peak = "1 MB/s", burst = "15000 B", rate = "250 kB/s", min_packet = "200 B" }
+match = { protocol = "udp", dst = "10.9.0.2", dport = "5000-5010" }
+[[realtime]]
+name = "game"
+deadline = "60 ms"
+envelope = { period = "15 ms", size = "300 B", jitter = "5 ms" }
+match = { mark = 7 }
+[[best_effort]]
+name = "web"
+weight = 3
+flows = { by = "5-tuple" }
+match = { protocol = "tcp", dport = 443 }
+[[best_effort]]
+name = "bulk"
+weight = 1
+"#;
+
+/// Fails when the kernel refuses a command, or stores or prints less than a deadline needs.
+#[test]
+fn planned_trees_keep_every_deadline_as_the_kernel_has_them() {
+    if !available() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-plans");
+    let jobs = folder.join("plans");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&jobs).expect("a folder");
+    let scenario = write(&folder, "scenario.toml", SCENARIO);
+    let scenario = scenario.to_str().expect("UTF-8");
+    let mut plans = Vec::new();
+    for (name, target, shape) in [
+        ("hfsc", "hfsc", false),
+        ("hfsc2", "hfsc", true),
+        ("htb", "htb", false),
+        ("htb2", "htb", true),
+        ("cbs", "cbs", false),
+    ] {
+        let mut args = vec!["link", "plan", "--target", target, scenario, "--dev", name, "--json"];
+        args.extend(shape.then_some("--shape"));
+        let plan: TcPlan = serde_json::from_str(&laxity(&args).succeeds()).expect("a plan");
+        write(&jobs, &format!("{name}.sh"), &(plan.commands.join("\n") + "\n"));
+        plans.push((name, plan));
+    }
+    let output = machine::run("tc-plan.sh", &[], &[jobs]);
+    for (name, plan) in plans {
+        let text = part(&output, name);
+        assert!(!text.contains("refused"), "{text}");
+        let dump = write(&folder, "dump.txt", text);
+        let classes = plan.flows.iter().map(|f| (&f.flow, &f.class));
+        let classes = classes.chain(plan.best_effort.iter().map(|c| (&c.name, &c.class)));
+        let classes: Vec<String> =
+            classes.map(|(flow, class)| format!("--class={flow}={class}")).collect();
+        let dump = dump.to_str().expect("UTF-8");
+        let mut check = command(&["check", scenario, "--tc", dump, "--json"]);
+        let ran = Ran::of(check.args(&classes).output().expect("it runs"));
+        assert_eq!(ran.code, Some(0), "{} {}\n{text}", ran.err, ran.out);
+        let checks: TcChecks = serde_json::from_str(&ran.out).expect("a result");
+        let flows = &checks.devices[0].flows;
+        assert!(flows.len() == 3 && flows.iter().all(|f| f.met), "{flows:?}");
+        // As planned, but for ticks and digits.
+        for (live, planned) in flows.iter().zip(&plan.flows) {
+            let (live, planned) = (live.delay_ns.expect("met"), planned.delay_ns.expect("met"));
+            assert!(live.abs_diff(planned) <= planned / 50, "{name}: {live} {planned}");
+        }
+    }
+}
