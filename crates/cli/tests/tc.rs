@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::process::Command;
+
 use laxity_results::TcChecks;
 use support::{Folder, file, laxity};
 
@@ -113,5 +115,65 @@ fn bad_input_is_refused() {
         let ran = laxity(&all);
         assert_eq!(ran.code, Some(2), "{all:?}: {}", ran.err);
         assert!(ran.err.contains(part), "{all:?}: {}", ran.err);
+    }
+}
+
+/// A tree, the text of it, and what is read from the kernel, in a network namespace of its own; `None` where this
+/// machine or its kernel lacks something.
+fn in_namespace(commands: &str) -> Option<(String, TcChecks)> {
+    let script = format!(
+        "set -e; printf '%s' '{commands}' | tc -batch -; tc -s -d qdisc show dev lo; tc -s -d class show dev lo; \
+         tc -s filter show dev lo parent 1:; echo ==; exec \"$0\" check --tc lo --link-rate '100 Mbit/s' --json"
+    );
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--map-root-user", "--net", "sh", "-c", &script, env!("CARGO_BIN_EXE_laxity")]);
+    let output = match unshare.output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: unshare: {error}");
+            return None;
+        }
+    };
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    match text.split_once("==\n") {
+        Some((text, json)) => {
+            let checks = serde_json::from_str(json);
+            let why = String::from_utf8_lossy(&output.stderr);
+            Some((text.to_owned(), checks.unwrap_or_else(|e| panic!("{e}: {why}"))))
+        }
+        None => {
+            eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr).trim());
+            None
+        }
+    }
+}
+
+/// Fails when an interface is read differently from the text of tc, tried with bursts in ticks of 32 ns; all
+/// disciplines are in `tc_disciplines.rs`.
+#[test]
+fn interfaces_are_read_without_tc() {
+    let folder = Folder::new("tc-interface");
+    for commands in [
+        "qdisc add dev lo root handle 1: htb default 20\n\
+         class add dev lo parent 1: classid 1:1 htb rate 10mbit burst 15k\n\
+         class add dev lo parent 1:1 classid 1:10 htb prio 0 rate 1mbit ceil 2mbit burst 6k cburst 3k\n\
+         class add dev lo parent 1:1 classid 1:20 htb prio 1 rate 4mbit burst 8k cburst 8k\n\
+         qdisc add dev lo parent 1:10 handle 10: bfifo limit 20480\n",
+        "qdisc add dev lo root handle 1: stab overhead 24 linklayer ethernet tbf rate 8mbit burst 4k latency 30ms\n",
+    ] {
+        let Some((text, kernel)) = in_namespace(commands) else { continue };
+        let path = folder.write("dump.txt", &text);
+        let ran = laxity(&["check", "--tc", &path, "--link-rate", "100 Mbit/s", "--json"]);
+        let of_text: TcChecks = serde_json::from_str(&ran.out).unwrap();
+        let (kernel, of_text) = (&kernel.devices[0], &of_text.devices[0]);
+        assert_eq!((kernel.device.as_deref(), kernel.rounded_input), (Some("lo"), false));
+        assert_eq!(kernel.findings, of_text.findings);
+        assert!(!kernel.classes.is_empty() && kernel.classes.len() == of_text.classes.len());
+        for (exact, rounded) in kernel.classes.iter().zip(&of_text.classes) {
+            assert_eq!((&exact.class, &exact.reason), (&rounded.class, &rounded.reason));
+            assert_eq!(exact.rate_bit_s, rounded.rate_bit_s);
+            let (exact, rounded) = (exact.delay_ns.unwrap_or(0), rounded.delay_ns.unwrap_or(0));
+            assert!(exact.abs_diff(rounded) <= exact / 500, "{exact} {rounded}\n{text}");
+        }
     }
 }

@@ -15,7 +15,7 @@ mod machine;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use laxity_results::{TcChecks, TcPlan};
+use laxity_results::{TcCheck, TcChecks, TcPlan};
 use machine::{available, number, part, tool};
 use support::{Ran, command, laxity};
 use trees::{LARGEST, Tree};
@@ -224,6 +224,75 @@ fn planned_trees_keep_every_deadline_as_the_kernel_has_them() {
         for (live, planned) in flows.iter().zip(&plan.flows) {
             let (live, planned) = (live.delay_ns.expect("met"), planned.delay_ns.expect("met"));
             assert!(live.abs_diff(planned) <= planned / 50, "{name}: {live} {planned}");
+        }
+    }
+}
+
+/// Trees of every discipline that is read; `DEV` is the interface.
+const TREES: &[&str] = &[
+    "hfsc;qdisc add DEV root handle 1: hfsc default 30;class add DEV parent 1: classid 1:1 hfsc ls m2 10mbit ul m2 10mbit;class add DEV parent 1:1 classid 1:10 hfsc rt m1 4mbit d 10ms m2 800kbit ls m2 800kbit;class add DEV parent 1:1 classid 1:20 hfsc rt m1 0 d 20ms m2 4mbit ls m1 2mbit d 50ms m2 4mbit;class add DEV parent 1:1 classid 1:30 hfsc sc m2 1mbit;filter add DEV parent 1: protocol ip pref 1 u32 match ip dport 5000 0xffff flowid 1:10;filter add DEV parent 1: pref 3 handle 7 fw classid 1:20",
+    "htb;qdisc add DEV root handle 1: htb default 30;class add DEV parent 1: classid 1:1 htb rate 10mbit burst 15k;class add DEV parent 1:1 classid 1:10 htb prio 0 rate 1mbit ceil 10mbit burst 6k cburst 3k;class add DEV parent 1:1 classid 1:20 htb prio 1 rate 4mbit burst 1600 cburst 1600;class add DEV parent 1:1 classid 1:30 htb prio 2 rate 500kbit overhead 24 burst 3000 cburst 3000;qdisc add DEV parent 1:30 handle 30: fq_codel;filter add DEV parent 1: pref 9 matchall classid 1:20",
+    "tbf;qdisc add DEV root handle 1: stab overhead 24 mpu 84 mtu 2047 tsize 2048 linklayer ethernet tbf rate 10mbit burst 10k latency 30ms peakrate 12mbit mtu 1540;qdisc add DEV parent 1:1 handle 2: prio bands 4 priomap 3 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+    "drr;qdisc add DEV root handle 1: drr;class add DEV parent 1: classid 1:1 drr quantum 1514;class add DEV parent 1: classid 1:2 drr quantum 3028;filter add DEV parent 1: protocol ip pref 1 flower ip_proto udp dst_port 5 classid 1:2",
+    "ets;qdisc add DEV root handle 1: ets bands 4 strict 1 quanta 1500 3000 4500 priomap 3 2 1 0 3 3 3 3 3 3 3 3 3 3 3 3",
+    "cbs;qdisc add DEV root handle 1: mqprio num_tc 3 map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 2@2 hw 0;qdisc add DEV parent 1:1 handle 11: cbs idleslope 20000 sendslope -80000 hicredit 303 locredit -1212 offload 0",
+    "taprio;qdisc add DEV root handle 1: taprio num_tc 3 map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 2@2 base-time 1000000000 sched-entry S 01 300000 sched-entry S 02 300000 sched-entry S 04 400000 clockid CLOCK_TAI",
+    "etf;qdisc add DEV root handle 1: mqprio num_tc 2 map 1 1 1 0 1 1 1 1 1 1 1 1 1 1 1 1 queues 1@0 3@1 hw 0;qdisc add DEV parent 1:1 handle 11: etf clockid CLOCK_TAI delta 300000",
+    "fq;qdisc add DEV root handle 1: fq",
+    "fqcodel;qdisc add DEV root handle 1: fq_codel",
+    "cake;qdisc add DEV root handle 1: cake bandwidth 20mbit",
+    "qfq;qdisc add DEV root handle 1: qfq;class add DEV parent 1: classid 1:1 qfq weight 3",
+    "prio;qdisc add DEV root handle 1: prio bands 3;qdisc add DEV parent 1:1 handle 10: tbf rate 2mbit burst 4k latency 50ms;qdisc add DEV parent 1:2 handle 20: pfifo limit 50;qdisc add DEV parent 1:3 handle 30: bfifo limit 20480",
+];
+
+/// Fails when an attribute of rtnetlink is read at the wrong place or in the wrong unit, or a filter or size table
+/// is lost: the kernel's answers and the text of tc are then judged differently.
+#[test]
+fn interfaces_are_read_as_their_text() {
+    if !available() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-read");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let trees = write(&folder, "trees", &(TREES.join("\n") + "\n"));
+    let laxity = machine::stripped(Path::new(env!("CARGO_BIN_EXE_laxity")));
+    let output = machine::run("tc-read.sh", &[laxity], &[trees]);
+    for tree in TREES {
+        let name = tree.split(';').next().expect("a name");
+        let both = part(&output, name);
+        assert!(!both.contains("refused"), "{both}");
+        let text = both.split("-- text\n").nth(1).expect("text");
+        let (text, kernel) = text.split_once("-- kernel\n").expect("both");
+        let kernel = kernel.lines().take_while(|line| !line.starts_with("ended"));
+        let kernel: TcChecks = serde_json::from_str(&kernel.collect::<String>())
+            .unwrap_or_else(|e| panic!("{name}: {e}\n{both}"));
+        let dump = write(&folder, "dump.txt", text);
+        let dump = dump.to_str().expect("UTF-8");
+        let ran = command(&["check", "--tc", dump, "--link-rate", "100 Mbit/s", "--json"]).output();
+        let of_text: TcChecks = serde_json::from_slice(&ran.expect("it runs").stdout)
+            .unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        let (kernel, of_text) = (&kernel.devices[0], &of_text.devices[0]);
+        assert!(!kernel.rounded_input && of_text.rounded_input);
+        let codes = |c: &TcCheck| -> Vec<_> {
+            c.findings.iter().map(|f| (f.code.clone(), f.at.clone())).collect()
+        };
+        assert_eq!(codes(kernel), codes(of_text), "{name}");
+        assert_eq!(kernel.classes.len(), of_text.classes.len(), "{name}: {both}");
+        for (exact, rounded) in kernel.classes.iter().zip(&of_text.classes) {
+            assert_eq!(
+                (&exact.class, &exact.discipline, &exact.reason, &exact.rule),
+                (&rounded.class, &rounded.discipline, &rounded.reason, &rounded.rule),
+                "{name}"
+            );
+            for (exact, rounded) in [
+                (exact.rate_bit_s, rounded.rate_bit_s),
+                (exact.latency_ns, rounded.latency_ns),
+                (exact.delay_ns, rounded.delay_ns),
+            ] {
+                let (exact, rounded) = (exact.unwrap_or(0), rounded.unwrap_or(0));
+                // Text has three digits at least.
+                assert!(exact.abs_diff(rounded) <= exact / 500, "{name}: {exact} {rounded}");
+            }
         }
     }
 }

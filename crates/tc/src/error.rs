@@ -61,6 +61,20 @@ pub enum Problem {
         /// The command that prints it.
         command: &'static str,
     },
+    /// An attribute of rtnetlink that this reader does not know.
+    UnknownAttribute {
+        /// The discipline or class.
+        of: String,
+        /// Its number among the options of the kind.
+        id: u16,
+    },
+    /// An attribute or structure of rtnetlink that is missing or too short.
+    MissingAttribute {
+        /// The discipline or class.
+        of: String,
+        /// Its name in the headers of Linux.
+        attribute: &'static str,
+    },
     /// A header without what every header has.
     Header(&'static str),
     /// A value that no kernel accepts.
@@ -109,6 +123,14 @@ impl fmt::Display for TcError {
             Problem::Missing { of, key, command } => {
                 write!(f, "{of} lacks `{key}`; add the output of `{command}`")
             }
+            Problem::UnknownAttribute { of, id } => write!(
+                f,
+                "{of} has the unknown attribute {id}, which may change a rate; give a file with the output of `tc -s -d qdisc show dev DEV` and `class`"
+            ),
+            Problem::MissingAttribute { of, attribute } => write!(
+                f,
+                "{of} lacks {attribute} as Linux 6.1 to 7.1 sends it; give a file with the output of `tc -s -d qdisc show dev DEV` and `class`"
+            ),
             Problem::Header(what) => write!(f, "{what}; give unchanged output of tc"),
             Problem::Impossible(what) => write!(f, "{what}; give unchanged output of tc"),
         }

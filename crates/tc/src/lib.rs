@@ -1,4 +1,5 @@
-//! Reads what `tc` prints about the queueing disciplines of a machine: JSON and text.
+//! Reads the queueing disciplines of a machine: as `tc` prints them, JSON and text, and as the kernel sends them
+//! by rtnetlink.
 //!
 //! JSON of `tc` is incomplete in every version and broken in some, so both forms are read, and joined
 //! where both are given: a field that JSON lacks comes from the text. Unknown keys are errors.
@@ -18,6 +19,7 @@ mod handle;
 mod json;
 mod keys;
 mod model;
+mod netlink;
 mod read;
 mod read_json;
 mod read_text;
@@ -30,4 +32,5 @@ pub use model::{
     Class, ClassOptions, Config, Filter, HtbClass, Limit, Qdisc, QdiscOptions, Queues, SizeTable,
     Tbf, TwoPiece,
 };
+pub use netlink::Dump;
 pub use read::{MAX_INPUT, Reader};

@@ -13,8 +13,8 @@ pub const MAX_INPUT: usize = 16_000_000;
 /// Collects the output of `tc qdisc`, `class` and `filter` of one device, in any order and form.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    records: Vec<Record>,
-    bytes: usize,
+    pub(crate) records: Vec<Record>,
+    pub(crate) bytes: usize,
 }
 
 impl Reader {

@@ -1,6 +1,7 @@
 //! `laxity check --tc`: what the kernel's queueing disciplines guarantee.
 
 pub mod args;
+mod rtnetlink;
 mod source;
 
 pub use source::speed;

@@ -1,19 +1,16 @@
-//! Where the dumps of `tc` come from: files, standard input, or `tc` itself.
+//! Where configurations come from: files and standard input with output of `tc`, or the kernel.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use laxity_tc::{Config, MAX_INPUT, Problem, Reader};
+use laxity_tc::{Config, MAX_INPUT, Reader};
 
+use super::rtnetlink::interface;
 use crate::failure::Failure;
 
 /// Names of the dumps in a directory.
 const SECTIONS: [&str; 3] = ["qdisc", "class", "filter"];
-
-/// Disciplines with classes that filters choose.
-const CLASSFUL: [&str; 6] = ["hfsc", "htb", "prio", "drr", "ets", "qfq"];
 
 /// The configurations to read, each with the interface, where it is one of this machine.
 pub fn configs(input: &str) -> Result<Vec<(Option<String>, Config)>, Failure> {
@@ -83,57 +80,6 @@ fn directory(path: &Path) -> Result<Config, Failure> {
             "{}: neither qdisc.json nor qdisc.txt in it; write `tc -s -d qdisc show dev DEV` to the latter",
             path.display()
         )));
-    }
-    reader.finish().map_err(Failure::input)
-}
-
-/// Runs `tc`; its standard output.
-fn tc(arguments: &[&str]) -> Result<String, Failure> {
-    let command = format!("tc {}", arguments.join(" "));
-    let child = Command::new("tc")
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = child.map_err(|e| {
-        Failure::Lacking(format!(
-            "{command}: {e}; install iproute2, or give a file with its output"
-        ))
-    })?;
-    let mut text = String::new();
-    if let Some(out) = &mut child.stdout {
-        text = bounded(out, &command)?;
-    }
-    let done = child.wait_with_output();
-    let done = done.map_err(|e| Failure::Internal(format!("{command}: {e}")))?;
-    if !done.status.success() {
-        let why = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-        return Err(Failure::Lacking(format!("{command}: {why}")));
-    }
-    Ok(text)
-}
-
-/// Both forms of an interface: text is complete, JSON exact where it is not broken.
-fn interface(name: &str) -> Result<Config, Failure> {
-    let mut reader = Reader::default();
-    for section in ["qdisc", "class"] {
-        let json = ["-j", "-s", "-d", section, "show", "dev", name];
-        let text = tc(&json)?;
-        match reader.text(&format!("tc {}", json.join(" ")), &text) {
-            Err(error) if matches!(error.problem, Problem::BrokenJson(_)) => {}
-            done => done.map_err(Failure::input)?,
-        }
-        let plain = &json[1..];
-        reader.text(&format!("tc {}", plain.join(" ")), &tc(plain)?).map_err(Failure::input)?;
-    }
-    let config = reader.clone().finish().map_err(Failure::input)?;
-    for q in config.qdiscs.iter().filter(|q| CLASSFUL.contains(&q.options.kind())) {
-        let parent = q.handle.to_string();
-        let filter = ["-s", "filter", "show", "dev", name, "parent", &parent];
-        let text = tc(&filter)?;
-        reader.text(&format!("tc {}", filter.join(" ")), &text).map_err(Failure::input)?;
     }
     reader.finish().map_err(Failure::input)
 }
