@@ -53,11 +53,11 @@ fn what_does_not_fit_is_refused() {
     let soon = std::fs::read_to_string(&link).unwrap().replace("\"5 ms\"", "\"1 ms\"");
     let soon = folder.write("soon.toml", &soon);
     for (args, code, parts) in [
-        (["hfsc", &soon, "eth0"], 1, ["`voice`: deadline", "lengthen the deadline"]),
-        (["htb", &link, "eth0"], 1, ["[link] rate", "laxity link up"]),
-        (["cbs", &link, "eth0"], 2, ["3 different deadlines", "htb or hfsc"]),
-        (["hfsc", &curve, "eth0"], 2, ["service_curve", "`deadline` and `envelope`"]),
-        (["hfsc", &cpu, "eth0"], 2, ["does not describe a link", "[link]"]),
+        (["hfsc", &soon, "plan0"], 1, ["`voice`: deadline", "lengthen the deadline"]),
+        (["htb", &link, "plan0"], 1, ["[link] rate", "laxity link up"]),
+        (["cbs", &link, "plan0"], 2, ["3 different deadlines", "htb or hfsc"]),
+        (["hfsc", &curve, "plan0"], 2, ["service_curve", "`deadline` and `envelope`"]),
+        (["hfsc", &cpu, "plan0"], 2, ["does not describe a link", "[link]"]),
         (["hfsc", &link, "a;b"], 2, ["--dev a;b", "letters"]),
     ] {
         let ran = laxity(&["link", "plan", "--target", args[0], args[1], "--dev", args[2]]);

@@ -301,3 +301,113 @@ fn no_packet_of_htb_is_later() {
     }
     assert!(tried >= 60, "{tried} configurations had a guarantee");
 }
+
+/// Credit of a queue, in nanobits.
+struct Credit {
+    idle: i128,
+    most: i128,
+    level: i128,
+    at: i128,
+}
+
+/// A port that serves queues with credit first, in their order, then best effort (IEEE 802.1Q-2018, 8.6.8.2).
+struct Port {
+    credits: Vec<Credit>,
+    arrivals: Vec<Vec<(i128, u64)>>,
+    next: Vec<usize>,
+}
+
+impl Port {
+    /// Credit grows while a packet waits, and up to nothing while none does.
+    fn fill(&mut self, now: i128, heads: &[Option<u64>]) {
+        for (i, c) in self.credits.iter_mut().enumerate() {
+            let waits_from = match heads[i] {
+                Some(_) => self.arrivals[i][self.next[i]].0.max(c.at),
+                None => now,
+            };
+            if waits_from > c.at {
+                c.level = (c.level + c.idle * (waits_from - c.at)).min(0);
+            }
+            c.level = (c.level + c.idle * (now - waits_from)).min(c.most);
+            c.at = now;
+        }
+    }
+}
+
+impl Model for Port {
+    fn pick(&mut self, now: i128, heads: &[Option<u64>]) -> Result<usize, Option<i128>> {
+        self.fill(now, heads);
+        let waiting = |i: &usize| heads[*i].is_some();
+        if let Some(i) =
+            (0..self.credits.len()).filter(waiting).find(|i| self.credits[*i].level >= 0)
+        {
+            return Ok(i);
+        }
+        if waiting(&self.credits.len()) {
+            return Ok(self.credits.len());
+        }
+        let able = |i: usize| {
+            let c = &self.credits[i];
+            now + (-c.level + c.idle - 1) / c.idle
+        };
+        Err((0..self.credits.len()).filter(waiting).map(able).min())
+    }
+
+    fn sent(&mut self, queue: usize, size: u64, _: bool) {
+        self.next[queue] += 1;
+        if let Some(c) = self.credits.get_mut(queue) {
+            c.level -= i128::from(size) * BYTE;
+        }
+    }
+}
+
+// Fails when the second queue does not wait for the credit of the first, or a queue for a packet of the others.
+#[test]
+fn no_packet_of_cbs_is_later() {
+    let (device, whole) = (device(), Service::of_device(&device()));
+    let mut closest = [0; 2];
+    for seed in 1..120 {
+        let mut dice = Dice(seed);
+        let mut above: Vec<Result<Curve, String>> = Vec::new();
+        let (mut credits, mut bounds, mut arrivals) = (Vec::new(), Vec::new(), Vec::new());
+        let until = 400_000_000;
+        for _ in 0..2 {
+            let idle = (500 + dice.below(2500)) as i64 * 1000;
+            let offered = match above.is_empty() {
+                true => whole.clone(),
+                false => bands::strict(&above, &whole, &device).expect("fits").expect("bounded"),
+            };
+            let (rate, latency) = offered.link.expect("a rate");
+            let blocked = if above.is_empty() {
+                device.packet().over(rate).expect("fits")
+            } else {
+                Rational::ZERO
+            };
+            let wait = latency.plus(blocked).expect("fits");
+            let earned = wait.times(Rational::whole(idle.into())).expect("fits");
+            let hicredit = earned.over(nanobits(1)).expect("fits").ceil() as i64;
+            let slopes = (idle, idle - C as i64, hicredit);
+            let own = (1500 + dice.below(6000), idle as u64 * (50 + dice.below(50)) / 100);
+            let served = shaper::cbs(slopes, &offered, &device).expect("fits");
+            bounds.push(bound(served, own.0, own.1));
+            // Both begin just behind a packet of best effort.
+            arrivals.push(greedy(own.0, own.1, 1, until, &mut dice));
+            let most = i128::from(hicredit) * BYTE;
+            credits.push(Credit { idle: idle.into(), most, level: 0, at: 0 });
+            above.push(Ok(shaper::credit_bounded((idle, hicredit), &device).expect("fits")));
+        }
+        arrivals.push((0..400).map(|i| (i, 1500)).collect());
+        let mut port = Port { credits, arrivals: arrivals.clone(), next: vec![0; 3] };
+        let worst = run(&mut port, &arrivals);
+        for queue in 0..2 {
+            assert!(
+                worst[queue] <= bounds[queue],
+                "{seed}: {queue}: {} > {}",
+                worst[queue],
+                bounds[queue]
+            );
+            closest[queue] = closest[queue].max(worst[queue] * 100 / bounds[queue]);
+        }
+    }
+    assert!(closest.iter().all(|c| *c >= 80), "the rule is far from what happens: {closest:?} %");
+}

@@ -63,9 +63,10 @@ pub struct PlanArgs {
     /// The discipline.
     #[arg(long, value_name = "DISCIPLINE")]
     pub target: TargetArg,
-    /// The interface in the commands. One that is faster than the link is shaped to it.
-    #[arg(long, value_name = "DEV", default_value = "eth0")]
-    pub dev: String,
+    /// The interface in the commands, else eth0. One that reports a higher speed than the link's rate is
+    /// shaped to it.
+    #[arg(long, value_name = "DEV")]
+    pub dev: Option<String>,
     /// Shape the interface to the rate of the link with tbf, whatever its speed.
     #[arg(long)]
     pub shape: bool,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use laxity_analysis::tc::plan::{PlanRequest, Target, plan};
-use laxity_core::Span;
+use laxity_core::{Rate, Span};
 use laxity_report::text;
 use laxity_results::TcPlan;
 use laxity_scenario::Document;
@@ -26,9 +26,19 @@ pub fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
     };
     let timer_lateness = span("--timer-lateness", &args.timer_lateness)?;
     let duration = span("--duration", &args.duration)?;
-    known_name(&args.dev)?;
-    let faster =
-        speed(&args.dev).is_some_and(|mbit| mbit.saturating_mul(1_000_000) > scenario.link.rate.0);
+    let device = args.dev.as_deref().unwrap_or("eth0");
+    known_name(device)?;
+    let rate = scenario.link.rate;
+    let reported = args.dev.as_deref().and_then(speed).map(|mbit| mbit.saturating_mul(1_000_000));
+    if let Some(slower) = reported.filter(|bits| *bits < rate.0) {
+        return Err(Failure::Input(format!(
+            "{}: [link] rate is above what {} reports, {}; lower it",
+            path.display(),
+            device,
+            quantity::print_bit_rate(Rate(slower))
+        )));
+    }
+    let faster = reported.is_some_and(|bits| bits > rate.0);
     let target = match args.target {
         TargetArg::Hfsc => Target::Hfsc,
         TargetArg::Htb => Target::Htb,
@@ -39,10 +49,11 @@ pub fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Input(format!(
             "--target cbs: it needs a device that sends at the rate of the link, {}, and {} is to be shaped; plan \
              for hfsc or htb",
-            scenario.link.rate, args.dev
+            quantity::print_bit_rate(rate),
+            device
         )));
     }
-    let request = PlanRequest { target, device: &args.dev, shape, timer_lateness };
+    let request = PlanRequest { target, device, shape, timer_lateness };
     let planned = plan(&scenario, &request).map_err(|error| {
         let text = format!("{}: {error}", path.display());
         match error.is_refusal() {
