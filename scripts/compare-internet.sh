@@ -81,7 +81,7 @@ fi
 while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
 kept=0
 "$compare" read "$results" "$release" || kept=$?
-for file in "$results"/*.flent; do gzip -9 -n -f "$file"; done
+for file in "$results"/*.flent; do [ ! -e "$file" ] || gzip -9 -n -f "$file"; done
 say "done after $(((SECONDS - began) / 60)) min"
 [ "$kept" = 0 ] || exit "$kept"
 exit "$failed"
