@@ -139,7 +139,8 @@ pub fn plan(scenario: &Scenario, request: &PlanRequest) -> Result<Plan, PlanErro
             let leaves = htb::leaves(&realtime, &link)?;
             let shares = shares(scenario)?;
             let Some(rest) = htb::best_effort(&leaves, &shares, &link)? else {
-                let flow = realtime.last().map(|f| f.name.clone()).unwrap_or_default();
+                let named = realtime.last().map(|f| f.name.clone());
+                let flow = named.unwrap_or_else(|| "best effort".to_owned());
                 return Err(PlanError::Sum { flow, link: scenario.link.rate, target: Target::Htb });
             };
             assembly.htb(&leaves, &rest, &realtime)?;
