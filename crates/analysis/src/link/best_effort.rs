@@ -63,8 +63,10 @@ fn divides(scenario: &Scenario, policy: &str, setup: &LinkConfig) -> bool {
     keeps && fair && !always_checks(scenario, policy) && !is_managed(setup)
 }
 
+/// Whether packets are chosen at each decision, by flow queues, AQM or curves of classes.
 fn is_managed(setup: &LinkConfig) -> bool {
     setup.best_effort.iter().any(|class| class.is_managed())
+        || matches!(setup.fair_queue, FairQueue::Fsc(_))
 }
 
 /// Whether a packet's deadline follows from its arrival and the whole residual, and is kept.
@@ -78,7 +80,8 @@ fn lag(setup: &LinkConfig) -> Bytes {
     let packet = setup.wire.of_bytes(setup.max_packet);
     match setup.fair_queue {
         FairQueue::Wfq | FairQueue::Wf2qPlus => packet,
-        FairQueue::Scfq => {
+        // Curves have no bound of this form; `divides` leaves them out.
+        FairQueue::Scfq | FairQueue::Fsc(_) => {
             let others = setup.best_effort.len().saturating_sub(1) as u64;
             Bytes(packet.0.saturating_mul(others))
         }
