@@ -9,7 +9,7 @@ use laxity_link::{proportional_share, registry};
 use laxity_results::BestEffortCheck;
 use laxity_scenario::link::model::Scenario;
 
-use super::{always_checks, residual::corners, whole};
+use super::{always_checks, residual::corners, shares, whole};
 
 /// Bounds of the classes with envelopes, for an admitted set.
 pub(super) fn bounds(
@@ -28,10 +28,14 @@ pub(super) fn bounds(
     let total: u64 = scenario.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
     let lag = lag(&setup);
     let mut out = Vec::new();
-    for class in &scenario.best_effort {
+    let parts = shares::parts(&setup)?;
+    for (index, class) in scenario.best_effort.iter().enumerate() {
         let Some(envelope) = &class.envelope else { continue };
         let arrivals = setup.wire.envelope(envelope)?.curve()?;
-        let share = Rational::new(class.weight.0.into(), total.into())?;
+        let share = match &parts {
+            Some(parts) => parts[index],
+            None => Rational::new(class.weight.0.into(), total.into())?,
+        };
         let delay = |service: &Curve| -> Result<Option<u64>, CurveError> {
             let delay = arrivals.delay(service)?.map(whole);
             Ok(delay.filter(|ns| *ns <= LONGEST.0))

@@ -43,6 +43,7 @@ mod wf2q_plus;
 mod wfq;
 
 pub use crate::edf::Full;
+pub use fsc::{ClassShare, class_shares};
 pub(crate) use late_order::LateOrder;
 pub use scfq::Scfq;
 pub use wf2q_plus::Wf2qPlus;

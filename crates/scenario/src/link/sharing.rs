@@ -120,7 +120,7 @@ const LATER: Key = optional(
 
 /// `service_curve` and `upper_limit` of best effort.
 static CLASS_CURVE: Forms = Forms {
-    name: "service curve",
+    name: "class curve",
     article: "a",
     doc: "Bytes on the wire over time, since the class began to wait. For a share, time is virtual: \
           only the relation of the curves counts.",

@@ -133,6 +133,40 @@ fn first_class(node: usize, classes: usize, parents: &[usize]) -> usize {
     (0..classes).find(below).unwrap_or(classes)
 }
 
+/// What a class has under Fair Service Curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassShare {
+    /// Its curve, or the line of its weight.
+    pub curve: ServiceCurve,
+    /// Its part of best effort in the long run while all classes wait and no limit holds.
+    pub part: Rational,
+}
+
+/// The shares of all classes, and the long-term rates that best effort gets while real time uses all
+/// of its envelopes and that the curves directly below the link ask for.
+///
+/// # Errors
+/// As for a policy with this configuration, and numbers beyond 128 bits.
+pub fn class_shares(config: &LinkConfig) -> Result<(Vec<ClassShare>, Rate, Rate), LinkConfigError> {
+    let parents = parents(config)?;
+    let curves = curves(config, &parents)?;
+    let below = |above: usize| {
+        let children = curves.iter().zip(&parents).filter(move |(_, parent)| **parent == above);
+        children.fold(0u64, |sum, (curve, _)| sum.saturating_add(curve.rate().0))
+    };
+    let root = parents.len();
+    let share = |class: usize| {
+        let (mut part, mut node) = (Rational::ONE, class);
+        while node != root {
+            let rate = Rational::new(curves[node].rate().0.into(), below(parents[node]).into())?;
+            (part, node) = (part.times(rate)?, parents[node]);
+        }
+        Ok::<_, CurveError>(ClassShare { curve: curves[class].clone(), part })
+    };
+    let shares = (0..config.best_effort.len()).map(share).collect::<Result<_, _>>()?;
+    Ok((shares, Rate(best_effort_rate(config)), Rate(below(root))))
+}
+
 /// What best effort gets in the long run while real time uses all of its envelopes, at least a
 /// hundredth of the link.
 fn best_effort_rate(config: &LinkConfig) -> u64 {

@@ -38,6 +38,7 @@ use super::longest::Longest;
 use super::shares::Shares;
 use crate::config::FscOrder;
 use crate::edf::tournament::{Packed, Tournament};
+pub use build::{ClassShare, class_shares};
 use family::Family;
 
 /// The tree of best effort: its leaves are the classes, whose candidates may change until they are
