@@ -97,11 +97,7 @@ pub(super) fn parents(config: &LinkConfig) -> Result<Vec<usize>, LinkConfigError
         while above != root {
             depth += 1;
             let group = above - classes;
-            if above == node {
-                return Err(LinkConfigError::GroupCycle { group });
-            }
             if depth > Group::MAX_DEPTH {
-                // A cycle that the node is below, but not part of, is reported at one of its own.
                 let cyclic = (classes..root).find(|group| is_above(*group, *group, &parents, root));
                 return Err(match cyclic {
                     Some(node) => LinkConfigError::GroupCycle { group: node - classes },

@@ -117,8 +117,8 @@ fn letters(sent: &[Sent]) -> String {
     sent.iter().map(|s| ['t', 'f', 'm'][s.0]).collect()
 }
 
-// Fails when a start is the lower inverse, an activation takes the least start of the others, the
-// order is by start, or the work of a class is not counted.
+// Fails when an activation takes the least or the greatest start of the others, or a start is not
+// computed again when a packet is sent.
 #[test]
 fn packets_go_in_the_order_of_the_example() {
     let config = three_classes();
@@ -246,8 +246,7 @@ fn lines_by_starts_are_start_time_fair_queueing() {
     }
 }
 
-// Fails when a class begins at 0 or at the least start of the others, or starts count from the last
-// time at which the tree was idle.
+// Fails when a class begins at 0, or a start is not computed again when a packet is sent.
 #[test]
 fn bandwidth_that_others_left_costs_a_class_nothing() {
     // One class has the link alone for 100 ms; the other returns with a backlog.
