@@ -10,9 +10,10 @@ use common::{
 };
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::service::ServiceCurve;
+use laxity_link::Wire;
 use laxity_link::config::{
-    Aqm, BestEffortClass, Buffer, FairQueue, FlowQueueing, FscOrder, Group, LinkConfig,
-    LinkConfigError, Sharing,
+    Aqm, BestEffortClass, Buffer, Excess, FairQueue, FlowQueueing, FscOrder, Group, LinkConfig,
+    LinkConfigError, RealtimeFlow, Service, Sharing,
 };
 use laxity_link::pipeline::{ByDeadline, Pipeline};
 
@@ -157,6 +158,32 @@ fn no_slot_stays_open_for_what_is_held_back() {
     let burst: Vec<Arrival> = (0..10).map(|_| arrival(1, 0, 400)).collect();
     trace.splice(40..40, other.into_iter().chain(burst));
     held_back_and_in_time(&config, &trace, 1);
+}
+
+/// A flow with a service curve sends a burst ahead of its curve, and returns once the link has idled.
+/// Fails when what a limit holds back keeps its starts from being forgotten: it is then due later.
+#[test]
+fn an_idle_link_forgets_starts_although_a_limit_holds_something_back() {
+    let curve = ServiceCurve::rate_latency(Rate(BYTE_PER_NS / 10), Span(2_000)).unwrap();
+    let service = Service { curve, policed: false };
+    let envelope = leaky(400, 400, BYTE_PER_NS / 20);
+    let served =
+        RealtimeFlow::served(envelope, service, Wire::default(), Excess::Delay, None).unwrap();
+    let mut config = config(BYTE_PER_NS, 400, vec![served]);
+    config.fair_queue = FairQueue::Fsc(FscOrder::Finish);
+    let limit = ServiceCurve::rate_latency(Rate(BYTE_PER_NS), Span(90_000)).ok();
+    config.best_effort[0].sharing.limit = limit;
+    let deadlines = |held: bool| {
+        let mut trace: Vec<Arrival> = (0..4).map(|_| arrival(0, 0, 400)).collect();
+        trace.extend((0..if held { 2 } else { 1 }).map(|_| arrival(0, 1, 400)));
+        trace.push(arrival(6_000, 0, 400));
+        let mut link = Link::new(try_build("exact", &config).unwrap(), &config);
+        link.run(&trace);
+        let sent = link.sent.iter().filter(|s| s.realtime());
+        sent.map(|s| s.departure.deadline.0).collect::<Vec<_>>()
+    };
+    assert_eq!(deadlines(false), [6_000, 10_000, 14_000, 18_000, 12_000]);
+    assert_eq!(deadlines(true), deadlines(false));
 }
 
 /// Fails when `Pipeline::new` builds a queue of another order in place of the curves.

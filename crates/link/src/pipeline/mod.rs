@@ -297,7 +297,8 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
             return Some(departure);
         }
         let Some(entry) = self.realtime.pop() else {
-            if self.best_effort.is_empty() {
+            // What an upper limit holds back has no deadline yet.
+            if self.best_effort.pending().is_none() {
                 self.labels.discipline.reset();
                 self.served.reset();
             } else {
