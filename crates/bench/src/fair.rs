@@ -63,7 +63,7 @@ impl Arrivals {
 }
 
 fn fair_queue(kind: Kind, classes: usize) -> impl FnMut(u64) {
-    let mut queue = Fair::new(kind, &weights(classes), DEPTH * classes);
+    let mut queue = Fair::new(kind, &weights(classes), DEPTH * classes).expect("an order of tags");
     let mut arrivals = Arrivals::new(classes);
     for _ in 0..DEPTH * classes {
         let (class, packet) = arrivals.next();

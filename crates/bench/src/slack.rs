@@ -61,6 +61,7 @@ pub fn setup() -> LinkConfig {
         realtime: (0..FLOWS).map(flow).collect(),
         best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(64_000_000), best_effort: Bytes(8_000_000) }),
+        groups: vec![],
         fair_queue: FairQueue::default(),
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),

@@ -56,7 +56,7 @@ fn edf() {
 fn fair(kind: Kind) {
     const CLASSES: usize = 100;
     let weights: Vec<Weight> = (0..CLASSES as u32).map(|c| Weight(1 + c * 7919)).collect();
-    let mut queue = Fair::new(kind, &weights, 3000);
+    let mut queue = Fair::new(kind, &weights, 3000).unwrap();
     let mut random = Random(2);
     without_allocating("fair queue", || {
         for seq in 0..50_000 {

@@ -41,6 +41,7 @@ fn link(realtime: Vec<RealtimeFlow>) -> LinkConfig {
         realtime,
         best_effort: vec![BestEffortClass::new(Weight(1_000_000), None); 2],
         buffer: None,
+        groups: vec![],
         fair_queue: FairQueue::Wf2qPlus,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,

@@ -64,6 +64,7 @@ fn link(realtime: Vec<RealtimeFlow>, largest: u64, blocking: Blocking) -> LinkCo
         realtime,
         best_effort: vec![class],
         buffer: Some(Buffer { total: Bytes(8000), best_effort: Bytes(4000) }),
+        groups: vec![],
         fair_queue: FairQueue::Wf2qPlus,
         blocking,
         guarantee: Guarantee::Realtime,

@@ -43,6 +43,7 @@ fn config() -> Result<LinkConfig, Box<dyn Error>> {
         realtime: vec![voice],
         best_effort: vec![BestEffortClass::new(Weight::ONE, None)],
         buffer: None,
+        groups: vec![],
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,

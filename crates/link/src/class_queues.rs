@@ -10,7 +10,7 @@ use crate::aqm::{Aqm, Leaving, Verdict};
 use crate::config::{self, FlowQueueing, LinkConfig, LinkConfigError};
 use crate::ecn::Ecn;
 use crate::edf::Full;
-use crate::fair::LateFair;
+use crate::fair::LateOrder;
 use crate::flow_queue::FlowQueues;
 use crate::flow_queue::pool::{Fifo, Pool};
 use crate::{DropSink, Packet};
@@ -26,9 +26,11 @@ const MIN_QUANTUM: u64 = 300;
 pub(crate) struct ClassQueues {
     pool: Pool,
     classes: Box<[Class]>,
-    fair: LateFair,
+    fair: LateOrder,
     /// Classes whose candidate may have changed.
     stale: Vec<usize>,
+    /// The instant of the latest arrival or decision.
+    now: Time,
     rate: Option<Divisor>,
     /// Time for which real-time packets have been sent, in ns.
     realtime: u64,
@@ -112,12 +114,12 @@ impl ClassQueues {
             })
         };
         let classes = config.best_effort.iter().enumerate().map(class);
-        let weights: Vec<_> = config.best_effort.iter().map(|c| c.weight).collect();
         Ok(ClassQueues {
             pool: Pool::new(slots),
             classes: classes.collect::<Result<_, _>>()?,
-            fair: LateFair::new(config.fair_queue, &weights),
-            stale: Vec::with_capacity(weights.len()),
+            fair: LateOrder::new(config)?,
+            stale: Vec::with_capacity(config.best_effort.len()),
+            now: Time::ZERO,
             rate: Divisor::new(config.rate.0),
             realtime: 0,
         })
@@ -163,6 +165,10 @@ impl ClassQueues {
         }
         self.fair.add(class, packet.wire);
         self.refresh_later(class);
+        self.now = now;
+        if self.fair.is_eager() {
+            self.refresh();
+        }
         Ok(())
     }
 
@@ -186,15 +192,16 @@ impl ClassQueues {
             class.candidate = queue.unwrap_or(0);
             let fifo = queue.map(|queue| &class.fifos[queue]);
             let candidate = fifo.and_then(|fifo| self.pool.oldest(fifo));
-            self.fair.set(index, candidate.map(|waiting| waiting.packet.wire));
+            self.fair.set(self.now, index, candidate.map(|waiting| waiting.packet.wire));
         }
     }
 
-    /// The packet that is next: of the flow next in the class next in fair order.
+    /// The packet that is next at `now`: of the flow next in the class next in fair order.
     #[inline]
-    pub(crate) fn select(&mut self) -> Option<Candidate> {
+    pub(crate) fn select(&mut self, now: Time) -> Option<Candidate> {
+        self.now = now;
         self.refresh();
-        let index = self.fair.winner()?;
+        let index = self.fair.winner(now)?;
         let class = &self.classes[index];
         let waiting = self.pool.oldest(&class.fifos[class.candidate])?;
         let (packet, realtime) = (waiting.packet, waiting.realtime);
@@ -203,13 +210,31 @@ impl ClassQueues {
 
     /// Leaves a class out of [`select`](Self::select) until [`unhide`](Self::unhide).
     pub(crate) fn hide(&mut self, class: usize) {
-        self.fair.hide(class);
+        self.fair.hide(self.now, class);
     }
 
     /// Takes back all classes.
     #[inline]
     pub(crate) fn unhide(&mut self) {
-        self.fair.unhide();
+        self.fair.unhide(self.now);
+    }
+
+    /// No packet waits or is being sent.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        self.refresh();
+        self.fair.forget();
+    }
+
+    /// Whether packets may wait of which none may be sent yet.
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.fair.is_limited()
+    }
+
+    /// When an upper limit next lets a class go.
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.fair.next_event()
     }
 
     /// The verdict of its AQM on a candidate that may start.
@@ -256,7 +281,7 @@ impl ClassQueues {
     pub(crate) fn remove(&mut self, candidate: &Candidate, charged: bool) -> Packet {
         let Candidate { class, queue, packet, .. } = *candidate;
         if charged {
-            self.fair.serve(class, packet.wire);
+            self.fair.serve(self.now, class, packet.wire);
         }
         let removed = self.pop(class, queue);
         debug_assert!(removed.is_some_and(|p| p.seq == packet.seq), "not the candidate");

@@ -1,7 +1,9 @@
 //! Configuration of a link scheduler, with all defaults resolved.
 
+mod error;
+mod sharing;
+
 use alloc::vec::Vec;
-use core::fmt;
 
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::service::{self, LinkFlow, ServiceCurve, ServiceSpec};
@@ -9,6 +11,9 @@ use laxity_curve::{
     Blocking, CurveError, DEFAULT_MIN_PACKET, Envelope, FlowSpec, Guarantee, LinkSpec, Residual,
     ShiftedLine, TwoSegment,
 };
+
+pub use error::LinkConfigError;
+pub use sharing::{FscOrder, Group, Sharing};
 
 use crate::Wire;
 
@@ -29,6 +34,8 @@ pub struct LinkConfig {
     /// Best-effort classes; their ids follow the real-time flows'. The last one also takes
     /// demoted packets.
     pub best_effort: Vec<BestEffortClass>,
+    /// Groups of best-effort classes under [`FairQueue::Fsc`].
+    pub groups: Vec<Group>,
     /// Limits on queued bytes; derived from the flows when absent.
     pub buffer: Option<Buffer>,
     /// Order among best-effort classes.
@@ -73,7 +80,7 @@ pub struct Service {
 }
 
 /// A best-effort class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestEffortClass {
     /// Share of the best-effort service.
     pub weight: Weight,
@@ -84,12 +91,15 @@ pub struct BestEffortClass {
     pub flows: Option<FlowQueueing>,
     /// Active queue management. `fifo` and `proportional-share` ignore it.
     pub aqm: Aqm,
+    /// Curve, limit and group under [`FairQueue::Fsc`]; other orders ignore them.
+    pub sharing: Sharing,
 }
 
 impl BestEffortClass {
     /// A FIFO without AQM.
     pub const fn new(weight: Weight, buffer: Option<Bytes>) -> BestEffortClass {
-        BestEffortClass { weight, buffer, flows: None, aqm: Aqm::None }
+        let sharing = Sharing { curve: None, limit: None, group: None };
+        BestEffortClass { weight, buffer, flows: None, aqm: Aqm::None, sharing }
     }
 
     /// Whether its packet is chosen at each decision instead of being committed in advance.
@@ -310,6 +320,9 @@ pub enum FairQueue {
     Scfq,
     /// Worst-case fair weighted fair queueing.
     Wf2qPlus,
+    /// Fair Service Curve: by service curves of classes and groups. The packet is chosen at each
+    /// decision. `fifo` and `proportional-share` ignore the curves.
+    Fsc(FscOrder),
 }
 
 /// When a best-effort packet counts as released.
@@ -343,145 +356,6 @@ pub enum Excess {
     Demote,
     /// Dropped.
     Drop,
-}
-
-/// Why a scheduler could not be set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LinkConfigError {
-    /// There is no best-effort class, so packets that match no rule would have no class.
-    NoBestEffortClass,
-    /// A class has weight zero and would never be served.
-    ZeroWeight {
-        /// Index of the class.
-        class: usize,
-    },
-    /// The buffer is smaller than the backlog bound of conforming real-time packets.
-    BufferTooSmall {
-        /// The limit over all packets.
-        total: Bytes,
-        /// Backlog bound of the real-time flows.
-        needed: Bytes,
-    },
-    /// A flow's own limit is below its backlog bound.
-    FlowBufferTooSmall {
-        /// Index of the flow.
-        flow: usize,
-        /// Its limit.
-        limit: Bytes,
-        /// Its backlog bound.
-        needed: Bytes,
-    },
-    /// The backlog bound of conforming real-time packets exceeds the number of packet slots.
-    TooManyWaiting {
-        /// Index of the flow with the largest bound.
-        flow: usize,
-        /// Its backlog bound in packets.
-        packets: u64,
-        /// The backlog bound of all flows.
-        needed: u64,
-    },
-    /// The number of flow queues is no power of two, or out of range.
-    FlowQueues {
-        /// Index of the class.
-        class: usize,
-        /// The number.
-        queues: u32,
-    },
-    /// Curves could not be computed.
-    Curve(CurveError),
-    /// The policy serves no flows with service curves.
-    ServiceCurve {
-        /// Index of the first such flow.
-        flow: usize,
-    },
-    /// Proportional share: no rate below the link's keeps this flow's deadline.
-    NoSufficientRate {
-        /// Index of the flow.
-        flow: usize,
-    },
-    /// Proportional share: the sufficient rates of all flows exceed the link's.
-    RatesExceedLink {
-        /// Their sum.
-        sum: Rate,
-        /// The link's rate.
-        link: Rate,
-    },
-}
-
-impl fmt::Display for LinkConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LinkConfigError::NoBestEffortClass => {
-                write!(f, "there is no best-effort class; add one for what matches nothing")
-            }
-            LinkConfigError::ZeroWeight { class } => write!(
-                f,
-                "best-effort class {class} has weight 0 and would never be served; raise it"
-            ),
-            LinkConfigError::BufferTooSmall { total, needed } => write!(
-                f,
-                "the buffer of {total} is smaller than the {needed} that conforming real-time \
-                 packets may need; raise link.buffer.total"
-            ),
-            LinkConfigError::FlowBufferTooSmall { flow, limit, needed } => write!(
-                f,
-                "real-time flow {flow} may need {needed} while it conforms, more than its \
-                 buffer of {limit}; raise or remove it"
-            ),
-            LinkConfigError::TooManyWaiting { flow, packets, needed } => write!(
-                f,
-                "{packets} packets of real-time flow {flow} may wait within its deadline, {needed} \
-                 of all flows, and {} can; shorten its `deadline`, lower `burst` or `rate` of its \
-                 envelope, or raise the envelope's `min_packet`",
-                crate::buffer::MAX_RESERVED_PACKETS
-            ),
-            LinkConfigError::FlowQueues { class, queues } => write!(
-                f,
-                "best-effort class {class} cannot have {queues} flow queues; give a power of two \
-                 from {} to {}",
-                FlowQueueing::MIN_QUEUES,
-                FlowQueueing::MAX_QUEUES
-            ),
-            LinkConfigError::Curve(e) => e.fmt(f),
-            LinkConfigError::ServiceCurve { flow } => write!(
-                f,
-                "this policy cannot keep the service curve of real-time flow {flow}; choose \
-                 `exact` or another assigner of deadlines, or give the flow a deadline"
-            ),
-            LinkConfigError::NoSufficientRate { flow } => write!(
-                f,
-                "proportional share cannot keep the deadline of real-time flow {flow} at any \
-                 rate of this link; lengthen the deadline or use EDF"
-            ),
-            LinkConfigError::RatesExceedLink { sum, link } => write!(
-                f,
-                "proportional share needs {sum} for the deadlines, the link has {link}; lengthen \
-                 deadlines or use EDF"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for LinkConfigError {}
-
-impl LinkConfigError {
-    /// The real-time flow that the error concerns, if any.
-    pub fn flow(&self) -> Option<usize> {
-        match self {
-            LinkConfigError::FlowBufferTooSmall { flow, .. }
-            | LinkConfigError::TooManyWaiting { flow, .. }
-            | LinkConfigError::ServiceCurve { flow }
-            | LinkConfigError::NoSufficientRate { flow } => Some(*flow),
-            _ => None,
-        }
-    }
-}
-
-impl From<CurveError> for LinkConfigError {
-    fn from(e: CurveError) -> Self {
-        LinkConfigError::Curve(e)
-    }
 }
 
 impl RealtimeFlow {

@@ -15,7 +15,7 @@ use crate::assign::{
     Algorithm3, Algorithm3Printed, Assigner, Background, BestEffortFirst, Exact, Fifo, History,
     Shifted, TotalBandwidthServer, TwoSegments,
 };
-use crate::config::{BestEffortClass, LinkConfig, LinkConfigError};
+use crate::config::{BestEffortClass, FairQueue, LinkConfig, LinkConfigError};
 use crate::pipeline::{ByDeadline, Discipline, Pipeline};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
@@ -217,14 +217,15 @@ impl Parts<'_> {
         self.pipeline(ByDeadline(assigner), visitor)
     }
 
-    /// Packets are chosen at each decision where a class has flow queues or AQM; the bounds in order
-    /// of arrival have neither.
+    /// Packets are chosen at each decision where a class has flow queues or AQM, or classes have
+    /// curves; the bounds in order of arrival have none of these.
     fn pipeline<D, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
     where
         D: Discipline + Send + 'static,
         V: Visitor,
     {
-        let managed = self.config.best_effort.iter().any(BestEffortClass::is_managed);
+        let managed = self.config.best_effort.iter().any(BestEffortClass::is_managed)
+            || matches!(self.config.fair_queue, FairQueue::Fsc(_));
         if managed && !D::ARRIVAL_ORDER {
             return Ok(visitor.visit(Pipeline::managed(self.config, discipline)?));
         }

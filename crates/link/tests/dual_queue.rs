@@ -102,6 +102,7 @@ fn of_the_policy(arrivals: &[Arrival]) -> Outcome {
         realtime: vec![],
         best_effort: vec![class],
         buffer: Some(Buffer { total: Bytes(50_000_000), best_effort: Bytes(50_000_000) }),
+        groups: vec![],
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Exact,
         guarantee: Guarantee::Realtime,

@@ -71,6 +71,7 @@ fn link(classes: Vec<BestEffortClass>) -> LinkConfig {
             .collect(),
         best_effort: classes,
         buffer: Some(Buffer { total: Bytes(700_000), best_effort: Bytes(300_000) }),
+        groups: vec![],
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Exact,
         guarantee: Guarantee::Realtime,

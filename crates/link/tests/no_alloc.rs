@@ -1,4 +1,5 @@
-//! After set-up flows with service curves do not allocate: a counting allocator sees every call.
+//! After set-up neither flows with service curves nor classes with curves allocate: a counting
+//! allocator sees every call.
 
 #[path = "../../core/tests/allocations/mod.rs"]
 mod allocations;
@@ -6,15 +7,18 @@ mod common;
 
 use common::random::Rng;
 use common::{BYTE_PER_NS, config, flow, leaky};
-use laxity_core::{Bytes, FlowId, LinkClock, Span, Time};
+use laxity_core::{Bytes, FlowId, LinkClock, Span, Time, Weight};
 use laxity_curve::service::ServiceCurve;
 use laxity_link::buffer::DropReason;
-use laxity_link::config::{Buffer, Excess, RealtimeFlow, Service};
+use laxity_link::config::{
+    BestEffortClass, Buffer, Excess, FairQueue, FscOrder, Group, LinkConfig, RealtimeFlow, Service,
+    Sharing,
+};
 use laxity_link::registry::build;
 use laxity_link::{LinkPolicy, Packet, Wire};
 
 /// Fails when deadlines of a curve, its starts beyond what is remembered, or forgetting them use
-/// the allocator.
+/// the allocator; or the anchors of a class, upper limits or groups.
 #[test]
 fn service_curves_do_not_allocate() {
     let points = [(Span(300), Bytes(0)), (Span(300), Bytes(50)), (Span(900_000), Bytes(200_000))];
@@ -28,8 +32,22 @@ fn service_curves_do_not_allocate() {
     let deadline = flow(leaky(50, 100, BYTE_PER_NS / 8), 5000);
     let mut config = config(BYTE_PER_NS, 50, vec![served(true), served(false), deadline]);
     config.buffer = Some(Buffer { total: Bytes(900_000), best_effort: Bytes(2600) });
+    do_not_allocate(&config);
+    let rate = |part| ServiceCurve::rate_latency(laxity_core::Rate(BYTE_PER_NS / part), Span(200));
+    let sharing = |group| Sharing { curve: Some(curve.clone()), limit: rate(2).ok(), group };
+    config.fair_queue = FairQueue::Fsc(FscOrder::Finish);
+    config.groups = vec![Group { weight: Weight::ONE, sharing: sharing(None) }];
+    let class = |group| BestEffortClass {
+        sharing: sharing(group),
+        ..BestEffortClass::new(Weight::ONE, None)
+    };
+    config.best_effort = vec![class(Some(0)), class(Some(0)), class(None)];
+    do_not_allocate(&config);
+}
+
+fn do_not_allocate(config: &LinkConfig) {
     for name in ["background", "tbs", "shifted-line", "two-segment", "algorithm-3", "exact"] {
-        let mut policy = build(name, &config).unwrap();
+        let mut policy = build(name, config).unwrap();
         let mut clock = LinkClock::new(config.rate).unwrap();
         let mut rng = Rng(7);
         let mut sent = 0;
@@ -44,7 +62,7 @@ fn service_curves_do_not_allocate() {
                 clock.transmit(at, Bytes(departure.packet.wire.into()));
                 sent += 1;
             }
-            let (k, bytes) = (rng.range(0, 3), rng.range(1, 50) as u32);
+            let (k, bytes) = (rng.range(0, 5), rng.range(1, 50) as u32);
             policy.enqueue(now, Packet::new(seq, now, FlowId(k as u32), bytes, bytes), &mut drops);
         }
         let calls = allocations::calls() - before;

@@ -30,6 +30,7 @@ fn config(allow_overtaking: bool) -> LinkConfig {
         }],
         best_effort: vec![class(1_000_000), class(1_000)],
         buffer: None,
+        groups: vec![],
         fair_queue: FairQueue::default(),
         blocking: Blocking::Exact,
         guarantee: Guarantee::default(),

@@ -341,6 +341,7 @@ fn empty_results_give_pages() {
         flows: Default::default(),
         residual: vec![],
         best_effort: Default::default(),
+        shares: None,
         later_auto: None,
         idle_realtime: None,
     };
@@ -397,6 +398,7 @@ fn extreme_numbers_give_pages() {
                 flows: Default::default(),
                 residual: vec![(0, v, v), (n, v, v)],
                 best_effort: Default::default(),
+                shares: None,
                 later_auto: None,
                 idle_realtime: None,
             };

@@ -154,6 +154,9 @@ pub struct CheckResult {
     /// refused sets.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub best_effort: IndexMap<String, BestEffortCheck>,
+    /// Shares of best effort by curves (`fair_queue = "fsc"`); left out under other orders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<SharesCheck>,
     /// What `later = "auto"` would do for all service curves of a refused set; left out elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later_auto: Option<LaterAuto>,
@@ -161,6 +164,29 @@ pub struct CheckResult {
     /// out where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_realtime: Option<IdleRealtime>,
+}
+
+/// Shares of best effort under Fair Service Curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharesCheck {
+    /// What best effort gets in the long run while real time uses all of its envelopes.
+    pub rate_bit_s: u64,
+    /// What the curves directly below the link ask for in the long run.
+    pub asked_bit_s: u64,
+    /// By class.
+    pub classes: IndexMap<String, ShareCheck>,
+}
+
+/// The share of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareCheck {
+    /// Its part of best effort in the long run while all classes wait, of 1.
+    pub part: f64,
+    /// Corners of its curve, or of the line of its weight.
+    pub curve: Vec<(u64, f64, f64)>,
+    /// The least long-term rate among its upper limit and those of its groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_bit_s: Option<u64>,
 }
 
 /// Bounds of the delay of a best-effort class, from arrival to the end of transmission; each left out

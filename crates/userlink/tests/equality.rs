@@ -74,6 +74,19 @@ fn with_a_curve() -> Scenario {
     support::scenarios::parsed(&SCENARIO.replace(video, curve))
 }
 
+/// The same with curves, a group and an upper limit among best-effort classes.
+fn with_fair_curves() -> Scenario {
+    let web = "name = \"web\"\nweight = 2";
+    let curve = "name = \"web\"\ngroup = \"people\"\n\
+                 service_curve = { m1 = \"1 MB/s\", d = \"3 ms\", m2 = \"200 kB/s\" }";
+    let group = "[[group]]\nname = \"people\"\n\
+                 upper_limit = { rate = \"300 kB/s\", latency = \"1 ms\" }\n\n[[best_effort]]";
+    assert!(SCENARIO.contains(web));
+    let text = SCENARIO.replace(web, curve).replacen("[[best_effort]]", group, 1);
+    let text = text.replace("use = \"slack\"", "use = \"slack\"\nfair_queue = \"fsc\"");
+    support::scenarios::parsed(&text)
+}
+
 /// Arrivals of all flows in bursts, up to twice what the link carries.
 fn arrivals(seed: u64, many: usize) -> Vec<Arrival> {
     let mut state = seed;
@@ -154,7 +167,8 @@ fn every_policy_sends_what_the_simulator_sends() {
     let setup = with_a_curve().setup();
     let curves = POLICIES.iter().filter(|p| build(p.name, &setup).is_ok());
     assert!(curves.clone().any(|p| p.name == "exact"));
-    for (scenario, policy) in all.chain(curves.map(|p| (with_a_curve(), p.name))) {
+    let fair = POLICIES.iter().map(|p| (with_fair_curves(), p.name));
+    for (scenario, policy) in all.chain(curves.map(|p| (with_a_curve(), p.name))).chain(fair) {
         for seed in 1..=4 {
             let arrivals = arrivals(seed, 3000);
             let traffic = Traffic::Recorded(arrivals.clone().into());

@@ -9,7 +9,7 @@ use laxity_link::{proportional_share, registry};
 use laxity_results::BestEffortCheck;
 use laxity_scenario::link::model::Scenario;
 
-use super::{always_checks, residual::corners, whole};
+use super::{always_checks, residual::corners, shares, whole};
 
 /// Bounds of the classes with envelopes, for an admitted set.
 pub(super) fn bounds(
@@ -28,10 +28,14 @@ pub(super) fn bounds(
     let total: u64 = scenario.best_effort.iter().map(|c| u64::from(c.weight.0)).sum();
     let lag = lag(&setup);
     let mut out = Vec::new();
-    for class in &scenario.best_effort {
+    let parts = shares::parts(&setup)?;
+    for (index, class) in scenario.best_effort.iter().enumerate() {
         let Some(envelope) = &class.envelope else { continue };
         let arrivals = setup.wire.envelope(envelope)?.curve()?;
-        let share = Rational::new(class.weight.0.into(), total.into())?;
+        let share = match &parts {
+            Some(parts) => parts[index],
+            None => Rational::new(class.weight.0.into(), total.into())?,
+        };
         let delay = |service: &Curve| -> Result<Option<u64>, CurveError> {
             let delay = arrivals.delay(service)?.map(whole);
             Ok(delay.filter(|ns| *ns <= LONGEST.0))
@@ -63,8 +67,10 @@ fn divides(scenario: &Scenario, policy: &str, setup: &LinkConfig) -> bool {
     keeps && fair && !always_checks(scenario, policy) && !is_managed(setup)
 }
 
+/// Whether packets are chosen at each decision, by flow queues, AQM or curves of classes.
 fn is_managed(setup: &LinkConfig) -> bool {
     setup.best_effort.iter().any(|class| class.is_managed())
+        || matches!(setup.fair_queue, FairQueue::Fsc(_))
 }
 
 /// Whether a packet's deadline follows from its arrival and the whole residual, and is kept.
@@ -78,7 +84,8 @@ fn lag(setup: &LinkConfig) -> Bytes {
     let packet = setup.wire.of_bytes(setup.max_packet);
     match setup.fair_queue {
         FairQueue::Wfq | FairQueue::Wf2qPlus => packet,
-        FairQueue::Scfq => {
+        // Curves have no bound of this form; `divides` leaves them out.
+        FairQueue::Scfq | FairQueue::Fsc(_) => {
             let others = setup.best_effort.len().saturating_sub(1) as u64;
             Bytes(packet.0.saturating_mul(others))
         }

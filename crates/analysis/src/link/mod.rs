@@ -3,6 +3,7 @@
 mod best_effort;
 mod rate_planner;
 mod residual;
+mod shares;
 mod shedding;
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, OptionValue, PolicyOptions as _, Rate};
@@ -85,6 +86,7 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
         flows: names.zip(rows).collect(),
         residual: residual.map(|r| residual::corners(r.effective())).unwrap_or_default(),
         best_effort: best_effort.into_iter().collect(),
+        shares: shares::shares(scenario, policy, &setup)?,
         later_auto: match verdict.admitted {
             true => None,
             false => later_auto(scenario, policy)?,

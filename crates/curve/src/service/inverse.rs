@@ -30,6 +30,16 @@ impl ServiceLine {
     pub(crate) fn scaled(&self, work: u64) -> i128 {
         i128::from(self.gap) * NANOBITS_PER_BYTE * i128::from(work) + self.offset
     }
+
+    /// `t(w)` in ns, rounded up, without the bound of a [`Span`]: virtual time may outrun the clock.
+    #[inline]
+    fn wide(&self, work: u64) -> u128 {
+        let scaled = self.scaled(work).max(0) as u128;
+        match u64::try_from(scaled) {
+            Ok(_) => self.rise.div_ceil(scaled).into(),
+            Err(_) => scaled.div_ceil(self.rise.get().into()),
+        }
+    }
 }
 
 /// `Sinv(w) = min { t : S(t) >= w }` for whole bytes.
@@ -51,6 +61,25 @@ impl ServiceCurve {
     /// [`CurveError::ServiceSlope`] when a slope in bit/s is no fraction with a denominator below
     /// 2^31, and overflow beyond 128 bits.
     pub fn inverse(&self) -> Result<ServiceInverse, CurveError> {
+        // A whole number of bytes is above a level exactly when it is above its whole bytes.
+        Ok(ServiceInverse { lines: self.lines(Rational::floor)? })
+    }
+
+    /// The upper inverse on whole bytes.
+    ///
+    /// # Errors
+    /// As [`inverse`](Self::inverse).
+    pub fn upper_inverse(&self) -> Result<ServiceUpperInverse, CurveError> {
+        // The line after a level holds from the level on, and at it begins where a flat ends.
+        Ok(ServiceUpperInverse { lines: self.lines(Rational::ceil)? })
+    }
+
+    /// The lines, with levels in bytes rounded by `round`.
+    fn lines(&self, round: fn(Rational) -> i128) -> Result<Vec<ServiceLine>, CurveError> {
+        let level = |level: Rational| {
+            let bytes = level.over(Rational::whole(NANOBITS_PER_BYTE))?;
+            u64::try_from(round(bytes)).map_err(|_| overflow("a level of a service curve"))
+        };
         let mut lines: Vec<ServiceLine> = Vec::new();
         let mut push = |line: ServiceLine| {
             // A line without a whole byte on it is never asked for.
@@ -65,12 +94,8 @@ impl ServiceCurve {
             let value = piece.at(piece.start)?;
             if value > before {
                 let rise = divisor(1, piece.start)?;
-                push(ServiceLine {
-                    above: bytes(before)?,
-                    rise,
-                    gap: 0,
-                    offset: piece.start.ceil(),
-                });
+                let offset = piece.start.ceil();
+                push(ServiceLine { above: level(before)?, rise, gap: 0, offset });
             }
             if piece.slope.signum() > 0 {
                 let (num, den) = (piece.slope.numerator(), piece.slope.denominator());
@@ -80,13 +105,34 @@ impl ServiceCurve {
                     return Err(CurveError::ServiceSlope { at: piece.start });
                 }
                 let (rise, gap) = (divisor(num, piece.start)?, den as u64);
-                push(ServiceLine { above: bytes(value)?, rise, gap, offset: -scaled.floor() });
+                push(ServiceLine { above: level(value)?, rise, gap, offset: -scaled.floor() });
             }
             if let Some(next) = pieces.get(i + 1) {
                 before = piece.at(next.start)?;
             }
         }
-        Ok(ServiceInverse { lines })
+        Ok(lines)
+    }
+}
+
+/// `sup { t : S(t) <= w }` for whole bytes: when service of the byte after `w` begins. Where the
+/// curve is flat it is the end of the flat, where [`ServiceInverse`] has the begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceUpperInverse {
+    /// As of the inverse, but each holds from `above` bytes on.
+    lines: Vec<ServiceLine>,
+}
+
+impl ServiceUpperInverse {
+    /// `sup { t : S(t) <= work }` for `work` bytes, rounded up to whole ns.
+    pub fn at(&self, work: u64) -> u128 {
+        let after = self.lines.partition_point(|line| line.above <= work);
+        after.checked_sub(1).map_or(0, |index| self.lines[index].wide(work))
+    }
+
+    /// Bytes from which the last line holds.
+    pub(crate) fn last_from(&self) -> u64 {
+        self.lines.last().map_or(0, |line| line.above)
     }
 }
 
@@ -105,13 +151,12 @@ impl ServiceInverse {
         let scaled = line.scaled(work).max(0);
         Span(line.rise.div_ceil(scaled as u128))
     }
-}
 
-/// Whole bytes not above a level: a whole number of bytes is above it exactly when it is above
-/// the level.
-fn bytes(level: Rational) -> Result<u64, CurveError> {
-    let whole = level.floor().div_euclid(NANOBITS_PER_BYTE);
-    u64::try_from(whole).map_err(|_| overflow("a level of a service curve"))
+    /// The same without the bound of a [`Span`].
+    pub(crate) fn wide(&self, work: u64) -> u128 {
+        let after = self.lines.partition_point(|line| line.above < work);
+        after.checked_sub(1).map_or(0, |index| self.lines[index].wide(work))
+    }
 }
 
 fn divisor(num: i128, at: Rational) -> Result<Divisor, CurveError> {

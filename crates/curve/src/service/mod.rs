@@ -9,6 +9,7 @@
 //! [`check_flows`] the admission test of links whose flows have curves or envelopes.
 
 mod admission;
+mod anchored;
 mod best_effort;
 mod curve;
 mod deadlines;
@@ -19,9 +20,10 @@ mod room;
 mod suggest;
 
 pub use admission::{check_flows, residual};
+pub use anchored::AnchoredCurve;
 pub use best_effort::{share_of, strict_service};
 pub use curve::{MAX_SERVICE_PIECES, ServiceCurve};
 pub use deadlines::ServiceDeadlines;
 pub use flow::{LinkFlow, ServiceSpec};
-pub use inverse::{ServiceInverse, ServiceLine};
+pub use inverse::{ServiceInverse, ServiceLine, ServiceUpperInverse};
 pub use suggest::{FlowSuggestion, ServiceSuggestion, suggest_flows};

@@ -22,6 +22,8 @@ pub enum PlanError {
         /// The flow.
         flow: String,
     },
+    /// Best effort is ordered by curves of classes; the programs know weights only.
+    FairServiceCurve,
     /// A limit of the programs is exceeded.
     TooMany {
         /// The limited quantity.
@@ -67,6 +69,11 @@ impl fmt::Display for PlanError {
                 f,
                 "the kernel's programs serve no service curves, and `{flow}` has one; give it an \
                  `envelope` and a `deadline`, or run the link in user space with `laxity link bridge`"
+            ),
+            PlanError::FairServiceCurve => write!(
+                f,
+                "the kernel's programs order best effort by weights, not by curves; choose \
+                 `fair_queue = \"wf2q+\"`, or run the link in user space with `laxity link bridge`"
             ),
             PlanError::TooMany { what, of, found, most } => {
                 let of = of.as_ref().map_or(String::new(), |flow| format!(" of {flow}"));

@@ -17,7 +17,7 @@ pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 use laxity_core::{Bytes, Rate};
 use laxity_curve::{Blocking, Envelope, check};
 use laxity_link::assign::{Assigner as _, Shifted};
-use laxity_link::config::{BestEffortClass, Excess, LinkConfig, Release, Restart};
+use laxity_link::config::{BestEffortClass, Excess, FairQueue, LinkConfig, Release, Restart};
 use laxity_link::registry;
 use laxity_scenario::link::model::Scenario;
 
@@ -164,6 +164,9 @@ impl Plan {
             let flow =
                 names.get(place).map_or_else(|| place.to_string(), |name| (*name).to_owned());
             return Err(PlanError::ServiceCurve { flow });
+        }
+        if matches!(link.fair_queue, FairQueue::Fsc(_)) {
+            return Err(PlanError::FairServiceCurve);
         }
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
         let kept = kept_flows(link, shed);
@@ -382,6 +385,16 @@ mod tests {
         assert_eq!(error, PlanError::ServiceCurve { flow: "voice".into() });
         let error = error.to_string();
         assert!(error.contains("`voice`") && error.contains("a `deadline`"), "{error}");
+    }
+
+    // Fails when a class's curve is dropped in silence, or the message does not say what to do.
+    #[test]
+    fn curves_of_best_effort_are_refused() {
+        let text = "[link]\nrate = \"10 Mbit/s\"\n[policy]\nfair_queue = \"fsc\"\n\
+                    [[best_effort]]\nname = \"web\"\n";
+        let error = Plan::new(&Scenario::parse(text, "link.toml").unwrap()).unwrap_err();
+        assert_eq!(error, PlanError::FairServiceCurve);
+        assert!(error.to_string().contains("`laxity link bridge`"), "{error}");
     }
 
     // Fails when a rule has another number in the programs than in the descriptions of policies.

@@ -94,7 +94,7 @@ enum Kind {
 impl Aqm {
     /// The AQM of class `class` with `queues` queues. `behind`: best effort never goes first.
     pub(crate) fn new(config: &LinkConfig, class: usize, queues: usize, behind: bool) -> Aqm {
-        let settings = config.best_effort[class];
+        let settings = &config.best_effort[class];
         let largest = config.wire.of_bytes(config.max_packet);
         let packet_times = |n: u64| {
             let work = u128::from(largest.0) * u128::from(n) * NANOBITS_PER_BYTE as u128;

@@ -21,6 +21,7 @@ fn config(classes: Vec<BestEffortClass>) -> LinkConfig {
         realtime: vec![],
         best_effort: classes,
         buffer: None,
+        groups: vec![],
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,
@@ -75,7 +76,7 @@ impl Driver {
     /// Sends the next packet that its AQM lets pass, if any, at the rate of the link.
     fn send(&mut self) -> Option<Packet> {
         loop {
-            let candidate = self.queues.select()?;
+            let candidate = self.queues.select(Time(self.now))?;
             let drop = self.queues.judge(&candidate, Time(self.now)) == Verdict::Drop;
             let packet = self.queues.remove(&candidate, !drop);
             if !drop {
@@ -143,7 +144,7 @@ fn push_out_takes_the_oldest_half_of_the_fattest_flow_of_the_longest_class() {
     let mut left = driver.queues.len();
     while driver.queues.push_out(None, &mut |_| left -= 1) {}
     assert_eq!((left, driver.queues.len()), (0, 0));
-    assert!(driver.queues.select().is_none());
+    assert!(driver.queues.select(Time::ZERO).is_none());
 }
 
 // One flow with 20 packets, beside 30 flows of another host with 6 each. Fails when the flows of a
@@ -166,7 +167,7 @@ fn push_out_begins_with_the_host_that_has_the_most() {
     for _ in 0..31 {
         driver.send();
     }
-    driver.queues.select();
+    driver.queues.select(Time::ZERO);
     fill(&mut driver, 1);
     let mut out = vec![];
     assert!(driver.queues.push_out(None, &mut |p| out.push(p.host_source())));
@@ -267,7 +268,7 @@ fn classes_share_by_weight_though_one_loses_packets() {
                     driver.enqueue(class, step % 7, Ecn::NotEct, 100 + (step * 37 % 1400) as u32);
                 }
             }
-            let candidate = driver.queues.select().unwrap();
+            let candidate = driver.queues.select(Time::ZERO).unwrap();
             let charged = candidate.class == 0 || step % 3 > 0;
             let packet = driver.queues.remove(&candidate, charged);
             if charged {
@@ -288,7 +289,7 @@ fn packets_without_length_are_sent() {
             assert!(driver.enqueue(0, 7, Ecn::NotEct, wire));
         }
         let mut sent = vec![];
-        while let Some(candidate) = driver.queues.select() {
+        while let Some(candidate) = driver.queues.select(Time::ZERO) {
             sent.push(driver.queues.remove(&candidate, true).seq);
         }
         assert_eq!((sent, driver.queues.len()), (vec![1, 2, 3], 0));

@@ -110,6 +110,12 @@ impl Packed {
         Packed(u128::from(key) << 64 | player as u128)
     }
 
+    /// The key and the player, or `None` for `NOBODY`.
+    #[inline]
+    pub(crate) fn get(self) -> Option<(u64, usize)> {
+        self.player().map(|player| ((self.0 >> 64) as u64, player))
+    }
+
     /// The player, or `None` for `NOBODY`.
     #[inline]
     pub(crate) fn player(self) -> Option<usize> {

@@ -2,7 +2,8 @@
 //!
 //! The paper (Chakraborty, Gries, Thiele, RTAS 2002, Figure 7) says only that WFQ orders the
 //! best-effort classes before their packets get deadlines. Three well-known forms are offered:
-//! [`Wfq`] (packetised GPS), [`Scfq`] (self-clocked) and [`Wf2qPlus`] (worst-case fair).
+//! [`Wfq`] (packetised GPS), [`Scfq`] (self-clocked) and [`Wf2qPlus`] (worst-case fair). Beside
+//! weights there are service curves, of classes and groups (`fsc`, Fair Service Curve).
 //!
 //! # The clock of the reference server
 //!
@@ -29,9 +30,12 @@
 
 use laxity_core::{Time, Weight};
 
+use crate::config::LinkConfigError;
 use crate::{Packet, config};
 
+mod fsc;
 mod late;
+mod late_order;
 mod longest;
 mod scfq;
 mod shares;
@@ -39,7 +43,8 @@ mod wf2q_plus;
 mod wfq;
 
 pub use crate::edf::Full;
-pub(crate) use late::LateFair;
+pub use fsc::{ClassShare, class_shares};
+pub(crate) use late_order::LateOrder;
 pub use scfq::Scfq;
 pub use wf2q_plus::Wf2qPlus;
 pub use wfq::Wfq;
@@ -97,12 +102,21 @@ pub enum Fair {
 impl Fair {
     /// A fair queue with one class for each weight and room for `slots` packets in all. All memory
     /// is allocated here.
-    pub fn new(kind: config::FairQueue, weights: &[Weight], slots: usize) -> Fair {
-        match kind {
+    ///
+    /// # Errors
+    /// [`LinkConfigError::ChosenLate`] for an order that is no queue, because it chooses packets
+    /// when they leave.
+    pub fn new(
+        kind: config::FairQueue,
+        weights: &[Weight],
+        slots: usize,
+    ) -> Result<Fair, LinkConfigError> {
+        Ok(match kind {
             config::FairQueue::Wfq => Fair::Wfq(Wfq::new(weights, slots)),
             config::FairQueue::Scfq => Fair::Scfq(Scfq::new(weights, slots)),
             config::FairQueue::Wf2qPlus => Fair::Wf2qPlus(Wf2qPlus::new(weights, slots)),
-        }
+            config::FairQueue::Fsc(_) => return Err(LinkConfigError::ChosenLate),
+        })
     }
 }
 

@@ -244,6 +244,7 @@ fn reference(kind: Kind, weights: &[Weight]) -> alloc::boxed::Box<dyn Reference>
         Kind::Wfq => alloc::boxed::Box::new(Gps::new(weights)),
         Kind::Scfq => alloc::boxed::Box::new(Tags::new(weights, false)),
         Kind::Wf2qPlus => alloc::boxed::Box::new(Tags::new(weights, true)),
+        Kind::Fsc(_) => panic!("no queue"),
     }
 }
 
@@ -256,7 +257,7 @@ proptest! {
     #[test]
     fn matches_the_exact_reference_model(steps in steps(true), weights in weight_sets()) {
         for kind in KINDS {
-            let mut fast = Fair::new(kind, &weights, 40);
+            let mut fast = Fair::new(kind, &weights, 40).unwrap();
             let mut slow = reference(kind, &weights);
             let mut model: Vec<VecDeque<Packet>> = vec![VecDeque::new(); weights.len()];
             for (n, step) in steps.iter().enumerate() {
@@ -459,7 +460,7 @@ fn wf2q_plus_has_the_smallest_worst_case_fair_index() {
 #[test]
 fn one_class_is_first_come_first_served() {
     for kind in KINDS {
-        let mut queue = Fair::new(kind, &weights(&[3]), 100);
+        let mut queue = Fair::new(kind, &weights(&[3]), 100).unwrap();
         for seq in 0..100 {
             queue.enqueue(Time::ZERO, 0, packet(seq, 0, 1 + (seq as u32 * 37) % 90)).unwrap();
         }
@@ -474,7 +475,7 @@ fn one_class_is_first_come_first_served() {
 fn waiting_classes_share_by_weight() {
     for kind in KINDS {
         let of = [500_000, 200_000, 100_000];
-        let mut queue = Fair::new(kind, &of.map(Weight), 64);
+        let mut queue = Fair::new(kind, &of.map(Weight), 64).unwrap();
         let (mut seed, mut served, mut total) = (3, [0u64; 3], 0u64);
         for n in 0..100_000 {
             for class in 0..3 {
@@ -499,7 +500,7 @@ fn waiting_classes_share_by_weight() {
 #[test]
 fn an_empty_queue_resets_all_tags() {
     for kind in KINDS {
-        let mut queue = Fair::new(kind, &weights(&[1, 1]), 2000);
+        let mut queue = Fair::new(kind, &weights(&[1, 1]), 2000).unwrap();
         for seq in 0..1000 {
             queue.enqueue(Time::ZERO, 0, packet(seq, 0, 1500)).unwrap();
         }
@@ -520,7 +521,8 @@ fn an_empty_queue_resets_all_tags() {
 #[test]
 fn a_long_busy_period_of_huge_packets_does_not_overflow() {
     for kind in KINDS {
-        let mut queue = Fair::new(kind, &[Weight(1), Weight(u32::MAX), Weight(u32::MAX - 4)], 64);
+        let mut queue =
+            Fair::new(kind, &[Weight(1), Weight(u32::MAX), Weight(u32::MAX - 4)], 64).unwrap();
         for seq in 0..200_000u64 {
             while queue.len() < 60 {
                 let class = (seq % 3) as usize;
@@ -535,10 +537,10 @@ fn a_long_busy_period_of_huge_packets_does_not_overflow() {
 #[test]
 fn empty_packets_and_zero_classes_are_handled() {
     for kind in KINDS {
-        let mut none = Fair::new(kind, &[], 10);
+        let mut none = Fair::new(kind, &[], 10).unwrap();
         assert_eq!((none.dequeue(Time::ZERO), none.push_out()), (None, None));
         assert!(none.is_empty() && none.peek(Time::ZERO).is_none());
-        let mut queue = Fair::new(kind, &weights(&[1, 2]), 10);
+        let mut queue = Fair::new(kind, &weights(&[1, 2]), 10).unwrap();
         for seq in 0..6 {
             queue.enqueue(Time::ZERO, seq as usize % 2, packet(seq, 0, 0)).unwrap();
         }

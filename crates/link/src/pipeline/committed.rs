@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use laxity_core::Time;
 
 use super::{BestEffort, Discipline, Head, Labels};
-use crate::config::LinkConfig;
+use crate::config::{FairQueue, LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Full};
 use crate::fair::{Fair, FairQueue as _};
 use crate::ingress::{Ingress, PushOut};
@@ -27,16 +27,22 @@ pub struct Committed {
 }
 
 impl Committed {
-    pub(super) fn new<D: Discipline>(config: &LinkConfig, slots: usize, may_pass: bool) -> Self {
+    pub(super) fn new<D: Discipline>(
+        config: &LinkConfig,
+        slots: usize,
+        may_pass: bool,
+    ) -> Result<Committed, LinkConfigError> {
+        // Among one class no order differs.
+        let kind = if D::ARRIVAL_ORDER { FairQueue::default() } else { config.fair_queue };
         let classes = if D::ARRIVAL_ORDER { 1 } else { config.best_effort.len() };
         let weights: Vec<_> = config.best_effort.iter().map(|c| c.weight).take(classes).collect();
         let max_heads = if may_pass { LOOKAHEAD } else { 1 };
-        Committed {
-            fair: Fair::new(config.fair_queue, &weights, slots),
+        Ok(Committed {
+            fair: Fair::new(kind, &weights, slots)?,
             heads: VecDeque::with_capacity(max_heads),
             max_heads,
             one_class: D::ARRIVAL_ORDER,
-        }
+        })
     }
 
     /// Takes the next packet from the fair queue and assigns its deadline.

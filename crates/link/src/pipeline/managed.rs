@@ -33,9 +33,26 @@ impl Managed {
 
     /// Opens the slot if a packet waits.
     fn open<D: Discipline>(&mut self, now: Time, labels: &mut Labels<D>) {
-        if let Some(candidate) = self.queues.select() {
+        if let Some(candidate) = self.queues.select(now) {
             let packet = candidate.packet;
             self.slot.open(now, (packet.arrival, packet.wire), labels);
+        }
+    }
+
+    /// Keeps the slot open exactly while there is a candidate, where upper limits may hold back all
+    /// that waits. What they let go counts as released then: for the deadlines it was not there
+    /// before.
+    fn follow_limits<D: Discipline>(&mut self, now: Time, labels: &mut Labels<D>) {
+        if !self.queues.is_limited() {
+            return;
+        }
+        match (self.queues.select(now), self.slot.is_open()) {
+            (None, true) => self.slot.close(labels),
+            (Some(_), false) => {
+                labels.release_all(now);
+                self.open(now, labels);
+            }
+            _ => {}
         }
     }
 
@@ -50,7 +67,7 @@ impl Managed {
     ) -> Option<(crate::class_queues::Candidate, Time)> {
         let mut largest = u32::MAX;
         let mut accepted = None;
-        while let Some(candidate) = self.queues.select() {
+        while let Some(candidate) = self.queues.select(now) {
             let packet = candidate.packet;
             if packet.wire <= largest {
                 let deadline = self.slot.offer(packet.wire, labels);
@@ -79,11 +96,11 @@ impl<D: Discipline> super::Pipeline<D, Managed> {
     }
 
     /// Drops the candidate as a push-out does.
-    pub(crate) fn discard(&mut self) -> Option<Packet> {
-        let candidate = self.best_effort.queues.select()?;
+    pub(crate) fn discard(&mut self, now: Time) -> Option<Packet> {
+        let candidate = self.best_effort.queues.select(now)?;
         let packet = self.best_effort.queues.remove(&candidate, false);
         self.ingress.release(&packet, false);
-        self.best_effort.after_push_out(&mut self.labels);
+        self.best_effort.after_push_out(now, &mut self.labels);
         Some(packet)
     }
 }
@@ -104,7 +121,8 @@ impl<D: Discipline> BestEffort<D> for Managed {
         drops: &mut dyn DropSink,
     ) -> Result<(), Full> {
         self.queues.enqueue(now, class, packet, drops)?;
-        if !self.slot.is_open() {
+        self.follow_limits(now, labels);
+        if !self.slot.is_open() && !self.queues.is_limited() {
             self.open(now, labels);
         }
         Ok(())
@@ -118,8 +136,13 @@ impl<D: Discipline> BestEffort<D> for Managed {
         ingress: &mut Ingress,
         drops: &mut dyn DropSink,
     ) -> Option<Departure> {
+        if self.queues.is_empty() {
+            self.queues.forget();
+            return None;
+        }
         let mut dropped = 0;
         loop {
+            self.follow_limits(now, labels);
             #[cfg(not(test))]
             let unasked = false;
             #[cfg(test)]
@@ -166,10 +189,15 @@ impl<D: Discipline> BestEffort<D> for Managed {
 
     /// Once the last packet is pushed out the slot must close: what comes later was not released
     /// before.
-    fn after_push_out(&mut self, labels: &mut Labels<D>) {
+    fn after_push_out(&mut self, now: Time, labels: &mut Labels<D>) {
         if self.queues.is_empty() {
             self.slot.close(labels);
         }
+        self.follow_limits(now, labels);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.queues.next_event()
     }
 
     fn on_realtime_start(&mut self, wire: u32) {

@@ -34,8 +34,9 @@
 //!
 //! # Two kinds of best effort
 //!
-//! Where no class has flow queues or AQM, the next packet is [`Committed`] with its deadline as
-//! soon as its predecessor starts. Otherwise it is chosen at each decision: [`Managed`].
+//! Where no class has flow queues or AQM and none has a curve, the next packet is [`Committed`] with
+//! its deadline as soon as its predecessor starts. Otherwise it is chosen at each decision:
+//! [`Managed`].
 
 mod committed;
 mod discipline;
@@ -92,7 +93,12 @@ pub(crate) trait BestEffort<D: Discipline>: PushOut {
     fn relabel(&mut self, release: Time, labels: &mut Labels<D>);
 
     /// Packets may have been pushed out.
-    fn after_push_out(&mut self, _labels: &mut Labels<D>) {}
+    fn after_push_out(&mut self, _now: Time, _labels: &mut Labels<D>) {}
+
+    /// When a packet may go that an upper limit holds back now.
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
 
     /// A real-time packet of `wire` bytes starts.
     fn on_realtime_start(&mut self, _wire: u32) {}
@@ -122,12 +128,13 @@ impl<D: Discipline> Pipeline<D> {
     /// knows no flow queues or AQM.
     ///
     /// # Errors
-    /// When the buffer is smaller than the backlog bound of the flows, or a flow has a service
-    /// curve that the discipline or its arithmetic cannot keep.
+    /// When the buffer is smaller than the backlog bound of the flows, a flow has a service curve
+    /// that the discipline or its arithmetic cannot keep, or best effort is ordered by fair service
+    /// curves.
     pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let (slots, may_pass) = (ingress.best_effort_slots(), discipline.may_pass());
-        let best_effort = Committed::new::<D>(config, slots, may_pass);
+        let best_effort = Committed::new::<D>(config, slots, may_pass)?;
         Pipeline::with(config, discipline, ingress, best_effort)
     }
 }
@@ -137,8 +144,8 @@ impl<D: Discipline> Pipeline<D, Managed> {
     ///
     /// # Errors
     /// When the buffer is smaller than the backlog bound of the flows, a number of flow queues is
-    /// no power of two or out of range, or a flow has a service curve that the discipline or its
-    /// arithmetic cannot keep.
+    /// no power of two or out of range, a flow has a service curve that the discipline or its
+    /// arithmetic cannot keep, or the groups of best effort make no tree.
     pub fn managed(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let best_effort = Managed::new::<D>(config, ingress.best_effort_slots())?;
@@ -263,7 +270,7 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
         let earliest_conformance = self.labels.discipline.earliest_conformance(flow);
         let queues = &mut self.best_effort;
         let route = self.ingress.route(now, earliest_conformance, packet, queues, drops);
-        queues.after_push_out(&mut self.labels);
+        queues.after_push_out(now, &mut self.labels);
         match route {
             Route::Realtime(packet) => self.insert(now, packet),
             Route::Shaped(flow, until) => self.labels.discipline.on_shaped(flow, until),
@@ -290,7 +297,8 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
             return Some(departure);
         }
         let Some(entry) = self.realtime.pop() else {
-            if self.best_effort.is_empty() {
+            // What an upper limit holds back has no deadline yet.
+            if self.best_effort.pending().is_none() {
                 self.labels.discipline.reset();
                 self.served.reset();
             } else {
@@ -314,7 +322,8 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
 
     fn next_event(&self) -> Option<Time> {
         let retry = self.labels.discipline.next_event().filter(|_| !self.best_effort.is_empty());
-        self.ingress.next_event().into_iter().chain(retry).min()
+        let limits = self.best_effort.next_event();
+        self.ingress.next_event().into_iter().chain(retry).chain(limits).min()
     }
 
     fn waiting(&self) -> usize {

@@ -45,14 +45,14 @@ impl Step {
 
 /// A policy of which tests see the slot.
 pub(super) trait Probe: LinkPolicy {
-    fn discard(&mut self);
+    fn discard(&mut self, now: Time);
     fn script(&mut self, drops: u64);
     fn set_variant(&mut self, variant: Variant);
 }
 
 impl<D: Discipline> Probe for Pipeline<D, Managed> {
-    fn discard(&mut self) {
-        Pipeline::discard(self);
+    fn discard(&mut self, now: Time) {
+        Pipeline::discard(self, now);
     }
 
     fn script(&mut self, drops: u64) {
@@ -175,6 +175,7 @@ pub(super) fn link(realtime: Vec<RealtimeFlow>, largest: u64, blocking: Blocking
         realtime,
         best_effort: alloc::vec![class],
         buffer: Some(crate::config::Buffer { total: Bytes(8000), best_effort: Bytes(4000) }),
+        groups: alloc::vec![],
         fair_queue: FairQueue::Wfq,
         blocking,
         guarantee: Guarantee::Realtime,
@@ -225,7 +226,7 @@ pub(super) fn run(policy: &mut dyn Probe, base: u64, steps: &[Step]) -> (Vec<Sen
                     let packet = Packet::new(next as u64, at, FlowId(flow), bytes, bytes);
                     policy.enqueue(at, Packet { key, ..packet }, &mut drops);
                 }
-                Step::Discard { .. } => policy.discard(),
+                Step::Discard { .. } => policy.discard(at),
             }
             next += 1;
         }

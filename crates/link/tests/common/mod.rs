@@ -220,6 +220,7 @@ pub fn config(rate: u64, max_packet: u64, realtime: Vec<RealtimeFlow>) -> LinkCo
         realtime,
         best_effort: vec![BestEffortClass::new(laxity_core::Weight::ONE, None)],
         buffer: Some(Buffer { total: Bytes(4000), best_effort: Bytes(2600) }),
+        groups: vec![],
         fair_queue: FairQueue::Wfq,
         blocking: Blocking::Paper,
         guarantee: Guarantee::Realtime,

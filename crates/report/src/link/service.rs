@@ -1,10 +1,10 @@
 //! Service in a verdict: service curves of real-time flows, bounds of best effort.
 
 use crate::figure::{Figure, Key};
-use crate::number::{count, span};
+use crate::number::{self, count, fixed, span};
 use crate::plot::{Axis, Ink, Mark, Plot, Point, Unit};
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{BestEffortCheck, CheckResult, FlowCheck, ServiceCheck};
+use laxity_results::{BestEffortCheck, CheckResult, FlowCheck, ServiceCheck, ShareCheck};
 
 use super::residual::two_digits;
 use super::verdict::ceil_span;
@@ -92,6 +92,49 @@ pub fn best_effort_table(check: &CheckResult) -> Table {
         note += &format!(" {meaning}");
     }
     Table::new("Largest delay of best effort", columns).group("", rows).noted(note)
+}
+
+/// Shares of best effort under Fair Service Curve.
+pub fn shares_table(check: &CheckResult) -> Table {
+    let Some(shares) = &check.shares else { return Table::new("", Vec::new()) };
+    let limited = shares.classes.values().any(|class| class.limit_bit_s.is_some());
+    let mut columns = vec![
+        Column::text("Class"),
+        Column::number("share"),
+        Column::number("curve at first"),
+        Column::number("in the long run"),
+    ];
+    columns.extend(limited.then(|| Column::number("upper limit")));
+    let bytes_per_s = |rate: f64| number::rate((rate * 8.0).round() as u64);
+    let row = |(name, class): (&String, &ShareCheck)| {
+        let slope = |corner: Option<&(u64, f64, f64)>| {
+            corner.map_or_else(Cell::none, |corner| Cell::new(bytes_per_s(corner.2)))
+        };
+        let mut cells = vec![
+            Cell::new(format!("{}%", fixed(class.part * 100.0, 1))),
+            slope(class.curve.first()),
+            slope(class.curve.last()),
+        ];
+        if limited {
+            let limit = class.limit_bit_s;
+            cells.push(limit.map_or_else(Cell::none, |rate| Cell::new(number::rate(rate))));
+        }
+        (name.clone(), cells)
+    };
+    let rows: Vec<_> = shares.classes.iter().map(row).collect();
+    let (rate, asked) = (number::rate(shares.rate_bit_s), number::rate(shares.asked_bit_s));
+    let mut note = format!(
+        "Share: of best effort in the long run while all classes wait. The curves ask for {asked}; \
+         beside real time that uses its envelopes best effort gets {rate}"
+    );
+    note += match shares.asked_bit_s > shares.rate_bit_s {
+        true => ", so that each gets less than its curve, all by the same part.",
+        false => ", enough for all of them.",
+    };
+    if limited {
+        note += " An upper limit holds in real time, whatever the share.";
+    }
+    Table::new("Shares of best effort", columns).group("", rows).noted(note)
 }
 
 /// What `later = "auto"` would do.

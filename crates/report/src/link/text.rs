@@ -33,6 +33,7 @@ pub fn check(check: &CheckResult, deadlines: &[(String, u64)], style: Style) -> 
         &[
             verdict::check_table(check, deadlines),
             service::service_table(check),
+            service::shares_table(check),
             service::best_effort_table(check),
         ],
         style,

@@ -5,7 +5,7 @@ use crate::page::{Assessment, Block, Meta};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::{CheckResult, FlowCheck, IdleRealtime};
 
-use super::service::{best_effort_table, later_sentence, service_table};
+use super::service::{best_effort_table, later_sentence, service_table, shares_table};
 
 /// The verdict: (whether admitted, label, sentence).
 pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
@@ -144,7 +144,12 @@ pub(crate) fn blocks(check: &CheckResult, deadlines: &[(String, u64)], meta: &Me
         facts.push(("Left in it".into(), format!("{} B", signed(s))));
     }
     let mut out = vec![Block::Statement(assessment, label.into(), text), Block::Facts(facts)];
-    let tables = [check_table(check, deadlines), service_table(check), best_effort_table(check)];
+    let tables = [
+        check_table(check, deadlines),
+        service_table(check),
+        shares_table(check),
+        best_effort_table(check),
+    ];
     out.extend(tables.into_iter().filter(|table| !table.is_empty()).map(Block::Table));
     out
 }

@@ -213,6 +213,7 @@ pub fn check(admitted: bool) -> CheckResult {
         flows,
         residual: corners(&residual().effective),
         best_effort: Default::default(),
+        shares: None,
         later_auto: None,
         idle_realtime: None,
     }

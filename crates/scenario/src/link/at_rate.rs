@@ -2,7 +2,7 @@
 
 use laxity_core::{Rate, Weight};
 
-use super::model::{Aqm, BestEffortClass, Link, RealtimeFlow, Scenario};
+use super::model::{Aqm, BestEffortClass, Link, RealtimeFlow, Scenario, Sharing};
 
 impl Scenario {
     /// The scenario at another rate, where the real-time flows at the places `shed` are best effort:
@@ -24,6 +24,7 @@ impl Scenario {
             buffer: flow.buffer,
             flows: None,
             aqm: Aqm::None,
+            sharing: Sharing::default(),
             source: flow.source.clone(),
             matches: flow.matches.clone(),
         };

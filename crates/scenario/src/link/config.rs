@@ -4,7 +4,7 @@ use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_link::Wire;
 use laxity_link::config::{BestEffortClass, LinkConfig, RealtimeFlow, Service};
 
-use crate::link::model::{Link, Scenario};
+use crate::link::model::{Group, Link, Scenario};
 
 impl Link {
     /// Bytes on the wire beyond packet lengths.
@@ -44,6 +44,7 @@ impl Scenario {
             buffer: c.buffer,
             flows: c.flows,
             aqm: c.aqm,
+            sharing: c.sharing.config(),
         });
         LinkConfig {
             rate: self.link.rate,
@@ -53,6 +54,7 @@ impl Scenario {
             realtime: realtime.collect(),
             best_effort: best_effort.collect(),
             buffer: self.link.buffer,
+            groups: self.groups.iter().map(Group::config).collect(),
             fair_queue: policy.fair_queue,
             blocking: policy.blocking,
             guarantee: policy.guarantee,

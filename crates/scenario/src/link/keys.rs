@@ -3,7 +3,7 @@
 use laxity_link::registry;
 
 use crate::keys::{Forms, Key, Kind, LENGTHS, Plain, Table, optional, required};
-use crate::link::{policies, queueing, service_curve};
+use crate::link::{policies, queueing, service_curve, sharing};
 use crate::options::policy_section;
 
 /// The whole file.
@@ -26,6 +26,14 @@ pub static SCENARIO: Table = Table {
             "[{ name = \"voice\", deadline = \"5 ms\", envelope = { burst = \"300 B\", rate = \
              \"150 kB/s\" } }]",
             "Flows with deadlines; a packet belongs to the first flow in file order that matches.",
+        ),
+        optional(
+            "group",
+            Kind::Tables(&sharing::GROUPS),
+            "none",
+            "[{ name = \"office\", weight = 2 }]",
+            "Groups of best-effort classes, under `fair_queue = \"fsc\"`; at most 8 inside each \
+             other.",
         ),
         optional(
             "best_effort",
@@ -129,11 +137,20 @@ policy_section! {
         ),
         optional(
             "fair_queue",
-            Kind::Choice(&["wfq", "scfq", "wf2q+"]),
+            Kind::Choice(&["wfq", "scfq", "wf2q+", "fsc"]),
             "\"wfq\"",
             "\"wfq\"",
-            "Order among best-effort classes: packetised GPS, self-clocked fair queueing, or \
-             worst-case fair weighted fair queueing.",
+            "Order among best-effort classes: packetised GPS, self-clocked fair queueing, \
+             worst-case fair weighted fair queueing, or Fair Service Curve: by curves of classes \
+             and groups.",
+        ),
+        optional(
+            "fair_order",
+            Kind::Choice(&["finish", "start"]),
+            "\"finish\"",
+            "\"start\"",
+            "Rule of `fsc`: the class whose curve reaches the end of its packet first, or the begin, \
+             as HFSC shares a link. With `start` a class that was silent waits longer.",
         ),
         optional(
             "blocking",
@@ -281,6 +298,9 @@ pub static BEST_EFFORT: Table = Table {
             "Share of the best-effort bandwidth, relative to the other classes; at most six \
              decimals.",
         ),
+        sharing::CURVE,
+        sharing::LIMIT,
+        sharing::GROUP,
         optional(
             "envelope",
             Kind::Forms(&ENVELOPE),

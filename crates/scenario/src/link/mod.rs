@@ -8,6 +8,7 @@ pub mod policies;
 pub mod queueing;
 pub(crate) mod read;
 pub mod service_curve;
+pub mod sharing;
 pub mod tcp;
 mod write;
 

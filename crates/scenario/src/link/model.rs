@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use laxity_core::{Bytes, FlowId, Rate, Span, Weight};
 
 pub use super::service_curve::{CurveForm, FlowCurve, Later};
+pub use super::sharing::{ClassCurve, Group, Sharing};
 pub use super::tcp::TcpSource;
 pub use crate::value::Length;
 
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub policy: PolicyChoice,
     /// Real-time flows in file order.
     pub realtime: Vec<RealtimeFlow>,
+    /// Groups of best-effort classes in file order.
+    pub groups: Vec<Group>,
     /// Best-effort classes in file order, always ending with the implicit class `other`.
     pub best_effort: Vec<BestEffortClass>,
 }
@@ -82,7 +85,8 @@ impl Default for PolicyChoice {
 pub use laxity_curve::{Blocking, Guarantee, ShiftedLine, TwoSegment};
 use laxity_link::config::Options;
 pub use laxity_link::config::{
-    Aqm, Buffer, Excess, FairQueue, FlowQueueing, Hosts, QueueBy, Release, Restart, Sojourn,
+    Aqm, Buffer, Excess, FairQueue, FlowQueueing, FscOrder, Hosts, QueueBy, Release, Restart,
+    Sojourn,
 };
 
 /// `[[realtime]]`
@@ -125,6 +129,8 @@ pub struct BestEffortClass {
     pub flows: Option<FlowQueueing>,
     /// Active queue management.
     pub aqm: Aqm,
+    /// Its curve, upper limit and group.
+    pub sharing: Sharing,
     /// Its source in a simulation without a trace.
     pub source: Option<Source>,
     /// Which captured packets belong to it.

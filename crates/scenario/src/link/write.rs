@@ -6,10 +6,12 @@ use laxity_link::config::Options;
 use laxity_link::registry;
 
 use crate::link::model::{
-    Aqm, BestEffortClass, Blocking, CurveForm, Excess, FairQueue, FlowCurve, FlowQueueing,
-    Guarantee, Later, Match, Prefix, RealtimeFlow, Release, Restart, Scenario, Source,
+    Aqm, BestEffortClass, Blocking, ClassCurve, CurveForm, Excess, FairQueue, FlowCurve,
+    FlowQueueing, FscOrder, Group, Guarantee, Later, Match, Prefix, RealtimeFlow, Release, Restart,
+    Scenario, Sharing, Source,
 };
 use crate::link::queueing;
+use crate::link::sharing::FSC;
 use crate::link::tcp::{self, App};
 use crate::names;
 use crate::printer::{Printer, length, quoted, range, size, time, weight};
@@ -36,13 +38,17 @@ impl Scenario {
                 && (c.weight, c.envelope.is_none()) == (Weight::ONE, true)
                 && (c.buffer, &c.source) == (None, &None)
                 && (c.flows, c.aqm) == (None, Aqm::None)
+                && c.sharing == Sharing::default()
         };
         let classes: Vec<_> = self.best_effort.iter().filter(|c| !implicit(c)).collect();
+        for group in &self.groups {
+            out.group(group, &self.groups);
+        }
         if !classes.is_empty() || self.realtime.is_empty() {
             out.line("\n# Best effort. What matches nothing goes to a class `other` of weight 1.");
         }
         for (i, class) in classes.iter().enumerate() {
-            out.best_effort(class, i == 0);
+            out.best_effort(class, &self.groups, i == 0);
         }
         if classes.is_empty() && self.realtime.is_empty() {
             out.line("[[best_effort]]");
@@ -76,8 +82,12 @@ impl Printer {
                 FairQueue::Wfq => "wfq",
                 FairQueue::Scfq => "scfq",
                 FairQueue::Wf2qPlus => "wf2q+",
+                FairQueue::Fsc(_) => FSC,
             })
         });
+        if policy.fair_queue == FairQueue::Fsc(FscOrder::Start) {
+            self.key("fair_order", &quoted("start"));
+        }
         self.unless("blocking", policy.blocking, Blocking::default(), |b| {
             quoted(match b {
                 Blocking::Paper => "paper",
@@ -126,10 +136,30 @@ impl Printer {
         self.common(flow.buffer, flow.source.as_ref(), flow.matches.as_ref());
     }
 
-    fn best_effort(&mut self, class: &BestEffortClass, first: bool) {
+    fn group(&mut self, group: &Group, groups: &[Group]) {
+        self.line("\n[[group]]");
+        self.key("name", &quoted(&group.name));
+        self.sharing(group.weight, &group.sharing, groups);
+    }
+
+    /// The share of a class or group, and where it stands.
+    fn sharing(&mut self, share: Weight, sharing: &Sharing, groups: &[Group]) {
+        match &sharing.curve {
+            None => self.key("weight", &weight(share)),
+            Some(curve) => self.key("service_curve", &class_curve(curve)),
+        }
+        if let Some(limit) = &sharing.limit {
+            self.key("upper_limit", &class_curve(limit));
+        }
+        if let Some(group) = sharing.group.and_then(|group| groups.get(group)) {
+            self.key("group", &quoted(&group.name));
+        }
+    }
+
+    fn best_effort(&mut self, class: &BestEffortClass, groups: &[Group], first: bool) {
         self.line(if first { "[[best_effort]]" } else { "\n[[best_effort]]" });
         self.key("name", &quoted(&class.name));
-        self.key("weight", &weight(class.weight));
+        self.sharing(class.weight, &class.sharing, groups);
         if let Some(e) = &class.envelope {
             self.key("envelope", &envelope(e));
         }
@@ -236,10 +266,9 @@ fn aqm(aqm: &Aqm) -> String {
     format!("{{ use = {}{} }}", quoted(name), set.concat())
 }
 
-/// The curve as it was written, with the sizes of packets where no envelope tells them.
-fn service_curve(curve: &FlowCurve, sizes: &Envelope) -> String {
+fn curve_form(form: &CurveForm) -> String {
     let rate = |rate: &Rate| quoted(&print_rate(*rate));
-    let mut keys = match &curve.form {
+    match form {
         CurveForm::RateLatency { rate: r, latency } => {
             format!("rate = {}, latency = {}", rate(r), time(latency))
         }
@@ -255,7 +284,21 @@ fn service_curve(curve: &FlowCurve, sizes: &Envelope) -> String {
             let points: Vec<String> = points.iter().map(point).collect();
             format!("points = [{}], rate = {}", points.join(", "), rate(r))
         }
+    }
+}
+
+/// The curve of a class as it was written.
+fn class_curve(curve: &ClassCurve) -> String {
+    let later = match curve.later {
+        Span::ZERO => String::new(),
+        later => format!(", later = {}", time(&later)),
     };
+    format!("{{ {}{later} }}", curve_form(&curve.form))
+}
+
+/// The curve as it was written, with the sizes of packets where no envelope tells them.
+fn service_curve(curve: &FlowCurve, sizes: &Envelope) -> String {
+    let mut keys = curve_form(&curve.form);
     match curve.later {
         Later::By(Span::ZERO) => {}
         Later::By(later) => keys += &format!(", later = {}", time(&later)),

@@ -1,7 +1,8 @@
 //! `[[best_effort]]`
 
+use super::sharing::Groups;
 use super::{envelope, matches, queueing, source, weight};
-use crate::link::model::{Aqm, BestEffortClass, Link, Source};
+use crate::link::model::{Aqm, BestEffortClass, Link, Sharing, Source};
 use crate::read::Context;
 use crate::read::flows::{self, Names, OTHER};
 use crate::read::walk::Section;
@@ -10,6 +11,7 @@ use laxity_core::Weight;
 pub(super) fn read(
     root: &Section<'_>,
     link: Option<&Link>,
+    groups: &Groups,
     names: &mut Names,
     cx: &mut Context<'_, '_>,
 ) -> Vec<BestEffortClass> {
@@ -18,7 +20,7 @@ pub(super) fn read(
     if let Some(shape) = shape {
         for (place, value) in list.iter().enumerate() {
             if let Some(section) = flows::open(root, "best_effort", place, value, shape, cx.out) {
-                classes.extend(read_class(&section, link, names, cx));
+                classes.extend(read_class(&section, link, groups, names, cx));
             }
         }
     }
@@ -39,6 +41,7 @@ fn implicit() -> BestEffortClass {
         buffer: None,
         flows: None,
         aqm: Aqm::None,
+        sharing: Sharing::default(),
         source: None,
         matches: None,
     }
@@ -47,15 +50,14 @@ fn implicit() -> BestEffortClass {
 fn read_class(
     section: &Section<'_>,
     link: Option<&Link>,
+    groups: &Groups,
     names: &mut Names,
     cx: &mut Context<'_, '_>,
 ) -> Option<BestEffortClass> {
     let name = names.claim(section, cx.out);
     let flow = name.clone().unwrap_or_default();
-    let weight = match section.has("weight") {
-        true => weight::read(section, cx.out),
-        false => Some(Weight::ONE),
-    };
+    let weight = weight::of(section, cx.out);
+    let sharing = groups.sharing(section, cx.out);
     let envelope = envelope::read(section, &flow, cx);
     let buffer = section.positive_size("buffer", cx.out);
     let flows = queueing::flows(section, cx.out);
@@ -77,6 +79,7 @@ fn read_class(
         buffer,
         flows,
         aqm: aqm?,
+        sharing: sharing?,
         source,
         matches,
     })

@@ -9,6 +9,7 @@ mod queueing;
 mod realtime;
 mod rspec;
 mod service_curve;
+mod sharing;
 mod source;
 mod weight;
 
@@ -67,7 +68,10 @@ pub(crate) fn scenario(
     };
     let mut names = Names::default();
     let realtime = realtime::read(root, link.as_ref(), &mut names, cx);
-    let best_effort = best_effort::read(root, link.as_ref(), &mut names, cx);
+    let order = policy.as_ref().map(|policy| policy.fair_queue);
+    let (known, groups) = sharing::Groups::read(root, order, &mut names, cx);
+    let best_effort = best_effort::read(root, link.as_ref(), &known, &mut names, cx);
+    sharing::empty(root, &groups, best_effort.iter().map(|class| class.sharing.group), cx.out);
     if !root.has("realtime") && !root.has("best_effort") {
         let what = "the scenario has no flow";
         let remedy = "add at least one section [[realtime]] or [[best_effort]]";
@@ -79,6 +83,7 @@ pub(crate) fn scenario(
         link: link?,
         policy: policy?,
         realtime,
+        groups,
         best_effort,
     })
 }

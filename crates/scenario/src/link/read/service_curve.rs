@@ -27,13 +27,8 @@ pub(super) fn read(
     link: Option<&Link>,
     out: &mut Problems<'_>,
 ) -> Option<(Written, Envelope)> {
-    let (form, section) = flow.form("service_curve", out)?;
-    let form = match form {
-        0 => rate_latency(&section, out),
-        1 => two_piece(&section, out),
-        2 => umax_dmax(&section, out),
-        _ => points(&section, out),
-    };
+    let (index, section) = flow.form("service_curve", out)?;
+    let form = form(index, &section, out);
     let later = match section.has("later") {
         false => Some(Later::By(Span::ZERO)),
         true => values::time_or(&section, "later", out).map(|later| match later {
@@ -54,6 +49,20 @@ pub(super) fn read(
         false => sizes(&section, &form, link, out)?,
     };
     Some((Written { form, later: later?, policed }, envelope))
+}
+
+/// The curve of a form, by its place in the table of keys.
+pub(super) fn form(
+    index: usize,
+    section: &Section<'_>,
+    out: &mut Problems<'_>,
+) -> Option<CurveForm> {
+    match index {
+        0 => rate_latency(section, out),
+        1 => two_piece(section, out),
+        2 => umax_dmax(section, out),
+        _ => points(section, out),
+    }
 }
 
 fn rate_latency(section: &Section<'_>, out: &mut Problems<'_>) -> Option<CurveForm> {
@@ -201,7 +210,12 @@ impl Written {
     }
 }
 
-fn refused(section: &Section<'_>, key: &str, error: &CurveError, out: &mut Problems<'_>) {
+pub(super) fn refused(
+    section: &Section<'_>,
+    key: &str,
+    error: &CurveError,
+    out: &mut Problems<'_>,
+) {
     match error {
         CurveError::AboveCapacity { at, capacity } => {
             let within = u64::try_from(at.ceil()).map_or(Span(u64::MAX), Span);

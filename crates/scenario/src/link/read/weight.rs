@@ -10,8 +10,16 @@ use crate::read::walk::{Section, shown};
 /// A weight is counted in millionths.
 const MILLIONTHS: u128 = 1_000_000;
 
+/// The weight of a class or group, 1 where it has none.
+pub(super) fn of(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Weight> {
+    match section.has("weight") {
+        true => read(section, out),
+        false => Some(Weight::ONE),
+    }
+}
+
 /// Reads the digits themselves: a binary fraction would not be exact.
-pub(super) fn read(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Weight> {
+fn read(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Weight> {
     let (_, value) = section.get("weight")?;
     let digits = match value.get_ref() {
         DeValue::Integer(number) if number.radix() == 10 => number.as_str(),

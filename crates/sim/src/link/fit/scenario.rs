@@ -3,7 +3,7 @@
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_scenario::link::model::{
     Aqm, BestEffortClass, Excess, FlowQueueing, Link, PolicyChoice, QueueBy, RealtimeFlow,
-    Scenario, Source,
+    Scenario, Sharing, Source,
 };
 
 use super::group::Group;
@@ -48,6 +48,7 @@ pub(super) fn build(
                 buffer: None,
                 flows: Some(flow_queues()),
                 aqm: Aqm::CODEL,
+                sharing: Sharing::default(),
                 source: source(),
                 matches: group.matches.clone(),
             });
@@ -66,6 +67,7 @@ pub(super) fn build(
             buffer: None,
             flows: Some(flow_queues()),
             aqm: Aqm::CODEL,
+            sharing: Sharing::default(),
             source: None,
             matches: None,
         }),
@@ -90,6 +92,7 @@ pub(super) fn build(
         link,
         policy: policy(),
         realtime,
+        groups: Vec::new(),
         best_effort,
     };
     let mean = rate_over(sample.bytes, sample.duration);
