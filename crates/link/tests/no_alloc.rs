@@ -13,8 +13,8 @@ use laxity_link::config::{Buffer, Excess, RealtimeFlow, Service};
 use laxity_link::registry::build;
 use laxity_link::{LinkPolicy, Packet, Wire};
 
-/// Fails when deadlines of a curve, its starts beyond what is remembered, or forgetting them use
-/// the allocator.
+/// Fails when deadlines of a curve, its starts beyond what is remembered, forgetting them, or the
+/// demand that `slack` reads from them use the allocator.
 #[test]
 fn service_curves_do_not_allocate() {
     let points = [(Span(300), Bytes(0)), (Span(300), Bytes(50)), (Span(900_000), Bytes(200_000))];
@@ -28,7 +28,9 @@ fn service_curves_do_not_allocate() {
     let deadline = flow(leaky(50, 100, BYTE_PER_NS / 8), 5000);
     let mut config = config(BYTE_PER_NS, 50, vec![served(true), served(false), deadline]);
     config.buffer = Some(Buffer { total: Bytes(900_000), best_effort: Bytes(2600) });
-    for name in ["background", "tbs", "shifted-line", "two-segment", "algorithm-3", "exact"] {
+    let names =
+        ["background", "tbs", "shifted-line", "two-segment", "algorithm-3", "exact", "slack"];
+    for name in names {
         let mut policy = build(name, &config).unwrap();
         let mut clock = LinkClock::new(config.rate).unwrap();
         let mut rng = Rng(7);

@@ -123,7 +123,7 @@ impl<D: Discipline> Pipeline<D> {
     ///
     /// # Errors
     /// When the buffer is smaller than the backlog bound of the flows, or a flow has a service
-    /// curve that the discipline or its arithmetic cannot keep.
+    /// curve beyond the arithmetic.
     pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let (slots, may_pass) = (ingress.best_effort_slots(), discipline.may_pass());
@@ -137,8 +137,8 @@ impl<D: Discipline> Pipeline<D, Managed> {
     ///
     /// # Errors
     /// When the buffer is smaller than the backlog bound of the flows, a number of flow queues is
-    /// no power of two or out of range, or a flow has a service curve that the discipline or its
-    /// arithmetic cannot keep.
+    /// no power of two or out of range, or a flow has a service curve beyond the
+    /// arithmetic.
     pub fn managed(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let best_effort = Managed::new::<D>(config, ingress.best_effort_slots())?;
@@ -169,7 +169,7 @@ impl<D: Discipline, B> Pipeline<D, B> {
         Ok(Pipeline {
             realtime: EdfQueue::new(classes.max(1), ingress.realtime_slots()),
             flows,
-            served: Served::new::<D>(config, deadlines.len())?,
+            served: Served::new(config, deadlines.len())?,
             ingress,
             best_effort,
             labels: Labels::new(config, discipline),
