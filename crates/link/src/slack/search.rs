@@ -213,6 +213,10 @@ impl Search {
             // It falls in steps as time passes, and when the flow's queue empties.
             deficit.continuous_until = now;
         }
+        if !self.served.is_empty() && due == 0 && future_demand == 0 {
+            // Nothing can be late in it any more, since a start from then on is due later.
+            return None;
+        }
         deficit.work = need - (self.rate * i128::from(x) - bytes(due) - future_demand);
         // Decisions fall on whole nanoseconds, the link may be free up to one before, and what it
         // sends in that one comes on top.

@@ -373,11 +373,8 @@ impl Staircase<'_> {
         if (intercept, slope) == self.before {
             return;
         }
-        let change = Change {
-            at: x,
-            intercept: intercept - self.before.0,
-            slope: slope - self.before.1,
-        };
+        let change =
+            Change { at: x, intercept: intercept - self.before.0, slope: slope - self.before.1 };
         self.out[self.len] = change;
         self.len += 1;
         self.before = (intercept, slope);
