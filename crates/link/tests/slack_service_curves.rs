@@ -153,17 +153,23 @@ fn an_idle_flow_is_not_forgotten() {
 /// Fails when the starts of an idle flow are left out of the minimum (tried).
 #[test]
 fn a_spent_burst_does_not_come_back_while_the_link_is_busy() {
-    let burst = free(points(&[(300, 0), (300, 255)], BYTE_PER_NS / 16), 5, 5);
-    let other = flow(leaky(10, 10, QUARTER), 200);
-    let mut config = config(BYTE_PER_NS, 10, vec![burst, other]);
-    config.blocking = Blocking::Exact;
-    config.buffer = Some(Buffer { total: Bytes(60_000), best_effort: Bytes(20_000) });
-    assert!(admits(&config));
-    let mut trace: Vec<Arrival> = (0..51).map(|_| arrival(0, 0, 5)).collect();
-    trace.extend((0..80).map(|_| arrival(250, 2, 10)));
-    trace.extend((0..20).map(|i| arrival(260 + 40 * i, 1, 10)));
-    trace.sort_by_key(|a| a.at);
-    assert!(run(&config, &trace, "spent").0 > 80);
+    // The start is on the curve's last line, or before it.
+    let curves = [
+        points(&[(300, 0), (300, 255)], BYTE_PER_NS / 16),
+        points(&[(300, 0), (300, 255), (5000, 300)], BYTE_PER_NS / 16),
+    ];
+    for curve in curves {
+        let other = flow(leaky(10, 10, QUARTER), 200);
+        let mut config = config(BYTE_PER_NS, 10, vec![free(curve, 5, 5), other]);
+        config.blocking = Blocking::Exact;
+        config.buffer = Some(Buffer { total: Bytes(60_000), best_effort: Bytes(20_000) });
+        assert!(admits(&config));
+        let mut trace: Vec<Arrival> = (0..51).map(|_| arrival(0, 0, 5)).collect();
+        trace.extend((0..80).map(|_| arrival(250, 2, 10)));
+        trace.extend((0..20).map(|i| arrival(260 + 40 * i, 1, 10)));
+        trace.sort_by_key(|a| a.at);
+        assert!(run(&config, &trace, "spent").0 > 80);
+    }
 }
 
 /// All traffic of tiny links at every decision.
