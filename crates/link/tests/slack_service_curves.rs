@@ -355,7 +355,7 @@ fn random_trace(rng: &mut Rng, config: &LinkConfig) -> Vec<Arrival> {
 #[test]
 fn every_decision_on_random_links() {
     let (mut decisions, mut refusals) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..100 {
         let mut rng = Rng(7 << 32 | seed);
         let mut config = random_config(&mut rng);
         config.options.allow_overtaking = false;
@@ -375,7 +375,7 @@ fn every_decision_on_random_links() {
 #[test]
 fn no_curve_is_missed_on_thousands_of_random_links() {
     let (mut packets, mut tight) = (0, 0);
-    for seed in 0..4_000 {
+    for seed in 0..3_000 {
         let mut rng = Rng(8 << 32 | seed);
         let mut config = random_config(&mut rng);
         config.options.release_idle = Span(rng.pick(&[0, 1, 100]));

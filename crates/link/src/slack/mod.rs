@@ -31,7 +31,7 @@
 //! flow are left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
 //!
 //! **Service curves**: what such a flow may still demand follows from its starts, also from those
-//! before it fell idle, until the link does ([`service`]). The next packet of one that waits may be
+//! before it fell idle, until the link does (`service.rs`). The next packet of one that waits may be
 //! due sooner than the least deadline of all, so intervals count from there.
 //!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound

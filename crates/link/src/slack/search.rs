@@ -279,6 +279,9 @@ impl Search {
             flow.changes(&self.flows[flow.flow], now, own);
             rest = others;
         }
+        if !self.served.is_empty() {
+            return self.sort_used();
+        }
         for i in 1..self.order.len() {
             let place = self.order[i];
             let key = self.changes[place as usize].at;
@@ -288,6 +291,25 @@ impl Search {
                 j -= 1;
             }
             self.order[j] = place;
+        }
+    }
+
+    /// Sorts the changes that there are, and one that never comes behind them: demand by curves
+    /// rarely fills its places, and their number varies from search to search.
+    fn sort_used(&mut self) {
+        let (mut used, mut end) = (0, None);
+        for (place, change) in (0..).zip(&self.changes) {
+            if change.at == u64::MAX {
+                end = Some(place);
+            } else {
+                self.order[used] = place;
+                used += 1;
+            }
+        }
+        let changes = &self.changes;
+        self.order[..used].sort_unstable_by_key(|place| changes[*place as usize].at);
+        if let (Some(place), Some(end)) = (self.order.get_mut(used), end) {
+            *place = end;
         }
     }
 }
