@@ -5,7 +5,7 @@
 #
 #   usage: compare-internet.sh                            every link, scheduler and seed
 #          compare-internet.sh --short                    one short row, as continuous integration runs it
-#          compare-internet.sh LINK SCHEDULER SEED LOAD   one run (LOAD: marks or plain), and all results
+#          compare-internet.sh LINK SCHEDULER SEED LOAD   one run (LOAD: marks, plain or hosts), and all results
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -71,15 +71,17 @@ else
     for seed in 1 2; do
         for scheduler in "${schedulers[@]}"; do queue 20/5 "$scheduler" "$seed" marks; done
     done
-    for scheduler in "${schedulers[@]}"; do queue 20/5 "$scheduler" 1 plain; done
-    for link in 100/20 1000/1000; do
+    for load in plain hosts; do
+        for scheduler in "${schedulers[@]}"; do queue 20/5 "$scheduler" 1 "$load"; done
+    done
+    for link in 20/5-shaped 20/5-ecn 100/20 1000/1000; do
         for scheduler in "${schedulers[@]}"; do queue "$link" "$scheduler" 1 marks; done
     done
 fi
 while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
 kept=0
 "$compare" read "$results" "$release" || kept=$?
-for file in "$results"/*.flent; do gzip -9 -n -f "$file"; done
+for file in "$results"/*.flent; do [ ! -e "$file" ] || gzip -9 -n -f "$file"; done
 say "done after $(((SECONDS - began) / 60)) min"
 [ "$kept" = 0 ] || exit "$kept"
 exit "$failed"

@@ -13,11 +13,12 @@ step() {
 
 # Commands of more than half a minute by a part of each, longest first; a part that no command has does no harm.
 long_commands=(
-    links_survive_faults cpu_hard- compare-link search- compare-cpu cpu_clusters- compare-internet
-    live_traffic_keeps_its_deadlines downloads_leave_the_ping_alone verifier_cost_is_as_recorded
-    three_of_four_cpus six_thousand_changes reservations_hold_and_best_effort real_time_flows_meet_deadlines
-    after_a_stall link_changes_lose_no_packet one_of_two_cpus unprivileged_programs misses_after_preemption
-    reservations_hold_on stalls- run_state_is_inferred run_hooks_give loom.sh
+    compare-cpu downloads_leave_the_ping_alone three_of_four_cpus live_traffic_keeps_its_deadlines
+    what_comes_in_is_scheduled cpu_hard- six_thousand_changes search- links_survive_faults
+    reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters- one_of_two_cpus
+    link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
+    verifier_cost_is_as_recorded compare-internet run_hooks_give reservations_hold_on loom.sh
+    run_state_is_inferred compare-link misses_after_preemption stalls-
 )
 
 # longest_first FILE: puts the commands in it in that order, the short ones last, so that no CPU idles while a long one

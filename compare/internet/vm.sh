@@ -140,14 +140,28 @@ sleep 2
 total=$((warm + seconds))
 # A client whose server's last word is lost must not wait for ever.
 most=$((total + 10))
-# bulk PORT TOS NAME [-R]
+# bulk PORT TOS NAME [OPTION]...
 bulk() {
-    port=$1 tos=$(($2 * marks)) name=$3
+    port=$1 tos=$2 name=$3
+    [ "$load" = marks ] || tos=0
     shift 3
     in_ns cl timeout "$most" iperf3 -c 10.3.0.2 -p "$port" -S "$tos" -O "$warm" -t "$seconds" --json "$@" >"/out/$name.json" 2>&1 &
     clients="$clients $!"
 }
 clients=''
+if [ "$load" = hosts ]; then
+    # The second address of `cl` is the second host.
+    ip -n cl address add 10.1.0.3/24 dev eth0
+    ip -n rt neigh add 10.1.0.3 lladdr "$(mac cl eth0)" dev lan
+    bulk 5201 0 down-BE -R -B 10.1.0.2
+    bulk 5202 0 down-CS1 -R -B 10.1.0.3 -P 16
+    bulk 5203 0 up-BE -B 10.1.0.2
+    bulk 5204 0 up-CS1 -B 10.1.0.3 -P 16
+    # shellcheck disable=SC2086 # words
+    wait $clients || true
+    gzip -9 /out/*.json
+    exit
+fi
 bulk 5201 0 down-BE -R
 bulk 5202 32 down-CS1 -R
 bulk 5203 160 down-CS5 -R
@@ -157,7 +171,7 @@ bulk 5206 32 up-CS1
 bulk 5207 160 up-CS5
 bulk 5208 184 up-EF
 # Without marks only whether flows of one kind get equal parts is measured.
-if [ "$marks" = 0 ]; then
+if [ "$load" = plain ]; then
     # shellcheck disable=SC2086 # words
     wait $clients || true
     gzip -9 /out/*.json

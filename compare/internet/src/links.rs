@@ -12,6 +12,10 @@ pub struct Link {
     pub name: &'static str,
     /// Provider's line downwards and upwards, in kbit/s.
     pub line_kbit: [u64; 2],
+    /// Rates of the shapers, in kbit/s; without them 95 % of the line.
+    pub shape_kbit: Option<[u64; 2]>,
+    /// Whether both ends of TCP negotiate ECN.
+    pub ecn: bool,
     /// One-way delay of the Internet, in us.
     pub delay_us: u64,
     /// Maximum transmission unit, in bytes.
@@ -27,6 +31,8 @@ pub struct Link {
 const HOME: Link = Link {
     name: "20/5",
     line_kbit: [20_000, 5000],
+    shape_kbit: None,
+    ecn: false,
     delay_us: 20_000,
     mtu: 1500,
     deadlines_us: [12_000, 100_000, 33_000],
@@ -34,15 +40,25 @@ const HOME: Link = Link {
     seconds: [4, 12],
 };
 
-/// Two access links of homes and one link of a data centre.
-pub const LINKS: [Link; 3] = [
+/// Two access links of homes and one link of a data centre. On `20/5-shaped` the shaper is the only bottleneck, on
+/// `20/5-ecn` TCP takes marks.
+pub const LINKS: [Link; 5] = [
     HOME,
+    Link {
+        name: "20/5-shaped",
+        line_kbit: [200_000, 200_000],
+        shape_kbit: Some([19_000, 4750]),
+        ..HOME
+    },
+    Link { name: "20/5-ecn", ecn: true, ..HOME },
     Link { name: "100/20", line_kbit: [100_000, 20_000], seconds: [3, 5], ..HOME },
     Link {
         name: "1000/1000",
         line_kbit: [1_000_000, 1_000_000],
         delay_us: 500,
         mtu: 9000,
+        shape_kbit: None,
+        ecn: false,
         deadlines_us: [2000, 10_000, 5000],
         jitter_us: 20_000,
         seconds: [1, 2],
@@ -52,15 +68,47 @@ pub const LINKS: [Link; 3] = [
 /// The first for a shorter time, for continuous integration.
 pub const SHORT: Link = Link { name: "20/5-short", seconds: [1, 2], ..HOME };
 
+/// What goes over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Downloads and uploads with the marks of RRUL, pages, a film, real time.
+    Marks,
+    /// Four downloads and four uploads without marks.
+    Plain,
+    /// A host with one download and one upload, another with sixteen of each.
+    Hosts,
+}
+
+impl Load {
+    const ALL: [Load; 3] = [Load::Marks, Load::Plain, Load::Hosts];
+
+    fn name(self) -> &'static str {
+        match self {
+            Load::Marks => "marks",
+            Load::Plain => "plain",
+            Load::Hosts => "hosts",
+        }
+    }
+
+    /// The load of a name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of_name(name: &str) -> Result<Load, String> {
+        let found = Load::ALL.into_iter().find(|load| load.name() == name);
+        found.ok_or_else(|| format!("no load `{name}`"))
+    }
+}
+
 /// Directions are numbers: 0 down, 1 up.
 const UP: usize = 1;
 /// The lag of a sender behind its period, in us.
 const LAG_US: u64 = 5000;
 
 impl Link {
-    /// The shaper's rate, 95 % of the line, in kbit/s; 0 is down, 1 up.
+    /// The shaper's rate, in kbit/s; 0 is down, 1 up.
     pub fn shape_kbit(&self, direction: usize) -> u64 {
-        self.line_kbit[direction] * 95 / 100
+        self.shape_kbit.map_or(self.line_kbit[direction] * 95 / 100, |rates| rates[direction])
     }
 
     /// Round trip of an unloaded path, in ms.
@@ -93,7 +141,7 @@ impl Link {
     }
 
     /// Shell variables of `vm.sh`.
-    pub fn params(&self, seed: u64, marks: bool) -> String {
+    pub fn params(&self, seed: u64, load: Load) -> String {
         let [warm, seconds] = self.seconds;
         let mut text = String::new();
         let mut set = |name: &str, value: String| {
@@ -102,8 +150,9 @@ impl Link {
         set("seed", seed.to_string());
         set("warm", warm.to_string());
         set("seconds", seconds.to_string());
-        set("ecn", "2".into());
-        set("marks", u8::from(marks).to_string());
+        // 2: only when the other end asks.
+        set("ecn", if self.ecn { "1" } else { "2" }.into());
+        set("load", load.name().into());
         set("mtu", self.mtu.to_string());
         set("delay", format!("{}us", self.delay_us));
         for (direction, name) in ["down", "up"].into_iter().enumerate() {
@@ -163,9 +212,12 @@ impl Link {
         // Downwards what is dropped counts as sent, as under CAKE: the provider's queue stays short.
         let managed = match (flows, direction) {
             (false, _) => "",
-            (true, UP) => "flows = { by = \"host-and-flow\" }\naqm = \"codel\"\n",
+            (true, UP) => {
+                "flows = { by = \"host-and-flow\", hosts = \"source\" }\naqm = \"codel\"\n"
+            }
             (true, _) => {
-                "flows = { by = \"host-and-flow\" }\naqm = { use = \"codel\", ingress = true }\n"
+                "flows = { by = \"host-and-flow\", hosts = \"destination\" }\n\
+                 aqm = { use = \"codel\", ingress = true }\n"
             }
         };
         for (name, weight, rule) in

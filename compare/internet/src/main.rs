@@ -2,7 +2,7 @@
 //! `scripts/compare-internet.sh` needs before and after its runs in the virtual machine.
 //!
 //! ```text
-//! laxity-compare-internet prepare FOLDER LINK SEED marks|plain      traces, scenarios, parameters
+//! laxity-compare-internet prepare FOLDER LINK SEED marks|plain|hosts traces, scenarios, parameters
 //! laxity-compare-internet read RESULTS KERNEL                       all results: JSON, tables, page
 //! ```
 //!
@@ -48,7 +48,7 @@ fn prepare(folder: &Path, [link, seed, load]: [&str; 3]) -> Result<(), String> {
     let link = links::of_name(link)?;
     let number: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    write(&folder.join("params"), &link.params(number, load == "marks"))?;
+    write(&folder.join("params"), &link.params(number, links::Load::of_name(load)?))?;
     for (direction, name) in ["down", "up"].into_iter().enumerate() {
         for (file, flows) in [(format!("{name}.toml"), true), (format!("{name}-fifo.toml"), false)]
         {
@@ -74,7 +74,7 @@ fn read(results: &Path, kernel: &str) -> Result<bool, String> {
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         match results::read(folder) {
             Ok(Some(run)) => {
-                if run.marked {
+                if run.load == links::Load::Marks {
                     let data = flent::file(&run, kernel).to_string();
                     write(&folder.with_extension("flent"), &data)?;
                 }

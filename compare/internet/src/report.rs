@@ -11,7 +11,7 @@ use crate::links::{LINKS, SHORT};
 use crate::results::Run;
 
 /// A measure of the tables: its name, its column, and whether more is better.
-const MEASURES: [(&str, &str, bool); 12] = [
+const MEASURES: [(&str, &str, bool); 14] = [
     ("realtime_late", "late", false),
     ("realtime_lost", "lost", false),
     ("ping_p50_ms", "ping 50th", false),
@@ -24,6 +24,8 @@ const MEASURES: [(&str, &str, bool); 12] = [
     ("bulk_up_mbit", "bulk up", true),
     ("film_mbit", "film", true),
     ("jain", "Jain", true),
+    ("jain_hosts", "Jain of hosts", true),
+    ("jain_hosts_up", "Jain of hosts, up", true),
 ];
 
 /// The contract of target/compare-internet.json.

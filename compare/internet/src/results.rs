@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::links::{self, Link};
+use crate::links::{self, Link, Load};
 
 /// RRUL's marks; its name of a flow, and that in the files of a run.
 pub const MARKS: [(&str, &str); 4] = [("BE", "BE"), ("BK", "CS1"), ("CS5", "CS5"), ("EF", "EF")];
@@ -22,8 +22,8 @@ pub struct Run {
     pub link: &'static Link,
     /// Of phases and pauses.
     pub seed: u64,
-    /// Whether RRUL's marks are set, and all other load is there.
-    pub marked: bool,
+    /// What went over the link.
+    pub load: Load,
     /// Bytes a second of each flow, by direction (0 down, 1 up) and mark, as iperf3 saw them.
     pub rates: [BTreeMap<&'static str, Vec<f64>>; 2],
     /// When each probe was sent, in s from the first, and its round trip in ms; `None` was lost.
@@ -204,25 +204,30 @@ pub fn read(folder: &Path) -> Result<Option<Run>, String> {
         scheduler: scheduler.into(),
         link,
         seed: seed.parse().map_err(|_| format!("`{seed}` is no seed"))?,
-        marked: load == "marks",
+        load: Load::of_name(load)?,
         rates: Default::default(),
         pings: Vec::new(),
         metrics: Vec::new(),
     };
     let mut goodput = [0.0; 2];
+    // Two hosts have the files of the first two.
+    let flows = if run.load == Load::Hosts { &MARKS[..2] } else { &MARKS };
     for (direction, name) in ["down", "up"].into_iter().enumerate() {
         let mut means = Vec::new();
-        for (mark, file) in MARKS {
+        for &(mark, file) in flows {
             let (mean, seconds) = iperf(&folder.join(format!("{name}-{file}.json")))?;
             means.push(mean);
             run.rates[direction].insert(mark, seconds);
         }
         goodput[direction] = means.iter().sum::<f64>() / 1e6;
-        if !run.marked {
-            run.metrics.push((["jain", "jain_up"][direction].into(), "1", jain(&means)));
-        }
+        let names = match run.load {
+            Load::Marks => continue,
+            Load::Plain => ["jain", "jain_up"],
+            Load::Hosts => ["jain_hosts", "jain_hosts_up"],
+        };
+        run.metrics.push((names[direction].into(), "1", jain(&means)));
     }
-    if !run.marked {
+    if run.load != Load::Marks {
         return Ok(Some(run));
     }
     let metrics = &mut run.metrics;

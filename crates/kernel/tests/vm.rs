@@ -33,7 +33,9 @@ fn verifier_cost_is_as_recorded() {
     if !available() {
         return;
     }
-    let text = run("verify.sh", &[package_folder().join("tests/vm/queues.toml")]);
+    let queues = package_folder().join("tests/vm/queues.toml");
+    let options = ["--in-real-time"];
+    let text = machine::run_with(&options, "verify.sh", &[], &[tool("kernel-link")], &[queues]);
     verified::verified(&text, "bpf/verifier-cost.txt", 40);
 }
 

@@ -56,6 +56,16 @@ enum Order {
     Flows(Box<FlowQueues>),
 }
 
+impl Order {
+    /// Marks that a queue may owe beyond its packets.
+    fn spare_marks(&self, queue: usize) -> u32 {
+        match self {
+            Order::Dual(_) if queue == l4s::LOW_LATENCY => l4s::SPARE_MARKS,
+            _ => 0,
+        }
+    }
+}
+
 /// The packet that is next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
@@ -230,7 +240,8 @@ impl ClassQueues {
         };
         let verdict = class.aqm.judge(&leaving);
         if verdict == Verdict::Mark {
-            fifo.owed = (fifo.owed + 1).min(fifo.packets);
+            fifo.owed =
+                (fifo.owed + 1).min(fifo.packets + class.order.spare_marks(candidate.queue));
         }
         verdict
     }
@@ -265,6 +276,7 @@ impl ClassQueues {
         let Class { order, fifos, packets, .. } = &mut self.classes[class];
         let fifo = &mut fifos[queue];
         let packet = self.pool.pop(fifo)?;
+        fifo.owed = fifo.owed.min(fifo.packets + order.spare_marks(queue));
         *packets -= 1;
         if let Order::Flows(flows) = order {
             flows.changed(queue, fifo);

@@ -5,7 +5,8 @@
 //! so that simulation and kernel mark alike: where an AQM would mark the packet that leaves, its
 //! queue **owes** a mark, and the next ECN-capable packet that enters the queue is marked. The
 //! signal then comes later by one packet's interval, and not by its sojourn. Marks that are owed
-//! never exceed the packets of the queue, and are forgotten when it is empty.
+//! never exceed the packets of the queue, and are forgotten when it is empty. The low-latency queue
+//! of RFC 9332, which is rarely longer than a packet, may owe eight more.
 
 /// The two bits of the ECN field (RFC 3168, section 5), by their values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

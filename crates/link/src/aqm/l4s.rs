@@ -15,6 +15,10 @@ pub(crate) const CLASSIC: usize = 0;
 /// (RFC 9332, section 2.1): `k`.
 const COUPLING: u64 = 2;
 
+/// Marks that the low-latency queue may owe beyond its packets: it is often empty, and what has left it is to be
+/// signalled all the same.
+pub(crate) const SPARE_MARKS: u32 = 8;
+
 /// Tenths of what is sent that the classic queue gets at least while it waits.
 const CLASSIC_SHARE: i64 = 1;
 

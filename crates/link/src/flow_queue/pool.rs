@@ -93,7 +93,7 @@ impl Pool {
         self.waiting.get(fifo.oldest as usize)
     }
 
-    /// Removes it. Marks that an empty FIFO owes are forgotten.
+    /// Removes it.
     #[inline]
     pub(crate) fn pop(&mut self, fifo: &mut Fifo) -> Option<Packet> {
         let entry = self.waiting.get_mut(fifo.oldest as usize)?;
@@ -102,7 +102,6 @@ impl Pool {
         self.free = core::mem::replace(&mut fifo.oldest, next);
         fifo.packets -= 1;
         fifo.bytes -= u64::from(packet.wire);
-        fifo.owed = fifo.owed.min(fifo.packets);
         if next == NONE {
             fifo.newest = NONE;
         }

@@ -292,11 +292,12 @@ impl Servers {
         row.promise.drop_history(now.min(row.promise.zero_lag()));
         row.promise.absorb_rounding(from, WORK_TOLERANCE);
         let owes = matches!(state, State::Ready | State::Expired);
-        let tolerance = TIME_TOLERANCE + row.promise.time_of(WORK_TOLERANCE);
-        let changed = row.promise.change(from, &tail);
-        self.promises.disabled |= self.cpus > 1 && row.promise.breakpoints().len() > MAX_STEPS;
-        self.promises.changed = earlier(self.promises.changed, changed);
+        let changed = row.promise.first_difference(from, &tail);
         if let Some(at) = changed {
+            let tolerance = TIME_TOLERANCE + row.promise.time_of(WORK_TOLERANCE);
+            row.promise.change(from, &tail);
+            self.promises.disabled |= self.cpus > 1 && row.promise.breakpoints().len() > MAX_STEPS;
+            self.promises.changed = earlier(self.promises.changed, changed);
             let zero_lag = row.promise.zero_lag();
             // 1. Only later. A blocked or departed server has used nothing ahead beyond its zero-lag time.
             assert!(

@@ -101,18 +101,32 @@ impl Promise {
         (self.rest, None)
     }
 
-    /// Replaces the promise from `from` on. Returns the first instant at which it differs, if any.
-    pub(super) fn change(&mut self, from: u64, tail: &Tail) -> Option<u64> {
-        let at = core::iter::once(from)
-            .chain(self.steps[self.step(from)..].iter().map(|(until, _)| *until))
-            .chain(tail.steps.iter().map(|(until, _)| *until).filter(|t| *t > from))
-            .filter(|t| self.at(*t) != tail.at(*t))
-            .min()?;
+    /// Replaces the promise from `from` on.
+    pub(super) fn change(&mut self, from: u64, tail: &Tail) {
         let before = self.at(from.saturating_sub(1));
         self.steps.truncate(self.steps.partition_point(|(until, _)| *until < from));
         self.steps.push((from, before));
         self.extend(from, tail);
-        Some(at)
+    }
+
+    /// The first instant from `from` on at which the share is not the tail's.
+    pub(super) fn first_difference(&self, from: u64, tail: &Tail) -> Option<u64> {
+        let mut rest = &self.steps[self.step(from)..];
+        let mut t = from;
+        loop {
+            let (until, share) = rest.first().map_or((u64::MAX, self.rest), |step| *step);
+            if share != tail.at(t) {
+                return Some(t);
+            }
+            let ends = tail.steps.iter().map(|(until, _)| *until).filter(|until| *until > t);
+            t = ends.fold(until, u64::min);
+            if t == u64::MAX {
+                return None;
+            }
+            if until <= t {
+                rest = &rest[1..];
+            }
+        }
     }
 
     fn extend(&mut self, from: u64, tail: &Tail) {
@@ -128,7 +142,10 @@ impl Promise {
 
     /// Drops the steps that end by `t`.
     pub(super) fn drop_history(&mut self, t: u64) {
-        self.steps.drain(..self.step(t));
+        match self.step(t) {
+            0 => {}
+            ended => drop(self.steps.drain(..ended)),
+        }
     }
 
     /// Moves the zero-lag time to `t` if it is earlier.
@@ -224,14 +241,19 @@ mod tests {
     fn work_accumulates_over_steps() {
         let mut p = Promise::starting(0, 10);
         let tail = Tail { steps: [(20, FULL_CPU / 2), (15, FULL_CPU), (0, 0)], rest: FULL_CPU / 4 };
-        assert_eq!(p.change(10, &tail), Some(10));
+        assert_eq!(p.first_difference(10, &tail), Some(10));
+        p.change(10, &tail);
         assert_eq!(p.finish_time(5), 20);
         assert_eq!(p.finish_time(6), 24);
         p.executed(7);
         assert_eq!((p.zero_lag(), p.finish_time(1)), (28, 32));
         assert_eq!((p.work_between(12, 28), p.work_between(28, 12)), (6, 0));
-        assert_eq!(p.change(30, &tail), None);
-        assert_eq!(p.change(30, &Tail { rest: FULL_CPU / 2, ..Tail::default() }), Some(30));
+        assert_eq!(p.first_difference(10, &tail), None);
+        let later = Tail { steps: [(20, FULL_CPU / 2), (15, FULL_CPU), (25, 1)], ..tail };
+        assert_eq!(p.first_difference(10, &later), Some(20));
+        let faster = Tail { rest: FULL_CPU / 2, ..Tail::default() };
+        assert_eq!(p.first_difference(30, &faster), Some(30));
+        p.change(30, &faster);
         assert_eq!(p.finish_time(1), 31);
         p.advance_zero_lag(40);
         p.drop_history(40);

@@ -154,6 +154,12 @@ LX_INLINE void lx_class_queues_refresh(struct lx_class_queues *m, struct lx_fair
 	}
 }
 
+/* Marks that a queue may owe beyond its packets. */
+LX_INLINE u32 lx_spare_marks(const struct lx_class_config *c, u32 queue)
+{
+	return c->order == LX_DUAL && queue == c->flows.first + LX_LOW_LATENCY ? LX_SPARE_MARKS : 0;
+}
+
 /* Removes the oldest packet of a queue of a class; returns its slot. */
 LX_GLOBAL_FN u32 lx_class_pop(struct lx_class_queues *m __arg_nonnull,
 			      struct lx_fair *f __arg_nonnull,
@@ -174,7 +180,7 @@ LX_GLOBAL_FN u32 lx_class_pop(struct lx_class_queues *m __arg_nonnull,
 	lx_queue_pop(&q->packets, packet);
 	q->nr_packets--;
 	q->bytes -= packet->wire;
-	q->owed = lx_min(q->owed, q->nr_packets);
+	q->owed = lx_min(q->owed, q->nr_packets + lx_spare_marks(c, queue));
 	lx_at(m->class, class)->nr_packets--;
 	if (c->order == LX_FLOWS) {
 		order = lx_flow_order(c->flow_order);
@@ -236,7 +242,8 @@ LX_GLOBAL_FN u32 lx_class_judge(struct lx_class_queues *m __arg_nonnull,
 	}
 	verdict = lx_aqm_judge(&c->aqm, &state->pi2, queue, &leaving);
 	if (verdict == LX_VERDICT_MARK)
-		queue->owed = lx_min(queue->owed + 1, queue->nr_packets);
+		queue->owed = lx_min(queue->owed + 1,
+				     queue->nr_packets + lx_spare_marks(c, state->candidate));
 	return verdict;
 }
 

@@ -20,7 +20,7 @@ enum lx_flow_phase {
 struct lx_flow_queue {
 	struct lx_queue packets;
 	u32 nr_packets;
-	/* ECN marks that it owes; at most its packets. */
+	/* ECN marks that it owes; at most its packets, and lx_spare_marks more. */
 	u32 owed;
 	/* On the wire. */
 	u64 bytes;

@@ -11,6 +11,10 @@
 /* The two queues of the class. */
 enum { LX_CLASSIC, LX_LOW_LATENCY, LX_DUAL_QUEUES };
 
+/* Marks that the low-latency queue may owe beyond its packets: it is often empty, and what has left
+ * it is to be signalled all the same. */
+#define LX_SPARE_MARKS 8
+
 /* How much more often the low-latency queue is marked than the root of the classic signal has it
  * (RFC 9332, section 2.1). */
 #define LX_COUPLING 2
