@@ -150,7 +150,8 @@ fn an_idle_flow_is_not_forgotten() {
 /// A start that a flow left behind lowers its demand as long as the link is busy: the flow has used
 /// its burst, and best effort need not wait for another one.
 ///
-/// Fails when the starts of an idle flow are left out of the minimum (tried).
+/// Fails when the starts of an idle flow are left out of the minimum, on the last line or before it
+/// (both tried).
 #[test]
 fn a_spent_burst_does_not_come_back_while_the_link_is_busy() {
     // The start is on the curve's last line, or before it.
@@ -174,8 +175,8 @@ fn a_spent_burst_does_not_come_back_while_the_link_is_busy() {
 
 /// All traffic of tiny links at every decision.
 ///
-/// Fails when the changes of a flow's demand before the least deadline, or the starts of an idle
-/// flow, are left out.
+/// Fails when a flow's demand before the least deadline, or that of an idle flow, is left out (both
+/// tried).
 #[test]
 fn every_decision_on_tiny_links() {
     let stairs = || free(points(&[(5, 0), (5, 1), (6, 4)], QUARTER), 1, 1);
@@ -349,9 +350,9 @@ fn random_trace(rng: &mut Rng, config: &LinkConfig) -> Vec<Arrival> {
     trace
 }
 
-/// Fails when the demand of an idle flow, or of a backlogged one before the least deadline, is left
-/// out; when whole packets, the overhead or the buckets of a policed flow are; when queued work beyond
-/// the last deadline that a calendar could hold is.
+/// Fails when the demand of an idle flow, its starts, or the demand of a backlogged one before the
+/// least deadline is left out; when whole packets, the overhead or the buckets of a policed flow are;
+/// when work due later than any delay bound is; when starts outlive an idle link: all tried.
 #[test]
 fn every_decision_on_random_links() {
     let (mut decisions, mut refusals) = (0, 0);
@@ -371,7 +372,8 @@ fn every_decision_on_random_links() {
 }
 
 /// Fails when the demand of an idle flow, or of a backlogged one before the least deadline, is left
-/// out; when a flow that lends its place is not held back, or its later packets overtake the held ones.
+/// out; when the bound ignores real-time packets due late; when a flow that lends its place is not
+/// held back, is not counted as due later, or has later packets overtake the held ones: all tried.
 #[test]
 fn no_curve_is_missed_on_thousands_of_random_links() {
     let (mut packets, mut tight) = (0, 0);
