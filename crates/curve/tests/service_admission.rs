@@ -26,7 +26,8 @@ fn cases(cases: u32) -> ProptestConfig {
 const END: i128 = 500;
 
 proptest! {
-    #![proptest_config(cases(60))]
+    // So many that a blocker which counts before another flow can be due is noticed.
+    #![proptest_config(cases(500))]
 
     /// Fails when whole packets are floored to other sums, the blocking of a flow served ahead is
     /// left out, counted beside its own demand or before another flow can be due, the horizon is
@@ -49,6 +50,11 @@ proptest! {
         let there = nanobits(set.residual(at.floor(), true));
         prop_assert_eq!(there.floor(), verdict.slack);
     }
+
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
 
     /// A full link, whose residual repeats: the verdict is exact there too.
     ///
