@@ -82,6 +82,12 @@ impl<'a> Room<'a> {
         &self.curves
     }
 
+    /// Whether nothing fails past the horizon wherever a curve begins. Not on a full link: when its
+    /// steps meet depends on that.
+    pub fn complete_for_shifts(&self) -> Result<bool, CurveError> {
+        Ok(self.horizon.complete && self.unblocked.long_term_slope()?.signum() > 0)
+    }
+
     /// Residual without blocking.
     pub fn unblocked(&self) -> &Curve {
         &self.unblocked
