@@ -28,8 +28,8 @@ impl fmt::Display for AnalysisError {
             AnalysisError::Curve(error) => error.fmt(f),
             AnalysisError::ServiceCurve { policy, flow } => write!(
                 f,
-                "`{policy}` cannot keep the service curve of `{flow}`; choose `exact` or another \
-                 policy that assigns deadlines, or give the flow an `envelope` and a `deadline`"
+                "`{policy}` cannot keep the service curve of `{flow}`; choose `exact`, `slack` or \
+                 another policy that keeps deadlines by EDF, or give the flow an `envelope` and a `deadline`"
             ),
             AnalysisError::Recording(error) => error.fmt(f),
         }

@@ -30,7 +30,7 @@ const FILLING: u64 = 200_000;
 
 pub(crate) fn groups() -> Vec<Group> {
     vec![Group(vec![
-        Contender::new("slack/64-flows/10k", || decisions(Slack::new)),
+        Contender::new("slack/64-flows/10k", || decisions(|setup| Slack::new(setup).unwrap())),
         Contender::new("slack/64-flows/10k/recomputed", || {
             decisions(|s| SlackRecomputed::new(s, FILLING))
         }),
@@ -123,7 +123,7 @@ mod tests {
         assert!(
             laxity_curve::check(&setup.link_spec(), &setup.flow_specs().unwrap()).unwrap().admitted
         );
-        let pipeline = Pipeline::new(&setup, Slack::new(&setup)).unwrap();
+        let pipeline = Pipeline::new(&setup, Slack::new(&setup).unwrap()).unwrap();
         let mut link = Link::new(&setup, pipeline);
         let mut arrivals = Merge::new((0..FLOWS).map(steady).collect()).peekable();
         let mut seq = 0;

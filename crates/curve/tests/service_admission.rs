@@ -21,12 +21,13 @@ fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Later than every corner that matters for sets of these sizes that do not fill the link: at
+/// Later than every corner that matters for sets of these sizes: where the link is not full, at
 /// least a quarter of a byte per ns is spare, and what is behind are at most 100 B.
 const END: i128 = 500;
 
 proptest! {
-    #![proptest_config(cases(60))]
+    // So many that a blocker which counts before another flow can be due is noticed.
+    #![proptest_config(cases(500))]
 
     /// Fails when whole packets are floored to other sums, the blocking of a flow served ahead is
     /// left out, counted beside its own demand or before another flow can be due, the horizon is
@@ -40,19 +41,54 @@ proptest! {
         }
         prop_assert!(!verdict.overload);
         let least = set.firsts().into_iter().min().unwrap();
-        let admitted = (least..END * GRID).all(|t| set.residual(t, true) >= 0);
-        if verdict.exact {
-            prop_assert_eq!(verdict.admitted, admitted, "{:?}", verdict);
-        } else {
-            // A full link, some of whose whole packets were not followed for ever.
-            prop_assert!(admitted || !verdict.admitted, "{:?}", verdict);
-        }
+        prop_assert!(verdict.exact);
         let at = verdict.binding_interval.unwrap().times(GRID.into()).unwrap();
         prop_assert!(at.is_whole() && at >= Rational::whole(least));
+        let end = (END * GRID).max(at.floor() + 1);
+        let admitted = (least..end).all(|t| set.residual(t, true) >= 0);
+        prop_assert_eq!(verdict.admitted, admitted, "{:?}", verdict);
         let there = nanobits(set.residual(at.floor(), true));
-        if verdict.exact {
-            prop_assert_eq!(there.floor(), verdict.slack);
+        prop_assert_eq!(there.floor(), verdict.slack);
+    }
+
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// A full link, whose residual repeats: the verdict is exact there too.
+    ///
+    /// Fails when the upper bounds after the first period count.
+    #[test]
+    fn a_full_link_is_judged_by_its_period(
+        mut set in set(1, 3, 2),
+        sizes in (1u64..6, 0u64..5),
+        one_size in proptest::collection::vec(any::<bool>(), 3),
+    ) {
+        for (kind, one_size) in set.flows.iter_mut().zip(one_size) {
+            if let (Kind::Curve(curve), true) = (kind, one_size) {
+                curve.min = curve.max;
+            }
         }
+        let rates = |kind: &Kind| match kind {
+            Kind::Curve(c) => c.last,
+            Kind::Bucket(b) => b.rate,
+        };
+        let sum: u64 = set.flows.iter().map(rates).sum();
+        if sum % 4 != 0 {
+            let (min, max) = (sizes.0, sizes.0 + sizes.1);
+            set.flows.push(Kind::Curve(Curved { points: vec![], last: 4 - sum % 4, min, max }));
+        }
+        set.rate = sum.div_ceil(4);
+        let verdict = check_flows(&set.link(1), &set.specs(1)).unwrap();
+        prop_assert!(verdict.exact && !verdict.overload, "{:?}", verdict);
+        let least = set.firsts().into_iter().min().unwrap();
+        let at = verdict.binding_interval.unwrap().times(GRID.into()).unwrap().floor();
+        // Sizes below 10 B at quarters of a byte per ns: longer than nearly all common periods.
+        let end = (3_000 * GRID).max(at + 1);
+        let admitted = (least..end).all(|t| set.residual(t, true) >= 0);
+        prop_assert_eq!(verdict.admitted, admitted, "{:?}", verdict);
+        prop_assert_eq!(nanobits(set.residual(at, true)).floor(), verdict.slack);
     }
 
     /// Fails when the infimum is taken from the wrong side, the blocking of best effort is counted
@@ -141,6 +177,33 @@ proptest! {
         }
         prop_assert_eq!((exact.joined(), exact.work()), (0, work));
     }
+}
+
+/// Two flows at half the link each, with packets of 3 and of 5 B, later by 6 ns beside best effort
+/// of 7 B: 6 ns of work are ahead and 7 B block, so only an interval in which both have whole packets
+/// due fails, first after 6 + 30 ns.
+///
+/// Fails when a full link is followed for the longest period, 10 ns, in place of the common multiple
+/// of the periods, or not at all.
+#[test]
+fn a_full_link_fails_where_its_periods_meet() {
+    let flow = |size| Curved { points: vec![(6, 0)], last: 2, min: size, max: size };
+    let set = |best_effort| sced::Set {
+        rate: 1,
+        best_effort,
+        backlog: 0,
+        blocking: Blocking::Exact,
+        flows: vec![Kind::Curve(flow(3)), Kind::Curve(flow(5))],
+    };
+    let verdict = |best_effort| {
+        let set = set(best_effort);
+        check_flows(&set.link(1), &set.specs(1)).unwrap()
+    };
+    let refused = verdict(7);
+    assert!(!refused.admitted && refused.exact, "{refused:?}");
+    assert_eq!((refused.binding_interval, refused.slack_bytes), (Some(36.into()), -1));
+    let admitted = verdict(6);
+    assert!(admitted.admitted && admitted.exact, "{admitted:?}");
 }
 
 /// Fails when joining loses a start: the joined one keeps the later instant and the lesser work.

@@ -47,6 +47,8 @@ struct Flow {
     policer: Policer,
     /// Whether the envelope is enforced; without, a service curve protects the other flows.
     policed: bool,
+    /// The latest conformance of a packet of a flow that is not policed.
+    held_until: Time,
     excess: Excess,
     largest: u32,
     /// The longest time for which the link held back its packets. Packets may then follow each
@@ -63,6 +65,7 @@ impl Ingress {
         let flow = |f: &crate::config::RealtimeFlow| Flow {
             policer: Policer::new(&f.envelope),
             policed: f.service.as_ref().is_none_or(|service| service.policed),
+            held_until: Time::ZERO,
             excess: f.excess,
             grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),
@@ -135,7 +138,7 @@ impl Ingress {
         }
         let conforms = match flow.policed {
             true => flow.policer.conforms_at(now.max(earliest_conformance), packet.bytes),
-            false => Some(now),
+            false => Some(now.max(earliest_conformance).max(flow.held_until)),
         };
         let conforms = match conforms {
             Some(at) if packet.bytes <= flow.largest => at,
@@ -159,6 +162,8 @@ impl Ingress {
         let flow = &mut self.flows[packet.flow.index()];
         if flow.policed {
             flow.policer.take(conforms, packet.bytes);
+        } else {
+            flow.held_until = conforms;
         }
         if conforms <= now {
             return Route::Realtime(packet);

@@ -196,8 +196,8 @@ policies! {
     };
     slack::INFO => {
         parts.residual()?;
-        parts.pipeline(Slack::new(parts.config), visitor)
-    }, refuses service_curves;
+        parts.pipeline(Slack::new(parts.config)?, visitor)
+    };
     proportional_share::INFO => Ok(visitor.visit(ProportionalShare::new(parts.config)?)),
         refuses service_curves;
     Fifo::INFO => parts.by_deadline(Fifo, visitor);

@@ -17,8 +17,9 @@ use laxity_link::config::{
 use laxity_link::registry::build;
 use laxity_link::{LinkPolicy, Packet, Wire};
 
-/// Fails when deadlines of a curve, its starts beyond what is remembered, or forgetting them use
-/// the allocator; or the anchors of a class, upper limits or groups.
+/// Fails when deadlines of a curve, its starts beyond what is remembered, forgetting them, or the
+/// demand that `slack` reads from them use the allocator; or the anchors of a class, upper limits or
+/// groups.
 #[test]
 fn service_curves_do_not_allocate() {
     let points = [(Span(300), Bytes(0)), (Span(300), Bytes(50)), (Span(900_000), Bytes(200_000))];
@@ -46,7 +47,9 @@ fn service_curves_do_not_allocate() {
 }
 
 fn do_not_allocate(config: &LinkConfig) {
-    for name in ["background", "tbs", "shifted-line", "two-segment", "algorithm-3", "exact"] {
+    let names =
+        ["background", "tbs", "shifted-line", "two-segment", "algorithm-3", "exact", "slack"];
+    for name in names {
         let mut policy = build(name, config).unwrap();
         let mut clock = LinkClock::new(config.rate).unwrap();
         let mut rng = Rng(7);

@@ -32,7 +32,7 @@ struct Both {
 
 impl Both {
     fn new(config: &LinkConfig) -> Both {
-        let (fast, reference_model) = (Slack::new(config), ReferenceModel::new(config));
+        let (fast, reference_model) = (Slack::new(config).unwrap(), ReferenceModel::new(config));
         let tolerance = if config.rate.0 == BYTE_PER_NS { 0 } else { i128::from(config.rate.0) };
         let whole = config.realtime.iter().all(|f| f.envelope.lines().is_some());
         let rounding = if whole && config.wire == Wire::default() { 0 } else { 100_000 };

@@ -24,7 +24,7 @@ impl SlackRecomputed {
     pub fn new(setup: &LinkConfig, lent: u64) -> SlackRecomputed {
         let demand = |f| FlowDemand::new(f, setup.wire, slack::exact_steps(setup));
         SlackRecomputed {
-            filling: Slack::new(setup),
+            filling: Slack::new(setup).unwrap(),
             lent,
             flows: setup.realtime.iter().map(demand).collect(),
             rate: i128::from(setup.rate.0),

@@ -44,7 +44,7 @@ impl Packets {
 
     /// The number of packets from which on every level is a sum of packet sizes; `None` when all
     /// packets have one size.
-    fn last_gap(self) -> Option<i128> {
+    pub fn last_gap(self) -> Option<i128> {
         let spread = self.max.0.checked_sub(self.min.0).filter(|spread| *spread > 0)?;
         Some(self.min.0.div_ceil(spread).into())
     }

@@ -10,7 +10,7 @@ use super::{LinkFlow, ServiceSpec};
 use crate::curve::{Curve, Piece};
 use crate::envelope::nanobits;
 use crate::sweep::{self, Horizon, Segment, Steps, Which};
-use crate::{Blocking, CurveError, FlowSpec, LinkSpec, Rational};
+use crate::{Blocking, CurveError, Envelope, FlowSpec, LinkSpec, Rational};
 
 /// The most steps that are looked at one by one: packets of flows whose packets all have one size,
 /// and of periodic envelopes.
@@ -80,6 +80,12 @@ impl<'a> Room<'a> {
     /// The flows with curves.
     pub fn curves(&self) -> &[Served<'a>] {
         &self.curves
+    }
+
+    /// Whether nothing fails past the horizon wherever a curve begins. Not on a full link: when its
+    /// steps meet depends on that.
+    pub fn complete_for_shifts(&self) -> Result<bool, CurveError> {
+        Ok(self.horizon.complete && self.unblocked.long_term_slope()?.signum() > 0)
     }
 
     /// Residual without blocking.
@@ -227,7 +233,10 @@ fn horizon(
     } else if slope.signum() > 0 {
         (corner.plus(behind.negated()?.over(slope)?)?, true)
     } else {
-        (corner.plus(corner)?, false)
+        // A full link: the residual repeats from some instant on, and after one period of it
+        // nothing new can happen.
+        let end = if slope.signum() == 0 { repetition(envelopes, served, corner)? } else { None };
+        (end.unwrap_or(corner.plus(corner)?), end.is_some())
     };
     // Lines begin after the last instant that matters.
     let bound = bound.ceil().saturating_add(1);
@@ -241,6 +250,48 @@ fn horizon(
         periodic |= packets.leaves_gaps_above(asked.value(until.into())?);
     }
     Ok(Horizon { until, complete, periodic })
+}
+
+/// The end of the first period of the residual of a full link, none of whose lines changes from
+/// `corner` on: what is left then are steps of whole packets of one size and of periodic envelopes.
+/// `None` beyond 128 bits.
+fn repetition(
+    envelopes: &[FlowSpec],
+    served: &[(&ServiceSpec, Curve)],
+    corner: Rational,
+) -> Result<Option<Rational>, CurveError> {
+    let (mut from, mut period) = (corner, Some(Rational::ZERO));
+    for flow in envelopes {
+        if let Envelope::Periodic { period: own, .. } = flow.envelope {
+            period = period.and_then(|p| common_multiple(p, own.0.into()));
+        }
+    }
+    for (flow, asked) in served {
+        let packets = Packets { min: flow.min_packet, max: flow.max_packet };
+        let large = Rational::whole(nanobits(flow.max_packet));
+        // Below its largest packet a flow served ahead blocks by less than that.
+        let level = match packets.last_gap() {
+            Some(count) => large.times(Rational::whole(count.max(1)))?,
+            None => {
+                let own = large.over(asked.long_term_slope()?)?;
+                period = period.and_then(|p| common_multiple(p, own));
+                large
+            }
+        };
+        from = from.greatest(asked.lower_inverse(level)?.unwrap_or(from));
+    }
+    let Some(period) = period else { return Ok(None) };
+    Ok(from.plus(period).ok())
+}
+
+/// The least common multiple of two numbers, `b` positive; of 0 and a number the number.
+fn common_multiple(a: Rational, b: Rational) -> Option<Rational> {
+    if a == Rational::ZERO {
+        return Some(b);
+    }
+    // a / b in lowest terms: so many times b are a multiple of a.
+    let times = a.over(b).ok()?.numerator();
+    b.times(Rational::whole(times)).ok()
 }
 
 fn steps(

@@ -114,12 +114,12 @@ fn failures(
     }
     let residual = room.residual(Which::Admission)?;
     let least = room.least().unwrap_or(Rational::ZERO);
-    let limit = Rational::whole(room.horizon.until);
+    let (limit, complete) = (Rational::whole(room.horizon.until), room.complete_for_shifts()?);
     let cuts = cuts(room)?;
     let mut found: Vec<(Rational, Failure)> = Vec::new();
     for (i, begin) in cuts.iter().enumerate() {
         // Past a complete horizon nothing can fail.
-        if *begin < least || (room.horizon.complete && *begin >= limit) {
+        if *begin < least || (complete && *begin >= limit) {
             continue;
         }
         let end = cuts.get(i + 1).copied();
@@ -201,7 +201,7 @@ fn min_later(
     failures: Option<&[Failure]>,
     k: usize,
 ) -> Result<ServiceSuggestion, CurveError> {
-    let mut strict = !room.horizon.complete;
+    let mut strict = !room.complete_for_shifts()?;
     let none = |strict| Ok(ServiceSuggestion { min_later: None, strict });
     let Some(failures) = failures else { return none(strict) };
     if failures.len().saturating_mul(room.curves().len()) > PIECES {

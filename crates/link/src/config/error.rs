@@ -141,7 +141,7 @@ impl fmt::Display for LinkConfigError {
             LinkConfigError::ServiceCurve { flow } => write!(
                 f,
                 "this policy cannot keep the service curve of real-time flow {flow}; choose \
-                 `exact` or another assigner of deadlines, or give the flow a deadline"
+                 `exact`, `slack` or another policy by EDF, or give the flow a deadline"
             ),
             LinkConfigError::NoSufficientRate { flow } => write!(
                 f,

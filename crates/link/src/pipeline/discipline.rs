@@ -71,9 +71,6 @@ pub trait Discipline {
         None
     }
 
-    /// Whether flows may have service curves.
-    const SERVES_CURVES: bool = true;
-
     /// See [`Assigner::ARRIVAL_ORDER`].
     const ARRIVAL_ORDER: bool = false;
 

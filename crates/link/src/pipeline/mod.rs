@@ -129,8 +129,7 @@ impl<D: Discipline> Pipeline<D> {
     ///
     /// # Errors
     /// When the buffer is smaller than the backlog bound of the flows, a flow has a service curve
-    /// that the discipline or its arithmetic cannot keep, or best effort is ordered by fair service
-    /// curves.
+    /// beyond the arithmetic, or best effort is ordered by fair service curves.
     pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let (slots, may_pass) = (ingress.best_effort_slots(), discipline.may_pass());
@@ -144,8 +143,8 @@ impl<D: Discipline> Pipeline<D, Managed> {
     ///
     /// # Errors
     /// When the buffer is smaller than the backlog bound of the flows, a number of flow queues is
-    /// no power of two or out of range, a flow has a service curve that the discipline or its
-    /// arithmetic cannot keep, or the groups of best effort make no tree.
+    /// no power of two or out of range, a flow has a service curve beyond the arithmetic, or the
+    /// groups of best effort make no tree.
     pub fn managed(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
         let ingress = Ingress::new(config)?;
         let best_effort = Managed::new::<D>(config, ingress.best_effort_slots())?;
@@ -176,7 +175,7 @@ impl<D: Discipline, B> Pipeline<D, B> {
         Ok(Pipeline {
             realtime: EdfQueue::new(classes.max(1), ingress.realtime_slots()),
             flows,
-            served: Served::new::<D>(config, deadlines.len())?,
+            served: Served::new(config, deadlines.len())?,
             ingress,
             best_effort,
             labels: Labels::new(config, discipline),

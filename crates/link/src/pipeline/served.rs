@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use laxity_core::Time;
 use laxity_curve::service::ServiceDeadlines;
 
-use super::Discipline;
 use crate::config::{LinkConfig, LinkConfigError};
 
 /// The flows with service curves. Each has a class of its own in the EDF queue, since its deadlines
@@ -28,13 +27,10 @@ struct Flow {
 }
 
 impl Served {
-    pub fn new<D: Discipline>(config: &LinkConfig, from: usize) -> Result<Served, LinkConfigError> {
+    pub fn new(config: &LinkConfig, from: usize) -> Result<Served, LinkConfigError> {
         let mut flows = Vec::new();
-        for (flow, f) in config.realtime.iter().enumerate() {
+        for f in &config.realtime {
             let Some(service) = &f.service else { continue };
-            if !D::SERVES_CURVES {
-                return Err(LinkConfigError::ServiceCurve { flow });
-            }
             let inverse = service.curve.inverse()?;
             let smallest = config.wire.of_bytes(f.smallest_served());
             flows.push(Flow {

@@ -65,12 +65,16 @@ impl FlowDemand {
         let policer = Policer::new(&flow.envelope);
         let full = policer.remaining(Time(u64::MAX / 2));
         let mut demand = FlowDemand {
-            deadline: flow.deadline.0,
+            // A flow with a service curve demands by its curve; of its buckets only the lines count.
+            deadline: if flow.service.is_some() { u64::MAX } else { flow.deadline.0 },
             deferred: 0,
             wire: (wire.of_bytes(counted).0.max(1), counted.0.max(1)),
             policer,
             quantum: 0,
-            steps: if counted == flow.envelope.max_packet() { steps as u64 } else { 0 },
+            steps: match flow.service {
+                None if counted == flow.envelope.max_packet() => steps as u64,
+                _ => 0,
+            },
             lines: [Line::default(); Remaining::LINES],
             count: full.count,
             fastest: 0,
@@ -93,6 +97,13 @@ impl FlowDemand {
         }
         demand.refresh(Time::ZERO);
         demand
+    }
+
+    /// The lines that bound what the policer lets through from `now` on: level in wire nanobits and
+    /// rate in bit/s.
+    pub(super) fn lines_at(&self, now: Time) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let rates = self.lines.iter().map(|line| line.rate);
+        self.levels(now).into_iter().zip(rates).take(self.count)
     }
 
     /// The flow's relative deadline in ns.

@@ -30,8 +30,9 @@
 //! delay (simulated). Packets of differing sizes are counted by the byte. Buckets beyond four a
 //! flow are left out. The qdisc bounds more, for a search of fixed length: see `laxity/slack.h`.
 //!
-//! **Service curves** are refused: what such a flow may still demand follows from its starts, not
-//! from a policer, and a backlogged one can have packets due sooner than its least deadline.
+//! **Service curves**: what such a flow may still demand follows from its starts, also from those
+//! before it fell idle, until the link does (`service.rs`). The next packet of one that waits may be
+//! due sooner than the least deadline of all, so intervals count from there.
 //!
 //! **What it costs.** The slack itself is only needed when the answer could be no. A lower bound
 //! is kept from decision to decision: it falls by every best-effort byte sent, and by the size of
@@ -42,13 +43,14 @@
 mod calendar;
 mod flow;
 mod search;
+mod service;
 mod silence;
 
 use laxity_core::{
     Live, NANOBITS_PER_BYTE, OptionInfo, OptionKind, OptionTable, PolicyInfo, Reference, Span, Time,
 };
 
-use crate::config::LinkConfig;
+use crate::config::{LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Entry};
 use crate::live;
 use crate::pipeline::{Discipline, Head};
@@ -153,11 +155,14 @@ pub const INFO: PolicyInfo = PolicyInfo {
 
 impl Slack {
     /// The discipline for a link's flows, all buckets full.
-    pub fn new(config: &LinkConfig) -> Slack {
-        let least = config.realtime.iter().map(|f| f.deadline).min();
-        Slack {
-            search: Search::new(config),
-            least_deadline: least.unwrap_or(Span(u64::MAX)),
+    ///
+    /// # Errors
+    /// Numbers beyond 128 bits in a service curve.
+    pub fn new(config: &LinkConfig) -> Result<Slack, LinkConfigError> {
+        let search = Search::new(config)?;
+        Ok(Slack {
+            least_deadline: search.least_deadline().unwrap_or(Span(u64::MAX)),
+            search,
             downstream_backlog: i128::from(config.downstream_backlog.0) * NANOBITS_PER_BYTE,
             always_check: config.options.always_check,
             allow_overtaking: config.options.allow_overtaking,
@@ -166,7 +171,7 @@ impl Slack {
             searches: 0,
             silence: SilentFlows::new(config),
             retry: None,
-        }
+        })
     }
 
     /// Number of full searches for the slack.
@@ -254,20 +259,23 @@ impl Discipline for Slack {
 
     fn reset(&mut self) {
         self.on_idle();
+        self.search.reset();
     }
 
     fn on_idle(&mut self) {
+        self.search.completed();
         // Capacity passes unused, so the bound no longer holds.
         self.lower_bound = None;
     }
 
     fn on_stall(&mut self) -> bool {
         // A refusal stands: lost time only lowers the slack of its interval.
-        self.on_idle();
+        self.lower_bound = None;
         false
     }
 
     fn serves_best_effort(&mut self, now: Time, head: &Head, realtime: &EdfQueue) -> bool {
+        self.search.completed();
         let work = nanobits(head.packet.wire);
         let unasked = realtime.is_empty() && !self.always_check;
         let goes = unasked
@@ -325,7 +333,4 @@ impl Discipline for Slack {
             refusal.due -= u64::from(entry.packet.wire);
         }
     }
-
-    // The search leaves out the demand of a curve after a flow was served ahead, or fell idle.
-    const SERVES_CURVES: bool = false;
 }

@@ -4,16 +4,19 @@
 //! range of `x` it is at least the line's least value less all work due by the range's end: where
 //! that is enough the range is safe, whatever lies in it. At the end of the range it is exact:
 //! where that is too little, the answer is no. What remains open is cut in two, groups into
-//! buckets, buckets into halves, down to a nanosecond.
+//! buckets, buckets into halves, down to a nanosecond. Beside service curves, whose deadlines have no
+//! largest, there are halves alone: O(open ranges x classes x log n) in place of O(log n).
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use laxity_core::{NANOBITS_PER_BYTE, Span, Time};
+use laxity_curve::CurveError;
 
 use super::calendar::{Calendar, FAN};
 use super::flow::{Change, FlowDemand};
+use super::service::ServiceDemand;
 use crate::Packet;
 use crate::config::{LinkConfig, RealtimeFlow};
 use crate::edf::{EdfQueue, Entry};
@@ -55,6 +58,9 @@ impl Deficit {
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     flows: Box<[FlowDemand]>,
+    /// The flows with service curves. Their deadlines may be arbitrarily far off, so beside them
+    /// queued work is read from the queue and the calendar stays empty.
+    served: Box<[ServiceDemand]>,
     calendar: Calendar,
     rate: i128,
     longest: Span,
@@ -103,34 +109,89 @@ struct Range {
 }
 
 impl Search {
-    pub(super) fn new(config: &LinkConfig) -> Search {
+    /// Numbers beyond 128 bits in a service curve are an error.
+    pub(super) fn new(config: &LinkConfig) -> Result<Search, CurveError> {
         let steps = exact_steps(config);
         let flow = |f| FlowDemand::new(f, config.wire, steps);
         let flows: Box<[_]> = config.realtime.iter().map(flow).collect();
-        let places: usize = flows.iter().map(FlowDemand::max_changes).sum();
+        let served = config.realtime.iter().enumerate().filter_map(|(k, f)| {
+            let service = f.service.as_ref()?;
+            Some(ServiceDemand::new(k, f, service, config.wire, steps))
+        });
+        let served = served.collect::<Result<Box<[_]>, _>>()?;
+        let places = flows.iter().map(FlowDemand::max_changes).sum::<usize>()
+            + served.iter().map(ServiceDemand::max_changes).sum::<usize>();
         let longest = config.realtime.iter().map(|f| f.deadline).max().unwrap_or_default();
-        Search {
+        Ok(Search {
             flows,
+            served,
             calendar: Calendar::new(longest, config.rate),
             rate: i128::from(config.rate.0),
             longest,
             changes: vec![Change::NEVER; places],
             order: (0..places as u32).collect(),
+        })
+    }
+
+    /// The shortest interval in which a packet can arrive and be due, while no packet of a flow
+    /// with a service curve waits.
+    pub(super) fn least_deadline(&self) -> Option<Span> {
+        let envelopes = self.flows.iter().map(FlowDemand::deadline);
+        envelopes.chain(self.served.iter().map(|flow| flow.first)).min().map(Span)
+    }
+
+    /// The packet on the wire has ended.
+    #[inline]
+    pub(super) fn completed(&mut self) {
+        for flow in &mut self.served {
+            flow.on_wire = false;
         }
+    }
+
+    /// The link is idle and nothing waits: flows with service curves begin afresh.
+    pub(super) fn reset(&mut self) {
+        self.served.iter_mut().for_each(ServiceDemand::reset);
     }
 
     /// A real-time packet conformed at `at` and was queued.
     #[inline]
     pub(super) fn queued(&mut self, at: Time, entry: &Entry) {
+        if !self.served.is_empty() {
+            return self.queued_beside_curves(at, entry);
+        }
         let packet = &entry.packet;
         self.flows[packet.flow.index()].take(at, packet.bytes);
         self.calendar.add(entry.deadline, packet.wire);
     }
 
-    /// A real-time packet left the queue.
+    fn queued_beside_curves(&mut self, at: Time, entry: &Entry) {
+        let packet = &entry.packet;
+        let index = packet.flow.index();
+        let served = self.served.iter_mut().find(|flow| flow.flow == index);
+        let buckets = &mut self.flows[index];
+        let takes = match served {
+            Some(flow) => {
+                flow.accept(buckets, at, packet.wire, entry.deadline);
+                flow.policed
+            }
+            None => true,
+        };
+        if takes {
+            buckets.take(at, packet.bytes);
+        }
+    }
+
+    /// A real-time packet left the queue and starts.
     #[inline]
     pub(super) fn dequeued(&mut self, entry: &Entry) {
-        self.calendar.remove(entry.deadline, entry.packet.wire);
+        if self.served.is_empty() {
+            return self.calendar.remove(entry.deadline, entry.packet.wire);
+        }
+        self.completed();
+        let index = entry.packet.flow.index();
+        if let Some(flow) = self.served.iter_mut().find(|flow| flow.flow == index) {
+            flow.start();
+        }
     }
 
     /// Deficit of the interval from `now` to `until` against `need` nanobits, with `due` bytes
@@ -147,6 +208,15 @@ impl Search {
                 deficit.continuous_until = deficit.continuous_until.min(now + Span(certain));
             }
         }
+        for flow in &self.served {
+            future_demand += flow.within(&self.flows[flow.flow], now, x);
+            // It falls in steps as time passes, and when the flow's queue empties.
+            deficit.continuous_until = now;
+        }
+        if !self.served.is_empty() && due == 0 && future_demand == 0 {
+            // Nothing can be late in it any more, since a start from then on is due later.
+            return None;
+        }
         deficit.work = need - (self.rate * i128::from(x) - bytes(due) - future_demand);
         // Decisions fall on whole nanoseconds, the link may be free up to one before, and what it
         // sends in that one comes on top.
@@ -155,7 +225,11 @@ impl Search {
 
     /// Future demand due by `until` of the flow of a packet, in nanobits.
     pub(super) fn future_demand(&self, packet: &Packet, at: Time, until: Time) -> i128 {
-        let flow = &self.flows[packet.flow.index()];
+        let index = packet.flow.index();
+        let flow = &self.flows[index];
+        if let Some(served) = self.served.iter().find(|flow| flow.flow == index) {
+            return served.within(flow, at, until.since(at).0);
+        }
         let y = until.since(at).0.checked_sub(flow.deadline());
         y.map_or(0, |y| flow.within(at, y))
     }
@@ -169,7 +243,10 @@ impl Search {
         }
         self.update(now);
         let mut open = Open { search: self, now, need, realtime, found: None };
-        let least = open.search_all();
+        let least = match open.search.served.is_empty() {
+            true => open.search_all(),
+            false => open.search_queue(),
+        };
         open.found.unwrap_or(SearchResult::Sufficient(least))
     }
 
@@ -181,11 +258,12 @@ impl Search {
         realtime: &EdfQueue,
         (by, deferred): (u64, impl Fn(usize) -> bool),
     ) -> SearchResult {
-        for (k, flow) in self.flows.iter_mut().enumerate() {
-            flow.defer(if deferred(k) { by } else { 0 });
-        }
+        let span = |k| if deferred(k) { by } else { 0 };
+        self.flows.iter_mut().enumerate().for_each(|(k, flow)| flow.defer(span(k)));
+        self.served.iter_mut().for_each(|flow| flow.defer(span(flow.flow)));
         let found = self.run(now, need, realtime);
         self.flows.iter_mut().for_each(|flow| flow.defer(0));
+        self.served.iter_mut().for_each(|flow| flow.defer(0));
         found
     }
 
@@ -196,6 +274,14 @@ impl Search {
             flow.changes(now, own);
             rest = others;
         }
+        for flow in &self.served {
+            let (own, others) = rest.split_at_mut(flow.max_changes());
+            flow.changes(&self.flows[flow.flow], now, own);
+            rest = others;
+        }
+        if !self.served.is_empty() {
+            return self.sort_used();
+        }
         for i in 1..self.order.len() {
             let place = self.order[i];
             let key = self.changes[place as usize].at;
@@ -205,6 +291,25 @@ impl Search {
                 j -= 1;
             }
             self.order[j] = place;
+        }
+    }
+
+    /// Sorts the changes that there are, and one that never comes behind them: demand by curves
+    /// rarely fills its places, and their number varies from search to search.
+    fn sort_used(&mut self) {
+        let (mut used, mut end) = (0, None);
+        for (place, change) in (0..).zip(&self.changes) {
+            if change.at == u64::MAX {
+                end = Some(place);
+            } else {
+                self.order[used] = place;
+                used += 1;
+            }
+        }
+        let changes = &self.changes;
+        self.order[..used].sort_unstable_by_key(|place| changes[*place as usize].at);
+        if let (Some(place), Some(end)) = (self.order.get_mut(used), end) {
+            *place = end;
         }
     }
 }
@@ -237,6 +342,23 @@ impl Open<'_> {
         // Beyond the last queued deadline only the flows count.
         let from = calendar.start(top, end) - self.now.0;
         let range = Range { first: from, last: u64::MAX, before, due: before };
+        self.evaluate(&mut walk, &range).map_or(least, |bound| least.min(bound))
+    }
+
+    /// The same without the calendar: halves the time up to the last queued deadline.
+    fn search_queue(&mut self) -> i128 {
+        let (now, realtime) = (self.now, self.realtime);
+        let tails = (0..realtime.classes()).filter_map(|class| realtime.class_tail(class));
+        let last = tails.map(|entry| entry.deadline.since(now).0).max().unwrap_or(0);
+        let due = realtime.queued_work();
+        let start = Walk { next: 0, intercept: 0, slope: self.search.rate, begun: false };
+        let range = Range { first: 0, last, before: 0, due };
+        let mut walk = start;
+        let least = match self.evaluate(&mut walk, &range) {
+            Some(bound) => bound,
+            None => self.bisect(start, &range),
+        };
+        let range = Range { first: last.saturating_add(1), last: u64::MAX, before: due, due };
         self.evaluate(&mut walk, &range).map_or(least, |bound| least.min(bound))
     }
 

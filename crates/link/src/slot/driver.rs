@@ -133,7 +133,7 @@ pub(super) fn build(name: &str, config: &LinkConfig) -> Option<Box<dyn Probe>> {
         }
         "textbook" => by_deadline(config, Textbook::new(residual.service(all).ok()?)),
         "background" => by_deadline(config, Background),
-        _ => Some(Box::new(Pipeline::managed(config, Slack::new(config)).unwrap())),
+        _ => Some(Box::new(Pipeline::managed(config, Slack::new(config).unwrap()).unwrap())),
     }
 }
 

@@ -5,12 +5,14 @@ pub mod adversary;
 pub mod random;
 pub mod reference_model;
 pub mod scopes;
+pub mod service_model;
 
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time};
+use laxity_curve::service::{ServiceCurve, check_flows};
 use laxity_curve::{Blocking, Envelope, Guarantee, check};
 use laxity_link::buffer::DropReason;
 use laxity_link::config::{
-    BestEffortClass, Buffer, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
+    BestEffortClass, Buffer, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release, Service,
 };
 use laxity_link::police::Policer;
 use laxity_link::registry::{BuildError, POLICIES, build};
@@ -238,6 +240,28 @@ pub fn admitted(config: &LinkConfig) -> bool {
         link.best_effort_packet = Bytes(0);
     }
     check(&link, &config.flow_specs().unwrap()).unwrap().admitted
+}
+
+/// A flow with a service curve, whose envelope tells no more than its sizes unless it is policed.
+pub fn served(curve: ServiceCurve, envelope: Envelope, policed: bool, wire: Wire) -> RealtimeFlow {
+    let service = Service { curve, policed };
+    RealtimeFlow::served(envelope, service, wire, Excess::Drop, None).unwrap()
+}
+
+/// The curve through points `(ns, bytes)`, with a rate in bit/s after the last.
+pub fn points(list: &[(u64, u64)], rate: u64) -> ServiceCurve {
+    let list: Vec<_> = list.iter().map(|(t, w)| (Span(*t), Bytes(*w))).collect();
+    ServiceCurve::points(&list, Rate(rate)).unwrap()
+}
+
+/// Whether the admission test holds with curves as such, under `always-check` without room for
+/// blocking by best effort.
+pub fn admits(config: &LinkConfig) -> bool {
+    let mut link = config.link_spec();
+    if config.options.always_check {
+        link.best_effort_packet = Bytes(0);
+    }
+    check_flows(&link, &config.link_flows().unwrap()).unwrap().admitted
 }
 
 /// Shortens deadlines, one flow after the other, while the set stays admitted.

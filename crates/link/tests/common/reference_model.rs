@@ -40,6 +40,18 @@ fn reaches(rest: &Remaining, work: i128) -> Option<u64> {
     each.collect::<Option<Vec<_>>>()?.into_iter().max().map(|y| y as u64)
 }
 
+impl Flow {
+    /// What a flow with this rest can still send by `x` from now.
+    fn still(&self, rest: &Remaining, x: u64) -> i128 {
+        let counted = if x < self.deadline { 0 } else { rest.at(x - self.deadline) };
+        // The policer's count, stretched to the wire, rounded up.
+        let (num, den) = self.wire;
+        let wire = (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0);
+        let packet = num * NANOBITS_PER_BYTE;
+        if wire < (self.steps + 1) * packet { wire - wire % packet } else { wire }
+    }
+}
+
 impl ReferenceModel {
     pub fn new(config: &LinkConfig) -> ReferenceModel {
         let flow = |f: &laxity_link::config::RealtimeFlow| {
@@ -64,6 +76,16 @@ impl ReferenceModel {
         self.flows[entry.packet.flow.index()].policer.take(at, entry.packet.bytes);
     }
 
+    /// What the policer of flow `k` still lets through.
+    pub fn remaining(&self, k: usize, now: Time) -> Remaining {
+        self.flows[k].policer.remaining(now)
+    }
+
+    /// What flow `k` can still send by `x` from now.
+    pub fn still(&self, k: usize, now: Time, x: u64) -> i128 {
+        self.flows[k].still(&self.flows[k].policer.remaining(now), x)
+    }
+
     /// By how many nanobits a best-effort packet of `wire` bytes passes or, if negative, fails.
     pub fn margin(&self, now: Time, wire: u32, realtime: &EdfQueue) -> i128 {
         if realtime.is_empty() && !self.always_check {
@@ -85,14 +107,7 @@ impl ReferenceModel {
         let rest: Vec<_> = self.flows.iter().zip(rest).collect();
         let value = |x: u64| {
             let due = queued.iter().filter(|(d, _)| *d <= x).map(|(_, w)| i128::from(*w));
-            let still = |(f, rest): &(&Flow, &Remaining)| {
-                let counted = if x < f.deadline { 0 } else { rest.at(x - f.deadline) };
-                // The policer's count, stretched to the wire, rounded up.
-                let (num, den) = f.wire;
-                let wire = (counted * num).div_euclid(den) + i128::from((counted * num) % den != 0);
-                let packet = num * NANOBITS_PER_BYTE;
-                if wire < (f.steps + 1) * packet { wire - wire % packet } else { wire }
-            };
+            let still = |(f, rest): &(&Flow, &Remaining)| f.still(rest, x);
             self.rate * i128::from(x)
                 - due.sum::<i128>() * NANOBITS_PER_BYTE
                 - rest.iter().map(still).sum::<i128>()

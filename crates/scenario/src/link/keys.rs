@@ -218,7 +218,7 @@ pub static REALTIME: Table = Table {
             "absent",
             "{ m1 = \"40 kB/s\", d = \"5 ms\", m2 = \"10 kB/s\" }",
             "A service curve in place of a deadline, for flows whose service, not whose delay, is \
-             promised. Served by `exact` and the other policies that assign deadlines.",
+             promised. Served by all policies that keep deadlines except `proportional-share`.",
         ),
         optional(
             "envelope",
