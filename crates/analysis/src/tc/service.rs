@@ -161,7 +161,9 @@ impl Rule {
             Rule::Strict => "[C t - bands above - L]+",
             Rule::Drr => "Q/F [C t - (F - Q)(1 + L/Q) - n L]+",
             Rule::TokenBucket => "min(mtu + peakrate t, burst + rate t), later by L/C + tau",
-            Rule::Cbs => "idleslope (t - L/C - L (1/idleslope - 1/C) - tau)",
+            Rule::Cbs => {
+                "idleslope (t - L/C - L (1/idleslope - 1/C) - tau), at least 2 (L/C + tau) later with offload 0"
+            }
             Rule::Gates => "C times the least open time in t, openings shorter by L/C + tau",
         }
     }

@@ -38,10 +38,13 @@ pub fn tbf(tbf: &Tbf, offered: &Service, device: &Device) -> Result<Offered, Cur
 
 /// The service behind CBS in the queue that the device serves first, or behind others whose traffic is bounded
 /// (`offered` is then the service of its band): it waits `T = L/C + tau`, or as long as the band; then the
-/// latency is `T + L (1/idle - 1/C)`. A credit of `idle T` keeps what it earns while it waits. Slopes in bit/s,
-/// credit in bytes.
+/// latency is `T + L (1/idle - 1/C)`. A credit of `idle T` keeps what it earns while it waits. Without `offload` the
+/// kernel credits a wait only if the credit was negative before (`cbs_dequeue_soft`): a busy period begins either
+/// with a negative credit, at most `L (C - idle)/C`, or with a wait that is not credited, so the latency is at least
+/// `2 T`. Slopes in bit/s, credit in bytes.
 pub fn cbs(
     (idle, send, hicredit): (i64, i64, i64),
+    offload: bool,
     offered: &Service,
     device: &Device,
 ) -> Result<Offered, CurveError> {
@@ -66,7 +69,8 @@ pub fn cbs(
         return Ok(Err(Reason::RatesExceedLink));
     }
     let own = device.packet().over(slope)?.minus(device.packet().over(port)?)?;
-    let late = wait.plus(own)?;
+    let uncredited = if offload { Rational::ZERO } else { wait };
+    let late = wait.plus(own.greatest(uncredited))?;
     let curve = rate_latency(slope, late)?;
     Ok(Ok(Service { curve, link: Some((slope, late)), rule: Rule::Cbs }))
 }

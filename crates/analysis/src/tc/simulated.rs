@@ -388,7 +388,7 @@ fn no_packet_of_cbs_is_later() {
             let hicredit = earned.over(nanobits(1)).expect("fits").ceil() as i64;
             let slopes = (idle, idle - C as i64, hicredit);
             let own = (1500 + dice.below(6000), idle as u64 * (50 + dice.below(50)) / 100);
-            let served = shaper::cbs(slopes, &offered, &device).expect("fits");
+            let served = shaper::cbs(slopes, true, &offered, &device).expect("fits");
             bounds.push(bound(served, own.0, own.1));
             // Both begin just behind a packet of best effort.
             arrivals.push(greedy(own.0, own.1, 1, until, &mut dice));

@@ -121,12 +121,75 @@ fn shaper_numbers() {
     assert_eq!(delay(shaped(&tbf), 6000, 2 * MBIT), fraction(44136, 5));
     let small = Tbf { burst: 1500, ..tbf };
     assert_eq!(shaped(&small).expect_err("too small"), Reason::BurstBelowPacket);
-    let cbs = |hicredit| {
+    let cbs = |hicredit, offload| {
         let slopes = (2_000_000, -8_000_000, hicredit);
-        shaper::cbs(slopes, &whole, &device).expect("fits")
+        shaper::cbs(slopes, offload, &whole, &device).expect("fits")
     };
-    assert_eq!(line(cbs(303)), ((2 * MBIT).into(), 6056i128.into()));
-    assert_eq!(cbs(302).expect_err("302 < 1514/5"), Reason::Credits);
+    for offload in [true, false] {
+        assert_eq!(line(cbs(303, offload)), ((2 * MBIT).into(), 6056i128.into()));
+    }
+    assert_eq!(cbs(302, true).expect_err("302 < 1514/5"), Reason::Credits);
+}
+
+/// A port of 10 Mbit/s whose first queue has CBS with an idle slope of 8 Mbit/s, in bytes and us, as `sch_cbs` serves
+/// it (`cbs_dequeue_soft`) or as IEEE 802.1Q does. Both queues have packets from 0 on, when a packet of the second
+/// begins. Returns how much later than at its rate the first queue is served, at most.
+fn latency_of_credits(offload: bool, debt: f64, sizes: &mut dyn FnMut() -> (f64, f64)) -> f64 {
+    let (port, idle, hicredit) = (1.25, 1.0, 1212.0);
+    let (mut now, mut credit, mut last) = (1514.0 / port, -debt, 0f64);
+    let (mut sent, mut latest) = (0.0, 0f64);
+    for _ in 0..200 {
+        let (own, other) = sizes();
+        loop {
+            if offload || credit < 0.0 {
+                credit = (credit + (now - last) * idle).min(hicredit);
+            }
+            last = now;
+            if credit >= 0.0 {
+                break;
+            }
+            now += other / port;
+        }
+        latest = latest.max(now - sent / idle);
+        now += own / port;
+        credit -= own * (1.0 - idle / port);
+        last = now;
+        sent += own;
+    }
+    latest
+}
+
+// Fails when the kernel's credits are taken for those of IEEE 802.1Q: above half of the port's rate packets are then
+// later than their bound.
+#[test]
+fn the_kernel_does_not_credit_the_first_wait() {
+    let device = device(10 * MBIT);
+    let whole = Service::of_device(&device);
+    let slopes = (8_000_000, -2_000_000, 1212);
+    let bounds = [true, false]
+        .map(|offload| line(shaper::cbs(slopes, offload, &whole, &device).expect("fits")).1);
+    // T + L (1/idle - 1/C), and 2 T.
+    assert_eq!(bounds, [1514i128.into(), fraction(12_112, 5)]);
+    let mut draw = 1u64;
+    let mut below = |n: u64| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        (draw >> 33) % n
+    };
+    let mut worst = [0f64; 2];
+    for run in 0..3000 {
+        let debt = if run % 4 == 0 { below(304) as f64 } else { 0.0 };
+        let mut sizes = || {
+            let own = if run % 2 == 0 { 64 + below(1451) } else { 1514 };
+            let other = if run % 3 == 0 { 1514 } else { 64 + below(1451) };
+            (own as f64, other as f64)
+        };
+        for (offload, worst) in [true, false].into_iter().zip(&mut worst) {
+            *worst = worst.max(latency_of_credits(offload, debt, &mut sizes));
+        }
+    }
+    let [standard, kernel] = worst;
+    assert!(standard <= 1514.001 && kernel <= 2422.401, "{worst:?}");
+    assert!(kernel > 2000.0, "{worst:?}");
 }
 
 // Fails when an opening is not shortened by a packet, or the worst window begins inside an opening.

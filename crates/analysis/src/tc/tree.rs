@@ -111,8 +111,9 @@ impl Walk<'_> {
                 let own = shaper::tbf(tbf, service, self.device)?;
                 self.class(q.handle.class(1), kind, own, true, depth)
             }
-            QdiscOptions::Cbs { idle, send, hicredit, .. } => {
-                let own = shaper::cbs((*idle, *send, *hicredit), service, self.device)?;
+            QdiscOptions::Cbs { idle, send, hicredit, offload } => {
+                let slopes = (*idle, *send, *hicredit);
+                let own = shaper::cbs(slopes, *offload, service, self.device)?;
                 self.class(q.handle.class(1), kind, own, false, depth)
             }
             QdiscOptions::Taprio { queues, gates, cycle, flags } => {

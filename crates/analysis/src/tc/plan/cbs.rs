@@ -83,12 +83,15 @@ pub fn slopes(groups: &[Group], link: &Link, device: &Device) -> Result<Vec<Slop
         let wait = wait.plus(link.latency)?.plus(link.late)?;
         let own = device.packet().over(link.rate)?;
         let due = Rational::from(group.flow.deadline.0).minus(wait)?.plus(own)?;
-        if due <= own {
-            return Err(group.flow.too_soon(wait, Target::Cbs));
+        // The kernel may not credit the first wait of a busy period.
+        let twice = Rational::from(group.flow.deadline.0).minus(wait.plus(wait)?)?;
+        if twice <= Rational::ZERO {
+            return Err(group.flow.too_soon(wait.plus(wait)?, Target::Cbs));
         }
         let mut slope = group.flow.arrivals.rate();
         for (x, y) in group.flow.arrivals.corners()? {
             slope = slope.greatest(y.plus(link.packet)?.over(due.plus(x)?)?);
+            slope = slope.greatest(y.over(twice.plus(x)?)?);
         }
         let kbits = slope.over(Rational::whole(1000))?.ceil().max(1);
         let idle = i64::try_from(kbits.saturating_mul(1000)).unwrap_or(i64::MAX);

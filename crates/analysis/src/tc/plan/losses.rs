@@ -94,8 +94,7 @@ fn specific(scenario: &Scenario, request: &PlanRequest, out: &mut Vec<TcLoss>) {
             let text = "one queue for best effort: weights and classes have no effect".to_owned();
             out.push(loss("weights", text));
             let text = "the device has to serve a queue of a smaller number first, and to send at the rate of the \
-                        link. The bounds are those of IEEE 802.1Q, which `offload 1` leaves to the device; with \
-                        `offload 0` the kernel earns no credit while it has some, and small packets may be later";
+                        link";
             out.push(loss("device", text.to_owned()));
         }
         _ => {}
