@@ -4,7 +4,7 @@
 //! the queue, after the AQM has decided about an earlier packet. The policies follow the same rule,
 //! so that simulation and kernel mark alike: where an AQM would mark the packet that leaves, its
 //! queue **owes** a mark, and the next ECN-capable packet that enters the queue is marked. The
-//! signal then comes later by one packet's interval, and not by its sojourn. Marks that are owed
+//! signal then leaves later, by the time for which that packet waits. Marks that are owed
 //! never exceed the packets of the queue, and are forgotten when it is empty. The low-latency queue
 //! of RFC 9332, which is rarely longer than a packet, may owe eight more.
 
