@@ -56,8 +56,8 @@ pub const SCHEDULERS: [&str; 10] = [
 /// No policy: `tools/kernel/bpf/bare.bpf.c`. Only its overhead is meaningful, not its schedule.
 const BARE: &str = "scx_bare";
 
-/// Those of the short rows.
-const SHORT: [&str; 4] = ["eevdf", "fifo", "laxity-bebs-credit", "laxity-berate"];
+/// Those of the short rows: tests of the live CPU run every policy in the machine.
+const SHORT: [&str; 3] = ["eevdf", "fifo", "laxity-bebs-credit"];
 
 /// Whether a scheduler is one of this repository.
 pub fn is_laxity(scheduler: &str) -> bool {
