@@ -71,7 +71,7 @@ pub fn best_effort_table(check: &CheckResult) -> Table {
             "as a flow",
             |c| c.flow_delay_ns,
             "As a flow: whatever they send, if the class is a real-time flow whose service curve is \
-             its share of what is left (`flow_curve` of `--json`).",
+             its share of what is left (flow_curve of --json).",
         ),
     ];
     let known = |bound: Bound| check.best_effort.values().any(|c| bound(c).is_some());
