@@ -76,12 +76,19 @@ fn class_table(check: &TcCheck) -> Table {
 }
 
 fn reason_table(check: &TcCheck) -> Table {
-    let columns = vec![Column::text("Class"), Column::text("no guarantee because")];
-    let rows = check
-        .classes
-        .iter()
-        .filter_map(|c| Some((c.class.clone(), vec![Cell::new(c.reason.as_ref()?)])));
-    Table::new("Not guaranteed", columns).group("", rows.collect())
+    let reasons = check.classes.iter().map(|c| (&c.class, c.reason.as_ref()));
+    reasons_table("Not guaranteed", "no guarantee because", reasons)
+}
+
+/// The classes that have a reason, and it.
+pub(crate) fn reasons_table<'a>(
+    title: &str,
+    because: &'static str,
+    classes: impl Iterator<Item = (&'a String, Option<&'a String>)>,
+) -> Table {
+    let columns = vec![Column::text("Class"), Column::text(because)];
+    let rows = classes.filter_map(|(name, reason)| Some((name.clone(), vec![Cell::new(reason?)])));
+    Table::new(title, columns).group("", rows.collect())
 }
 
 fn rule_table(check: &TcCheck) -> Table {

@@ -5,6 +5,7 @@ use laxity_results::{TcFlow, TcPlan, TcPlanClass};
 use crate::number::{fixed, rate, span};
 use crate::page::Assessment;
 use crate::table::{Cell, Column, Table, Tone};
+use crate::tc::reasons_table;
 use crate::text::{Style, push, statement};
 
 /// The output of `laxity link plan`.
@@ -102,12 +103,8 @@ fn best_effort_table(plan: &TcPlan) -> Table {
 }
 
 fn reason_table(plan: &TcPlan) -> Table {
-    let columns = vec![Column::text("Class"), Column::text("no bound in the tree because")];
-    let rows = plan
-        .best_effort
-        .iter()
-        .filter_map(|c| Some((c.name.clone(), vec![Cell::new(c.reason.as_ref()?)])));
-    Table::new("No bound", columns).group("", rows.collect())
+    let reasons = plan.best_effort.iter().map(|c| (&c.name, c.reason.as_ref()));
+    reasons_table("No bound", "no bound in the tree because", reasons)
 }
 
 #[cfg(test)]

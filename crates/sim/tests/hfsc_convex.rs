@@ -84,8 +84,8 @@ impl Runtime {
         }
     }
 
-    /// `rtsc_min` for the curve that begins anew at `(x, y)`. `lower`: where a convex curve is behind
-    /// what was sent, it begins anew at its own level.
+    /// `rtsc_min` for the curve that restarts at `(x, y)`. `lower`: where a convex curve is behind
+    /// what was sent, it restarts at its own level.
     fn least(self, x: i64, y: i64, lower: bool) -> Runtime {
         let level = self.y_at(x);
         if self.m1 == 0 {
@@ -122,9 +122,10 @@ fn under_hfsc(back: i64, lower: bool) -> i64 {
     loop {
         while let Some((at, class, bytes)) = arrivals.next_if(|a| a.0 <= now) {
             if queues[class].is_empty() {
-                let anew = Runtime { x: at, y: sent[class], ..[CONVEX, CONCAVE][class] };
+                let restarted = Runtime { x: at, y: sent[class], ..[CONVEX, CONCAVE][class] };
                 let old = deadlines[class];
-                deadlines[class] = Some(old.map_or(anew, |old| old.least(at, sent[class], lower)));
+                deadlines[class] =
+                    Some(old.map_or(restarted, |old| old.least(at, sent[class], lower)));
             }
             queues[class].push_back((at, bytes));
         }

@@ -41,8 +41,8 @@ pub(super) fn shares(
 
 type Shares = (Vec<fair::ClassShare>, laxity_core::Rate, laxity_core::Rate);
 
-/// `None` where curves do not decide. Groups that form no tree have no shares; whoever builds the
-/// policy is told.
+/// `None` where curves do not decide. Groups that form no tree have no shares; building
+/// the policy returns the error.
 fn class_shares(setup: &LinkConfig) -> Result<Option<Shares>, CurveError> {
     if !matches!(setup.fair_queue, FairQueue::Fsc(_)) {
         return Ok(None);

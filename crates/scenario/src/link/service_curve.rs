@@ -175,6 +175,28 @@ const MIN_PACKET: Key = optional(
      after a curve begins to rise.",
 );
 
+// Keys of the forms of a curve, of flows and of classes.
+pub(super) const RATE: Key =
+    required("rate", Kind::Rate, "\"250 kB/s\"", "Rate after the latency.");
+pub(super) const LATENCY: Key =
+    required("latency", Kind::Time, "\"8 ms\"", "Time before the curve rises.");
+pub(super) const M1: Key = required("m1", Kind::Rate, "\"40 kB/s\"", "First slope; may be zero.");
+pub(super) const D: Key = required("d", Kind::Time, "\"5 ms\"", "Length of the first piece.");
+pub(super) const M2: Key = required("m2", Kind::Rate, "\"10 kB/s\"", "Second slope.");
+pub(super) const UMAX: Key = required("umax", Kind::Size, "\"1500 B\"", "Bytes within dmax.");
+pub(super) const DMAX: Key =
+    required("dmax", Kind::Time, "\"10 ms\"", "Time for the first umax bytes.");
+pub(super) const LONG_TERM_RATE: Key =
+    required("rate", Kind::Rate, "\"100 kB/s\"", "Long-term rate.");
+pub(super) const POINTS: Key = required(
+    "points",
+    Kind::Tables(&POINT),
+    "[{ time = \"10 ms\", bytes = \"0 B\" }, { time = \"20 ms\", bytes = \"6 kB\" }]",
+    "Points in rising order of time and bytes, at most 31. Two at one time are a jump.",
+);
+pub(super) const LAST_SLOPE: Key =
+    required("rate", Kind::Rate, "\"300 kB/s\"", "Slope after the last point.");
+
 /// `service_curve`
 pub static SERVICE_CURVE: Forms = Forms {
     name: "service curve",
@@ -186,55 +208,24 @@ pub static SERVICE_CURVE: Forms = Forms {
         Table {
             name: "rate and latency",
             doc: "rate (t - latency).",
-            keys: &[
-                required("rate", Kind::Rate, "\"250 kB/s\"", "Rate after the latency."),
-                required("latency", Kind::Time, "\"8 ms\"", "Time before the curve rises."),
-                LATER,
-                PACKET,
-                MIN_PACKET,
-            ],
+            keys: &[RATE, LATENCY, LATER, PACKET, MIN_PACKET],
         },
         Table {
             name: "two pieces",
             doc: "Slope m1 for a time d, then m2, as in HFSC. Concave with m1 above m2: low delay at \
                   a low rate. Convex otherwise.",
-            keys: &[
-                required("m1", Kind::Rate, "\"40 kB/s\"", "First slope; may be zero."),
-                required("d", Kind::Time, "\"5 ms\"", "Length of the first piece."),
-                required("m2", Kind::Rate, "\"10 kB/s\"", "Second slope."),
-                LATER,
-                PACKET,
-                MIN_PACKET,
-            ],
+            keys: &[M1, D, M2, LATER, PACKET, MIN_PACKET],
         },
         Table {
             name: "umax and dmax",
             doc: "The two pieces as `tc` writes them: a burst of umax within dmax, and rate in the \
                   long run.",
-            keys: &[
-                required("umax", Kind::Size, "\"1500 B\"", "Bytes within dmax."),
-                required("dmax", Kind::Time, "\"10 ms\"", "Time for the first umax bytes."),
-                required("rate", Kind::Rate, "\"100 kB/s\"", "Long-term rate."),
-                LATER,
-                PACKET,
-                MIN_PACKET,
-            ],
+            keys: &[UMAX, DMAX, LONG_TERM_RATE, LATER, PACKET, MIN_PACKET],
         },
         Table {
             name: "points",
             doc: "Straight from the origin through the points, then with slope rate.",
-            keys: &[
-                required(
-                    "points",
-                    Kind::Tables(&POINT),
-                    "[{ time = \"10 ms\", bytes = \"0 B\" }, { time = \"20 ms\", bytes = \"6 kB\" }]",
-                    "Points in rising order of time and bytes, at most 31. Two at one time are a jump.",
-                ),
-                required("rate", Kind::Rate, "\"300 kB/s\"", "Slope after the last point."),
-                LATER,
-                PACKET,
-                MIN_PACKET,
-            ],
+            keys: &[POINTS, LAST_SLOPE, LATER, PACKET, MIN_PACKET],
         },
     ],
 };

@@ -4,7 +4,9 @@ use laxity_core::{Span, Weight};
 use laxity_curve::service::ServiceCurve;
 use laxity_link::config;
 
-use super::service_curve::{CurveForm, POINT};
+use super::service_curve::{
+    CurveForm, D, DMAX, LAST_SLOPE, LATENCY, LONG_TERM_RATE, M1, M2, POINTS, RATE, UMAX,
+};
 use crate::keys::{Forms, Key, Kind, Plain, Table, optional, required};
 
 /// The order among best-effort classes that knows curves, as `fair_queue` names it.
@@ -129,45 +131,22 @@ static CLASS_CURVE: Forms = Forms {
         Table {
             name: "rate and latency",
             doc: "rate (t - latency).",
-            keys: &[
-                required("rate", Kind::Rate, "\"250 kB/s\"", "Rate after the latency."),
-                required("latency", Kind::Time, "\"0 ms\"", "Time before the curve rises."),
-                LATER,
-            ],
+            keys: &[RATE, LATENCY, LATER],
         },
         Table {
             name: "two pieces",
             doc: "Slope m1 for a time d, then m2.",
-            keys: &[
-                required("m1", Kind::Rate, "\"1 MB/s\"", "First slope; may be zero."),
-                required("d", Kind::Time, "\"2 ms\"", "Length of the first piece."),
-                required("m2", Kind::Rate, "\"100 kB/s\"", "Second slope."),
-                LATER,
-            ],
+            keys: &[M1, D, M2, LATER],
         },
         Table {
             name: "umax and dmax",
             doc: "The two pieces as `tc` writes them: umax bytes within dmax, rate in the long run.",
-            keys: &[
-                required("umax", Kind::Size, "\"1500 B\"", "Bytes within dmax."),
-                required("dmax", Kind::Time, "\"10 ms\"", "Time for the first umax bytes."),
-                required("rate", Kind::Rate, "\"100 kB/s\"", "Long-term rate."),
-                LATER,
-            ],
+            keys: &[UMAX, DMAX, LONG_TERM_RATE, LATER],
         },
         Table {
             name: "points",
             doc: "Straight from the origin through the points, then with slope rate.",
-            keys: &[
-                required(
-                    "points",
-                    Kind::Tables(&POINT),
-                    "[{ time = \"2 ms\", bytes = \"2 kB\" }, { time = \"9 ms\", bytes = \"2 kB\" }]",
-                    "Points in rising order of time and bytes, at most 31. Two at one time are a jump.",
-                ),
-                required("rate", Kind::Rate, "\"100 kB/s\"", "Slope after the last point."),
-                LATER,
-            ],
+            keys: &[POINTS, LAST_SLOPE, LATER],
         },
     ],
 };

@@ -213,7 +213,7 @@ fn shares_as_start_time_fair_queueing(arrivals: &[Arrival]) {
                 (least, most) = (lead.min(least), lead.max(most));
                 assert!(most - least <= a + b, "classes {i}, {j}: {arrivals:?}");
             }
-            // One that sends its last packet begins anew with the next.
+            // A class that sends its last packet is activated again by its next one.
             if !(waits(i, k + 1) && waits(j, k + 1)) {
                 (lead, least, most) = (0, 0, 0);
             }
