@@ -1,0 +1,47 @@
+(** What each theorem of README.md assumes. scripts/proofs.sh fails unless the answer is always "Closed
+    under the global context": no axiom, and nothing admitted. *)
+From Laxity Require Import common.Sums
+  link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Slot link.ServiceCurve
+  link.Slack link.Stall link.Record link.Certificate
+  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Example.
+
+(* Links *)
+Print Assumptions late_packet_overload.
+Print Assumptions demand_condition_keeps_deadline.
+Print Assumptions safe_deadlines_keep_real_time.
+Print Assumptions safe_deadlines_keep_best_effort.
+Print Assumptions conforming_flows_are_bounded.
+Print Assumptions staircase_is_an_envelope.
+Print Assumptions safe_assigner_makes_safe_deadlines.
+Print Assumptions safe_assigner_keeps_real_time.
+Print Assumptions safe_assigner_keeps_best_effort.
+Print Assumptions exact_in_order.
+Print Assumptions exact_is_safe.
+Print Assumptions exact_is_least.
+Print Assumptions exact_keeps_real_time.
+Print Assumptions exact_keeps_best_effort.
+Print Assumptions shifted_line_is_safe.
+Print Assumptions algorithm_3_is_safe.
+Print Assumptions slots_are_assigned.
+Print Assumptions rising_deadlines_are_edf.
+Print Assumptions slot_keeps_real_time.
+Print Assumptions served_flow_is_bounded.
+Print Assumptions service_curves_keep_deadlines.
+Print Assumptions slack_keeps_real_time.
+Print Assumptions always_check_keeps_real_time.
+Print Assumptions late_by_at_most_the_lost_time.
+Print Assumptions check_run_sound.
+Print Assumptions late_in_legal_record.
+Print Assumptions certificate_admits.
+(* CPUs *)
+Print Assumptions demand_within_share.
+Print Assumptions no_hard_job_late.
+Print Assumptions no_hard_job_late_between_clean_instants.
+Print Assumptions cbs_keeps_share.
+Print Assumptions reservations_demand.
+Print Assumptions sporadic_is_reserved.
+Print Assumptions zero_lag_rule_is_safe.
+Print Assumptions reservation_changes_are_safe.
+Print Assumptions zero_lag_changes_keep_hard_deadlines.
+Print Assumptions all_changes_keep_hard_deadlines.
+Print Assumptions the_hard_job_is_in_time.
