@@ -1,8 +1,8 @@
 (** What each theorem of README.md assumes. scripts/proofs.sh fails unless the answer is always "Closed
     under the global context": no axiom, and nothing admitted. *)
 From Laxity Require Import common.Sums
-  link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Slot link.ServiceCurve
-  link.Slack link.Stall link.Record link.Certificate
+  link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
+  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.Stall link.Record link.Certificate
   cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Example.
 
 (* Links *)
@@ -22,13 +22,24 @@ Print Assumptions exact_keeps_real_time.
 Print Assumptions exact_keeps_best_effort.
 Print Assumptions shifted_line_is_safe.
 Print Assumptions algorithm_3_is_safe.
+Print Assumptions restarts_keep_real_time.
 Print Assumptions slots_are_assigned.
 Print Assumptions rising_deadlines_are_edf.
 Print Assumptions slot_keeps_real_time.
+Print Assumptions larger_candidates_must_raise.
+Print Assumptions successors_of_drops_must_be_asked_for.
+Print Assumptions drops_must_not_reset_the_history.
+Print Assumptions smaller_candidates_must_not_lower.
 Print Assumptions served_flow_is_bounded.
 Print Assumptions service_curves_keep_deadlines.
 Print Assumptions slack_keeps_real_time.
 Print Assumptions always_check_keeps_real_time.
+Print Assumptions tokens_bound_what_comes.
+Print Assumptions greedy_flow_reaches_the_bound.
+Print Assumptions remembered_arrivals_bound.
+Print Assumptions policers_bound_arrivals.
+Print Assumptions slack_keeps_conforming_flows.
+Print Assumptions refused_packets_are_a_risk.
 Print Assumptions late_by_at_most_the_lost_time.
 Print Assumptions check_run_sound.
 Print Assumptions late_in_legal_record.

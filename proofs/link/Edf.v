@@ -176,10 +176,65 @@ Proof.
     specialize (EO r x Hr Hx ltac:(lia)). lia.
 Qed.
 
-(** If a packet misses its deadline [D] under EDF, there is an interval [a, D], beginning with an
-    arrival and without an idle instant, whose demand together with at most one blocker exceeds its
-    length. The blocker arrived before [a], is due after [D], and was on the link at [a], so that at
-    least one tick of it was over. Work due by [D] from before [a] is finished at [a]. *)
+(** The same, of packets that start no later than [p]. *)
+Definition demand_before (pk : list packet) (p : packet) (a D : nat) : nat :=
+  sumf (fun q => on (((a <=? arr q) && (max (arr q) (dl q) <=? D)) && (start q <=? start p)) (size q)) pk.
+
+(** If a packet [p] misses its deadline [D] under EDF, there is an interval [a, D], beginning with an
+    arrival and without an idle instant, whose demand by packets that start no later than [p], together
+    with what at most one blocker still sends in it, exceeds its length. The blocker started before [a]
+    and is due after [D]. Work due by [D] from before [a] is finished at [a]. *)
+Theorem late_packet_overload_before (pk : list packet) p :
+  edf_run pk -> In p pk -> arr p <= dl p -> dl p < fin p ->
+  exists a b, a <= arr p /\
+    (forall t, a < t <= dl p -> ~ idle_at pk t) /\
+    (forall q, In q pk -> dl q <= dl p -> arr q < a -> fin q <= a) /\
+    (forall t, a <= t < dl p -> exists x, In x pk /\ start x <= t < fin x /\
+       ((dl x <= dl p /\ a <= arr x) \/ (dl p < dl x /\ start x < a))) /\
+    (b = 0 \/ exists x, In x pk /\ start x < a < fin x /\ dl p < dl x /\ b + (a - start x) <= size x) /\
+    dl p - a < demand_before pk p a (dl p) + b.
+Proof.
+  intros Run Hp Hdl Late. pose proof Run as [LR NI EO].
+  destruct (overload_interval pk p Run Hp Hdl Late) as (a & Ha & Before & Busy & Sent).
+  set (D := dl p) in *.
+  assert (NonIdle : forall t, a < t <= D -> ~ idle_at pk t).
+  { intros t Ht I. destruct (Busy (t - 1) ltac:(lia)) as (q & Hq & _ & Aq & Fq).
+    specialize (I q Hq ltac:(lia)). lia. }
+  set (Q := fun q => ((a <=? arr q) && (max (arr q) (dl q) <=? D)) && (start q <=? start p)).
+  assert (QS : forall y t, In y pk -> dl y <= D -> a <= arr y -> start y <= t < fin y -> t < D -> Q y = true).
+  { intros y t Hy Dy Ay Ry Ht. pose proof (causal pk LR y Hy).
+    assert (start y <= start p).
+    { destruct (le_lt_dec (start y) (start p)) as [|L]; [assumption|exfalso].
+      assert (N : y <> p) by (intros ->; lia).
+      destruct (exclusive pk LR y p Hy Hp N) as [H'|H']; [unfold fin in *; lia|].
+      unfold D in *. lia. }
+    unfold Q. rewrite !andb_true_iff, !Nat.leb_le. lia. }
+  assert (Qp : Q p = true) by (unfold Q; rewrite !andb_true_iff, !Nat.leb_le; unfold D in *; lia).
+  exists a.
+  (* The blocker, if any, is what is on the link in tick [a]. *)
+  destruct (le_lt_dec D a) as [LD|LD].
+  - exists 0. repeat split; try assumption; [left; reflexivity|].
+    pose proof (filled pk Q a D p LR ltac:(lia) Hp Qp Late ltac:(intros; lia)).
+    unfold demand_before. fold Q. unfold Q in *. lia.
+  - destruct (Sent a ltac:(lia)) as (x & Hx & Rx & [[Dx Ax]|[Dx Sx]]).
+    + exists 0. repeat split; try assumption; [left; reflexivity|].
+      enough (D - a < sumf (fun q => on (Q q) (size q)) pk) by (unfold demand_before, Q in *; lia).
+      apply (filled pk Q a D p); try assumption; [lia|].
+      intros t Ht. destruct (Sent t Ht) as (y & Hy & Ry & [[Dy Ay]|[Dy Sy]]).
+      * exists y. split; [assumption|]. split; [|assumption]. apply (QS y t); try assumption. lia.
+      * exfalso. apply (one_at_a_time pk y x a); try assumption; [intros ->; lia|lia].
+    + exists (min (fin x) D - a). repeat split; try assumption.
+      * destruct (le_lt_dec (fin x) a) as [L|L]; [left; lia|]. right. exists x.
+        repeat split; try assumption. unfold fin in *. lia.
+      * enough (D - min (fin x) D < sumf (fun q => on (Q q) (size q)) pk) by (unfold demand_before, Q in *; lia).
+        apply (filled pk Q (min (fin x) D) D p); try assumption; [lia|].
+        intros t Ht. destruct (Sent t ltac:(lia)) as (y & Hy & Ry & [[Dy Ay]|[Dy Sy]]).
+        -- exists y. split; [assumption|]. split; [|assumption]. apply (QS y t); try assumption. lia.
+        -- exfalso. apply (one_at_a_time pk y x a); try assumption; [intros ->; lia|lia].
+Qed.
+
+(** The form that most theorems need: the demand of all packets, and of the blocker that at least one
+    tick of it was over. *)
 Theorem late_packet_overload (pk : list packet) p :
   edf_run pk -> In p pk -> arr p <= dl p -> dl p < fin p ->
   exists a b, a <= arr p /\
@@ -188,41 +243,13 @@ Theorem late_packet_overload (pk : list packet) p :
     (b = 0 \/ exists x, In x pk /\ arr x < a < fin x /\ dl p < dl x /\ b < size x) /\
     dl p - a < demand pk a (dl p) + b.
 Proof.
-  intros Run Hp Hdl Late. pose proof Run as [LR NI EO].
-  destruct (overload_interval pk p Run Hp Hdl Late) as (a & Ha & Before & Busy & Sent).
-  set (D := dl p) in *.
-  assert (NonIdle : forall t, a < t <= D -> ~ idle_at pk t).
-  { intros t Ht I. destruct (Busy (t - 1) ltac:(lia)) as (q & Hq & _ & Aq & Fq).
-    specialize (I q Hq ltac:(lia)). lia. }
-  set (Q := fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)).
-  assert (QS : forall q, dl q <= D -> arr q <= D -> a <= arr q -> Q q = true).
-  { intros q H1 H2 H3. unfold Q. apply andb_true_iff. split; apply Nat.leb_le; lia. }
-  assert (Qp : Q p = true) by (apply QS; unfold D; lia).
-  assert (Started : forall y t, In y pk -> start y <= t < D -> arr y <= D).
-  { intros y t Hy Ht. pose proof (causal pk LR y Hy). lia. }
-  exists a.
-  (* The blocker, if any, is what is on the link in tick [a]. *)
-  destruct (le_lt_dec D a) as [LD|LD].
-  - exists 0. repeat split; try assumption; [left; reflexivity|].
-    pose proof (filled pk Q a D p LR ltac:(lia) Hp Qp Late ltac:(intros; lia)).
-    unfold demand. fold Q. unfold Q in *. lia.
-  - destruct (Sent a ltac:(lia)) as (x & Hx & Rx & [[Dx Ax]|[Dx Sx]]).
-    + exists 0. repeat split; try assumption; [left; reflexivity|].
-      enough (D - a < sumf (fun q => on (Q q) (size q)) pk) by (unfold demand, Q in *; lia).
-      apply (filled pk Q a D p); try assumption; [lia|].
-      intros t Ht. destruct (Sent t Ht) as (y & Hy & Ry & [[Dy Ay]|[Dy Sy]]).
-      * exists y. split; [assumption|]. split; [|assumption].
-        apply QS; try assumption. apply (Started y t Hy). lia.
-      * exfalso. apply (one_at_a_time pk y x a); try assumption; [intros ->; lia|lia].
-    + exists (min (fin x) D - a). repeat split; try assumption.
-      * right. exists x. pose proof (causal pk LR x Hx). unfold fin in *.
-        repeat split; try assumption; lia.
-      * enough (D - min (fin x) D < sumf (fun q => on (Q q) (size q)) pk) by (unfold demand, Q in *; lia).
-        apply (filled pk Q (min (fin x) D) D p); try assumption; [lia|].
-        intros t Ht. destruct (Sent t ltac:(lia)) as (y & Hy & Ry & [[Dy Ay]|[Dy Sy]]).
-        -- exists y. split; [assumption|]. split; [|assumption].
-           apply QS; try assumption. apply (Started y t Hy). lia.
-        -- exfalso. apply (one_at_a_time pk y x a); try assumption; [intros ->; lia|lia].
+  intros Run Hp Hdl Late.
+  destruct (late_packet_overload_before pk p Run Hp Hdl Late) as (a & b & Ha & NI & Before & _ & Hb & Over).
+  exists a, b. repeat split; try assumption.
+  - destruct Hb as [->|(x & Hx & Sx & Dx & Bx)]; [left; reflexivity|right]. exists x.
+    pose proof (causal pk (edf_link _ Run) x Hx). repeat split; try assumption; lia.
+  - eapply Nat.lt_le_trans; [exact Over|]. apply Nat.add_le_mono_r. apply sumf_le. intros q _.
+    destruct (_ && (max _ _ <=? _)), (start q <=? start p); cbn [on andb]; lia.
 Qed.
 
 (** ** Theorem 2 of the paper: the demand condition keeps deadlines
