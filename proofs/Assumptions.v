@@ -3,7 +3,8 @@
 From Laxity Require Import common.Sums
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
   link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.Stall link.Record link.Certificate
-  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Example.
+  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Constrained cpu.Waiting
+  cpu.Rounding cpu.Example.
 
 (* Links *)
 Print Assumptions late_packet_overload.
@@ -21,7 +22,9 @@ Print Assumptions exact_is_least.
 Print Assumptions exact_keeps_real_time.
 Print Assumptions exact_keeps_best_effort.
 Print Assumptions shifted_line_is_safe.
+Print Assumptions two_segment_is_safe.
 Print Assumptions algorithm_3_is_safe.
+Print Assumptions algorithm_3_on_two_segments_is_safe.
 Print Assumptions restarts_keep_real_time.
 Print Assumptions slots_are_assigned.
 Print Assumptions rising_deadlines_are_edf.
@@ -55,4 +58,14 @@ Print Assumptions zero_lag_rule_is_safe.
 Print Assumptions reservation_changes_are_safe.
 Print Assumptions zero_lag_changes_keep_hard_deadlines.
 Print Assumptions all_changes_keep_hard_deadlines.
+Print Assumptions each_event_keeps_the_rule.
+Print Assumptions server_run_keeps_promises.
+Print Assumptions machines_keep_hard_deadlines.
+Print Assumptions constrained_demand.
+Print Assumptions constrained_deadlines_are_kept.
+Print Assumptions no_server_is_late.
+Print Assumptions remaining_budget_is_executed_by_the_deadline.
+Print Assumptions rounded_shares_fit.
+Print Assumptions period_from_share_is_safe.
+Print Assumptions stretched_deadline_gives_the_rest.
 Print Assumptions the_hard_job_is_in_time.

@@ -97,6 +97,40 @@ Proof.
     destruct (runs e v); cbn [on] in *; lia.
 Qed.
 
+(** [a] is an instant before which the server was not ready or due later than [D], or the begin of the
+    promise. Whenever it is ready later and due by [D], it has used up its entitlement before [a]. *)
+Lemma used_up_before s X from till e a D :
+  keeps_share s X from till e -> from <= a -> D <= till ->
+  (a = from \/ ready e (a - 1) = false \/ D < dl e (a - 1)) ->
+  forall t, a <= t < D -> ready e t = true -> dl e t <= D -> level s a <= X t.
+Proof.
+  intros K Fa Dt Ha.
+  intros t. induction t as [|t IH]; intros Ht Rt Dl.
+  - assert (a = 0) by lia. subst a. unfold level. rewrite over_empty; lia.
+  - destruct (Nat.eq_dec a (S t)) as [->|].
+    + destruct Ha as [Ef|[Nr|Dn]]; [subst from| |].
+      * apply (wakes _ _ _ _ _ K); [lia|assumption|left; reflexivity].
+      * apply (wakes _ _ _ _ _ K); [lia|assumption|right; assumption].
+      * replace (S t - 1) with t in Dn by lia.
+        destruct (Nat.eq_dec from (S t)) as [Ef|].
+        { subst from. apply (wakes _ _ _ _ _ K); [lia|assumption|left; reflexivity]. }
+        destruct (ready e t) eqn:Rp.
+        -- pose proof (keeps_deadline _ _ _ _ _ K t ltac:(lia) ltac:(lia) Rp) as H.
+           replace (t + 1) with (S t) in H by lia. destruct (H Rt); lia.
+        -- apply (wakes _ _ _ _ _ K); [lia|assumption|right].
+           replace (S t - 1) with t by lia. assumption.
+    + destruct (ready e t) eqn:Rp.
+      * pose proof (keeps_deadline _ _ _ _ _ K t ltac:(lia) ltac:(lia) Rp) as H.
+        replace (t + 1) with (S t) in H by lia. destruct (H Rt) as [H'|H'].
+        -- specialize (IH ltac:(lia) eq_refl ltac:(lia)).
+           pose proof (uses _ _ _ _ _ K t ltac:(lia)) as U. replace (t + 1) with (S t) in U by lia. lia.
+        -- pose proof (level_mono s a (S t) ltac:(lia)). lia.
+      * pose proof (level_mono s a (S t) ltac:(lia)).
+        enough (level s (S t) <= X (S t)) by lia.
+        apply (wakes _ _ _ _ _ K); [lia|assumption|right].
+        replace (S t - 1) with t by lia. assumption.
+Qed.
+
 (** ** The main lemma: a server demands no more than the integral of its share
 
     [a] is an instant before which the server was not ready or due later than [D] (or the begin of
@@ -118,31 +152,7 @@ Proof.
   apply andb_true_iff in Pu, Pv. destruct Pu as [Ru Du], Pv as [Rv Dv].
   apply Nat.leb_le in Du, Dv.
   (* Whenever it is ready and due by [D] it has used up the entitlement before [a]. *)
-  assert (Behind : forall t, a <= t < D -> ready e t = true -> dl e t <= D -> level s a <= X t).
-  { intros t. induction t as [|t IH]; intros Ht Rt Dl.
-    - assert (a = 0) by lia. subst a. unfold level. rewrite over_empty; lia.
-    - destruct (Nat.eq_dec a (S t)) as [->|].
-      + destruct Ha as [Ef|[Nr|Dn]]; [subst from| |].
-        * apply (wakes _ _ _ _ _ K); [lia|assumption|left; reflexivity].
-        * apply (wakes _ _ _ _ _ K); [lia|assumption|right; assumption].
-        * replace (S t - 1) with t in Dn by lia.
-          destruct (Nat.eq_dec from (S t)) as [Ef|].
-          { subst from. apply (wakes _ _ _ _ _ K); [lia|assumption|left; reflexivity]. }
-          destruct (ready e t) eqn:Rp.
-          -- pose proof (keeps_deadline _ _ _ _ _ K t ltac:(lia) ltac:(lia) Rp) as H.
-             replace (t + 1) with (S t) in H by lia. destruct (H Rt); lia.
-          -- apply (wakes _ _ _ _ _ K); [lia|assumption|right].
-             replace (S t - 1) with t by lia. assumption.
-      + destruct (ready e t) eqn:Rp.
-        * pose proof (keeps_deadline _ _ _ _ _ K t ltac:(lia) ltac:(lia) Rp) as H.
-          replace (t + 1) with (S t) in H by lia. destruct (H Rt) as [H'|H'].
-          -- specialize (IH ltac:(lia) eq_refl ltac:(lia)).
-             pose proof (uses _ _ _ _ _ K t ltac:(lia)) as U. replace (t + 1) with (S t) in U by lia. lia.
-          -- pose proof (level_mono s a (S t) ltac:(lia)). lia.
-        * pose proof (level_mono s a (S t) ltac:(lia)).
-          enough (level s (S t) <= X (S t)) by lia.
-          apply (wakes _ _ _ _ _ K); [lia|assumption|right].
-          replace (S t - 1) with t by lia. assumption. }
+  pose proof (used_up_before s X from till e a D K Fa Dt Ha) as Behind.
   assert (Xu : level s a <= X u) by (apply Behind; [lia|apply RunReady; assumption|assumption]).
   pose proof (uses_all s X from till e u v K ltac:(lia) ltac:(lia) ltac:(lia)) as U.
   pose proof (within _ _ _ _ _ K v ltac:(lia) Rv) as W.
@@ -161,6 +171,59 @@ Proof.
     - intros t Ht. fold (P t). rewrite (Late t); [reflexivity|lia].
     - intros t Ht. fold (P t). rewrite (Early t); [reflexivity|lia]. }
   nia.
+Qed.
+
+(** ** The interval before a deadline in which the CPU has no time to spare
+
+    Let [e0] be ready and due by [D] from [t0] to [D]. From some instant [a] on, no later than [t0], the CPU
+    always executes something due by [D]; and at [a] the promises begin, or just before it nothing was
+    ready and due by [D]. *)
+Lemma busy_interval from e0 t0 D :
+  edf_run -> In e0 (servers ++ jobs) -> from <= t0 ->
+  (forall t, t0 <= t < D -> ready e0 t = true /\ dl e0 t <= D) ->
+  exists a, from <= a <= t0 /\
+    (forall e, In e (servers ++ jobs) -> a = from \/ ready e (a - 1) = false \/ D < dl e (a - 1)) /\
+    (forall t, a <= t < D -> exists x, run t = Some x /\ dl x t <= D).
+Proof.
+  intros R H0 F0 Waits.
+  set (P := fun t => (t =? from) ||
+    forallb (fun e => negb (ready e (t - 1)) || (D <? dl e (t - 1))) (servers ++ jobs)).
+  assert (P0 : P from = true) by (unfold P; rewrite Nat.eqb_refl; reflexivity).
+  destruct (last_such P from t0 F0 P0) as (a & Ha & Pa & Later).
+  exists a. split; [assumption|]. split.
+  - intros e He. unfold P in Pa. apply orb_true_iff in Pa. destruct Pa as [E|E].
+    + left. apply Nat.eqb_eq. assumption.
+    + right. rewrite forallb_forall in E. specialize (E e He). apply orb_true_iff in E.
+      destruct E as [E|E]; [left; apply negb_true_iff; assumption|right; apply Nat.ltb_lt; assumption].
+  - intros t Ht.
+    assert (Ex : exists e, In e (servers ++ jobs) /\ ready e t = true /\ dl e t <= D).
+    { destruct (le_lt_dec t0 t) as [L|L].
+      - exists e0. split; [assumption|]. apply Waits. lia.
+      - specialize (Later (t + 1) ltac:(lia)). unfold P in Later.
+        apply orb_false_iff in Later. destruct Later as [_ Later].
+        replace (t + 1 - 1) with t in Later by lia.
+        assert (G : exists e, In e (servers ++ jobs) /\ negb (ready e t) || (D <? dl e t) = false).
+        { clear -Later. induction (servers ++ jobs) as [|x r IH]; simpl in *; [discriminate|].
+          apply andb_false_iff in Later. destruct Later as [H|H].
+          - exists x. split; [left; reflexivity|assumption].
+          - destruct (IH H) as (e & He & E). exists e. split; [right|]; assumption. }
+        destruct G as (e & He & E). apply orb_false_iff in E. destruct E as [E1 E2].
+        exists e. split; [assumption|]. split; [apply negb_false_iff; assumption|].
+        apply Nat.ltb_ge. assumption. }
+    destruct Ex as (e & He & Re & De). destruct (edf R t e He Re) as (x & Hx & Dx).
+    exists x. split; [assumption|lia].
+Qed.
+
+(** Then its length is no more than all that is executed in it under deadlines up to [D]. *)
+Lemma busy_interval_is_filled a D :
+  edf_run -> (forall t, a <= t < D -> exists x, run t = Some x /\ dl x t <= D) ->
+  D - a <= sumf (fun e => over a D (fun t => on (runs e t && (dl e t <=? D)) 1)) (servers ++ jobs).
+Proof.
+  intros R Busy. set (g := fun e t => on (runs e t && (dl e t <=? D)) 1).
+  rewrite <- (over_one a D), <- (over_sumf a D g). apply over_le. intros t Ht.
+  destruct (Busy t Ht) as (x & Hx & Dx). destruct (only_ready R t x Hx) as [Ix _].
+  apply Nat.le_trans with (g x t); [|exact (sumf_member (fun e => g e t) _ x Ix)].
+  unfold g, runs. rewrite Hx, Nat.eqb_refl, (proj2 (Nat.leb_le _ _) Dx). cbn. lia.
 Qed.
 
 (** ** Theorem: no hard job is late
@@ -182,44 +245,12 @@ Proof.
   destruct (Nat.eq_dec (served J (due J)) (cost J)) as [|Ne]; [assumption|exfalso].
   pose proof (served_le_cost J (due J) R HJ) as SC.
   set (D := due J) in *.
-  set (P := fun t => (t =? from) ||
-    forallb (fun e => negb (ready e (t - 1)) || (D <? dl e (t - 1))) (servers ++ jobs)).
-  assert (P0 : P from = true) by (unfold P; rewrite Nat.eqb_refl; reflexivity).
-  destruct (last_such P from (rel J) FJ P0) as (a & Ha & Pa & Later).
-  assert (Free : forall e, In e (servers ++ jobs) ->
-            a = from \/ ready e (a - 1) = false \/ D < dl e (a - 1)).
-  { intros e He. unfold P in Pa. apply orb_true_iff in Pa. destruct Pa as [E|E].
-    - left. apply Nat.eqb_eq. assumption.
-    - right. rewrite forallb_forall in E. specialize (E e He). apply orb_true_iff in E.
-      destruct E as [E|E]; [left; apply negb_true_iff; assumption|right; apply Nat.ltb_lt; assumption]. }
-  (* At every tick of [a, D) something runs that is due by [D]. *)
-  assert (Busy : forall t, a <= t < D -> exists x, run t = Some x /\ dl x t <= D).
-  { intros t Ht.
-    assert (Ex : exists e, In e (servers ++ jobs) /\ ready e t = true /\ dl e t <= D).
-    { destruct (le_lt_dec (rel J) t) as [L|L].
-      - exists J. assert (In J (servers ++ jobs)) by (apply in_or_app; right; assumption).
-        repeat split; [assumption| |rewrite (job_due R J t HJ); unfold D; lia].
-        apply (job_ready R J t HJ). split; [assumption|].
-        pose proof (served_mono J t D ltac:(lia)). lia.
-      - specialize (Later (t + 1) ltac:(lia)). unfold P in Later.
-        apply orb_false_iff in Later. destruct Later as [_ Later].
-        replace (t + 1 - 1) with t in Later by lia.
-        assert (G : exists e, In e (servers ++ jobs) /\ negb (ready e t) || (D <? dl e t) = false).
-        { clear -Later. induction (servers ++ jobs) as [|x r IH]; simpl in *; [discriminate|].
-          apply andb_false_iff in Later. destruct Later as [H|H].
-          - exists x. split; [left; reflexivity|assumption].
-          - destruct (IH H) as (e & He & E). exists e. split; [right|]; assumption. }
-        destruct G as (e & He & E). apply orb_false_iff in E. destruct E as [E1 E2].
-        exists e. split; [assumption|]. split; [apply negb_false_iff; assumption|].
-        apply Nat.ltb_ge. assumption. }
-    destruct Ex as (e & He & Re & De). destruct (edf R t e He Re) as (x & Hx & Dx).
-    exists x. split; [assumption|lia]. }
+  destruct (busy_interval from J (rel J) D R ltac:(apply in_or_app; right; assumption) FJ) as (a & Ha & Free & Busy).
+  { intros t Ht. rewrite (job_due R J t HJ). split; [|unfold D; lia].
+    apply (job_ready R J t HJ). split; [lia|]. pose proof (served_mono J t D ltac:(lia)). lia. }
   set (g := fun e t => on (runs e t && (dl e t <=? D)) 1).
-  assert (All : D - a <= sumf (fun e => over a D (g e)) (servers ++ jobs)).
-  { rewrite <- (over_one a D), <- (over_sumf a D g). apply over_le. intros t Ht.
-    destruct (Busy t Ht) as (x & Hx & Dx). destruct (only_ready R t x Hx) as [Ix _].
-    apply Nat.le_trans with (g x t); [|exact (sumf_member (fun e => g e t) _ x Ix)].
-    unfold g, runs. rewrite Hx, Nat.eqb_refl, (proj2 (Nat.leb_le _ _) Dx). cbn. lia. }
+  assert (All : D - a <= sumf (fun e => over a D (g e)) (servers ++ jobs))
+    by exact (busy_interval_is_filled a D R Busy).
   rewrite sumf_app in All.
   assert (Srv : N * sumf (fun e => over a D (g e)) servers <= over a D (fun t => sumf (fun e => s e t) servers)).
   { rewrite (over_sumf a D (fun e t => s e t)), <- sumf_mult. apply sumf_le. intros e He.

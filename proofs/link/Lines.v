@@ -5,7 +5,7 @@
     of a tick of the link, so that slopes are whole numbers; deadlines are rounded up to ticks.
     Code: crates/link/src/assign/tbs.rs, shifted_line.rs, algorithm_3.rs. *)
 From Coq Require Import List Arith Lia Bool.
-From Laxity Require Import common.Sums link.Edf link.Deadlines link.Assigner.
+From Laxity Require Import common.Sums link.Edf link.Deadlines link.Assigner link.Exact.
 Import ListNotations.
 
 (** Division rounded up. *)
@@ -141,25 +141,83 @@ Proof.
     lia.
 Qed.
 
-(** Two segments through the origin, the second no flatter than the first, are convex. *)
-Definition two_segments (first second corner t : nat) : nat :=
-  first * min t corner + second * (t - corner).
 End Algorithm3.
 
-Lemma two_segments_are_convex first second corner :
-  first <= second -> convex (two_segments first second corner).
+(** ** Two segments through the origin, the second no flatter than the first *)
+Section TwoSegments.
+Variables (Q first second corner : nat).
+Hypothesis Q_positive : 0 < Q.
+Hypothesis first_positive : 0 < first.
+Hypothesis convex_corner : first <= second.
+
+Definition two_segments (t : nat) : nat := first * min t corner + second * (t - corner).
+Definition two_segments_inverse (v : nat) : nat :=
+  if v <=? first * corner then div_up v first else corner + div_up (v - first * corner) second.
+
+Lemma two_segments_are_convex : convex two_segments.
 Proof.
-  intros L x y step Hxy. unfold two_segments.
+  intros x y step Hxy. unfold two_segments.
   destruct (le_lt_dec corner x), (le_lt_dec corner y), (le_lt_dec corner (x + step)),
            (le_lt_dec corner (y + step));
     rewrite ?Nat.min_l, ?Nat.min_r by lia; nia.
 Qed.
 
+Lemma two_segments_are_monotone : monotone two_segments.
+Proof.
+  intros s t L. unfold two_segments.
+  destruct (le_lt_dec corner s), (le_lt_dec corner t); rewrite ?Nat.min_l, ?Nat.min_r by lia; nia.
+Qed.
+
+Lemma two_segments_inverse_is_enough v : v <= two_segments (two_segments_inverse v).
+Proof.
+  unfold two_segments_inverse. destruct (Nat.leb_spec v (first * corner)) as [L|L].
+  - pose proof (div_up_enough v first first_positive) as U.
+    eapply Nat.le_trans; [exact U|]. unfold two_segments.
+    destruct (le_lt_dec corner (div_up v first)); rewrite ?Nat.min_l, ?Nat.min_r by lia; nia.
+  - pose proof (div_up_enough (v - first * corner) second ltac:(lia)).
+    unfold two_segments. rewrite Nat.min_r by lia.
+    replace (corner + div_up (v - first * corner) second - corner)
+      with (div_up (v - first * corner) second) by lia. lia.
+Qed.
+
+Lemma two_segments_inverse_is_monotone : monotone two_segments_inverse.
+Proof.
+  intros v w L. unfold two_segments_inverse.
+  destruct (Nat.leb_spec v (first * corner)), (Nat.leb_spec w (first * corner)); try lia.
+  - apply div_up_mono; assumption.
+  - assert (div_up v first <= corner); [|lia]. unfold div_up.
+    apply Nat.lt_succ_r. apply Nat.div_lt_upper_bound; [lia|]. nia.
+  - apply Nat.add_le_mono_l. apply div_up_mono; lia.
+Qed.
+
+Definition two_segment_line (t : nat) : nat := two_segments t / Q.
+
+(** *** Theorem: [two-segment] is safe *)
+Theorem two_segment_is_safe :
+  safe_assigner two_segment_line (exact (fun w => two_segments_inverse (Q * w))).
+Proof.
+  apply exact_is_safe.
+  - intros s t L. apply Nat.div_le_mono; [lia|]. apply two_segments_are_monotone. assumption.
+  - intros v w L. apply two_segments_inverse_is_monotone. nia.
+  - intros w. apply Nat.div_le_lower_bound; [lia|]. apply two_segments_inverse_is_enough.
+Qed.
+
+(** *** Theorem: and [algorithm-3] on the same line *)
+Theorem algorithm_3_on_two_segments_is_safe :
+  safe_assigner two_segment_line (algorithm_3 Q two_segments two_segments_inverse).
+Proof.
+  apply (algorithm_3_is_safe Q two_segments two_segments_inverse Q_positive).
+  - apply two_segments_are_monotone.
+  - apply two_segments_are_convex.
+  - apply two_segments_inverse_is_monotone.
+  - apply two_segments_inverse_is_enough.
+Qed.
+End TwoSegments.
+
 (** Four packets of 5, released together, on a line of slope 1 up to 4 and slope 2 beyond: each has a
     deadline of its own, as the work of all before needs. (The paper's pseudo-code loses the dependence
     on the deadline before; crates/link/src/assign/algorithm_3_printed.rs.) *)
 Example algorithm_3_spreads_packets :
-  let V := two_segments 1 2 4 in
-  let Vinv v := if v <=? 4 then v else 4 + div_up (v - 4) 2 in
-  map (fun n => algorithm_3 1 V Vinv (repeat (0, 5) n)) [1; 2; 3; 4] = [5; 8; 11; 14].
+  map (fun n => algorithm_3 1 (two_segments 1 2 4) (two_segments_inverse 1 2 4) (repeat (0, 5) n))
+    [1; 2; 3; 4] = [5; 8; 11; 14].
 Proof. vm_compute. reflexivity. Qed.
