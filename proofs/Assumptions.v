@@ -7,6 +7,7 @@ From Laxity Require Import common.Sums
   cpu.Rounding cpu.Example.
 
 (* Links *)
+Print Assumptions late_packet_overload_before.
 Print Assumptions late_packet_overload.
 Print Assumptions demand_condition_keeps_deadline.
 Print Assumptions safe_deadlines_keep_real_time.
@@ -25,6 +26,7 @@ Print Assumptions shifted_line_is_safe.
 Print Assumptions two_segment_is_safe.
 Print Assumptions algorithm_3_is_safe.
 Print Assumptions algorithm_3_on_two_segments_is_safe.
+Print Assumptions algorithm_3_spreads_packets.
 Print Assumptions restarts_keep_real_time.
 Print Assumptions slots_are_assigned.
 Print Assumptions rising_deadlines_are_edf.
@@ -46,12 +48,15 @@ Print Assumptions refused_packets_are_a_risk.
 Print Assumptions late_by_at_most_the_lost_time.
 Print Assumptions check_run_sound.
 Print Assumptions late_in_legal_record.
+Print Assumptions certificate_is_sound.
 Print Assumptions certificate_admits.
+Print Assumptions a_certificate.
 (* CPUs *)
 Print Assumptions demand_within_share.
 Print Assumptions no_hard_job_late.
 Print Assumptions no_hard_job_late_between_clean_instants.
 Print Assumptions cbs_keeps_share.
+Print Assumptions reservation_demand.
 Print Assumptions reservations_demand.
 Print Assumptions sporadic_is_reserved.
 Print Assumptions zero_lag_rule_is_safe.
