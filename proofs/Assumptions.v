@@ -2,8 +2,9 @@
     under the global context": no axiom, and nothing admitted. *)
 From Laxity Require Import common.Sums
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
-  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.Stall link.Record link.Certificate
-  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Constrained cpu.Waiting
+  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.SlackBound
+  link.Stall link.Record link.Certificate link.Example
+  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
   cpu.Rounding cpu.Example.
 
 (* Links *)
@@ -45,12 +46,14 @@ Print Assumptions remembered_arrivals_bound.
 Print Assumptions policers_bound_arrivals.
 Print Assumptions slack_keeps_conforming_flows.
 Print Assumptions refused_packets_are_a_risk.
+Print Assumptions lower_bound_lasts.
 Print Assumptions late_by_at_most_the_lost_time.
 Print Assumptions check_run_sound.
 Print Assumptions late_in_legal_record.
 Print Assumptions certificate_is_sound.
 Print Assumptions certificate_admits.
 Print Assumptions a_certificate.
+Print Assumptions the_real_time_packet_is_in_time.
 (* CPUs *)
 Print Assumptions demand_within_share.
 Print Assumptions no_hard_job_late.
@@ -66,6 +69,10 @@ Print Assumptions all_changes_keep_hard_deadlines.
 Print Assumptions each_event_keeps_the_rule.
 Print Assumptions server_run_keeps_promises.
 Print Assumptions machines_keep_hard_deadlines.
+Print Assumptions requests_stay_consistent.
+Print Assumptions promise_within_room.
+Print Assumptions requests_change_only_later.
+Print Assumptions a_decrease_in_flight.
 Print Assumptions constrained_demand.
 Print Assumptions constrained_deadlines_are_kept.
 Print Assumptions no_server_is_late.
