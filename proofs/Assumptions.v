@@ -3,7 +3,7 @@
 From Laxity Require Import common.Sums
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
   link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.SlackBound
-  link.Stall link.Record link.Certificate link.Example
+  link.Stall link.Record link.Certificate link.Delay link.Example
   cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
   cpu.Rounding cpu.Example.
 
@@ -13,6 +13,7 @@ Print Assumptions late_packet_overload.
 Print Assumptions demand_condition_keeps_deadline.
 Print Assumptions safe_deadlines_keep_real_time.
 Print Assumptions safe_deadlines_keep_best_effort.
+Print Assumptions yielding_keeps_real_time.
 Print Assumptions conforming_flows_are_bounded.
 Print Assumptions staircase_is_an_envelope.
 Print Assumptions safe_assigner_makes_safe_deadlines.
@@ -53,6 +54,8 @@ Print Assumptions late_in_legal_record.
 Print Assumptions certificate_is_sound.
 Print Assumptions certificate_admits.
 Print Assumptions a_certificate.
+Print Assumptions deadlines_within_the_deviation.
+Print Assumptions curve_deadlines_within_the_deviation.
 Print Assumptions the_real_time_packet_is_in_time.
 (* CPUs *)
 Print Assumptions demand_within_share.

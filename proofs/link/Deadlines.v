@@ -215,4 +215,31 @@ Proof.
                 ltac:(lia) ltac:(lia) (or_introl Counts) Hb).
   lia.
 Qed.
+
+(** ** Theorem: best effort that goes only while no real-time packet waits
+
+    That is [background], and every policy after a stall until no real-time packet waits. It is EDF with
+    best-effort deadlines later than all others, so admission alone keeps real-time deadlines. *)
+Theorem yielding_keeps_real_time :
+  edf_run (rt ++ be) -> rt_bounded -> rt_blocking -> be_blocking -> rt_least -> admitted ->
+  (forall p x, In p rt -> In x be -> dl p < dl x) ->
+  forall p, In p rt -> arr p <= dl p -> fin p <= dl p.
+Proof.
+  intros Run RB SR SB Least Adm Yields p Hp AD.
+  destruct (le_lt_dec (fin p) (dl p)) as [|Late]; [assumption|exfalso].
+  destruct (late_packet_overload arr size dl start (rt ++ be) p Run
+              ltac:(apply in_or_app; left; assumption) ltac:(lia) Late)
+    as (a & b & Ha & NI & Before & Hb & Over).
+  pose proof (Least a (dl p) ltac:(lia) (conj NI Before) (counts rt p a (dl p) Run ltac:(auto with datatypes)
+                Hp Ha ltac:(lia) ltac:(lia))) as L.
+  specialize (Adm _ L). rewrite demand_app in Over.
+  assert (Z : demand be a (dl p) = 0).
+  { unfold Edf.demand. apply sumf_zero. intros x Hx. specialize (Yields p x Hp Hx).
+    rewrite (proj2 (Nat.leb_gt (max (arr x) (dl x)) (dl p))) by lia. rewrite andb_false_r. reflexivity. }
+  pose proof (RB a (dl p) ltac:(lia) (conj NI Before)).
+  destruct Hb as [->|(x & Hx & Ax & Dx & Bx)]; [lia|].
+  apply in_app_or in Hx. destruct Hx as [Hx|Hx].
+  - specialize (SR x a (dl p) Hx ltac:(lia) (conj NI Before) Ax Dx). lia.
+  - specialize (SB x Hx). lia.
+Qed.
 End Deadlines.
