@@ -141,7 +141,7 @@ Theorem slack_keeps_conforming_flows {packet : Type}
   (forall p, In p be -> size p <= s_be) ->
   (forall p t, In p rt -> t < d (flow p) -> size p <= s_rt t) ->
   admitted (rt_demand flows A d) s_be s_rt least ->
-  checked arr size dl start rt be (still_to_come flows d Fk) least ->
+  checked arr size dl start rt be (still_to_come flows d Fk) (waiting_or_later arr dl start rt least) ->
   forall p, In p rt -> fin size start p <= dl p.
 Proof.
   intros Apart Run Conf HF Least SB SR Adm Ck.
@@ -151,8 +151,12 @@ Proof.
   - eapply policers_bound_arrivals; eassumption.
   - intros p Hp. rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp).
     specialize (Least (flow p) (of_a_flow _ _ _ _ _ _ _ _ Conf p Hp)). lia.
-  - intros a D L. specialize (Adm (D - a) ltac:(lia)). specialize (Dem a D).
+  - intros a D (LD & BS & Pos).
+    pose proof (conforming_flows_least arr size dl start rt [] flows flow A d least Conf Least a D LD BS Pos) as L.
+    specialize (Adm (D - a) L). specialize (Dem a D).
     split; [lia|]. intros x Hx Ax Dx. rewrite (deadline_is _ _ _ _ _ _ _ _ Conf x Hx) in Dx.
     specialize (SR x (D - a) Hx ltac:(lia)). lia.
-  - intros a D x L Hx. specialize (Adm (D - a) ltac:(lia)). specialize (Dem a D). specialize (SB x Hx). lia.
+  - intros a D x (LD & BS & Pos) Hx.
+    pose proof (conforming_flows_least arr size dl start rt [] flows flow A d least Conf Least a D LD BS Pos) as L.
+    specialize (Adm (D - a) L). specialize (Dem a D). specialize (SB x Hx). lia.
 Qed.

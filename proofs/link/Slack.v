@@ -4,7 +4,7 @@
     among real-time packets and may start a best-effort packet at any decision instant, under a
     condition on what waits and on what may still arrive. Code: crates/link/src/slack/mod.rs. *)
 From Coq Require Import List Arith Lia Bool.
-From Laxity Require Import common.Sums link.Edf.
+From Laxity Require Import common.Sums link.Edf link.Deadlines.
 Import ListNotations.
 
 Section Slack.
@@ -33,15 +33,15 @@ Definition to_come (t D : nat) : nat :=
 Variable F : nat -> nat -> nat.
 Definition bounds_arrivals : Prop := forall t D, to_come t D <= F t D.
 
-(** The least relative deadline d_min of real-time packets. *)
-Variable least : nat.
-Definition least_deadline : Prop := forall p, In p rt -> arr p + least <= dl p.
+(** [known t D]: a search at [t] looks at the deadline [D]. It must look at the deadlines of what waits and
+    at all that packets which come later may have. *)
+Variable known : nat -> nat -> Prop.
+Definition knows_deadlines : Prop :=
+  (forall t q, In q rt -> arr q <= t < start q -> known t (dl q)) /\
+  (forall t q, In q rt -> t < arr q -> known t (dl q)).
 
-(** The check for a packet of [w] at [t]: w <= (D - t) - B - F for every [D] that is a deadline of
-    a waiting real-time packet or at least d_min away. *)
-Definition check (t w : nat) : Prop :=
-  forall D, ((exists q, In q rt /\ arr q <= t < start q /\ dl q = D) \/ t + least <= D) ->
-    w + queued t D + F t D <= D - t.
+(** The check for a packet of [w] at [t]: w <= (D - t) - B - F for every [D] that is looked at. *)
+Definition check (t w : nat) : Prop := forall D, known t D -> w + queued t D + F t D <= D - t.
 
 Definition rt_waits (t : nat) : Prop := exists q, In q rt /\ arr q <= t < start q.
 
@@ -51,14 +51,20 @@ Definition checked : Prop :=
 (** Option [always-check]: also when none waits. *)
 Definition always_checked : Prop := forall x, In x be -> check (start x) (size x).
 
-(** Static admission: the demand of each interval fits beside a blocker that is real time. *)
+(** Static admission looks at intervals in which real-time work is due, at whose begin earlier work due in
+    them is finished, and in which some is always pending. *)
+Definition interval (a D : nat) : Prop :=
+  a <= D /\ busy_since arr size dl start rt [] a D /\ 0 < Edf.demand arr size dl rt a D.
+
+(** The demand of each such interval fits, also beside a real-time blocker. *)
 Definition fits_beside_real_time : Prop :=
-  forall a D, a + least <= D ->
+  forall a D, interval a D ->
     Edf.demand arr size dl rt a D <= D - a /\
-    forall x, In x rt -> arr x < a -> D < dl x -> Edf.demand arr size dl rt a D + (size x - 1) <= D - a.
+    forall x, In x rt -> arr x < a < fin x -> D < dl x ->
+      Edf.demand arr size dl rt a D + (size x - 1) <= D - a.
 (** And beside a best-effort packet. *)
 Definition fits_beside_best_effort : Prop :=
-  forall a D x, a + least <= D -> In x be -> Edf.demand arr size dl rt a D + (size x - 1) <= D - a.
+  forall a D x, interval a D -> In x be -> Edf.demand arr size dl rt a D + (size x - 1) <= D - a.
 
 (** If a best-effort packet that passed the check starts at [t], and from its end on only
     real-time packets are sent that are due by [D] and started after [t], then none of these is
@@ -66,7 +72,7 @@ Definition fits_beside_best_effort : Prop :=
 Lemma check_covers x p D from :
   slack_run -> bounds_arrivals -> In x be -> check (start x) (size x) ->
   In p rt -> dl p <= D -> start x < start p -> D < fin p -> from <= D -> from <= fin x ->
-  ((exists q, In q rt /\ arr q <= start x < start q /\ dl q = D) \/ start x + least <= D) ->
+  known (start x) D ->
   (forall t, from <= t < D -> exists q, In q rt /\ dl q <= D /\ start x < start q /\ start q <= t < fin q) ->
   False.
 Proof.
@@ -94,11 +100,11 @@ Qed.
 (** ** Theorem: with the check, no real-time packet is late *)
 
 Lemma late_is_impossible p :
-  slack_run -> bounds_arrivals -> least_deadline -> checked -> fits_beside_real_time ->
+  slack_run -> bounds_arrivals -> knows_deadlines -> checked -> fits_beside_real_time ->
   (fits_beside_best_effort \/ always_checked) ->
-  In p rt -> dl p < fin p -> False.
+  In p rt -> arr p <= dl p -> dl p < fin p -> False.
 Proof.
-  intros Run BA Least Ck Fits FB Hp Late. pose proof Run as [LR NI EO].
+  intros Run BA Knows Ck Fits FB Hp AD Late. pose proof Run as [LR NI EO].
   set (D := dl p) in *. set (pk := rt ++ be) in *.
   assert (InL : forall q, In q rt -> In q pk) by (intros; apply in_or_app; left; assumption).
   assert (InR : forall q, In q be -> In q pk) by (intros; apply in_or_app; right; assumption).
@@ -106,7 +112,15 @@ Proof.
   { destruct LR as [Po Ca Ex]. constructor; intros; auto. }
   destruct (Edf.busy_from arr size start rt (fun q => dl q <=? D) p D Hp
               (proj2 (Nat.leb_le _ _) (Nat.le_refl _)) Late) as (a & Ha & Before & Busy).
-  assert (LD : a + least <= D) by (pose proof (Least p Hp); unfold D; lia).
+  assert (LD : interval a D).
+  { split; [unfold D; lia|]. split; [split|].
+    - intros t Ht I. destruct (Busy (t - 1) ltac:(lia)) as (q & Hq & _ & Aq & Fq).
+      specialize (I q ltac:(apply in_or_app; left; assumption) ltac:(lia)). lia.
+    - intros q Hq Dq Aq. rewrite app_nil_r in Hq. apply Before; try assumption. apply Nat.leb_le. assumption.
+    - unfold Edf.demand. set (g := fun q => on ((a <=? arr q) && (max (arr q) (dl q) <=? D)) (size q)).
+      apply Nat.lt_le_trans with (g p); [|apply (sumf_member g); assumption].
+      unfold g. rewrite (proj2 (Nat.leb_le _ _) Ha), (proj2 (Nat.leb_le (max (arr p) (dl p)) D)) by (unfold D; lia).
+      apply (Edf.positive arr size start rt LRrt p Hp). }
   (* At every tick of [a, D) a real-time packet due by D is there; what is sent? *)
   assert (Sent : forall t, a <= t < D -> exists x, In x pk /\ start x <= t < fin x /\
      ((In x rt /\ dl x <= D /\ a <= arr x) \/ (In x rt /\ D < dl x /\ start x < a) \/ In x be)).
@@ -147,8 +161,8 @@ Proof.
     { apply LateStart; try assumption; unfold D in *; try lia. }
     apply (check_covers x p D (min (fin x) D) Run BA Hx Cx Hp ltac:(unfold D; lia) Sp Late); try lia.
     - destruct (le_lt_dec (arr p) (start x)) as [L|L].
-      + left. exists p. repeat split; try assumption; lia.
-      + right. pose proof (Least p Hp). unfold D. lia.
+      + apply (proj1 Knows); [assumption|lia].
+      + apply (proj2 Knows); assumption.
     - intros t Ht. destruct (Sent t ltac:(lia)) as (y & Hy & Ry & [(Iy & Dy & Ay)|[(Iy & Dy & Sy)|Iy]]).
       + exists y. repeat split; try assumption; try lia. apply LateStart; try assumption. lia.
       + exfalso. assert (N : y <> x) by (intros ->; exact (apart x Iy Hx)).
@@ -172,7 +186,7 @@ Proof.
     set (Q := fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)).
     assert (QS : forall q, dl q <= D -> a <= arr q -> arr q <= D -> Q q = true).
     { intros q H1 H2 H3. unfold Q. apply andb_true_iff. split; apply Nat.leb_le; lia. }
-    assert (Qp : Q p = true) by (pose proof (Least p Hp); apply QS; unfold D; lia).
+    assert (Qp : Q p = true) by (apply QS; unfold D; lia).
     assert (NoBe : forall t y, a <= t < D -> In y be -> start y <= t < fin y -> False).
     { intros t y Ht Iy Ry. assert (B t = true) by (apply Bspec; exists y; split; assumption).
       rewrite (None t Ht) in H. discriminate. }
@@ -205,7 +219,7 @@ Proof.
       set (Q := fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)).
       assert (QS : forall q, dl q <= D -> a <= arr q -> arr q <= D -> Q q = true).
       { intros q H1 H2 H3. unfold Q. apply andb_true_iff. split; apply Nat.leb_le; lia. }
-      assert (Qp : Q p = true) by (pose proof (Least p Hp); apply QS; unfold D; lia).
+      assert (Qp : Q p = true) by (apply QS; unfold D; lia).
       enough (D - min (fin x) D < sumf (fun q => on (Q q) (size q)) rt).
       { unfold Edf.fin, Edf.demand, Q in *. lia. }
       apply (Edf.filled arr size start rt Q (min (fin x) D) D p); try assumption; [lia|].
@@ -218,25 +232,69 @@ Proof.
 Qed.
 
 (** [slack] as coded: checked while real time waits, and admission includes best effort. *)
-Theorem slack_keeps_real_time :
-  slack_run -> bounds_arrivals -> least_deadline ->
+Theorem slack_keeps_known_deadlines :
+  slack_run -> bounds_arrivals -> knows_deadlines ->
   checked -> fits_beside_real_time -> fits_beside_best_effort ->
-  forall p, In p rt -> fin p <= dl p.
+  forall p, In p rt -> arr p <= dl p -> fin p <= dl p.
 Proof.
-  intros Run BA Least Ck F1 F2 p Hp.
+  intros Run BA Knows Ck F1 F2 p Hp AD.
   destruct (le_lt_dec (fin p) (dl p)) as [|Late]; [assumption|exfalso].
-  exact (late_is_impossible p Run BA Least Ck F1 (or_introl F2) Hp Late).
+  exact (late_is_impossible p Run BA Knows Ck F1 (or_introl F2) Hp AD Late).
 Qed.
 
 (** [always-check]: admission need not count best effort. *)
-Theorem always_check_keeps_real_time :
-  slack_run -> bounds_arrivals -> least_deadline ->
+Theorem always_check_keeps_known_deadlines :
+  slack_run -> bounds_arrivals -> knows_deadlines ->
   always_checked -> fits_beside_real_time ->
-  forall p, In p rt -> fin p <= dl p.
+  forall p, In p rt -> arr p <= dl p -> fin p <= dl p.
 Proof.
-  intros Run BA Least AC F1 p Hp.
+  intros Run BA Knows AC F1 p Hp AD.
   destruct (le_lt_dec (fin p) (dl p)) as [|Late]; [assumption|exfalso].
   assert (Ck : checked) by (intros x Hx _; apply AC; assumption).
-  exact (late_is_impossible p Run BA Least Ck F1 (or_intror AC) Hp Late).
+  exact (late_is_impossible p Run BA Knows Ck F1 (or_intror AC) Hp AD Late).
 Qed.
 End Slack.
+
+(** ** Flows with deadlines: all that are d_min away or more are looked at
+
+    [least] is d_min, the least relative deadline of real-time packets. *)
+Section Least.
+Context {packet : Type}.
+Variables (arr size dl start : packet -> nat) (rt be : list packet).
+Hypothesis apart : forall p, In p rt -> In p be -> False.
+Variables (F : nat -> nat -> nat) (least : nat).
+
+Definition least_deadline : Prop := forall p, In p rt -> arr p + least <= dl p.
+Definition waiting_or_later (t D : nat) : Prop :=
+  (exists q, In q rt /\ arr q <= t < start q /\ dl q = D) \/ t + least <= D.
+
+Lemma least_deadlines_are_known : least_deadline -> knows_deadlines arr dl start rt waiting_or_later.
+Proof.
+  intros Least. split; intros t q Hq A.
+  - left. exists q. repeat split; try assumption; lia.
+  - right. specialize (Least q Hq). lia.
+Qed.
+
+Theorem slack_keeps_real_time :
+  slack_run arr size dl start rt be -> bounds_arrivals arr size dl rt F -> least_deadline ->
+  checked arr size dl start rt be F waiting_or_later ->
+  fits_beside_real_time arr size dl start rt -> fits_beside_best_effort arr size dl start rt be ->
+  forall p, In p rt -> fin size start p <= dl p.
+Proof.
+  intros Run BA Least Ck F1 F2 p Hp.
+  apply (slack_keeps_known_deadlines arr size dl start rt be apart F waiting_or_later); try assumption.
+  - apply least_deadlines_are_known. assumption.
+  - specialize (Least p Hp). lia.
+Qed.
+
+Theorem always_check_keeps_real_time :
+  slack_run arr size dl start rt be -> bounds_arrivals arr size dl rt F -> least_deadline ->
+  always_checked arr size dl start rt be F waiting_or_later -> fits_beside_real_time arr size dl start rt ->
+  forall p, In p rt -> fin size start p <= dl p.
+Proof.
+  intros Run BA Least AC F1 p Hp.
+  apply (always_check_keeps_known_deadlines arr size dl start rt be apart F waiting_or_later); try assumption.
+  - apply least_deadlines_are_known. assumption.
+  - specialize (Least p Hp). lia.
+Qed.
+End Least.

@@ -28,7 +28,7 @@ Definition slack_at_least (t L : nat) : Prop :=
 
 (** A best-effort packet that fits passes the check of Slack.v. *)
 Lemma fits_without_search x :
-  slack_at_least (start x) (size x) -> check arr size dl start rt F least (start x) (size x).
+  slack_at_least (start x) (size x) -> check arr size dl start rt F (waiting_or_later arr dl start rt least) (start x) (size x).
 Proof.
   intros S D Known. assert (K : looked_at (start x) D).
   { destruct Known as [(q & Hq & A & E)|L]; [left|right; assumption]. exists q. repeat split; try assumption; lia. }
