@@ -2,7 +2,7 @@
     under the global context": no axiom, and nothing admitted. *)
 From Laxity Require Import common.Sums
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
-  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.SlackBound
+  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound
   link.Stall link.Record link.Certificate link.Delay link.Example
   cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
   cpu.Rounding cpu.Example.
@@ -39,6 +39,8 @@ Print Assumptions drops_must_not_reset_the_history.
 Print Assumptions smaller_candidates_must_not_lower.
 Print Assumptions served_flow_is_bounded.
 Print Assumptions service_curves_keep_deadlines.
+Print Assumptions slack_keeps_known_deadlines.
+Print Assumptions always_check_keeps_known_deadlines.
 Print Assumptions slack_keeps_real_time.
 Print Assumptions always_check_keeps_real_time.
 Print Assumptions tokens_bound_what_comes.
@@ -46,6 +48,10 @@ Print Assumptions greedy_flow_reaches_the_bound.
 Print Assumptions remembered_arrivals_bound.
 Print Assumptions policers_bound_arrivals.
 Print Assumptions slack_keeps_conforming_flows.
+Print Assumptions curve_flow_still_demands.
+Print Assumptions idle_curve_flow_still_demands.
+Print Assumptions curve_flow_next_deadline.
+Print Assumptions slack_keeps_service_curves.
 Print Assumptions refused_packets_are_a_risk.
 Print Assumptions lower_bound_lasts.
 Print Assumptions late_by_at_most_the_lost_time.

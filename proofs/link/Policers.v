@@ -107,24 +107,24 @@ Definition still_to_come (t D : nat) : nat := sumf (fun k => on (t + d k <? D) (
 Theorem policers_bound_arrivals :
   conforming arr size dl rt flows flow A d ->
   (forall k t u, In k flows -> t <= u -> sent_in k (t + 1) u <= Fk k t u) ->
-  bounds_arrivals arr size dl rt still_to_come.
+  forall t D, to_come arr size dl rt t D <= still_to_come t D.
 Proof.
   intros [Fl Dl Env] HF t D. unfold to_come, still_to_come.
   apply Nat.le_trans with
-    (sumf (fun p => sumf (fun k => on (flow p =? k) (on ((t <? arr p) && (dl p <=? D)) (size p))) flows) rt).
+    (sumf (fun p => sumf (fun k => on (flow p =? k) (on ((t <? arr p) && (max (arr p) (dl p) <=? D)) (size p))) flows) rt).
   - apply sumf_le. intros p Hp.
-    set (g := fun k => on (flow p =? k) (on ((t <? arr p) && (dl p <=? D)) (size p))).
+    set (g := fun k => on (flow p =? k) (on ((t <? arr p) && (max (arr p) (dl p) <=? D)) (size p))).
     apply Nat.le_trans with (g (flow p)); [|apply (sumf_member g); apply Fl; assumption].
     unfold g. rewrite Nat.eqb_refl. simpl. lia.
   - rewrite sumf_swap. apply sumf_le. intros k Hk.
     destruct (Nat.ltb_spec (t + d k) D) as [L|L]; cbn [on].
     + eapply Nat.le_trans; [|apply (HF k t (D - d k) Hk); lia]. unfold sent_in.
       apply sumf_le. intros p Hp. rewrite (Dl p Hp). destruct (Nat.eqb_spec (flow p) k) as [->|]; [|simpl; lia].
-      destruct (Nat.ltb_spec t (arr p)), (Nat.leb_spec (arr p + d k) D), (Nat.leb_spec (t + 1) (arr p)),
+      destruct (Nat.ltb_spec t (arr p)), (Nat.leb_spec (max (arr p) (arr p + d k)) D), (Nat.leb_spec (t + 1) (arr p)),
         (Nat.leb_spec (arr p) (D - d k)); cbn [on andb]; lia.
     + rewrite sumf_zero; [lia|]. intros p Hp. rewrite (Dl p Hp).
       destruct (Nat.eqb_spec (flow p) k) as [->|]; [|reflexivity].
-      destruct (Nat.ltb_spec t (arr p)), (Nat.leb_spec (arr p + d k) D); cbn [on andb]; lia.
+      destruct (Nat.ltb_spec t (arr p)), (Nat.leb_spec (max (arr p) (arr p + d k)) D); cbn [on andb]; lia.
 Qed.
 End Remembered.
 
@@ -148,7 +148,7 @@ Proof.
   assert (Dem : forall a D, demand arr size dl rt a D <= rt_demand flows A d (D - a)).
   { intros a D. apply (conforming_flows_are_bounded _ _ _ _ _ flow). assumption. }
   apply (slack_keeps_real_time arr size dl start rt be Apart (still_to_come flows d Fk) least Run); try assumption.
-  - eapply policers_bound_arrivals; eassumption.
+  - intros t D _. eapply policers_bound_arrivals; eassumption.
   - intros p Hp. rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp).
     specialize (Least (flow p) (of_a_flow _ _ _ _ _ _ _ _ Conf p Hp)). lia.
   - intros a D (LD & BS & Pos).

@@ -29,6 +29,28 @@ Proof.
   assert (j < n) by nia. assert (j * s <= (n - 1) * s) by (apply Nat.mul_le_mono_r; lia). lia.
 Qed.
 
+(** The packets that count lie between the first and the last of them, and none before the first. *)
+Lemma counted_stretch {packet} (size : packet -> nat) (c : packet -> bool) (l : list packet) :
+  sumf (fun q => on (c q) (size q)) l = 0 \/
+  exists u f v w, l = u ++ (f :: v) ++ w /\ c f = true /\ c (last v f) = true /\
+    (forall g, In g u -> c g = false \/ size g = 0) /\
+    sumf (fun q => on (c q) (size q)) l <= sumf size (f :: v).
+Proof.
+  induction l as [|x r IH]; [left; reflexivity|]. simpl. destruct (c x) eqn:Cx; cbn [on].
+  - right. destruct IH as [Z|(u & f & v & w & -> & Cf & Cl & _ & Le)].
+    + exists [], x, [], r. simpl. repeat split; try assumption; try tauto. lia.
+    + exists [], x, (u ++ f :: v), w. simpl. repeat split; try tauto.
+      * rewrite <- app_assoc. reflexivity.
+      * assert (Last : forall (l : list packet) z, last (l ++ f :: v) z = last v f).
+        { clear. intros l. induction l as [|y l IHl]; intros z; cbn [app]; rewrite last_cons;
+            [reflexivity|apply IHl]. }
+        rewrite Last. assumption.
+      * rewrite (sumf_app size). cbn [sumf app] in *. lia.
+  - destruct IH as [Z|(u & f & v & w & -> & Cf & Cl & Fi & Le)]; [left; assumption|right].
+    exists (x :: u), f, v, w. repeat split; try assumption.
+    intros g [<-|Hg]; [left; assumption|apply Fi; assumption].
+Qed.
+
 Section ServiceCurve.
 Context {packet : Type}.
 Variables (arr size dl start : packet -> nat).
@@ -62,6 +84,13 @@ Record served_by_curve : Prop := {
   inverse : forall w, w <= S (Sinv w)
 }.
 
+(** A busy interval, as far as this flow is concerned. *)
+Definition flow_busy (a D : nat) : Prop :=
+  no_idle_between a D /\ forall q, In q queue -> dl q <= D -> arr q < a -> fin q <= a.
+
+Lemma busy_for_the_flow a D : served_by_curve -> busy_since a D -> flow_busy a D.
+Proof. intros C [NI B]. split; [assumption|]. intros q Hq. apply B. apply (in_run C). assumption. Qed.
+
 (** A packet that is unfinished at [t] keeps the link from being idle. *)
 Lemma unfinished_is_not_idle g t :
   In g (rt ++ be) -> t < fin g -> no_idle_between (arr g) t.
@@ -73,7 +102,7 @@ Proof. intros H1 H2 t Ht. destruct (le_lt_dec t b); [apply H1|apply H2]; lia. Qe
 (** The first packet of the flow that counts in a busy interval is a start: what came before it is due
     earlier, so it is finished. *)
 Lemma first_that_counts_is_start a D u f w :
-  served_by_curve -> busy_since a D -> queue = u ++ f :: w -> a <= arr f <= D -> dl f <= D ->
+  served_by_curve -> flow_busy a D -> queue = u ++ f :: w -> a <= arr f <= D -> dl f <= D ->
   (forall g, In g u -> a <= arr g -> dl g <= D -> False) -> is_start u f.
 Proof.
   intros C [NI Before] Eq [Ha HD] Df First g Hg.
@@ -86,39 +115,17 @@ Proof.
                 (unfinished_is_not_idle g (arr f) (in_run C g In_g) Late)) as Dg.
   destruct (le_lt_dec a (arr g)) as [L|L].
   - apply (First g Hg L). lia.
-  - specialize (Before g (in_run C g In_g) ltac:(lia) L). lia.
-Qed.
-
-(** The packets that count lie between the first and the last of them, and none before the first. *)
-Lemma counted_stretch (c : packet -> bool) (l : list packet) :
-  sumf (fun q => on (c q) (size q)) l = 0 \/
-  exists u f v w, l = u ++ (f :: v) ++ w /\ c f = true /\ c (last v f) = true /\
-    (forall g, In g u -> c g = false \/ size g = 0) /\
-    sumf (fun q => on (c q) (size q)) l <= sumf size (f :: v).
-Proof.
-  induction l as [|x r IH]; [left; reflexivity|]. simpl. destruct (c x) eqn:Cx; cbn [on].
-  - right. destruct IH as [Z|(u & f & v & w & -> & Cf & Cl & _ & Le)].
-    + exists [], x, [], r. simpl. repeat split; try assumption; try tauto. lia.
-    + exists [], x, (u ++ f :: v), w. simpl. repeat split; try tauto.
-      * rewrite <- app_assoc. reflexivity.
-      * assert (Last : forall (l : list packet) z, last (l ++ f :: v) z = last v f).
-        { clear. intros l. induction l as [|y l IHl]; intros z; cbn [app]; rewrite last_cons;
-            [reflexivity|apply IHl]. }
-        rewrite Last. assumption.
-      * rewrite (sumf_app size). cbn [sumf app] in *. lia.
-  - destruct IH as [Z|(u & f & v & w & -> & Cf & Cl & Fi & Le)]; [left; assumption|right].
-    exists (x :: u), f, v, w. repeat split; try assumption.
-    intros g [<-|Hg]; [left; assumption|apply Fi; assumption].
+  - specialize (Before g In_g ltac:(lia) L). lia.
 Qed.
 
 (** ** Theorem: the curve bounds what a flow has due in an interval *)
 Theorem served_flow_is_bounded a D :
-  served_by_curve -> edf_run arr size dl start (rt ++ be) -> busy_since a D -> a <= D ->
+  served_by_curve -> link_run arr size start (rt ++ be) -> flow_busy a D -> a <= D ->
   demand queue a D <= whole m s (S (D - a)).
 Proof.
   intros C Run BS LD. apply whole_sum; [apply (s_positive C)|apply (sizes C)|].
   pose proof BS as [NI Before].
-  destruct (counted_stretch (fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)) queue)
+  destruct (counted_stretch size (fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)) queue)
     as [->|(u & f & v & w & Eq & Cf & Cl & First & Le)]; [lia|].
   apply andb_true_iff in Cf, Cl. destruct Cf as [Af Df], Cl as [Al Dl]. apply Nat.leb_le in Af, Df, Al, Dl.
   eapply Nat.le_trans; [exact Le|].
@@ -130,7 +137,7 @@ Proof.
     destruct (First g Hg) as [F|F].
     - rewrite (proj2 (Nat.leb_le a (arr g)) Ag), (proj2 (Nat.leb_le (max (arr g) (dl g)) D)) in F by lia.
       discriminate.
-    - pose proof (positive _ _ _ _ (edf_link _ _ _ _ _ Run) g (in_run C g Hq)). lia. }
+    - pose proof (positive _ _ _ _ Run g (in_run C g Hq)). lia. }
   assert (NI' : no_idle_between (arr f) (arr (last v f))) by (intros t Ht; apply NI; lia).
   pose proof (deadline_from_starts C u f v w Eq St NI') as Dead.
   eapply Nat.le_trans; [apply (inverse C)|]. apply (curve_monotone C). lia.
@@ -138,7 +145,7 @@ Qed.
 
 (** No interval shorter than the time in which the curve reaches a smallest packet has any of it due. *)
 Lemma served_flow_least a D :
-  served_by_curve -> edf_run arr size dl start (rt ++ be) -> busy_since a D -> a <= D ->
+  served_by_curve -> link_run arr size start (rt ++ be) -> flow_busy a D -> a <= D ->
   (forall w t, w <= S t -> Sinv w <= t) ->
   0 < demand queue a D -> Sinv m <= D - a.
 Proof.
@@ -162,7 +169,7 @@ Qed.
 (** A packet of the flow that blocks an interval has all packets of its flow behind it, which are due
     later still: the flow asks nothing of the interval beside its blocker. *)
 Lemma blocking_flow_asks_nothing x a D :
-  served_by_curve -> busy_since a D -> In x queue -> arr x < a < fin x -> D < dl x ->
+  served_by_curve -> flow_busy a D -> In x queue -> arr x < a < fin x -> D < dl x ->
   demand queue a D = 0.
 Proof.
   intros C [NI _] Hx Ax Dx. unfold Edf.demand. apply sumf_zero. intros q Hq.
@@ -230,16 +237,120 @@ Proof.
   induction cs as [|f r IH]; [reflexivity|]. simpl. rewrite demand_app, IH. reflexivity.
 Qed.
 
+(** What both kinds of flows together ask of an interval, alone and beside a real-time blocker. [every_flow]
+    says that the interval is busy for each flow with a curve. *)
+Section Both.
+Variables (flows : list nat) (flow : packet -> nat) (A : nat -> nat -> nat) (d : nat -> nat).
+Variables (least : nat) (s_rt : nat -> nat).
+Definition bound_of_both (t : nat) : nat :=
+  rt_demand flows A d t + sumf (fun f => curve_demand f t) curves.
+Definition served (f : curve_flow packet) : Prop :=
+  served_by_curve arr size dl start rt be (c_queue f) (c_curve f) (c_inverse f) (c_least f) (c_most f).
+Definition every_flow (a D : nat) : Prop :=
+  forall f, In f curves -> flow_busy arr size dl start rt be (c_queue f) a D.
+
+Hypothesis Run : link_run arr size start (rt ++ be).
+Hypothesis Conf : conforming arr size dl env flows flow A d.
+Hypothesis Curves : forall f, In f curves -> served f.
+
+Lemma split_demand a D : demand arr size dl rt a D =
+  demand arr size dl env a D + sumf (fun f => demand arr size dl (c_queue f) a D) curves.
+Proof. unfold rt. rewrite demand_app, demand_of_curves. reflexivity. Qed.
+
+Lemma both_are_bounded a D : a <= D -> every_flow a D -> demand arr size dl rt a D <= bound_of_both (D - a).
+Proof.
+  intros LD BS. rewrite split_demand. unfold bound_of_both. apply Nat.add_le_mono.
+  - apply (conforming_flows_are_bounded _ _ _ _ _ flow). assumption.
+  - apply sumf_le. intros f Hf. eapply served_flow_is_bounded; try eassumption; [apply Curves, Hf|apply BS, Hf].
+Qed.
+
+Lemma both_beside_a_blocker x a D :
+  (forall p t, In p env -> t < d (flow p) -> size p <= s_rt t) ->
+  (forall f t, In f curves -> c_most f <= curve_demand f t + s_rt t) ->
+  In x rt -> a <= D -> every_flow a D -> arr x < a < fin size start x -> D < dl x ->
+  demand arr size dl rt a D + size x <= bound_of_both (D - a) + s_rt (D - a).
+Proof.
+  intros Block_env Block_curve Hx LD BS Ax Dx. unfold rt in Hx. apply in_app_or in Hx. destruct Hx as [Hx|Hx].
+  - pose proof (both_are_bounded a D LD BS). rewrite (deadline_is _ _ _ _ _ _ _ _ Conf x Hx) in Dx.
+    specialize (Block_env x (D - a) Hx ltac:(lia)). lia.
+  - apply in_flat_map in Hx. destruct Hx as (f & Hf & Hx).
+    pose proof (conforming_flows_are_bounded _ _ _ _ _ _ _ _ a D Conf) as Be.
+    pose proof (blocking_flow_asks_nothing arr size dl start rt be _ _ _ _ _ x a D
+                  (Curves f Hf) (BS f Hf) Hx Ax Dx) as Zero.
+    pose proof (sizes _ _ _ _ _ _ _ _ _ _ _ (Curves f Hf) x Hx) as Sx.
+    specialize (Block_curve f (D - a) Hf).
+    rewrite split_demand. unfold bound_of_both.
+    enough (sumf (fun f => demand arr size dl (c_queue f) a D) curves + curve_demand f (D - a)
+            <= sumf (fun f => curve_demand f (D - a)) curves) by lia.
+    assert (Each : forall g, In g curves ->
+              demand arr size dl (c_queue g) a D <= curve_demand g (D - a)).
+    { intros g Hg. eapply served_flow_is_bounded; try eassumption; [apply Curves, Hg|apply BS, Hg]. }
+    clear -Hf Each Zero. induction curves as [|g r IH]; [destruct Hf|].
+    cbn [sumf]. destruct Hf as [->|Hf].
+    + pose proof (sumf_le _ _ r (fun g Hg => Each g (or_intror Hg))). lia.
+    + specialize (IH Hf (fun g Hg => Each g (or_intror Hg))).
+      pose proof (Each g (or_introl eq_refl)). lia.
+Qed.
+
+Lemma both_least a D :
+  (forall f w t, In f curves -> w <= c_curve f t -> c_inverse f w <= t) ->
+  (forall k, In k flows -> least <= d k) ->
+  (forall f, In f curves -> least <= c_inverse f (c_least f)) ->
+  a <= D -> every_flow a D -> 0 < demand arr size dl rt a D -> least <= D - a.
+Proof.
+  intros Least_inv Least_env Least_curve LD BS Pos. rewrite split_demand in Pos.
+  destruct (Nat.eq_dec (demand arr size dl env a D) 0) as [Z|NZ].
+  - assert (Ex : exists f, In f curves /\ 0 < demand arr size dl (c_queue f) a D).
+    { rewrite Z in Pos. clear -Pos. induction curves as [|g r IH]; simpl in Pos; [lia|].
+      destruct (Nat.eq_dec (demand arr size dl (c_queue g) a D) 0) as [Zg|].
+      - rewrite Zg in Pos. destruct (IH Pos) as (f & Hf & Pf). exists f. split; [right|]; assumption.
+      - exists g. split; [left; reflexivity|lia]. }
+    destruct Ex as (f & Hf & Pf).
+    pose proof (served_flow_least arr size dl start rt be _ _ _ _ _ a D (Curves f Hf) Run (BS f Hf) LD
+                  (fun w t => Least_inv f w t Hf) Pf) as L.
+    specialize (Least_curve f Hf). lia.
+  - unfold demand in NZ.
+    destruct (le_lt_dec least (D - a)) as [|L]; [assumption|exfalso]. apply NZ. apply sumf_zero.
+    intros p Hp. rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp).
+    specialize (Least_env (flow p) (of_a_flow _ _ _ _ _ _ _ _ Conf p Hp)).
+    destruct (Nat.leb_spec a (arr p)), (Nat.leb_spec (max (arr p) (arr p + d (flow p))) D);
+      cbn [on andb]; lia.
+Qed.
+
+(** If each packet that is due after its arrival is in time, all are: one of a flow after the other. *)
+Lemma in_time_one_after_the_other :
+  (forall p, In p rt -> arr p <= dl p -> fin size start p <= dl p) ->
+  forall p, In p rt -> fin size start p <= dl p.
+Proof.
+  intros Key p Hp. apply Key; [assumption|]. unfold rt in Hp. apply in_app_or in Hp. destruct Hp as [Hp|Hp].
+  - rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp). lia.
+  - apply in_flat_map in Hp. destruct Hp as (f & Hf & Hp).
+    destruct (in_split p (c_queue f) Hp) as (u & w & Eq).
+    apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u p w (Curves f Hf) Eq).
+    assert (G : forall u', (exists v, u = u' ++ v) -> forall g, In g u' -> fin size start g <= dl g).
+    { intros u'. induction u' as [|x u' IH] using rev_ind; intros (v & Ev) g Hg; [destruct Hg|].
+      assert (IH' : forall g, In g u' -> fin size start g <= dl g).
+      { apply IH. exists (x :: v). rewrite Ev, <- app_assoc. reflexivity. }
+      apply in_app_or in Hg. destruct Hg as [Hg|[<-|[]]]; [apply IH'; assumption|].
+      assert (Eq' : c_queue f = u' ++ x :: v ++ p :: w).
+      { rewrite Eq, Ev, <- !app_assoc. reflexivity. }
+      apply Key.
+      - unfold rt. apply in_or_app. right. apply in_flat_map. exists f. split; [assumption|].
+        rewrite Eq'. apply in_or_app. right. left. reflexivity.
+      - apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u' x _ (Curves f Hf) Eq' IH'). }
+    apply (G u). exists []. rewrite app_nil_r. reflexivity.
+Qed.
+End Both.
+
 Theorem service_curves_keep_deadlines
     (flows : list nat) (flow : packet -> nat) (A : nat -> nat -> nat) (d : nat -> nat)
     (E : nat -> nat) (assign : history -> nat) (resets : packet -> bool)
     (least s_be : nat) (s_rt : nat -> nat) :
-  let bound t := rt_demand flows A d t + sumf (fun f => curve_demand f t) curves in
+  let bound := bound_of_both flows A d in
   edf_run arr size dl start (rt ++ be) ->
   (* the flows *)
   conforming arr size dl env flows flow A d ->
-  (forall f, In f curves -> served_by_curve arr size dl start rt be
-     (c_queue f) (c_curve f) (c_inverse f) (c_least f) (c_most f)) ->
+  (forall f, In f curves -> served f) ->
   (forall f w t, In f curves -> w <= c_curve f t -> c_inverse f w <= t) ->
   (* blocking and the shortest interval that counts *)
   (forall p t, In p env -> t < d (flow p) -> size p <= s_rt t) ->
@@ -255,72 +366,14 @@ Theorem service_curves_keep_deadlines
 Proof.
   intros bound Run Conf Curves Least_inv Block_env Block_curve Block_be Least_env Least_curve
     Adm Res ME SA Ord RI As.
-  assert (Split : forall a D, demand arr size dl rt a D =
-            demand arr size dl env a D + sumf (fun f => demand arr size dl (c_queue f) a D) curves).
-  { intros a D. unfold rt. rewrite demand_app, demand_of_curves. reflexivity. }
-  assert (Bounded : rt_bounded arr size dl start rt be bound).
-  { intros a D LD BS. rewrite Split. unfold bound. apply Nat.add_le_mono.
-    - apply (conforming_flows_are_bounded _ _ _ _ _ flow). assumption.
-    - apply sumf_le. intros f Hf. eapply served_flow_is_bounded; try eassumption. apply Curves, Hf. }
-  assert (Blocking : rt_blocking arr size dl start rt be bound s_rt).
-  { intros x a D Hx LD BS Ax Dx. unfold rt in Hx. apply in_app_or in Hx. destruct Hx as [Hx|Hx].
-    - specialize (Bounded a D LD BS). rewrite (deadline_is _ _ _ _ _ _ _ _ Conf x Hx) in Dx.
-      specialize (Block_env x (D - a) Hx ltac:(lia)). lia.
-    - apply in_flat_map in Hx. destruct Hx as (f & Hf & Hx).
-      pose proof (conforming_flows_are_bounded _ _ _ _ _ _ _ _ a D Conf) as Be.
-      pose proof (blocking_flow_asks_nothing arr size dl start rt be _ _ _ _ _ x a D
-                    (Curves f Hf) BS Hx Ax Dx) as Zero.
-      pose proof (sizes _ _ _ _ _ _ _ _ _ _ _ (Curves f Hf) x Hx) as Sx.
-      specialize (Block_curve f (D - a) Hf).
-      rewrite Split. unfold bound.
-      enough (sumf (fun f => demand arr size dl (c_queue f) a D) curves + curve_demand f (D - a)
-              <= sumf (fun f => curve_demand f (D - a)) curves) by lia.
-      assert (Each : forall g, In g curves ->
-                demand arr size dl (c_queue g) a D <= curve_demand g (D - a)).
-      { intros g Hg. eapply served_flow_is_bounded; try eassumption. apply Curves, Hg. }
-      clear -Hf Each Zero. induction curves as [|g r IH]; [destruct Hf|].
-      cbn [sumf]. destruct Hf as [->|Hf].
-      + pose proof (sumf_le _ _ r (fun g Hg => Each g (or_intror Hg))). lia.
-      + specialize (IH Hf (fun g Hg => Each g (or_intror Hg))).
-        pose proof (Each g (or_introl eq_refl)). lia. }
-  assert (Least : rt_least arr size dl start rt be least).
-  { intros a D LD BS Pos. rewrite Split in Pos.
-    destruct (Nat.eq_dec (demand arr size dl env a D) 0) as [Z|NZ].
-    - assert (Ex : exists f, In f curves /\ 0 < demand arr size dl (c_queue f) a D).
-      { rewrite Z in Pos. clear -Pos. induction curves as [|g r IH]; simpl in Pos; [lia|].
-        destruct (Nat.eq_dec (demand arr size dl (c_queue g) a D) 0) as [Zg|].
-        - rewrite Zg in Pos. destruct (IH Pos) as (f & Hf & Pf). exists f. split; [right|]; assumption.
-        - exists g. split; [left; reflexivity|lia]. }
-      destruct Ex as (f & Hf & Pf).
-      pose proof (served_flow_least arr size dl start rt be _ _ _ _ _ a D (Curves f Hf) Run BS LD
-                    (fun w t => Least_inv f w t Hf) Pf) as L.
-      specialize (Least_curve f Hf). lia.
-    - unfold demand in NZ.
-      destruct (le_lt_dec least (D - a)) as [|L]; [assumption|exfalso]. apply NZ. apply sumf_zero.
-      intros p Hp. rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp).
-      specialize (Least_env (flow p) (of_a_flow _ _ _ _ _ _ _ _ Conf p Hp)).
-      destruct (Nat.leb_spec a (arr p)), (Nat.leb_spec (max (arr p) (arr p + d (flow p))) D);
-        cbn [on andb]; lia. }
-  assert (Key : forall p, In p rt -> arr p <= dl p -> fin size start p <= dl p).
-  { apply (safe_assigner_keeps_real_time arr size dl start rt be assign resets E bound least s_be s_rt);
-      assumption. }
-  intros p Hp. apply Key; [assumption|]. unfold rt in Hp. apply in_app_or in Hp. destruct Hp as [Hp|Hp].
-  - rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp). lia.
-  - (* One packet of the flow after the other. *)
-    apply in_flat_map in Hp. destruct Hp as (f & Hf & Hp).
-    destruct (in_split p (c_queue f) Hp) as (u & w & Eq).
-    apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u p w (Curves f Hf) Eq).
-    assert (G : forall u', (exists v, u = u' ++ v) -> forall g, In g u' -> fin size start g <= dl g).
-    { intros u'. induction u' as [|x u' IH] using rev_ind; intros (v & Ev) g Hg; [destruct Hg|].
-      assert (IH' : forall g, In g u' -> fin size start g <= dl g).
-      { apply IH. exists (x :: v). rewrite Ev, <- app_assoc. reflexivity. }
-      apply in_app_or in Hg. destruct Hg as [Hg|[<-|[]]]; [apply IH'; assumption|].
-      assert (Eq' : c_queue f = u' ++ x :: v ++ p :: w).
-      { rewrite Eq, Ev, <- !app_assoc. reflexivity. }
-      apply Key.
-      - unfold rt. apply in_or_app. right. apply in_flat_map. exists f. split; [assumption|].
-        rewrite Eq'. apply in_or_app. right. left. reflexivity.
-      - apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u' x _ (Curves f Hf) Eq' IH'). }
-    apply (G u). exists []. rewrite app_nil_r. reflexivity.
+  pose proof (edf_link _ _ _ _ _ Run) as LR.
+  assert (Busy : forall a D, busy_since arr size dl start rt be a D -> every_flow a D).
+  { intros a D BS f Hf. eapply busy_for_the_flow; [apply Curves, Hf|assumption]. }
+  apply (in_time_one_after_the_other flows flow A d Conf Curves).
+  apply (safe_assigner_keeps_real_time arr size dl start rt be assign resets E bound least s_be s_rt);
+    try assumption.
+  - intros a D LD BS. apply (both_are_bounded flows flow); auto.
+  - intros x a D Hx LD BS Ax Dx. apply (both_beside_a_blocker flows flow A d s_rt LR Conf Curves); auto.
+  - intros a D LD BS Pos. apply (both_least flows flow A d least LR Conf Curves a D); auto.
 Qed.
 End Together.

@@ -24,21 +24,24 @@ Record slack_run : Prop := {
 (** B: real-time work that waits at [t] and is due by [D]. *)
 Definition queued (t D : nat) : nat :=
   sumf (fun q => on ((arr q <=? t) && (t <? start q) && (dl q <=? D)) (size q)) rt.
-(** What still comes after [t] and is due by [D]. *)
+(** What still comes after [t], up to [D], and is due by [D]. *)
 Definition to_come (t D : nat) : nat :=
-  sumf (fun q => on ((t <? arr q) && (dl q <=? D)) (size q)) rt.
+  sumf (fun q => on ((t <? arr q) && (max (arr q) (dl q) <=? D)) (size q)) rt.
 
 (** [F t D] is any bound, known at [t], on what still comes and is due by [D] (from the state of
     the policers); its form does not matter here. *)
 Variable F : nat -> nat -> nat.
-Definition bounds_arrivals : Prop := forall t D, to_come t D <= F t D.
+(** The bound need only hold if the link does not become idle before [D]: then the past of the flows
+    counts. *)
+Notation no_idle_between := (Deadlines.no_idle_between arr size start rt be).
+Definition bounds_arrivals : Prop := forall t D, no_idle_between t D -> to_come t D <= F t D.
 
 (** [known t D]: a search at [t] looks at the deadline [D]. It must look at the deadlines of what waits and
     at all that packets which come later may have. *)
 Variable known : nat -> nat -> Prop.
 Definition knows_deadlines : Prop :=
   (forall t q, In q rt -> arr q <= t < start q -> known t (dl q)) /\
-  (forall t q, In q rt -> t < arr q -> known t (dl q)).
+  (forall t q, In q rt -> t < arr q -> no_idle_between t (dl q) -> known t (dl q)).
 
 (** The check for a packet of [w] at [t]: w <= (D - t) - B - F for every [D] that is looked at. *)
 Definition check (t w : nat) : Prop := forall D, known t D -> w + queued t D + F t D <= D - t.
@@ -70,29 +73,30 @@ Definition fits_beside_best_effort : Prop :=
     real-time packets are sent that are due by [D] and started after [t], then none of these is
     unfinished at [D]. *)
 Lemma check_covers x p D from :
-  slack_run -> bounds_arrivals -> In x be -> check (start x) (size x) ->
-  In p rt -> dl p <= D -> start x < start p -> D < fin p -> from <= D -> from <= fin x ->
+  slack_run -> to_come (start x) D <= F (start x) D -> In x be -> check (start x) (size x) ->
+  In p rt -> arr p <= D -> dl p <= D -> start x < start p -> D < fin p -> from <= D -> from <= fin x ->
   known (start x) D ->
   (forall t, from <= t < D -> exists q, In q rt /\ dl q <= D /\ start x < start q /\ start q <= t < fin q) ->
   False.
 Proof.
-  intros [LR NI EO] BA Hx Ck Hp Dp Sp Late LD LF Known Fill.
-  specialize (Ck D Known). specialize (BA (start x) D).
-  set (Q := fun q => (start x <? start q) && (dl q <=? D)).
+  intros [LR NI EO] BA Hx Ck Hp Ap Dp Sp Late LD LF Known Fill.
+  specialize (Ck D Known).
+  set (Q := fun q => (start x <? start q) && (max (arr q) (dl q) <=? D)).
   assert (LRrt : Edf.link_run arr size start rt).
   { destruct LR as [Po Ca Ex]. constructor; intros.
     - apply Po. apply in_or_app. left. assumption.
     - apply Ca. apply in_or_app. left. assumption.
     - apply Ex; try assumption; apply in_or_app; left; assumption. }
-  assert (QI : forall q, start x < start q -> dl q <= D -> Q q = true).
-  { intros q H1 H2. unfold Q. apply andb_true_iff. split; [apply Nat.ltb_lt|apply Nat.leb_le]; assumption. }
+  assert (QI : forall q, start x < start q -> arr q <= D -> dl q <= D -> Q q = true).
+  { intros q H1 H2 H3. unfold Q. apply andb_true_iff. split; [apply Nat.ltb_lt|apply Nat.leb_le]; lia. }
   assert (L : D - from < sumf (fun q => on (Q q) (size q)) rt).
   { apply (Edf.filled arr size start rt Q from D p); try assumption; [apply QI; assumption|].
     intros t Ht. destruct (Fill t Ht) as (q & Hq & Dq & Sq & Rq).
-    exists q. split; [assumption|]. split; [apply QI; assumption|assumption]. }
+    exists q. split; [assumption|]. split; [apply QI; try assumption|assumption].
+    pose proof (Edf.causal arr size start rt LRrt q Hq). lia. }
   assert (Sum : sumf (fun q => on (Q q) (size q)) rt <= queued (start x) D + to_come (start x) D).
   { unfold queued, to_come. rewrite <- sumf_plus. apply sumf_le. intros q Hq. unfold Q.
-    destruct (Nat.ltb_spec (start x) (start q)), (Nat.leb_spec (dl q) D),
+    destruct (Nat.ltb_spec (start x) (start q)), (Nat.leb_spec (dl q) D), (Nat.leb_spec (max (arr q) (dl q)) D),
              (Nat.leb_spec (arr q) (start x)), (Nat.ltb_spec (start x) (arr q)); cbn [on andb]; lia. }
   unfold Edf.fin in *. lia.
 Qed.
@@ -159,10 +163,16 @@ Proof.
       destruct (Edf.exclusive arr size start pk LR q x (InL q Hq) (InR x Hx) N); lia. }
     assert (Sp : start x < start p).
     { apply LateStart; try assumption; unfold D in *; try lia. }
-    apply (check_covers x p D (min (fin x) D) Run BA Hx Cx Hp ltac:(unfold D; lia) Sp Late); try lia.
+    assert (Busy_link : no_idle_between (start x) D).
+    { intros u Hu I. destruct (le_lt_dec (fin x) u) as [L|L].
+      - destruct (Busy (u - 1) ltac:(lia)) as (q & Hq & _ & Aq & Fq).
+        specialize (I q (InL q Hq) ltac:(lia)). lia.
+      - pose proof (Edf.causal arr size start pk LR x (InR x Hx)). specialize (I x (InR x Hx) ltac:(lia)). lia. }
+    apply (check_covers x p D (min (fin x) D) Run (BA _ _ Busy_link) Hx Cx Hp ltac:(unfold D; lia)
+             ltac:(unfold D; lia) Sp Late); try lia.
     - destruct (le_lt_dec (arr p) (start x)) as [L|L].
       + apply (proj1 Knows); [assumption|lia].
-      + apply (proj2 Knows); assumption.
+      + apply (proj2 Knows); try assumption.
     - intros t Ht. destruct (Sent t ltac:(lia)) as (y & Hy & Ry & [(Iy & Dy & Ay)|[(Iy & Dy & Sy)|Iy]]).
       + exists y. repeat split; try assumption; try lia. apply LateStart; try assumption. lia.
       + exfalso. assert (N : y <> x) by (intros ->; exact (apart x Iy Hx)).
@@ -268,15 +278,16 @@ Definition least_deadline : Prop := forall p, In p rt -> arr p + least <= dl p.
 Definition waiting_or_later (t D : nat) : Prop :=
   (exists q, In q rt /\ arr q <= t < start q /\ dl q = D) \/ t + least <= D.
 
-Lemma least_deadlines_are_known : least_deadline -> knows_deadlines arr dl start rt waiting_or_later.
+Lemma least_deadlines_are_known :
+  least_deadline -> knows_deadlines arr size dl start rt be waiting_or_later.
 Proof.
   intros Least. split; intros t q Hq A.
   - left. exists q. repeat split; try assumption; lia.
-  - right. specialize (Least q Hq). lia.
+  - intros _. right. specialize (Least q Hq). lia.
 Qed.
 
 Theorem slack_keeps_real_time :
-  slack_run arr size dl start rt be -> bounds_arrivals arr size dl rt F -> least_deadline ->
+  slack_run arr size dl start rt be -> bounds_arrivals arr size dl start rt be F -> least_deadline ->
   checked arr size dl start rt be F waiting_or_later ->
   fits_beside_real_time arr size dl start rt -> fits_beside_best_effort arr size dl start rt be ->
   forall p, In p rt -> fin size start p <= dl p.
@@ -288,7 +299,7 @@ Proof.
 Qed.
 
 Theorem always_check_keeps_real_time :
-  slack_run arr size dl start rt be -> bounds_arrivals arr size dl rt F -> least_deadline ->
+  slack_run arr size dl start rt be -> bounds_arrivals arr size dl start rt be F -> least_deadline ->
   always_checked arr size dl start rt be F waiting_or_later -> fits_beside_real_time arr size dl start rt ->
   forall p, In p rt -> fin size start p <= dl p.
 Proof.

@@ -50,17 +50,18 @@ Theorem refused_packets_are_a_risk (rt be : list packet) (F : nat -> nat -> nat)
   exists p, In p rt /\ start x < start p /\ dl p < fin p.
 Proof.
   intros LR ND Apart Hx Refused Some_work Comes. set (t := start x) in *.
-  set (Q := fun q => ((arr q <=? t) && (t <? start q) || (t <? arr q)) && (dl q <=? D)).
+  set (Q := fun q => ((arr q <=? t) && (t <? start q) || (t <? arr q) && (arr q <=? D)) && (dl q <=? D)).
   assert (Sum : sumf (fun q => on (Q q) (size q)) rt = queued arr size dl start rt t D + F t D).
   { rewrite <- Comes. unfold queued, to_come. rewrite <- sumf_plus. apply sumf_ext. intros q Hq. unfold Q.
-    destruct (Nat.leb_spec (arr q) t), (Nat.ltb_spec t (start q)), (Nat.ltb_spec t (arr q)), (dl q <=? D);
+    destruct (Nat.leb_spec (arr q) t), (Nat.ltb_spec t (start q)), (Nat.ltb_spec t (arr q)),
+      (Nat.leb_spec (arr q) D), (Nat.leb_spec (dl q) D), (Nat.leb_spec (max (arr q) (dl q)) D);
       cbn [on andb orb]; lia. }
   assert (After : forall q, In q rt -> Q q = true -> t < start q /\ fin x <= start q).
   { intros q Hq E. unfold Q in E. apply andb_true_iff in E. destruct E as [E _].
     assert (S : t < start q).
     { apply orb_true_iff in E. destruct E as [E|E].
       - apply andb_true_iff in E. destruct E as [_ E]. apply Nat.ltb_lt in E. assumption.
-      - apply Nat.ltb_lt in E. pose proof (causal arr size start _ LR q ltac:(apply in_or_app; left; assumption)). lia. }
+      - apply andb_true_iff in E. destruct E as [E _]. apply Nat.ltb_lt in E. pose proof (causal arr size start _ LR q ltac:(apply in_or_app; left; assumption)). lia. }
     split; [assumption|].
     assert (N : x <> q) by (intros ->; exact (Apart q Hq Hx)).
     pose proof (positive arr size start _ LR q ltac:(apply in_or_app; left; assumption)).
