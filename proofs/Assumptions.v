@@ -22,6 +22,7 @@ Print Assumptions safe_assigner_keeps_best_effort.
 Print Assumptions exact_in_order.
 Print Assumptions exact_is_safe.
 Print Assumptions exact_is_least.
+Print Assumptions joining_only_delays.
 Print Assumptions exact_keeps_real_time.
 Print Assumptions exact_keeps_best_effort.
 Print Assumptions shifted_line_is_safe.

@@ -4,7 +4,7 @@
     a budget has executed it by its deadline, whatever the others do within their shares.
     Code: the bound is stated in crates/cpu/src/servers/promises/mod.rs. *)
 From Coq Require Import List Arith Lia Bool.
-From Laxity Require Import common.Sums cpu.Shares cpu.Cbs.
+From Laxity Require Import common.Sums cpu.Shares cpu.Changes cpu.Machine.
 Import ListNotations.
 
 Section Waiting.
@@ -105,33 +105,49 @@ Proof.
   rewrite over_plus in Total. specialize (Hard a D ltac:(lia) ltac:(lia) ltac:(lia)). nia.
 Qed.
 
-(** ** Theorem: a server of bandwidth b/p executes its budget within a period
+(** ** Theorem: a server never has budget left at its deadline
 
-    Of a server that is recharged at once: if it is ready from [t0] on and its deadline has not moved beyond
-    [D = dl t0] by then, its remaining budget at [t0] has been executed by [D]. With a fresh budget, [D] is
-    one period after [t0]. *)
-Corollary remaining_budget_is_executed_by_the_deadline
-    (s X : nat -> nat -> nat) (h : nat -> nat) (from till e t0 : nat)
-    (b p u : nat) (left edl : nat -> nat) :
+    Servers as the state machines of Machine.v, whichever events they have. While a server is ready under a
+    deadline [D], its remaining budget is executed by [D]: with a fresh budget within a period, and after a
+    suspension that ends with its period within two. *)
+Theorem remaining_budget_is_executed_by_the_deadline
+    (at_instant : nat -> nat -> server) (events : nat -> nat -> list event)
+    (h : nat -> nat) (from till e t0 D : nat) :
   edf_run -> no_hard_job_pending jobs run rel cost from ->
-  (forall e, In e servers -> keeps_share ready dl run N (s e) (X e) from till e) ->
+  (forall e t, In e servers -> ready e t = is_ready (at_instant e) t) ->
+  (forall e t, In e servers -> dl e t = deadline (at_instant e t)) ->
+  (forall e, In e servers -> server_run N (at_instant e) (events e) (runs e) from till) ->
   (forall a D, from <= a -> a <= D -> D <= till -> N * hard_demand jobs rel cost due a D <= over a D h) ->
-  (forall t, from <= t < till -> sumf (fun e => s e t) servers + h t <= N) ->
-  In e servers -> from <= t0 -> t0 < edl t0 -> edl t0 <= till ->
-  (* this server: a CBS, whose level is that of Cbs.v *)
-  (forall t, dl e t = edl t) -> (forall t, X e t = used_up N u left edl t) -> (forall t, s e t = u) ->
-  (forall t, from <= t <= till -> N * left t <= u * edl t) ->
-  (* it is ready until then, and still has the deadline at the end *)
-  (forall t, t0 <= t <= edl t0 -> edl t = edl t0) -> (forall t, t0 <= t < edl t0 -> ready e t = true) ->
-  left (edl t0) = 0.
+  (forall t, from <= t < till -> sumf (fun e => promise (at_instant e t) t) servers + h t <= N) ->
+  In e servers -> from <= t0 -> t0 < D -> D <= till ->
+  (forall t, t0 <= t <= D -> state (at_instant e t) = Ready /\ deadline (at_instant e t) = D) ->
+  left (at_instant e D) = 0.
 Proof.
-  intros R NP Keeps Hard Sum He F0 TD DT ED EX ES In_ Same Ready.
-  pose proof (no_server_is_late s X h from till e t0 (edl t0) R NP Keeps Hard Sum He F0 TD DT) as L.
-  specialize (L ltac:(intros t Ht; split; [apply Ready; assumption|rewrite ED, Same; lia])).
-  assert (Lv : level (s e) (edl t0) = u * edl t0).
-  { unfold level. rewrite <- (level_const u (edl t0)). unfold level. apply Nat.le_antisymm; apply over_le;
-      intros t _; rewrite ES; lia. }
-  rewrite Lv, EX in L. unfold used_up in L. rewrite (Same (edl t0)) in L by lia.
-  specialize (In_ (edl t0) ltac:(lia)). rewrite (Same (edl t0)) in In_ by lia. nia.
+  intros R NP Rdy Dl Srv Hard Sum He F0 TD DT Waits.
+  assert (Keeps : forall x, In x servers ->
+            zero_lag_rule (fun t => promise (at_instant x t)) (fun t => used (at_instant x t)) from till /\
+            keeps_promises ready dl run N (fun t => promise (at_instant x t)) (fun t => used (at_instant x t))
+              from till x).
+  { intros x Hx. apply (server_run_keeps_promises N (at_instant x) (events x) (runs x)); auto. }
+  pose proof (no_server_is_late (fun x => promise (at_instant x till)) (fun x t => used (at_instant x t)) h
+                from till e t0 D R NP) as L.
+  cbv beta in L.
+  assert (L' : level (promise (at_instant e till)) D < used (at_instant e D) + N).
+  { apply L; try assumption.
+    - intros x Hx. destruct (Keeps x Hx) as [Z K].
+      apply (zero_lag_rule_is_safe ready dl run N _ _ from till x Z K).
+    - intros t Ht. specialize (Sum t Ht).
+      rewrite (sumf_ext (fun x => promise (at_instant x till) t) (fun x => promise (at_instant x t) t));
+        [assumption|].
+      intros x Hx. destruct (Keeps x Hx) as [Z _].
+      apply (in_force (fun t => promise (at_instant x t)) (fun t => used (at_instant x t)) from till t Z). lia.
+    - intros t Ht. destruct (Waits t ltac:(lia)) as [W1 W2]. rewrite Rdy, Dl by assumption. split; [|lia].
+      apply is_ready_spec. assumption. }
+  destruct (always_kept N (at_instant e) (events e) (runs e) from till D (Srv e He) ltac:(lia)) as (was & [G _] & _).
+  destruct (Waits D ltac:(lia)) as [W1 W2]. specialize (G W1). unfold gives in G. rewrite W2 in G.
+  destruct (Keeps e He) as [Z _].
+  rewrite (past_level_stays (fun t => promise (at_instant e t)) (fun t => used (at_instant e t)) from till D till D Z)
+    in L' by lia.
+  nia.
 Qed.
 End Waiting.

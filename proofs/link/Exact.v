@@ -74,6 +74,20 @@ Proof.
     rewrite work_app in IH. unfold work at 2 in IH. simpl in IH. rewrite Nat.add_0_r in IH. lia. }
   apply (G h []). reflexivity.
 Qed.
+
+(** ** Theorem: joining two neighbours of a history only delays
+
+    A bounded ring that is full joins two neighbours: the work of both, with the later release. Deadlines are
+    no earlier by that, so they stay safe ([assigned] asks for no more). *)
+Theorem joining_only_delays newer r1 s1 r2 s2 older :
+  monotone Einv -> r1 <= r2 ->
+  exact (newer ++ (r2, s2) :: (r1, s1) :: older) <= exact (newer ++ (r2, s1 + s2) :: older).
+Proof.
+  intros MI R. unfold exact. generalize 0 as w. induction newer as [|[r s] l IH]; intros w.
+  - cbn [app latest]. pose proof (MI (w + s2) (w + (s1 + s2)) ltac:(lia)).
+    replace (w + s2 + s1) with (w + (s1 + s2)) by lia. lia.
+  - cbn [app latest]. specialize (IH (w + s)). lia.
+Qed.
 End Exact.
 
 (** ** Theorem: [exact] keeps every real-time deadline of flows with envelopes
