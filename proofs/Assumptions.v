@@ -5,7 +5,7 @@ From Laxity Require Import common.Sums
   link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound
   link.Stall link.Record link.Certificate link.Delay link.Example
   cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
-  cpu.Rounding cpu.Example.
+  cpu.Rounding cpu.Stretching cpu.Example.
 
 (* Links *)
 Print Assumptions late_packet_overload_before.
@@ -90,4 +90,5 @@ Print Assumptions remaining_budget_is_executed_by_the_deadline.
 Print Assumptions rounded_shares_fit.
 Print Assumptions period_from_share_is_safe.
 Print Assumptions stretched_deadline_gives_the_rest.
+Print Assumptions bandwidth_must_wait_for_the_zero_lag_time.
 Print Assumptions the_hard_job_is_in_time.
