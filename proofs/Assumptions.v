@@ -2,7 +2,7 @@
     under the global context": no axiom, and nothing admitted. *)
 From Laxity Require Import common.Sums
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
-  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound
+  link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound link.SlackSearch
   link.Stall link.Record link.Certificate link.Delay link.Example
   cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
   cpu.Rounding cpu.Stretching cpu.Example.
@@ -54,6 +54,7 @@ Print Assumptions idle_curve_flow_still_demands.
 Print Assumptions curve_flow_next_deadline.
 Print Assumptions slack_keeps_service_curves.
 Print Assumptions refused_packets_are_a_risk.
+Print Assumptions search_proves_the_check.
 Print Assumptions lower_bound_lasts.
 Print Assumptions late_by_at_most_the_lost_time.
 Print Assumptions check_run_sound.
