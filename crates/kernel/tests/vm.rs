@@ -33,10 +33,11 @@ fn verifier_cost_is_as_recorded() {
     if !available() {
         return;
     }
-    let queues = package_folder().join("tests/vm/queues.toml");
+    let scenarios =
+        ["queues", "curves"].map(|n| package_folder().join(format!("tests/vm/{n}.toml")));
     let options = ["--in-real-time"];
-    let text = machine::run_with(&options, "verify.sh", &[], &[tool("kernel-link")], &[queues]);
-    verified::verified(&text, "bpf/verifier-cost.txt", 40);
+    let text = machine::run_with(&options, "verify.sh", &[], &[tool("kernel-link")], &scenarios);
+    verified::verified(&text, "bpf/verifier-cost.txt", 49);
 }
 
 /// A small generator: the same traces on every machine.

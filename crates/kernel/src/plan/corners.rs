@@ -3,6 +3,13 @@
 use laxity_core::NANOBITS_PER_BYTE;
 use laxity_curve::InversePiece;
 
+use super::TERM;
+
+/// More corners than this are not compared with each other.
+const COMPARED: usize = 1024;
+/// Corners at which a line in place of all further ones is tried.
+const TRIED: usize = 16;
+
 /// The value of a piece for so many bytes, in ns, rounded up.
 fn value(piece: &InversePiece, bytes: u64) -> i128 {
     let above = i128::from(bytes) * NANOBITS_PER_BYTE - piece.intercept;
@@ -47,6 +54,49 @@ pub(super) fn at_most(most: usize, pieces: &[InversePiece]) -> Vec<InversePiece>
     pieces
 }
 
+/// Whether the numbers of a piece are in the range of the programs.
+pub(super) fn is_in_range(piece: &InversePiece) -> bool {
+    let above = i128::from(piece.above) * NANOBITS_PER_BYTE;
+    above < TERM && piece.intercept.abs() < TERM
+}
+
+/// The curve without corners beyond the range of the programs: one line in place of all pieces from
+/// one on, the steepest of some that begin with one of them and nowhere fall below them. Service curves
+/// have such corners, where whole packets of several flows meet or an envelope crosses its curve.
+pub(super) fn in_range(pieces: &[InversePiece]) -> Vec<InversePiece> {
+    let first = pieces.iter().take(COMPARED).take_while(|p| is_in_range(p)).count();
+    if first == pieces.len() {
+        return pieces.to_vec();
+    }
+    let tried = (0..first).rev().step_by(first.div_ceil(TRIED).max(1));
+    let lines = tried.filter_map(|k| Some((rest(&pieces[k..])?, k)));
+    let steepest = lines.filter(|(line, _)| is_in_range(line)).max_by_key(|(p, k)| (p.slope, *k));
+    let Some((line, k)) = steepest else { return pieces.to_vec() };
+    let mut kept = pieces[..k].to_vec();
+    kept.push(line);
+    kept
+}
+
+/// The steepest line that begins as the first of some pieces and nowhere falls below them.
+fn rest(pieces: &[InversePiece]) -> Option<InversePiece> {
+    let (first, last) = (pieces.first()?, pieces.last()?);
+    let start = value(first, first.above);
+    let mut slope = i128::from(last.slope);
+    let mut pass = |bytes: u64, ns: i128| {
+        let work = i128::from(bytes - first.above) * NANOBITS_PER_BYTE;
+        if ns > start {
+            slope = slope.min(work / (ns - start));
+        }
+    };
+    for pair in pieces.windows(2) {
+        pass(pair[1].above, value(&pair[0], pair[1].above));
+        pass(pair[1].above, value(&pair[1], pair[1].above));
+    }
+    let slope = u64::try_from(slope).ok().filter(|slope| *slope > 0)?;
+    let intercept = i128::from(first.above) * NANOBITS_PER_BYTE - start * i128::from(slope);
+    Some(InversePiece { above: first.above, slope, intercept })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +130,32 @@ mod tests {
                 assert!(own >= given, "seed {seed}, {bytes} B: {own} < {given}");
                 assert!(own >= before, "seed {seed}, {bytes} B: {own} after {before}");
                 before = own;
+            }
+        }
+    }
+
+    /// Fails when the line falls below the curve, tried without the second value at a corner, or
+    /// stays far above it.
+    #[test]
+    fn corners_out_of_range_become_a_line() {
+        for seed in 1..5u64 {
+            // Stairs of 700 B that rise by 1 MB/s in the long run, far beyond 144 MB.
+            let (mut pieces, mut ns) = (Vec::new(), 0i128);
+            for above in (0..300_000u64).map(|i| i * 700) {
+                let slope = 20_000_000 + (seed * 7919 + above * 31) % 9_000_000;
+                ns += 400_000 + i128::from((seed * 131 + above) % 90_000);
+                let intercept = i128::from(above) * NANOBITS_PER_BYTE - ns * i128::from(slope);
+                pieces.push(InversePiece { above, slope, intercept });
+                ns = value(&pieces[(above / 700) as usize], above + 700);
+            }
+            let kept = in_range(&pieces);
+            assert!(kept.len() <= COMPARED && kept.iter().all(is_in_range), "seed {seed}");
+            let mean = pieces.len() as i128 * 700 * NANOBITS_PER_BYTE / ns;
+            let last = kept.last().expect("a line").slope;
+            assert!(i128::from(last) > mean * 9 / 10, "seed {seed}: {last} of {mean}");
+            for bytes in (1..210_000_000).step_by(300_007).chain(700_000..702_000) {
+                let given = value(&pieces[((bytes - 1) / 700) as usize], bytes);
+                assert!(at(&kept, bytes) >= given, "seed {seed}, {bytes} B");
             }
         }
     }

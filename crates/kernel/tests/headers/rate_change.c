@@ -20,6 +20,7 @@ static unsigned policy, managed;
 
 #define LX_POLICY policy
 #define LX_MANAGED managed
+#define LX_SERVED 0
 
 static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 {

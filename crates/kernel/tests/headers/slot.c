@@ -20,6 +20,7 @@ static unsigned long long script, gone;
 
 #define LX_POLICY policy
 #define LX_MANAGED 1
+#define LX_SERVED 0
 #define LX_JUDGE(queues, config, class, now) scripted_judge()
 
 static unsigned scripted_judge(void)
