@@ -191,6 +191,26 @@ fn live_traffic_keeps_its_deadlines() {
     assert!(text.ends_with("as found\nkernel content\n"), "{text}");
 }
 
+/// Two service curves, convex and concave, beside a deadline and more best effort than the link sends:
+/// no packet is late by its curve as the qdisc counts, nor by what the curve gives a whole burst as the
+/// receiver measures, and the flows without a policer lose none.
+///
+/// Fails when flows with curves have the deadlines of their delay bounds, tried in
+/// `lx_realtime_deadline`: a fourth of the voice packets is late then.
+#[test]
+fn live_service_curves_are_kept() {
+    if !available() {
+        return;
+    }
+    let text = run("curves.sh", &[package_folder().join("tests/vm/curves.toml")]);
+    let part_of = part(&text, "exact");
+    realtime_is_in_time(part_of, &["concave", "convex", "voice"]);
+    assert_eq!(number(part_of, "sent concave", "concave"), 340, "{text}");
+    assert!(number(part_of, "bulk ", "dropped") + number(part_of, "bulk ", "packets") > 1900);
+    assert!(part(&text, "slack").contains("choose `exact`"), "{text}");
+    assert!(text.ends_with("kernel content\n"), "{text}");
+}
+
 /// Ten packets of each kind are counted in the class whose rule matches them, for IPv4, IPv6, one
 /// VLAN tag or two.
 ///
