@@ -106,11 +106,12 @@ LX_INLINE void lx_curve_enter_last(struct lx_served_flow *f, const struct lx_cur
 	f->last_rest = rest;
 }
 
-/* Adds start `place` to a line, which is not the last, in place of older ones with keys no larger. */
-LX_INLINE void lx_curve_enter(struct lx_served_flow *f, const struct lx_curve_line *l, u32 k, u32 place)
+/* Adds start `place` to line k, which is not the last, in place of older ones with keys no larger. */
+LX_GLOBAL_FN u32 lx_curve_enter(struct lx_served_flow *f __arg_nonnull, u32 k, u32 place)
 {
+	const struct lx_curve_line *l = lx_at(f->line, k & (LX_CURVE_LINES - 1));
 	struct lx_curve_start *start = lx_start_at(f, place);
-	struct lx_curve_window *w = lx_at(f->window, k);
+	struct lx_curve_window *w = lx_at(f->window, k & (LX_CURVE_LINES - 1));
 	struct lx_curve_start *back;
 
 	while (w->back != LX_NONE && can_loop) {
@@ -132,6 +133,7 @@ LX_INLINE void lx_curve_enter(struct lx_served_flow *f, const struct lx_curve_li
 	else
 		lx_start_at(f, w->back)->newer = place;
 	w->back = place;
+	return 0;
 }
 
 /* Takes a start, the oldest on its line, off it. */
@@ -150,56 +152,62 @@ LX_INLINE void lx_curve_leave(struct lx_served_flow *f, struct lx_curve_start *s
 		lx_start_at(f, start->newer)->older = LX_NONE;
 }
 
+/* Moves each start whose bytes have passed the corner before line k to it, unless it is older than
+ * `older`, the oldest start of the line beyond. Returns the oldest start of line k. */
+LX_GLOBAL_FN u32 lx_curve_advance_line(struct lx_served_flow *f __arg_nonnull, u32 k, u32 older)
+{
+	const struct lx_curve_line *l = lx_at(f->line, k & (LX_CURVE_LINES - 1));
+	struct lx_curve_window *w = lx_at(f->window, k & (LX_CURVE_LINES - 1));
+
+	while (w->newer != f->next && can_loop) {
+		u32 place = w->newer & (LX_CURVE_STARTS - 1);
+		struct lx_curve_start *start = lx_start_at(f, place);
+
+		if (f->work - start->before <= l->above)
+			break;
+		if ((int)(w->newer - older) >= 0) {
+			lx_curve_leave(f, start);
+			if (k + 1 == f->nr_lines)
+				lx_curve_enter_last(f, l, start);
+			else
+				lx_curve_enter(f, k, place);
+		}
+		w->newer++;
+	}
+	return w->newer;
+}
+
 /* Moves each start whose bytes have passed a corner to the line beyond it. */
 LX_INLINE void lx_curve_advance(struct lx_served_flow *f)
 {
 	u32 older = lx_at(f->window, (f->nr_lines - 1) & (LX_CURVE_LINES - 1))->newer;
 	u32 k = f->nr_lines;
 
-	while (k > 0 && can_loop) {
-		const struct lx_curve_line *l;
-		struct lx_curve_window *w;
+	while (k > 0 && can_loop)
+		older = lx_curve_advance_line(f, --k, older);
+}
 
-		k--;
-		l = lx_at(f->line, k);
-		w = lx_at(f->window, k);
-		while (w->newer != f->next && can_loop) {
-			u32 place = w->newer & (LX_CURVE_STARTS - 1);
-			struct lx_curve_start *start = lx_start_at(f, place);
+/* When line k is at `work`, by the start that is the last to be there; 0 without a start. */
+LX_GLOBAL_FN u64 lx_curve_line_reaches(const struct lx_served_flow *f __arg_nonnull, u32 k)
+{
+	const struct lx_curve_line *l = lx_at(f->line, k & (LX_CURVE_LINES - 1));
+	u32 front = lx_at(f->window, k & (LX_CURVE_LINES - 1))->front;
+	const struct lx_curve_start *start;
 
-			if (f->work - start->before <= l->above)
-				break;
-			if ((int)(w->newer - older) >= 0) {
-				lx_curve_leave(f, start);
-				if (k + 1 == f->nr_lines)
-					lx_curve_enter_last(f, l, start);
-				else
-					lx_curve_enter(f, l, k, place);
-			}
-			w->newer++;
-		}
-		older = w->newer;
-	}
+	if (front == LX_NONE)
+		return 0;
+	start = lx_start_at(f, front);
+	return start->at + lx_div_ceil(l->per_byte * (f->work - start->before) + l->offset, l->rise);
 }
 
 /* The deadline of the packet that ends at `work`. */
-LX_INLINE u64 lx_curve_deadline(struct lx_served_flow *f)
+LX_INLINE u64 lx_curve_deadline(const struct lx_served_flow *f)
 {
 	u64 due = f->begun ? f->last_at + (f->last_rest > 0) : 0;
 	u32 k;
 
-	for (k = lx_zero; k + 1 < f->nr_lines && can_loop; k++) {
-		const struct lx_curve_line *l = lx_at(f->line, k);
-		u32 front = lx_at(f->window, k)->front;
-		struct lx_curve_start *start;
-		u64 ahead;
-
-		if (front == LX_NONE)
-			continue;
-		start = lx_start_at(f, front);
-		ahead = l->per_byte * (f->work - start->before) + l->offset;
-		due = lx_max(due, start->at + lx_div_ceil(ahead, l->rise));
-	}
+	for (k = lx_zero; k + 1 < f->nr_lines && can_loop; k++)
+		due = lx_max(due, lx_curve_line_reaches(f, k));
 	return due;
 }
 
