@@ -162,6 +162,9 @@ pub struct SimulateArgs {
     /// Also write each plot of the page as an SVG file into a directory.
     #[arg(long, value_name = "DIR", requires = "report")]
     pub svg: Option<PathBuf>,
+    /// Also write each plot of the page as a Vega-Lite specification with its data into a directory.
+    #[arg(long, value_name = "DIR", requires = "report")]
+    pub vega: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
