@@ -150,6 +150,26 @@ fn plots_show_values_and_zoom_together() {
     quiet(&browser, &url);
 }
 
+// Fails when the script reads or draws what nobody looks at before the page answers: it then takes longer
+// than the 300 ms of the whole opening.
+#[test]
+fn pages_answer_soon_after_opening() {
+    let policies = ["background", "shifted-line", "two-segment", "slack", "exact"];
+    let (result, details) = data::simulation(&policies, 360);
+    let check = data::check(true);
+    let page = simulation_page(&result, &details, Some(&check), None, &data::meta());
+    let Some((mut browser, url)) = open("opening", &page) else { return };
+    browser.open(&url, SIZES[0]);
+    let at = |browser: &mut Browser, name: &str| {
+        let mark = format!("performance.getEntriesByName('laxity-{name}')[0].startTime");
+        browser.eval(&mark).as_f64().unwrap()
+    };
+    let (start, ready) = (at(&mut browser, "start"), at(&mut browser, "ready"));
+    eprintln!("{} bytes; script from {start} to {ready} ms after opening", page.html().len());
+    assert!(ready - start < 300.0, "{start} to {ready} ms");
+    quiet(&browser, &url);
+}
+
 // Fails when a phone shows letters below 11 pixels, a page wider than itself, or a table without its
 // first column.
 #[test]

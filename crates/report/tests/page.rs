@@ -304,7 +304,7 @@ fn page_size_is_bounded() {
     assert!(details.iter().flat_map(|d| &d.flows).any(|f| f.series.len() >= 4000));
     let page = simulation_page(&result, &details, Some(&data::check(true)), None, &data::meta());
     let size = page.html().len();
-    assert!(size < 3_000_000, "{size} bytes");
+    assert!(size < 1_500_000, "{size} bytes");
     let mut million = details.clone();
     million[0].flows[0].series = (0..1_000_000).map(|i| (i * 360_000, i % 7_000_000)).collect();
     let page = simulation_page(&result, &million, None, None, &data::meta());

@@ -1,3 +1,4 @@
+performance.mark("laxity-start");
 // Elements, and work put off to the next frame.
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const set = (element, attributes) => {

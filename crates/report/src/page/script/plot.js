@@ -13,9 +13,8 @@ class Panel {
       kind: g.dataset.m,
       key: g.dataset.k,
       text: g.dataset.v,
-      first: g.innerHTML,
+      first: null,
     }));
-    for (const mark of this.marks) mark.g.removeAttribute("data-v");
     this.zoomed = false;
     if (svg.hasAttribute("data-zoom")) {
       this.window = Window.of(this.x, 1000);
@@ -49,6 +48,7 @@ class Panel {
   }
   draw() {
     this.zoomed = !this.window.whole;
+    for (const mark of this.marks) mark.first ??= mark.g.innerHTML;
     const [from, to] = this.window.range;
     this.axis(from, to);
     for (const mark of this.marks) {

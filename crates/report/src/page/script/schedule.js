@@ -302,6 +302,10 @@ class ScheduleView {
 for (const svg of all("figure svg[data-x]")) {
   panels.set(svg, svg.dataset.schedule ? new ScheduleView(svg) : new Panel(svg));
 }
+if (windows.size > 0) {
+  const hint = "Drag across a plot to zoom it and all with the same axis, drag a schedule to move it; double-click for everything. Keys: + \u2212 0, arrows.";
+  document.getElementById("main").before(make("p", { class: "note hint" }, hint));
+}
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const panel of panels.values()) panel.changed();
 });
