@@ -50,8 +50,8 @@ pub enum Command {
     #[command(subcommand)]
     Link(LinkCommand),
     /// Watch links (delays, bounds, drops), media servers and CPUs (reservations, deadline misses,
-    /// inferred parameters) (live).
-    Top(WatchArgs),
+    /// inferred parameters) (live). On a terminal keys sort, filter, choose and pause.
+    Top(TopArgs),
     /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
@@ -170,6 +170,15 @@ pub struct SimulateArgs {
     pub json: bool,
     #[command(flatten)]
     pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// Print JSON, a line for each update.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Key that distinguishes the flows of a capture.
