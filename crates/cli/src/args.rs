@@ -52,6 +52,9 @@ pub enum Command {
     /// Watch links (delays, bounds, drops), media servers and CPUs (reservations, deadline misses,
     /// inferred parameters) (live). On a terminal keys sort, filter, choose and pause.
     Top(TopArgs),
+    /// Serve a page on this machine's loopback that watches the same parts as `top`, and tries the admission
+    /// of edited scenarios (live).
+    Web(WebArgs),
     /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
@@ -179,6 +182,19 @@ pub struct TopArgs {
     /// Print JSON, a line for each update.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WebArgs {
+    /// Address to serve at; loopback. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9480")]
+    pub listen: SocketAddr,
+    /// Time between two updates.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: String,
+    /// A scenario that the page begins with.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
 }
 
 /// Key that distinguishes the flows of a capture.

@@ -84,7 +84,8 @@ fn tables_sort_and_copy() {
     quiet(&browser, &url);
 }
 
-// Fails when an entry of the legend hides nothing, or a filter leaves columns, rows or panels.
+// Fails when an entry of the legend hides nothing, a filter leaves columns, rows or panels, or a saved figure
+// is no picture of its own.
 #[test]
 fn legends_and_filters_hide() {
     let Some((mut browser, url)) = open("legends", &link()) else { return };
@@ -98,6 +99,16 @@ fn legends_and_filters_hide() {
         assert_eq!(browser.eval(shown), 0);
         browser.eval(press);
         assert_ne!(browser.eval(shown), 0);
+        let saved = browser.eval(
+            "globalThis.Blob = class extends Blob { constructor(parts, options) { \
+             super(parts, options); globalThis.saved = parts[0]; } }; \
+             HTMLAnchorElement.prototype.click = () => {}; \
+             document.querySelector('#fig-ccdf .tools button').click(); globalThis.saved",
+        );
+        let svg = saved.as_str().unwrap();
+        let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {svg}"));
+        let panels = document.descendants().filter(|n| n.attribute("role") == Some("img")).count();
+        assert!(panels >= 6 && svg.contains("--c1:") && !svg.contains("data-"), "{panels} panels");
         // The second policy: its columns, its row, its panels.
         browser.eval("document.querySelector('#filters input[value=\"0.1\"]').click()");
         let left = "[...document.querySelectorAll('main [data-of=\"0.1\"], main td')]\

@@ -177,7 +177,7 @@ fn pages_are_self_contained() {
                 }
             }
         }
-        assert!(!html.contains("@import") && !html.contains("url("));
+        assert!(!html.contains("@import") && !html.to_lowercase().contains("url("));
         for call in ["fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "eval("]
         {
             assert!(!html.contains(call), "{call}");

