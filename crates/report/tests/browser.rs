@@ -72,6 +72,18 @@ fn tables_sort_and_copy() {
         assert!(down.iter().rev().is_sorted(), "{down:?}");
         press(&mut browser);
         assert_eq!(column(&mut browser, "Policies", 1), first);
+        // In groups, by their numbers: as texts 1200 comes before 300.
+        let packets = "[...document.querySelectorAll('table')]\
+                       .find(t => t.caption.textContent.includes('Packets missed'))";
+        let texts = "[...r.cells].slice(1, 2).map(c => c.textContent)";
+        browser.eval(&format!(
+            "[...{packets}.tBodies[1].rows].slice(1).forEach((r, i) => \
+             {{ r.cells[1].textContent = ['1\\u202f200', '300', '45'][i]; }}); \
+             {packets}.querySelectorAll('th .sort')[1].click()"
+        ));
+        let sorted =
+            browser.eval(&format!("[...{packets}.tBodies[1].rows].slice(1).flatMap(r => {texts})"));
+        assert_eq!(sorted, serde_json::json!(["45", "300", "1\u{202f}200"]));
         browser.eval(
             "globalThis.copied = ''; Object.defineProperty(navigator, 'clipboard', \
              { value: { writeText: async (t) => { globalThis.copied = t; } } }); \

@@ -7,7 +7,7 @@ const UNITS = {
 const main = (cell) => {
   const copy = cell.cloneNode(true);
   for (const part of all(".secondary", copy)) part.remove();
-  return copy.textContent.replace(/\s+/g, " ").trim();
+  return copy.textContent.replace(/[ \n\t]+/g, " ").trim();
 };
 // The number that a text begins with, in the base unit; nothing for other texts.
 const numberOf = (text) => {
