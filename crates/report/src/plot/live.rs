@@ -10,6 +10,8 @@ use std::fmt::Write;
 
 /// Columns at which series are reduced: a panel of usual width, zoomed in four times.
 const COLUMNS: usize = 1500;
+/// The same for lines, which keep four points of a column.
+const LINE_COLUMNS: usize = 500;
 const ACROSS: f64 = (1u32 << 24) as f64;
 const UP: f64 = ((1u32 << 18) - 1) as f64;
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -82,11 +84,11 @@ pub(super) fn mark(frame: &Frame, mark: &Mark) -> String {
     out
 }
 
-/// A polyline at the resolution of [`COLUMNS`], in data units.
+/// A polyline at the resolution of [`LINE_COLUMNS`], in data units.
 pub(super) fn reduced(x: &Axis, points: &[Point]) -> Vec<Point> {
     let finite = points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
-    let fine = finite.map(|p| (x.place(p.0) * COLUMNS as f64, p.1)).collect::<Vec<_>>();
-    let back = |p: Point| (x.min + p.0 / COLUMNS as f64 * (x.max - x.min), p.1);
+    let fine = finite.map(|p| (x.place(p.0) * LINE_COLUMNS as f64, p.1)).collect::<Vec<_>>();
+    let back = |p: Point| (x.min + p.0 / LINE_COLUMNS as f64 * (x.max - x.min), p.1);
     thin(&fine).into_iter().map(back).collect()
 }
 
