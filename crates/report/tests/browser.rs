@@ -16,6 +16,7 @@ fn open(name: &str, page: &Page) -> Option<(Browser, String)> {
     let program = match chromium::find() {
         Ok(program) => program,
         Err(why) => {
+            assert_ne!(std::env::var("LAXITY_REQUIRE_ALL").as_deref(), Ok("1"), "{why}");
             eprintln!("skipped: {why}");
             return None;
         }

@@ -125,7 +125,7 @@ fn bytes(text: &str) -> Vec<u8> {
 }
 
 // Fails when the policy lets anything run but the page's own script, or an element has a style of its
-// own, which the policy forbids (tried: an attribute `style`, and a script after the hash).
+// own, which the policy forbids.
 #[test]
 fn the_security_policy_names_style_and_script_by_hash() {
     for page in all_pages() {

@@ -190,7 +190,7 @@ fn live(limits: Limits) -> Server {
 }
 
 /// Fails when a stream ends after an event or at its deadline, an error ends it, or a line of an event
-/// passes for its end (tried each).
+/// passes for its end.
 #[test]
 fn events_go_on() {
     let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
@@ -225,7 +225,7 @@ fn streams_without_a_reader_end() {
 }
 
 /// Fails when an action takes place without the secret, for another site, for a name of another site, or on
-/// a body that is too long or not whole (tried without each of the checks).
+/// a body that is too long or not whole.
 #[test]
 fn actions_need_the_secret_and_their_own_site() {
     let server = live(Limits::default());

@@ -76,7 +76,7 @@ fn compare(name: &str, text: &str) {
 }
 
 /// Fails when a kind of part is left out, a rate is not of the last interval, or the sparkline has another
-/// scale than the bound (tried each).
+/// scale than the bound.
 #[test]
 fn every_part_is_in_the_table() {
     compare("table.txt", &drawn(&app(), (160, 30)));
