@@ -6,6 +6,7 @@ mod support;
 use support::{Folder, file, laxity, understood_by_systemd};
 
 const FAMILY: &str = "crates/kernel/tests/vm/family.toml";
+const CURVES: &str = "crates/kernel/tests/vm/curves.toml";
 const TIGHT: &str = "crates/kernel/tests/vm/tight.toml";
 
 /// Fails when a scenario gets as far as the kernel without being admitted, or an answer does not
@@ -19,6 +20,7 @@ fn invalid_links_are_refused_with_a_reason() {
     up(&file(FAMILY), &["--policy", "slower"]).fails(2, &["slower", "exact"]);
     up(&file("scenarios/media-server.toml"), &[]).fails(2, &["[link]"]);
     up("none.toml", &[]).fails(2, &["none.toml"]);
+    up(&file(CURVES), &["--policy", "slack"]).fails(2, &["service curves", "choose `exact`"]);
     // Each direction is admitted before the other one is set up.
     up(&file(FAMILY), &["--ingress", &file(TIGHT)]).fails(1, &["tight.toml", "not admitted"]);
     laxity(&["link", "up", "--dev", "no-such-one"]).fails(2, &["SCENARIO"]);
@@ -97,6 +99,41 @@ mod live {
             }
         }
         write(&some, packets)
+    }
+
+    /// A link with service curves comes up, changes its rate and its best effort, and refuses what would
+    /// take a reservation or change a curve; no packet is late.
+    ///
+    /// Fails when a change brings other curves, or an answer does not name the reason.
+    #[test]
+    fn service_curves_stay_while_a_link_runs() {
+        if !available() {
+            return;
+        }
+        let text = run("curves-set.sh", &[file(super::CURVES)]);
+        for (heading, line) in [
+            ("up", "up 2 laxity: curves.toml: `slack` serves no service curves in the kernel"),
+            ("up", "up 0 laxity: near runs policy exact at 10 Mbit/s"),
+            ("rate", "set 0 laxity: near runs at 9 Mbit/s"),
+            ("low", "set 2 laxity: near at 5 Mbit/s: flows of a link with service curves keep"),
+            ("other", "set 1 laxity: the link on near runs on as it was: its programs hold other"),
+            ("same", "set 0 laxity: near runs policy exact at 10 Mbit/s"),
+        ] {
+            assert_contains(part(&text, heading), &[line]);
+        }
+        let end = part(&text, "status");
+        let status = status(end);
+        let concave = &status["flows"]["concave"];
+        assert_eq!(
+            (&concave["deadline_ms"], &concave["deadline_misses"]),
+            (&Value::Null, &0.into())
+        );
+        assert_eq!((&concave["packets"], &concave["dropped"]), (&16.into(), &0.into()), "{status}");
+        // The kernel may have asked for an address meanwhile.
+        assert!(all_packets(&status) >= 5 * 16, "{status}");
+        assert_eq!(status["previous"]["deadline_misses"], 0, "{status}");
+        assert_contains(end, &["down 0"]);
+        assert!(end.contains("as found"), "{end}");
     }
 
     /// A hundred changes and a refused one under 85 % of load: every packet that was sent is
