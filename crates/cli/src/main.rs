@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod check;
+mod doctor;
 mod failure;
 mod files;
 mod fit;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Command::Link(command) => live::link::run(command),
         Command::Top(args) => live::top::run(args),
         Command::Cpu(command) => live::cpu::run(command),
+        Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),
