@@ -24,11 +24,15 @@ pub fn compile(source: &Path, include: &[&Path], out: &Path) -> Result<String, S
     Ok(version)
 }
 
-/// Removes the DWARF sections, some 40 % of an object; the kernel reads BTF, which stays. Without LLVM's
-/// `strip` the object keeps them, which only makes the command larger.
+/// Arguments of LLVM's `strip`.
+const STRIPPED: [&str; 3] =
+    ["--strip-debug", "--remove-section=.rel.BTF", "--remove-section=.rel.BTF.ext"];
+
+/// Removes the DWARF sections and the relocations of BTF, half of an object: the kernel reads BTF, which stays, and
+/// libbpf relocates programs only. Without LLVM's `strip` the object keeps them, which only makes the command larger.
 fn strip(clang: &str, object: &Path) {
     let find = Command::new(clang).arg("--print-prog-name=llvm-strip").output();
     let Ok(found) = find else { return };
     let program = String::from_utf8_lossy(&found.stdout);
-    let _ = Command::new(program.trim()).arg("--strip-debug").arg(object).status();
+    let _ = Command::new(program.trim()).args(STRIPPED).arg(object).status();
 }
