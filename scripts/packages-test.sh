@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, uses and removes each package of target/packages in a bare Debian, and compares the files there before
-# and after; has Prometheus scrape what runs; builds the sources without a network. As root, with debootstrap; downloads some 60 MB once.
+# and after; starts its services; has Prometheus scrape what runs; builds the sources without a network. As root, with
+# debootstrap; downloads some 200 MB once.
 #
 #   usage: packages-test.sh [static|deb|source]...     all without arguments
 #
@@ -10,6 +11,8 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 # shellcheck source=scripts/packages-test/root.sh
 . "$root/scripts/packages-test/root.sh"
+# shellcheck source=scripts/packages-test/services.sh
+. "$root/scripts/packages-test/services.sh"
 # shellcheck source=scripts/packages-test/monitoring.sh
 . "$root/scripts/packages-test/monitoring.sh"
 
@@ -21,6 +24,7 @@ rust cargo
 program need debootstrap debootstrap debootstrap debootstrap debootstrap debootstrap
 program need python3 python3 python3 python python3 python3
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
+program optional systemd-nspawn systemd-container systemd-container systemd systemd-container ''
 program need ip iproute2 iproute iproute2 iproute2 iproute2
 get_needs
 case $target in /*) ;; *) target=$root/$target ;; esac
@@ -113,6 +117,7 @@ test_deb() {
         *) cat "$work/link" >&2 && fail "laxity link up: status $status" ;;
     esac
     monitor
+    run_services
     in_root dpkg --remove laxity >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "removal"; }
     [ -f "$bare/etc/laxity/cpu.env" ] || fail "removal without purge took the configuration"
     in_root dpkg --purge laxity >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "purge"; }

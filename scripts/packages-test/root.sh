@@ -7,6 +7,7 @@ make_root() {
     local codename mirror
     if [ -x "$bare/usr/bin/apt-get" ]; then return; fi
     codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    # shellcheck disable=SC2016 # for apt-get
     mirror=${LAXITY_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | head -n 1)}
     say "a bare Debian $codename in $bare"
     mkdir -p "$bare"
