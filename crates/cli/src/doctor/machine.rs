@@ -128,13 +128,20 @@ impl Machine {
     /// The command that brings a later kernel.
     pub fn later_kernel(&self) -> String {
         if self.system("ID") == "debian" {
-            let suite = self.system("VERSION_CODENAME");
+            // Backports of Debian 12 end before the first kernel that has all parts.
+            let release = self.system("VERSION_ID").parse::<u32>();
+            let (suite, before) = match release.is_ok_and(|release| release < 13) {
+                true => ("trixie".to_owned(), "upgrade to Debian 13, then "),
+                false => (self.system("VERSION_CODENAME"), ""),
+            };
             let architecture = match std::env::consts::ARCH {
                 "x86_64" => "amd64",
                 "aarch64" => "arm64",
                 other => other,
             };
-            return format!("sudo apt-get install -t {suite}-backports linux-image-{architecture}");
+            return format!(
+                "{before}sudo apt-get install -t {suite}-backports linux-image-{architecture}"
+            );
         }
         self.install(["linux-generic", "kernel", "linux", "kernel-default", "linux-lts"])
     }

@@ -134,9 +134,30 @@ fn each_probe_notices_what_is_missing() {
     assert!(without("/dev/net/tun", None, tun).contains("modprobe tun"));
     let modules = "/lib/modules/6.18.4-cloud-amd64/modules.dep";
     assert!(without(modules, Some("kernel/drivers/net/myifb.ko:"), ifb).contains("CONFIG_IFB"));
+    let built_in = complete("built-in");
+    built_in.add(modules, "");
+    built_in.add(BTF_FILE, "..\0ifb_xmit\0..");
+    assert!(ifb(&built_in.machine()).present);
     assert!(
         without("/usr/sbin/tc", None, iproute).contains("no tc | sudo apt-get install iproute2")
     );
+}
+
+/// Fails when the remedy is a kernel that is too old: backports of Debian 12.
+#[test]
+fn remedies_bring_a_kernel_that_suffices() {
+    let files = complete("remedy");
+    let release = |id: &str, name: &str| {
+        let text = format!("ID=debian\nVERSION_ID=\"{id}\"\nVERSION_CODENAME={name}\n");
+        files.add("/etc/os-release", &text);
+        files.machine().later_kernel()
+    };
+    assert!(release("12", "bookworm").starts_with("upgrade to Debian 13, then sudo apt-get"));
+    assert!(release("13", "trixie").starts_with("sudo apt-get install -t trixie-backports "));
+    files.add("/etc/os-release", "ID=arch\n");
+    std::fs::remove_file(files.0.join("usr/bin/apt-get")).expect("it was there");
+    files.add("/usr/bin/pacman", "");
+    assert_eq!(files.machine().later_kernel(), "sudo pacman -S linux");
 }
 
 /// Fails when links need the version of CPUs, or a release with two digits is read by one.
