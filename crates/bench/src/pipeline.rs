@@ -3,9 +3,11 @@
 use std::hint::black_box;
 
 use laxity_core::{Bytes, Rate, Span, Time};
+use laxity_curve::Blocking;
+use laxity_curve::service::ServiceCurve;
 use laxity_link::LinkPolicy;
 use laxity_link::classify::{Classifier, Key, Rule};
-use laxity_link::config::LinkConfig;
+use laxity_link::config::{FairQueue, FlowQueueing, FscOrder, LinkConfig, Service};
 use laxity_link::registry::{self, Visitor};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_scenario::link::tcp::{App, CongestionControl, TcpSource};
@@ -21,7 +23,27 @@ const POLICIES: [&str; 4] = ["exact", "shifted-line", "background", "slack"];
 pub(crate) fn groups() -> Vec<Group> {
     let pipeline = |policy: &'static str| {
         Contender::new(format!("pipeline/{policy}"), move || {
-            let mut operation = packets(policy);
+            let mut operation = packets(policy, |_| ());
+            move |count| operation(count)
+        })
+    };
+    let with_deadlines = |name: &'static str, curves: bool| {
+        Contender::new(format!("pipeline/exact/{name}"), move || {
+            let mut operation = packets("exact", |setup| {
+                setup.blocking = Blocking::Exact;
+                if curves {
+                    serve_by_curves(setup);
+                }
+            });
+            move |count| operation(count)
+        })
+    };
+    let late = |order: &'static str, kind: FairQueue| {
+        Contender::new(format!("pipeline/exact/{order}"), move || {
+            let mut operation = packets("exact", |setup| {
+                setup.fair_queue = kind;
+                setup.best_effort[0].flows = Some(FlowQueueing::default());
+            });
             move |count| operation(count)
         })
     };
@@ -41,14 +63,28 @@ pub(crate) fn groups() -> Vec<Group> {
     });
     vec![
         Group(POLICIES.map(pipeline).into()),
+        Group(vec![with_deadlines("service-curves", true), with_deadlines("envelopes", false)]),
+        // Classes in an order by tags, chosen at each decision, are the baseline of curves.
+        Group(vec![
+            late("fsc", FairQueue::Fsc(FscOrder::Finish)),
+            late("wf2q+-chosen-late", FairQueue::Wf2qPlus),
+        ]),
         Group(POLICIES.map(open_loop_of).into()),
         // The same policy on open-loop traffic is the baseline.
         Group(vec![closed_loop, open_loop]),
     ]
 }
 
-/// One operation is one packet of the access link.
-fn packets(policy: &'static str) -> Operation {
+/// Gives each real-time flow the service curve that asks for what its envelope and deadline do.
+fn serve_by_curves(setup: &mut LinkConfig) {
+    for flow in &mut setup.realtime {
+        let curve = ServiceCurve::delay(&flow.envelope, flow.deadline).expect("a valid envelope");
+        flow.service = Some(Service { curve, policed: true });
+    }
+}
+
+/// One operation is one packet of the access link, whose set-up `change` may alter.
+fn packets(policy: &'static str, change: impl FnOnce(&mut LinkConfig)) -> Operation {
     struct Drive(LinkConfig, Vec<(Arrival, Key)>, Classifier);
     impl Visitor for Drive {
         type Output = Operation;
@@ -86,7 +122,8 @@ fn packets(policy: &'static str) -> Operation {
     let flows = 0..scenario.flow_count() as u32 - 1;
     let rules = flows.map(|f| (rule(f), laxity_core::FlowId(f))).collect();
     let classifier = Classifier::new(rules, scenario.other());
-    let setup = scenario.setup();
+    let mut setup = scenario.setup();
+    change(&mut setup);
     let drive = Drive(setup.clone(), packets, classifier);
     registry::visit(policy, &setup, drive).expect("the access link suits every policy")
 }
