@@ -29,6 +29,7 @@ def linked(data, package):
     """The package and what it links, by identifier, with the crates that each uses."""
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     names = {p["id"]: p["name"] for p in data["packages"]}
+    macros = {p["id"] for p in data["packages"] if any("proc-macro" in t["kind"] for t in p["targets"])}
     open_ids = [i for i, name in names.items() if name == package and i in data["workspace_members"]]
     found = {}
     while open_ids:
@@ -36,8 +37,9 @@ def linked(data, package):
         if crate in found:
             continue
         normal = [d["pkg"] for d in nodes[crate]["deps"] if any(k["kind"] is None for k in d["dep_kinds"])]
-        found[crate] = sorted(normal)
-        open_ids += normal
+        # Procedural macros and what they use run in the compiler.
+        found[crate] = sorted(set(normal) - macros)
+        open_ids += found[crate]
     return found
 
 

@@ -188,3 +188,43 @@ fn the_recipe_for_openwrt_has_this_version() {
     let recipe = std::fs::read_to_string(file("packaging/openwrt/Makefile")).expect("a recipe");
     assert!(recipe.contains(&format!("\nPKG_VERSION:={}\n", env!("CARGO_PKG_VERSION"))));
 }
+
+/// The bill of materials has what is linked, with licence and checksum, and nothing else; the licence texts are of the same
+/// crates.
+///
+/// Fails when crates of tests or of build scripts are listed, or linked ones are not: tried with all kinds of
+/// dependencies.
+#[test]
+fn the_bill_of_materials_lists_linked_crates() {
+    let dependencies = |what: &str| {
+        let mut python = Command::new("python3");
+        python.arg(file("scripts/dependencies.py")).args([what, "laxity-cli"]);
+        python.args(["x86_64-unknown-linux-gnu", "laxity-cli/kernel"]).current_dir(file(""));
+        output_of(&python.env("SOURCE_DATE_EPOCH", "1750000000").output().expect("python3 starts"))
+    };
+    let text = dependencies("sbom");
+    assert_eq!(text, dependencies("sbom"), "two runs differ");
+    let bill: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    assert_eq!(bill["metadata"]["timestamp"], "2025-06-15T15:06:40Z");
+    let components = bill["components"].as_array().expect("components");
+    let names: Vec<&str> = components.iter().map(|c| c["name"].as_str().expect("a name")).collect();
+    for linked in ["clap", "serde_json", "libbpf-rs", "libbpf-sys", "laxity-userlink"] {
+        assert!(names.contains(&linked), "{linked} is not in {names:?}");
+    }
+    for other in
+        ["proptest", "loom", "cc", "syn", "clap_derive", "laxity-cli", "laxity-tools-kernel"]
+    {
+        assert!(!names.contains(&other), "{other} is in {names:?}");
+    }
+    let licences = dependencies("licences");
+    for component in components {
+        let name = component["name"].as_str().expect("a name");
+        assert!(component["licenses"][0]["expression"].is_string(), "{component}");
+        if !name.starts_with("laxity-") {
+            assert_eq!(component["hashes"][0]["alg"], "SHA-256", "{component}");
+            let title = format!("\n{name} {} (", component["version"].as_str().expect("a version"));
+            assert!(licences.contains(&title), "no licence of {name}");
+        }
+    }
+}
