@@ -67,7 +67,10 @@ test_static() {
     in_root laxity link up /usr/local/share/laxity/scenarios/home-router.toml --dev lo 2>"$work/error" || status=$?
     [ "$status" = 3 ] || fail "link up of the static command: status $status, $(cat "$work/error")"
     tar -tzf "$archive" | sed -n 's|^[^/]*/||; /[^/]$/p' | while read -r file; do rm "$bare/usr/local/$file"; done
-    find "$bare/usr/local/share" -mindepth 1 -type d -empty -delete
+    # Folders that were there before stay.
+    tar -tzf "$archive" | sed -n 's|^[^/]*/||; s|/$||p' | sort -r | while read -r folder; do
+        [ -z "$folder" ] || grep -q "^usr/local/$folder d " <<<"$before" || rmdir "$bare/usr/local/$folder"
+    done
     [ "$(state_of_root)" = "$before" ] || {
         diff <(echo "$before") <(state_of_root) >&2 || true
         fail "files of the static command are left"

@@ -8,8 +8,11 @@ use crate::clang;
 /// Compiles a program with headers of these folders. Returns the version of the compiler.
 pub fn compile(source: &Path, include: &[&Path], out: &Path) -> Result<String, String> {
     let (clang, version) = clang::find()?;
+    // The folder of this checkout is not in the object, so that another one makes the same bytes.
+    let here = std::env::current_dir().map_err(|e| format!("the current folder: {e}"))?;
     let status = Command::new(&clang)
         .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3"])
+        .arg(format!("-ffile-prefix-map={}=.", here.display()))
         .args(include.iter().flat_map(|folder| [Path::new("-I"), folder]))
         .arg("-c")
         .arg(source)
