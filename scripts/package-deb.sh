@@ -48,12 +48,15 @@ sed -e "/^@MIT@\$/{r $work/mit" -e 'd}' packaging/debian/copyright >"$doc/copyri
 if [ -n "$third_party" ]; then install -m 644 "$third_party" "$doc/THIRD-PARTY.txt"; fi
 # Debian's zsh looks for functions of packages here.
 mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions"
+# As Debian has shared libraries.
+chmod 644 "$stage/usr/lib/liblaxity_reserve.so.0"
 group=$stage/usr/lib/systemd/system/laxity-cpu-reservations.socket.d
 install -D -m 644 packaging/debian/reservations.conf "$group/group.conf"
 install -D -m 644 packaging/debian/cpu.env "$stage/etc/laxity/cpu.env"
 
 install -m 755 packaging/debian/{postinst,prerm,postrm} "$stage/DEBIAN/"
 echo /etc/laxity/cpu.env >"$stage/DEBIAN/conffiles"
+echo "liblaxity_reserve 0 laxity (>= $version)" >"$stage/DEBIAN/shlibs"
 echo 'activate-noawait ldconfig' >"$stage/DEBIAN/triggers"
 # It reads the packages of this machine, and wants the description of a source package.
 mkdir "$work/debian"

@@ -141,7 +141,11 @@ make_static() {
 
 make_source() {
     local name=laxity-$version-source
-    say "the sources"
+    if ! git rev-parse --verify -q HEAD >/dev/null; then
+        skip "this is no checkout of git, so there is no package of the sources"
+        return
+    fi
+    say "the sources, as committed"
     mkdir "$work/$name"
     git archive HEAD | tar -x -C "$work/$name"
     mkdir "$work/$name/.cargo"

@@ -37,4 +37,8 @@ listed() { laxity link status | grep "$1"; }
 check laxity-stream@media laxity stream control /run/laxity-stream-media/control '{"stats": {}}'
 check laxity-tun@lxt listed 'by link tun'
 check laxity-bridge@w0 listed 'by link bridge'
+# Removal ends what runs.
+systemctl start laxity-tun@lxt
+dpkg --remove laxity >&2
+echo "removal: $(systemctl is-active laxity-tun@lxt), $(ip link show lxt 2>/dev/null | wc -l) devices"
 systemctl --no-block poweroff || kill -s RTMIN+4 1

@@ -33,5 +33,9 @@ END
             fail "$unit does not run under its confinement"
         }
     done
+    grep -qx 'removal: inactive, 0 devices' "$work/services/result" || {
+        cat "$work/services/result" "$work/services/log" >&2
+        fail "removal leaves a service running"
+    }
     say "services: $(paste -s -d ';' "$work/services/result")"
 }
