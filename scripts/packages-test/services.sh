@@ -11,7 +11,7 @@ run_services() {
     fi
     mkdir -p "$work/services"
     cp scripts/packages-test/services-inside.sh "$work/services/inside.sh"
-    cat >"$work/services/laxity-test.service" <<'END'
+    cat >"$work/services/test-of-services.service" <<'END'
 [Unit]
 Description=Test of the services
 After=basic.target network.target
@@ -21,8 +21,8 @@ ExecStart=/bin/sh /opt/test/inside.sh
 END
     timeout 180 systemd-nspawn -q --register=no --keep-unit --directory="$bare" --volatile=overlay \
         --private-network --capability=all --system-call-filter=bpf --bind=/dev/net/tun --bind="$work/services:/opt/test" \
-        --bind-ro="$work/services/laxity-test.service:/etc/systemd/system/laxity-test.service" \
-        --boot systemd.wants=laxity-test.service >"$work/log" 2>&1 </dev/null || {
+        --bind-ro="$work/services/test-of-services.service:/etc/systemd/system/test-of-services.service" \
+        --boot systemd.wants=test-of-services.service >"$work/log" 2>&1 </dev/null || {
         tail -n 5 "$work/log" >&2
         skip "systemd does not start in a container here, so the services are not started"
         return
