@@ -11,4 +11,4 @@ rust cargo
 get_needs
 export LAXITY_SYSTEMS=${1:-100000}
 say "$LAXITY_SYSTEMS systems under each policy"
-cargo test --locked -p laxity-sim --test cpu_chains -- --nocapture
+cargo test --locked -p laxity-sim --test suite -- cpu_chains:: --nocapture

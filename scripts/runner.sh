@@ -21,7 +21,14 @@ case ${PWD##*/} in
     # Without sockets, clocks, and time limits.
     core | curve | link | dwcs | cpu | transport | results | scenario | trace | traffic | sim | analysis | report | experiments | kernel)
         if [[ $PWD = */crates/* ]]; then
-            printf 'cd %q && %q\n' "$PWD" "$program" >>"$LAXITY_LATER"
+            if [ "${name%-*}" = suite ]; then
+                # A command for each of its files.
+                "$program" --list --format terse | sed -n 's/: test$//p' | awk -F :: -v run="cd $PWD && $program --exact" '
+                    { tests[$1] = tests[$1] " " $0 }
+                    END { for (file in tests) print run tests[file] }' | sort >>"$LAXITY_LATER"
+            else
+                printf 'cd %q && %q\n' "$PWD" "$program" >>"$LAXITY_LATER"
+            fi
             echo "${name%-*} runs later"
             exit
         fi

@@ -195,3 +195,27 @@ fn the_readme_lists_the_policies() {
         assert!(readme.contains(&row), "README.md lacks the row\n{row}");
     }
 }
+
+// Fails when a file of a suite is not part of it, so that its tests never run: tried without `mod engine;` in
+// crates/sim/tests/suite.rs.
+#[test]
+fn every_file_beside_a_suite_belongs_to_it() {
+    let files = files();
+    let mut parts = 0;
+    for folder in files.iter().filter_map(|path| path.strip_suffix("/suite.rs")) {
+        let suite = text(&format!("{folder}/suite.rs"));
+        for file in files.iter().filter_map(|path| path.strip_prefix(&format!("{folder}/"))) {
+            let Some(name) = file.strip_suffix(".rs").filter(|name| !name.contains('/')) else {
+                continue;
+            };
+            let alone = format!("name = \"{name}\"");
+            let manifest = text(&format!("{}/Cargo.toml", folder.trim_end_matches("/tests")));
+            assert!(
+                manifest.contains(&alone) || suite.contains(&format!("\nmod {name};\n")),
+                "{folder}/{file}: write `mod {name};` in suite.rs"
+            );
+            parts += 1;
+        }
+    }
+    assert!(parts > 10, "only {parts} files found");
+}

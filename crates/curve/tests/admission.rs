@@ -1,29 +1,25 @@
 //! The admission test against its definition, evaluated point by point.
 
-mod common;
-#[path = "common/slow.rs"]
-mod slow;
-
-use common::{link, table3, ten_megabit};
+use crate::common::{link, table3, ten_megabit};
+use crate::slow::{GRID, World, grid, nanobits, world};
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::*;
 use proptest::prelude::*;
-use slow::{GRID, World, grid, nanobits, world};
 
 /// Long enough for every set of these sizes that is not overloaded: with spare capacity of at
 /// least 1/8 B/ns bursts of some 200 B are gone, and periods below 9 repeat every 840 ns.
 const END: i128 = 1000;
 
 fn overloaded(world: &World) -> bool {
-    let rate = |s: &slow::Shape| match s {
-        slow::Shape::Buckets(b, _) => b.iter().map(|x| x.1).min().unwrap() * 840,
-        slow::Shape::Periodic(p, s, _) => 840 * s / p,
+    let rate = |s: &crate::slow::Shape| match s {
+        crate::slow::Shape::Buckets(b, _) => b.iter().map(|x| x.1).min().unwrap() * 840,
+        crate::slow::Shape::Periodic(p, s, _) => 840 * s / p,
     };
     world.flows.iter().map(|(s, _)| rate(s)).sum::<u64>() > world.rate * 840
 }
 
 proptest! {
-    #![proptest_config(slow::cases(300))]
+    #![proptest_config(crate::slow::cases(300))]
 
     /// Fails when a knee is skipped, the blocking is dropped a segment late, a step of a periodic
     /// envelope falls on the wrong side, the horizon is cut short, or corners before the least

@@ -1,9 +1,7 @@
 //! Bounds of best-effort delay on the paper's link (Chakraborty, Gries, Thiele, RTAS 2002, Tables 3
 //! and 4), worked out by an independent model.
 
-mod common;
-
-use common::{table3, ten_megabit, tspec};
+use crate::common::{table3, ten_megabit, tspec};
 use laxity_core::Bytes;
 use laxity_curve::service::*;
 use laxity_curve::*;

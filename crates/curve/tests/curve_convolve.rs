@@ -1,9 +1,6 @@
 //! Convolution against all ways to split an interval.
 
-#[path = "common/curves.rs"]
-mod curves;
-
-use curves::{GRID, Slow, any_curve, bent_curve, cases, same};
+use crate::curves::{GRID, Slow, any_curve, bent_curve, cases, same};
 use laxity_curve::*;
 use proptest::prelude::*;
 
@@ -23,8 +20,8 @@ proptest! {
     fn convolution_of_concave_curves_matches_the_definition(f in bent_curve(false), g in bent_curve(false)) {
         let found = f.curve().convolved_concave(&g.curve()).unwrap();
         for t in (0..END * GRID).step_by(7) {
-            prop_assert_eq!(found.value(curves::grid(t)).unwrap(),
-                curves::grid(convolved(&f, &g, t, true)));
+            prop_assert_eq!(found.value(crate::curves::grid(t)).unwrap(),
+                crate::curves::grid(convolved(&f, &g, t, true)));
         }
     }
 
@@ -34,7 +31,7 @@ proptest! {
         let found = f.curve().convolved_convex(&g.curve()).unwrap();
         let whole = |t: i128| convolved(&f, &g, t, false);
         for t in (0..END * GRID).step_by(5) {
-            prop_assert_eq!(found.value(curves::grid(t)).unwrap(), curves::grid(whole(t)));
+            prop_assert_eq!(found.value(crate::curves::grid(t)).unwrap(), crate::curves::grid(whole(t)));
         }
     }
 

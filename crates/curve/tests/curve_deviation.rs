@@ -1,10 +1,6 @@
 //! Delay and backlog bounds against all points.
 
-mod common;
-#[path = "common/curves.rs"]
-mod curves;
-
-use curves::{GRID, any_curve, cases, rising_curve};
+use crate::curves::{GRID, any_curve, cases, rising_curve};
 use laxity_core::{Bytes, Rate};
 use laxity_curve::*;
 use proptest::prelude::*;
@@ -57,14 +53,14 @@ proptest! {
         }
         let points = (0..160 * GRID).flat_map(|t| [(t, false), (t + 1, true)]);
         let most = points.map(|(t, left)| a.at(t, left) - b.at(t, left)).max().unwrap();
-        prop_assert_eq!(found, Some(curves::grid(most)));
+        prop_assert_eq!(found, Some(crate::curves::grid(most)));
     }
 }
 
 /// The delay of a TSpec at rate R is that of RFC 2212, whichever way it is computed.
 #[test]
 fn a_tspec_at_a_rate() {
-    let envelope = common::tspec(1000, 5000, 10_000, 1000);
+    let envelope = crate::common::tspec(1000, 5000, 10_000, 1000);
     let line = Curve::line(16_000.into(), 0.into());
     let delay = envelope.curve().unwrap().delay(&line).unwrap().unwrap();
     assert_eq!(delay, Rational::whole(3_875_000_000));

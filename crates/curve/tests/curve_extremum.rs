@@ -1,9 +1,6 @@
 //! Running extrema against all points before or after.
 
-#[path = "common/curves.rs"]
-mod curves;
-
-use curves::{GRID, any_curve, cases, same};
+use crate::curves::{GRID, any_curve, cases, same};
 use laxity_curve::*;
 use proptest::prelude::*;
 
@@ -60,7 +57,7 @@ proptest! {
         } else {
             let points = (0..END * GRID).flat_map(|t| [(t, false), (t + 1, true)]);
             let most = points.map(|(t, left)| a.at(t, left)).max().unwrap();
-            prop_assert_eq!(found, Some(curves::grid(most)));
+            prop_assert_eq!(found, Some(crate::curves::grid(most)));
         }
     }
 }

@@ -1,9 +1,6 @@
 //! Pseudo-inverses against a search over all points.
 
-#[path = "common/curves.rs"]
-mod curves;
-
-use curves::{GRID, any_curve, cases, grid, rising_curve};
+use crate::curves::{GRID, any_curve, cases, grid, rising_curve};
 use laxity_curve::*;
 use proptest::prelude::*;
 

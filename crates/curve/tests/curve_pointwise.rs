@@ -1,9 +1,6 @@
 //! Operators that work point by point: value, sum, difference, minimum, shifts, comparison.
 
-#[path = "common/curves.rs"]
-mod curves;
-
-use curves::{GRID, any_curve, cases, grid, same};
+use crate::curves::{GRID, any_curve, cases, grid, same};
 use laxity_curve::*;
 use proptest::prelude::*;
 

@@ -1,13 +1,9 @@
 //! The effective residual, its inverse and the fits against their definitions.
 
-mod common;
-#[path = "common/slow.rs"]
-mod slow;
-
+use crate::slow::{BYTE_PER_NS, GRID, World, grid, nanobits, world};
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_curve::*;
 use proptest::prelude::*;
-use slow::{BYTE_PER_NS, GRID, World, grid, nanobits, world};
 
 /// `E` on the grid up to `end` ns: the least of all later values and left limits.
 fn effective(world: &World, end: i128) -> Vec<i128> {
@@ -30,7 +26,7 @@ fn reach(curve: &[i128], from: usize, work: u64) -> Option<usize> {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(100))]
+    #![proptest_config(crate::slow::cases(100))]
 
     /// Fails when the infimum runs the wrong way, a flat is lost, the inverse picks the line on
     /// the wrong side of a flat, or `realtime` counts time before the least deadline.
@@ -84,7 +80,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(40))]
+    #![proptest_config(crate::slow::cases(40))]
 
     /// Every line on a coarse lattice of parameters: none that is safe by definition covers more
     /// than the fit, and `check` agrees with the definition. Fails when a candidate is left out,
@@ -149,7 +145,7 @@ proptest! {
 fn a_full_link_saturates() {
     let envelope = Envelope::leaky_bucket(Bytes(100), Rate(1_000_000)).unwrap();
     let flows = [FlowSpec { envelope, deadline: Span::from_millis(10) }];
-    let link = common::link(Rate(1_000_000), 50, Blocking::Exact);
+    let link = crate::common::link(Rate(1_000_000), 50, Blocking::Exact);
     let residual = Residual::new(&link, &flows).unwrap();
     // R(t) = 1250 B - 100 B for t >= 10 ms.
     let inverse = residual.service(Guarantee::All).unwrap();
@@ -163,7 +159,7 @@ fn a_full_link_saturates() {
 /// Without real-time flows nothing blocks a deadline under `exact`.
 #[test]
 fn an_empty_link_serves_at_its_rate() {
-    let link = common::ten_megabit(Blocking::Exact);
+    let link = crate::common::ten_megabit(Blocking::Exact);
     let residual = Residual::new(&link, &[]).unwrap();
     for guarantee in [Guarantee::Realtime, Guarantee::All] {
         let inverse = residual.service(guarantee).unwrap();
@@ -209,7 +205,7 @@ fn large_sets_stay_exact() {
         })
         .collect();
     for blocking in [Blocking::Paper, Blocking::Exact] {
-        let link = common::link(Rate(99_999_999_977), 9018, blocking);
+        let link = crate::common::link(Rate(99_999_999_977), 9018, blocking);
         let residual = Residual::new(&link, &flows).unwrap();
         assert!(suggest(&link, &flows).is_ok());
         for guarantee in [Guarantee::Realtime, Guarantee::All] {
@@ -236,7 +232,7 @@ fn the_area_reaches_to_the_last_corner() {
         envelope: Envelope::leaky_bucket(Bytes(burst), Rate(bytes_per_us * 8_000_000)).unwrap(),
         deadline: Span(us * 1000),
     };
-    let link = common::link(Rate(24_000_000), 0, Blocking::Exact);
+    let link = crate::common::link(Rate(24_000_000), 0, Blocking::Exact);
     let residual = Residual::new(&link, &[flow(1, 1, 8), flow(2, 0, 2)]).unwrap();
     // E is 3 B at 2 us, 3 B/us up to 8 us, 2 B/us afterwards.
     let line = ShiftedLine { slope: Rate(16_000_000), shift: Span(500) };
@@ -247,8 +243,8 @@ fn the_area_reaches_to_the_last_corner() {
 /// Fails when the crossing is sought before the corner.
 #[test]
 fn a_late_steep_segment_is_unsafe() {
-    let link = common::ten_megabit(Blocking::Paper);
-    let residual = Residual::new(&link, &common::table3()).unwrap();
+    let link = crate::common::ten_megabit(Blocking::Paper);
+    let residual = Residual::new(&link, &crate::common::table3()).unwrap();
     let two = TwoSegment {
         first: Rate(8000),
         second: Rate(3_600_001),

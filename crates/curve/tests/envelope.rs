@@ -1,15 +1,12 @@
 //! Constructors, their errors, and envelopes on the wire.
 
-#[path = "common/slow.rs"]
-mod slow;
-
+use crate::slow::{BYTE_PER_NS, GRID, grid, nanobits, shape};
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::*;
 use proptest::prelude::*;
-use slow::{BYTE_PER_NS, GRID, grid, nanobits, shape};
 
 proptest! {
-    #![proptest_config(slow::cases(200))]
+    #![proptest_config(crate::slow::cases(200))]
 
     /// Function and curve. Fails when a bucket that binds is left out, or a step falls late.
     #[test]

@@ -1,17 +1,13 @@
 //! Rates under PGPS and deadlines of reservations.
 
-mod common;
-#[path = "common/slow.rs"]
-mod slow;
-
-use common::{table3, ten_megabit, tspec};
+use crate::common::{table3, ten_megabit, tspec};
+use crate::slow::{BYTE_PER_NS, GRID, shape, world};
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::*;
 use proptest::prelude::*;
-use slow::{BYTE_PER_NS, GRID, shape, world};
 
 /// Whether rate `g` (bit/s) meets the deadline, by looking at every point of the grid.
-fn serves(shape: &slow::Shape, g: u64, deadline: u64, packet: u64, link: u64) -> bool {
+fn serves(shape: &crate::slow::Shape, g: u64, deadline: u64, packet: u64, link: u64) -> bool {
     // A(t) <= g (t + d - packet / link), times 60, link and 8e9.
     let unit = i128::from(BYTE_PER_NS);
     (0..400 * GRID).all(|t| {
@@ -22,7 +18,7 @@ fn serves(shape: &slow::Shape, g: u64, deadline: u64, packet: u64, link: u64) ->
 }
 
 proptest! {
-    #![proptest_config(slow::cases(150))]
+    #![proptest_config(crate::slow::cases(150))]
 
     /// Fails when a knee or the jump at 0 is left out, or the rate is rounded down.
     #[test]

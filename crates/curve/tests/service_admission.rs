@@ -1,13 +1,10 @@
 //! Admission and residual with service curves against their definitions, point by point.
 
-#[path = "common/sced.rs"]
-mod sced;
-
+use crate::sced::{Curved, GRID, Kind, curved, deadline, set};
 use laxity_core::{NANOBITS_PER_BYTE, Span, Time};
 use laxity_curve::service::*;
 use laxity_curve::*;
 use proptest::prelude::*;
-use sced::{Curved, GRID, Kind, curved, deadline, set};
 
 fn grid(t: i128) -> Rational {
     Rational::new(t, GRID).unwrap()
@@ -188,7 +185,7 @@ proptest! {
 #[test]
 fn a_full_link_fails_where_its_periods_meet() {
     let flow = |size| Curved { points: vec![(6, 0)], last: 2, min: size, max: size };
-    let set = |best_effort| sced::Set {
+    let set = |best_effort| crate::sced::Set {
         rate: 1,
         best_effort,
         backlog: 0,
@@ -240,7 +237,7 @@ fn late_deadlines_are_not_put_off() {
 #[test]
 fn an_envelope_lowers_the_demand_of_a_curve() {
     let curve = Curved { points: vec![(4, 0), (4, 20)], last: 4, min: 1, max: 4 };
-    let set = sced::Set {
+    let set = crate::sced::Set {
         rate: 2,
         best_effort: 0,
         backlog: 0,

@@ -1,13 +1,10 @@
 //! No admitted service curve is missed by EDF, whatever its flow and the others send; and refused
 //! sets have traffic that misses one.
 
-#[path = "common/sced.rs"]
-mod sced;
-
+use crate::sced::{Bucketed, Curved, Kind, Link, Set, set};
 use laxity_curve::service::check_flows;
 use laxity_curve::{Blocking, Guarantee};
 use proptest::prelude::*;
-use sced::{Bucketed, Curved, Kind, Link, Set, set};
 
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -188,8 +185,8 @@ fn worst(set: &Set, tick: u64, interval: u64, blocker: usize) -> u64 {
     for (k, kind) in set.flows.iter().enumerate().filter(|(k, _)| *k != blocker) {
         match kind {
             Kind::Curve(c) => {
-                let at = i128::from(interval) * sced::GRID / i128::from(tick);
-                let bytes = (c.work(at) / (4 * sced::GRID)) as u64;
+                let at = i128::from(interval) * crate::sced::GRID / i128::from(tick);
+                let bytes = (c.work(at) / (4 * crate::sced::GRID)) as u64;
                 arrivals.extend(packets(c, bytes).into_iter().map(|p| (1, k, p)));
             }
             Kind::Bucket(b) => {
@@ -264,7 +261,7 @@ fn leaving_out_a_start_is_unsafe() {
                 let flow = &mut link.flows[0];
                 flow.starts.truncate(1);
                 let inverse = flow.inverse.clone().unwrap();
-                let due = sced::deadline(&inverse, &flow.starts, flow.work);
+                let due = crate::sced::deadline(&inverse, &flow.starts, flow.work);
                 flow.queue.back_mut().unwrap().0 = due;
             }
         }

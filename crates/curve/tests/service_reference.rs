@@ -1,7 +1,5 @@
 //! Service curves on one link of 10 Mbit/s, with numbers computed independently.
 
-mod common;
-
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span, Time};
 use laxity_curve::service::*;
 use laxity_curve::*;
@@ -41,7 +39,7 @@ fn flows(voice_m1: Rate) -> Vec<LinkFlow> {
 }
 
 fn link(best_effort: u64) -> LinkSpec {
-    common::link(rate(5, 4), best_effort, Blocking::Exact)
+    crate::common::link(rate(5, 4), best_effort, Blocking::Exact)
 }
 
 /// A fraction of bytes, and of us.

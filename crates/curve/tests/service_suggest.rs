@@ -1,13 +1,10 @@
 //! Suggestions beside service curves against admission tests around them.
 
-#[path = "common/sced.rs"]
-mod sced;
-
+use crate::sced::set;
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::service::*;
 use laxity_curve::*;
 use proptest::prelude::*;
-use sced::set;
 
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -45,7 +42,7 @@ fn bucket(burst: u64, rate: u64, packet: u64) -> Envelope {
 /// Fails when a suggestion is not admitted, when a ns less is too, or when there is one that was
 /// not found; so when a blocker is taken from the flow itself, left out with the flow that alone
 /// is due, or the demand is taken from the wrong side of a corner.
-fn curves_agree(set: &sced::Set, tick: u64) -> [usize; 3] {
+fn curves_agree(set: &crate::sced::Set, tick: u64) -> [usize; 3] {
     let (link, flows) = (set.link(tick), set.specs(tick));
     let admitted = admits(&link, &flows);
     let [mut found, mut none, mut inexact] = [0; 3];

@@ -1,14 +1,10 @@
 //! Suggestions are the last values that are admitted.
 
-mod common;
-#[path = "common/slow.rs"]
-mod slow;
-
-use common::{table3, ten_megabit};
+use crate::common::{table3, ten_megabit};
+use crate::slow::world;
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::*;
 use proptest::prelude::*;
-use slow::world;
 
 fn with_last(envelope: &Envelope, change: impl Fn(&mut Bucket)) -> Option<Envelope> {
     let mut lines = envelope.lines()?.to_vec();
@@ -76,7 +72,7 @@ fn exact(link: &LinkSpec, flows: &[FlowSpec]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(800))]
+    #![proptest_config(crate::slow::cases(800))]
 
     /// Fails when a cut rounds the wrong way, a block is passed over that holds a violation, the
     /// knee of the flow's own envelope is forgotten, or its packet blocks after its deadline.
@@ -87,7 +83,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(200))]
+    #![proptest_config(crate::slow::cases(200))]
 
     /// Fails when an interval that failed is judged with the packet of a flow whose deadline it
     /// reaches as one that blocks, or when steps are followed only half as far as needed.
@@ -99,7 +95,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(60))]
+    #![proptest_config(crate::slow::cases(60))]
 
     /// Odd rates, sizes and deadlines as they occur, many flows: several blocks of corners.
     #[test]
@@ -117,7 +113,7 @@ proptest! {
                 deadline: Span(d),
             })
             .collect();
-        exact(&common::link(Rate(100_000_000), 1536, blocking), &flows)?;
+        exact(&crate::common::link(Rate(100_000_000), 1536, blocking), &flows)?;
     }
 }
 
@@ -168,7 +164,7 @@ fn too_many_steps_make_answers_stricter_never_laxer() {
         FlowSpec { envelope, deadline: Span(7000 + i) }
     };
     let flows: Vec<FlowSpec> = (0..30).map(flow).collect();
-    let link = common::link(Rate(rate), 1514, Blocking::Paper);
+    let link = crate::common::link(Rate(rate), 1514, Blocking::Paper);
     let found = suggest(&link, &flows).unwrap();
     assert!(found.last().is_some_and(|s| s.strict));
     for (k, suggestion) in found.iter().enumerate().skip(25) {

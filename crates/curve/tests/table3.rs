@@ -1,8 +1,6 @@
 //! The paper's own set (Chakraborty, Gries, Thiele, RTAS 2002, Table 3 and Figure 8).
 
-mod common;
-
-use common::{table3, ten_megabit};
+use crate::common::{table3, ten_megabit};
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
 use laxity_curve::*;
 

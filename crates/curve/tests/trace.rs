@@ -1,8 +1,5 @@
 //! Envelopes and TSpecs of traces against all pairs of packets.
 
-#[path = "common/slow.rs"]
-mod slow;
-
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_curve::*;
 use proptest::prelude::*;
@@ -42,7 +39,7 @@ fn conforms(trace: &Trace, envelope: &Envelope) -> bool {
 }
 
 proptest! {
-    #![proptest_config(slow::cases(300))]
+    #![proptest_config(crate::slow::cases(300))]
 
     /// Fails when the merge drops a step or keeps one that another one beats.
     #[test]

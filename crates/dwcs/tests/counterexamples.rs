@@ -1,11 +1,9 @@
 //! Limits of admission, with the smallest failures known: each obstacle's own, at a
 //! load that would otherwise fit.
 
-mod common;
-
 use std::num::NonZeroU32;
 
-use common::{Arrivals, simulate, stream};
+use crate::common::{Arrivals, simulate, stream};
 use laxity_core::Span;
 use laxity_dwcs::admission::{Demand, Obstacle, Phases, admit};
 use laxity_dwcs::structure::List;
@@ -152,7 +150,7 @@ fn streams_without_deadlines() {
 /// it was, and then two windows can run out at once. Fails (as intended) at full load only.
 #[test]
 fn pauses() {
-    let mut random = common::Random(1);
+    let mut random = crate::common::Random(1);
     let mut failing = |options: Options, tolerances: &[&str], fine: u64| {
         let mut failed = 0;
         for _ in 0..2000 {

@@ -1,17 +1,14 @@
 //! Times, gaps and arrivals of any size and in any order: nothing panics, nothing hangs, and
 //! structures still agree. Arrivals may come from other processes, which owe us no sense.
 
-mod common;
-mod play;
-
-use common::Random;
+use crate::common::Random;
+use crate::play::options;
 use laxity_core::{Span, Time};
 use laxity_dwcs::structure::{Heaps, List, Structure};
 use laxity_dwcs::{
     Attributes, Decision, Dropped, Late, Ledger, Options, Overdue, Queues, Scheduler, StreamId,
     Tolerance,
 };
-use play::options;
 use proptest::prelude::*;
 
 /// A number of any magnitude.

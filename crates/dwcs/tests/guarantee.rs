@@ -1,8 +1,6 @@
 //! Admitted tolerances are met: no back-to-back window has more losses than tolerated.
 
-mod common;
-
-use common::{Arrivals, Random, admitted, simulate, simulate_each, stream};
+use crate::common::{Arrivals, Random, admitted, simulate, simulate_each, stream};
 use laxity_core::Span;
 use laxity_dwcs::admission::{Demand, Phases, admit};
 use laxity_dwcs::structure::{Heaps, List};

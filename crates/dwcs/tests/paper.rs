@@ -4,11 +4,9 @@
 //!
 //! The paper prints no numbers; these hold the reading in place, packet by packet.
 
-mod common;
-
 use std::num::NonZeroU32;
 
-use common::{backlogged, sent_late, stream, unit_service};
+use crate::common::{backlogged, sent_late, stream, unit_service};
 use laxity_core::Time;
 use laxity_dwcs::structure::Heaps;
 use laxity_dwcs::{Attributes, Check, Late, Ledger, Measures, Options};

@@ -1,11 +1,9 @@
 //! Attributes under which DWCS is static priority, earliest deadline first or fair sharing,
 //! decision by decision beside small schedulers that are obviously these.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::{Fifos, priority, sent_late, stream};
+use crate::common::{Fifos, priority, sent_late, stream};
 use laxity_core::Time;
 use laxity_dwcs::structure::{Heaps, List, Structure};
 use laxity_dwcs::{Attributes, Decision, Options, Scheduler};
@@ -184,9 +182,9 @@ proptest! {
         let whole: u64 = weights.iter().sum();
         let streams: Vec<_> = weights.iter().map(|w| sent_late("0/0", whole * 2520 / w)).collect();
         let (mut scheduler, mut queues) =
-            common::backlogged::<Heaps, ()>(&ahead(Options::default()), &streams, ());
+            crate::common::backlogged::<Heaps, ()>(&ahead(Options::default()), &streams, ());
         for now in 0..500 {
-            common::unit_service(&mut scheduler, &mut queues, now..now + 1);
+            crate::common::unit_service(&mut scheduler, &mut queues, now..now + 1);
             for (served, weight) in queues.heads.iter().zip(&weights) {
                 let (have, due) = (served * whole, (now + 1) * weight);
                 let most = due + weight * weights.len() as u64;

@@ -1,10 +1,7 @@
 //! Every structure decides as the list does, for any sequence of events.
 
-mod common;
-mod play;
-
+use crate::play::{Event, Play, agrees, events, options};
 use laxity_dwcs::structure::{Heaps, List};
-use play::{Event, Play, agrees, events, options};
 use proptest::prelude::*;
 
 proptest! {

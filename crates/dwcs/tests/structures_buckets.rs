@@ -1,13 +1,10 @@
 //! Buckets decide as the list does.
 
-mod common;
-mod play;
-
+use crate::play::long::{self, Gaps};
+use crate::play::{Event, agrees, events, options};
 use laxity_core::Span;
 use laxity_dwcs::structure::{Buckets, Structure};
 use laxity_dwcs::{Attributes, Options, Order, Tolerance, ZeroTie};
-use play::long::{self, Gaps};
-use play::{Event, agrees, events, options};
 use proptest::prelude::*;
 
 proptest! {
@@ -64,7 +61,7 @@ fn only_tolerances_first() {
 /// More tolerances than there are buckets.
 #[test]
 fn each_stream_has_its_own_tolerance() {
-    let mut random = common::Random(5);
+    let mut random = crate::common::Random(5);
     let mut events = vec![];
     for i in 0..1500 {
         let y = 2000 + 37 * i as u64;

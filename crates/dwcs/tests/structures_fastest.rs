@@ -1,11 +1,8 @@
 //! The structure selected by the options implements their order.
 
-mod common;
-mod play;
-
+use crate::play::{agrees, events, options};
 use laxity_dwcs::structure::{Fastest, Structure};
 use laxity_dwcs::{Options, ZeroTie};
-use play::{agrees, events, options};
 use proptest::prelude::*;
 
 proptest! {

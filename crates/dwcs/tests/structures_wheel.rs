@@ -1,13 +1,10 @@
 //! The wheel decides as the list does.
 
-mod common;
-mod play;
-
+use crate::play::long::{self, Gaps};
+use crate::play::{Event, agrees, events, options};
 use laxity_core::Span;
 use laxity_dwcs::structure::{Structure, Wheel};
 use laxity_dwcs::{Attributes, Options, Order};
-use play::long::{self, Gaps};
-use play::{Event, agrees, events, options};
 use proptest::prelude::*;
 
 proptest! {
@@ -62,7 +59,7 @@ fn gaps_of_hours_and_short_gaps() {
 /// `Timed::store` does not sweep them out: they then take all chunks.
 #[test]
 fn stale_entries_are_removed() {
-    let gap = |i: u64| Attributes::new(common::tolerance(1, 2), Span(3_600_000_000_000 + i));
+    let gap = |i: u64| Attributes::new(crate::common::tolerance(1, 2), Span(3_600_000_000_000 + i));
     let mut events = vec![];
     for i in 0..50 {
         events.extend([Event::Join(gap(i)), Event::Arrive(i as usize, 9), Event::Next(1, 1)]);

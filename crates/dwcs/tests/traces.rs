@@ -1,8 +1,6 @@
 //! Decisions computed by hand.
 
-mod common;
-
-use common::{Fifos, backlogged, priority, sent_late, stream, unit_service};
+use crate::common::{Fifos, backlogged, priority, sent_late, stream, unit_service};
 use laxity_core::{Span, Time};
 use laxity_dwcs::structure::List;
 use laxity_dwcs::{Attributes, Decision, JoinError, Ledger, Options, Scheduler, Window};

@@ -1,9 +1,7 @@
 //! Algorithm 3 of the paper is unsafe as printed; the corrected form is not.
 
-mod common;
-
-use common::random::Rng;
-use common::{BYTE_PER_NS, Link, admitted, arrival, config, flow, leaky, try_build};
+use crate::common::random::Rng;
+use crate::common::{BYTE_PER_NS, Link, admitted, arrival, config, flow, leaky, try_build};
 use laxity_core::{Rate, Span, Time};
 use laxity_curve::{InverseCurve, TwoSegment};
 use laxity_link::assign::{Algorithm3, Algorithm3Printed, Assigner, History};

@@ -1,10 +1,8 @@
 //! "Never worse than serving best effort only while no real-time packet waits" (section 3.2), and
 //! the alternative of fixed shares.
 
-mod common;
-
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, config, flow, merge,
     safe_policies, tighten, try_build,
 };

@@ -1,9 +1,7 @@
 //! Bounds of best-effort delay on all traffic of small links: alone under `exact`, beside other
 //! classes under every fair queue, and as a flow with a service curve.
 
-mod common;
-
-use common::{
+use crate::common::{
     Arrival, BYTE_PER_NS, Link, backlogs, config, conforming, flow, leaky, merge, safe_policies,
     try_build,
 };

@@ -1,11 +1,9 @@
 //! `aqm = "l4s"` against the pseudo-code of RFC 9332 (appendix A): the same packets into both, and nearly the same
 //! shares of marks and drops, and delays.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::random::Rng;
+use crate::common::random::Rng;
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Guarantee};
 use laxity_link::buffer::DropReason;

@@ -1,9 +1,7 @@
 //! `exact` and its relatives against the textbook: Algorithm 1 with its whole history, and the
 //! demand curve of section 3.1 (Figure 1) kept as points.
 
-mod common;
-
-use common::random::Rng;
+use crate::common::random::Rng;
 use laxity_core::{NANOBITS_PER_BYTE, Rate, Span, Time};
 use laxity_curve::{InverseCurve, InversePiece, ShiftedLine, TwoSegment};
 use laxity_link::assign::{

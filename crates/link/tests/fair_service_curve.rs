@@ -1,10 +1,8 @@
 //! Fair Service Curve in the pipeline: no admitted real-time packet is late, whatever curves, groups
 //! and upper limits best effort has.
 
-mod common;
-
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, arrival, config, flow,
     leaky, merge, safe_policies, try_build,
 };

@@ -1,10 +1,8 @@
 //! Flow queues, AQM and ECN under the deadlines, in long random runs: no real-time packet is late
 //! under any policy that promises it, with hundreds of thousands of packets and drops by the AQM.
 
-mod common;
-
-use common::random::Rng;
-use common::{flow, periodic, safe_policies, tspec};
+use crate::common::random::Rng;
+use crate::common::{flow, periodic, safe_policies, tspec};
 use laxity_core::{Bytes, FlowId, LinkClock, Rate, Span, Time, Weight};
 use laxity_curve::{Blocking, Envelope, Guarantee};
 use laxity_link::buffer::DropReason;

@@ -1,14 +1,12 @@
 //! Theorem 1: deadlines of the best-effort aggregate never decrease between restarts, and its
 //! packets never overtake each other.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Sent, admitted, config, flow,
     merge, safe_policies, try_build,
 };

@@ -1,11 +1,9 @@
 //! Theorem 2 on large random links: no packet of an admitted set is late, whatever its flows and
 //! best effort do, under every policy that promises it.
 
-mod common;
-
-use common::adversary::greedy;
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::{
+use crate::common::adversary::greedy;
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, admitted, arrival, config, flow,
     merge, safe_policies, tighten, try_build,
 };
@@ -103,7 +101,7 @@ fn no_packet_is_late_under_any_safe_policy() {
             let lost = link.dropped.iter().find(|(_, p, _)| p.flow.index() < config.realtime.len());
             assert!(lost.is_none(), "{name}, seed {seed}: {lost:?}");
             packets += link.sent.len();
-            let spare = |s: &common::Sent| s.departure.deadline.0 as i64 - s.end.0 as i64;
+            let spare = |s: &crate::common::Sent| s.departure.deadline.0 as i64 - s.end.0 as i64;
             let real = link.sent.iter().filter(|s| s.realtime());
             tightest = tightest.min(real.map(spare).min().unwrap_or(i64::MAX));
         }

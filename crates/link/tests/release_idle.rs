@@ -1,10 +1,10 @@
 //! `always-check` while real time is silent: best effort waits for so long and no longer, and what
 //! a silent flow sends then is held back by one packet at most.
 
-mod common;
-
-use common::scopes::{Scope, scopes};
-use common::{Arrival, BLOCKINGS, BYTE_PER_NS, Link, arrival, config, flow, periodic, try_build};
+use crate::common::scopes::{Scope, scopes};
+use crate::common::{
+    Arrival, BLOCKINGS, BYTE_PER_NS, Link, arrival, config, flow, periodic, try_build,
+};
 use laxity_core::{Span, Time};
 use laxity_link::config::{Excess, LinkConfig};
 

@@ -2,12 +2,10 @@
 //! real-time packet waits and the best-effort head gains. That it is safe is searched for in
 //! `safety_exhaustive.rs`.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Arrival, BYTE_PER_NS, Link, arrival, config, flow, leaky};
+use crate::common::{Arrival, BYTE_PER_NS, Link, arrival, config, flow, leaky};
 use laxity_core::{PolicyInfo, Rate, Span, Time};
 use laxity_curve::{Blocking, ShiftedLine};
 use laxity_link::assign::{Assigner, Background, Shifted};

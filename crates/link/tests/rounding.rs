@@ -1,9 +1,7 @@
 //! Fast links and late times: rounding never accumulates into lateness.
 
-mod common;
-
-use common::random::Rng;
-use common::{
+use crate::common::random::Rng;
+use crate::common::{
     Arrival, GUARANTEES, Link, arrival, config, flow, periodic, safe_policies, tighten, try_build,
     tspec,
 };

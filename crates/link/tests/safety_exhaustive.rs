@@ -5,10 +5,8 @@
 //! admission allows (or a little longer, so that best effort gets deadlines among them). Traces
 //! share one scheduler, so each one also starts from what the one before left behind.
 
-mod common;
-
-use common::scopes::{Scope, scopes};
-use common::{BLOCKINGS, Link, RELEASES, safe_policies, try_build};
+use crate::common::scopes::{Scope, scopes};
+use crate::common::{BLOCKINGS, Link, RELEASES, safe_policies, try_build};
 use laxity_curve::{Blocking, Guarantee};
 use laxity_link::config::{LinkConfig, Release};
 

@@ -1,10 +1,8 @@
 //! Flows with service curves (SCED) under every policy that serves them: no admitted curve is
 //! missed, whatever its flow, the others and best effort send.
 
-mod common;
-
-use common::random::{Rng, best_effort};
-use common::{
+use crate::common::random::{Rng, best_effort};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Sent, Stall, admits, arrival,
     backlogs, config, flow, leaky, merge, points, safe_policies, served, try_build,
 };

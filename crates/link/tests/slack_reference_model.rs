@@ -1,10 +1,8 @@
 //! `slack` against its definition, in every decision.
 
-mod common;
-
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::reference_model::ReferenceModel;
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::reference_model::ReferenceModel;
+use crate::common::{
     Arrival, BYTE_PER_NS, Link, admitted, arrival, backlogs, config, conforming, flow, leaky,
     merge, periodic, tighten, try_build, tspec,
 };

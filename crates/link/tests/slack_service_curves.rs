@@ -1,11 +1,9 @@
 //! `slack` beside flows with service curves: against its definition in every decision, and no
 //! admitted curve missed.
 
-mod common;
-
-use common::random::{Rng, Source, best_effort, conforming_source};
-use common::service_model::ServiceModel;
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source};
+use crate::common::service_model::ServiceModel;
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, Link, admits, arrival, backlogs, config, flow, leaky, merge,
     points, served, try_build,
 };

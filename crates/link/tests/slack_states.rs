@@ -5,12 +5,10 @@
 //! The condition is the one by definition; `slack_reference_model.rs` shows that the policy decides
 //! alike.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::reference_model::ReferenceModel;
-use common::{BYTE_PER_NS, admitted, config, flow, leaky, periodic, tighten, tspec};
+use crate::common::reference_model::ReferenceModel;
+use crate::common::{BYTE_PER_NS, admitted, config, flow, leaky, periodic, tighten, tspec};
 use laxity_core::{NANOBITS_PER_BYTE, Time};
 use laxity_link::config::{LinkConfig, RealtimeFlow};
 use laxity_link::police::{Policer, Remaining};

@@ -5,11 +5,9 @@
 //! the large, random links that stall again and again. Both also with flow queues and an AQM, where
 //! the deadline after a stall belongs to the slot of best effort.
 
-mod common;
-
-use common::random::{Rng, Source, best_effort, conforming_source, envelope};
-use common::scopes::{Scope, scopes};
-use common::{
+use crate::common::random::{Rng, Source, best_effort, conforming_source, envelope};
+use crate::common::scopes::{Scope, scopes};
+use crate::common::{
     Arrival, BLOCKINGS, BYTE_PER_NS, GUARANTEES, Link, RELEASES, Resumed, Sent, Stall, admitted,
     arrival, config, flow, leaky, merge, safe_policies, tighten, try_build,
 };

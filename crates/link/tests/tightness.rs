@@ -9,14 +9,12 @@
 //! Erratum: with best-effort packets inside `s_max` (the paper's residual) it does not hold; see
 //! the last test.
 
-mod common;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
-use common::adversary::greedy;
-use common::random::Rng;
-use common::{
+use crate::common::adversary::greedy;
+use crate::common::random::Rng;
+use crate::common::{
     Arrival, BYTE_PER_NS, Link, admitted, arrival, config, conforming, flow, merge, periodic,
 };
 use laxity_core::{NANOBITS_PER_BYTE, PolicyInfo, Time};

@@ -4,10 +4,8 @@
 //! Debug builds assert the rule of `laxity_cpu::servers` after every event, so a chain that breaks it fails
 //! here although no job happens to be late. LAXITY_SYSTEMS says how many systems; `make chains` runs 100,000.
 
-mod cpu_common;
-
-use cpu_common::ms;
-use cpu_common::systems::HardJobs;
+use crate::cpu_common::ms;
+use crate::cpu_common::systems::HardJobs;
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, build};
 use laxity_cpu::{Attributes, Nice, Reservation};

@@ -1,11 +1,9 @@
 //! Several CPUs: the hard guarantee in random machines, work conservation, fairness, determinism,
 //! and that a cluster of one CPU is what it would be alone.
 
-mod cpu_common;
-
-use cpu_common::machines::{Conserving, build, judge_machines, random_machine};
-use cpu_common::systems::Mix;
-use cpu_common::{cpu_bound, ms};
+use crate::cpu_common::machines::{Conserving, build, judge_machines, random_machine};
+use crate::cpu_common::systems::Mix;
+use crate::cpu_common::{cpu_bound, ms};
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{self, ClusterId, Layout, Options};
 use laxity_cpu::registry::{self, POLICIES};

@@ -2,11 +2,9 @@
 //! times and requests. Nothing panics; no task runs on two CPUs, while it sleeps or outside its
 //! affinity.
 
-mod cpu_common;
-
 use std::collections::BTreeMap;
 
-use cpu_common::machines::build;
+use crate::cpu_common::machines::build;
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{Layout, Options};
 use laxity_cpu::{Attributes, CpuId, CpuSet, GroupId, Nice, Policy, Reservation, Service, TaskId};

@@ -2,10 +2,8 @@
 //! all tasks, searched from end to end at every instant, no queues, no delayed reports, no memory
 //! of changes.
 
-mod cpu_common;
-
-use cpu_common::machines::build;
-use cpu_common::ms;
+use crate::cpu_common::machines::build;
+use crate::cpu_common::ms;
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{Layout, Options};
 use laxity_cpu::{

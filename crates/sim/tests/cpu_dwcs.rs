@@ -1,8 +1,6 @@
 //! DWCS for threads: windows of quanta are met whenever the admission sum is at most one.
 
-mod cpu_common;
-
-use cpu_common::ms;
+use crate::cpu_common::ms;
 use laxity_core::{Span, Time};
 use laxity_cpu::dwcs::Dwcs;
 use laxity_cpu::layered::Layered;

@@ -1,8 +1,6 @@
 //! Figures 1 and 2 of the paper on best-effort bandwidth servers, to the nanosecond.
 
-mod cpu_common;
-
-use cpu_common::ms;
+use crate::cpu_common::ms;
 use laxity_core::Time;
 use laxity_cpu::servers::Servers;
 use laxity_cpu::{Policy, Share, TaskId};

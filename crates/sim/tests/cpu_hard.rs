@@ -2,10 +2,8 @@
 //! nice values and their reservations; and the readings that are unsafe do break. LAXITY_SYSTEMS says how
 //! many systems.
 
-mod cpu_common;
-
-use cpu_common::ms;
-use cpu_common::systems::{Mix, Verdict, judge};
+use crate::cpu_common::ms;
+use crate::cpu_common::systems::{Mix, Verdict, judge};
 use laxity_cpu::layered::Layered;
 use laxity_cpu::registry::{Options, POLICIES, build};
 use laxity_cpu::round_robin::RoundRobin;

@@ -1,10 +1,8 @@
 //! Properties of every policy: the CPU never idles beside work, shares are fair in the long run,
 //! the same input gives the same schedule, nonsense changes nothing. And how far deadlines reach.
 
-mod cpu_common;
-
-use cpu_common::systems::{Mix, system};
-use cpu_common::{cpu_bound, measure, ms};
+use crate::cpu_common::systems::{Mix, system};
+use crate::cpu_common::{cpu_bound, measure, ms};
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES, build};
 use laxity_cpu::servers::Servers;

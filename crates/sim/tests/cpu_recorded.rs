@@ -1,12 +1,10 @@
 //! Recordings and rt-app's workloads played again.
 
-mod cpu_common;
-
 use std::fs::read_to_string;
 use std::path::Path;
 
-use cpu_common::machines::build;
-use cpu_common::ms;
+use crate::cpu_common::machines::build;
+use crate::cpu_common::ms;
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{Layout, Options};
 use laxity_cpu::{CpuId, TaskId, bebs};

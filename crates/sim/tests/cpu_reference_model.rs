@@ -1,9 +1,7 @@
 //! The machine of servers against a slow reference model that follows the rules as they are written: tables
 //! that are searched from end to end, times as signed numbers, no queues, no shortcuts.
 
-mod cpu_common;
-
-use cpu_common::ms;
+use crate::cpu_common::ms;
 use laxity_core::{Span, Time};
 use laxity_cpu::servers::Servers;
 use laxity_cpu::{

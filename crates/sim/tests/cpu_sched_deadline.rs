@@ -1,8 +1,6 @@
 //! `SCHED_DEADLINE`: throttling, reclaiming, and the rule at wake-ups.
 
-mod cpu_common;
-
-use cpu_common::{cpu_bound, measure, ms};
+use crate::cpu_common::{cpu_bound, measure, ms};
 use laxity_cpu::layered::Layered;
 use laxity_cpu::round_robin::RoundRobin;
 use laxity_cpu::sched_deadline::SchedDeadline;

@@ -1,8 +1,6 @@
 //! Table 1 of the paper on BeRate, and what the improved rule reaches.
 
-mod cpu_common;
-
-use cpu_common::{Srtsim, cpu_bound, measure, missed, ms};
+use crate::cpu_common::{Srtsim, cpu_bound, measure, missed, ms};
 use laxity_core::Span;
 use laxity_cpu::{Policy, bebs, bebs_credit, berate, cbs, linux_2_4};
 use laxity_sim::cpu::papers::bebs::{interactive, waking_for_good};

@@ -1,8 +1,6 @@
 //! A small system in which stretching alone makes a hard job late.
 
-mod cpu_common;
-
-use cpu_common::ms;
+use crate::cpu_common::ms;
 use laxity_core::{Span, Time};
 use laxity_cpu::servers::{Adaptation, Transition};
 use laxity_cpu::{Reservation, bebs, bebs_credit};

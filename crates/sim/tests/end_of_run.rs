@@ -1,11 +1,9 @@
 //! Deadlines exactly at the end of a run: met if the work is done by then, missed if not. And how soon a
 //! run ends that is stopped.
 
-mod cpu_common;
-
 use std::sync::Arc;
 
-use cpu_common::{measure, ms};
+use crate::cpu_common::{measure, ms};
 use laxity_core::{FlowId, Span, Time};
 use laxity_cpu::registry::{Options, build};
 use laxity_scenario::link::model::Scenario;

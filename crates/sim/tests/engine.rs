@@ -1,10 +1,8 @@
 //! The engine on traces small enough to compute by hand.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Log, arrivals, generated, replay, scenario, simulated};
+use crate::common::{Log, arrivals, generated, replay, scenario, simulated};
 use laxity_core::{Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::registry::POLICIES;
@@ -71,8 +69,9 @@ fn best_effort_first_is_the_other_bound() {
 /// Fails when `fifo` orders by deadline, or orders best effort by class.
 #[test]
 fn fifo_sends_in_order_of_arrival() {
-    let scenario =
-        laxity_scenario::link::model::Scenario::read(common::file("scenarios/access-link.toml"));
+    let scenario = laxity_scenario::link::model::Scenario::read(crate::common::file(
+        "scenarios/access-link.toml",
+    ));
     let (run, log) = simulated(&scenario.unwrap(), "fifo", 5, &generated(5_000));
     assert!(log.sent.len() > 3000, "{}", log.sent.len());
     assert!(log.sent.iter().map(|(d, _)| d.packet.seq).eq(0..log.sent.len() as u64));
@@ -193,7 +192,7 @@ fn a_stopped_run_says_that_it_is_incomplete() {
 /// Fails when a policy changes what arrives, loses a packet, or sends two at once.
 #[test]
 fn every_policy_sees_the_same_arrivals_and_accounts_for_all() {
-    let path = common::file("scenarios/access-link.toml");
+    let path = crate::common::file("scenarios/access-link.toml");
     let text = std::fs::read_to_string(path).unwrap();
     // Little room, so that packets are dropped and pushed out too.
     let text = text.replace(

@@ -1,10 +1,8 @@
 //! Scenarios fitted to the captures: they hold every packet, and nothing smaller would.
 
-mod common;
-
 use std::path::Path;
 
-use common::{file, replay};
+use crate::common::{file, replay};
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Bucket, Envelope, Rational};
 use laxity_link::police::Policer;

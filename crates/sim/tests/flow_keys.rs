@@ -1,12 +1,10 @@
 //! Keys and ECN fields of simulated packets, and the counts of what an AQM does.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{arrivals, scenario};
+use crate::common::{arrivals, scenario};
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::ecn::Ecn;

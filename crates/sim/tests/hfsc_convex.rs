@@ -1,8 +1,6 @@
 //! Two curves of which HFSC in Linux breaks one (`docs/results/hfsc-convex.md`), served by SCED.
 
-mod common;
-
-use common::{arrivals, replay, scenario};
+use crate::common::{arrivals, replay, scenario};
 
 const LINK: &str = r#"
 [link]

@@ -1,9 +1,7 @@
 //! The engine and pipeline beside a slow simulation that shares nothing with them: conformance by
 //! the definition of an envelope over all earlier packets, plain lists, exact link time.
 
-mod common;
-
-use common::{replay, scenario};
+use crate::common::{replay, scenario};
 use laxity_core::{FlowId, Time};
 use laxity_traffic::Arrival;
 use proptest::prelude::*;

@@ -1,10 +1,8 @@
 //! Recorded traffic: captures by `match`, traces by name.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{file, generated, scenario, simulated};
+use crate::common::{file, generated, scenario, simulated};
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::link::{Traffic, replay};
 use laxity_trace::{LinkType, PcapngWriter};

@@ -1,9 +1,7 @@
 //! The generators' draws against the numbers that the scenario gives (Table 4 of Chakraborty,
 //! Gries and Thiele, RTAS 2002).
 
-mod common;
-
-use common::file;
+use crate::common::file;
 use laxity_core::{FlowId, Time};
 use laxity_curve::Envelope;
 use laxity_link::police::Policer;

@@ -1,8 +1,6 @@
 //! TCP sources on a simulated link.
 
-mod common;
-
-use common::scenario;
+use crate::common::scenario;
 use laxity_core::Span;
 use laxity_results::{FlowResult, TcpResult};
 use laxity_sim::Control;
