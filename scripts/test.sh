@@ -17,7 +17,7 @@ long_commands=(
     what_comes_in_is_scheduled cpu_hard:: six_thousand_changes search- links_survive_faults
     reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters:: one_of_two_cpus
     link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
-    verifier_cost_is_as_recorded compare-internet run_hooks_give reservations_hold_on loom.sh
+    verifier_cost_is_as_recorded proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
     run_state_is_inferred compare-link misses_after_preemption stalls-
 )
 
@@ -49,6 +49,7 @@ program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional systemd-analyze systemd systemd systemd systemd ''
+program optional coqc coq coq coq coq coq
 program optional shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
 program optional dpkg-shlibdeps dpkg-dev '' '' '' ''
 program optional dpkg-deb dpkg '' '' '' ''
@@ -114,7 +115,7 @@ LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}
 step "documentation examples"
 cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --doc 2>&1 | tee -a "$log" || failed=1
 
-step "the other tests, those in the virtual machine, comparisons, and the rings in every order of events"
+step "the other tests, those in the virtual machine, comparisons, proofs, and the rings in every order of events"
 if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
     # One short row each; `make compare-link` and its like run all of it.
     printf '%s\n' "scripts/compare-link.sh --short" "scripts/compare-cpu.sh --short" >>"$later"
@@ -127,6 +128,11 @@ elif [ ${#kernel[@]} != 0 ]; then
     skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi
 printf '%s\n' scripts/loom.sh vm/test.sh >>"$later"
+if has coqc; then
+    echo scripts/proofs.sh >>"$later"
+else
+    skip "Coq is not installed, so the proofs are not checked"
+fi
 longest_first "$later"
 scripts/beside.sh "$later" 2>&1 | tee -a "$log" || failed=1
 [ -z "$failed" ] || exit 1

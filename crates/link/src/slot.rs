@@ -28,7 +28,8 @@
 //! occupied without a gap since `r_n`, and its label has never fallen; with `r_n < t0` it would have
 //! been pending work labelled `<= T` at `t0`. So `r_n >= t0`. Of the slots served in `(t0, T]` with
 //! labels `<= T` let `i` be the first and `n` the last. The sizes sent in `i` to `n` sum to
-//! `W_n - P_i <= E(D_n - r_i) <= E(T - t0)`, which is what Theorem 2 needs. ∎
+//! `W_n - P_i <= E(D_n - r_i) <= E(T - t0)`, which is what Theorem 2 needs. ∎ Machine-checked:
+//! `proofs/link/Slot.v`.
 //!
 //! Each half of "raise, never lower" is necessary, and so are the second question and the history
 //! that survives a drop; `alternatives` in the tests has a link for each on which a packet is late

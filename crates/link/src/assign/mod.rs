@@ -26,6 +26,8 @@
 //! packets before it are due by `T` as well. The shortest deadline over several such histories is
 //! safe therefore, and a history may be exchanged for a shorter one with any packet.
 //!
+//! Machine-checked for one history at a time: `proofs/link/Restart.v`.
+//!
 //! After an exchange deadlines may be shorter than before, so Theorem 1 holds within a history.
 //! Best effort never overtakes itself all the same: only the head of the aggregate has a deadline.
 //!

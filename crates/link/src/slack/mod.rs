@@ -14,7 +14,7 @@
 //! admission covers what came since. It takes three things: policers that enforce what `F`
 //! counts with, eligible shaped packets released before the decision, and no best-effort packet
 //! larger than admission assumed. With an empty real-time queue best effort is sent unasked;
-//! that is safe because admission counted its blocking.
+//! that is safe because admission counted its blocking. Machine-checked: `proofs/link/Slack.v`.
 //!
 //! **After lost time** the slack is smaller by what the link did not send, so the lower bound of it
 //! is forgotten and the next decision searches. Best effort need not yield beyond that: each

@@ -19,7 +19,8 @@
 //! in force. By 2 these integrals fit into the available time, so EDF, which executes nothing due later
 //! while something due by `D` is pending, has completed all of it by `D`. The busy interval of a hard
 //! deadline does not extend back beyond a clean instant, and from that instant on each ready server
-//! demands no more than one released then.
+//! demands no more than one released then. Machine-checked: `proofs/cpu/Changes.v`, event by event
+//! `proofs/cpu/Machine.v`.
 //!
 //! # How long a task may wait
 //!
