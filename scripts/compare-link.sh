@@ -29,7 +29,7 @@ mkdir -p "$results"
 wire=vm/guest/wire.sh
 # Another program or script means other results.
 inputs() {
-    cat vm/run compare/link/{vm.sh,cost.sh,family.toml,cost.toml} "$wire" "$compare" \
+    cat vm/run compare/link/{vm.sh,cost.sh,family.toml,curves.toml,cost.toml} "$wire" "$compare" \
         "$built"/{kernel-link,traffic} | sha256sum | cut -c 1-16
 }
 stamp=$(inputs)
@@ -48,8 +48,8 @@ in_vm() {
 run() {
     [ ! -e "$1/output" ] || return 0
     say "$1: $(wc -l <"$1/jobs") runs"
-    in_vm --file compare/link/family.toml --file compare/link/vm.sh --file "$wire" \
-        --file "$1/trace.csv" --file "$1/jobs" --out "$1" -- sh vm.sh jobs >"$1/output.part"
+    in_vm --file compare/link/family.toml --file compare/link/curves.toml \
+        --file compare/link/vm.sh --file "$wire" --file "$1/trace.csv" --file "$1/jobs" --out "$1" -- sh vm.sh jobs >"$1/output.part"
     mv "$1/output.part" "$1/output"
 }
 
@@ -71,7 +71,8 @@ case ${1:-} in
         exit
         ;;
     --short)
-        "$compare" jobs "$results/short" 90 1 2 hfsc-tuned laxity-background laxity-exact
+        "$compare" jobs "$results/short" 90 1 2 hfsc-tuned laxity-background laxity-exact \
+            laxity-curves-exact
         run "$results/short"
         exec "$compare" read "$results"
         ;;

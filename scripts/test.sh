@@ -50,6 +50,7 @@ program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
+program optional chromium chromium chromium chromium chromium chromium
 program optional shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
 program optional dpkg-shlibdeps dpkg-dev '' '' '' ''
 program optional dpkg-deb dpkg '' '' '' ''

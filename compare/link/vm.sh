@@ -24,6 +24,7 @@ leaves() { for id in 10 20 30 40; do put parent "1:$id" pfifo limit 2000; done; 
 up() {
     discipline=$1
     case $discipline in
+        laxity-curves-*) in_tx kernel-link up curves.toml near "${discipline#laxity-curves-}" 2>/dev/null ;;
         laxity-*) in_tx kernel-link up family.toml near "${discipline#laxity-}" 2>/dev/null ;;
         fifo) paced ;;
         prio)

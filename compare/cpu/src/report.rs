@@ -98,6 +98,7 @@ pub fn page(all: &All) -> (Page, String) {
         sections.push(Section::new("Skipped", vec![Block::Table(table)]));
     }
     let page = Page {
+        filters: Vec::new(),
         title: "The CPUs' policies beside other schedulers".into(),
         scenario: "guest time of a virtual machine".into(),
         kind: Kind::Live,

@@ -150,6 +150,7 @@ pub fn page(runs: &[Run], kernel: &str) -> (Page, String) {
         sections.push(Section::new(title, blocks));
     }
     let page = Page {
+        filters: Vec::new(),
         title: "An access link under load, beside other shapers".into(),
         scenario: "compare/internet".into(),
         kind: Kind::Live,

@@ -28,11 +28,15 @@ use laxity_scenario::link::model::Scenario;
 use crate::runs::Delay;
 
 const FAMILY: &str = include_str!("../family.toml");
+/// The same with the curves of HFSC as tuned.
+const CURVES: &str = include_str!("../curves.toml");
 const TUNED: &str = include_str!("../hfsc-tuned.txt");
 /// The classes' contracts as they stand, which is how HFSC is usually set.
 const USUAL: &str = "rt umax 200b dmax 8ms rate 42000bps ls m2 42000bps;\
                      rt umax 63000b dmax 95ms rate 640000bps ls m2 640000bps;\
                      ls m2 284000bps;ls m2 284000bps";
+/// What comes before the policy in names of disciplines that serve the curves.
+const WITH_CURVES: &str = "curves-";
 const PEERS: [&str; 8] = ["fifo", "prio", "htb", "hfsc", "hfsc-tuned", "cake", "fq_codel", "etf"];
 /// The load at which the settings of HFSC are chosen, and the seed, which is no reported one.
 const TUNING: (u64, u64) = (90, 11);
@@ -90,6 +94,7 @@ fn jobs(folder: &Path, words: [&str; 3], disciplines: &[&str]) -> Result<(), Str
     let [load, seed, seconds] = words.map(number);
     let (load, seed, seconds) = (load?, seed?, seconds?);
     let laxity = laxity_kernel::plan::policies().map(|p| format!("laxity-{p}"));
+    let laxity = laxity.chain([format!("laxity-{WITH_CURVES}exact")]);
     let all: Vec<String> = match disciplines {
         [] => PEERS.iter().map(|p| (*p).to_string()).chain(laxity).collect(),
         some => some.iter().map(|d| (*d).to_string()).collect(),
@@ -148,7 +153,8 @@ fn costs(text: &str) -> Vec<report::Cost> {
 }
 
 fn read(results: &Path) -> Result<bool, String> {
-    let scenario = Scenario::parse(FAMILY, "family.toml").map_err(|e| e.to_string())?;
+    let parse = |text, name| Scenario::parse(text, name).map_err(|e| e.to_string());
+    let (family, curves) = (parse(FAMILY, "family.toml")?, parse(CURVES, "curves.toml")?);
     let mut good = true;
     let mut rows = Vec::new();
     // Best effort at 90 %, by policy: live, simulated by the qdisc's rules, and by the policy's.
@@ -170,7 +176,11 @@ fn read(results: &Path) -> Result<bool, String> {
             if let Some(policy) = scheduler.strip_prefix("laxity-") {
                 let log = folder.join(format!("{scheduler}.sent"));
                 let log = fs::read(&log).map_err(|e| format!("{}: {e}", log.display()))?;
-                let simulated = replay::means(&scenario, policy, &packets, &log)?;
+                let (scenario, policy) = match policy.strip_prefix(WITH_CURVES) {
+                    Some(policy) => (&curves, policy),
+                    None => (&family, policy),
+                };
+                let simulated = replay::means(scenario, policy, &packets, &log)?;
                 for (name, flow) in run.flows(false).filter(|_| load == 90) {
                     let [live, qdisc, twin] = twins.entry(scheduler.clone()).or_default();
                     live.add(flow.got, flow.mean_us);
@@ -230,5 +240,27 @@ fn verdict(
         };
         let ratio = mean / tuned;
         println!("{name}: {ratio:.2} of the delay under HFSC as tuned, at a load of 90 %");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when the link has other curves than HFSC as tuned.
+    #[test]
+    fn curves_are_those_of_hfsc() {
+        for (own, tc) in [
+            (
+                r#"umax = "200 B", dmax = "4 ms", rate = "44 kB/s""#,
+                "rt umax 200b dmax 4ms rate 44000bps",
+            ),
+            (
+                r#"umax = "63 kB", dmax = "98 ms", rate = "640 kB/s""#,
+                "rt umax 63000b dmax 98ms rate 640000bps",
+            ),
+        ] {
+            assert!(CURVES.contains(own) && TUNED.contains(tc), "{own} and {tc}");
+        }
     }
 }

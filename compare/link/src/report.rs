@@ -190,6 +190,7 @@ pub fn page(rows: &[Row], cost: &[Cost]) -> (Page, String) {
         sections.push(Section::new("Cost", vec![Block::Table(table)]));
     }
     let page = Page {
+        filters: Vec::new(),
         title: "The link beside the kernel's disciplines".into(),
         scenario: "compare/link/family.toml".into(),
         kind: Kind::Live,

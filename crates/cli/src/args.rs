@@ -51,8 +51,11 @@ pub enum Command {
     #[command(subcommand)]
     Link(LinkCommand),
     /// Watch links (delays, bounds, drops), media servers and CPUs (reservations, deadline misses,
-    /// inferred parameters) (live).
-    Top(WatchArgs),
+    /// inferred parameters) (live). On a terminal keys sort, filter, choose and pause.
+    Top(TopArgs),
+    /// Serve a page on this machine's loopback that watches the same parts as `top`, and tries the admission
+    /// of edited scenarios (live).
+    Web(WebArgs),
     /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
@@ -165,11 +168,36 @@ pub struct SimulateArgs {
     /// Also write each plot of the page as an SVG file into a directory.
     #[arg(long, value_name = "DIR", requires = "report")]
     pub svg: Option<PathBuf>,
+    /// Also write each plot of the page as a Vega-Lite specification with its data into a directory.
+    #[arg(long, value_name = "DIR", requires = "report")]
+    pub vega: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// Print JSON, a line for each update.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WebArgs {
+    /// Address to serve at; loopback. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9480")]
+    pub listen: SocketAddr,
+    /// Time between two updates.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: String,
+    /// A scenario that the page begins with.
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
 }
 
 /// Key that distinguishes the flows of a capture.

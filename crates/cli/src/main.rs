@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         Command::Stream(command) => live::media::run(command),
         Command::Link(command) => live::link::run(command),
         Command::Top(args) => live::top::run(args),
+        Command::Web(args) => live::web::run(args),
         Command::Cpu(command) => live::cpu::run(command),
         Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),

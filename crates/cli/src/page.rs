@@ -6,6 +6,7 @@ use laxity_analysis::link;
 use laxity_report::{Kind, Meta, Page, ResidualPlot};
 use laxity_scenario::link::model::{RealtimeFlow, Scenario};
 
+use crate::args::SimulateArgs;
 use crate::failure::Failure;
 use crate::{output, warning};
 
@@ -45,15 +46,23 @@ pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
 }
 
 /// Writes a page, and its plots where they are wanted.
-pub fn write(path: &Path, svg: Option<&Path>, page: &Page) -> Result<(), Failure> {
+pub fn write(path: &Path, args: &SimulateArgs, page: &Page) -> Result<(), Failure> {
     output::file(path, &page.html())?;
-    if let Some(directory) = svg {
-        std::fs::create_dir_all(directory)
-            .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
-        for (name, svg) in page.svgs() {
-            output::file(&directory.join(name), &svg)?;
-        }
+    if let Some(directory) = &args.svg {
+        write_all(directory, page.svgs())?;
+    }
+    if let Some(directory) = &args.vega {
+        write_all(directory, page.vegas())?;
     }
     warning::say(format_args!("the page is {}", path.display()));
+    Ok(())
+}
+
+fn write_all(directory: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory)
+        .map_err(|e| Failure::write(&directory.display().to_string(), &e))?;
+    for (name, text) in files {
+        output::file(&directory.join(name), &text)?;
+    }
     Ok(())
 }

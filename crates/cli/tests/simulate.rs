@@ -300,11 +300,11 @@ fn the_capture_of_departures_holds_all_of_them() {
     assert!(voice > 0);
 }
 
-/// Fails when the page is not written, or needs something else.
+/// Fails when the page is not written, needs something else, or lacks a plot in one of the formats.
 #[test]
 fn a_page_is_written() {
     let folder = Folder::new("page");
-    let (page, plots) = (folder.path("page.html"), folder.path("plots"));
+    let [page, plots, data] = ["page.html", "plots", "data"].map(|name| folder.path(name));
     let ran = laxity(&[
         "simulate",
         &link(),
@@ -314,13 +314,22 @@ fn a_page_is_written() {
         &page,
         "--svg",
         &plots,
+        "--vega",
+        &data,
         "--json",
     ]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(ran.err.contains(&page), "{}", ran.err);
     let html = std::fs::read_to_string(&page).unwrap();
-    assert!(html.contains("</html>") && !html.contains("<script"));
-    assert!(std::fs::read_dir(&plots).unwrap().count() > 0);
+    assert!(html.contains("</html>") && html.matches("<script").count() == 1);
+    let names = |folder: &str, ending: &str| {
+        let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name());
+        let names = files.map(|name| name.into_string().unwrap());
+        names.map(|n| n.strip_suffix(ending).unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let drawn = names(&plots, ".svg");
+    assert!(!drawn.is_empty());
+    assert_eq!(drawn, names(&data, ".vl.json"));
 }
 
 /// Fails when a drop or mark of an AQM is missing in the JSON, the table or the packets.

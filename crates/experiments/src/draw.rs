@@ -32,7 +32,7 @@ pub struct Panel<'a> {
     pub y: &'a str,
     /// Of the vertical axis.
     pub unit: Unit,
-    /// Least value of a logarithmic vertical axis; smaller values lie on its edge.
+    /// Least value of a logarithmic vertical axis; smaller values lie on its edge, zero beyond a break.
     pub log_from: Option<f64>,
     /// In drawing order.
     pub lines: Vec<Line>,
@@ -44,16 +44,16 @@ impl Panel<'_> {
         let (least, most) = (xs().fold(f64::MAX, f64::min), xs().fold(f64::MIN, f64::max));
         let ys = self.lines.iter().flat_map(|l| l.points.iter().map(|p| p.1));
         let top = ys.fold(0.0, f64::max);
+        let none = self.lines.iter().flat_map(|l| &l.points).any(|p| p.1 <= 0.0);
         let y = match self.log_from {
-            Some(from) => Axis::log(self.y, self.unit, from, top.max(from * 10.0) * 1.5),
+            Some(from) => {
+                let axis = Axis::log(self.y, self.unit, from, top.max(from * 10.0) * 1.5);
+                if none { axis.with_zero() } else { axis }
+            }
             None => Axis::linear(self.y, self.unit, 0.0, top * 1.06),
         };
         let x = Axis::linear(self.x, Unit::Plain, least, most);
-        let floor = self.log_from.unwrap_or(f64::MIN);
-        let lines = self.lines.iter().map(|l| {
-            let points = l.points.iter().map(|(x, y)| (*x, y.max(floor))).collect();
-            Mark::Line { points, ink: l.ink }
-        });
+        let lines = self.lines.iter().map(|l| Mark::Line { points: l.points.clone(), ink: l.ink });
         Plot::new(self.title, x, y).sized(440.0, 300.0).described(self.desc).with_all(lines)
     }
 }

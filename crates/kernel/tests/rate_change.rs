@@ -7,12 +7,13 @@ mod headers;
 mod random;
 
 use laxity_core::{Bytes, Rate, Span, Weight};
+use laxity_curve::service::ServiceCurve;
 use laxity_curve::{Blocking, Bucket, Envelope, Guarantee};
 use laxity_kernel::plan::QueueMemory;
 use laxity_kernel::{Plan, PlanError};
 use laxity_link::Wire;
 use laxity_link::config::{
-    Aqm, BestEffortClass, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release,
+    Aqm, BestEffortClass, Excess, FairQueue, LinkConfig, Options, RealtimeFlow, Release, Service,
 };
 use random::Random;
 
@@ -82,10 +83,13 @@ fn outcomes(plans: &[Plan], runs: &[Vec<Event>]) -> Option<Vec<Outcome>> {
     let mut input = Vec::new();
     let rule = plans.iter().map(|p| p.rule.number()).max().expect("a plan");
     let QueueMemory { managed, flow_queues, flow_orders, host_tables } = plans[0].queues;
-    let sizes = [managed.into(), flow_queues, flow_orders, host_tables, plans.len() as u32];
-    for word in [&[rule, plans[0].slots][..], &sizes].concat() {
+    let served = &plans[0].served;
+    let counts = [plans.len() as u32, served.len() as u32];
+    let sizes = [managed.into(), flow_queues, flow_orders, host_tables];
+    for word in [&[rule, plans[0].slots][..], &sizes, &counts].concat() {
         input.extend_from_slice(&word.to_ne_bytes());
     }
+    input.extend_from_slice(&served.concat());
     for plan in plans {
         input.extend_from_slice(&plan.config);
         input.extend_from_slice(&plan.shed.to_ne_bytes());
@@ -346,6 +350,71 @@ fn no_accepted_packet_is_late_in_chains_of_rate_changes() {
         }
     }
     assert!(admitted > 50 && late > 0, "{admitted} links, {late} packets caught by a fall");
+}
+
+/// The same for flows with service curves, which send what they like, beside one with a deadline: a
+/// change of the rate keeps their starts.
+///
+/// Fails when only the first start of a busy link counts.
+#[test]
+fn no_service_curve_is_missed_in_chains_of_rate_changes() {
+    let mut admitted = 0;
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let flows = 1 + random.below(3);
+        let mut realtime: Vec<RealtimeFlow> = (0..flows)
+            .map(|_| {
+                let (packet, rate) = (random.of(&[200, 500, 1000]), 20_000 + random.below(150_000));
+                let [first, last] = random.of(&[[0, rate], [3 * rate, rate], [rate, rate]]);
+                let [first, last] = [first, last].map(Rate::bytes_per_second);
+                let time = Span((2 + random.below(20)) * MS);
+                let curve = ServiceCurve::two_piece(first, time, last).expect("a curve");
+                let curve = curve.later(Span(random.below(12) * MS)).expect("a curve");
+                let spec = flow(packet, 10, packet, 9, Excess::Delay);
+                let service = Service { curve, policed: false };
+                RealtimeFlow::served(spec.envelope, service, Wire::default(), spec.excess, None)
+                    .expect("a flow")
+            })
+            .collect();
+        realtime.push(flow(1000, 20, 500, 15 + random.below(20), Excess::Drop));
+        let setup = link(realtime);
+        let rates = [(1000, &[][..]), (random.of(&[500, 700, 800]), &[][..]), (2000, &[][..])];
+        for policy in POLICIES.into_iter().filter(|policy| *policy != "slack") {
+            let Some(plans) = plans(&setup, policy, &rates) else { continue };
+            assert!(plans.iter().all(|plan| plan.served == plans[0].served), "{policy}");
+            admitted += 1;
+            let until = 200 * MS;
+            let runs: Vec<Vec<Event>> = (0..12)
+                .map(|_| {
+                    let mut run = best_effort(flows as u32 + 1, &[1000, 200], until);
+                    for (i, spec) in setup.realtime.iter().enumerate() {
+                        let starts = [random.below(20) * MS, (30 + random.below(90)) * MS];
+                        if spec.service.is_none() {
+                            run.extend(greedy(i as u32, spec, &starts, until));
+                            continue;
+                        }
+                        let bytes = spec.envelope.max_packet().0 as u32;
+                        let mut at = starts[0];
+                        while at < until {
+                            let wait = random.of(&[0, 1, 2, 5, 30]);
+                            run.push(Event::Arrival { at, flow: i as u32, bytes });
+                            at += random.below(wait * MS + 1);
+                        }
+                    }
+                    for _ in 0..1 + random.below(8) {
+                        let (at, plan) = (random.below(until), random.below(3) as usize);
+                        run.push(Event::Request { at, plan });
+                    }
+                    sorted(run)
+                })
+                .collect();
+            let Some(outcomes) = outcomes(&plans, &runs) else { return };
+            for (run, outcome) in runs.iter().zip(&outcomes) {
+                assert_kept(&setup, &plans, run, outcome);
+            }
+        }
+    }
+    assert!(admitted > 30, "{admitted} links");
 }
 
 /// Fails when the limits of a link depend on its rate or its shed flows: packets that wait across a

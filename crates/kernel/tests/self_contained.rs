@@ -32,6 +32,9 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason)
 { (void)ctx; (void)slot; (void)reason; }
 LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot) { (void)ctx; (void)slot; return 0; }
 #endif
+#if defined(LAXITY_PIPELINE_STATE_H) && !defined(LAXITY_QDISC_STATE_H)
+LX_INLINE struct lx_served_flow *lx_served_flow(u32 i) { (void)i; return NULL; }
+#endif
 ";
 
 fn bpf() -> PathBuf {

@@ -97,7 +97,7 @@ impl Tails {
         let right = limit.map_or(self.right, |(_, at)| self.right.max(at as f64)).max(1.0);
         let floor = libm::floor(libm::log10(self.least)).max(-9.0) as i32;
         let x = Axis::linear(x, Unit::Time, 0.0, right * 1.04);
-        let y = Axis::log(y, Unit::Plain, ticks::decimal(1, floor), top);
+        let y = Axis::log(y, Unit::Plain, ticks::decimal(1, floor), top).with_zero();
         let limit = limit.map(|(name, at)| Mark::Vertical {
             x: at as f64,
             label: format!("{name} {}", span(at)),

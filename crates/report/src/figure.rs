@@ -1,6 +1,8 @@
 //! Figures of several panels: small multiples with one caption and one legend.
 
-use crate::escape::{data_uri, markup, slug};
+use crate::escape::{markup, slug};
+use crate::page::html::Writer;
+use crate::page::prose::prose;
 use crate::plot::{self, Anchor, Ink, Plot, palette_css, svg_css, text_width};
 use std::fmt::Write;
 
@@ -150,48 +152,56 @@ impl Figure {
              <title id=\"{id}-title\">{}</title><desc id=\"{id}-desc\">{}</desc>\
              <style>{}{}</style><rect class=\"o\" width=\"{w}\" height=\"{h}\"/>{body}</svg>\n",
             markup(&self.title),
-            markup(&self.caption),
+            markup(&self.caption.replace('`', "")),
             palette_css("svg"),
             svg_css(),
         )
     }
 
-    /// The figure as part of a page that has the styles already. `id` must be unique there.
-    pub(crate) fn html(&self, out: &mut String, id: &str, file: &str) {
-        let cell = self.panels.iter().map(|p| p.width).fold(0.0, f64::max).max(160.0);
-        // Panels may shrink a little before a row breaks, and grow to fill it.
-        let least = (cell * 0.84).round();
-        let _ = write!(out, "<figure id=\"{id}\"><h3>{}</h3>", markup(&self.title));
-        self.legend_html(out);
-        let _ = write!(
-            out,
-            "<div class=\"panels\" style=\"--w:{}px;--n:{}\">",
-            plot::px(least),
-            self.columns.min(self.panels.len()).max(1)
-        );
-        for (i, panel) in self.panels.iter().enumerate() {
-            out.push_str(&panel.svg(&format!("{id}-{i}")));
-        }
-        out.push_str("</div><figcaption>");
-        let _ = writeln!(
-            out,
-            "{} <a class=\"dl-link\" download=\"{}\" href=\"{}\">Download SVG</a></figcaption></figure>",
-            markup(&self.caption),
-            markup(file),
-            data_uri("image/svg+xml", &self.svg())
-        );
+    /// The figure as a Vega-Lite specification with its data inside.
+    pub fn vega(&self) -> String {
+        let panels: Vec<_> =
+            self.panels.iter().map(|p| plot::vega::panel(p, &self.legend)).collect();
+        let figure = serde_json::json!({
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "title": self.title,
+            "description": self.caption,
+            "columns": self.columns,
+            "concat": panels,
+        });
+        format!("{figure}\n")
     }
 
-    fn legend_html(&self, out: &mut String) {
+    /// The figure as part of a page that has the styles already. `id` must be unique there.
+    pub(crate) fn html(&self, w: &mut Writer<'_>, id: &str, file: &str) {
+        let cell = self.panels.iter().map(|p| p.width).fold(0.0, f64::max).max(160.0);
+        // Panels shrink hardly before a row breaks, so that their labels stay readable, and grow to
+        // fill it.
+        let least = w.width('w', format!("{}px", plot::px((cell * 0.92).round())));
+        let columns = w.width('n', self.columns.min(self.panels.len()).max(1).to_string());
+        let (of, file) = (w.of(&self.title), markup(file));
+        let title = markup(&self.title);
+        let _ = write!(w.out, "<figure id=\"{id}\" data-file=\"{file}\"{of}><h3>{title}</h3>");
+        self.legend_html(w);
+        let _ = write!(w.out, "<div class=\"panels {least} {columns}\">");
+        for (i, panel) in self.panels.iter().enumerate() {
+            let of = w.of(&panel.title);
+            w.out.push_str(&panel.live_svg(&format!("{id}-{i}"), &of));
+        }
+        let _ = writeln!(w.out, "</div><figcaption>{}</figcaption></figure>", prose(&self.caption));
+    }
+
+    fn legend_html(&self, w: &mut Writer<'_>) {
         if self.legend.is_empty() {
             return;
         }
-        out.push_str("<ul class=\"legend\">");
+        w.out.push_str("<ul class=\"legend\">");
         for key in &self.legend {
             let sample = plot::sample(&key.ink, key.patch);
-            let _ = write!(out, "<li>{sample}{}</li>", markup(&key.label));
+            let (of, hue) = (w.of(&key.label), plot::key(key.ink.hue));
+            let _ = write!(w.out, "<li data-k=\"{hue}\"{of}>{sample}{}</li>", markup(&key.label));
         }
-        out.push_str("</ul>");
+        w.out.push_str("</ul>");
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Input is result types alone, simulated or live: this crate runs no policy and reads no clock, so the
 //! same results give the same bytes. A [`Table`] is written to a page and to a terminal alike, a
-//! [`Figure`] stands in a page or alone as an SVG file. Pages need no network, no script and no
-//! other file, and follow the reader's choice of light or dark.
+//! [`Figure`] stands in a page or alone as an SVG file. Pages need no network and no other
+//! file, read without script, and follow the reader's choice of light or dark. With script they answer:
+//! values under the pointer, zoom, legends and filters, sorted tables, and the whole schedule.
 //!
 //! ```
 //! use laxity_report::{Meta, Page, text};
@@ -39,7 +40,7 @@ pub mod ticks;
 pub use cpu::*;
 pub use figure::{Figure, Key};
 pub use link::*;
-pub use page::{Assessment, Block, Kind, Meta, Page, Section};
+pub use page::{Assessment, Block, Filter, Kind, Meta, Page, Section};
 pub use reproduction::{experiment_table, outcome_sentences, overview_table, reproduction_page};
 pub use stream::*;
 pub use table::{Cell, Column, Group, Table, Tone};

@@ -52,6 +52,7 @@ pub fn reproduction_page(
             _ => format!("Published and measured{quick}"),
         },
         scenario: "reproduction report".into(),
+        filters: Vec::new(),
         kind: if live { Kind::SimulatedAndLive } else { meta.kind },
         sections,
         provenance: footer(meta, facts),
@@ -68,7 +69,8 @@ pub fn outcome_sentences(papers: &[Reproduction]) -> String {
     let mut sentences = Vec::new();
     for paper in papers.iter().filter(|p| p.quick) {
         sentences.push(format!(
-            "Quick: runs of {} are of {} and few, and only rows that they can judge are judged.",
+            "Made with `--quick`: runs of {} are of {} and few, and only rows that they can judge are \
+             judged.",
             paper.paper, paper.duration
         ));
     }

@@ -16,18 +16,23 @@ fn page(result: &CpuSimulationResult, details: &[CpuPolicyDetail]) -> Page {
 // Fails when a figure of the page is lost, or has a panel too few.
 #[test]
 fn the_page_shows_every_task_and_policy() {
-    let (result, details) = simulation(&POLICIES, 1);
+    let (result, mut details) = simulation(&POLICIES, 1);
+    details[1].tasks[0].slices.pop();
     let svgs = page(&result, &details).svgs();
     let names: Vec<&str> = svgs.iter().map(|s| s.0.as_str()).collect();
-    assert_eq!(names, ["gantt.svg", "progress.svg", "response.svg", "tardiness.svg"]);
-    // The document itself is one. Compiling has no jobs; only video is late.
-    for ((name, svg), panels) in svgs.iter().zip([3, 3, 2, 1]) {
+    assert_eq!(
+        names,
+        ["gantt.svg", "progress.svg", "progress-difference.svg", "response.svg", "tardiness.svg"]
+    );
+    // The document itself is one. Differences are to the first policy;
+    // compiling has no jobs; only video is late.
+    for ((name, svg), panels) in svgs.iter().zip([3, 3, 2, 2, 1]) {
         let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
         let found = document.descendants().filter(|n| n.attribute("role") == Some("img")).count();
         assert_eq!(found, panels + 1, "{name}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}");
     }
-    assert!(svgs[2].1.contains("deadline 40 ms"));
+    assert!(svgs[3].1.contains("deadline 40 ms"));
 }
 
 // Fails when the schedule is not drawn where it happened: every slice of the window is a bar
@@ -145,7 +150,7 @@ fn names_are_escaped() {
     }
     let page = page(&result, &details);
     let html = page.html();
-    assert!(!html.contains("<script") && !html.contains(['\u{0}', '\u{1b}']));
+    assert!(html.matches("<script").count() == 1 && !html.contains(['\u{0}', '\u{1b}']));
     for (name, svg) in page.svgs() {
         roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
@@ -222,7 +227,7 @@ fn long_runs_give_bounded_pages() {
             .map(|k| CpuJob { release: k * step, deadline: Some(k * step + 1), end: k * step + 2 })
             .collect();
     }
-    assert!(page(&result, &details).html().len() < 1_000_000);
+    assert!(page(&result, &details).html().len() < 1_500_000);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn names_are_escaped() {
     }
     let page = page(&result, &details);
     let html = page.html();
-    assert!(!html.contains("<script") && !html.contains(['\u{0}', '\u{1b}']));
+    assert!(html.matches("<script").count() == 1 && !html.contains(['\u{0}', '\u{1b}']));
     for (name, svg) in page.svgs() {
         roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{name}: {e}"));
     }

@@ -85,7 +85,7 @@ fn quick_runs_readings_and_live_schedulers_are_labelled() {
     row.live_scheduler = Some("laxity-bebs".into());
     let out = text::reproduction(&[paper.clone()], wide);
     assert_eq!(out.matches("quick run").count(), 2 * paper.experiments.len(), "{out}");
-    assert!(out.contains("Quick: runs of low-delay are of 60 s"), "{out}");
+    assert!(out.contains("Made with `--quick`: runs of low-delay are of 60 s"), "{out}");
     assert!(out.contains("kept") && out.contains("7.25 \u{2717}"), "{out}");
     assert!(out.contains("4.50 \u{2713} laxity-bebs"), "{out}");
     let page = reproduction_page(&[paper], &[], &data::meta()).html();

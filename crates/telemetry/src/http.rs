@@ -1,5 +1,5 @@
-//! Pages over HTTP on loopback, one request a connection: so little that no HTTP crate is worth
-//! its code.
+//! Pages over HTTP on loopback, one request a connection, and for pages that stay open events and actions:
+//! so little that no HTTP crate is worth its code.
 //!
 //! One thread serves all connections without waiting for any of them. A connection has a deadline
 //! from request to answer, and when all places are occupied the oldest one makes room. Requests that
@@ -16,8 +16,12 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
+mod live;
 #[cfg(test)]
 mod tests;
+
+use live::Fields;
+pub use live::{Action, Events};
 
 /// The longest request that is read.
 pub const LONGEST: usize = 8 << 10;
@@ -38,6 +42,8 @@ pub type Body = Result<String, String>;
 pub struct Page {
     path: &'static str,
     kind: &'static str,
+    /// Further fields of the answer, each with its end of line.
+    fields: &'static str,
     make: Box<dyn Fn() -> Body + Send>,
     /// How it was made last, and when.
     last: Option<(Instant, Arc<Made>)>,
@@ -52,7 +58,13 @@ impl Page {
         kind: &'static str,
         make: impl Fn() -> Body + Send + 'static,
     ) -> Page {
-        Page { path, kind, make: Box::new(make), last: None }
+        Page { path, kind, fields: "", make: Box::new(make), last: None }
+    }
+
+    /// Adds fields to its answers, each with its end of line.
+    pub fn with_fields(mut self, fields: &'static str) -> Page {
+        self.fields = fields;
+        self
     }
 
     /// The page of metrics, which [`Text`](crate::exposition::Text) writes, at `/metrics`.
@@ -135,8 +147,23 @@ impl Server {
         limits: Limits,
         prepare: impl FnOnce() + Send + 'static,
     ) -> io::Result<Server> {
+        Server::live(bind, pages, None, None, limits, prepare)
+    }
+
+    /// The same with a stream of events and an action.
+    ///
+    /// # Errors
+    /// As [`listen`](Server::listen).
+    pub fn live(
+        bind: SocketAddr,
+        pages: Vec<Page>,
+        events: Option<Events>,
+        action: Option<Action>,
+        limits: Limits,
+        prepare: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Server> {
         if !bind.ip().is_loopback() {
-            let only = "metrics are served on loopback only; put a proxy before it";
+            let only = "pages are served on loopback only; put a proxy before it";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, only));
         }
         let listener = TcpListener::bind(bind)?;
@@ -144,7 +171,9 @@ impl Server {
         let address = listener.local_addr()?;
         let (alive, ended) = UnixStream::pair()?;
         let builder = std::thread::Builder::new().name("metrics".to_owned());
-        let service = Service { listener, ended, pages, limits, connections: Vec::new() };
+        let offer = Offer { pages, events, action, fresh: limits.fresh };
+        let service =
+            Service { listener, ended, offer, limits, due: None, connections: Vec::new() };
         let thread = builder.spawn(move || {
             prepare();
             service.run();
@@ -171,10 +200,20 @@ impl Drop for Server {
 struct Service {
     listener: TcpListener,
     ended: UnixStream,
-    pages: Vec<Page>,
+    offer: Offer,
     limits: Limits,
+    /// When the next event is due, while there is a client.
+    due: Option<Instant>,
     /// Connections, in order of arrival.
     connections: Vec<Connection>,
+}
+
+/// Everything that can be asked for.
+struct Offer {
+    pages: Vec<Page>,
+    events: Option<Events>,
+    action: Option<Action>,
+    fresh: Duration,
 }
 
 struct Connection {
@@ -188,6 +227,8 @@ enum State {
     Asking(Vec<u8>),
     /// The head of the answer and its body, and how much of both together was sent.
     Answering { head: Vec<u8>, body: Arc<[u8]>, sent: usize },
+    /// An event, as far as it was sent; none while the next is not due.
+    Streaming { event: Arc<[u8]>, sent: usize },
 }
 
 /// Whether a connection stays open.
@@ -206,12 +247,23 @@ impl Service {
                 let wanted = match connection.state {
                     State::Asking(_) => PollFlags::POLLIN,
                     State::Answering { .. } => PollFlags::POLLOUT,
+                    State::Streaming { ref event, sent } if sent < event.len() => {
+                        PollFlags::POLLOUT
+                    }
+                    // A client that closes becomes readable.
+                    State::Streaming { .. } => PollFlags::POLLIN,
                 };
                 PollFd::new(connection.stream.as_fd(), wanted)
             }));
             let timeout = match self.connections.is_empty() {
                 true => PollTimeout::NONE,
-                false => PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX),
+                false => {
+                    let due = self.due.map(|due| due.saturating_duration_since(Instant::now()));
+                    let wait = due.map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL));
+                    // Rounded up, so that an event is due when the wait ends.
+                    let wait = wait.saturating_add(Duration::from_millis(1));
+                    PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)
+                }
             };
             let polled = poll(&mut fds, timeout);
             let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(true)).collect();
@@ -219,17 +271,41 @@ impl Service {
                 return;
             }
             let patience = self.limits.patience;
-            let (pages, limits) = (&mut self.pages, &self.limits);
+            let offer = &mut self.offer;
             let mut ready = ready[1..].iter();
             let incoming = ready.next() == Some(&true);
             self.connections.retain_mut(|connection| {
                 let ready = ready.next() == Some(&true);
-                connection.began.elapsed() < patience
-                    && !(ready && connection.advance(pages, limits) == Next::Over)
+                let idle = matches!(connection.state,
+                    State::Streaming { ref event, sent } if sent == event.len());
+                (idle || connection.began.elapsed() < patience)
+                    && !(ready && connection.advance(offer) == Next::Over)
             });
+            self.event();
             if incoming {
                 self.accept();
             }
+        }
+    }
+
+    /// Gives all clients of the events the next one, when it is due. A client that has not yet read the last
+    /// one misses it.
+    fn event(&mut self) {
+        let Some(events) = &mut self.offer.events else { return };
+        let idle = |c: &&mut Connection| matches!(c.state, State::Streaming { ref event, sent } if sent == event.len());
+        if !self.connections.iter().any(|c| matches!(c.state, State::Streaming { .. })) {
+            self.due = None;
+            return;
+        }
+        let now = Instant::now();
+        if self.due.is_some_and(|due| due > now) {
+            return;
+        }
+        self.due = Some(now + events.interval);
+        let next = events.next();
+        for connection in self.connections.iter_mut().filter(idle) {
+            connection.began = now;
+            connection.state = State::Streaming { event: Arc::clone(&next), sent: 0 };
         }
     }
 
@@ -260,16 +336,33 @@ impl Service {
 
 impl Connection {
     /// Reads or writes as much as possible without blocking.
-    fn advance(&mut self, pages: &mut [Page], limits: &Limits) -> Next {
+    fn advance(&mut self, offer: &mut Offer) -> Next {
         loop {
             let done = match &mut self.state {
-                State::Asking(head) => match read_head(&mut self.stream, head) {
+                State::Asking(request) => match read_request(&mut self.stream, request, offer) {
                     Ok(true) => {
-                        let (head, body) = answer(head, pages, limits.fresh);
-                        self.state = State::Answering { head, body, sent: 0 };
+                        self.state = match answer(request, offer) {
+                            Answer::Whole { head, body } => {
+                                State::Answering { head, body, sent: 0 }
+                            }
+                            // The head, and the first event at once.
+                            Answer::Events(head) => {
+                                let first = offer.events.as_mut().map(Events::next);
+                                let event = [head.as_slice(), &first.unwrap_or_default()].concat();
+                                State::Streaming { event: event.into(), sent: 0 }
+                            }
+                        };
                         Ok(false)
                     }
                     other => other.map(|_| true),
+                },
+                State::Streaming { event, sent } => match &event[*sent..] {
+                    // A client of events says nothing; one that closes reads as an end.
+                    [] => self.stream.read(&mut [0; 256]).map(|bytes| bytes == 0),
+                    rest => self.stream.write(rest).map(|bytes| {
+                        *sent += bytes;
+                        bytes == 0
+                    }),
                 },
                 State::Answering { head, body, sent } => {
                     let rest = match sent.checked_sub(head.len()) {
@@ -297,55 +390,118 @@ impl Connection {
     }
 }
 
-/// Reads up to the empty line that ends the head of a request: true when it came, false when it
-/// never will.
-fn read_head(stream: &mut TcpStream, head: &mut Vec<u8>) -> io::Result<bool> {
+/// Reads a request with its body, which an action alone may have: true when it is whole, false when it never
+/// will be.
+fn read_request(stream: &mut TcpStream, request: &mut Vec<u8>, offer: &Offer) -> io::Result<bool> {
     let mut buffer = [0; 1024];
+    let longest = LONGEST + offer.action.as_ref().map_or(0, |action| action.longest);
     loop {
         let bytes = stream.read(&mut buffer)?;
-        head.extend_from_slice(&buffer[..bytes]);
-        let ends = |end: &[u8]| head.windows(end.len()).any(|window| window == end);
-        if ends(b"\r\n\r\n") || ends(b"\n\n") {
-            return Ok(true);
+        request.extend_from_slice(&buffer[..bytes]);
+        if let Some(head) = head_of(request) {
+            // What an action would refuse is not waited for.
+            let wanted = body_length(&request[..head]).filter(|n| *n <= longest - LONGEST);
+            if wanted.is_none_or(|wanted| request.len() >= head + wanted) {
+                return Ok(true);
+            }
+        } else if request.len() > LONGEST {
+            return Ok(false);
         }
-        if bytes == 0 || head.len() > LONGEST {
+        if bytes == 0 || request.len() > longest {
             return Ok(false);
         }
     }
 }
 
-/// The head and the body of the answer to a request.
-fn answer(request: &[u8], pages: &mut [Page], fresh: Duration) -> (Vec<u8>, Arc<[u8]>) {
-    let request = String::from_utf8_lossy(request);
-    let mut lines = request.lines();
+/// The length of the head of a request with the empty line that ends it, when that has come.
+fn head_of(request: &[u8]) -> Option<usize> {
+    let end = |end: &[u8]| {
+        request.windows(end.len()).position(|window| window == end).map(|at| at + end.len())
+    };
+    let ends = [end(b"\r\n\r\n"), end(b"\n\n")];
+    ends.into_iter().flatten().min()
+}
+
+/// The length of the body that a head announces; none without a number.
+fn body_length(head: &[u8]) -> Option<usize> {
+    let head = String::from_utf8_lossy(head);
+    Fields::of(head.lines().skip(1)).get("content-length")?.parse().ok()
+}
+
+/// The answer to a request.
+enum Answer {
+    /// A head and a body.
+    Whole { head: Vec<u8>, body: Arc<[u8]> },
+    /// The head of a stream of events.
+    Events(Vec<u8>),
+}
+
+fn answer(request: &[u8], offer: &mut Offer) -> Answer {
+    let (head, body) = request.split_at(head_of(request).unwrap_or(request.len()));
+    let (head, body) = (String::from_utf8_lossy(head), String::from_utf8_lossy(body));
+    let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default();
     let (method, path, version) = (word(), word(), word());
     let path = path.split('?').next().unwrap_or_default();
-    let offer: String = pages.iter().map(|p| format!("GET {}\n", p.path)).collect();
-    let page = pages.iter_mut().find(|page| page.path == path);
-    let plain = |status, text: String| (status, PLAIN, Arc::from(text.into_bytes()));
-    let (status, kind, body) = match (method, host(lines, version), page) {
-        (_, Err(Host::Missing), _) => {
+    let fields = Fields::of(lines);
+    let known: String = offer.known();
+    let plain = |status, text: String| (status, PLAIN, "", Arc::from(text.into_bytes()));
+    let streams = offer.events.as_ref().is_some_and(|events| events.path == path);
+    let page = offer.pages.iter_mut().find(|page| page.path == path);
+    let action = offer.action.as_mut().filter(|action| action.path == path);
+    let (status, kind, more, body) = match (method, host(&fields, version)) {
+        (_, Err(Host::Missing)) => {
             plain("400 Bad Request", "name one host, such as localhost\n".into())
         }
-        (_, Err(Host::Foreign), _) => {
+        (_, Err(Host::Foreign)) => {
             let text = "these pages are for hosts of this machine's loopback, such as localhost\n";
             plain("421 Misdirected Request", text.into())
         }
-        ("GET" | "HEAD", Ok(()), Some(page)) => match &*page.get(fresh) {
-            Ok(body) => ("200 OK", page.kind, Arc::clone(body)),
-            Err(error) => plain("503 Service Unavailable", format!("{error}\n")),
+        ("GET", Ok(())) if streams => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
+                        Cache-Control: no-store\r\nConnection: close\r\n\r\n";
+            return Answer::Events(head.as_bytes().to_vec());
+        }
+        ("GET" | "HEAD", Ok(())) => match page {
+            Some(page) => match &*page.get(offer.fresh) {
+                Ok(body) => ("200 OK", page.kind, page.fields, Arc::clone(body)),
+                Err(error) => plain("503 Service Unavailable", format!("{error}\n")),
+            },
+            None => plain("404 Not Found", known),
         },
-        ("GET" | "HEAD", Ok(()), None) => plain("404 Not Found", offer),
-        _ => plain("405 Method Not Allowed", offer),
+        ("POST", Ok(())) => match action {
+            Some(action) if body_length(head.as_bytes()).is_none_or(|n| n > action.longest) => {
+                let text = format!("a body of at most {} bytes, with its length\n", action.longest);
+                plain("413 Content Too Large", text)
+            }
+            Some(action) => match action.answer(&fields, &body) {
+                (status, Ok(text)) => (status, JSON, "", Arc::from(text.into_bytes())),
+                (status, Err(why)) => plain(status, format!("{why}\n")),
+            },
+            None => plain("405 Method Not Allowed", known),
+        },
+        _ => plain("405 Method Not Allowed", known),
     };
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
+         {more}Connection: close\r\n\r\n"
     );
-    (head.into_bytes(), if method == "HEAD" { Arc::from([]) } else { body })
+    let body = if method == "HEAD" { Arc::from([]) } else { body };
+    Answer::Whole { head: head.into_bytes(), body }
+}
+
+impl Offer {
+    /// A line for each request that is answered.
+    fn known(&self) -> String {
+        let pages = self.pages.iter().map(|p| format!("GET {}\n", p.path));
+        let events = self.events.iter().map(|e| format!("GET {}\n", e.path));
+        pages
+            .chain(events)
+            .chain(self.action.iter().map(|a| format!("POST {}\n", a.path)))
+            .collect()
+    }
 }
 
 /// Why the host of a request is refused.
@@ -356,11 +512,8 @@ enum Host {
 
 /// Whether a request names a host of the loopback. The name of another site that resolves to this
 /// machine would let that site's scripts read the pages in a browser on this machine.
-fn host<'a>(fields: impl Iterator<Item = &'a str>, version: &str) -> Result<(), Host> {
-    let mut hosts = fields.take_while(|line| !line.is_empty()).filter_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then_some(value.trim())
-    });
+fn host(fields: &Fields<'_>, version: &str) -> Result<(), Host> {
+    let mut hosts = fields.all("host");
     match (hosts.next(), hosts.next()) {
         (None, _) if version == "HTTP/1.0" => Ok(()),
         (None, _) | (Some(_), Some(_)) => Err(Host::Missing),

@@ -2,7 +2,7 @@
 //!
 //! - [`table`]: all metrics, an entry each: name, type, unit, labels, help.
 //! - [`exposition`]: a page of metrics, in the text format of Prometheus.
-//! - [`http`]: pages of metrics and of status over HTTP, on loopback.
+//! - [`http`]: pages of metrics and of status, events and actions over HTTP, on loopback.
 #![forbid(unsafe_code)]
 
 pub mod exposition;

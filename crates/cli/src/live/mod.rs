@@ -7,3 +7,4 @@ pub mod link;
 pub mod media;
 mod running;
 pub mod top;
+pub mod web;

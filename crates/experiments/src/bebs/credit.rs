@@ -105,7 +105,8 @@ pub fn figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         })
         .collect();
     let caption = "A soft task of 25 frames a second beside a CPU-bound one, as in experiment 1 of \
-                   BeRate's Table 1, by demand; below 0.01 % lies on the edge. BEBS with credit \
+                   BeRate's Table 1, by demand; zero lies beyond the break, what is less \
+                   than 0.01 % at it. BEBS with credit \
                    gives the same guarantee as BEBS.";
     Ok(vec![figure("bebs-credit", "Deadlines missed by a soft task", caption, &panels)])
 }

@@ -55,6 +55,19 @@ LX_FIELD(lx_service, nr_pieces, 520, 4);
 LX_FIELD(lx_service, mask, 524, 4);
 LX_SIZE(lx_service, 528);
 
+LX_FIELD(lx_curve_line, above, 0, 8);
+LX_FIELD(lx_curve_line, rise, 8, 8);
+LX_FIELD(lx_curve_line, per_byte, 16, 8);
+LX_FIELD(lx_curve_line, offset, 24, 8);
+LX_FIELD(lx_curve_line, horizon, 32, 8);
+LX_SIZE(lx_curve_line, 40);
+
+LX_FIELD(lx_served_flow, line, 0, 640);
+LX_FIELD(lx_served_flow, nr_lines, 640, 4);
+LX_FIELD(lx_served_flow, smallest, 644, 4);
+LX_FIELD(lx_served_flow, last_at, 648, 8);
+LX_SIZE(lx_served_flow, 33648);
+
 LX_FIELD(lx_share, limit, 0, 32);
 LX_FIELD(lx_share, cost, 32, 8);
 LX_FIELD(lx_share, weight, 40, 8);
@@ -137,8 +150,9 @@ LX_FIELD(lx_config, release, 19112, 4);
 LX_FIELD(lx_config, slots, 19116, 4);
 LX_FIELD(lx_config, restarts, 19120, 4);
 LX_FIELD(lx_config, counts_in_flight, 19124, 4);
-LX_FIELD(lx_config, class, 19128, 1664);
-LX_SIZE(lx_config, 20792);
+LX_FIELD(lx_config, first_served, 19128, 4);
+LX_FIELD(lx_config, class, 19136, 1664);
+LX_SIZE(lx_config, 20800);
 
 LX_FIELD(lxl_match_rule, source, 0, 16);
 LX_FIELD(lxl_match_rule, source_mask, 16, 16);
@@ -161,12 +175,12 @@ LX_FIELD(lxl_match_rules, fields, 12420, 4);
 LX_FIELD(lxl_match_rules, default_flow, 12424, 4);
 LX_SIZE(lxl_match_rules, 12432);
 
-LX_FIELD(lxl_plan_change, config, 0, 20792);
-LX_FIELD(lxl_plan_change, rules, 20792, 12432);
-LX_FIELD(lxl_plan_change, to, 33224, 256);
-LX_FIELD(lxl_plan_change, shed, 33480, 8);
-LX_FIELD(lxl_plan_change, rate_only, 33488, 8);
-LX_SIZE(lxl_plan_change, 33496);
+LX_FIELD(lxl_plan_change, config, 0, 20800);
+LX_FIELD(lxl_plan_change, rules, 20800, 12432);
+LX_FIELD(lxl_plan_change, to, 33232, 256);
+LX_FIELD(lxl_plan_change, shed, 33488, 8);
+LX_FIELD(lxl_plan_change, rate_only, 33496, 8);
+LX_SIZE(lxl_plan_change, 33504);
 
 LX_FIELD(lx_counts, packets, 0, 8);
 LX_FIELD(lx_counts, bytes, 8, 8);
@@ -194,7 +208,8 @@ LX_FIELD(lx_own, slots, 16, 4);
 LX_FIELD(lx_own, managed, 20, 4);
 LX_FIELD(lx_own, hash_key, 24, 16);
 LX_FIELD(lx_own, note_secret, 40, 8);
-LX_SIZE(lx_own, 48);
+LX_FIELD(lx_own, served, 48, 4);
+LX_SIZE(lx_own, 56);
 
 LX_FIELD(lx_link_state, attached, 0, 4);
 LX_FIELD(lx_link_state, applied, 4, 4);
@@ -208,6 +223,8 @@ LX_VALUE(LX_MAX_BUCKETS, 4);
 LX_VALUE(LX_MAX_RULES, 128);
 LX_VALUE(LX_MAX_PIECES, 16);
 LX_VALUE(LX_HISTORY_PACKETS, 1024);
+LX_VALUE(LX_CURVE_LINES, 16);
+LX_VALUE(LX_CURVE_STARTS, 1024);
 LX_VALUE(LX_SLACK_BUCKETS, 64);
 LX_VALUE(LX_RANGE, 4611686018427387904);
 LX_VALUE(LX_DELAY_BUCKETS, 128);

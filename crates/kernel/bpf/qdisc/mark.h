@@ -31,32 +31,43 @@ LX_INLINE u64 lx_note_tag(void)
 	return own.note_secret + state.applied;
 }
 
-/* Flow or class of a packet, and its key within its class if the class has flow queues or an AQM.
- * `ctx` is what dynptrs are made from. */
-LX_INLINE u32 lx_read_packet(struct sk_buff *skb, void *ctx, struct lx_flow_key *key)
+/* Key of a packet within its class if the class has flow queues or an AQM. `ctx` is what dynptrs are
+ * made from. */
+LX_INLINE void lx_read_key(struct sk_buff *skb, void *ctx, u32 flow, struct lx_flow_key *key)
 {
-	u32 flow = lx_flow_of(&rules, skb, ctx);
 	const struct lx_class_config *class;
 
 	/* Of real-time packets only demoted ones enter the queues of a class. */
 	if (flow < config.flows && lx_at(config.flow, flow)->excess != LX_DEMOTE)
-		return flow;
+		return;
 	class = lx_at(config.class, lx_best_effort_class(&config, flow));
 	if (class->order == LX_FLOWS || class->aqm.kind != LX_AQM_NONE)
 		lx_flow_key_of(skb, ctx, class->flows.by, key);
-	return flow;
 }
 
-/* The same in the qdisc, which need not read a packet that laxity_mark has read. */
-LX_INLINE u32 lx_arrival_of(struct sk_buff *skb, struct lx_flow_key *key)
+/* Both are global functions, so that what they find in a packet does not multiply the states of what
+ * follows; the first, so that the two together fit into the stack. */
+__attribute__((noinline)) u32 lx_flow_of_skb(struct sk_buff *skb __arg_trusted)
+{
+	return lx_flow_of(&rules, skb, skb);
+}
+
+/* Flow or class, and key, of a packet in the qdisc, which need not read one that laxity_mark has
+ * read. */
+__attribute__((noinline)) u32 lx_arrival_of(struct sk_buff *skb __arg_trusted,
+					    struct lx_flow_key *key __arg_nonnull)
 {
 	const struct qdisc_skb_cb *cb = (const struct qdisc_skb_cb *)skb->cb;
 	const struct lx_note *note = (const struct lx_note *)cb->data;
+	u32 flow;
 
 	if (!LX_MANAGED)
-		return lx_flow_of(&rules, skb, skb);
-	if (((u64)note->tag_high << 32 | note->tag) != lx_note_tag())
-		return lx_read_packet(skb, skb, key);
+		return lx_flow_of_skb(skb);
+	if (((u64)note->tag_high << 32 | note->tag) != lx_note_tag()) {
+		flow = lx_flow_of_skb(skb);
+		lx_read_key(skb, skb, flow, key);
+		return flow;
+	}
 	key->hash = note->hash;
 	key->source = note->source;
 	key->destination = note->destination;
@@ -101,12 +112,15 @@ LX_INLINE void lx_mark_owed(struct __sk_buff *ctx)
 {
 	struct lx_flow_key key = {};
 	u64 tag = lx_note_tag();
+	struct sk_buff *skb;
 	u32 flow, marked;
 
 	ctx->cb[0] = 0;
 	if (!LX_MANAGED || !state.attached)
 		return;
-	flow = lx_read_packet(bpf_cast_to_kern_ctx(ctx), ctx, &key);
+	skb = bpf_cast_to_kern_ctx(ctx);
+	flow = lx_flow_of(&rules, skb, ctx);
+	lx_read_key(skb, ctx, flow, &key);
 	marked = lx_pay_mark(ctx, flow, &key);
 	ctx->cb[0] = tag;
 	ctx->cb[1] = tag >> 32;

@@ -12,6 +12,7 @@
 #define LX_PACKET struct sk_buff __kptr *
 #define LX_POLICY own.policy
 #define LX_MANAGED own.managed
+#define LX_SERVED own.served
 
 /* The verifier removes the code of other policies. */
 struct lx_own {
@@ -27,6 +28,8 @@ struct lx_own {
 	/* Secrets drawn at random: of the flows' hashes, and of the notes on packets (mark.h). */
 	struct lx_sip_key hash_key;
 	u64 note_secret;
+	/* Number of flows with service curves. */
+	u32 served;
 };
 
 const volatile struct lx_own own SEC(".rodata.own");

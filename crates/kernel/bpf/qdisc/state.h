@@ -43,6 +43,14 @@ struct {
 	__type(value, struct lx_host_counts);
 } host_counts SEC(".maps");
 
+/* Flows with service curves. The loader sets the number and writes the curves. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lx_served_flow);
+} served_flows SEC(".maps");
+
 /* Text stored by the loader, so that it lives as long as the instance. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -69,6 +77,11 @@ LX_INLINE struct lx_flow_order *lx_flow_order(u32 i)
 LX_INLINE struct lx_host_counts *lx_host_counts(u32 i)
 {
 	return bpf_map_lookup_elem(&host_counts, &i);
+}
+
+LX_INLINE struct lx_served_flow *lx_served_flow(u32 i)
+{
+	return bpf_map_lookup_elem(&served_flows, &i);
 }
 
 struct lx_config config SEC(".data.config");

@@ -17,11 +17,13 @@ pub enum PlanError {
         /// The policy asked for.
         policy: String,
     },
-    /// A flow has a service curve; the programs know deadlines only.
-    ServiceCurve {
-        /// The flow.
-        flow: String,
+    /// Flows have service curves, which the programs do not serve under this policy.
+    CurvesUnder {
+        /// The policy.
+        policy: String,
     },
+    /// Reservations cannot be taken from flows of a link where some have service curves.
+    CurvesShed,
     /// Best effort is ordered by curves of classes; the programs know weights only.
     FairServiceCurve,
     /// A limit of the programs is exceeded.
@@ -65,10 +67,15 @@ impl fmt::Display for PlanError {
                 write!(f, "policy `{policy}` does not run in the kernel; these do:")?;
                 super::policies().try_for_each(|name| write!(f, " {name}"))
             }
-            PlanError::ServiceCurve { flow } => write!(
+            PlanError::CurvesUnder { policy } => write!(
                 f,
-                "the kernel's programs serve no service curves, and `{flow}` has one; give it an \
-                 `envelope` and a `deadline`, or run the link in user space with `laxity link bridge`"
+                "`{policy}` serves no service curves in the kernel; choose `exact`, or run the link \
+                 in user space with `laxity link bridge`"
+            ),
+            PlanError::CurvesShed => write!(
+                f,
+                "flows of a link with service curves keep their reservations; choose a rate at \
+                 which all of them are admitted"
             ),
             PlanError::FairServiceCurve => write!(
                 f,

@@ -3,6 +3,7 @@
 
 mod classes;
 mod corners;
+mod curves;
 mod error;
 mod queues;
 mod rules;
@@ -11,11 +12,13 @@ mod shares;
 mod slack;
 
 pub use classes::{MOST_FLOW_QUEUES, QueueMemory};
+pub use curves::{MOST_CURVE_LINES, MOST_CURVE_STARTS, served_flow};
 pub use error::{Notice, PlanError};
 pub use queues::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS};
 
 use laxity_core::{Bytes, Rate};
-use laxity_curve::{Blocking, Envelope, check};
+use laxity_curve::service::check_flows;
+use laxity_curve::{Blocking, Envelope};
 use laxity_link::assign::{Assigner as _, Shifted};
 use laxity_link::config::{BestEffortClass, Excess, FairQueue, LinkConfig, Release, Restart};
 use laxity_link::registry;
@@ -30,7 +33,7 @@ use slack::Slack;
 
 /// Real-time flows of one link, `LX_MAX_FLOWS`.
 pub const MOST_FLOWS: usize = link::LX_MAX_FLOWS as usize;
-/// Different relative deadlines, `LX_DEADLINE_CLASSES`.
+/// Different relative deadlines and flows with service curves, `LX_DEADLINE_CLASSES`.
 pub const MOST_CLASSES: usize = link::LX_DEADLINE_CLASSES as usize;
 /// Best-effort classes, `LX_BEST_EFFORT_CLASSES`.
 pub const MOST_BEST_EFFORT: usize = link::LX_BEST_EFFORT_CLASSES as usize;
@@ -92,6 +95,8 @@ pub struct Plan {
     pub shed: u64,
     /// Memory of the queues of best-effort classes.
     pub queues: QueueMemory,
+    /// Of each flow with a service curve the beginning of `struct lx_served_flow`.
+    pub served: Vec<Vec<u8>>,
     /// Deviations of the kernel from the scenario.
     pub notices: Vec<Notice>,
 }
@@ -160,23 +165,26 @@ impl Plan {
     ) -> Result<Plan, PlanError> {
         let rule = Rule::of(policy).ok_or_else(|| PlanError::NotLive { policy: policy.into() })?;
         limit("real-time flows", link.realtime.len(), MOST_FLOWS)?;
-        if let Some(place) = link.realtime.iter().position(|f| f.service.is_some()) {
-            let flow =
-                names.get(place).map_or_else(|| place.to_string(), |name| (*name).to_owned());
-            return Err(PlanError::ServiceCurve { flow });
+        let served = curves::of_link(link, names)?;
+        if !served.is_empty() && rule == Rule::Slack {
+            return Err(PlanError::CurvesUnder { policy: policy.into() });
+        }
+        if !served.is_empty() && !shed.is_empty() {
+            return Err(PlanError::CurvesShed);
         }
         if matches!(link.fair_queue, FairQueue::Fsc(_)) {
             return Err(PlanError::FairServiceCurve);
         }
         limit("best-effort classes", link.best_effort.len(), MOST_BEST_EFFORT)?;
         let kept = kept_flows(link, shed);
-        let mut deadlines: Vec<u64> = kept.realtime.iter().map(|f| f.deadline.0).collect();
+        let relative = kept.realtime.iter().filter(|f| f.service.is_none());
+        let mut deadlines: Vec<u64> = relative.map(|f| f.deadline.0).collect();
         deadlines.sort_unstable();
         deadlines.dedup();
-        limit("different deadlines", deadlines.len(), MOST_CLASSES)?;
+        let classes = deadlines.len() + served.len();
+        limit("different deadlines and flows with service curves", classes, MOST_CLASSES)?;
 
-        let flows = kept.flow_specs()?;
-        let verdict = check(&kept.link_spec(), &flows)?;
+        let verdict = check_flows(&kept.link_spec(), &kept.link_flows()?)?;
         if !verdict.admitted {
             return Err(PlanError::NotAdmitted(Box::new(verdict)));
         }
@@ -213,6 +221,7 @@ impl Plan {
             realtime_slots: queues.realtime_slots as u32,
             shed: shed.iter().fold(0, |bits, place| bits | 1 << place),
             queues: classes.memory,
+            served,
             notices,
         })
     }
@@ -254,7 +263,7 @@ fn config(
     names: &[&str],
     credit: u64,
     deadlines: &[u64],
-    Parts { service, shares, queues, slack, classes }: &Parts<'_>,
+    Parts { service, shares, queues, slack, classes: best_effort }: &Parts<'_>,
 ) -> Result<Vec<u8>, PlanError> {
     let mut bytes = vec![0; lx_config::SIZEOF];
     let config = &mut bytes[..];
@@ -264,14 +273,21 @@ fn config(
     service.write(lx_config::SERVICE.of_mut(config));
     shares.write(lx_config::SHARES.of_mut(config), queues);
     let places = lx_config::FLOW.elements(config, lx_flow::SIZEOF);
+    let mut classes = deadlines.len();
     for (k, (flow, place)) in link.realtime.iter().zip(places).enumerate() {
         let name = names.get(k).copied().unwrap_or_default();
-        write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, name)?;
+        let policed = flow.service.as_ref().is_none_or(|service| service.policed);
+        write_envelope(lx_flow::ENVELOPE.of_mut(place), &flow.envelope, policed, name)?;
         queues.realtime[k].write(lx_flow::LIMIT.of_mut(place));
         lx_flow::DEADLINE.set_u64(place, flow.deadline.0);
-        // No packet of a flow without reservation enters a class.
-        let class = deadlines.partition_point(|d| *d < flow.deadline.0);
-        let class = class.min(deadlines.len().saturating_sub(1));
+        let class = if flow.service.is_some() {
+            classes += 1;
+            classes - 1
+        } else {
+            // No packet of a flow without reservation enters a class.
+            let class = deadlines.partition_point(|d| *d < flow.deadline.0);
+            class.min(deadlines.len().saturating_sub(1))
+        };
         lx_flow::CLASS.set_u32(place, class as u32);
         let excess = match flow.excess {
             Excess::Delay => link::LX_DELAY,
@@ -281,10 +297,11 @@ fn config(
         lx_flow::EXCESS.set_u32(place, excess as u32);
     }
     slack.write(lx_config::SLACK.of_mut(config));
-    classes.write(lx_config::CLASS.of_mut(config));
+    best_effort.write(lx_config::CLASS.of_mut(config));
     lx_config::FLOWS.set_u32(config, link.realtime.len() as u32);
     lx_config::FLOWS_SIZE.set_u32(config, link.realtime.len().next_power_of_two() as u32);
-    lx_config::CLASSES_SIZE.set_u32(config, deadlines.len().next_power_of_two() as u32);
+    lx_config::CLASSES_SIZE.set_u32(config, classes.next_power_of_two() as u32);
+    lx_config::FIRST_SERVED.set_u32(config, deadlines.len() as u32);
     lx_config::OVERHEAD.set_u32(config, link.wire.overhead);
     lx_config::MIN_FRAME.set_u32(config, link.wire.min_frame);
     lx_config::LARGEST_BEST_EFFORT.set_u32(config, narrow(link.max_packet));
@@ -308,8 +325,17 @@ fn narrow(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
-/// Writes a `struct lx_envelope`.
-fn write_envelope(place: &mut [u8], envelope: &Envelope, flow: &str) -> Result<(), PlanError> {
+/// Writes a `struct lx_envelope`, of sizes alone if the envelope is not enforced.
+fn write_envelope(
+    place: &mut [u8],
+    envelope: &Envelope,
+    policed: bool,
+    flow: &str,
+) -> Result<(), PlanError> {
+    lx_envelope::MAX_PACKET.set_u32(place, narrow(envelope.max_packet()));
+    if !policed {
+        return Ok(());
+    }
     let nanobits = |b: Bytes| u64::try_from(i128::from(b.0) * laxity_core::NANOBITS_PER_BYTE);
     let smallest = match envelope {
         Envelope::Buckets { buckets, min_packet, .. } => {
@@ -336,7 +362,6 @@ fn write_envelope(place: &mut [u8], envelope: &Envelope, flow: &str) -> Result<(
             *size
         }
     };
-    lx_envelope::MAX_PACKET.set_u32(place, narrow(envelope.max_packet()));
     lx_envelope::MIN_PACKET.set_u32(place, narrow(smallest));
     Ok(())
 }
@@ -375,16 +400,20 @@ mod tests {
         assert!(error.contains("20481") && error.contains("lower `queues`"), "{error}");
     }
 
-    // Fails when a flow with a service curve runs by its delay bound instead, or the error does not
-    // say what to do.
+    // Fails when `slack` runs with curves that its programs do not count, or the error does not say
+    // what to do.
     #[test]
-    fn service_curves_are_refused() {
+    fn slack_refuses_service_curves() {
         let text = "[link]\nrate = \"10 Mbit/s\"\n[[realtime]]\nname = \"voice\"\n\
                     service_curve = { rate = \"100 kB/s\", latency = \"8 ms\" }\n";
-        let error = Plan::new(&Scenario::parse(text, "link.toml").unwrap()).unwrap_err();
-        assert_eq!(error, PlanError::ServiceCurve { flow: "voice".into() });
+        let scenario = Scenario::parse(text, "link.toml").unwrap();
+        let error = Plan::with_policy(&scenario, "slack").unwrap_err();
+        assert_eq!(error, PlanError::CurvesUnder { policy: "slack".into() });
         let error = error.to_string();
-        assert!(error.contains("`voice`") && error.contains("a `deadline`"), "{error}");
+        assert!(error.contains("`exact`") && error.contains("`laxity link bridge`"), "{error}");
+        assert_eq!(Plan::with_policy(&scenario, "exact").unwrap().served.len(), 1);
+        let shed = Plan::at_rate(&scenario, "exact", scenario.link.rate, &[0]).unwrap_err();
+        assert_eq!(shed, PlanError::CurvesShed);
     }
 
     // Fails when a class's curve is dropped in silence, or the message does not say what to do.

@@ -3,7 +3,7 @@
 use laxity_curve::InversePiece;
 use laxity_link::registry::DeadlineCurve;
 
-use super::{Notice, PlanError, Rule, TERM, corners};
+use super::{Notice, PlanError, Rule, corners};
 use crate::layout::link::{self, lx_piece, lx_service};
 
 const MOST_PIECES: usize = link::LX_MAX_PIECES as usize;
@@ -27,8 +27,8 @@ impl Service {
         let Some(DeadlineCurve { inverse: curve, restarts_before_best_effort }) = curve else {
             return Ok(Service { pieces: Vec::new(), saturated: 0, rule, restarts: false });
         };
-        let given = corners::at_most(MOST_PIECES, curve.pieces());
-        if given.len() < curve.pieces().len() {
+        let given = corners::at_most(MOST_PIECES, &corners::in_range(curve.pieces()));
+        if given != curve.pieces() {
             let (found, kept) = (curve.pieces().len(), given.len());
             notices.push(Notice::FewerCorners { found, kept });
         }
@@ -48,8 +48,7 @@ impl Service {
         };
         let mut pieces = Vec::with_capacity(given.len());
         for piece in &given {
-            let above = i128::from(piece.above) * laxity_core::NANOBITS_PER_BYTE;
-            if above >= TERM || piece.intercept.abs() >= TERM {
+            if !corners::is_in_range(piece) {
                 return Err(out_of_range());
             }
             let intercept = i64::try_from(piece.intercept).map_err(|_| out_of_range())?;

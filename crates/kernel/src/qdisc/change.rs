@@ -129,9 +129,9 @@ fn running(place: &Place, plan: &Plan) -> Result<Running, LinkError> {
 fn room(record: &Record, scenario: &Scenario) -> Option<Room> {
     let rules = [Rule::Background, Rule::Line, Rule::History, Rule::Slack];
     let rule = rules.into_iter().find(|rule| rule.number() == record.rule)?;
-    // Changes keep the queues.
-    let queues = Plan::with_policy(scenario, &record.policy).ok()?.queues;
-    Some(Room { rule, slots: record.slots, queues })
+    // Changes keep the queues and the service curves.
+    let Plan { queues, served, .. } = Plan::with_policy(scenario, &record.policy).ok()?;
+    Some(Room { rule, slots: record.slots, queues, served })
 }
 
 /// Requests a plan and returns its number; `None` if the record is too long.

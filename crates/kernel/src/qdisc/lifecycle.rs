@@ -80,7 +80,7 @@ pub(super) fn bring_up(
         hash_key: secret()?,
         note_secret: secret()?,
     };
-    let mut programs = Programs::load(request.plan, &own, room, &record)?;
+    let mut programs = Programs::load(request.plan, &own, &room, &record)?;
     let pins = place.pins();
     let registered = programs.register(&pins).and_then(|()| programs.mark(&pins, place.index));
     let done = registered.and_then(|()| attach(place, &record));

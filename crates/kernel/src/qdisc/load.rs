@@ -7,7 +7,7 @@ use super::LinkError;
 use super::error::io_error;
 use super::pins::Pins;
 use super::record::Record;
-use crate::layout::link::{LX_PLANS, lx_own, lxl_plan_change};
+use crate::layout::link::{LX_PLANS, lx_own, lx_served_flow, lxl_plan_change};
 use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, QueueMemory, Rule};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
@@ -38,11 +38,13 @@ pub(super) struct Own<'a> {
 }
 
 /// Capacities of a copy of the programs, so that later plans fit as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) rule: Rule,
     pub(super) slots: u32,
     pub(super) queues: QueueMemory,
+    /// The service curves, which plans have in common: the programs hold one set.
+    pub(super) served: Vec<Vec<u8>>,
 }
 
 impl Room {
@@ -55,11 +57,11 @@ impl Room {
             (Rule::Line, Some(Rule::History)) => Rule::History,
             (rule, _) => rule,
         };
-        Room { rule, slots, queues: plan.queues }
+        Room { rule, slots, queues: plan.queues, served: plan.served.clone() }
     }
 
     /// The capacity that is insufficient for a plan, if any.
-    pub(super) fn lacks(self, plan: &Plan) -> Option<&'static str> {
+    pub(super) fn lacks(&self, plan: &Plan) -> Option<&'static str> {
         match (self.rule, plan.rule) {
             (Rule::History, Rule::Line) => {}
             (runs, asked) if runs == asked => {}
@@ -67,6 +69,9 @@ impl Room {
         }
         if plan.queues != self.queues {
             return Some("its programs have memory for other flow queues");
+        }
+        if plan.served != self.served {
+            return Some("its programs hold other service curves");
         }
         // Best effort that waits is taken along, however much it is.
         if MOST_BEST_EFFORT_SLOTS + u64::from(plan.realtime_slots) > u64::from(self.slots) {
@@ -98,7 +103,7 @@ impl Programs {
     pub(super) fn load(
         plan: &Plan,
         own: &Own<'_>,
-        room: Room,
+        room: &Room,
         record: &Record,
     ) -> Result<Programs, LinkError> {
         let text = record.to_text();
@@ -114,18 +119,24 @@ impl Programs {
         let object =
             open.load().map_err(|error| supported().err().unwrap_or_else(|| refused(error)))?;
         for map in object.maps() {
-            let first = match map.name().to_str() {
-                Some("about") => text.clone().into_bytes(),
+            let entries = match map.name().to_str() {
+                Some("about") => vec![text.clone().into_bytes()],
                 Some("changes") => {
                     let change = change(plan, Some(&[]));
                     same_length("a plan", change.len(), map.value_size() as usize)?;
-                    change
+                    vec![change]
+                }
+                Some("served_flows") => {
+                    let bytes = lx_served_flow::SIZEOF;
+                    same_length("a service curve", bytes, map.value_size() as usize)?;
+                    room.served.clone()
                 }
                 _ => continue,
             };
-            let mut value = first;
-            value.resize(map.value_size() as usize, 0);
-            map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(refused)?;
+            for (key, mut value) in (0u32..).zip(entries) {
+                value.resize(map.value_size() as usize, 0);
+                map.update(&key.to_ne_bytes(), &value, MapFlags::ANY).map_err(refused)?;
+            }
         }
         Ok(Programs { object })
     }
@@ -167,7 +178,12 @@ impl Programs {
     }
 }
 
-fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Result<(), LinkError> {
+fn prepare(
+    open: &mut OpenObject,
+    own: &Own<'_>,
+    room: &Room,
+    text: usize,
+) -> Result<(), LinkError> {
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         match name.as_str() {
@@ -180,6 +196,9 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
             }
             "host_counts" => {
                 map.set_max_entries(room.queues.host_tables.max(1)).map_err(refused)?;
+            }
+            "served_flows" => {
+                map.set_max_entries(room.served.len().max(1) as u32).map_err(refused)?;
             }
             "about" => {
                 map.set_max_entries(CHANGES).map_err(refused)?;
@@ -196,6 +215,7 @@ fn prepare(open: &mut OpenObject, own: &Own<'_>, room: Room, text: usize) -> Res
                 lx_own::MANAGED.set_u32(&mut bytes, room.queues.managed.into());
                 lx_own::HASH_KEY.set(&mut bytes, &own.hash_key);
                 lx_own::NOTE_SECRET.set(&mut bytes, &own.note_secret);
+                lx_own::SERVED.set_u32(&mut bytes, room.served.len() as u32);
                 let value = map.initial_value_mut().unwrap_or_default();
                 same_length("what it is for", bytes.len(), value.len())?;
                 value.copy_from_slice(&bytes);
@@ -264,8 +284,13 @@ pub fn verify(plan: &Plan) -> Result<Vec<(String, u32)>, LinkError> {
         hash_key: [0; 16],
         note_secret: [0; 8],
     };
-    let room = Room { rule: plan.rule, slots: plan.slots, queues: plan.queues };
-    let programs = Programs::load(plan, &own, room, &Record::default())?;
+    let room = Room {
+        rule: plan.rule,
+        slots: plan.slots,
+        queues: plan.queues,
+        served: plan.served.clone(),
+    };
+    let programs = Programs::load(plan, &own, &room, &Record::default())?;
     let mut ids = Vec::new();
     for program in programs.object.progs().filter(|program| program.autoload()) {
         use std::os::fd::AsFd as _;

@@ -3,8 +3,9 @@
  * Runs the link headers in user space: reads a plan and a script, prints the decisions. A separate
  * program, so that the test needs no unsafe code and sanitizers check the headers.
  *
- * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, struct lx_config, then
- * steps of four u64, the last of which is 0 where it is not named:
+ * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, flows with service
+ * curves, struct lx_config, the curves, then steps of four u64, the last of which is 0 where it is not
+ * named:
  *   0 now flow<<32|bytes key   a packet arrives; prints `e NUMBER REASON`, REASON 99 for accepted; the
  *                              key has struct lx_flow_key's first eight bytes
  *   7 ecn 0                    the ECN field of the next packet
@@ -27,6 +28,7 @@ static unsigned long long number;
 
 #define LX_POLICY policy
 #define LX_MANAGED managed
+#define LX_SERVED served_count
 
 static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 {
@@ -58,7 +60,7 @@ static struct lx_stalls stalls;
 int main(void)
 {
 	struct lx_slot *packet;
-	unsigned head[6];
+	unsigned head[7];
 	struct lx_flow_key key = {};
 	u64 step[4];
 
@@ -70,7 +72,9 @@ int main(void)
 	queue_count = head[3];
 	order_count = head[4];
 	table_count = head[5];
+	served_count = head[6];
 	allocate_memory();
+	read_curves();
 	lx_pipeline_start(&pipeline, &config);
 	lx_pipeline_reset(&pipeline, &config);
 	while (fread(step, sizeof(step), 1, stdin) == 1) {

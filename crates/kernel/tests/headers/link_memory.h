@@ -6,17 +6,20 @@
 #ifndef LAXITY_TESTS_LINK_MEMORY_H
 #define LAXITY_TESTS_LINK_MEMORY_H
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <laxity/buffer.h>
 #include <laxity/flow_queue.h>
+#include <laxity/service_deadlines.h>
 
 static struct lx_slot *slots;
 static struct lx_flow_queue *queues;
 static struct lx_flow_order *orders;
 static struct lx_host_counts *hosts;
-static unsigned slot_count, queue_count, order_count, table_count;
+static struct lx_served_flow *served;
+static unsigned slot_count, queue_count, order_count, table_count, served_count;
 
 static struct lx_slot *lx_slot(unsigned i)
 {
@@ -38,6 +41,11 @@ static struct lx_host_counts *lx_host_counts(unsigned i)
 	return i < table_count ? &hosts[i] : NULL;
 }
 
+static struct lx_served_flow *lx_served_flow(unsigned i)
+{
+	return i < served_count ? &served[i] : NULL;
+}
+
 static void must(size_t got, size_t wanted)
 {
 	if (got != wanted) {
@@ -52,7 +60,17 @@ static void allocate_memory(void)
 	queues = calloc(queue_count + 1, sizeof(*queues));
 	orders = calloc(order_count + 1, sizeof(*orders));
 	hosts = calloc(table_count + 1, sizeof(*hosts));
-	must(slots && queues && orders && hosts, 1);
+	served = calloc(served_count + 1, sizeof(*served));
+	must(slots && queues && orders && hosts && served, 1);
+}
+
+/* Reads the curves of flows that have one. */
+static void read_curves(void)
+{
+	unsigned i;
+
+	for (i = 0; i < served_count; i++)
+		must(fread(&served[i], offsetof(struct lx_served_flow, last_at), 1, stdin), 1);
 }
 
 #endif

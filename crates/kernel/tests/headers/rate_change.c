@@ -2,8 +2,8 @@
 /*
  * Runs a link whose rate changes, with the plan change of the qdisc, in user space.
  *
- * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, number of plans; for
- * each of them struct lx_config and u64 shed;
+ * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, number of plans, flows
+ * with service curves; the curves; for each plan struct lx_config and u64 shed;
  * then runs, each u64 number of events and for each event three u64, by time:
  *   time flow<<32|bytes 0    a packet arrives
  *   time plan 1              a plan is requested
@@ -20,6 +20,7 @@ static unsigned policy, managed;
 
 #define LX_POLICY policy
 #define LX_MANAGED managed
+#define LX_SERVED served_count
 
 static void lx_drop(void *ctx, struct lx_slot *slot, unsigned reason)
 {
@@ -144,7 +145,11 @@ static int send(unsigned *waiting, u64 now, u64 *misses)
 
 static void start(void)
 {
+	u64 idle_periods = pipeline.idle_periods;
+
 	memset(&pipeline, 0, sizeof(pipeline));
+	/* Flows keep the starts of the former run until then. */
+	pipeline.idle_periods = idle_periods;
 	memset(&link, 0, sizeof(link));
 	memset(&state, 0, sizeof(state));
 	wanted = 0;
@@ -191,7 +196,7 @@ static void run(u64 events)
 
 int main(void)
 {
-	unsigned head[7], i;
+	unsigned head[8], i;
 	u64 events;
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
@@ -203,7 +208,9 @@ int main(void)
 	order_count = head[4];
 	table_count = head[5];
 	plan_count = head[6];
+	served_count = head[7];
 	allocate_memory();
+	read_curves();
 	plans = calloc(plan_count, sizeof(*plans));
 	must(plans != NULL, 1);
 	for (i = 0; i < plan_count; i++) {

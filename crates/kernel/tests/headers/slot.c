@@ -3,8 +3,8 @@
  * Plays traces on a link of a byte a nanosecond whose classes have flow queues, with drops by a script
  * of the AQM and drops at any instant. LX_SLOT_RULE chooses another rule of the best-effort slot.
  *
- * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, struct lx_config, then
- * traces: u64 steps, u64 script, and for each step four u64, in order of time:
+ * Input: u32 policy, slots, managed, flow queues, flow orders, tables of hosts, flows with service
+ * curves, struct lx_config, the curves, then traces: u64 steps, u64 script, and for each step four u64, in order of time:
  *   0 at flow<<32|bytes hash   a packet arrives
  *   1 at 0 0                   the candidate of best effort is pushed out
  * The AQM drops the packets whose bits are set in the script, the first by the least. Prints for each
@@ -20,6 +20,7 @@ static unsigned long long script, gone;
 
 #define LX_POLICY policy
 #define LX_MANAGED 1
+#define LX_SERVED served_count
 #define LX_JUDGE(queues, config, class, now) scripted_judge()
 
 static unsigned scripted_judge(void)
@@ -115,7 +116,7 @@ static u64 play(const u64 (*steps)[4], u64 count)
 int main(void)
 {
 	static u64 steps[64][4];
-	unsigned head[6];
+	unsigned head[7];
 	u64 trace[2];
 
 	must(fread(head, sizeof(head), 1, stdin), 1);
@@ -125,7 +126,9 @@ int main(void)
 	queue_count = head[3];
 	order_count = head[4];
 	table_count = head[5];
+	served_count = head[6];
 	allocate_memory();
+	read_curves();
 	while (fread(trace, sizeof(trace), 1, stdin) == 1) {
 		must(trace[0] <= 64, 1);
 		must(fread(steps, sizeof(steps[0]), trace[0], stdin), trace[0]);

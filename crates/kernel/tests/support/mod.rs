@@ -36,10 +36,12 @@ pub fn answers(plan: &Plan, steps: &[Step]) -> Option<Vec<String>> {
     let mut input = Vec::with_capacity(plan.config.len() + steps.len() * 64 + 24);
     let QueueMemory { managed, flow_queues, flow_orders, host_tables } = plan.queues;
     let managed = u32::from(managed);
-    for word in [plan.rule.number(), plan.slots, managed, flow_queues, flow_orders, host_tables] {
+    let memory = [flow_queues, flow_orders, host_tables, plan.served.len() as u32];
+    for word in [plan.rule.number(), plan.slots, managed].into_iter().chain(memory) {
         input.extend_from_slice(&word.to_ne_bytes());
     }
     input.extend_from_slice(&plan.config);
+    input.extend_from_slice(&plan.served.concat());
     for step in steps {
         let words = match *step {
             Step::Arrival { now, flow, bytes } => {

@@ -4,14 +4,16 @@ use super::outcome::{CpuJob, CpuOutcome, CpuPolicyDetail, CpuTaskDetail};
 use crate::figure::{Figure, Key};
 use crate::number::{count, span};
 use crate::outcome::Runs as _;
-use crate::plot::{Axis, Body, Dash, Hue, Ink, Mark, Marker, Plot, Unit};
+use crate::plot::{Axis, Body, Dash, Hue, Ink, Mark, Marker, Plot, Schedule, Unit};
 
 /// Rows beyond this are left out, which the caption states.
 const MOST_ROWS: usize = 16;
 /// CPUs beyond this are left out.
 const MOST_CPUS: u32 = 16;
-/// Most slices of a panel: more are a grey band.
+/// Most slices of a panel at natural size; the page's script draws all of them.
 const MOST_SLICES: usize = 240;
+/// Most slices and jobs of all policies that a page holds, of five bytes each.
+const MOST_HELD: usize = 200_000;
 
 /// One panel for each policy, over a window chosen for its misses or response times.
 pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> Option<Figure> {
@@ -19,7 +21,14 @@ pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> O
     let (window, why) = window(details, run.duration_ns)?;
     // On one CPU the rows of tasks show everything.
     let cpus = if run.cpus > 1 { run.cpus.min(MOST_CPUS) } else { 0 };
-    let panels: Vec<Plot> = details.iter().map(|policy| panel(policy, cpus, window)).collect();
+    let known = held(details, run.duration_ns);
+    let schedule = |policy| schedule(policy, (run.duration_ns, known), run.cpus);
+    let panels = details.iter().map(|policy| {
+        let mut plot = panel(policy, cpus, window);
+        plot.schedule = Some(schedule(policy));
+        plot
+    });
+    let panels: Vec<Plot> = panels.collect();
     let rows = details.first()?.tasks.len();
     let (from, to) = window;
     let mut caption = match to - from == run.duration_ns {
@@ -40,10 +49,36 @@ pub(super) fn figure(outcome: &CpuOutcome<'_>, details: &[CpuPolicyDetail]) -> O
             Key::line("missed", missed()),
         ]);
     }
+    if known < run.duration_ns {
+        caption.push_str(&format!(" One can scroll through the first {}.", span(known)));
+    }
     if rows > MOST_ROWS {
         caption.push_str(&format!(" The first {MOST_ROWS} of {} tasks.", count(rows as u64)));
     }
     Some(figure.with(panels).captioned(caption))
+}
+
+/// The time up to which all policies together have no more slices and jobs than a page holds.
+fn held(details: &[CpuPolicyDetail], duration: u64) -> u64 {
+    let tasks = || details.iter().flat_map(|p| p.tasks.iter().take(MOST_ROWS));
+    let slices = tasks().flat_map(|t| t.slices.iter().map(|s| s.from));
+    let jobs = tasks().flat_map(|t| t.jobs.iter().map(|j| j.release));
+    let mut at: Vec<u64> = slices.chain(jobs).collect();
+    if at.len() <= MOST_HELD {
+        return duration;
+    }
+    *at.select_nth_unstable(MOST_HELD).1
+}
+
+fn schedule(policy: &CpuPolicyDetail, span: (u64, u64), cpus: u32) -> Schedule {
+    let rows = &policy.tasks[..policy.tasks.len().min(MOST_ROWS)];
+    let of = |(i, task): (usize, &CpuTaskDetail)| {
+        task.slices.iter().map(move |s| (s.cpu, s.from, s.to, i)).collect::<Vec<_>>()
+    };
+    let slices = rows.iter().enumerate().flat_map(of).collect();
+    let jobs = |t: &CpuTaskDetail| t.jobs.iter().map(|j| (j.release, j.deadline, j.end)).collect();
+    let names = rows.iter().enumerate().map(|(i, t)| (t.task.clone(), i + 1)).collect();
+    Schedule::new(span, cpus.min(MOST_CPUS), names, slices, rows.iter().map(jobs).collect())
 }
 
 fn release() -> Ink {

@@ -5,7 +5,7 @@ use super::{distributions, gantt, progress, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, span};
 use crate::outcome::Runs as _;
-use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
+use crate::page::{Assessment, Block, Filter, Kind, Meta, Page, Section, footer};
 use laxity_results::{CpuCheckResult, TaskKind};
 
 /// The page of a simulated run.
@@ -31,7 +31,9 @@ pub fn cpu_simulation_page(
         }
     };
     add("The schedule", vec![gantt::figure(&outcome, details)], shown);
-    add("Progress", vec![progress::figure(&outcome, details)], None);
+    let progress =
+        vec![progress::figure(&outcome, details), progress::differences(&outcome, details)];
+    add("Progress", progress, None);
     let distributions = vec![
         distributions::response(&outcome, details),
         distributions::tardiness(&outcome, details),
@@ -54,6 +56,10 @@ pub fn cpu_simulation_page(
         title: run.map_or(String::new(), |r| r.scenario.clone()),
         scenario: "report of simulated CPUs".into(),
         kind: meta.kind,
+        filters: vec![
+            Filter::new("Policy", outcome.policies()),
+            Filter::new("Task", outcome.items()),
+        ],
         sections,
         provenance: footer(meta, facts),
     }
@@ -68,6 +74,7 @@ pub fn cpu_check_page(scenario: &str, check: &CpuCheckResult, meta: &Meta) -> Pa
         title: scenario.into(),
         scenario: "admission report".into(),
         kind: Kind::Analysed,
+        filters: Vec::new(),
         sections: vec![Section::new("Verdict", blocks)],
         provenance: footer(meta, Vec::new()),
     }

@@ -116,6 +116,7 @@ pub(crate) fn box_figure(outcome: &Outcome, details: &[PolicyDetail]) -> Option<
             Plot::new(flow_title(details, name), x, y)
                 .sized(380.0, 76.0 + 24.0 * present.len() as f64)
                 .described(description(outcome, details, name))
+                .hinted(present.iter().map(|(_, p, f)| sentence(outcome, p, f)).collect())
                 .with_all(limit)
                 .with_all(marks),
         );
@@ -202,12 +203,13 @@ pub(crate) fn legend(details: &[PolicyDetail]) -> Vec<Key> {
     legend_of(details.iter().map(|p| p.policy.as_str()))
 }
 
+fn sentence(outcome: &Outcome, policy: &PolicyDetail, flow: &FlowDetail) -> String {
+    quantiles(&policy.policy, &exact(outcome, &policy.policy, flow)).trim_end().into()
+}
+
 fn description(outcome: &Outcome, details: &[PolicyDetail], name: &str) -> String {
-    let of = |policy: &PolicyDetail| {
-        let flow = policy.flow(name)?;
-        Some(quantiles(&policy.policy, &exact(outcome, &policy.policy, flow)))
-    };
-    details.iter().filter_map(of).collect::<String>().trim_end().into()
+    let of = |policy: &PolicyDetail| Some(sentence(outcome, policy, policy.flow(name)?));
+    details.iter().filter_map(of).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{distributions, timeline, verdict};
 use crate::cells;
 use crate::number::{Delays, count, percent, span};
 use crate::outcome::Runs as _;
-use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
+use crate::page::{Assessment, Block, Filter, Kind, Meta, Page, Section, footer};
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 
 /// The page of a simulated or live run. Sections without data are left out.
@@ -77,6 +77,7 @@ pub fn simulation_page<'a>(
         }
     }
     let scenario = outcome.first().map_or("", |r| r.scenario.as_str());
+    let flows = [FlowKind::Realtime, FlowKind::BestEffort].map(|kind| outcome.flows(kind)).concat();
     Page {
         title: scenario.into(),
         scenario: match meta.kind {
@@ -85,6 +86,7 @@ pub fn simulation_page<'a>(
         }
         .into(),
         kind: meta.kind,
+        filters: vec![Filter::new("Policy", outcome.policies()), Filter::new("Flow", flows)],
         sections,
         provenance: provenance(&outcome, meta),
     }
@@ -106,6 +108,7 @@ pub fn check_page(
         title: scenario.into(),
         scenario: "admission report".into(),
         kind: Kind::Analysed,
+        filters: Vec::new(),
         sections,
         provenance: footer(meta, Vec::new()),
     }

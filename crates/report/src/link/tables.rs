@@ -68,7 +68,9 @@ fn delay_table(outcome: &Outcome, what: &str, of: Of, demoted: Of) -> Table {
 
 fn delay_row(spreads: &[Option<Spread>], unit: &Delays, kind: FlowKind, many: bool) -> Vec<Cell> {
     let reference = spreads.first().copied().flatten().map(|s| s.mean);
+    // As shown: means that round alike are all the lowest.
     let lowest = spreads.iter().flatten().map(|s| s.mean).fold(f64::INFINITY, f64::min);
+    let lowest = unit.text(lowest);
     spreads
         .iter()
         .map(|spread| {
@@ -85,7 +87,7 @@ fn delay_row(spreads: &[Option<Spread>], unit: &Delays, kind: FlowKind, many: bo
                 }
             }
             if kind == FlowKind::BestEffort && s.mean < reference * NOTABLE {
-                cell.tone = if s.mean <= lowest { Tone::Best } else { Tone::Better };
+                cell.tone = if unit.text(s.mean) == lowest { Tone::Best } else { Tone::Better };
             }
             cell
         })
@@ -172,6 +174,7 @@ pub fn policy_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
     let reference = policies.first().and_then(|p| outcome.best_effort_mean(p));
     let lowest =
         policies.iter().filter_map(|p| outcome.best_effort_mean(p)).fold(f64::INFINITY, f64::min);
+    let lowest = unit.text(lowest);
     let rows = policies
         .iter()
         .map(|p| {
@@ -182,7 +185,8 @@ pub fn policy_table<'a>(outcome: impl Into<Outcome<'a>>) -> Table {
                         cell = cell.with_secondary(format!("/ {share}"));
                     }
                     if mean < reference * NOTABLE {
-                        cell.tone = if mean <= lowest { Tone::Best } else { Tone::Better };
+                        cell.tone =
+                            if unit.text(mean) == lowest { Tone::Best } else { Tone::Better };
                     }
                     cell
                 }

@@ -9,9 +9,9 @@ use super::service::{best_effort_table, later_sentence, service_table, shares_ta
 
 /// The verdict: (whether admitted, label, sentence).
 pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
-    let flows = match check.flows.len() {
-        1 => "the one real-time flow".to_string(),
-        n => format!("all {n} real-time flows"),
+    let (flows, reserve) = match check.flows.len() {
+        1 => ("the one real-time flow".to_string(), "it reserves"),
+        n => (format!("all {n} real-time flows"), "they reserve"),
     };
     let within = check.binding_interval_ns.map(span);
     let slack = check.slack_bytes;
@@ -25,8 +25,8 @@ pub fn verdict_statement(check: &CheckResult) -> (bool, &'static str, String) {
             _ => String::new(),
         };
         let text = format!(
-            "The link keeps every deadline of {flows}, whatever conforming traffic arrives; they \
-             reserve {percent}% of it in the long run.{worst}{}",
+            "The link keeps every deadline of {flows}, whatever conforming traffic arrives; {reserve} \
+             {percent}% of it in the long run.{worst}{}",
             check
                 .idle_realtime
                 .as_ref()

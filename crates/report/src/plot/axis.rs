@@ -7,7 +7,8 @@ use crate::ticks::{self, Tick};
 pub enum Scale {
     /// Evenly.
     Linear,
-    /// By their logarithm; values not above the axis' least are drawn at its end.
+    /// By their logarithm; values not above the axis' least are drawn at its end, or, where the axis
+    /// breaks at zero, zero beyond the break.
     Log,
 }
 
@@ -39,21 +40,50 @@ pub struct Axis {
     pub ticks: Option<Vec<Tick>>,
     /// Whether ticks have lines across the panel.
     pub grid: bool,
+    /// Whether a logarithmic axis breaks below its least value and has zero beyond the break.
+    pub zero: bool,
 }
+
+/// The share of a broken axis beyond its break.
+pub(crate) const BREAK: f64 = 0.09;
 
 impl Axis {
     /// A linear axis. An empty, reversed or infinite range is made a usable one.
     pub fn linear(label: impl Into<String>, unit: Unit, min: f64, max: f64) -> Axis {
         let min = if min.is_finite() { min } else { 0.0 };
         let max = if max.is_finite() && max > min { max } else { min + min.abs().max(1.0) };
-        Axis { label: label.into(), scale: Scale::Linear, unit, min, max, ticks: None, grid: true }
+        Axis {
+            label: label.into(),
+            scale: Scale::Linear,
+            unit,
+            min,
+            max,
+            ticks: None,
+            grid: true,
+            zero: false,
+        }
     }
 
     /// A logarithmic axis; both ends must be positive, else a decade below one is shown.
     pub fn log(label: impl Into<String>, unit: Unit, min: f64, max: f64) -> Axis {
         let (min, max) =
             if min > 0.0 && max.is_finite() && max > min { (min, max) } else { (0.1, 1.0) };
-        Axis { label: label.into(), scale: Scale::Log, unit, min, max, ticks: None, grid: true }
+        Axis {
+            label: label.into(),
+            scale: Scale::Log,
+            unit,
+            min,
+            max,
+            ticks: None,
+            grid: true,
+            zero: false,
+        }
+    }
+
+    /// Breaks a logarithmic axis below its least value: zero has no logarithm.
+    pub fn with_zero(mut self) -> Axis {
+        self.zero = self.scale == Scale::Log;
+        self
     }
 
     /// A vertical axis of names, the first on top; the i-th lies at `-i`.
@@ -107,6 +137,9 @@ impl Axis {
         for t in &mut ticks {
             t.value *= per;
         }
+        if self.zero {
+            ticks.insert(0, Tick { value: 0.0, label: "0".into() });
+        }
         ticks
     }
 
@@ -114,10 +147,15 @@ impl Axis {
     pub(crate) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),
-            Scale::Log if value <= self.min => 0.0,
+            Scale::Log if value <= 0.0 && self.zero => 0.0,
             Scale::Log => {
                 let low = libm::log10(self.min);
-                (libm::log10(value) - low) / (libm::log10(self.max) - low)
+                let above = match value <= self.min {
+                    true => 0.0,
+                    false => (libm::log10(value) - low) / (libm::log10(self.max) - low),
+                };
+                let from = if self.zero { BREAK } else { 0.0 };
+                from + above * (1.0 - from)
             }
         }
     }
@@ -139,6 +177,17 @@ mod tests {
                 assert!(axis.place(1.0).is_finite());
             }
         }
+    }
+
+    // Fails when zero is drawn at the least value of a logarithmic axis, as if it were that value.
+    #[test]
+    fn a_broken_axis_keeps_zero_apart() {
+        let axis = Axis::log("share", Unit::Plain, 0.001, 1.0).with_zero();
+        assert_eq!(axis.place(0.0), 0.0);
+        assert_eq!(axis.place(0.001), BREAK);
+        assert!((axis.place(1.0) - 1.0).abs() < 1e-12);
+        assert_eq!(axis.marks(8)[0].label, "0");
+        assert!(!Axis::linear("", Unit::Plain, 0.0, 1.0).with_zero().zero);
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! A panel as SVG text.
 
+use super::axis::BREAK;
 use super::reduce::{clip, columns, thin};
-use super::{Anchor, Body, Dash, Hue, Ink, Mark, Marker, Plot, Point, Scale};
+use super::{Anchor, Body, Dash, Hue, Ink, Mark, Marker, Plot, Point, Scale, live};
 use crate::escape::markup;
 use std::fmt::Write;
 
 /// Where the data area lies in the panel, in pixels.
-struct Frame<'a> {
-    plot: &'a Plot,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+pub(super) struct Frame<'a> {
+    pub(super) plot: &'a Plot,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
 }
 
 impl Frame<'_> {
@@ -103,7 +104,8 @@ pub(crate) fn width_for_names<'a>(names: impl IntoIterator<Item = &'a str>) -> f
     (widest / NAMES).ceil()
 }
 
-pub(super) fn panel(plot: &Plot, id: &str) -> String {
+/// A panel. `live` adds what the script of a page needs.
+pub(super) fn panel(plot: &Plot, id: &str, live: Option<&str>) -> String {
     let y_target = ((plot.height - 80.0) / 22.0).clamp(2.0, 8.0) as usize;
     let y_ticks = plot.y.marks(y_target);
     let named = plot.y.ticks.is_some();
@@ -120,11 +122,12 @@ pub(super) fn panel(plot: &Plot, id: &str) -> String {
     };
     let mut s = String::with_capacity(4096);
     let (w, h, id) = (px(plot.width), px(plot.height), markup(id));
+    let more = live.map_or(String::new(), |of| format!("{}{of}", live::attributes(&frame)));
     let _ = write!(
         s,
         "<svg class=\"lx\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" \
          width=\"{w}\" height=\"{h}\" role=\"img\" aria-labelledby=\"{id}-t\" \
-         aria-describedby=\"{id}-d\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>",
+         aria-describedby=\"{id}-d\"{more}><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>",
         markup(if plot.title.is_empty() { "Plot" } else { &plot.title }),
         markup(&plot.desc)
     );
@@ -132,7 +135,19 @@ pub(super) fn panel(plot: &Plot, id: &str) -> String {
     axes(&mut s, &frame, &y_ticks, named, widest);
     let mut labels = String::new();
     for mark in &plot.marks {
-        draw(&mut s, &mut labels, &frame, mark);
+        let data = if live.is_some() { live::mark(&frame, mark) } else { String::new() };
+        if data.is_empty() {
+            draw(&mut s, &mut labels, &frame, mark);
+            continue;
+        }
+        // Labels are on top of all marks and move with theirs.
+        let (mut body, mut label) = (String::new(), String::new());
+        draw(&mut body, &mut label, &frame, mark);
+        for (to, part) in [(&mut s, body), (&mut labels, label)] {
+            if !part.is_empty() {
+                let _ = write!(to, "<g{data}>{part}</g>");
+            }
+        }
     }
     s.push_str(&labels);
     s.push_str("</svg>");
@@ -165,7 +180,7 @@ fn titles(s: &mut String, plot: &Plot, frame: &Frame, y_title: &str) {
 
 fn axes(s: &mut String, frame: &Frame, y_ticks: &[crate::ticks::Tick], named: bool, room: f64) {
     let plot = frame.plot;
-    let mut grid = String::new();
+    let (mut grid, mut across) = (String::new(), String::new());
     for t in y_ticks {
         let y = frame.y(t.value);
         if !frame.holds(frame.left, y) {
@@ -190,20 +205,24 @@ fn axes(s: &mut String, frame: &Frame, y_ticks: &[crate::ticks::Tick], named: bo
         x_target -= 1;
         x_ticks = plot.x.marks(x_target);
     }
+    s.push_str("<g class=\"tx\">");
     for t in &x_ticks {
         let x = frame.x(t.value);
         if !frame.holds(x, frame.bottom) {
             continue;
         }
         if plot.x.grid {
-            let _ = write!(grid, "M{},{}V{}", px(x.round()), px(frame.top), px(frame.bottom));
+            let _ = write!(across, "M{},{}V{}", px(x.round()), px(frame.top), px(frame.bottom));
         }
         let half = text_width(&t.label, 12.0) / 2.0;
         let at = x.min(plot.width - 2.0 - half).max(half);
         text(s, (at, frame.bottom + 15.0), Anchor::Middle, "q", &t.label);
     }
-    if !grid.is_empty() {
-        let _ = write!(s, "<path class=\"g\" d=\"{grid}\"/>");
+    s.push_str("</g>");
+    for (class, d) in [("g", &grid), ("g gx", &across)] {
+        if !d.is_empty() {
+            let _ = write!(s, "<path class=\"{class}\" d=\"{d}\"/>");
+        }
     }
     let zero = if plot.y.scale == Scale::Linear && plot.y.min < 0.0 && !named {
         frame.y(0.0).round()
@@ -214,6 +233,19 @@ fn axes(s: &mut String, frame: &Frame, y_ticks: &[crate::ticks::Tick], named: bo
         write!(s, "<path class=\"ax\" d=\"M{},{}H{}", px(frame.left), px(zero), px(frame.right));
     if named {
         let _ = write!(s, "M{},{}V{}", px(frame.left), px(frame.top), px(frame.bottom));
+    }
+    if plot.x.zero {
+        let middle = frame.left + BREAK / 2.0 * (frame.right - frame.left);
+        for x in [middle - 4.0, middle + 1.0] {
+            let _ = write!(s, "M{},{}l5,-10", px(x), px(zero + 5.0));
+        }
+    }
+    if plot.y.zero {
+        // The sign of a broken axis: two slanted strokes between zero and the least value.
+        let middle = frame.bottom - BREAK / 2.0 * (frame.bottom - frame.top);
+        for y in [middle - 1.0, middle + 4.0] {
+            let _ = write!(s, "M{},{}l10,-5", px(frame.left - 5.0), px(y));
+        }
     }
     s.push_str("\"/>");
     let title = plot.x.title();
@@ -250,7 +282,15 @@ fn draw(s: &mut String, labels: &mut String, frame: &Frame, mark: &Mark) {
         Mark::Inside { at, text: content } => {
             let (x, y) = (frame.x(at.0) + 6.0, frame.y(at.1) + 4.0);
             if frame.holds(x, y) {
-                text(labels, (x, y), Anchor::Start, "o", content);
+                // On a ground of its own: no one colour is readable on all bars.
+                let _ = write!(
+                    labels,
+                    "<rect class=\"o\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"13\" rx=\"2\"/>",
+                    px(x - 3.0),
+                    px(y - 10.5),
+                    px(text_width(content, 12.0) + 6.0)
+                );
+                text(labels, (x, y), Anchor::Start, "", content);
             }
         }
         Mark::Segment { from, to, ink, arrow } => segment(s, frame, *from, *to, ink, *arrow),
@@ -321,6 +361,23 @@ fn bar(s: &mut String, frame: &Frame, y: f64, x: Point, thick: f64, hue: Hue, bo
             rect(&hue.stroke());
         }
     }
+    if body == Body::Solid {
+        stripes(s, hue, (a, b.max(a + 1.0)), middle, tall);
+    }
+}
+
+/// Lines along a solid bar whose colour another one has too.
+fn stripes(s: &mut String, hue: Hue, (a, b): Point, middle: f64, tall: f64) {
+    let n = hue.stripes();
+    if n == 0 {
+        return;
+    }
+    let mut d = String::new();
+    for i in 0..n {
+        let y = middle - tall / 2.0 + tall * (i + 1) as f64 / (n + 1) as f64;
+        let _ = write!(d, "M{},{}H{}", px(a), px(y), px(b));
+    }
+    let _ = write!(s, "<path class=\"so\" stroke-width=\"2\" d=\"{d}\"/>");
 }
 
 fn rule_class(ink: &Ink) -> String {
@@ -417,6 +474,16 @@ fn segment(s: &mut String, frame: &Frame, from: Point, to: Point, ink: &Ink, arr
 }
 
 fn markers(s: &mut String, places: &[Point], shape: Marker, hue: Hue, r: f64) {
+    if shape == Marker::Circle && !places.is_empty() {
+        // The round end of a line without length is a dot, in a tenth of the text.
+        let _ =
+            write!(s, "<path class=\"{} r\" stroke-width=\"{}\" d=\"", hue.stroke(), px(2.0 * r));
+        for (x, y) in places {
+            let _ = write!(s, "M{},{}h0", px(*x), px(*y));
+        }
+        s.push_str("\"/>");
+        return;
+    }
     let (mut d, mut filled) = (String::new(), true);
     for (x, y) in places {
         let (path, fill) = shape.path(*x, *y, r);
@@ -451,6 +518,7 @@ pub(crate) fn sample_marks(ink: &Ink, area: bool, x: f64, y: f64) -> String {
             "<rect class=\"{}\" x=\"{a}\" y=\"{b}\" width=\"28\" height=\"10\"/>",
             ink.hue.fill()
         );
+        stripes(&mut s, ink.hue, (x + 1.0, x + 29.0), y, 10.0);
     } else {
         stroke(&mut s, ink, &format!("M{},{}h28", px(x + 1.0), px(y)));
         if let Some(shape) = ink.marker {

@@ -1,16 +1,18 @@
 //! Colours, dashes and markers.
 //!
-//! The eight series colours were chosen after the palette of Okabe and Ito ("Color universal
-//! design", 2008), darkened for white and lightened for black until each has a contrast of at
-//! least 3:1 to its ground (WCAG 2.1, 1.4.11). Series differ in dash and marker too, so colour never carries meaning alone.
+//! The eight series colours began as the palette of Okabe and Ito ("Color universal design", 2008). They
+//! were moved until each has a contrast of at least 3:1 to its ground (WCAG 2.1, 1.4.11) and any two stay
+//! apart for readers who lack one kind of cone, as Machado, Oliveira and Fernandes simulate them ("A
+//! physiologically-based model for simulation of color vision deficiency", IEEE TVCG 2009, severity 1).
+//! Dash and marker extend them: see [`Ink::series`]. Bars beyond the eighth carry stripes.
 
 use std::fmt::Write;
 
 /// A colour by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hue {
-    /// The n-th of a family of things compared; repeats after eight. The first is neutral, for
-    /// the reference.
+    /// The n-th of a family of things compared. The first is neutral, for the reference. Colours
+    /// repeat after eight; lines then differ in dash and marker, bars in stripes.
     Series(usize),
     /// The colour of text.
     Ink,
@@ -45,6 +47,8 @@ pub enum Marker {
     Diamond,
     Cross,
     Ring,
+    Box,
+    Plus,
 }
 
 /// How a line is drawn.
@@ -66,19 +70,25 @@ impl Ink {
         Ink { hue, dash: Dash::Solid, width: 1.5, marker: None }
     }
 
-    /// The line of the n-th of the things compared, different from its neighbours in colour,
-    /// marker and dash.
+    /// The line of the n-th of the things compared. Neighbours differ in colour, marker and dash; of
+    /// the first 40 any two differ in at least two of these, so no two look alike to readers who see no
+    /// colours or no dashes.
     pub fn series(n: usize) -> Ink {
-        const DASHES: [Dash; 4] = [Dash::Long, Dash::Solid, Dash::Mixed, Dash::Short];
-        const MARKERS: [Marker; 6] = [
+        const DASHES: [Dash; 5] = [Dash::Long, Dash::Solid, Dash::Mixed, Dash::Short, Dash::Dots];
+        const MARKERS: [Marker; 8] = [
             Marker::Ring,
-            Marker::Circle,
-            Marker::Square,
-            Marker::Triangle,
             Marker::Diamond,
+            Marker::Circle,
             Marker::Cross,
+            Marker::Square,
+            Marker::Box,
+            Marker::Triangle,
+            Marker::Plus,
         ];
-        Ink { hue: Hue::Series(n), dash: DASHES[n % 4], width: 1.75, marker: Some(MARKERS[n % 6]) }
+        // A Latin square over colour and dash, whose numbers are coprime.
+        let marker = (n % SERIES + n % DASHES.len()) % MARKERS.len();
+        let (dash, marker) = (DASHES[n % DASHES.len()], Some(MARKERS[marker]));
+        Ink { hue: Hue::Series(n), dash, width: 1.75, marker }
     }
 
     /// The line of a deadline.
@@ -114,6 +124,25 @@ impl Hue {
     /// Class that sets the fill.
     pub(crate) fn fill(self) -> String {
         format!("f{}", self.key())
+    }
+
+    /// Stripes that a bar of this hue carries: one more each time the colours repeat.
+    pub(crate) fn stripes(self) -> usize {
+        match self {
+            Hue::Series(n) => n / SERIES,
+            _ => 0,
+        }
+    }
+
+    /// The colour on white, `#rrggbb`.
+    pub(crate) fn hex(self) -> &'static str {
+        let name = match self {
+            Hue::Series(n) => return PALETTE[n % SERIES].1,
+            Hue::Ink => "ink",
+            Hue::Muted => "muted",
+            Hue::Limit => "limit",
+        };
+        PALETTE.iter().find(|(n, ..)| *n == name).map_or("#000000", |(_, light, _)| *light)
     }
 
     fn key(self) -> String {
@@ -154,10 +183,14 @@ impl Marker {
         match self {
             Marker::Circle => (circle(r), true),
             Marker::Ring => (circle(r), false),
-            Marker::Square => {
+            Marker::Square | Marker::Box => {
                 let r = r * 0.9;
                 let (d, m) = (n(2.0 * r), n(-2.0 * r));
-                (format!("M{},{}h{d}v{d}h{m}z", n(x - r), n(y - r)), true)
+                (format!("M{},{}h{d}v{d}h{m}z", n(x - r), n(y - r)), self == Marker::Square)
+            }
+            Marker::Plus => {
+                let (r, d) = (r * 1.2, n(2.4 * r));
+                (format!("M{},{}h{d}M{},{}v{d}", n(x - r), n(y), n(x), n(y - r)), false)
             }
             Marker::Triangle => {
                 let (w, h) = (r * 1.15, r * 1.9);
@@ -180,14 +213,14 @@ const SERIES: usize = 8;
 
 /// Variable, light value, dark value.
 const PALETTE: [(&str, &str, &str); 15] = [
-    ("c0", "#5a626d", "#a9b3bf"),
-    ("c1", "#0068a8", "#5ab4f0"),
-    ("c2", "#c24e00", "#ff9a56"),
-    ("c3", "#00805f", "#35c9a0"),
-    ("c4", "#9a3d86", "#e597d3"),
-    ("c5", "#8a6d00", "#e0bf3c"),
-    ("c6", "#4b4fc4", "#a3a8ff"),
-    ("c7", "#8c3b2a", "#e58f7c"),
+    ("c0", "#9a899c", "#d5ead7"),
+    ("c1", "#0086e2", "#1c6bb7"),
+    ("c2", "#d7750d", "#ff5a10"),
+    ("c3", "#005a4b", "#00da60"),
+    ("c4", "#8b2088", "#c681ae"),
+    ("c5", "#5f4e00", "#ffdd12"),
+    ("c6", "#4f0ece", "#8f56ff"),
+    ("c7", "#460000", "#a45137"),
     ("ink", "#1c232b", "#e7ebf0"),
     ("muted", "#57616d", "#9fabb8"),
     ("limit", "#b3122f", "#ff7d8e"),
@@ -247,13 +280,18 @@ pub(crate) fn svg_css() -> String {
     );
     let _ = writeln!(css, ".lx .g{{fill:none;{}}}", both("stroke", "grid"));
     let _ = writeln!(css, ".lx .ax{{fill:none;{}}}", both("stroke", "axis"));
-    let _ = writeln!(css, ".lx .o,.lx text.o{{{}}}", both("fill", "bg"));
+    let _ = writeln!(
+        css,
+        ".lx .o{{{}}}.lx .so{{fill:none;{}}}",
+        both("fill", "bg"),
+        both("stroke", "bg")
+    );
     css.push_str(
         ".lx .b{font-weight:600}.lx .t{font-size:13px;font-weight:600}\
          .lx .tt{font-size:15px;font-weight:600}\
          .lx .dl{stroke-dasharray:7 3}.lx .ds{stroke-dasharray:4 3}\
          .lx .dd{stroke-dasharray:1 3;stroke-linecap:round}.lx .dm{stroke-dasharray:8 3 2 3}\
-         .lx .a{fill-opacity:.16;stroke:none}.lx .k{stroke-linejoin:round}\n",
+         .lx .a{fill-opacity:.16;stroke:none}.lx .k{stroke-linejoin:round}.lx .r{stroke-linecap:round}\n",
     );
     css
 }
@@ -262,12 +300,13 @@ pub(crate) fn svg_css() -> String {
 mod tests {
     use super::*;
 
+    fn linear(hex: &str, i: usize) -> f64 {
+        let v = f64::from(u8::from_str_radix(&hex[i..i + 2], 16).unwrap()) / 255.0;
+        if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+    }
+
     fn luminance(hex: &str) -> f64 {
-        let channel = |i: usize| {
-            let v = f64::from(u8::from_str_radix(&hex[i..i + 2], 16).unwrap()) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-        };
-        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+        0.2126 * linear(hex, 1) + 0.7152 * linear(hex, 3) + 0.0722 * linear(hex, 5)
     }
 
     fn contrast(a: &str, b: &str) -> f64 {
@@ -290,11 +329,66 @@ mod tests {
         }
     }
 
+    // Fails when two series share two of colour, dash and marker (tried: markers that repeat with the
+    // colours), or neighbours share one.
     #[test]
-    fn neighbours_differ_in_dash_and_marker() {
-        for n in 0..12 {
-            let (a, b) = (Ink::series(n), Ink::series(n + 1));
-            assert!(a.dash != b.dash && a.marker != b.marker && a.hue != b.hue);
+    fn series_share_at_most_one_property() {
+        let key = |n: usize| match Ink::series(n) {
+            Ink { hue, dash, marker: Some(marker), .. } => (hue.key(), dash, marker),
+            ink => panic!("{ink:?} has no marker"),
+        };
+        for (a, b) in (0..40).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let (x, y) = (key(a), key(b));
+            let shared = [x.0 == y.0, x.1 == y.1, x.2 == y.2].into_iter().filter(|s| *s).count();
+            assert!(shared <= usize::from(a != b + 1), "{a} and {b}: {x:?} {y:?}");
+        }
+    }
+
+    /// CIELAB of a colour as seen through a matrix over linear RGB.
+    fn seen(hex: &str, through: [[f64; 3]; 3]) -> [f64; 3] {
+        let linear = [1, 3, 5].map(|i| linear(hex, i));
+        let seen = through
+            .map(|row| row.iter().zip(linear).map(|(m, v)| m * v).sum::<f64>().clamp(0.0, 1.0));
+        let xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+        let white = [0.95047, 1.0, 1.08883];
+        let mut f = [0.0; 3];
+        for ((f, row), white) in f.iter_mut().zip(xyz).zip(white) {
+            let t: f64 = row.iter().zip(seen).map(|(m, v)| m * v).sum::<f64>() / white;
+            *f = if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        }
+        [116.0 * f[1] - 16.0, 500.0 * (f[0] - f[1]), 200.0 * (f[1] - f[2])]
+    }
+
+    // Fails when two colours of a palette look alike without one kind of cone: the colours before
+    // these were 3 apart.
+    #[test]
+    fn colours_differ_without_one_kind_of_cone() {
+        // Machado et al., Table 1, severity 1.0: protanomaly, deuteranomaly, tritanomaly.
+        let cones = [
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.01182, 0.04294, 0.968881],
+            ],
+            [
+                [1.255528, -0.076749, -0.178779],
+                [-0.078411, 0.930809, 0.147602],
+                [0.004733, 0.691367, 0.3039],
+            ],
+        ];
+        for through in cones {
+            for of in [|n: usize| PALETTE[n].1, |n: usize| PALETTE[n].2] {
+                for (a, b) in (0..SERIES).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                    let (p, q) = (seen(of(a), through), seen(of(b), through));
+                    let far = p.iter().zip(q).map(|(p, q)| (p - q).powi(2)).sum::<f64>().sqrt();
+                    assert!(far >= 25.0, "{} and {}: {far}", of(a), of(b));
+                }
+            }
         }
     }
 }

@@ -7,13 +7,19 @@
 mod axis;
 mod draw;
 mod ink;
-mod reduce;
+mod live;
+pub(crate) mod reduce;
+pub(crate) mod schedule;
+pub(crate) mod vega;
 
+use crate::escape::markup;
 pub use axis::{Axis, Scale, Unit};
 pub(crate) use draw::{px, sample, sample_marks, text, text_width, width_for_names};
 pub use ink::{Dash, Hue, Ink, Marker};
 pub(crate) use ink::{palette_css, svg_css};
+pub(crate) use live::{key, number};
 pub use reduce::{columns, thin};
+pub(crate) use schedule::Schedule;
 
 /// A point in data coordinates.
 pub type Point = (f64, f64);
@@ -157,6 +163,10 @@ pub struct Plot {
     pub y: Axis,
     /// In drawing order.
     pub marks: Vec<Mark>,
+    /// For each name of a vertical axis of names its values as a sentence; may be empty.
+    pub hints: Vec<String>,
+    /// The whole of what the panel shows a window of, for pages.
+    pub(crate) schedule: Option<Schedule>,
     /// Width in pixels at natural size.
     pub width: f64,
     /// Height in pixels at natural size.
@@ -173,6 +183,8 @@ impl Plot {
             x,
             y,
             marks: Vec::new(),
+            hints: Vec::new(),
+            schedule: None,
             width: 380.0,
             height: 240.0,
         }
@@ -196,6 +208,12 @@ impl Plot {
         self
     }
 
+    /// Sets the sentences of the names of the vertical axis.
+    pub fn hinted(mut self, hints: Vec<String>) -> Plot {
+        self.hints = hints;
+        self
+    }
+
     /// Adds a mark on top of the others.
     pub fn with(mut self, mark: Mark) -> Plot {
         self.marks.push(mark);
@@ -211,6 +229,19 @@ impl Plot {
     /// The panel as an `<svg>` element for use inside a page or another SVG. `id` must be unique
     /// in the page.
     pub fn svg(&self, id: &str) -> String {
-        draw::panel(self, id)
+        draw::panel(self, id, None)
+    }
+
+    /// The same for a page with script: with its values, and further attributes.
+    pub(crate) fn live_svg(&self, id: &str, attributes: &str) -> String {
+        let mut attributes = attributes.to_owned();
+        if self.hints.iter().any(|h| !h.is_empty()) {
+            let hints = serde_json::json!(self.hints).to_string();
+            attributes.push_str(&format!(" data-hints=\"{}\"", markup(&hints)));
+        }
+        if let Some(schedule) = &self.schedule {
+            attributes.push_str(&schedule.attributes());
+        }
+        draw::panel(self, id, Some(&attributes))
     }
 }

@@ -5,7 +5,7 @@ use super::{distributions, figures, tables, verdict};
 use crate::cells::percent;
 use crate::number::{count, fixed, span};
 use crate::outcome::Runs as _;
-use crate::page::{Assessment, Block, Kind, Meta, Page, Section, footer};
+use crate::page::{Assessment, Block, Filter, Kind, Meta, Page, Section, footer};
 use crate::table::{Cell, Column, Table, Tone};
 use laxity_results::StreamCheckResult;
 
@@ -49,6 +49,10 @@ pub fn stream_simulation_page(
         }
         .into(),
         kind: meta.kind,
+        filters: vec![
+            Filter::new("Policy", outcome.policies()),
+            Filter::new("Class", outcome.items()),
+        ],
         sections,
         provenance: footer(meta, facts),
     }
@@ -60,6 +64,7 @@ pub fn stream_check_page(scenario: &str, check: &StreamCheckResult, meta: &Meta)
         title: scenario.into(),
         scenario: "admission report".into(),
         kind: Kind::Analysed,
+        filters: Vec::new(),
         sections: vec![Section::new("Verdict", verdict_blocks(check))],
         provenance: footer(meta, Vec::new()),
     }

@@ -175,3 +175,86 @@ fn only_loopback_hosts_are_served() {
     // Before 1.1 there need be none.
     assert!(ask(&server, b"GET /page HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 OK\r\n"));
 }
+
+fn live(limits: Limits) -> Server {
+    let mut n = 0;
+    let events = Events::new("/events", Duration::from_millis(30), move || {
+        n += 1;
+        if n == 2 { Err("none\nnow".to_owned()) } else { Ok(format!("event {n}")) }
+    });
+    let action = Action::new("/act", 100, "secret".to_owned(), |body| match body {
+        "" => Err("no body".to_owned()),
+        body => Ok(format!("did {body}")),
+    });
+    Server::live(any(), vec![], Some(events), Some(action), limits, || {}).expect("loopback")
+}
+
+/// Fails when a stream ends after an event or at its deadline, an error ends it, or a line of an event
+/// passes for its end.
+#[test]
+fn events_go_on() {
+    let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
+    let server = live(limits);
+    let mut stream = connect(&server);
+    stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request");
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a socket");
+    let (mut text, mut buffer) = (String::new(), [0; 512]);
+    while !text.contains("data: event 9\n\n") {
+        let bytes = stream.read(&mut buffer).expect("an event");
+        assert!(bytes > 0, "it ended: {text}");
+        text.push_str(std::str::from_utf8(&buffer[..bytes]).expect("text"));
+    }
+    assert!(text.contains("Content-Type: text/event-stream\r\n"), "{text}");
+    assert!(text.contains("\r\n\r\ndata: event 1\n\nevent: problem\ndata: none now\n\n"), "{text}");
+}
+
+/// Fails when a client that reads no events keeps its place.
+#[test]
+fn streams_without_a_reader_end() {
+    let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
+    let long = "x".repeat(8 << 20);
+    let events = Events::new("/events", Duration::from_millis(10), move || Ok(long.clone()));
+    let server = Server::live(any(), vec![], Some(events), None, limits, || {}).expect("loopback");
+    let mut stream = connect(&server);
+    stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request");
+    std::thread::sleep(Duration::from_millis(600));
+    let mut all = Vec::new();
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a socket");
+    let _ = stream.read_to_end(&mut all);
+    assert!(all.len() < 8 << 20, "{}", all.len());
+}
+
+/// Fails when an action takes place without the secret, for another site, for a name of another site, or on
+/// a body that is too long or not whole.
+#[test]
+fn actions_need_the_secret_and_their_own_site() {
+    let server = live(Limits::default());
+    let post = |fields: &str, body: &str| {
+        let length = body.len();
+        let request = format!(
+            "POST /act HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Length: {length}\r\n\r\n{body}"
+        );
+        ask(&server, request.as_bytes())
+    };
+    let known = "Laxity-Token: secret\r\n";
+    let done = post(known, "this");
+    assert!(done.starts_with("HTTP/1.1 200 ") && done.ends_with("did this"), "{done}");
+    let own = format!("{known}Origin: http://127.0.0.1:1\r\n");
+    assert!(post(&own, "this").ends_with("did this"));
+    let evil = ["http://example.org", "null", "https://localhost", "http://localhost.example.org"];
+    for origin in evil {
+        let answer = post(&format!("{known}Origin: {origin}\r\n"), "this");
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{origin}: {answer}");
+    }
+    assert!(post("", "this").starts_with("HTTP/1.1 401 "));
+    assert!(post("Laxity-Token: secrets\r\n", "this").starts_with("HTTP/1.1 403 "));
+    assert!(post(known, "").starts_with("HTTP/1.1 422 "));
+    assert!(post(known, &"x".repeat(101)).starts_with("HTTP/1.1 413 "));
+    let rebound = b"POST /act HTTP/1.1\r\nHost: example.org\r\nLaxity-Token: secret\r\n\
+                    Content-Length: 4\r\n\r\nthis";
+    assert!(ask(&server, rebound).starts_with("HTTP/1.1 421 "));
+    let no_length = b"POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\r\n";
+    assert!(ask(&server, no_length).starts_with("HTTP/1.1 413 "));
+    let get = b"GET /act HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert!(ask(&server, get).starts_with("HTTP/1.1 404 "));
+}

@@ -21,8 +21,9 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             for policy in policies {
                 let plan = Plan::with_policy(&read(path)?, policy)?;
                 let queues = if plan.queues.managed { "+queues" } else { "" };
+                let curves = if plan.served.is_empty() { "" } else { "+curves" };
                 for (program, instructions) in qdisc::verify(&plan)? {
-                    println!("{policy}{queues} {program} {instructions}");
+                    println!("{policy}{queues}{curves} {program} {instructions}");
                 }
             }
         }

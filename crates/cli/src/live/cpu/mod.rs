@@ -17,7 +17,7 @@ use laxity_scenario::quantity;
 
 use self::args::{CpuCommand, ReserveArgs, RunArgs, StatusArgs};
 pub use self::backend::StatusMonitor;
-pub use self::status::Status;
+pub use self::status::{CpuStatus, ReservationStatus, Status};
 use crate::failure::Failure;
 use crate::{output, warning};
 

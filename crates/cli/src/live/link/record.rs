@@ -182,9 +182,8 @@ mod of_kernel {
                 ))
             })?;
             let reserved = |place: usize| !status.shed.contains(&place);
-            let deadlines = scenario.realtime.iter().enumerate();
-            let deadlines =
-                deadlines.map(|(place, f)| Some(f.deadline.0).filter(|_| reserved(place)));
+            let bounds = scenario.realtime.iter().map(|f| f.delay_bound().map(|bound| bound.0));
+            let deadlines = bounds.enumerate().map(|(place, b)| b.filter(|_| reserved(place)));
             let all = deadlines.chain(std::iter::repeat(None));
             let flows = scenario.flow_names().zip(all).zip(&status.counts).enumerate();
             let flows = flows.map(|(place, ((name, deadline), counts))| {

@@ -189,7 +189,7 @@ fn report(
     let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
     let check = cpu::verdict(scenario, tasks, &scenario.policy.use_);
     let page = cpu_simulation_page(outcome, details, Some(&check), &meta);
-    page::write(path, args.svg.as_deref(), &page)
+    page::write(path, args, &page)
 }
 
 fn detail(tasks: &[Task], run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {

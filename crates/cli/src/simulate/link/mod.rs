@@ -232,5 +232,5 @@ fn report(
     let Some(path) = &args.report else { return Ok(()) };
     let plot = page::residual_plot(scenario);
     let page = simulation_page(outcome, details, Some(check), plot.as_ref(), meta);
-    page::write(path, args.svg.as_deref(), &page)
+    page::write(path, args, &page)
 }

@@ -166,7 +166,7 @@ fn report(
     let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
     let check = stream::analyse(scenario, &scenario.policy.use_);
     let page = stream_simulation_page(outcome, &details(scenario, runs), Some(&check), &meta);
-    page::write(path, args.svg.as_deref(), &page)
+    page::write(path, args, &page)
 }
 
 fn details(scenario: &StreamScenario, runs: &[StreamRun]) -> Vec<StreamPolicyDetail> {

@@ -128,7 +128,7 @@ LX_INLINE void lx_recompute_deadlines(struct lx_pipeline *q, const struct lx_con
 	u32 pending = lx_pending(q);
 
 	q->best_effort_yields = 0;
-	lx_link_idle(q, c);
+	lx_forget_best_effort(q, c);
 	q->last_release = lx_max(q->last_release, now);
 	q->best_effort.release = q->last_release;
 	if (!pending)

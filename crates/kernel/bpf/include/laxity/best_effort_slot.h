@@ -80,7 +80,7 @@ LX_INLINE void lx_best_effort_close(struct lx_pipeline *q, const struct lx_confi
 #endif
 	lx_settle(q, c, slot->release, slot->largest, 0);
 #if LX_SLOT_RULE == LX_SLOT_RESETS_ON_DROP
-	lx_link_idle(q, c);
+	lx_forget_best_effort(q, c);
 #endif
 }
 

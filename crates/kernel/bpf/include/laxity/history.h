@@ -248,7 +248,8 @@ LX_INLINE u64 lx_history_deadline(struct lx_history *h, const struct lx_service 
 }
 
 /* Deadline of a packet with an empty history. */
-LX_INLINE u64 lx_history_single_deadline(const struct lx_service *e, u64 release, u32 wire)
+LX_GLOBAL_FN u64 lx_history_single_deadline(const struct lx_service *e __arg_nonnull, u64 release,
+					    u32 wire)
 {
 	u32 k = e->nr_pieces;
 

@@ -8,6 +8,24 @@
 
 #include "managed.h"
 
+/* Deadline of a real-time packet that conforms at a time. */
+LX_INLINE u64 lx_realtime_deadline(struct lx_pipeline *q, const struct lx_config *c,
+				   const struct lx_flow *flow, const struct lx_slot *packet,
+				   u64 conformance)
+{
+	u32 class = flow->class;
+	struct lx_served_flow *served;
+	u8 starts;
+
+	if (!lx_has_curve(c, class))
+		return conformance + flow->deadline;
+	served = lx_served_flow(class - c->first_served);
+	if (!served)
+		return LX_NEVER;
+	starts = lx_at(q->class, class)->head == LX_NONE && q->sending != class;
+	return lx_served_push(served, conformance, packet->wire, starts, q->idle_periods);
+}
+
 /* Queues a conforming real-time packet. */
 LX_INLINE void lx_enqueue_conforming(struct lx_pipeline *q, const struct lx_config *c,
 				     const struct lx_flow *flow, u32 slot, struct lx_slot *packet,
@@ -15,7 +33,7 @@ LX_INLINE void lx_enqueue_conforming(struct lx_pipeline *q, const struct lx_conf
 {
 	u32 class = flow->class;
 
-	packet->deadline = conformance + flow->deadline;
+	packet->deadline = lx_realtime_deadline(q, c, flow, packet, conformance);
 	if (LX_POLICY == LX_SLACK)
 		lx_slack_queued(&q->slack, &c->slack, packet->deadline, packet->wire);
 	if (lx_queue_push(lx_at(q->class, class), slot, packet))
@@ -197,6 +215,8 @@ LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_conf
 
 	if (q->shaped)
 		lx_release_shaped(q, c, now);
+	if (LX_SERVED)
+		q->sending = LX_NONE;
 	class = lx_tournament_winner(&q->due, c->classes_size);
 	due = *lx_at(q->due.key, class);
 	if (q->best_effort_yields && due == LX_NEVER)
@@ -241,6 +261,12 @@ LX_INLINE struct lx_slot *lx_dequeue(struct lx_pipeline *q, const struct lx_conf
 		lx_slack_departed(&q->slack, &c->slack, now, due, packet->wire);
 	next = lx_slot(queue->head);
 	lx_tournament_set(&q->due, c->classes_size, class, next ? next->deadline : LX_NEVER);
+	if (lx_has_curve(c, class)) {
+		/* The next packet of its flow continues this one, so no history of best effort may begin
+		 * beside it. */
+		q->sending = class;
+		return packet;
+	}
 	class = lx_tournament_winner(&q->due, c->classes_size);
 	if (*lx_at(q->due.key, class) == LX_NEVER && !q->best_effort_yields)
 		lx_restart(q, c, now, packet->wire);

@@ -8,6 +8,7 @@
 #include "class_queues.h"
 #include "clock.h"
 #include "history.h"
+#include "service_deadlines.h"
 #include "slack.h"
 
 /* The policy; programs define it before they include this header, preferably as a constant. */
@@ -21,6 +22,12 @@ extern u32 lx_policy;
 #ifndef LX_MANAGED
 extern u32 lx_managed;
 #define LX_MANAGED lx_managed
+#endif
+
+/* Whether flows have service curves. A constant as well. */
+#ifndef LX_SERVED
+extern u32 lx_served;
+#define LX_SERVED lx_served
 #endif
 
 /* Rules of the best-effort slot (best_effort_slot.h). All but the first are unsafe; tests choose them
@@ -40,6 +47,10 @@ LX_INLINE void lx_drop(void *ctx, struct lx_slot *slot, u32 reason);
 /* Sets CE on a packet that enters its queue; returns false if the program cannot, and marks packets
  * before they arrive (lx_flow_key.marked). */
 LX_INLINE u8 lx_mark(void *ctx, struct lx_slot *slot);
+
+/* The flow with service curve i, or NULL beyond the last one. Defined by the program, which owns the
+ * memory. */
+LX_INLINE struct lx_served_flow *lx_served_flow(u32 i);
 
 enum lx_policy { LX_BACKGROUND, LX_LINE, LX_HISTORY, LX_SLACK };
 enum lx_excess { LX_DELAY, LX_DEMOTE, LX_DROP };
@@ -80,6 +91,10 @@ struct lx_config {
 	u32 restarts;
 	/* A restart remembers the packet in flight. */
 	u32 counts_in_flight;
+	/* Class of the first flow with a service curve; classes up to it are relative deadlines, and each
+	 * such flow has one of its own from it on. */
+	u32 first_served;
+	u32 padding;
 	/* Queues and AQM of each best-effort class, if LX_MANAGED. */
 	struct lx_class_config class[LX_BEST_EFFORT_CLASSES];
 };
@@ -110,7 +125,7 @@ struct lx_best_effort_slot {
 struct lx_pipeline {
 	struct lx_flow_state flow[LX_MAX_FLOWS];
 	struct lx_buffer buffer;
-	/* Conforming packets, by relative deadline. */
+	/* Conforming packets, by relative deadline, and those of each flow with a service curve. */
 	struct lx_queue class[LX_DEADLINE_CLASSES];
 	/* Flows by the time at which their oldest shaped packet conforms; classes by deadline. */
 	struct lx_flow_heads conforming;
@@ -121,6 +136,8 @@ struct lx_pipeline {
 	struct lx_slack slack;
 	struct lx_class_queues queues;
 	struct lx_best_effort_slot best_effort;
+	/* Number of the link's idle periods. */
+	u64 idle_periods;
 	/* Latest release of the aggregate. */
 	u64 last_release;
 	/* Deadline of the best-effort head, the next packet in fair order, or of the best-effort
@@ -134,6 +151,9 @@ struct lx_pipeline {
 	u32 shaped;
 	/* Real time has strict priority since a stall. */
 	u32 best_effort_yields;
+	/* The class of the packet on the wire, if its flow has a service curve, until the next
+	 * decision. */
+	u32 sending;
 };
 
 /* Initial state. */
@@ -180,10 +200,12 @@ LX_INLINE void lx_pipeline_reset(struct lx_pipeline *q, const struct lx_config *
 	q->first_free = LX_NONE;
 	q->shaped = 0;
 	q->best_effort_yields = 0;
+	q->sending = LX_NONE;
+	q->idle_periods++;
 }
 
-/* No packet waits and the link is idle: deadlines no longer depend on earlier packets. */
-LX_INLINE void lx_link_idle(struct lx_pipeline *q, const struct lx_config *c)
+/* Deadlines of best effort no longer depend on its earlier packets. */
+LX_INLINE void lx_forget_best_effort(struct lx_pipeline *q, const struct lx_config *c)
 {
 	if (LX_POLICY == LX_LINE)
 		lx_line_reset(&q->line);
@@ -191,6 +213,22 @@ LX_INLINE void lx_link_idle(struct lx_pipeline *q, const struct lx_config *c)
 		lx_history_clear(&q->history, &c->service);
 	if (LX_POLICY == LX_SLACK)
 		lx_slack_invalidate(&q->slack);
+}
+
+/* No packet waits and the link is idle: no deadline depends on earlier packets. */
+LX_INLINE void lx_link_idle(struct lx_pipeline *q, const struct lx_config *c)
+{
+	lx_forget_best_effort(q, c);
+	if (LX_SERVED) {
+		q->sending = LX_NONE;
+		q->idle_periods++;
+	}
+}
+
+/* Whether the flow of a class has a service curve. */
+LX_INLINE u8 lx_has_curve(const struct lx_config *c, u32 class)
+{
+	return LX_SERVED && class >= c->first_served;
 }
 
 /* Class that counts a best-effort packet; demoted packets count in the last class. */

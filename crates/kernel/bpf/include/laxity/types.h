@@ -32,9 +32,11 @@ typedef signed long long s64;
 #ifdef __bpf__
 #define LX_GLOBAL_FN __attribute__((noinline))
 #define __arg_nonnull __attribute__((btf_decl_tag("arg:nonnull")))
+#define __arg_trusted __attribute__((btf_decl_tag("arg:trusted")))
 #else
 #define LX_GLOBAL_FN static __attribute__((noinline, unused))
 #define __arg_nonnull
+#define __arg_trusted
 #endif
 
 #ifdef __bpf__
