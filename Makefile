@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test proofs chains faults bench compare-link compare-tc compare-internet compare-cpu docs install uninstall clean
+.PHONY: help demo quick build test proofs chains faults bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,12 @@ compare-cpu: ## the live CPU policies beside other schedulers, in the virtual ma
 
 docs: ## the documentation of the library, as pages
 	@scripts/docs.sh
+
+packages: ## a Debian package, a static command, the sources with all crates, in target/packages
+	@scripts/packages.sh
+
+packages-test: ## installs, uses and removes each of them in a bare Debian, as root
+	@scripts/packages-test.sh
 
 install: ## binary, man pages, completions, schema, scenarios under PREFIX (/usr/local)
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh

@@ -55,6 +55,14 @@ build_laxity() {
     cargo build --release --locked --package laxity-cli --package laxity-reserve-c "${features[@]}"
 }
 
+# The version of the workspace.
+package_version() { sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml; }
+
+# The instant, in seconds since 1970, that files in packages carry: SOURCE_DATE_EPOCH, else that of the last commit.
+source_date() {
+    echo "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.toml)}"
+}
+
 # fetch_machine PURPOSE...: gets what virtual machines for these need, before the first of several starts. Fails, with the
 # reason said, where it cannot be had.
 fetch_machine() {

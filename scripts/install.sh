@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the command with all that belongs to it under $DESTDIR$PREFIX.
+# Installs the command with all that belongs to it under $DESTDIR$PREFIX. BUILT names a folder with the command and the
+# libraries, which are otherwise built.
 set -euo pipefail
-PREFIX=${PREFIX:-/usr/local} DESTDIR=${DESTDIR:-}
+PREFIX=${PREFIX:-/usr/local} DESTDIR=${DESTDIR:-} BUILT=${BUILT:-}
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -23,7 +24,10 @@ esac
 # Under sudo the user's build is installed unchanged: root may have no cargo, and files that root
 # builds would be in the user's way.
 libraries=$target/release
-if [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ]; then
+if [ -n "$BUILT" ]; then
+    libraries=$BUILT
+    laxity=$BUILT/laxity
+elif [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ]; then
     build_laxity
 fi
 
@@ -60,6 +64,7 @@ put 644 share/zsh/site-functions "$made/_laxity"
 put 644 share/fish/vendor_completions.d "$made/laxity.fish"
 put 644 share/laxity "$made/scenario.schema.json"
 put 644 share/laxity/scenarios scenarios/*.toml
+put 644 share/laxity/monitoring packaging/monitoring/*
 # Where systemd looks for units under /usr/local and /usr.
 for unit in packaging/*.service packaging/*.socket; do
     sed "s|/usr/local/bin/|$PREFIX/bin/|" "$unit" >"$made/${unit#packaging/}"

@@ -52,6 +52,8 @@ program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
 program optional chromium chromium chromium chromium chromium chromium
 program optional shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
+program optional dpkg-shlibdeps dpkg-dev '' '' '' ''
+program optional dpkg-deb dpkg '' '' '' ''
 get_needs
 # Containers leave the node out where the kernel has the driver, under this number.
 if is_root && [ ! -e /dev/net/tun ] && grep -q ' tun$' /proc/misc; then
@@ -141,7 +143,8 @@ RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --l
 
 step "scripts"
 if command -v shellcheck >/dev/null; then
-    shellcheck -x scripts/*.sh compare/*/*.sh compare/cpu/tests/*.sh crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh vm/guest/*.sh
+    shellcheck -s dash packaging/openwrt/files/laxity.init
+    shellcheck -x scripts/*.sh scripts/packages-test/*.sh compare/*/*.sh compare/cpu/tests/*.sh packaging/debian/{postinst,prerm,postrm} crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh vm/guest/*.sh
 else
     skip "shellcheck is not installed, so the scripts are not checked"
 fi

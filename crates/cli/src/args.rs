@@ -10,6 +10,7 @@ use laxity_dwcs::Tolerance;
 use laxity_scenario::quantity;
 
 use crate::check::tc::args::TcArgs;
+use crate::doctor::DoctorArgs;
 use crate::init::args::InitArgs;
 use crate::live::cpu::args::CpuCommand;
 use crate::live::link::args::{LinkCommand, WatchArgs};
@@ -58,6 +59,8 @@ pub enum Command {
     /// Schedule the CPUs of this machine in the kernel, with reservations (live).
     #[command(subcommand)]
     Cpu(CpuCommand),
+    /// Report which commands this machine can run, what they lack, and what brings it; needs no root.
+    Doctor(DoctorArgs),
     /// Benchmark the hot paths beside their baselines.
     Bench(BenchArgs),
     /// List the policies with their options.

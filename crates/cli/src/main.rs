@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod check;
+mod doctor;
 mod failure;
 mod files;
 mod fit;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         Command::Top(args) => live::top::run(args),
         Command::Web(args) => live::web::run(args),
         Command::Cpu(command) => live::cpu::run(command),
+        Command::Doctor(args) => doctor::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Policies(args) => tooling::policies(args),
         Command::Schema => tooling::schema(),

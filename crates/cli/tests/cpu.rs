@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Folder, file, laxity, understood_by_systemd};
+use support::laxity;
 
 /// Fails when times without units are accepted, when a reservation is not checked before the kernel
 /// is queried, or when the policies of the simulator are offered.
@@ -36,42 +36,6 @@ fn invalid_servers_do_not_start() {
     serve("--share", "120%").fails(2, &["--share", "from 0% to 100%"]);
     serve("--mode", "rw").fails(2, &["--mode", "0660"]);
     serve("--listen", "anywhere").fails(2, &["--listen"]);
-}
-
-const UNITS: [&str; 3] =
-    ["laxity-cpu.service", "laxity-cpu-reservations.socket", "laxity-cpu-reservations.service"];
-
-/// Fails when systemd does not understand a line of the units: tried with `SocketModes`.
-#[test]
-fn systemd_understands_the_units() {
-    let folder = Folder::new("units");
-    let units = UNITS.map(|name| {
-        let text = std::fs::read_to_string(file(&format!("packaging/{name}"))).expect("a unit");
-        folder.write(name, text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity")))
-    });
-    understood_by_systemd(&folder, &units);
-}
-
-/// Fails when a unit can do much that it need not: tried without its filters of system
-/// calls. Where this systemd cannot say, nothing is tested.
-#[test]
-fn units_are_confined() {
-    let units = UNITS.iter().filter(|name| name.ends_with(".service"));
-    for name in units.copied().chain(["laxity-link@.service"]) {
-        let unit = file(&format!("packaging/{name}"));
-        let mut analyze = std::process::Command::new("systemd-analyze");
-        analyze.args(["security", "--offline=true", "--no-pager", "--threshold=30"]).arg(&unit);
-        let Ok(output) = analyze.output() else {
-            eprintln!("skipped: there is no systemd-analyze");
-            return;
-        };
-        let report = String::from_utf8_lossy(&output.stdout);
-        if !report.contains("Overall exposure level") {
-            eprintln!("skipped: this systemd-analyze does not judge files");
-            return;
-        }
-        assert!(output.status.success(), "{name}: {report}");
-    }
 }
 
 /// Without a scheduler the status is 3 where the machine or the build lacks something,
@@ -207,7 +171,12 @@ mod live {
         let targets =
             "basic local-fs multi-user paths shutdown slices sockets swap sysinit timers umount";
         let targets = targets.split(' ').map(|t| folder.join(format!("system/{t}.target")));
-        let ours = super::UNITS.map(|name| file(&format!("packaging/{name}")));
+        let ours = [
+            "laxity-cpu.service",
+            "laxity-cpu-reservations.socket",
+            "laxity-cpu-reservations.service",
+        ]
+        .map(|name| file(&format!("packaging/{name}")));
         let places = targets.chain(ours).map(|unit| {
             let name = unit.file_name().and_then(|n| n.to_str()).expect("a name");
             format!("{}:/etc/systemd/system/{name}", unit.display())

@@ -122,3 +122,20 @@ fn licence_expressions_are_parsed() {
         assert!(acceptable(nonsense).is_err(), "{nonsense}");
     }
 }
+
+// Fails when cargo-deny permits another licence than this test: tried with MPL-2.0 in deny.toml.
+#[test]
+fn deny_toml_has_the_same_licences() {
+    let rules = repository::text("deny.toml");
+    let (_, rest) = rules.split_once("\nallow = [").expect("a list");
+    let list = rest.split(']').next().unwrap_or_default();
+    let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(listed, ALLOWED, "left: deny.toml, right: this test");
+}
+
+// Fails when a release forgets the version of the citation.
+#[test]
+fn the_citation_has_this_version() {
+    let citation = repository::text("CITATION.cff");
+    assert!(citation.contains(&format!("\nversion: {}\n", env!("CARGO_PKG_VERSION"))));
+}

@@ -1,9 +1,9 @@
-//! `laxity link` where it needs no kernel, the unit for systemd, and, with the feature `kernel`,
+//! `laxity link` where it needs no kernel, and, with the feature `kernel`,
 //! what happens to links in the virtual machine when things go wrong.
 
 mod support;
 
-use support::{Folder, file, laxity, understood_by_systemd};
+use support::{file, laxity};
 
 const FAMILY: &str = "crates/kernel/tests/vm/family.toml";
 const CURVES: &str = "crates/kernel/tests/vm/curves.toml";
@@ -43,19 +43,6 @@ fn invalid_links_are_refused_with_a_reason() {
         laxity(&["link", "status", "--dev", "lo"]).fails(3, &[remedy, "link bridge"]);
         laxity(&["top", "--dev", "lo"]).fails(3, &[remedy, "link bridge"]);
     }
-}
-
-/// Fails when systemd does not understand a line of the unit: tried with `ExecReloads`.
-#[test]
-fn systemd_understands_the_unit() {
-    let folder = Folder::new("unit");
-    let text = std::fs::read_to_string(file("packaging/laxity-link@.service")).expect("a unit");
-    let text = text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity"));
-    // Interfaces of tests have no unit of their own.
-    let text = text.replace("BindsTo=sys-subsystem-net-devices-%i.device\n", "");
-    folder.write("laxity-link@.service", &text);
-    let unit = folder.write("laxity-link@eth0.service", text);
-    understood_by_systemd(&folder, &[unit]);
 }
 
 #[cfg(feature = "kernel")]

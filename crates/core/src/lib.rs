@@ -4,6 +4,18 @@
 //! are whole bits per second. Where a product of a rate and a time is needed exactly, it is counted
 //! in [nanobits](NANOBITS_PER_BYTE): `bit/s * ns`, so that no division happens before the last step
 //! and the direction of its rounding can be chosen there.
+//!
+//! ```
+//! use laxity_core::{Bytes, LinkClock, Rate, Time};
+//!
+//! // 64 B at 100 Gbit/s take 5.12 ns; a hundred of them 512 ns, not 600.
+//! let mut clock = LinkClock::new(Rate(100_000_000_000)).expect("a rate above zero");
+//! let mut now = Time::ZERO;
+//! for _ in 0..100 {
+//!     now = clock.transmit(now, Bytes(64));
+//! }
+//! assert_eq!(now, Time(512));
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

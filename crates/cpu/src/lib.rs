@@ -6,6 +6,23 @@
 //! Sources: Banachowski, Wu, Brandt, "Efficiently Scheduling Tasks with Best-Effort Bandwidth
 //! Servers" (BEBS), and Banachowski, Brandt, "Better Real-time Response for Time-share Scheduling"
 //! (BeRate). Where they are silent or ambiguous, the interpretation is an option of the policy.
+//!
+//! ```
+//! use laxity_core::{Span, Time};
+//! use laxity_cpu::{Attributes, CpuId, Reservation, TaskId, registry};
+//!
+//! let mut policy = registry::build("bebs-credit", &registry::Options::default())?;
+//! let (sound, editor) = (TaskId(0), TaskId(1));
+//! let reservation = Reservation::new(Span::from_millis(1), Span::from_millis(5));
+//! policy.join(Time::ZERO, sound, &Attributes::hard(reservation))?;
+//! policy.join(Time::ZERO, editor, &Attributes::default())?;
+//! policy.wake(Time::ZERO, editor);
+//! policy.wake(Time::ZERO, sound);
+//! // The reserved task has the earlier deadline; its driver asks again when the slice ends.
+//! let pick = policy.pick(Time::ZERO, CpuId::FIRST).expect("two tasks wait");
+//! assert_eq!((pick.task, pick.until), (sound, Time(1_000_000)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,29 @@
 //! points are exact fractions; a number that leaves 128 bits is [`CurveError::Overflow`], never a
 //! panic. The model of the link is that of Chakraborty, Gries and Thiele, "Supporting a low delay
 //! best-effort class in the presence of real-time traffic", RTAS 2002.
+//!
+//! ```
+//! use laxity_core::{Bytes, Rate, Span};
+//! use laxity_curve::{Blocking, Envelope, FlowSpec, LinkSpec, check};
+//!
+//! # fn main() -> Result<(), laxity_curve::CurveError> {
+//! let link = LinkSpec {
+//!     rate: Rate(10_000_000),
+//!     best_effort_packet: Bytes(1536),
+//!     downstream_backlog: Bytes(0),
+//!     blocking: Blocking::Paper,
+//! };
+//! let voice = |deadline| FlowSpec {
+//!     envelope: Envelope::leaky_bucket(Bytes(1500), Rate(1_000_000)).expect("an envelope"),
+//!     deadline,
+//! };
+//! // A packet on the wire and the whole burst take 2.4 ms at this rate.
+//! assert!(check(&link, &[voice(Span::from_millis(3))])?.admitted);
+//! let verdict = check(&link, &[voice(Span::from_millis(2))])?;
+//! assert!(!verdict.admitted && verdict.slack_bytes < 0);
+//! # Ok(())
+//! # }
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -3,6 +3,13 @@
 //!
 //! Source: Chakraborty, Gries, Thiele, "Supporting a Low Delay Best-Effort Class in the Presence
 //! of Real-Time Traffic", RTAS 2002. [`slack`] goes beyond the paper.
+//!
+//! `examples/pipeline.rs` drives a [`pipeline::Pipeline`] by hand. By name:
+//!
+//! ```
+//! let policies = laxity_link::registry::POLICIES;
+//! assert!(policies.iter().any(|p| p.name == "exact" && p.keeps_deadlines));
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -6,6 +6,13 @@
 //! - [`prefetch`]: asking the cache for a line.
 //!
 //! Without features the crate needs no standard library and no other crate.
+//!
+//! ```
+//! let (mut producer, mut consumer) = laxity_ring::spsc::channel(64);
+//! let other = std::thread::spawn(move || (0..64).all(|n| producer.push(n).is_ok()));
+//! assert!(other.join().unwrap());
+//! assert_eq!((0..64).map(|_| consumer.pop().unwrap()).sum::<u32>(), 2016);
+//! ```
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks)]

@@ -39,8 +39,9 @@ pub fn files() -> Vec<String> {
     files
 }
 
-/// Directories without source; `.git` is a file where the checkout is a worktree.
-const SKIPPED: &[&str] = &[".git", "target", "__pycache__"];
+/// Directories without source of ours; `.git` is a file where the checkout is a worktree. The package of the sources
+/// has the last two.
+const SKIPPED: &[&str] = &[".git", "target", "__pycache__", "vendor", ".cargo"];
 
 fn visit(folder: &Path, prefix: &str, files: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
