@@ -72,7 +72,7 @@ int laxity_enqueue(u64 *ctx)
 			lx_apply_plan_change(now);
 		lx_link_idle(&pipeline, &config);
 	}
-	flow = lx_arrival_of(skb, &key);
+	flow = LX_MANAGED ? lx_noted_flow_of(skb, &key) : lx_flow_of_skb(skb);
 	packet = lx_enqueue_unless_shed(&pipeline, &config, lx_follow_rate(), &call, now, flow,
 					bytes, &key, &slot, &reason);
 	if (!packet) {

@@ -52,17 +52,15 @@ __attribute__((noinline)) u32 lx_flow_of_skb(struct sk_buff *skb __arg_trusted)
 	return lx_flow_of(&rules, skb, skb);
 }
 
-/* Flow or class, and key, of a packet in the qdisc, which need not read one that laxity_mark has
- * read. */
-__attribute__((noinline)) u32 lx_arrival_of(struct sk_buff *skb __arg_trusted,
-					    struct lx_flow_key *key __arg_nonnull)
+/* Flow or class, and key, of a packet in a qdisc with flow queues or an AQM, which need not read one that
+ * laxity_mark has read. */
+__attribute__((noinline)) u32 lx_noted_flow_of(struct sk_buff *skb __arg_trusted,
+					       struct lx_flow_key *key __arg_nonnull)
 {
 	const struct qdisc_skb_cb *cb = (const struct qdisc_skb_cb *)skb->cb;
 	const struct lx_note *note = (const struct lx_note *)cb->data;
 	u32 flow;
 
-	if (!LX_MANAGED)
-		return lx_flow_of_skb(skb);
 	if (((u64)note->tag_high << 32 | note->tag) != lx_note_tag()) {
 		flow = lx_flow_of_skb(skb);
 		lx_read_key(skb, skb, flow, key);
