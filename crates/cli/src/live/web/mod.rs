@@ -72,7 +72,7 @@ pub fn run(args: &WebArgs) -> Result<ExitCode, Failure> {
         let parts = parts.unwrap_or_else(|failure| Parts {
             version: PARTS_VERSION,
             parts: Vec::new(),
-            notes: vec![failure.text().to_owned()],
+            notes: failure.text().lines().map(str::to_owned).collect(),
         });
         let mut app = shared.lock().unwrap_or_else(PoisonError::into_inner);
         app.update(parts, at.elapsed().as_secs_f64());
