@@ -298,10 +298,10 @@ Qed.
 
 (** ** Clean instants
 
-    At a clean instant no hard job is pending, and everything may begin anew: levels and shares may
+    At a clean instant no hard job is pending, and everything may be reset: levels and shares may
     be set as one likes, if the ready servers are not behind ([wakes] at [t = from]). This covers
-    the idle instants at which releases are advanced, the move of deadlines of [limit_ahead], and
-    [begin_anew]. It is enough that between two clean instants every server keeps some share. *)
+    the idle instants at which releases are advanced, and the move of deadlines of [limit_ahead].
+    It is enough that between two clean instants every server keeps some share. *)
 Corollary no_hard_job_late_between_clean_instants (clean : nat -> bool) (h : nat -> nat -> nat) :
   edf_run ->
   clean 0 = true ->

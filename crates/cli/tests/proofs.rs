@@ -136,7 +136,7 @@ fn proofs_name_existing_code() {
     }
 }
 
-// Fails when a sentence that rests on a theorem is reworded: whoever does it must look whether the
+// Fails when a sentence that rests on a theorem is reworded, so that its author looks whether the
 // theorem still says as much. Tried with a word changed in a page, in a comment and in the table.
 #[test]
 fn sentences_that_rest_on_theorems_stand_in_the_documents() {

@@ -5,6 +5,8 @@ mod confine;
 pub mod cpu;
 pub mod link;
 pub mod media;
+#[cfg(test)]
+mod recorded;
 mod running;
 pub mod top;
 pub mod web;

@@ -182,8 +182,8 @@ LX_INLINE u32 lx_flow_of(const struct lxl_match_rules *rules, struct sk_buff *sk
 	return lx_classify(rules, &key);
 }
 
-/* Hashes the flow and hosts of a packet by an enum lx_queue_by, and reads its ECN field. A global
- * function: verified once. */
+/* Hashes the flow and hosts of a packet by an enum lx_queue_by, and reads its ECN field. Has a stack
+ * frame of its own. */
 static __attribute__((noinline)) int lx_hash_packet(struct lx_packet_bytes *bytes, u32 type, u32 at, u32 by,
 						    struct lx_flow_key *key)
 {

@@ -68,16 +68,7 @@ impl Axis {
     pub fn log(label: impl Into<String>, unit: Unit, min: f64, max: f64) -> Axis {
         let (min, max) =
             if min > 0.0 && max.is_finite() && max > min { (min, max) } else { (0.1, 1.0) };
-        Axis {
-            label: label.into(),
-            scale: Scale::Log,
-            unit,
-            min,
-            max,
-            ticks: None,
-            grid: true,
-            zero: false,
-        }
+        Axis { scale: Scale::Log, ..Axis::linear(label, unit, min, max) }
     }
 
     /// Breaks a logarithmic axis below its least value: zero has no logarithm.

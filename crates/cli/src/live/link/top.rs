@@ -109,18 +109,13 @@ fn gauge(flow: &Flow) -> String {
 mod tests {
     use super::super::record::{MediaServer, Process};
     use super::*;
+    use crate::live::recorded;
 
     const BEFORE: &str = include_str!("recorded/before.json");
     const AFTER: &str = include_str!("recorded/after.json");
 
     fn compare(name: &str, text: &str) {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/live/link/recorded");
-        let path = path.join(name);
-        if std::env::var_os("LAXITY_BLESS").is_some() {
-            std::fs::write(&path, text).expect("a file");
-        }
-        let kept = std::fs::read_to_string(&path).expect("a file");
-        assert_eq!(text, kept, "LAXITY_BLESS=1 writes {name}");
+        recorded::compare("src/live/link/recorded", name, text);
     }
 
     /// Statistics that were recorded in the virtual machine, half a second apart.

@@ -1,6 +1,5 @@
 //! The table of parts and the terminal's view, from recorded statistics.
 
-use std::path::Path;
 use std::time::Instant;
 
 use ratatui::Terminal;
@@ -12,6 +11,7 @@ use super::parts::{PartKind, Parts};
 use super::{Sample, view};
 use crate::live::cpu::status::tests::sample as cpus;
 use crate::live::link::record::{Link, Links, MediaServer, Process};
+use crate::live::recorded;
 
 const BEFORE: &str = include_str!("../link/recorded/before.json");
 const AFTER: &str = include_str!("../link/recorded/after.json");
@@ -67,12 +67,7 @@ fn drawn(app: &App, (wide, high): (u16, u16)) -> String {
 }
 
 fn compare(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/live/top/recorded").join(name);
-    if std::env::var_os("LAXITY_BLESS").is_some() {
-        std::fs::write(&path, text).expect("a file");
-    }
-    let kept = std::fs::read_to_string(&path).expect("a file");
-    assert_eq!(text, kept, "LAXITY_BLESS=1 writes {name}");
+    recorded::compare("src/live/top/recorded", name, text);
 }
 
 /// Fails when a kind of part is left out, a rate is not of the last interval, or the sparkline has another

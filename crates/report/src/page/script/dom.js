@@ -31,7 +31,7 @@ const soon = (work) => {
   waiting.add(work);
 };
 
-// Calls `show` when an element is near the screen, and says so to whoever asks later.
+// Calls `show` when an element is near the screen, and records whether it is there.
 const near = new WeakMap();
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
