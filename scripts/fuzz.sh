@@ -25,7 +25,10 @@ seeds=([scenario]="crates/scenario/corpus scenarios" [capture]=crates/trace/corp
     [frame]=crates/trace/corpus/decode [flow]=crates/trace/corpus/decode [trace_csv]=crates/trace/corpus/csv
     [recording]=captures [media]=crates/media/tests/media [tc]=crates/tc/tests/dumps/iproute2-6.1
     [results]=crates/results/tests/examples)
-[ $# -gt 0 ] || set -- $(printf '%s\n' "${!share[@]}" | sort)
+if [ $# = 0 ]; then
+    mapfile -t names < <(printf '%s\n' "${!share[@]}" | sort)
+    set -- "${names[@]}"
+fi
 
 # What cargo-fuzz passes too, but for the address sanitizer, which stable has not. For the target alone, so that
 # build scripts are not instrumented.

@@ -1,9 +1,9 @@
 //! What best effort gained over strict priority: the packets that a link counted in an interval, simulated in
 //! passing under its policy and under `background`.
 //!
-//! A link counts packets and bytes, not arrivals. Those of an interval are spread evenly over it, each flow with
-//! an offset of its own, with the mean size of the interval. Bursts within an interval are not seen, so that the
-//! gain is rather too small; the page calls it simulated.
+//! A link counts packets and bytes, not arrivals. Those of an interval arrive at random instants in it, as those of
+//! a Poisson process of which their number alone is known, and have their mean size. Longer bursts within an
+//! interval are not seen; the page calls the result simulated.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use laxity_link::buffer::DropReason;
 use laxity_link::registry::{self, Visitor};
 use laxity_link::{Departure, LinkPolicy, Packet};
 use laxity_scenario::link::model::Scenario;
-use laxity_sim::Control;
 use laxity_sim::link::{Observer, run};
+use laxity_sim::{Control, Random};
 use laxity_traffic::Arrival;
 use serde::Serialize;
 
@@ -137,21 +137,21 @@ impl Sums {
     }
 }
 
-/// Packets of flows, spread evenly over an interval.
+/// Packets of flows, at random instants of an interval: the same for the same counts.
 fn spread(scenario: &Scenario, counts: &[(u64, u64)], seconds: f64) -> Vec<Arrival> {
     let total: u64 = counts.iter().map(|(packets, _)| packets).sum();
     let interval = (seconds.clamp(0.0, 3600.0) * 1e9) as u128;
     let part = (u128::from(MOST.min(total)), u128::from(total.max(1)));
-    let mut arrivals = Vec::new();
+    let (mut arrivals, mut random) = (Vec::new(), Random::new(total, 0));
     for (flow, (packets, bytes)) in (0u32..).zip(counts) {
         let Some(mean) = bytes.checked_div(*packets) else { continue };
         let largest = scenario.link.max_packet.0.max(1);
         let bytes = mean.clamp(1, largest) as u32;
         let some: u128 = u128::from(*packets) * part.0 / part.1;
-        let flows = counts.len() as u128;
-        arrivals.extend((0..some).map(|n| {
-            let offset = (n * flows + u128::from(flow)) * interval / flows;
-            Arrival::new(Time((offset / u128::from(*packets)) as u64), FlowId(flow), bytes)
+        let end = (interval * part.0 / part.1) as u64;
+        arrivals.extend((0..some).map(|_| {
+            let at = if end > 0 { random.uniform(0, end - 1) } else { 0 };
+            Arrival::new(Time(at), FlowId(flow), bytes)
         }));
     }
     arrivals.sort_by_key(|arrival| (arrival.time, arrival.flow.0));
