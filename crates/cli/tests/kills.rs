@@ -4,7 +4,6 @@
 
 #[path = "../../userlink/tests/support/mod.rs"]
 mod network;
-#[allow(dead_code)] // other programs need more of it
 mod support;
 
 use std::net::UdpSocket;

@@ -546,8 +546,7 @@ pub(crate) fn answer_of(
 ) -> Option<Vec<u8>> {
     let (gate, _worker) = actions.split().ok()?;
     let pages = vec![page];
-    let mut offer =
-        Offer { pages, events: Some(events), gate: Some(gate), fresh: Duration::ZERO };
+    let mut offer = Offer { pages, events: Some(events), gate: Some(gate), fresh: Duration::ZERO };
     match answer(request, &mut offer) {
         Answer::Whole { head, body } => Some([&head, &*body].concat()),
         Answer::Events(head) => Some(head),

@@ -6,7 +6,7 @@ mod programs;
 mod tests;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub fn run(args: &InitArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let (mut file, pending) = Pending::create(path)?;
     file.write_all(text.as_bytes()).map_err(|e| Failure::write(&path.display().to_string(), &e))?;
     pending.complete()

@@ -49,7 +49,7 @@ impl Drop for Proc {
 }
 
 fn desktop(proc: &Proc) {
-    let game = "/home/me/.steam/steamapps/common/Racer/racer -fullscreen";
+    let game = "/games/steam/steamapps/common/Racer/racer -fullscreen";
     proc.process(40, "racer", game, None, &[(40, "racer", 0), (41, "render \"x\"", 0)]);
     proc.process(30, "mpv", "mpv film.mkv", None, &[(30, "mpv", 0), (31, "vo", 0)]);
     proc.process(20, "strange", "strange", Some("/dev/snd/pcmC0D0p"), &[(20, "strange", 0)]);

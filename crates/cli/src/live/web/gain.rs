@@ -53,10 +53,13 @@ struct Watched {
     sums: Sums,
 }
 
+/// Finds the scenario of a link.
+type ScenarioOf = Box<dyn FnMut(&Part) -> Option<Scenario> + Send>;
+
 /// All links.
 pub struct GainMeter {
     links: HashMap<(String, Option<u32>), Watched>,
-    scenario_of: Box<dyn FnMut(&Part) -> Option<Scenario> + Send>,
+    scenario_of: ScenarioOf,
 }
 
 impl GainMeter {
