@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A soak: many packets in virtual time through every link policy that keeps deadlines. Counts, order, deadlines,
-# memory and descriptors are checked; `make test` runs a small part of it. Takes about ten minutes of one core.
+# memory and descriptors are checked; `make test` runs a small part of it. Takes three to ten minutes of one core.
 #
 #   usage: soak.sh [PACKETS]     default 1000000000
 set -euo pipefail
