@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test proofs chains faults bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
+.PHONY: help demo quick build test proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,6 +28,15 @@ chains: ## 100,000 random chains of changes on servers of CPUs, 400 of which are
 
 faults: ## puts old faults of the servers of CPUs back, to see that the search finds each
 	@scripts/faults.sh
+
+fuzz: ## ten million executions of every reader of outside bytes, on a stable toolchain
+	@scripts/fuzz.sh
+
+soak: ## 10^9 packets in virtual time through the link policies, some of which are in make test
+	@scripts/soak.sh
+
+kills: ## kills live parts a thousand times at random moments, as root; a few of them are in make test
+	@scripts/kills.sh
 
 bench: ## the hot paths beside their baselines
 	@scripts/bench.sh

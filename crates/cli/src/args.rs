@@ -33,7 +33,7 @@ pub struct Laxity {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write two scenarios for the line of a home or an office, up and down, from a few answers.
+    /// Write two scenarios for the line of a home or an office, up and down, from a few answers, or one for CPUs.
     Init(InitArgs),
     /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),

@@ -1,7 +1,11 @@
 //! Entry points for a fuzzer: functions that panic only when something is wrong.
 
+use laxity_dwcs::Tolerance;
+use rtp_types::RtpPacket;
+
 use crate::control::{Request, SourceRequest};
 use crate::media::{FrameRate, Media};
+use crate::receiver::{Arrival, SourceMeter};
 use crate::rtcp::report_blocks;
 
 /// Any bytes are a request to the control socket or an error; a request is written and reads back
@@ -48,4 +52,28 @@ pub fn media(data: &[u8]) {
     for unit in media.units() {
         assert!(media.parts(unit).all(|part| !part.is_empty() && part.len() <= longest));
     }
+}
+
+/// Any bytes are packets of one source, each behind two bytes for its length and six for the time since the one
+/// before: what is expected is received or lost, but for duplicates.
+///
+/// # Panics
+/// When this does not hold.
+pub fn received(data: &[u8]) {
+    let tolerance = Tolerance::new(1, 4).expect("one of four");
+    let mut meter = SourceMeter::new(5, 90_000, tolerance, true);
+    let (mut rest, mut now) = (data, 0u64);
+    while let Some(([low, high, after @ ..], body)) = rest.split_first_chunk::<8>() {
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(body.len());
+        let (datagram, behind) = body.split_at(length);
+        rest = behind;
+        let after = after.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+        now = now.saturating_add(after);
+        if let Ok(packet) = RtpPacket::parse(datagram) {
+            meter.packet(&packet, datagram.len(), Arrival { monotonic: now, wall: now });
+            assert!(meter.reception(now).is_some());
+        }
+    }
+    let report = meter.finish();
+    assert!(report.received + report.lost >= report.expected);
 }

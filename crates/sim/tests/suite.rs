@@ -24,6 +24,7 @@ mod flow_keys;
 mod hfsc_convex;
 mod reference_model;
 mod replay;
+mod soak;
 mod source;
 mod streams;
 mod tcp;

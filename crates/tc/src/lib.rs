@@ -15,6 +15,7 @@
 
 mod build;
 mod error;
+pub mod fuzz;
 mod handle;
 mod json;
 mod keys;

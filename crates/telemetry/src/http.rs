@@ -1,12 +1,12 @@
 //! Pages over HTTP on loopback, one request a connection, and for pages that stay open events and actions:
 //! so little that no HTTP crate is worth its code.
 //!
-//! One thread serves all connections without waiting for any of them. A connection has a deadline
+//! One thread serves all connections without waiting for any of them, nor for an action. A connection has a deadline
 //! from request to answer, and when all places are occupied the oldest one makes room. Requests that
 //! come soon after one another share one page, so scraping costs no more the more clients scrape.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -16,12 +16,17 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
+mod actions;
+mod host;
 mod live;
 #[cfg(test)]
 mod tests;
 
+pub use actions::{Action, Actions, Refusal};
+use actions::{Done, Gate};
+use host::{Host, host, is_loopback};
+pub use live::Events;
 use live::Fields;
-pub use live::{Action, Events};
 
 /// The longest request that is read.
 pub const LONGEST: usize = 8 << 10;
@@ -150,7 +155,7 @@ impl Server {
         Server::live(bind, pages, None, None, limits, prepare)
     }
 
-    /// The same with a stream of events and an action.
+    /// The same with a stream of events and actions.
     ///
     /// # Errors
     /// As [`listen`](Server::listen).
@@ -158,7 +163,7 @@ impl Server {
         bind: SocketAddr,
         pages: Vec<Page>,
         events: Option<Events>,
-        action: Option<Action>,
+        actions: Option<Actions>,
         limits: Limits,
         prepare: impl FnOnce() + Send + 'static,
     ) -> io::Result<Server> {
@@ -171,7 +176,12 @@ impl Server {
         let address = listener.local_addr()?;
         let (alive, ended) = UnixStream::pair()?;
         let builder = std::thread::Builder::new().name("metrics".to_owned());
-        let offer = Offer { pages, events, action, fresh: limits.fresh };
+        let (gate, worker) = actions.map(Actions::split).transpose()?.unzip();
+        if let Some(worker) = worker {
+            let builder = std::thread::Builder::new().name("actions".to_owned());
+            builder.spawn(move || worker.run())?;
+        }
+        let offer = Offer { pages, events, gate, fresh: limits.fresh };
         let service =
             Service { listener, ended, offer, limits, due: None, connections: Vec::new() };
         let thread = builder.spawn(move || {
@@ -212,7 +222,7 @@ struct Service {
 struct Offer {
     pages: Vec<Page>,
     events: Option<Events>,
-    action: Option<Action>,
+    gate: Option<Gate>,
     fresh: Duration,
 }
 
@@ -227,6 +237,8 @@ enum State {
     Asking(Vec<u8>),
     /// The head of the answer and its body, and how much of both together was sent.
     Answering { head: Vec<u8>, body: Arc<[u8]>, sent: usize },
+    /// The number of the action that makes the answer.
+    Acting(u64),
     /// An event, as far as it was sent; none while the next is not due.
     Streaming { event: Arc<[u8]>, sent: usize },
 }
@@ -243,9 +255,12 @@ impl Service {
         loop {
             let mut fds = vec![PollFd::new(self.ended.as_fd(), PollFlags::POLLIN)];
             fds.push(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN));
+            let woken = self.offer.gate.as_ref().and_then(|gate| gate.woken.as_ref());
+            fds.push(PollFd::new(woken.unwrap_or(&self.ended).as_fd(), PollFlags::POLLIN));
             fds.extend(self.connections.iter().map(|connection| {
                 let wanted = match connection.state {
-                    State::Asking(_) => PollFlags::POLLIN,
+                    // Of an action that runs, to see that the client closes.
+                    State::Asking(_) | State::Acting(_) => PollFlags::POLLIN,
                     State::Answering { .. } => PollFlags::POLLOUT,
                     State::Streaming { ref event, sent } if sent < event.len() => {
                         PollFlags::POLLOUT
@@ -274,17 +289,46 @@ impl Service {
             let offer = &mut self.offer;
             let mut ready = ready[1..].iter();
             let incoming = ready.next() == Some(&true);
+            let answered = ready.next() == Some(&true);
             self.connections.retain_mut(|connection| {
                 let ready = ready.next() == Some(&true);
                 let idle = matches!(connection.state,
                     State::Streaming { ref event, sent } if sent == event.len());
+                let patience = match connection.state {
+                    State::Acting(_) => actions::PATIENCE.max(patience),
+                    _ => patience,
+                };
                 (idle || connection.began.elapsed() < patience)
                     && !(ready && connection.advance(offer) == Next::Over)
             });
+            if answered {
+                self.answers();
+            }
             self.event();
             if incoming {
                 self.accept();
             }
+        }
+    }
+
+    /// Gives their answers to the clients of actions. One that has left gets none.
+    fn answers(&mut self) {
+        let Some(gate) = &mut self.offer.gate else { return };
+        let answers = gate.answers();
+        for connection in &mut self.connections {
+            let State::Acting(id) = connection.state else { continue };
+            let done = answers.iter().find(|done| done.id == id);
+            let (status, kind, text) = match (done, gate.has_ended()) {
+                (Some(Done { status, body: Ok(text), .. }), _) => (*status, JSON, text.clone()),
+                (Some(Done { status, body: Err(why), .. }), _) => {
+                    (*status, PLAIN, format!("{why}\n"))
+                }
+                (None, true) => (actions::BROKEN, PLAIN, format!("{}\n", actions::ENDED)),
+                (None, false) => continue,
+            };
+            let (head, body) = whole(status, kind, "", Arc::from(text.into_bytes()));
+            connection.began = Instant::now();
+            connection.state = State::Answering { head, body, sent: 0 };
         }
     }
 
@@ -345,6 +389,7 @@ impl Connection {
                             Answer::Whole { head, body } => {
                                 State::Answering { head, body, sent: 0 }
                             }
+                            Answer::Later(id) => State::Acting(id),
                             // The head, and the first event at once.
                             Answer::Events(head) => {
                                 let first = offer.events.as_mut().map(Events::next);
@@ -364,6 +409,8 @@ impl Connection {
                         bytes == 0
                     }),
                 },
+                // A client says nothing more; what it says is not kept.
+                State::Acting(_) => self.stream.read(&mut [0; 256]).map(|bytes| bytes == 0),
                 State::Answering { head, body, sent } => {
                     let rest = match sent.checked_sub(head.len()) {
                         None => &head[*sent..],
@@ -394,7 +441,7 @@ impl Connection {
 /// will be.
 fn read_request(stream: &mut TcpStream, request: &mut Vec<u8>, offer: &Offer) -> io::Result<bool> {
     let mut buffer = [0; 1024];
-    let longest = LONGEST + offer.action.as_ref().map_or(0, |action| action.longest);
+    let longest = LONGEST + offer.gate.as_ref().map_or(0, Gate::longest);
     loop {
         let bytes = stream.read(&mut buffer)?;
         request.extend_from_slice(&buffer[..bytes]);
@@ -432,6 +479,8 @@ fn body_length(head: &[u8]) -> Option<usize> {
 enum Answer {
     /// A head and a body.
     Whole { head: Vec<u8>, body: Arc<[u8]> },
+    /// The number of the action that makes it.
+    Later(u64),
     /// The head of a stream of events.
     Events(Vec<u8>),
 }
@@ -449,7 +498,7 @@ fn answer(request: &[u8], offer: &mut Offer) -> Answer {
     let plain = |status, text: String| (status, PLAIN, "", Arc::from(text.into_bytes()));
     let streams = offer.events.as_ref().is_some_and(|events| events.path == path);
     let page = offer.pages.iter_mut().find(|page| page.path == path);
-    let action = offer.action.as_mut().filter(|action| action.path == path);
+    let action = offer.gate.as_mut().and_then(|gate| Some((gate.find(path)?, gate)));
     let (status, kind, more, body) = match (method, host(&fields, version)) {
         (_, Err(Host::Missing)) => {
             plain("400 Bad Request", "name one host, such as localhost\n".into())
@@ -471,25 +520,48 @@ fn answer(request: &[u8], offer: &mut Offer) -> Answer {
             None => plain("404 Not Found", known),
         },
         ("POST", Ok(())) => match action {
-            Some(action) if body_length(head.as_bytes()).is_none_or(|n| n > action.longest) => {
-                let text = format!("a body of at most {} bytes, with its length\n", action.longest);
+            Some(((_, longest), _)) if body_length(head.as_bytes()).is_none_or(|n| n > longest) => {
+                let text = format!("a body of at most {longest} bytes, with its length\n");
                 plain("413 Content Too Large", text)
             }
-            Some(action) => match action.answer(&fields, &body) {
-                (status, Ok(text)) => (status, JSON, "", Arc::from(text.into_bytes())),
-                (status, Err(why)) => plain(status, format!("{why}\n")),
+            Some(((place, _), gate)) => match gate.submit(place, &fields, &body) {
+                Ok(id) => return Answer::Later(id),
+                Err((status, why)) => plain(status, format!("{why}\n")),
             },
             None => plain("405 Method Not Allowed", known),
         },
         _ => plain("405 Method Not Allowed", known),
     };
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         {more}Connection: close\r\n\r\n"
-    );
+    let (head, body) = whole(status, kind, more, body);
     let body = if method == "HEAD" { Arc::from([]) } else { body };
-    Answer::Whole { head: head.into_bytes(), body }
+    Answer::Whole { head, body }
+}
+
+/// The answer to a request, without a connection; none where an action makes it.
+pub(crate) fn answer_of(
+    request: &[u8],
+    page: Page,
+    events: Events,
+    actions: Actions,
+) -> Option<Vec<u8>> {
+    let (gate, _worker) = actions.split().ok()?;
+    let pages = vec![page];
+    let mut offer = Offer { pages, events: Some(events), gate: Some(gate), fresh: Duration::ZERO };
+    match answer(request, &mut offer) {
+        Answer::Whole { head, body } => Some([&head, &*body].concat()),
+        Answer::Events(head) => Some(head),
+        Answer::Later(_) => None,
+    }
+}
+
+/// A whole answer: its head with further fields, and its body.
+fn whole(status: &str, kind: &str, more: &str, body: Arc<[u8]>) -> (Vec<u8>, Arc<[u8]>) {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         {more}Connection: close\r\n\r\n",
+        body.len()
+    );
+    (head.into_bytes(), body)
 }
 
 impl Offer {
@@ -499,46 +571,7 @@ impl Offer {
         let events = self.events.iter().map(|e| format!("GET {}\n", e.path));
         pages
             .chain(events)
-            .chain(self.action.iter().map(|a| format!("POST {}\n", a.path)))
+            .chain(self.gate.iter().flat_map(Gate::paths).map(|path| format!("POST {path}\n")))
             .collect()
-    }
-}
-
-/// Why the host of a request is refused.
-enum Host {
-    Missing,
-    Foreign,
-}
-
-/// Whether a request names a host of the loopback. The name of another site that resolves to this
-/// machine would let that site's scripts read the pages in a browser on this machine.
-fn host(fields: &Fields<'_>, version: &str) -> Result<(), Host> {
-    let mut hosts = fields.all("host");
-    match (hosts.next(), hosts.next()) {
-        (None, _) if version == "HTTP/1.0" => Ok(()),
-        (None, _) | (Some(_), Some(_)) => Err(Host::Missing),
-        (Some(host), None) if is_loopback(host) => Ok(()),
-        (Some(_), None) => Err(Host::Foreign),
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    // A port may be another than ours where it is forwarded.
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => {
-            if port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit()) {
-                return false;
-            }
-            name
-        }
-        _ => host,
-    };
-    let v6 = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-    match v6 {
-        Some(v6) => v6.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback()),
-        None => {
-            name.eq_ignore_ascii_case("localhost")
-                || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-        }
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod exposition;
+pub mod fuzz;
 pub mod http;
 mod metric;
 pub mod table;

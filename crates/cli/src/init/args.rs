@@ -37,7 +37,13 @@ pub struct InitArgs {
     /// Jitter that the provider adds downstream, which envelopes have to admit.
     #[arg(long, value_name = "TIME", default_value = "155 ms")]
     pub jitter: String,
-    /// Directory of the two scenarios, DEV-up.toml and DEV-down.toml.
+    /// Find audio, video and games that run here, and propose reservations of CPUs for them, instead of links.
+    #[arg(long, conflicts_with_all = ["up", "down", "line", "wan", "with", "deadline", "share", "jitter"])]
+    pub cpus: bool,
+    /// With `--cpus`, how long to measure what they use.
+    #[arg(long, value_name = "TIME", default_value = "3s", requires = "cpus")]
+    pub sample: String,
+    /// Directory of the two scenarios, DEV-up.toml and DEV-down.toml, or of cpus.toml.
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
     /// Overwrite existing files.

@@ -1,8 +1,9 @@
-//! `laxity init`: two commented scenarios for the line of a home or an office.
+//! `laxity init`: two commented scenarios for the line of a home or an office, or one for the CPUs of a machine.
 
 mod admission;
 mod answers;
 pub mod args;
+mod cpus;
 mod device;
 mod draft;
 mod error;
@@ -28,6 +29,9 @@ use presets::Direction;
 
 /// Runs the command.
 pub fn run(args: &InitArgs) -> Result<ExitCode, Failure> {
+    if args.cpus {
+        return cpus::run(args);
+    }
     let answers = ask(args)?;
     let drafts = Direction::BOTH.map(|direction| admission::admitted(&answers, direction));
     let [up, down] = drafts;

@@ -23,6 +23,8 @@ fn args() -> InitArgs {
         jitter: "155 ms".into(),
         output: ".".into(),
         force: false,
+        cpus: false,
+        sample: "3s".into(),
     }
 }
 

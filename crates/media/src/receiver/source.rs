@@ -237,7 +237,7 @@ impl SourceMeter {
         let transit = (ticks as u32).wrapping_sub(timestamp);
         if let Some(before) = self.transit.replace(transit) {
             let difference = (transit.wrapping_sub(before) as i32).unsigned_abs();
-            let smoothed = self.jitter - ((self.jitter + 8) >> 4);
+            let smoothed = self.jitter - (self.jitter.saturating_add(8) >> 4);
             self.jitter = smoothed.saturating_add(difference);
         }
     }

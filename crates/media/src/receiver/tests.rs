@@ -132,6 +132,18 @@ fn a_stream_is_measured() {
     assert_eq!(report.jitter_ns, u64::from(ticks) * 1_000_000_000 / 90_000);
 }
 
+/// Fails when smoothing takes jitter beyond its 32 bits, as fuzzing found: without the saturation the fourth of
+/// these timestamps, half their range apart, overflows.
+#[test]
+fn jumping_timestamps_leave_jitter_in_bounds() {
+    let mut line = Line::new();
+    for i in 0..8 {
+        line.packet(i * ((1 << 31) / 90), Some(i), false);
+    }
+    let report = line.meter.finish();
+    assert_eq!(report.jitter_ns, u64::from(u32::MAX >> 4) * 1_000_000_000 / 90_000);
+}
+
 /// Fails when a sender report is not used for the time of sending.
 #[test]
 fn sender_reports_tell_delay() {

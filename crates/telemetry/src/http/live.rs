@@ -1,8 +1,5 @@
-//! Events and actions: what a page that is open in a browser needs beside pages.
-//!
-//! Events are server-sent events (HTML Living Standard, section 9.2): a connection that stays, bounded like
-//! all connections, and dropped when its client does not read. An action is a POST that says the secret of
-//! this server; a page of another site knows none, and its browser names the site in `Origin`.
+//! Server-sent events (HTML Living Standard, section 9.2): a connection that stays, bounded like all
+//! connections, and dropped when its client does not read. And the fields of requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,53 +34,8 @@ impl Events {
     }
 }
 
-/// A request that needs the secret: a POST with a bounded body.
-pub struct Action {
-    pub(super) path: &'static str,
-    pub(super) longest: usize,
-    pub(super) secret: String,
-    pub(super) act: Box<dyn FnMut(&str) -> Body + Send>,
-}
-
-impl Action {
-    /// An action at a path, on bodies of at most `longest` bytes. The field `Laxity-Token` of a request has
-    /// to say `secret`. Answers are JSON.
-    pub fn new(
-        path: &'static str,
-        longest: usize,
-        secret: String,
-        act: impl FnMut(&str) -> Body + Send + 'static,
-    ) -> Action {
-        Action { path, longest, secret, act: Box::new(act) }
-    }
-
-    /// The answer to a request with these fields: its status, and its body.
-    pub(super) fn answer(&mut self, fields: &Fields<'_>, body: &str) -> (&'static str, Body) {
-        let refused = |status, why: &str| (status, Err(why.to_owned()));
-        if !fields.get("origin").is_none_or(is_own) {
-            return refused("403 Forbidden", "this request comes from the page of another site");
-        }
-        match fields.get("laxity-token") {
-            None => refused("401 Unauthorized", "the token is missing; open the printed address"),
-            Some(token) if !same(token.as_bytes(), self.secret.as_bytes()) => refused(
-                "403 Forbidden",
-                "the token is that of another run; open the printed address",
-            ),
-            Some(_) => match (self.act)(body) {
-                Ok(text) => ("200 OK", Ok(text)),
-                Err(why) => refused("422 Unprocessable Content", &why),
-            },
-        }
-    }
-}
-
-/// Compares in a time that does not tell how much is right.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
 /// Whether an origin is a host of the loopback.
-fn is_own(origin: &str) -> bool {
+pub(super) fn is_own(origin: &str) -> bool {
     origin.strip_prefix("http://").is_some_and(super::is_loopback)
 }
 

@@ -182,11 +182,70 @@ fn live(limits: Limits) -> Server {
         n += 1;
         if n == 2 { Err("none\nnow".to_owned()) } else { Ok(format!("event {n}")) }
     });
-    let action = Action::new("/act", 100, "secret".to_owned(), |body| match body {
-        "" => Err("no body".to_owned()),
+    let action = Action::new("/act", 100, |body| match body {
+        "" => Err(Refusal::Input("no body".to_owned())),
+        "slow" => {
+            std::thread::sleep(Duration::from_millis(300));
+            Ok("slept".to_owned())
+        }
+        "panic" => panic!("asked for"),
         body => Ok(format!("did {body}")),
     });
-    Server::live(any(), vec![], Some(events), Some(action), limits, || {}).expect("loopback")
+    let page = Page::new("/page", METRICS, || Ok("here".to_owned()));
+    let actions = Actions::new("secret".to_owned(), vec![action], || {});
+    let events = Some(events);
+    Server::live(any(), vec![page], events, Some(actions), limits, || {}).expect("loopback")
+}
+
+/// A connection that has asked for the action.
+fn act(server: &Server, body: &str) -> TcpStream {
+    let mut stream = connect(server);
+    let length = body.len();
+    let request = format!(
+        "POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).expect("a request");
+    stream
+}
+
+fn rest(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// Fails when a page waits for an action, an action is ended by the patience of pages, more wait than there
+/// are places, or one whose client has left holds up the next.
+#[test]
+fn pages_do_not_wait_for_actions() {
+    let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
+    let server = live(limits);
+    let slow = act(&server, "slow");
+    let began = Instant::now();
+    assert!(ask(&server, REQUEST).ends_with("here"));
+    assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
+    assert!(rest(slow).ends_with("slept"));
+    drop(act(&server, "slow"));
+    let waiting: Vec<TcpStream> = (0..7).map(|_| act(&server, "slow")).collect();
+    let answers: Vec<String> = waiting.into_iter().map(rest).collect();
+    let refused = answers.iter().filter(|a| a.starts_with("HTTP/1.1 503 ")).count();
+    assert!((2..=4).contains(&refused), "{answers:?}");
+    assert_eq!(answers.iter().filter(|a| a.ends_with("slept")).count(), 7 - refused);
+}
+
+/// Fails when the end of the actions' thread ends pages, or keeps the other thread busy.
+#[test]
+fn pages_survive_a_broken_action() {
+    let server = live(Limits::default());
+    let broken = rest(act(&server, "panic"));
+    assert!(broken.starts_with("HTTP/1.1 500 "), "{broken}");
+    let refused = (0..200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        Some(rest(act(&server, "this"))).filter(|answer| answer.starts_with("HTTP/1.1 500 "))
+    });
+    assert!(refused.is_some_and(|answer| answer.contains("has ended")));
+    assert!(ask(&server, REQUEST).ends_with("here"));
 }
 
 /// Fails when a stream ends after an event or at its deadline, an error ends it, or a line of an event

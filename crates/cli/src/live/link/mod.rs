@@ -1,7 +1,7 @@
 //! `laxity link`: a scenario on an interface of this machine, scheduled by the kernel.
 
 pub mod args;
-mod backend;
+pub mod backend;
 pub mod export;
 mod plan;
 pub mod rate;
@@ -14,7 +14,7 @@ pub mod watch;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use laxity_kernel::{Plan, PlanError};
+use laxity_kernel::{Notice, Plan, PlanError};
 use laxity_scenario::Document;
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::quantity;
@@ -57,16 +57,26 @@ pub fn now(device: Option<&str>) -> Result<record::Links, Failure> {
 }
 
 /// A scenario that was admitted, and its plan.
-struct Admitted {
+pub struct Admitted {
     scenario: Scenario,
     policy: String,
-    #[cfg_attr(not(feature = "kernel"), allow(dead_code))]
     plan: Plan,
 }
 
 impl Admitted {
     fn read(path: &std::path::Path, policy: Option<&String>) -> Result<Admitted, Failure> {
-        let scenario = match Document::read(path).map_err(Failure::input)? {
+        let admitted = Admitted::of(Document::read(path).map_err(Failure::input)?, path, policy)?;
+        admitted.notices().for_each(|notice| warning::say(format_args!("note: {notice}")));
+        Ok(admitted)
+    }
+
+    /// Of what was read; `path` is where it came from.
+    pub fn of(
+        document: Document,
+        path: &std::path::Path,
+        policy: Option<&String>,
+    ) -> Result<Admitted, Failure> {
+        let scenario = match document {
             Document::Link(scenario) => scenario,
             _ => {
                 let what = "this scenario does not describe a link; one that does has a section \
@@ -82,17 +92,26 @@ impl Admitted {
                 _ => Failure::Input(text),
             }
         })?;
-        plan.notices.iter().for_each(|notice| warning::say(format_args!("note: {notice}")));
         Ok(Admitted { scenario, policy, plan })
     }
 
-    fn say(&self, device: &str, when: &str) {
+    /// What the kernel does not do of it.
+    pub fn notices(&self) -> impl Iterator<Item = &Notice> {
+        self.plan.notices.iter()
+    }
+
+    /// What runs on an interface, for people.
+    pub fn sentence(&self, device: &str, when: &str) -> String {
         let flows = self.scenario.realtime.len();
-        warning::say(format!(
+        format!(
             "{device} runs policy {} at {}{when}: {flows} real-time flows admitted",
             self.policy,
             laxity_report::number::rate(self.scenario.link.rate.0),
-        ));
+        )
+    }
+
+    fn say(&self, device: &str, when: &str) {
+        warning::say(self.sentence(device, when));
     }
 }
 

@@ -98,43 +98,109 @@ impl RatedLink {
         Ok(true)
     }
 
-    fn apply(&self, change: &RateChange) -> Result<(), Failure> {
-        let RateChange { rate, flows, shed, restored } = change;
-        let (device, policy) = (&self.device, &self.running.policy);
-        let plan = Plan::at_rate(&self.scenario, policy, *rate, &flows.shed);
-        let plan = plan.map_err(|error| {
-            let text = format!("{device} at {}: {error}", number::rate(rate.0));
+    /// The plan of a change.
+    fn plan(&self, change: &RateChange) -> Result<Plan, Failure> {
+        let RateChange { rate, flows, .. } = change;
+        let plan = Plan::at_rate(&self.scenario, &self.running.policy, *rate, &flows.shed);
+        plan.map_err(|error| {
+            let text = format!("{} at {}: {error}", self.device, number::rate(rate.0));
             match error {
                 PlanError::NotAdmitted(_) => Failure::Refused(text),
                 _ => Failure::Input(text),
             }
-        })?;
-        let later = backend::set_rate(&plan, *rate, &self.running.scenario, device, self.timeout)?;
+        })
+    }
+
+    fn apply(&self, change: &RateChange) -> Result<(), Failure> {
+        let (device, plan) = (&self.device, self.plan(change)?);
+        let later =
+            backend::set_rate(&plan, change.rate, &self.running.scenario, device, self.timeout)?;
         let when = match later {
             true => ", whose plan takes over when no real-time packet waits",
             false => "",
         };
-        warning::say(format!(
-            "{device} runs at {}{when}: {} of {} real-time flows admitted",
+        self.sentences(change, when).iter().for_each(warning::say);
+        Ok(())
+    }
+
+    /// A change for people.
+    fn sentences(&self, change: &RateChange, when: &str) -> Vec<String> {
+        let RateChange { rate, flows, shed, restored } = change;
+        let mut sentences = vec![format!(
+            "{} runs at {}{when}: {} of {} real-time flows admitted",
+            self.device,
             number::rate(rate.0),
             flows.kept.len(),
             self.scenario.realtime.len()
-        ));
-        for flow in shed {
+        )];
+        sentences.extend(shed.iter().map(|flow| {
             let flow = &self.scenario.realtime[*flow];
-            warning::say(format!(
+            format!(
                 "{} loses its reservation (importance {}) and is best effort",
                 flow.name, flow.importance
-            ));
-        }
-        for flow in restored {
-            warning::say(format!(
-                "{} has its reservation back",
-                self.scenario.realtime[*flow].name
-            ));
-        }
-        Ok(())
+            )
+        }));
+        let back = |flow: &usize| {
+            format!("{} has its reservation back", self.scenario.realtime[*flow].name)
+        };
+        sentences.extend(restored.iter().map(back));
+        sentences
     }
+
+    /// That a rate changes nothing.
+    fn stays(&self) -> String {
+        let rate = number::rate(self.planner.rate().0);
+        format!("{} stays at {rate}: changes below 1 % are ignored", self.device)
+    }
+}
+
+/// Whether another rate of a link would change it, and what it would then say; changes nothing.
+pub fn preview(device: &str, rate: Rate) -> Result<(bool, String), Failure> {
+    let mut link = RatedLink::new(device, Duration::ZERO)?;
+    link.planner().handle_rate(rate);
+    let Some(change) = link.planner.poll(Time::ZERO).map_err(Failure::input)? else {
+        return Ok((false, link.stays()));
+    };
+    match link.plan(&change) {
+        Ok(_) => Ok((true, link.sentences(&change, "").join("\n"))),
+        Err(Failure::Refused(text)) => Ok((false, text)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Gives a link another rate; flows that fit again are restored after ten seconds, for which it waits. What
+/// happened, for people.
+pub fn change(device: &str, rate: Rate, timeout: Duration) -> Result<String, Failure> {
+    let mut link = RatedLink::new(device, timeout)?;
+    link.planner().handle_rate(rate);
+    if !link.follow()? {
+        return Ok(link.stays());
+    }
+    restore(std::slice::from_mut(&mut link))?;
+    let flows = link.planner.flows();
+    let (kept, all) = (flows.kept.len(), link.scenario.realtime.len());
+    let rate = number::rate(link.planner.rate().0);
+    Ok(format!("{device} runs at {rate}: {kept} of {all} real-time flows admitted"))
+}
+
+/// Waits for flows that fit again, until they are restored or the command is stopped.
+fn restore(links: &mut [RatedLink]) -> Result<(), Failure> {
+    let interrupted = interrupt::control();
+    let mut said = false;
+    while let Some(wait) = links.iter().filter_map(RatedLink::next_timeout).min() {
+        if interrupted.stopped() {
+            break;
+        }
+        if !said {
+            warning::say("flows that fit again are restored in 10 s; Ctrl-C leaves them shed");
+            said = true;
+        }
+        std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(wait.0)));
+        for link in links.iter_mut() {
+            link.follow()?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs `laxity link set --rate` and `--ingress-rate`. Flows that fit again are restored after ten
@@ -156,28 +222,11 @@ pub fn set(args: &SetArgs) -> Result<ExitCode, Failure> {
         let mut link = RatedLink::new(&device, timeout)?;
         link.planner().handle_rate(rate);
         if !link.follow()? {
-            warning::say(format!(
-                "{device} stays at {}: changes below 1 % are ignored",
-                number::rate(link.planner().rate().0)
-            ));
+            warning::say(link.stays());
         }
         links.push(link);
     }
-    let interrupted = interrupt::control();
-    let mut said = false;
-    while let Some(wait) = links.iter().filter_map(RatedLink::next_timeout).min() {
-        if interrupted.stopped() {
-            break;
-        }
-        if !said {
-            warning::say("flows that fit again are restored in 10 s; Ctrl-C leaves them shed");
-            said = true;
-        }
-        std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(wait.0)));
-        for link in &mut links {
-            link.follow()?;
-        }
-    }
+    restore(&mut links)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use super::Sample;
 use crate::live::cpu::{CpuStatus, ReservationStatus, Status};
 use crate::live::link::record::{Flow, Link, MediaServer};
 use crate::live::link::table;
+use crate::live::web::gain::Gain;
 
 /// The version of the JSON.
 pub const PARTS_VERSION: u32 = 1;
@@ -77,6 +78,9 @@ pub struct Part {
     pub reserved: Option<f64>,
     /// Further facts, in sentences.
     pub facts: Vec<String>,
+    /// Of a link, by [`laxity web`](crate::live::web): what best effort gained over strict priority, simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Gain>,
     /// The number of scenarios before: counts of two numbers do not compare.
     #[serde(skip)]
     pub changes: u32,
@@ -86,7 +90,7 @@ pub struct Part {
 }
 
 impl Part {
-    fn new(kind: PartKind, of: impl Into<String>, name: impl Into<String>) -> Part {
+    pub fn new(kind: PartKind, of: impl Into<String>, name: impl Into<String>) -> Part {
         Part {
             kind,
             of: of.into(),
@@ -103,6 +107,7 @@ impl Part {
             drop_reasons: IndexMap::new(),
             reserved: None,
             facts: Vec::new(),
+            gain: None,
             changes: 0,
             timed: 0,
         }

@@ -1,6 +1,10 @@
-//! `laxity web`: a page on loopback that watches every live part, and tries admissions.
+//! `laxity web`: a page on loopback that watches every live part, tries admissions, and applies a change that was
+//! confirmed.
 
 mod admission;
+mod change;
+pub mod gain;
+mod target;
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -8,7 +12,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use laxity_telemetry::http::{Action, Events, Limits, Page, Server};
+use laxity_scenario::link::model::Scenario;
+use laxity_telemetry::http::{Action, Actions, Events, Limits, Page, Server};
 use serde::Serialize;
 
 use crate::args::WebArgs;
@@ -19,9 +24,12 @@ use crate::live::top::app::App;
 use crate::live::top::parts::{PARTS_VERSION, Part, Parts};
 use crate::live::top::watch;
 use crate::{interrupt, warning};
+use change::Changes;
+use gain::GainMeter;
+use target::KernelLinks;
 
-/// The longest scenario that is tried, in bytes.
-const LONGEST_SCENARIO: usize = 64 << 10;
+/// The longest request, in bytes: a scenario of half as many, whose characters JSON may write as two.
+const LONGEST_REQUEST: usize = 128 << 10;
 /// Pages and streams of events at a time.
 const CLIENTS: usize = 32;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -65,18 +73,21 @@ pub fn run(args: &WebArgs) -> Result<ExitCode, Failure> {
     let secret = secret()?;
     let interrupted = interrupt::control();
     let shared: Shared = Arc::new(Mutex::new(App::new()));
+    let of_page = Scenario::parse(&scenario, "").ok();
+    let mut gains = GainMeter::new(move |link| running(link).or_else(|| of_page.clone()));
     let server = serve(args, interval, scenario, &secret, &shared)?;
     confine(OF_KERNEL, Bpf::Allowed);
     let mut at = Instant::now();
     watch(None, interval, move |parts| {
-        let parts = parts.unwrap_or_else(|failure| Parts {
+        let mut parts = parts.unwrap_or_else(|failure| Parts {
             version: PARTS_VERSION,
             parts: Vec::new(),
             notes: failure.text().lines().map(str::to_owned).collect(),
         });
-        let mut app = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        app.update(parts, at.elapsed().as_secs_f64());
+        let seconds = at.elapsed().as_secs_f64();
         at = Instant::now();
+        gains.update(&mut parts, seconds);
+        shared.lock().unwrap_or_else(PoisonError::into_inner).update(parts, seconds);
         true
     });
     warning::say(format!("open http://{}/#{secret}; Ctrl-C stops it", server.address()));
@@ -97,7 +108,11 @@ fn serve(
         Page::new(path, kind, move || Ok(text.to_owned())).with_fields(FIELDS)
     };
     let html = "text/html; charset=utf-8";
-    let script = concat!(include_str!("script/table.js"), include_str!("script/live.js"));
+    let script = concat!(
+        include_str!("script/table.js"),
+        include_str!("script/change.js"),
+        include_str!("script/live.js")
+    );
     let pages = vec![
         fixed("/", html, include_str!("page.html")),
         fixed("/style.css", "text/css; charset=utf-8", include_str!("style.css")),
@@ -109,10 +124,18 @@ fn serve(
     let events = Events::new("/events", interval, move || {
         event(&state.lock().unwrap_or_else(PoisonError::into_inner))
     });
-    let check = Action::new("/check", LONGEST_SCENARIO, secret.to_owned(), admission::try_scenario);
+    let changes = Arc::new(Mutex::new(Changes::new(KernelLinks)));
+    let applied = Arc::clone(&changes);
+    let check = Action::new("/check", LONGEST_REQUEST, move |body| {
+        changes.lock().unwrap_or_else(PoisonError::into_inner).check(body)
+    });
+    let apply = Action::new("/apply", LONGEST_REQUEST, move |body| {
+        applied.lock().unwrap_or_else(PoisonError::into_inner).apply(body)
+    });
+    let actions = Actions::new(secret.to_owned(), vec![check, apply], || keep(OF_KERNEL));
     let limits = Limits { connections: CLIENTS, ..Limits::default() };
     let no_privileges = || keep(Capabilities::empty());
-    Server::live(args.listen, pages, Some(events), Some(check), limits, no_privileges)
+    Server::live(args.listen, pages, Some(events), Some(actions), limits, no_privileges)
         .map_err(|e| Failure::input(format!("--listen {}: {e}; choose another", args.listen)))
 }
 
@@ -127,6 +150,12 @@ fn event(app: &App) -> Result<String, String> {
     });
     let moments = Moments { version: PARTS_VERSION, parts: parts.collect(), notes: &app.notes };
     serde_json::to_string(&moments).map_err(|e| e.to_string())
+}
+
+/// The scenario of a link in the kernel.
+fn running(link: &Part) -> Option<Scenario> {
+    let device = link.of.split(',').next().filter(|_| link.process.is_none())?;
+    Scenario::parse(&link::backend::running(device).ok()?.scenario, "").ok()
 }
 
 /// What a page has to say to change anything: 128 random bits of the kernel.

@@ -1,9 +1,10 @@
-// Events, the filter, the pause, and admissions tried.
+// Events, the filter and the pause.
 const tables = [...document.querySelectorAll(".parts")].map((place) => new PartTable(place));
 const byId = (id) => document.getElementById(id);
 // The secret is in the address that was printed; it does not stay there.
 const token = location.hash.slice(1);
 if (token) history.replaceState(null, "", location.pathname);
+const changes = new ChangeForm(token);
 let paused = false;
 const filter = () => {
   const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -18,7 +19,7 @@ events.addEventListener("message", ({ data }) => {
   if (paused) return;
   const { parts, notes } = JSON.parse(data);
   for (const table of tables) table.update(parts);
-  filter();
+  changes.links(parts);
   byId("notes").replaceChildren(...notes.map((note) => make("li", {}, note.replaceAll("`", ""))));
   const text = parts.length === 1 ? "1 part, live." : `${parts.length} parts, live.`;
   if (byId("state").textContent !== text) say(text);
@@ -34,28 +35,4 @@ byId("pause").addEventListener("click", () => {
 });
 fetch("/scenario").then((answer) => answer.text()).then((text) => {
   if (!byId("scenario").value) byId("scenario").value = text;
-});
-byId("check").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const verdict = byId("verdict");
-  verdict.className = "";
-  verdict.textContent = "Checking.";
-  byId("answer").textContent = "";
-  const headers = token ? { "Laxity-Token": token } : {};
-  try {
-    const answer = await fetch("/check", { method: "POST", headers, body: byId("scenario").value });
-    const text = await answer.text();
-    if (!answer.ok) {
-      verdict.className = "no";
-      verdict.textContent = answer.status === 422 ? "Not a scenario that can be tried." : "Refused.";
-      byId("answer").textContent = text;
-      return;
-    }
-    const tried = JSON.parse(text);
-    verdict.className = tried.admitted ? "yes" : "no";
-    verdict.textContent = tried.admitted ? "Admitted." : "Not admitted.";
-    byId("answer").textContent = tried.text;
-  } catch {
-    verdict.textContent = "The server does not answer.";
-  }
 });

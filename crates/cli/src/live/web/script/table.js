@@ -1,7 +1,11 @@
 "use strict";
-// Tables of parts, a row kept for each part, and its delays over time.
+// Tables of parts: the delays of each over time are kept, and rows are made for those in view.
 const KEPT = 240;
 const COLUMNS = ["a second", "mean", "99%", "longest", "bound", "late", "dropped", "over time", "facts"];
+// Above so many parts a table has a height, scrolls, and has rows of one height.
+const WHOLE = 60;
+const ROW = 46;
+const SPARE = 8;
 const SVG = "http://www.w3.org/2000/svg";
 const make = (name, attributes = {}, ...children) => {
   const element = document.createElement(name);
@@ -15,11 +19,11 @@ const count = (value) => (value == null ? "\u2013" : String(Math.round(value)));
 const reasons = (part) => Object.entries(part.drop_reasons).map(([why, n]) => `${n} ${why}`).join(", ");
 const keyOf = (part) => JSON.stringify([part.kind, part.of, part.name, part.process ?? 0]);
 const WORDS = { media_server: "media server", cpu: "CPU" };
+const gained = ({ gain }) =>
+  gain ? [`Simulated from the counts: best effort waits ${ms(gain.mean_ms)}, under strict priority ${ms(gain.strict_mean_ms)}.`] : [];
 
 class PartRow {
-  constructor(part) {
-    const within = ["flow", "reservation", "task"].includes(part.kind);
-    this.history = [];
+  constructor() {
     this.head = make("th", { scope: "row" });
     this.cells = COLUMNS.map(() => make("td"));
     this.cells[COLUMNS.length - 1].className = "facts";
@@ -32,31 +36,29 @@ class PartRow {
     this.svg.setAttribute("role", "img");
     this.svg.append(this.bound, this.trend);
     this.cells[7].append(this.svg);
-    this.row = make("tr", { class: within ? "within" : "whole" }, this.head, ...this.cells);
+    this.row = make("tr", {}, this.head, ...this.cells);
   }
-  update(part) {
-    this.words = `${WORDS[part.kind] ?? part.kind} ${part.of} ${part.name}`.toLowerCase();
-    const within = this.row.className === "within";
+  show({ part, history }) {
+    const within = ["flow", "reservation", "task"].includes(part.kind);
+    this.row.className = within ? "within" : "whole";
     this.head.textContent = within ? part.name || part.process : `${part.of} (${part.name})`;
-    const facts = [...part.facts, ...(reasons(part) ? [`Dropped: ${reasons(part)}.`] : [])];
+    const facts = [...part.facts, ...gained(part), ...(reasons(part) ? [`Dropped: ${reasons(part)}.`] : [])];
     const texts = [count(part.per_second), ms(part.mean_ms), ms(part.p99_ms), ms(part.max_ms), ms(part.deadline_ms),
       String(part.deadline_misses), String(part.dropped)];
     texts.forEach((text, i) => (this.cells[i].textContent = text));
     this.cells[5].classList.toggle("late", part.deadline_misses > 0);
     this.cells[8].textContent = facts.join(" ");
-    if (part.latest != null) this.history.push(part.latest);
-    if (this.history.length > KEPT) this.history.shift();
-    this.draw(part);
+    this.draw(part, history);
   }
-  draw(part) {
+  draw(part, history) {
     const delays = part.kind === "flow";
-    const most = Math.max(...this.history, 0);
+    const most = Math.max(...history, 0);
     const bound = delays ? part.deadline_ms : null;
     const top = Math.max(most, bound ?? 0) * 1.08 || 1;
     const y = (value) => (33 - (value / top) * 32).toFixed(1);
     const step = 180 / Math.max(1, KEPT - 1);
-    const from = 180 - (this.history.length - 1) * step;
-    this.trend.setAttribute("d", this.history.map((v, i) => `${i ? "L" : "M"}${(from + i * step).toFixed(1)},${y(v)}`).join(""));
+    const from = 180 - (history.length - 1) * step;
+    this.trend.setAttribute("d", history.map((v, i) => `${i ? "L" : "M"}${(from + i * step).toFixed(1)},${y(v)}`).join(""));
     this.bound.setAttribute("d", bound == null ? "" : `M0,${y(bound)}H180`);
     const now = part.latest == null ? "nothing yet" : delays ? ms(part.latest) : `${count(part.latest)} a second`;
     this.svg.setAttribute("aria-label", `${now}${bound == null ? "" : ` of ${ms(bound)}`}`);
@@ -67,26 +69,70 @@ class PartTable {
   constructor(place) {
     this.place = place;
     this.kinds = place.dataset.kinds.split(" ");
+    // Of each part: itself, its words, its delays so far.
+    this.all = new Map();
+    this.words = [];
+    this.matching = [];
+    // Rows by the part that they show, and rows to use again.
     this.rows = new Map();
+    this.spare = [];
     const heads = ["part", ...COLUMNS].map((name) => make("th", { scope: "col" }, name));
+    this.above = make("tr", { "aria-hidden": "true" }, make("td", { colspan: heads.length }));
+    this.below = make("tr", { "aria-hidden": "true" }, make("td", { colspan: heads.length }));
     this.body = make("tbody");
     const title = document.getElementById(place.parentElement.getAttribute("aria-labelledby")).textContent;
     this.table = make("table", { "aria-label": title }, make("thead", {}, make("tr", {}, ...heads)), this.body);
+    place.addEventListener("scroll", () => this.show(), { passive: true });
   }
   update(parts) {
-    const rows = new Map();
-    for (const part of parts.filter((p) => this.kinds.includes(p.kind))) {
+    const all = new Map();
+    for (const part of parts) {
+      if (!this.kinds.includes(part.kind)) continue;
       const key = keyOf(part);
-      const row = this.rows.get(key) ?? new PartRow(part);
-      row.update(part);
-      rows.set(key, row);
+      const entry = this.all.get(key) ?? {
+        key, history: [], words: `${WORDS[part.kind] ?? part.kind} ${part.of} ${part.name}`.toLowerCase() };
+      entry.part = part;
+      if (part.latest != null) entry.history.push(part.latest);
+      if (entry.history.length > KEPT) entry.history.shift();
+      all.set(key, entry);
     }
-    const same = rows.size === this.rows.size && [...rows.keys()].every((key, i) => key === [...this.rows.keys()][i]);
-    this.rows = rows;
-    if (!same) this.body.replaceChildren(...[...rows.values()].map((row) => row.row));
-    this.place.replaceChildren(...(rows.size ? [this.table] : []));
+    this.all = all;
+    this.filter(this.words);
   }
   filter(words) {
-    for (const row of this.rows.values()) row.row.hidden = !words.every((word) => row.words.includes(word));
+    this.words = words;
+    this.matching = [...this.all.values()].filter((entry) => words.every((word) => entry.words.includes(word)));
+    this.show();
+  }
+  show() {
+    const parts = this.matching.length;
+    const long = parts > WHOLE;
+    this.place.classList.toggle("long", long);
+    if (this.all.size === 0) return this.place.replaceChildren();
+    if (this.table.parentElement !== this.place) this.place.replaceChildren(this.table);
+    const height = this.place.clientHeight || 600;
+    const last = Math.max(0, parts - Math.ceil(height / ROW));
+    const first = long ? Math.min(last, Math.max(0, Math.floor(this.place.scrollTop / ROW) - SPARE)) : 0;
+    const end = long ? Math.min(parts, first + Math.ceil(height / ROW) + 2 * SPARE) : parts;
+    const view = this.matching.slice(first, end);
+    const keys = new Set(view.map((entry) => entry.key));
+    for (const [key, row] of this.rows) {
+      if (!keys.has(key)) {
+        this.rows.delete(key);
+        this.spare.push(row);
+      }
+    }
+    const rows = view.map((entry) => {
+      const row = this.rows.get(entry.key) ?? this.spare.pop() ?? new PartRow();
+      this.rows.set(entry.key, row);
+      row.show(entry);
+      return row.row;
+    });
+    this.above.firstChild.style.height = `${first * ROW}px`;
+    this.below.firstChild.style.height = `${(parts - end) * ROW}px`;
+    const wanted = long ? [this.above, ...rows, this.below] : rows;
+    const same = wanted.length === this.body.children.length && wanted.every((row, i) => row === this.body.children[i]);
+    if (!same) this.body.replaceChildren(...wanted);
+    this.table.setAttribute("aria-rowcount", String(parts + 1));
   }
 }

@@ -1,0 +1,7 @@
+//! Dumps of tc, text or JSON: read, or refused with a place.
+#![no_main]
+
+use laxity_tc::fuzz;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzz::dump(data));
