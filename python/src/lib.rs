@@ -22,6 +22,7 @@ mod policies;
 mod scenario;
 mod shown;
 mod simulate;
+mod sweep;
 mod table;
 mod trace;
 
@@ -36,8 +37,8 @@ mod _laxity {
     use crate::{
         check::PyCheck, cpu_policy::PyAttributes, cpu_policy::PyCpuPolicy, curve::PyCurve,
         envelope::PyEnvelope, link_policy::PyLinkPolicy, packet::PyDeparture, packet::PyPacket,
-        policies::policies, scenario::PyScenario, simulate::PySimulation, table::PyTable,
-        trace::PyTrace,
+        policies::policies, scenario::PyScenario, simulate::PySimulation, sweep::PySweep,
+        table::PyTable, trace::PyTrace,
     };
 
     #[pymodule_init]

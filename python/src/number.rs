@@ -1,7 +1,7 @@
 //! Exact numbers and quantities from Python, and back as fractions.
 //!
 //! Numbers are in SI units: seconds, bit/s, and bytes for data. An `int`, `Fraction` or `Decimal` is
-//! taken as it is, a `float` as its shortest decimal, so that `0.005` is exactly 5 ms. Texts have units
+//! taken as it is, a `float` as its decimal of 15 digits, so that `0.005` is exactly 5 ms. Texts have units
 //! as in scenario files.
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, Rate, Span};
@@ -48,12 +48,13 @@ fn whole(value: &Bound<'_, PyAny>) -> PyResult<i128> {
     value.extract().map_err(|_| error::curve(&overflow))
 }
 
-/// The shortest decimal of a float, exact.
+/// The decimal of 15 digits that a float stands for, exact: it is the one that was written, also after a few
+/// operations.
 pub fn decimal(value: f64) -> PyResult<Rational> {
     if !value.is_finite() {
         return Err(error::input(format_args!("{value} is no finite number")));
     }
-    let text = format!("{value:e}");
+    let text = format!("{value:.14e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let overflow = || error::curve(&CurveError::Overflow { operation: "a number" });

@@ -23,7 +23,7 @@ class Quantities(unittest.TestCase):
     # Fails when a float is taken by its binary value: 0.005 is not 5 ms then.
     def test_numbers_are_exact(self) -> None:
         curve = Curve.rate_latency("1 Mbit/s", "5 ms")
-        for latency in (0.005, Fraction(1, 200), Decimal("0.005"), numpy.float64(0.005)):
+        for latency in (0.005, Fraction(1, 200), Decimal("0.005"), numpy.float64(0.005), 0.007 - 0.002):
             self.assertEqual(Curve.rate_latency(1_000_000, latency), curve)
 
     # Fails when the text of the command is lost, or the class of the exception is.
