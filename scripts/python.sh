@@ -45,7 +45,7 @@ else
     "${install[@]}" "$build"/wheels/laxity-*.whl
 fi
 
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$build/hypothesis
 say "types"
 (cd python && "$python" -m mypy --cache-dir "$build/mypy" --config-file pyproject.toml)
 (cd python/tests && MYPYPATH=.. "$python" -m mypy --cache-dir "$build/mypy" --strict ./*.py)

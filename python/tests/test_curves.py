@@ -7,11 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laxity
 from laxity import Curve, Envelope
+
+# The same cases each time, however slow the machine is.
+settings.register_profile("laxity", deadline=None, derandomize=True, database=None)
+settings.load_profile("laxity")
 
 # Whole bytes, bit/s and milliseconds, small enough for sums to stay readable when a case fails.
 bursts = st.integers(0, 10_000)
