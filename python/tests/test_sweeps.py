@@ -1,5 +1,6 @@
 """Sweeps: the same bytes by the command, threads, processes and Dask, also after a worker was killed."""
 
+import importlib
 import os
 import pathlib
 import pickle
@@ -74,6 +75,22 @@ class Sweeps(unittest.TestCase):
                     laxity.sweep(GRID, folder, executor=pool)
             laxity.sweep(GRID, folder, executor=threads)
             self.assertEqual(files(folder), self.swept(threads))
+
+    # Fails when a sweep needs more of an executor than Dask gives, or a killed worker of a cluster loses a part.
+    def test_dask(self) -> None:
+        distributed: Any = importlib.import_module("distributed")
+        cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+        with cluster, distributed.Client(cluster) as client, tempfile.TemporaryDirectory() as folder:
+            pids = list(client.run(os.getpid).values())
+
+            def kill(done: int, parts: int) -> None:
+                if done == 1:
+                    os.kill(pids[0], signal.SIGKILL)
+
+            laxity.sweep(GRID, folder, executor=client.get_executor(), progress=kill)
+            found = files(folder)
+        with ThreadPoolExecutor(1) as thread:
+            self.assertEqual(self.swept(thread), found)
 
     # Fails when a worker needs the file of the scenario, or a fault has no place.
     def test_pickle_and_faults(self) -> None:

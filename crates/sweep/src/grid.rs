@@ -224,8 +224,8 @@ impl Reader<'_> {
             root.get("policies").map_or(Ok(Vec::new()), |value| self.strings(value, "policies"))?;
         let sizes = axes.iter().map(|axis: &Axis| axis.values.len() as u64);
         let seeds = last_seed - first_seed + 1;
-        let counts = sizes.chain([policies.len().max(1) as u64, seeds]);
-        let simulations = counts.fold(Some(1u64), |product, count| product?.checked_mul(count));
+        let mut counts = sizes.chain([policies.len().max(1) as u64, seeds]);
+        let simulations = counts.try_fold(1u64, u64::checked_mul);
         if simulations.is_none_or(|count| count > MAX_SIMULATIONS) {
             return Err(self.problem(
                 0,
