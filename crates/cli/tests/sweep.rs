@@ -33,10 +33,10 @@ fn faults_of_sweeps_have_places() {
     let folder = Folder::new("sweep-faults");
     let scenario = file("scenarios/greedy-harder.toml");
     let output = folder.path("out");
-    let grid = folder.write("sweep.toml", &format!("scenario = {scenario:?}\nseed = 1\n"));
+    let grid = folder.write("sweep.toml", format!("scenario = {scenario:?}\nseed = 1\n"));
     laxity(&["sweep", &grid, "--output", &output]).fails(2, &["sweep.toml:2: unknown key `seed`"]);
     let grid = folder
-        .write("vary.toml", &format!("scenario = {scenario:?}\n[vary]\n\"link.speed\" = [1]\n"));
+        .write("vary.toml", format!("scenario = {scenario:?}\n[vary]\n\"link.speed\" = [1]\n"));
     laxity(&["sweep", &grid, "--output", &output])
         .fails(2, &["link.speed: the scenario has no `speed`"]);
     laxity(&["sweep", &folder.path("none.toml"), "--output", &output]).fails(4, &["none.toml"]);
