@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
+.PHONY: help demo quick build test python proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +19,9 @@ build: ## the laxity command, in release mode
 
 test: ## format, lints, all tests, documentation: what .ci/run calls
 	@scripts/test.sh
+
+python: ## the Python package as a wheel, tried in a fresh virtual environment
+	@scripts/python.sh
 
 proofs: ## checks the proofs of what is guaranteed, by Coq
 	@scripts/proofs.sh

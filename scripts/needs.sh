@@ -146,6 +146,13 @@ kernel_parts() {
     has_header zlib.h || "$1" zlib zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
 }
 
+# Whether Python can make virtual environments, which Debian packs apart.
+has_python_venv() { python3 -c 'import sys, venv, ensurepip; assert sys.version_info >= (3, 10)' 2>/dev/null; }
+# python_venv need|optional: a Python of 3.10 or later that can.
+python_venv() {
+    has_python_venv || "$1" "Python 3.10 or later with venv" python3-venv python3 python python3 python3
+}
+
 # virtual_machine need|optional: the programs of vm/.
 virtual_machine() {
     program "$1" qemu-system-x86_64 qemu-system-x86 qemu-system-x86-core qemu-system-x86 qemu-x86 qemu-system-x86_64

@@ -17,7 +17,7 @@ long_commands=(
     what_comes_in_is_scheduled cpu_hard:: six_thousand_changes search- links_survive_faults
     reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters:: one_of_two_cpus
     link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
-    verifier_cost_is_as_recorded proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
+    verifier_cost_is_as_recorded python.sh proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
     run_state_is_inferred compare-link misses_after_preemption stalls-
 )
 
@@ -40,6 +40,7 @@ rust cargo fmt clippy
 kernel_parts optional
 [ "$(uname -m)" != x86_64 ] || virtual_machine optional
 program need python3 python3 python3 python python3 python3
+python_venv optional
 program need unshare util-linux util-linux util-linux util-linux util-linux-misc
 # Programs of single tests, which are skipped without them.
 program optional ip iproute2 iproute iproute2 iproute2 iproute2
@@ -133,6 +134,11 @@ if has coqc; then
     echo scripts/proofs.sh >>"$later"
 else
     skip "Coq is not installed, so the proofs are not checked"
+fi
+if has_python_venv; then
+    echo "scripts/python.sh --short" >>"$later"
+else
+    skip "Python is older than 3.10 or has no venv, so its package is not tested"
 fi
 longest_first "$later"
 scripts/beside.sh "$later" 2>&1 | tee -a "$log" || failed=1

@@ -16,9 +16,9 @@ import json
 import os
 import socket
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields as dataclass_fields
 from fractions import Fraction
-from typing import Optional, Union
+from typing import Any, Dict, Optional, Type, TypeVar, Union
 
 __all__ = ["Error", "Refused", "Unreachable", "Grant", "ReservationStatus", "Share", "State",
            "reserve", "query", "release"]
@@ -30,6 +30,7 @@ MAX_LINE_BYTES = 4096
 TIMEOUT = 60.0
 
 Seconds = Union[int, float, Fraction]
+T = TypeVar("T")
 
 
 class Error(Exception):
@@ -123,15 +124,15 @@ def _ns(seconds: Seconds) -> int:
     return ns
 
 
-def _parse(kind, fields):
+def _parse(kind: Type[T], fields: Dict[str, Any]) -> T:
     # Ignores keys that were added later.
     try:
-        return kind(**{name: fields[name] for name in kind.__dataclass_fields__})
+        return kind(**{field.name: fields[field.name] for field in dataclass_fields(kind)})  # type: ignore[arg-type]
     except (KeyError, TypeError) as error:
         raise Error(f"invalid answer: {fields}") from error
 
 
-def _call(name: str, request: dict, expected: str) -> dict:
+def _call(name: str, request: Dict[str, Any], expected: str) -> Dict[str, Any]:
     path = os.environ.get("LAXITY_CPU_SOCKET") or SOCKET_PATH
     message = json.dumps({"version": VERSION, "request": {name: request}}).encode() + b"\n"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
@@ -170,7 +171,8 @@ def _call(name: str, request: dict, expected: str) -> dict:
         if version != VERSION:
             raise Refused(f"the server speaks version {version} of the protocol, this client version "
                           f"{VERSION}", "version", None)
-        return answer[expected]
+        result: Dict[str, Any] = answer[expected]
+        return result
     # A deeply nested answer exceeds the recursion limit.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Error(f"invalid answer: {line[:200]!r}") from error

@@ -39,6 +39,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
+    /// Simulate a scenario over a grid of values, policies and seeds, into a dataset of Parquet files; an
+    /// interrupted sweep goes on where it was.
+    Sweep(SweepArgs),
     /// Derive a scenario from a capture: its flows and their smallest envelopes.
     Fit(FitArgs),
     /// Rerun a paper's experiments in simulation and compare them with the published numbers.
@@ -249,6 +252,17 @@ pub struct FitArgs {
     /// Write the scenario to a file.
     #[arg(short, long, value_name = "F.toml")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// The file that describes the sweep.
+    pub sweep: PathBuf,
+    /// The folder of the dataset, made if need be.
+    #[arg(long, value_name = "DIR")]
+    pub output: PathBuf,
     #[command(flatten)]
     pub resources: ResourceArgs,
 }

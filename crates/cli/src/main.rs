@@ -22,6 +22,7 @@ mod reference_tests;
 mod renamed;
 mod reproduce;
 mod simulate;
+mod sweep;
 mod tooling;
 mod trace_events;
 mod warning;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
     let resources = match &arguments.command {
         Command::Check(args) => Some(&args.resources),
         Command::Simulate(args) => Some(&args.resources),
+        Command::Sweep(args) => Some(&args.resources),
         Command::Fit(args) => Some(&args.resources),
         Command::Reproduce(args) => Some(&args.resources),
         _ => None,
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Sweep(args) => sweep::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Stream(command) => live::media::run(command),

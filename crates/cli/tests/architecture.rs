@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("sim", "core curve link dwcs cpu results scenario trace traffic transport"),
     ("analysis", "core curve link dwcs cpu results scenario sim tc"),
     ("report", "core results"),
+    ("sweep", "core results scenario sim"),
     ("daemon", ""),
     ("telemetry", ""),
     ("media", "core ring dwcs link scenario daemon telemetry"),
@@ -40,10 +41,11 @@ const ARROWS: &[(&str, &str)] = &[
     ("compare-cpu", "report"),
     ("compare-media", "core dwcs media"),
     ("tools-kernel", "core cpu kernel link scenario"),
+    ("python", "core curve link cpu results scenario traffic sim analysis report sweep"),
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \
-         media kernel userlink reserve broker daemon telemetry tc",
+         media kernel userlink reserve broker daemon telemetry tc sweep",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Min-plus convolution where it is simple: of concave and of convex curves.
+//! Min-plus convolution and deconvolution where they are simple: of concave and of convex curves.
 
 use alloc::vec::Vec;
 
@@ -66,14 +66,78 @@ impl Curve {
             }
         }
         lines.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.is_none().cmp(&b.1.is_none())));
-        let (mut at, mut level) = (Rational::ZERO, Rational::ZERO);
-        let mut pieces = Vec::with_capacity(lines.len());
-        for (slope, length) in lines {
-            pieces.push(Piece { start: at, slope, intercept: level.minus(slope.times(at)?)? });
-            let Some(length) = length else { break };
-            at = at.plus(length)?;
-            level = level.plus(slope.times(length)?)?;
-        }
-        Curve::affine(pieces)
+        in_a_row(Rational::ZERO, lines)
     }
+
+    /// `inf_s f(s) + g(t - s)` of two curves that are both concave or both convex.
+    ///
+    /// # Errors
+    /// [`CurveError::Shape`] for any other pair.
+    pub fn convolved(&self, other: &Curve) -> Result<Curve, CurveError> {
+        if self.is_convex()? && other.is_convex()? {
+            return self.convolved_convex(other);
+        }
+        if self.is_concave()? && other.is_concave()? {
+            return self.convolved_concave(other);
+        }
+        let needs = "concave like the other, or convex like the other, with a line for a tail";
+        Err(CurveError::Shape { needs })
+    }
+
+    /// `sup_s f(t + s) - g(s)` over `s >= 0`, of a concave arrival curve and a convex service curve:
+    /// the arrival curve of what leaves (Le Boudec and Thiran, "Network Calculus", 2001, theorem
+    /// 1.4.3). `None` when it has no bound.
+    ///
+    /// The supremum at 0 is attained where `f` stops to rise faster than `g`. From there on the
+    /// lines of `f` after that point and those of `g` before it, which are run through backwards, follow
+    /// one another by falling slope.
+    ///
+    /// # Errors
+    /// [`CurveError::Shape`] unless this curve is [concave](Self::is_concave) and `service`
+    /// [convex](Self::is_convex).
+    pub fn deconvolved(&self, service: &Curve) -> Result<Option<Curve>, CurveError> {
+        if !self.is_concave()? || !service.is_convex()? {
+            let needs = "concave, and the service curve convex, both with a line for a tail";
+            return Err(CurveError::Shape { needs });
+        }
+        if self.long_term_slope()? > service.long_term_slope()? {
+            return Ok(None);
+        }
+        let backlog = self.difference(service)?;
+        let falls = |piece: &&Piece| piece.slope.signum() <= 0;
+        // The last slope of the difference is not positive, so there is such a piece.
+        let top = backlog.pieces().iter().find(falls).map_or(Rational::ZERO, |p| p.start);
+        let mut lines: Vec<(Rational, Option<Rational>)> = Vec::new();
+        let ends = |pieces: &[Piece], i: usize| pieces.get(i + 1).map(|next| next.start);
+        for (i, piece) in self.pieces().iter().enumerate() {
+            let end = ends(self.pieces(), i);
+            if end.is_none_or(|end| end > top) {
+                let length = end.map(|end| end.minus(piece.start.greatest(top))).transpose()?;
+                lines.push((piece.slope, length));
+            }
+        }
+        for (i, piece) in service.pieces().iter().enumerate().filter(|(_, p)| p.start < top) {
+            let end = ends(service.pieces(), i).map_or(top, |end| end.least(top));
+            lines.push((piece.slope, Some(end.minus(piece.start)?)));
+        }
+        lines.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.is_none().cmp(&b.1.is_none())));
+        in_a_row(backlog.value(top)?, lines).map(Some)
+    }
+}
+
+/// Lines of these slopes and lengths one after the other from `level` on, up to the first without an
+/// end.
+fn in_a_row(
+    mut level: Rational,
+    lines: Vec<(Rational, Option<Rational>)>,
+) -> Result<Curve, CurveError> {
+    let mut at = Rational::ZERO;
+    let mut pieces = Vec::with_capacity(lines.len());
+    for (slope, length) in lines {
+        pieces.push(Piece { start: at, slope, intercept: level.minus(slope.times(at)?)? });
+        let Some(length) = length else { break };
+        at = at.plus(length)?;
+        level = level.plus(slope.times(length)?)?;
+    }
+    Curve::affine(pieces)
 }

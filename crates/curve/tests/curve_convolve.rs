@@ -35,6 +35,22 @@ proptest! {
         }
     }
 
+    /// Fails when the lines of either curve are cut at the wrong point or sorted by rising slope, or the
+    /// value at 0 is not the backlog: each was tried.
+    #[test]
+    fn deconvolution_matches_the_definition(f in bent_curve(false), g in bent_curve(true)) {
+        let (arrivals, service) = (f.curve(), g.curve());
+        let found = arrivals.deconvolved(&service).unwrap();
+        let bounded = arrivals.long_term_slope().unwrap() <= service.long_term_slope().unwrap();
+        prop_assert_eq!(found.is_some(), bounded);
+        let Some(found) = found else { return Ok(()) };
+        for t in (0..END * GRID).step_by(20) {
+            // Both are lines beyond the last corner, so no later point is higher.
+            let most = (0..40 * GRID).map(|s| f.at(t + s, false) - g.at(s, false)).max().unwrap();
+            prop_assert_eq!(found.value(crate::curves::grid(t)).unwrap(), crate::curves::grid(most));
+        }
+    }
+
     /// Other shapes are refused.
     #[test]
     fn shapes(a in any_curve()) {
@@ -52,6 +68,7 @@ proptest! {
             prop_assert_eq!(curve.is_convex().unwrap(), convex);
             prop_assert_eq!(curve.convolved_convex(&curve).is_ok(), convex);
             prop_assert_eq!(curve.convolved_concave(&curve).is_ok(), concave);
+            prop_assert_eq!(curve.convolved(&curve).is_ok(), concave || convex);
         } else {
             prop_assert!(curve.convolved_convex(&curve).is_err());
         }

@@ -21,6 +21,7 @@ pub mod csv;
 mod link;
 mod reproduction;
 mod stream;
+pub mod table;
 mod tc;
 
 use serde::{Deserialize, Serialize};

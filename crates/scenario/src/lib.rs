@@ -37,6 +37,7 @@ mod read;
 pub mod schema;
 pub mod stream;
 pub mod value;
+pub mod vary;
 
 pub use document::{Document, DocumentKind};
 pub use problem::{Problem, ScenarioError};

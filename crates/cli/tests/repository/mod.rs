@@ -41,7 +41,8 @@ pub fn files() -> Vec<String> {
 
 /// Directories without source of ours; `.git` is a file where the checkout is a worktree. The package of the sources
 /// has the last two.
-const SKIPPED: &[&str] = &[".git", "target", "__pycache__", "vendor", ".cargo"];
+const SKIPPED: &[&str] =
+    &[".git", "target", "__pycache__", ".hypothesis", ".mypy_cache", "vendor", ".cargo"];
 
 fn visit(folder: &Path, prefix: &str, files: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a readable folder") {

@@ -22,6 +22,8 @@ pub use engine::{Ending, EngineError, Machine, run};
 pub use measure::{Measure, TaskMeasure};
 pub use observe::{Job, Observer};
 pub use record::{Recording, Slice};
-pub use simulate::{CpuRun, CpuSimulationError, readings, result, simulate, simulate_all};
+pub use simulate::{
+    CpuRun, CpuSimulationError, readings, result, simulate, simulate_all, simulate_policy,
+};
 pub use source::{RecordingError, RecordingProblem, attributes, tasks};
 pub use task::{Change, Gap, Late, Step, Task, Workload};

@@ -144,7 +144,7 @@ pub fn simulate<O: Observer>(
     let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
     let drive = Drive { tasks, machine, observer, control };
     let options = &scenario.policy.options;
-    let (measure, ending) = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
+    let done = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
         // On one CPU the policy runs in its own type.
         None => registry::visit(policy, options, drive)
             .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?,
@@ -152,8 +152,36 @@ pub fn simulate<O: Observer>(
             let built = clusters::build(policy, options, &layout, scenario.cpu.options());
             registry::Visitor::visit(drive, built.map_err(CpuSimulationError::Clusters)?)
         }
-    }
-    .map_err(|error| {
+    };
+    finished(done, (policy, tasks), (seed, duration), control)
+}
+
+/// Like [`simulate`], with a policy that the registry does not hold; `name` is its name in results.
+///
+/// # Errors
+/// The engine's.
+pub fn simulate_policy<P: Policy + Send + 'static, O: Observer>(
+    scenario: &CpuScenario,
+    tasks: &[Task],
+    (name, policy): (&str, P),
+    seed: u64,
+    duration: Span,
+    observer: &mut O,
+    control: &Control,
+) -> Result<CpuRun, CpuSimulationError> {
+    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
+    let done = registry::Visitor::visit(Drive { tasks, machine, observer, control }, policy);
+    finished(done, (name, tasks), (seed, duration), control)
+}
+
+/// The run, or the error with the names of the policy and the task.
+fn finished(
+    done: Result<(Measure, Ending), EngineError>,
+    (policy, tasks): (&str, &[Task]),
+    (seed, duration): (u64, Span),
+    control: &Control,
+) -> Result<CpuRun, CpuSimulationError> {
+    let (measure, ending) = done.map_err(|error| {
         let task = match error {
             EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => Some(task),
             _ => None,

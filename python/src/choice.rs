@@ -1,0 +1,172 @@
+//! What a simulation is asked for: policies, seeds, a time, a trace.
+
+use laxity_core::{PolicyInfo, Span};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString};
+
+use crate::simulate::check_name;
+use crate::trace::PyTrace;
+use crate::{error, number};
+
+/// The most seeds of one simulation, that of the command.
+const MOST_SEEDS: usize = 10_000;
+
+/// A policy to run.
+#[derive(Debug)]
+pub enum Choice {
+    /// One of the registry.
+    BuiltIn(String),
+    /// One written in Python: called with the scenario, the factory returns an object for one run.
+    Python {
+        /// The name in results.
+        name: String,
+        /// What makes one.
+        factory: Py<PyAny>,
+    },
+}
+
+impl Choice {
+    /// The name in results.
+    pub fn name(&self) -> &str {
+        match self {
+            Choice::BuiltIn(name) | Choice::Python { name, .. } => name,
+        }
+    }
+
+    /// The name of a policy of the registry.
+    pub fn built_in(&self) -> Option<String> {
+        match self {
+            Choice::BuiltIn(name) => Some(name.clone()),
+            Choice::Python { .. } => None,
+        }
+    }
+}
+
+/// The arguments of a simulation.
+#[derive(Debug)]
+pub struct Request {
+    policies: Option<Py<PyAny>>,
+    /// The seeds, at least one.
+    pub seeds: Vec<u64>,
+    /// Whether several were requested: then results come with a summary.
+    pub many: bool,
+    /// Over which time packets arrive or tasks run.
+    pub duration: Option<Span>,
+    /// Packets in place of the scenario's sources.
+    pub trace: Option<PyTrace>,
+    /// Whether packets, or slices and jobs, are recorded.
+    pub record: bool,
+}
+
+impl Request {
+    /// Reads the arguments.
+    pub fn new(
+        policies: Option<&Bound<'_, PyAny>>,
+        seeds: Option<&Bound<'_, PyAny>>,
+        duration: Option<&Bound<'_, PyAny>>,
+        trace: Option<PyTrace>,
+        record: bool,
+    ) -> PyResult<Request> {
+        let (seeds, many) = match seeds {
+            None => (vec![1], false),
+            Some(seeds) if seeds.is_instance_of::<PyInt>() => (vec![seeds.extract()?], false),
+            Some(seeds) => {
+                let mut list = Vec::new();
+                for seed in seeds.try_iter()? {
+                    list.push(seed?.extract::<u64>()?);
+                    if list.len() > MOST_SEEDS {
+                        return Err(error::input(format_args!("more than {MOST_SEEDS} seeds")));
+                    }
+                }
+                (list, true)
+            }
+        };
+        if seeds.is_empty() {
+            return Err(error::input("no seeds: give at least one"));
+        }
+        let mut sorted = seeds.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(error::input(format_args!("seed {} is given twice", twice[0])));
+        }
+        if trace.is_some() && (many || duration.is_some()) {
+            return Err(error::input(
+                "`seeds` and `duration` have no meaning with `trace`: nothing is drawn",
+            ));
+        }
+        let duration = duration.map(number::span).transpose()?;
+        if duration == Some(Span::ZERO) {
+            return Err(error::input("duration: nothing happens in 0 s; give for example 60"));
+        }
+        Ok(Request {
+            policies: policies.map(|p| p.clone().unbind()),
+            seeds,
+            many,
+            duration,
+            trace,
+            record,
+        })
+    }
+
+    /// The policies: those of the scenario unless others are requested, `"all"` for all of `known`.
+    pub fn choices(
+        &self,
+        py: Python<'_>,
+        known: &[PolicyInfo],
+        own: Vec<String>,
+    ) -> PyResult<Vec<Choice>> {
+        let Some(policies) = &self.policies else {
+            return Ok(own.into_iter().map(Choice::BuiltIn).collect());
+        };
+        let policies = policies.bind(py);
+        let mut choices: Vec<Choice> = Vec::new();
+        let mut add = |choice: Choice| {
+            if choices.iter().any(|c| c.name() == choice.name()) {
+                return Err(error::input(format_args!(
+                    "policy `{}` is given twice",
+                    choice.name()
+                )));
+            }
+            choices.push(choice);
+            Ok(())
+        };
+        if let Ok(name) = policies.cast::<PyString>() {
+            let name = name.to_cow()?;
+            if name == "all" {
+                return Ok(known.iter().map(|p| Choice::BuiltIn(p.name.to_owned())).collect());
+            }
+            check_name(&name, known)?;
+            add(Choice::BuiltIn(name.into_owned()))?;
+        } else if let Ok(named) = policies.cast::<PyDict>() {
+            for (name, factory) in named.iter() {
+                add(python(name.extract()?, &factory)?)?;
+            }
+        } else if policies.is_callable() {
+            add(python(policies.getattr("__name__")?.extract()?, policies)?)?;
+        } else {
+            for policy in policies.try_iter()? {
+                let policy = policy?;
+                if let Ok(name) = policy.cast::<PyString>() {
+                    let name = name.to_cow()?;
+                    check_name(&name, known)?;
+                    add(Choice::BuiltIn(name.into_owned()))?;
+                } else {
+                    add(python(policy.getattr("__name__")?.extract()?, &policy)?)?;
+                }
+            }
+        }
+        if choices.is_empty() {
+            return Err(error::input("no policies: give at least one"));
+        }
+        Ok(choices)
+    }
+}
+
+fn python(name: String, factory: &Bound<'_, PyAny>) -> PyResult<Choice> {
+    if !factory.is_callable() {
+        return Err(error::input(format_args!(
+            "policy `{name}`: give a class, or a function that returns a policy for the scenario"
+        )));
+    }
+    Ok(Choice::Python { name, factory: factory.clone().unbind() })
+}

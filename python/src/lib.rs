@@ -1,0 +1,48 @@
+//! The compiled part of the Python package `laxity`: curves, scenarios, simulations and policies of the
+//! other crates as Python objects. It decides nothing itself.
+#![forbid(unsafe_code)]
+
+mod array;
+mod check;
+mod choice;
+mod cpu_callback;
+mod cpu_policy;
+mod curve;
+mod document;
+mod envelope;
+mod error;
+mod failure;
+mod json;
+mod link_callback;
+mod link_policy;
+mod number;
+mod packet;
+mod page;
+mod policies;
+mod scenario;
+mod shown;
+mod simulate;
+mod sweep;
+mod table;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `laxity`.
+#[pymodule]
+mod _laxity {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::{
+        check::PyCheck, cpu_policy::PyAttributes, cpu_policy::PyCpuPolicy, curve::PyCurve,
+        envelope::PyEnvelope, link_policy::PyLinkPolicy, packet::PyDeparture, packet::PyPacket,
+        policies::policies, scenario::PyScenario, simulate::PySimulation, sweep::PySweep,
+        table::PyTable, trace::PyTrace,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

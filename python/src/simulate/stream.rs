@@ -1,0 +1,229 @@
+//! Simulations of media servers.
+
+use std::sync::Arc;
+
+use laxity_analysis::stream;
+use laxity_core::{Span, Time};
+use laxity_report::{
+    self as report, Page, StreamClassDetail, StreamOutcome as Shown, StreamPolicyDetail, text,
+};
+use laxity_results::csv::Outcome as Fate;
+use laxity_results::table::{Table, Tabular};
+use laxity_results::{StreamSimulationResult, StreamSimulationRuns};
+use laxity_scenario::stream::StreamScenario;
+use laxity_scenario::stream::policies::POLICIES;
+use laxity_sim::Control;
+use laxity_sim::stream::engine::{Loss, Sent, StreamObserver, StreamPacket};
+use laxity_sim::stream::simulate::result;
+use laxity_sim::stream::{StreamRun, simulate, simulate_all, summary};
+use pyo3::prelude::*;
+
+use super::{Outcome, interruptible, meta, seeds_fact};
+use crate::choice::{Choice, Request};
+use crate::error;
+use crate::table::{Numbers, PyTable, Words};
+
+/// Default of `duration`, that of the command.
+const DURATION: Span = Span::from_millis(10_000);
+
+/// The finished simulation of a media server.
+struct StreamOutcome {
+    scenario: Arc<StreamScenario>,
+    runs: Vec<StreamRun>,
+    results: Vec<StreamSimulationResult>,
+    many: bool,
+    records: Vec<(&'static str, PyTable)>,
+}
+
+/// Runs the policies of a request.
+pub fn run(
+    py: Python<'_>,
+    scenario: &Arc<StreamScenario>,
+    request: Request,
+) -> PyResult<Box<dyn Outcome>> {
+    if request.trace.is_some() {
+        return Err(error::input("trace has no meaning for streams: it is about links"));
+    }
+    let own = &scenario.policy;
+    let choices = request.choices(py, POLICIES, super::own_policies(&own.compare, &own.use_))?;
+    let names: Option<Vec<String>> = choices.iter().map(Choice::built_in).collect();
+    let names = names.ok_or_else(|| {
+        error::input(
+            "the streams of a media server have no policies in Python: name one of its own",
+        )
+    })?;
+    let control = Arc::new(Control::default());
+    let duration = request.duration.unwrap_or(DURATION);
+    let (runs, recorder) = interruptible(py, &control, || {
+        if !request.record {
+            let runs = simulate_all(scenario, &names, &request.seeds, duration, &control);
+            return Ok((runs.map_err(error::input)?, None));
+        }
+        let mut recorder = Recorder::new(scenario);
+        let mut runs = Vec::new();
+        for seed in &request.seeds {
+            for name in &names {
+                recorder.run = (name.clone(), *seed);
+                let run = simulate(scenario, name, *seed, duration, &mut recorder, &control);
+                runs.push(run.map_err(error::input)?);
+            }
+        }
+        Ok((runs, Some(recorder)))
+    })?;
+    let of = |seed: &u64| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>();
+    let results = request.seeds.iter().map(|s| result(scenario, &of(s), Some(*s))).collect();
+    let records = recorder.map(Recorder::finish).transpose()?;
+    let records = records.map(|table| ("packets", table)).into_iter().collect();
+    let (scenario, many) = (Arc::clone(scenario), request.many);
+    Ok(Box::new(StreamOutcome { scenario, runs, results, many, records }))
+}
+
+/// What happened to each packet, as columns.
+struct Recorder {
+    names: Vec<String>,
+    run: (String, u64),
+    policies: Words,
+    seeds: Numbers,
+    seqs: Numbers,
+    classes: Words,
+    streams: Numbers,
+    bytes: Numbers,
+    arrivals: Numbers,
+    departures: Numbers,
+    deadlines: Numbers,
+    outcomes: Words,
+    reasons: Words,
+}
+
+impl Recorder {
+    fn new(scenario: &StreamScenario) -> Recorder {
+        Recorder {
+            names: scenario.streams.iter().map(|class| class.name.clone()).collect(),
+            run: (String::new(), 0),
+            policies: Words::default(),
+            seeds: Numbers::default(),
+            seqs: Numbers::default(),
+            classes: Words::default(),
+            streams: Numbers::default(),
+            bytes: Numbers::default(),
+            arrivals: Numbers::default(),
+            departures: Numbers::default(),
+            deadlines: Numbers::default(),
+            outcomes: Words::default(),
+            reasons: Words::default(),
+        }
+    }
+
+    fn row(
+        &mut self,
+        packet: &StreamPacket,
+        end: Option<Time>,
+        deadline: Option<Time>,
+        fate: Fate,
+        reason: &str,
+    ) {
+        self.policies.push(&self.run.0);
+        self.seeds.push(Some(self.run.1));
+        self.seqs.push(Some(packet.seq));
+        self.classes.push(&self.names[packet.class as usize]);
+        self.streams.push(Some(packet.stream.into()));
+        self.bytes.push(Some(packet.bytes.into()));
+        self.arrivals.push(Some(packet.arrival.0));
+        self.departures.push(end.map(|t| t.0));
+        self.deadlines.push(deadline.map(|t| t.0));
+        self.outcomes.push(fate.name());
+        self.reasons.push(reason);
+    }
+
+    fn finish(self) -> PyResult<PyTable> {
+        let columns = [
+            ("policy", self.policies.finish(), false),
+            ("seed", self.seeds.finish(), false),
+            ("seq", self.seqs.finish(), false),
+            ("class", self.classes.finish(), false),
+            ("stream", self.streams.finish(), false),
+            ("bytes", self.bytes.finish(), false),
+            ("arrival_ns", self.arrivals.finish(), false),
+            ("departure_ns", self.departures.finish(), true),
+            ("deadline_ns", self.deadlines.finish(), true),
+            ("outcome", self.outcomes.finish(), false),
+            ("reason", self.reasons.finish(), false),
+        ];
+        PyTable::of(columns.into_iter())
+    }
+}
+
+impl StreamObserver for Recorder {
+    fn sent(&mut self, packet: &StreamPacket, how: &Sent) {
+        let fate = if how.late { Fate::Late } else { Fate::Sent };
+        self.row(packet, Some(how.end), how.deadline, fate, "");
+    }
+
+    fn lost(&mut self, packet: &StreamPacket, deadline: Option<Time>, why: Loss) {
+        self.row(packet, None, deadline, Fate::Dropped, why.name());
+    }
+}
+
+impl StreamOutcome {
+    fn all(&self) -> StreamSimulationRuns {
+        StreamSimulationRuns { summary: summary::of(&self.results), runs: self.results.clone() }
+    }
+
+    fn shown<T>(&self, show: impl FnOnce(Shown<'_>) -> T) -> T {
+        match (self.many, &self.results[..]) {
+            (false, [one]) => show(Shown::One(one)),
+            _ => show(Shown::Runs(&self.all())),
+        }
+    }
+
+    fn details(&self) -> Vec<StreamPolicyDetail> {
+        let first = self.runs.first().map_or(0, |r| r.seed);
+        let detail = |run: &StreamRun| {
+            let classes = self.scenario.streams.iter().zip(&run.classes).map(|(class, m)| {
+                let distribution = m.delay.iter().collect();
+                StreamClassDetail { class: class.name.clone(), distribution }
+            });
+            StreamPolicyDetail { policy: run.policy.clone(), classes: classes.collect() }
+        };
+        self.runs.iter().filter(|r| r.seed == first).map(detail).collect()
+    }
+}
+
+impl Outcome for StreamOutcome {
+    fn json(&self) -> serde_json::Result<String> {
+        match (self.many, &self.results[..]) {
+            (false, [one]) => serde_json::to_string(one),
+            _ => serde_json::to_string(&self.all()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let used = Some(self.scenario.policy.use_.as_str());
+        self.shown(|outcome| text::stream_simulation(outcome, used, text::Style::PLAIN))
+    }
+
+    fn page(&self) -> Page {
+        let used = &self.scenario.policy.use_;
+        let seeds: Vec<u64> = self.results.iter().filter_map(|r| r.seed).collect();
+        let meta = report::Meta { facts: vec![seeds_fact(&seeds)], ..meta(used) };
+        let check = stream::analyse(&self.scenario, used);
+        let details = self.details();
+        self.shown(|outcome| report::stream_simulation_page(outcome, &details, Some(&check), &meta))
+    }
+
+    fn table(&self) -> Table {
+        StreamSimulationResult::table(&self.results)
+    }
+
+    fn promises_kept(&self) -> bool {
+        !self.runs.iter().any(|run| {
+            let check = stream::analyse(&self.scenario, &run.policy);
+            let violated = run.classes.iter().any(|c| c.measures.tumbling > 0);
+            check.guaranteed && check.intermittent.is_empty() && violated
+        })
+    }
+
+    fn records(&self) -> &[(&'static str, PyTable)] {
+        &self.records
+    }
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Builds the Python package and tries it in a fresh virtual environment: types of the package and of its tests, the
+# tests, ten thousand calls with arbitrary arguments. Builds in target/python.
+#
+#   usage: python.sh [--short]
+#
+# The wheel is built by maturin, in release mode. With --short, as in `make test`, the library comes from the build of
+# the other tests instead, and Python finds it beside the sources.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+short=
+[ "${1:-}" != --short ] || short=1
+rust cargo
+python_venv need
+get_needs
+
+mkdir -p "$target"
+target=$(realpath "$target")
+build=$target/python
+rm -rf "$build/venv" "$build/site" "$build/wheels"
+mkdir -p "$build/site/laxity" "$build/wheels"
+python3 -m venv "$build/venv"
+python=$build/venv/bin/python
+# No bytecode: most of it would never be run.
+install=("$python" -m pip install --quiet --disable-pip-version-check --no-compile)
+if ! "${install[@]}" -r python/tests/requirements.txt; then
+    skip "the packages of python/tests/requirements.txt cannot be installed, so Python is not tested"
+    exit 0
+fi
+
+if [ -n "$short" ]; then
+    kernel=()
+    if has_kernel_parts; then kernel=(--features "$kernel_features"); fi
+    # With the tests, because their dependencies decide the features of the rest, which is built already.
+    cargo build --workspace --lib --bins --tests --profile test --locked "${kernel[@]}"
+    cp python/laxity/*.py python/laxity/*.pyi python/laxity/py.typed "$build/site/laxity"
+    cp "$target/debug/lib_laxity.so" "$build/site/laxity/_laxity.abi3.so"
+    export PYTHONPATH=$build/site
+else
+    "${install[@]}" 'maturin>=1.9,<2'
+    "$build/venv/bin/maturin" build --release --locked --manifest-path python/Cargo.toml \
+        --interpreter "$python" --out "$build/wheels"
+    "${install[@]}" "$build"/wheels/laxity-*.whl
+fi
+
+export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$build/hypothesis
+say "types"
+(cd python && "$python" -m mypy --cache-dir "$build/mypy" --config-file pyproject.toml)
+(cd python/tests && MYPYPATH=.. "$python" -m mypy --cache-dir "$build/mypy" --strict ./*.py)
+say "tests"
+"$python" -m unittest discover -s python/tests
+if [ -z "$short" ]; then say "the wheel is $(ls "$build"/wheels/laxity-*.whl)"; fi
