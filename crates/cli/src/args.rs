@@ -37,6 +37,8 @@ pub enum Command {
     Init(InitArgs),
     /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),
+    /// Check a certificate of admission, with a checker that shares nothing with `check`.
+    Certify(CertifyArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
     /// Derive a scenario from a capture: its flows and their smallest envelopes.
@@ -115,12 +117,31 @@ pub struct CheckArgs {
     pub blocking: Option<BlockingArg>,
     #[command(flatten)]
     pub tc: TcArgs,
+    /// Write a certificate: corner points from which anybody can check that all deadlines are kept.
+    #[arg(long, value_name = "OUT", conflicts_with = "tc")]
+    pub certificate: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     /// Write a page with the residual capacity.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CertifyArgs {
+    /// The certificate, which `laxity check --certificate` wrote.
+    pub certificate: PathBuf,
+    /// The scenario file that it is about.
+    pub scenario: PathBuf,
+    /// Blocking, instead of the scenario's.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Write what a certificate of the scenario has to be about, for other checkers.
+    #[arg(long, value_name = "OUT")]
+    pub facts: Option<PathBuf>,
     #[command(flatten)]
     pub resources: ResourceArgs,
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod certify;
 mod check;
 mod doctor;
 mod failure;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let arguments = arguments();
     let resources = match &arguments.command {
         Command::Check(args) => Some(&args.resources),
+        Command::Certify(args) => Some(&args.resources),
         Command::Simulate(args) => Some(&args.resources),
         Command::Fit(args) => Some(&args.resources),
         Command::Reproduce(args) => Some(&args.resources),
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
+        Command::Certify(args) => certify::run(args),
         Command::Simulate(args) => simulate::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
