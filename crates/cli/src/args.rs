@@ -41,6 +41,8 @@ pub enum Command {
     Certify(CertifyArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
+    /// Judge a recorded run of a link: legal or not, which premise failed, and when.
+    Validate(ValidateArgs),
     /// Derive a scenario from a capture: its flows and their smallest envelopes.
     Fit(FitArgs),
     /// Rerun a paper's experiments in simulation and compare them with the published numbers.
@@ -192,6 +194,26 @@ pub struct SimulateArgs {
     /// Also write each plot of the page as a Vega-Lite specification with its data into a directory.
     #[arg(long, value_name = "DIR", requires = "report")]
     pub vega: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// A line for each packet, as `laxity simulate --packets` writes them.
+    #[arg(value_name = "RUN.csv")]
+    pub run: PathBuf,
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// Blocking, instead of the scenario's.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Error of the timestamps of a live run.
+    #[arg(long, value_name = "TIME", default_value = "0 ns")]
+    pub tolerance: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -25,6 +25,7 @@ mod reproduce;
 mod simulate;
 mod tooling;
 mod trace_events;
+mod validate;
 mod warning;
 
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Check(args) => Some(&args.resources),
         Command::Certify(args) => Some(&args.resources),
         Command::Simulate(args) => Some(&args.resources),
+        Command::Validate(args) => Some(&args.resources),
         Command::Fit(args) => Some(&args.resources),
         Command::Reproduce(args) => Some(&args.resources),
         _ => None,
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Certify(args) => certify::run(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Validate(args) => validate::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Stream(command) => live::media::run(command),

@@ -5,6 +5,7 @@ mod rate_planner;
 mod residual;
 mod shares;
 mod shedding;
+mod validate;
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, OptionValue, PolicyOptions as _, Rate};
 use laxity_curve::service::{self, FlowSuggestion, LinkFlow, check_flows, suggest_flows};
@@ -16,6 +17,7 @@ use laxity_scenario::quantity::{print_bytes, print_rate};
 pub use rate_planner::{MIN_CHANGE_INTERVAL, MIN_RATE, RESTORE_AFTER, RateChange, RatePlanner};
 pub use residual::{ResidualCurves, residual};
 pub use shedding::{Shedding, shed};
+pub use validate::{Fault, Premise, Validation, validate};
 
 use crate::AnalysisError;
 
