@@ -89,9 +89,8 @@ fn spec(facts: &LinkFacts) -> (LinkSpec, Vec<FlowSpec>) {
     (link, facts.flows.iter().map(flow).collect())
 }
 
-// Fails when certificates and `check` decide differently, or the certified curve is below that of `check` by
-// more than the steps of ticks. Tried: blocking by flows due at the end of the interval too, and a backlog
-// counted once for both residuals.
+// Fails when certificates and `check` decide differently, or the certified curve is below that of `check`, or
+// above it by more than the steps of ticks. Tried with certificates that forget the backlog.
 #[test]
 fn certificates_agree_with_the_admission_of_links() {
     let mut random = Random(21);
@@ -140,8 +139,8 @@ fn certificates_agree_with_the_admission_of_links() {
     assert!(refused > 300 && without < 200, "{refused} refused, {without} without certificate");
 }
 
-// Fails when certificates and the policies' admission decide differently. Tried with one job fewer in each
-// interval, and with shares rounded down.
+// Fails when certificates and the policies' admission decide differently. Tried with certificates that give
+// short deadlines a share greater by a thousandth.
 #[test]
 fn certificates_agree_with_the_admission_of_cpus() {
     let mut random = Random(22);

@@ -126,7 +126,8 @@ fn breaks_are_named_with_their_instant() {
     names(&rows, &strict, &["a premise failed: the envelope of ", " was broken by packet "]);
 
     // Flows that do not fit.
-    let full = text.replacen("burst = \"45000 B\"", "burst = \"4500000 B\"", 1);
+    let full = text.replacen("burst = \"45000 B\"", "burst = \"90 MB\"", 1);
+    let full = full.replacen("peak = \"150 kB/s\"", "peak = \"900 kB/s\"", 1);
     assert_ne!(text, full);
     let full = folder.write("full.toml", &full);
     names(&rows, &full, &["the flows are not admitted under this policy"]);
@@ -146,7 +147,9 @@ fn breaks_are_named_with_their_instant() {
         .collect();
     names(&(stalled.join("\n") + "\n"), &scenario, &[" on the link idled while packet "]);
 
-    let voice = |fields: &[&str]| fields[2] == "voice" && fields[7] == "sent";
+    let voice = |fields: &[&str]| {
+        fields[2] == "voice" && fields[4].parse().is_ok_and(|ns: u64| ns > 100_000_000)
+    };
     let early = changed(&rows, voice, |fields| later(&mut fields[5], -10_000_000));
     names(&early, &scenario, &["not a legal run of EDF: at "]);
     let other = changed(&rows, voice, |fields| later(&mut fields[6], -2_000_000));
