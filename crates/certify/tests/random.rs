@@ -2,9 +2,12 @@
 
 #[path = "../examples/certificates/facts.rs"]
 mod facts;
+#[path = "../examples/certificates/written.rs"]
+mod written;
 
-use facts::{Random, certificate, changed, numbers};
+use facts::Random;
 use laxity_certify::{Facts, NoCertificate, Proof, Refusal, cpu, link, text};
+use written::{certificate, changed, numbers, random_facts};
 
 fn check(text: &str) -> Result<(), Refusal> {
     for (facts, proof) in text::read(text)? {
@@ -25,7 +28,7 @@ fn certificates_pass_and_changed_ones_are_refused() {
     let mut random = Random(7);
     let (mut admitted, mut refused, mut other) = (0, 0, 0);
     while admitted < 10_000 {
-        let facts = random.facts();
+        let facts = random_facts(&mut random);
         let proof = match certificate(&facts) {
             Ok(proof) => proof,
             Err(NoCertificate::NotAdmitted) => {
@@ -59,7 +62,7 @@ fn certificates_pass_and_changed_ones_are_refused() {
 fn certificates_are_about_one_scenario() {
     let mut random = Random(3);
     for _ in 0..200 {
-        let facts = random.facts();
+        let facts = random_facts(&mut random);
         let Ok(proof) = certificate(&facts) else { continue };
         let written = text::write(&[(facts.clone(), proof)]);
         assert_eq!(text::compare(&written, std::slice::from_ref(&facts)), Ok(()));
@@ -68,7 +71,7 @@ fn certificates_are_about_one_scenario() {
         };
         differs(&[]);
         differs(&[facts.clone(), facts.clone()]);
-        differs(&[random.facts()]);
+        differs(&[random_facts(&mut random)]);
         // Each number of the facts, by one.
         for (l, line) in
             written.lines().enumerate().take_while(|(_, line)| *line != "proof").skip(1)
@@ -92,7 +95,7 @@ fn certificates_are_about_one_scenario() {
 fn broken_files_are_refused_with_the_line() {
     let mut random = Random(11);
     for _ in 0..40 {
-        let facts = random.facts();
+        let facts = random_facts(&mut random);
         let Ok(proof) = certificate(&facts) else { continue };
         let written = text::write(&[(facts, proof)]);
         let lines: Vec<&str> = written.lines().collect();
@@ -124,7 +127,7 @@ fn broken_files_are_refused_with_the_line() {
 #[test]
 fn a_thousand_flows_fit_into_a_megabyte() {
     let mut random = Random(5);
-    let Facts::Link(mut facts) = Facts::Link(random.link(1)) else { unreachable!() };
+    let mut facts = random.link(1);
     facts.rate = 10_000_000_000;
     facts.paper = false;
     let some = random.link(5).flows;

@@ -74,8 +74,8 @@ fn later(field: &mut String, by: i64) {
     *field = (field.parse::<i64>().expect("a time") + by).to_string();
 }
 
-// Fails when a legal run is refused: tried with releases at arrivals in place of conformance, and with the
-// deadlines of best effort compared also where `exact` lowers them.
+// Fails when a legal run is refused: tried with deadlines of best effort compared also where `exact` lowers
+// them.
 #[test]
 fn simulated_runs_are_legal_and_premises_hold() {
     let folder = Folder::new("legal");
@@ -94,6 +94,22 @@ fn simulated_runs_are_legal_and_premises_hold() {
         let good = said.matches("legal run and premises hold, so nothing is late").count();
         assert_eq!(good, policies.split(',').count(), "{name}: {said}");
     }
+}
+
+// Fails when packets that a policer delays count as released when they arrive: tried.
+#[test]
+fn delayed_packets_count_from_their_conformance() {
+    let folder = Folder::new("delayed");
+    let text = std::fs::read_to_string(scenario("access-link.toml")).expect("a scenario");
+    let source =
+        "source = { length = \"100 B\", on = [\"2 ms\", \"4 ms\"], off = [\"6 ms\", \"10 ms\"] }";
+    // Twice as much as the envelope lets pass.
+    let eager = text.replacen(source, "source = { period = \"300 us\", length = \"100 B\" }", 1);
+    assert_ne!(text, eager);
+    let eager = folder.write("eager.toml", &eager);
+    let rows = folder.write("rows.csv", &run(&folder, &eager, "exact", "1s"));
+    let (status, said) = laxity(&["validate", &rows, &eager]);
+    assert_eq!(status, Some(0), "{said}");
 }
 
 // Fails when one of the breaks is not noticed, or named otherwise. Each is tried here.

@@ -1,6 +1,6 @@
 //! Random links and CPUs, some of which are admitted.
 
-use laxity_certify::{CpuFacts, Envelope, Facts, Flow, LinkFacts, Reservation};
+use laxity_certify::{CpuFacts, Envelope, Flow, LinkFacts, Reservation};
 
 /// Random numbers (SplitMix64).
 pub struct Random(pub u64);
@@ -17,11 +17,6 @@ impl Random {
     /// From `low` to `high`, both included.
     pub fn within(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
-    }
-
-    /// A link or a CPU.
-    pub fn facts(&mut self) -> Facts {
-        if self.within(0, 3) == 0 { Facts::Cpu(self.cpu()) } else { Facts::Link(self.link(5)) }
     }
 
     /// A link with up to so many flows.
@@ -81,38 +76,4 @@ impl Random {
         let reservations = reservations.collect();
         CpuFacts { from: 0, unit, best_effort: unit * self.within(0, 10) / 100, reservations }
     }
-}
-
-/// The certificate of a link or a CPU.
-pub fn certificate(facts: &Facts) -> Result<laxity_certify::Proof, laxity_certify::NoCertificate> {
-    use laxity_certify::{Proof, cpu, link};
-    match facts {
-        Facts::Link(facts) => link::issue(facts).map(Proof::Link),
-        Facts::Cpu(facts) => cpu::issue(facts).map(Proof::Cpu),
-    }
-}
-
-/// The places of all numbers in the proof of a written certificate: index of line and of word.
-pub fn numbers(text: &str) -> Vec<(usize, usize)> {
-    let mut proof = false;
-    let mut places = Vec::new();
-    for (l, line) in text.lines().enumerate() {
-        match line {
-            "proof" => proof = true,
-            "end" => proof = false,
-            _ if proof => places.extend((1..line.split(' ').count()).map(|w| (l, w))),
-            _ => {}
-        }
-    }
-    places
-}
-
-/// The text with another number at a place.
-pub fn changed(text: &str, (l, w): (usize, usize), by: i128) -> String {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let mut words: Vec<String> = lines[l].split(' ').map(str::to_owned).collect();
-    let number: i128 = words[w].parse().expect("a number");
-    words[w] = (number + by).to_string();
-    lines[l] = words.join(" ");
-    lines.join("\n") + "\n"
 }

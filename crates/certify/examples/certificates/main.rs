@@ -2,9 +2,11 @@
 //! `certificates COUNT changed` the same, each with one number of its proof changed.
 
 mod facts;
+mod written;
 
-use facts::{Random, certificate, changed, numbers};
+use facts::Random;
 use laxity_certify::text;
+use written::{certificate, changed, numbers, random_facts};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -14,7 +16,7 @@ fn main() {
     let mut written = 0;
     println!("laxity-certificate {}", text::VERSION);
     while written < count {
-        let facts = random.facts();
+        let facts = random_facts(&mut random);
         let Ok(proof) = certificate(&facts) else { continue };
         let mut block = text::write(&[(facts, proof)]);
         let places = numbers(&block);
